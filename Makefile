@@ -1,0 +1,106 @@
+# `make` alone prints what there is. Names with ## are for people, the others
+# are the steps of `make test`, which can also be called one by one.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The lint tool is not in go.mod, so that its hundreds of modules are not ours.
+GOLANGCI_VERSION := v2.14.0
+GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
+
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS = -s -w -X github.com/lineshaft/lineshaft/internal/cli.version=$(VERSION)
+
+GOTEST := go run ./scripts/gotest
+STEP := @scripts/step
+
+# Recipes that start a server use exec: a signal to make then reaches the
+# script that stops it.
+
+# What `make test-fast` tests: make test-fast PKG=./internal/store/...
+PKG ?= ./...
+# How long `make fuzz` stays with each target.
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start a server here, with its data in ./lineshaft-data.
+	@go run ./cmd/lineshaft serve
+
+.PHONY: build
+build: ## Build the static binary bin/lineshaft.
+	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/lineshaft ./cmd/lineshaft
+
+.PHONY: test
+test: ## Everything CI runs: checks, both engines, SDKs, browser. Installs what is missing.
+	$(STEP) "install what is missing" scripts/install-deps
+	$(STEP) "install the lint tool" $(MAKE) $(GOLANGCI)
+	$(STEP) "format" $(MAKE) fmt-check
+	$(STEP) "go.mod is tidy" go mod tidy -diff
+	$(STEP) "vet" go vet ./...
+	$(STEP) "lint" $(MAKE) lint
+	$(STEP) "builds for macOS" $(MAKE) cross
+	$(STEP) "build" $(MAKE) build
+	$(STEP) "generated files are current" $(MAKE) generate-check
+	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres scripts/suites
+
+.PHONY: test-fast
+test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narrows it.
+	@env -u LINESHAFT_TEST_FULL -u LINESHAFT_TEST_POSTGRES -u LINESHAFT_SOAK $(GOTEST) $(PKG)
+
+.PHONY: soak
+soak: ## The Go tests with all their rounds; takes hours.
+	$(STEP) "install what is missing" scripts/install-deps
+	@exec env LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres $(GOTEST) -race -count=1 -timeout 6h $(PKG)
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run the benchmark program on both engines.
+	@exec scripts/with-postgres go run ./bench
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Run the linters of .golangci.yml.
+	@$(GOLANGCI) run ./...
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## Format all Go files.
+	@$(GOLANGCI) fmt ./...
+
+.PHONY: generate
+generate: ## Write the generated files again: api/openapi.yaml.
+	@mkdir -p api
+	@go run ./cmd/lineshaft openapi >api/openapi.yaml.new
+	@mv api/openapi.yaml.new api/openapi.yaml
+
+.PHONY: clean
+clean: ## Remove what the build and the tests made; .tools stays.
+	@rm -rf bin coverage.out api/openapi.yaml.new e2e/browser/test-results
+
+# Steps of `make test`.
+
+.PHONY: fmt-check
+fmt-check: $(GOLANGCI)
+	@$(GOLANGCI) fmt --diff ./... || { echo "run: make fmt" >&2; exit 1; }
+
+.PHONY: cross
+cross:
+	@GOOS=darwin GOARCH=arm64 go vet ./cmd/... ./client/...
+	@GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -o /dev/null ./cmd/lineshaft
+
+.PHONY: generate-check
+generate-check:
+	@go run ./cmd/lineshaft openapi | diff -u api/openapi.yaml - || { echo "run: make generate" >&2; exit 1; }
+
+# Named with its version, so that another version is another file.
+$(GOLANGCI):
+	@mkdir -p .tools
+	@GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv .tools/golangci-lint $@

@@ -1,0 +1,264 @@
+package lineshaft
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits and defaults of an agent configuration (R-3).
+const (
+	MaxNameRunes          = 200
+	DefaultIdleMinutes    = 10
+	DefaultTimeoutMinutes = 60
+	DefaultStallMinutes   = 10
+	DefaultQueueMinutes   = 1440
+	MaxTimeoutMinutes     = 7 * 24 * 60
+	MaxAttempts           = 20
+)
+
+// HostedWorker is the worker id of the server's own workers. On the wire
+// "hosted", "warp" and an absent worker_host all mean it.
+const HostedWorker = "hosted"
+
+// AgentConfig shapes a run. Every field is optional; a nil pointer or an empty
+// value means "not said here", so that a wider layer may say it (see Resolve).
+type AgentConfig struct {
+	Name                string               `json:"name,omitempty"`
+	ModelID             string               `json:"model_id,omitempty"`
+	BasePrompt          string               `json:"base_prompt,omitempty"`
+	EnvironmentID       string               `json:"environment_id,omitempty"`
+	WorkerHost          string               `json:"worker_host,omitempty"`
+	Skills              []string             `json:"skills,omitempty"`
+	MCPServers          map[string]MCPServer `json:"mcp_servers,omitempty"`
+	Harness             *HarnessConfig       `json:"harness,omitempty"`
+	IdleTimeoutMinutes  *int                 `json:"idle_timeout_minutes,omitempty"`
+	RunnerID            string               `json:"runner_id,omitempty"`
+	Secrets             []string             `json:"secrets,omitempty"`
+	ComputerUseEnabled  *bool                `json:"computer_use_enabled,omitempty"`
+	TimeoutMinutes      *int                 `json:"timeout_minutes,omitempty"`
+	StallMinutes        *int                 `json:"stall_minutes,omitempty"`
+	QueueTimeoutMinutes *int                 `json:"queue_timeout_minutes,omitempty"`
+	Budget              *Budget              `json:"budget,omitempty"`
+	MaxAttempts         *int                 `json:"max_attempts,omitempty"`
+	Concurrency         *Concurrency         `json:"concurrency,omitempty"`
+}
+
+// MCPServer is one tool server: exactly one of Command, URL and WarpID is set.
+// Env and header values may hold {{SECRET_NAME}}.
+type MCPServer struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	WarpID  string            `json:"warp_id,omitempty"`
+}
+
+// HarnessConfig picks the adapter that drives the agent.
+type HarnessConfig struct {
+	Type           string `json:"type,omitempty"`
+	ModelID        string `json:"model_id,omitempty"`
+	ReasoningLevel string `json:"reasoning_level,omitempty"`
+	// Command is the program of the command harness, with its arguments.
+	Command []string `json:"command,omitempty"`
+}
+
+// Budget stops a run that consumes more; zero means no limit.
+type Budget struct {
+	MaxTokens     int64 `json:"max_tokens,omitempty"`
+	MaxCostMicros int64 `json:"max_cost_micros,omitempty"`
+}
+
+// ConcurrencyPolicy says what happens to a run whose key is taken.
+type ConcurrencyPolicy string
+
+// The policies of X-10.
+const (
+	PolicyQueue          ConcurrencyPolicy = "queue"
+	PolicySkip           ConcurrencyPolicy = "skip"
+	PolicyCancelPrevious ConcurrencyPolicy = "cancel_previous"
+	PolicyFollowup       ConcurrencyPolicy = "followup"
+)
+
+// Concurrency allows at most one live run per key.
+type Concurrency struct {
+	Key    string            `json:"key"`
+	Policy ConcurrencyPolicy `json:"policy,omitempty"`
+}
+
+// Validate checks the shape of a configuration and names the bad field.
+func (c AgentConfig) Validate() error {
+	if utf8.RuneCountInString(c.Name) > MaxNameRunes {
+		return Invalid("config.name", "longer than %d characters", MaxNameRunes)
+	}
+	if len(c.BasePrompt) > MaxPromptBytes {
+		return Invalid("config.base_prompt", "at most %d bytes are allowed", MaxPromptBytes)
+	}
+	for _, f := range []struct {
+		name, value string
+	}{
+		{"model_id", c.ModelID}, {"environment_id", c.EnvironmentID}, {"worker_host", c.WorkerHost}, {"runner_id", c.RunnerID},
+	} {
+		if len(f.value) > 256 {
+			return Invalid("config."+f.name, "at most 256 bytes are allowed")
+		}
+	}
+	for _, check := range []func() error{c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c AgentConfig) validateNumbers() error {
+	for _, f := range []struct {
+		name     string
+		value    *int
+		min, max int
+	}{
+		{"idle_timeout_minutes", c.IdleTimeoutMinutes, 0, 60},
+		{"timeout_minutes", c.TimeoutMinutes, 1, MaxTimeoutMinutes},
+		{"stall_minutes", c.StallMinutes, 1, MaxTimeoutMinutes},
+		{"queue_timeout_minutes", c.QueueTimeoutMinutes, 1, 30 * 24 * 60},
+		{"retry.max_attempts", c.MaxAttempts, 1, MaxAttempts},
+	} {
+		if f.value != nil && (*f.value < f.min || *f.value > f.max) {
+			return Invalid("config."+f.name, "%d is not between %d and %d", *f.value, f.min, f.max)
+		}
+	}
+	if c.Budget != nil && (c.Budget.MaxTokens < 0 || c.Budget.MaxCostMicros < 0) {
+		return Invalid("config.budget", "a budget cannot be negative")
+	}
+	return nil
+}
+
+func (c AgentConfig) validateMCP() error {
+	for name, server := range c.MCPServers {
+		field := "config.mcp_servers." + clip(name, 80)
+		if name == "" || len(name) > 128 {
+			return Invalid("config.mcp_servers", "a server name must have 1 to 128 bytes")
+		}
+		if err := server.validate(field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s MCPServer) validate(field string) error {
+	set := 0
+	for _, v := range []string{s.Command, s.URL, s.WarpID} {
+		if v != "" {
+			set++
+		}
+	}
+	if set != 1 {
+		return Invalid(field, "give exactly one of command, url and warp_id")
+	}
+	if s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0) {
+		return Invalid(field, "args and env go with command only")
+	}
+	if s.URL == "" {
+		if len(s.Headers) > 0 {
+			return Invalid(field, "headers go with url only")
+		}
+		return nil
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return Invalid(field+".url", "must be an http or https URL")
+	}
+	return nil
+}
+
+// HarnessTypes lists the harness words that the published API and this server know.
+func HarnessTypes() []string {
+	return []string{"shell", "command", "builtin", "oz", "acp", "claude", "codex", "gemini", "opencode", "goose"}
+}
+
+func (c AgentConfig) validateHarness() error {
+	if c.Harness == nil {
+		return nil
+	}
+	if c.Harness.Type != "" && !slices.Contains(HarnessTypes(), c.Harness.Type) {
+		return Invalid("config.harness.type", "%q is none of %s", clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
+	}
+	return nil
+}
+
+func (c AgentConfig) validateConcurrency() error {
+	if c.Concurrency == nil {
+		return nil
+	}
+	if c.Concurrency.Key == "" || len(c.Concurrency.Key) > 256 {
+		return Invalid("config.concurrency.key", "must have 1 to 256 bytes")
+	}
+	switch c.Concurrency.Policy {
+	case "", PolicyQueue, PolicySkip, PolicyCancelPrevious, PolicyFollowup:
+		return nil
+	}
+	return Invalid("config.concurrency.policy", "%q is none of queue, skip, cancel_previous, followup", clip(string(c.Concurrency.Policy), 40))
+}
+
+// Layer is one place that may say something about a run's configuration.
+type Layer struct {
+	// Origin names the place: run, automation, agent, factory, environment, server.
+	Origin string
+	Config AgentConfig
+}
+
+// Resolve merges layers, narrowest first: for each field the first layer that
+// says something wins. Origins tells for every set field which layer that was.
+func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
+	var out AgentConfig
+	origins := map[string]string{}
+	for _, layer := range layers {
+		for _, f := range mergeFields(&out, &layer.Config) {
+			if !f.set && f.take() {
+				origins[f.name] = layer.Origin
+			}
+		}
+	}
+	return out, origins
+}
+
+type mergeField struct {
+	name string
+	set  bool
+	take func() bool
+}
+
+func mergeFields(dst, src *AgentConfig) []mergeField {
+	return []mergeField{
+		value("name", &dst.Name, src.Name),
+		value("model_id", &dst.ModelID, src.ModelID),
+		value("base_prompt", &dst.BasePrompt, src.BasePrompt),
+		value("environment_id", &dst.EnvironmentID, src.EnvironmentID),
+		value("worker_host", &dst.WorkerHost, src.WorkerHost),
+		value("runner_id", &dst.RunnerID, src.RunnerID),
+		value("harness", &dst.Harness, src.Harness),
+		value("idle_timeout_minutes", &dst.IdleTimeoutMinutes, src.IdleTimeoutMinutes),
+		value("computer_use_enabled", &dst.ComputerUseEnabled, src.ComputerUseEnabled),
+		value("timeout_minutes", &dst.TimeoutMinutes, src.TimeoutMinutes),
+		value("stall_minutes", &dst.StallMinutes, src.StallMinutes),
+		value("queue_timeout_minutes", &dst.QueueTimeoutMinutes, src.QueueTimeoutMinutes),
+		value("budget", &dst.Budget, src.Budget),
+		value("retry.max_attempts", &dst.MaxAttempts, src.MaxAttempts),
+		value("concurrency", &dst.Concurrency, src.Concurrency),
+		{"skills", len(dst.Skills) > 0, func() bool { dst.Skills = src.Skills; return len(src.Skills) > 0 }},
+		{"mcp_servers", len(dst.MCPServers) > 0, func() bool { dst.MCPServers = src.MCPServers; return len(src.MCPServers) > 0 }},
+		{"secrets", len(dst.Secrets) > 0, func() bool { dst.Secrets = src.Secrets; return len(src.Secrets) > 0 }},
+	}
+}
+
+func value[T comparable](name string, dst *T, src T) mergeField {
+	var zero T
+	return mergeField{name, *dst != zero, func() bool { *dst = src; return src != zero }}
+}
+
+// String names a policy for messages.
+func (c Concurrency) String() string { return fmt.Sprintf("%s (%s)", c.Key, c.Policy) }

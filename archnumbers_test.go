@@ -1,0 +1,157 @@
+package lineshaft_test
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// The house numbers.
+const (
+	houseSourceLines    = 600
+	houseSourceMedian   = 120
+	houseTestLines      = 800
+	houseFuncLines      = 80
+	houseFuncPercentile = 50 // lines at the 95th percentile
+	houseMethods        = 7
+)
+
+func archFileLengths(tree *archTree) []string {
+	var complaints []string
+	for _, f := range tree.written(true) {
+		limit := houseSourceLines
+		if f.test {
+			limit = houseTestLines
+		}
+		if f.lines > limit {
+			complaints = append(complaints, fmt.Sprintf("%s has %d lines, more than %d: split it by noun", f.path, f.lines, limit))
+		}
+	}
+	return complaints
+}
+
+func archFileMedian(tree *archTree) []string {
+	var lengths []int
+	for _, f := range tree.written(false) {
+		lengths = append(lengths, f.lines)
+	}
+	if median := archRank(lengths, 50); median > houseSourceMedian {
+		return []string{fmt.Sprintf("the median source file has %d lines, more than %d", median, houseSourceMedian)}
+	}
+	return nil
+}
+
+// archFunctions lists every function with a body, tests included.
+func archFunctions(tree *archTree) []*ast.FuncDecl {
+	var found []*ast.FuncDecl
+	for _, f := range tree.written(true) {
+		for _, decl := range f.ast.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil {
+				found = append(found, fn)
+			}
+		}
+	}
+	return found
+}
+
+func archFunctionLengths(tree *archTree) []string {
+	var complaints []string
+	for _, fn := range archFunctions(tree) {
+		if n := tree.span(fn); n > houseFuncLines {
+			complaints = append(complaints, fmt.Sprintf("%s: %s has %d lines, more than %d", tree.at(fn), fn.Name.Name, n, houseFuncLines))
+		}
+	}
+	return complaints
+}
+
+func archFunctionPercentile(tree *archTree) []string {
+	var lengths []int
+	for _, fn := range archFunctions(tree) {
+		lengths = append(lengths, tree.span(fn))
+	}
+	if n := archRank(lengths, 95); n > houseFuncPercentile {
+		return []string{fmt.Sprintf("95 of 100 functions must have at most %d lines; the 95th has %d", houseFuncPercentile, n)}
+	}
+	return nil
+}
+
+// archRank is the nearest-rank percentile; 0 when there are no values.
+func archRank(values []int, percent int) int {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(len(sorted)*percent+99)/100-1]
+}
+
+func archInterfaceWidths(tree *archTree) []string {
+	local := map[string]*ast.InterfaceType{} // folder and name to declaration
+	for _, f := range tree.written(true) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if wide, ok := spec.Type.(*ast.InterfaceType); ok {
+					local[f.dir+" "+spec.Name.Name] = wide
+				}
+			}
+			return true
+		})
+	}
+	var complaints []string
+	for _, f := range tree.written(true) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if wide, ok := n.(*ast.InterfaceType); ok {
+				if methods := archMethods(local, f.dir, wide, 0); methods > houseMethods {
+					complaints = append(complaints, fmt.Sprintf("%s: an interface of %d methods, more than %d", tree.at(wide), methods, houseMethods))
+				}
+			}
+			return true
+		})
+	}
+	return complaints
+}
+
+// archMethods counts methods; an embedded interface of the same package counts
+// with all of its own, a stranger's as one.
+func archMethods(local map[string]*ast.InterfaceType, dir string, wide *ast.InterfaceType, depth int) int {
+	count := 0
+	for _, field := range wide.Methods.List {
+		switch kind := field.Type.(type) {
+		case *ast.FuncType:
+			count += len(field.Names)
+		case *ast.SelectorExpr:
+			count++
+		case *ast.Ident:
+			if inner := local[dir+" "+kind.Name]; inner != nil && depth < 8 {
+				count += archMethods(local, dir, inner, depth+1)
+			}
+		}
+	}
+	return count
+}
+
+func archNoInit(tree *archTree) []string {
+	var complaints []string
+	for _, fn := range archFunctions(tree) {
+		if fn.Recv == nil && fn.Name.Name == "init" {
+			complaints = append(complaints, tree.at(fn)+": init runs behind everybody's back; call it from where it is needed")
+		}
+	}
+	return complaints
+}
+
+// archTestLines weighs tests, e2e/ and tests/ against all the rest.
+func archTestLines(tree *archTree) []string {
+	source, tests := 0, 0
+	for _, f := range tree.written(true) {
+		if f.test || strings.HasPrefix(f.dir+"/", "e2e/") || strings.HasPrefix(f.dir+"/", "tests/") {
+			tests += f.lines
+		} else {
+			source += f.lines
+		}
+	}
+	if tests < source {
+		return []string{fmt.Sprintf("%d lines of tests for %d lines of source; there must be at least as many", tests, source)}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package client
+
+// AgentConfig shapes a run. Every field is optional; what is not said here comes
+// from wider settings on the server.
+type AgentConfig struct {
+	Name          string `json:"name,omitempty"`
+	ModelID       string `json:"model_id,omitempty"`
+	BasePrompt    string `json:"base_prompt,omitempty"`
+	EnvironmentID string `json:"environment_id,omitempty"`
+	// WorkerHost is the id of a self-hosted worker; empty or "hosted" means the
+	// server's own.
+	WorkerHost         string               `json:"worker_host,omitempty"`
+	SkillSpec          string               `json:"skill_spec,omitempty"`
+	Skills             []string             `json:"skills,omitempty"`
+	MCPServers         map[string]MCPServer `json:"mcp_servers,omitempty"`
+	Harness            *Harness             `json:"harness,omitempty"`
+	IdleTimeoutMinutes *int                 `json:"idle_timeout_minutes,omitempty"`
+	RunnerID           string               `json:"runner_id,omitempty"`
+	Secrets            []SecretRef          `json:"secrets,omitempty"`
+	ComputerUseEnabled *bool                `json:"computer_use_enabled,omitempty"`
+	// TimeoutMinutes bounds a run, StallMinutes its silence, QueueTimeoutMinutes its wait.
+	TimeoutMinutes      *int         `json:"timeout_minutes,omitempty"`
+	StallMinutes        *int         `json:"stall_minutes,omitempty"`
+	QueueTimeoutMinutes *int         `json:"queue_timeout_minutes,omitempty"`
+	Budget              *Budget      `json:"budget,omitempty"`
+	Retry               *Retry       `json:"retry,omitempty"`
+	Concurrency         *Concurrency `json:"concurrency,omitempty"`
+}
+
+// MCPServer is a tool server: exactly one of Command, URL and WarpID is set. Values
+// of Env and Headers may hold {{SECRET_NAME}}.
+type MCPServer struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	WarpID  string            `json:"warp_id,omitempty"`
+}
+
+// Harness picks what drives the agent.
+type Harness struct {
+	Type           string `json:"type,omitempty"`
+	ModelID        string `json:"model_id,omitempty"`
+	ReasoningLevel string `json:"reasoning_level,omitempty"`
+	// Command is the program of the command harness, with its arguments.
+	Command []string `json:"command,omitempty"`
+}
+
+// SecretRef names a managed secret.
+type SecretRef struct {
+	Name string `json:"name"`
+}
+
+// Budget stops a run that consumes more; zero means no limit.
+type Budget struct {
+	MaxTokens  int64   `json:"max_tokens,omitempty"`
+	MaxCostUSD float64 `json:"max_cost_usd,omitempty"`
+}
+
+// Retry says how often a run whose worker was lost is tried in all.
+type Retry struct {
+	MaxAttempts int `json:"max_attempts,omitempty"`
+}
+
+// Concurrency allows at most one live run per key.
+type Concurrency struct {
+	Key string `json:"key"`
+	// Policy is queue (default), skip, cancel_previous or followup.
+	Policy string `json:"policy,omitempty"`
+}

@@ -1,0 +1,175 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	apiPrefix = "/api/v1"
+
+	defaultTimeout       = 60 * time.Second
+	defaultRetries       = 2
+	defaultStreamRetries = 10
+	defaultStreamIdle    = 60 * time.Second
+)
+
+// Client calls one server with one key. Make it with New.
+type Client struct {
+	// Runs starts, reads and steers agent runs.
+	Runs *RunsService
+	// APIKeys manages keys; it needs the role admin.
+	APIKeys *APIKeysService
+
+	base          *url.URL
+	key           string
+	http          *http.Client
+	header        http.Header
+	timeout       time.Duration
+	maxAnswer     int64
+	retries       int
+	streamRetries int
+	streamIdle    time.Duration
+	backoff       backoff
+	sleep         func(context.Context, time.Duration) error
+	newKey        func() string
+}
+
+// New makes a client for the server at baseURL, with or without the path /api/v1,
+// such as "https://lineshaft.example.com". The key starts with "ls_";
+// `lineshaft apikey create` makes one. Nothing is sent yet.
+func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
+	base, err := parseBase(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	if apiKey == "" {
+		return nil, errors.New("the API key is empty: make one with `lineshaft apikey create`")
+	}
+	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("the API key holds a space or another character that no key has: copy it again")
+	}
+	c := &Client{
+		base:          base,
+		key:           apiKey,
+		header:        http.Header{"User-Agent": {"lineshaft-go"}},
+		timeout:       defaultTimeout,
+		maxAnswer:     maxAnswerBytes,
+		retries:       defaultRetries,
+		streamRetries: defaultStreamRetries,
+		streamIdle:    defaultStreamIdle,
+		backoff:       defaultBackoff(),
+		sleep:         sleep,
+		newKey:        rand.Text,
+	}
+	for _, opt := range opts {
+		opt(c)
+	}
+	c.http = guardRedirects(c.http)
+	c.Runs = &RunsService{c}
+	c.APIKeys = &APIKeysService{c}
+	return c, nil
+}
+
+// CloseIdleConnections closes connections that are kept for later calls.
+func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
+
+func parseBase(baseURL string) (*url.URL, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("the server address %q is not an http or https URL such as http://127.0.0.1:8484", clip(baseURL, 100))
+	}
+	if u.User != nil {
+		return nil, errors.New("the server address holds a user name or password: give the API key by itself instead")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the server address holds a query or a fragment: leave out everything from ? or # on")
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = ""
+	if !strings.HasSuffix(u.Path, apiPrefix) {
+		u.Path += apiPrefix
+	}
+	return u, nil
+}
+
+// guardRedirects keeps net/http from turning a redirected POST into a GET, whose
+// answer would look like a success of something else.
+func guardRedirects(given *http.Client) *http.Client {
+	if given == nil {
+		given = &http.Client{}
+		if shared, ok := http.DefaultTransport.(*http.Transport); ok {
+			given.Transport = shared.Clone()
+		}
+	}
+	if given.CheckRedirect != nil {
+		return given
+	}
+	guarded := *given
+	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if req.Method != via[0].Method {
+			return &redirectError{method: via[0].Method, to: req.URL.Scheme + "://" + req.URL.Host}
+		}
+		if len(via) >= 10 {
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}
+	return &guarded
+}
+
+// redirectError is final: the same address redirects again.
+type redirectError struct{ method, to string }
+
+func (e *redirectError) Error() string {
+	return fmt.Sprintf("the server redirects %s to %s: use that as the server address", e.method, e.to)
+}
+
+// endpoint makes the full URL of a path below /api/v1, whose parts are escaped.
+func (c *Client) endpoint(path string, query url.Values) (string, error) {
+	rel, err := url.Parse(path)
+	if err != nil || rel.IsAbs() || rel.Host != "" || !strings.HasPrefix(path, "/") {
+		return "", fmt.Errorf("the path %q must start with one slash and be relative to %s", clip(path, 100), apiPrefix)
+	}
+	full := *c.base
+	full.Path = c.base.Path + rel.Path
+	full.RawPath = c.base.EscapedPath() + rel.EscapedPath()
+	full.RawQuery = rel.RawQuery
+	if len(query) > 0 {
+		full.RawQuery = strings.TrimPrefix(full.RawQuery+"&"+query.Encode(), "&")
+	}
+	return full.String(), nil
+}
+
+// segment escapes an id for a path. An empty id, or one that a path would
+// swallow, would address another thing.
+func segment(noun, id string) (string, error) {
+	if id == "" || id == "." || id == ".." {
+		return "", fmt.Errorf("%q is not a %s id", id, noun)
+	}
+	return url.PathEscape(id), nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func clip(s string, limit int) string {
+	if runes := []rune(s); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	return s
+}

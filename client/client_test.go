@@ -1,0 +1,213 @@
+package client
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, url, key, want string }{
+		{"no scheme", "127.0.0.1:8484", "ls_k", "not an http or https URL"},
+		{"other scheme", "ftp://host", "ls_k", "not an http or https URL"},
+		{"empty", "", "ls_k", "not an http or https URL"},
+		{"no host", "http:///api", "ls_k", "not an http or https URL"},
+		{"password", "http://u:secret@host", "ls_k", "user name or password"},
+		{"query", "http://host?x=1", "ls_k", "query or a fragment"},
+		{"fragment", "http://host#x", "ls_k", "query or a fragment"},
+		{"no key", "http://host", "", "lineshaft apikey create"},
+		{"key with newline", "http://host", "ls_k\n", "copy it again"},
+		{"key with header", "http://host", "ls_k\r\nX: y", "copy it again"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := New(tc.url, tc.key)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("New(%q) = %v, want an error with %q", tc.url, err, tc.want)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error shows a password: %v", err)
+			}
+		})
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ base, path, want string }{
+		{"http://h", "/whoami", "http://h/api/v1/whoami"},
+		{"http://h/", "/whoami", "http://h/api/v1/whoami"},
+		{"http://h/api/v1", "/whoami", "http://h/api/v1/whoami"},
+		{"http://h/api/v1/", "/whoami", "http://h/api/v1/whoami"},
+		{"https://h:1/team", "/whoami?x=1", "https://h:1/team/api/v1/whoami?x=1"},
+		{"http://h", "/agent/runs/a%2Fb", "http://h/api/v1/agent/runs/a%2Fb"},
+	} {
+		c, err := New(tc.base, "ls_k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.endpoint(tc.path, nil)
+		if err != nil || got != tc.want {
+			t.Errorf("endpoint(%q, %q) = %q, %v; want %q", tc.base, tc.path, got, err, tc.want)
+		}
+	}
+}
+
+func TestEndpointRefusesOtherHosts(t *testing.T) {
+	t.Parallel()
+	c, err := New("http://h", "ls_k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"whoami", "", "http://evil/x", "//evil/x", "/%zz"} {
+		if err := c.Do(t.Context(), http.MethodGet, path, nil, nil); err == nil || !strings.Contains(err.Error(), "relative to /api/v1") {
+			t.Errorf("Do(%q) = %v, want a refusal", path, err)
+		}
+	}
+}
+
+func TestRequestHeaders(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{answer(200, `{}`)}}
+	c := clientFor(t, s, s, WithHeader("X-Lineshaft-Client", "cli"), WithHeader("Authorization", "Bearer other"))
+	if err := c.Do(t.Context(), http.MethodGet, "/whoami", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Do(t.Context(), http.MethodPost, "/things", map[string]int{"a": 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := s.requests()
+	for name, want := range map[string]string{
+		"Authorization": "Bearer ls_test", "Accept": "application/json", "X-Lineshaft-Client": "cli",
+		"User-Agent": "lineshaft-go", "Content-Type": "", "Idempotency-Key": "",
+	} {
+		if value := got[0].header.Get(name); value != want {
+			t.Errorf("GET has %s %q, want %q", name, value, want)
+		}
+	}
+	if got[1].header.Get("Content-Type") != "application/json" || got[1].header.Get("Idempotency-Key") == "" || got[1].body != `{"a":1}` {
+		t.Errorf("POST came as %+v", got[1])
+	}
+}
+
+func TestRedirectedPostIsRefused(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	s.answers = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://other.example/api/v1/agent/runs", http.StatusMovedPermanently)
+	}}
+	c := clientFor(t, s, s)
+	_, err := c.Runs.Create(t.Context(), RunRequest{Prompt: "x"})
+	if err == nil || !strings.Contains(err.Error(), "https://other.example: use that as the server address") {
+		t.Fatalf("Create = %v, want the new address", err)
+	}
+	if n := len(s.requests()); n != 1 {
+		t.Errorf("%d requests, want 1: a redirect does not go away", n)
+	}
+}
+
+func TestRedirectKeepsMethodAndBody(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{
+		func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
+		},
+		answer(200, `{"run_id":"r1","state":"QUEUED"}`),
+	}}
+	c := clientFor(t, s, s)
+	if _, err := c.Runs.Create(t.Context(), RunRequest{Prompt: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.requests()[1]; got.method != http.MethodPost || got.path != "/moved" || got.body != `{"prompt":"x"}` {
+		t.Errorf("redirected request = %+v", got)
+	}
+}
+
+func TestRedirectLoopEnds(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/again", http.StatusFound)
+	}}}
+	c := clientFor(t, s, s, WithMaxRetries(0))
+	if err := c.Do(t.Context(), http.MethodGet, "/whoami", nil, nil); err == nil || !strings.Contains(err.Error(), "10 redirects") {
+		t.Errorf("Do = %v", err)
+	}
+}
+
+func TestOwnHTTPClientIsUsed(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(answer(200, `{"role":"viewer"}`))
+	t.Cleanup(server.Close)
+	used := false
+	h := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		used = true
+		return server.Client().Transport.RoundTrip(r)
+	})}
+	c, err := New(server.URL, "ls_k", WithHTTPClient(h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := c.Whoami(t.Context()); err != nil || who.Role != "viewer" || !used {
+		t.Errorf("Whoami = %+v, %v; own client used: %v", who, err, used)
+	}
+	if h.CheckRedirect != nil {
+		t.Error("the caller's http.Client was changed")
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestDoRaw(t *testing.T) {
+	t.Parallel()
+	c, s := scripted(t, answer(200, `{"later": [1, 2]}`))
+	var out json.RawMessage
+	if err := c.Do(t.Context(), http.MethodGet, "/new/thing?deep=1", nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	if string(out) != `{"later": [1, 2]}` || s.requests()[0].query != "deep=1" {
+		t.Errorf("out = %s, request %+v", out, s.requests()[0])
+	}
+}
+
+func TestDoUnencodableBody(t *testing.T) {
+	t.Parallel()
+	c, s := scripted(t, answer(200, `{}`))
+	err := c.Do(t.Context(), http.MethodPost, "/x", func() {}, nil)
+	if err == nil || !strings.Contains(err.Error(), "encode the request") || len(s.requests()) != 0 {
+		t.Errorf("Do = %v after %d requests", err, len(s.requests()))
+	}
+}
+
+func TestBrokenJSONIsNotRetried(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{``, `{"run_id":`, `<html>`, `[]`, `{"state":3}`} {
+		c, s := scripted(t, answer(200, body))
+		_, err := c.Runs.Get(t.Context(), "r1")
+		if err == nil || !strings.Contains(err.Error(), "GET /agent/runs/r1: decode the answer") {
+			t.Errorf("body %q: %v", body, err)
+		}
+		if len(s.requests()) != 1 {
+			t.Errorf("body %q: %d requests", body, len(s.requests()))
+		}
+	}
+}
+
+func TestAnswerIsBounded(t *testing.T) {
+	t.Parallel()
+	c, s := scripted(t, answer(200, `{"role":"viewer"}`))
+	for limit, ok := range map[int64]bool{16: false, 17: true} {
+		c.maxAnswer = limit
+		_, err := c.Whoami(t.Context())
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "larger than 16 bytes: ask for less") {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+	}
+	if n := len(s.requests()); n != 2 {
+		t.Errorf("%d requests, want 2: a large answer is not asked for again", n)
+	}
+}

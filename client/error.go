@@ -1,0 +1,143 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Error is an answer of the server that says no.
+type Error struct {
+	// Status is the HTTP status.
+	Status int
+	// Code is the kind of error, such as "resource_not_found"; empty when something
+	// else than a Lineshaft server answered.
+	Code string
+	// Title says what happened, Detail why in this case.
+	Title  string
+	Detail string
+	// Type is the address of a page that explains the error.
+	Type string
+	// Instance is the path that the server saw.
+	Instance string
+	// RequestID and TraceID find the call in the server's log.
+	RequestID string
+	TraceID   string
+	// Retryable is what the server says: the same call may succeed later.
+	Retryable bool
+	// RetryAfter is how long the server asks to wait; zero when it did not say.
+	RetryAfter time.Duration
+	// Attempts is how often the call was sent.
+	Attempts int
+	// Method and Path are those of the call.
+	Method string
+	Path   string
+
+	hasRetryAfter bool
+	shouldRetry   *bool
+}
+
+// Error tells the call, the status, the code and the detail.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %d", e.Method, e.Path, e.Status)
+	if e.Code != "" {
+		b.WriteString(" " + e.Code)
+	}
+	if text := e.Text(); text != "" {
+		b.WriteString(": " + text)
+	}
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
+	}
+	return b.String()
+}
+
+// Text is what the server says to a person: the detail, or else the title.
+func (e *Error) Text() string {
+	if e.Detail != "" {
+		return e.Detail
+	}
+	return e.Title
+}
+
+// IsInvalid says that the server did not understand the request (400).
+func IsInvalid(err error) bool { return hasStatus(err, http.StatusBadRequest) }
+
+// IsUnauthenticated says that the key is missing, wrong, expired or revoked (401).
+func IsUnauthenticated(err error) bool { return hasStatus(err, http.StatusUnauthorized) }
+
+// IsDenied says that the key is good but not for this (403).
+func IsDenied(err error) bool { return hasStatus(err, http.StatusForbidden) }
+
+// IsNotFound says that there is no such thing, or not for this key (404).
+func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
+
+// IsConflict says that the thing's state forbids it (409).
+func IsConflict(err error) bool { return hasStatus(err, http.StatusConflict) }
+
+// IsTooLarge says that the body is over the server's limit (413).
+func IsTooLarge(err error) bool { return hasStatus(err, http.StatusRequestEntityTooLarge) }
+
+// IsNotSupported says that the server knows the field or operation but does not offer it (422).
+func IsNotSupported(err error) bool { return hasStatus(err, http.StatusUnprocessableEntity) }
+
+// IsRateLimited says that the caller has to wait (429).
+func IsRateLimited(err error) bool { return hasStatus(err, http.StatusTooManyRequests) }
+
+func hasStatus(err error, status int) bool {
+	apiErr, ok := asError(err)
+	return ok && apiErr.Status == status
+}
+
+func asError(err error) (*Error, bool) { return errors.AsType[*Error](err) }
+
+// readError makes an Error of an answer, whatever its body is.
+func readError(method, path string, resp *http.Response) *Error {
+	out := &Error{
+		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode), Method: method, Path: path,
+		RequestID: resp.Header.Get("X-Request-ID"), shouldRetry: shouldRetry(resp.Header),
+	}
+	out.RetryAfter, out.hasRetryAfter = retryAfter(resp.Header, time.Now())
+	// What could be read of a broken body is still the best there is.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	var problem struct {
+		Type      string `json:"type"`
+		Title     string `json:"title"`
+		Detail    string `json:"detail"`
+		Instance  string `json:"instance"`
+		Code      string `json:"code"`
+		TraceID   string `json:"trace_id"`
+		Retryable bool   `json:"retryable"`
+	}
+	if json.Unmarshal(body, &problem) != nil {
+		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/plain" {
+			out.Detail = clip(strings.TrimSpace(string(body)), 300)
+		}
+		return out
+	}
+	out.Type, out.Detail, out.Instance = problem.Type, problem.Detail, problem.Instance
+	out.TraceID, out.Retryable, out.Code = problem.TraceID, problem.Retryable, problem.Code
+	if problem.Title != "" {
+		out.Title = problem.Title
+	}
+	if out.Code == "" {
+		out.Code = codeFromType(problem.Type)
+	}
+	return out
+}
+
+// codeFromType takes the code from the last part of the type, where other servers
+// of the same API have it alone.
+func codeFromType(kind string) string {
+	kind = strings.TrimRight(kind, "/")
+	if kind == "" || kind == "about:blank" {
+		return ""
+	}
+	return strings.ReplaceAll(kind[strings.LastIndexByte(kind, '/')+1:], "-", "_")
+}

@@ -1,0 +1,47 @@
+package client
+
+import (
+	"net/http"
+	"time"
+)
+
+// Option changes a Client while New makes it.
+type Option func(*Client)
+
+// WithHTTPClient sends through h, for own proxies, certificates or tests. Leave
+// its Timeout zero: it would end streams too; use WithTimeout.
+func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
+
+// WithTimeout bounds each attempt of a call, answer included; 0 means no bound.
+// The default is 60 s. A whole call, with its retries, is bounded by its context.
+// Streams are not bounded; see WithStreamIdleTimeout.
+func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }
+
+// WithMaxRetries sets how often a failed call is tried again; the default is 2.
+func WithMaxRetries(n int) Option { return func(c *Client) { c.retries = max(n, 0) } }
+
+// WithBackoff sets the first and the longest pause between attempts; the defaults
+// are 0.5 s and 8 s. Each pause doubles the one before and is shortened by up to a quarter.
+func WithBackoff(first, longest time.Duration) Option {
+	return func(c *Client) { c.backoff.first, c.backoff.longest = first, longest }
+}
+
+// WithStreamRetries sets how many connections in a row may fail without bringing
+// anything before Stream and Wait give up; the default is 10, which outlasts a
+// server's restart.
+func WithStreamRetries(n int) Option { return func(c *Client) { c.streamRetries = max(n, 0) } }
+
+// WithStreamIdleTimeout sets how long a stream may be silent before it is
+// connected anew; the default is 60 s. The server sends a sign of life every 15 s.
+func WithStreamIdleTimeout(d time.Duration) Option {
+	return func(c *Client) {
+		if d > 0 {
+			c.streamIdle = d
+		}
+	}
+}
+
+// WithHeader adds a header to every request.
+func WithHeader(name, value string) Option {
+	return func(c *Client) { c.header.Set(name, value) }
+}

@@ -1,0 +1,129 @@
+package client
+
+import (
+	"errors"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// RunQuery selects and orders runs; all conditions must hold. Lists mean any of,
+// and zero values do not filter.
+type RunQuery struct {
+	States  []RunState
+	Sources []string
+	// TaskStatuses are running, failed, blocked, cancelled and complete.
+	TaskStatuses  []string
+	Name          string
+	ModelID       string
+	Creator       string
+	Executor      string
+	EnvironmentID string // "empty-environment" selects runs without one
+	Skill         string
+	ScheduleID    string
+	FactoryUIDs   []string
+	FactoryOnly   bool
+	AutomationID  string
+	WebhookID     string
+	DeliveryID    string
+	ParentRunID   string
+	AncestorRunID string
+	WorkerHost    string
+	ArtifactType  string
+	// Query holds words to look for in titles, names, skills and prompts.
+	Query         string
+	Metadata      map[string]string
+	CreatedAfter  time.Time // inclusive
+	CreatedBefore time.Time // exclusive
+	UpdatedAfter  time.Time // inclusive
+	UpdatedBefore time.Time // exclusive
+	// SortBy is updated_at (default), created_at, title or agent.
+	SortBy string
+	// SortOrder is desc (default) or asc.
+	SortOrder string
+	// Limit is the size of a page: 1 to 500; the default is 20.
+	Limit int
+	// Cursor continues after an earlier page of the same query.
+	Cursor string
+}
+
+// RunPage is one page of runs.
+type RunPage struct {
+	Runs     []Run    `json:"runs"`
+	PageInfo PageInfo `json:"page_info"`
+}
+
+func (q RunQuery) values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"name": q.Name, "model_id": q.ModelID, "creator": q.Creator, "executor": q.Executor,
+		"environment_id": q.EnvironmentID, "skill": q.Skill, "schedule_id": q.ScheduleID,
+		"automation_id": q.AutomationID, "webhook_id": q.WebhookID, "delivery_id": q.DeliveryID,
+		"parent_run_id": q.ParentRunID, "ancestor_run_id": q.AncestorRunID, "worker_host": q.WorkerHost,
+		"artifact_type": q.ArtifactType, "q": q.Query, "sort_by": q.SortBy, "sort_order": q.SortOrder, "cursor": q.Cursor,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	for name, at := range map[string]time.Time{
+		"created_after": q.CreatedAfter, "created_before": q.CreatedBefore,
+		"updated_after": q.UpdatedAfter, "updated_before": q.UpdatedBefore,
+	} {
+		if !at.IsZero() {
+			v.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	for _, state := range q.States {
+		v.Add("state", string(state))
+	}
+	for key, value := range q.Metadata {
+		v.Set("metadata["+key+"]", value)
+	}
+	for name, list := range map[string][]string{"source": q.Sources, "task_status": q.TaskStatuses, "factory_uid": q.FactoryUIDs} {
+		if len(list) > 0 {
+			v[name] = list
+		}
+	}
+	if q.FactoryOnly {
+		v.Set("factory_only", "true")
+	}
+	setLimit(v, q.Limit)
+	return v
+}
+
+func setLimit(v url.Values, limit int) {
+	if limit != 0 {
+		v.Set("limit", strconv.Itoa(limit))
+	}
+}
+
+// pages goes through a list whose pages fetch returns. A page may be empty and
+// still have a next one: the server then stopped at its budget of rows.
+func pages[T any](start string, fetch func(cursor string) ([]T, PageInfo, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		cursor := start
+		for {
+			items, info, err := fetch(cursor)
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if !info.HasNextPage || info.NextCursor == "" {
+				return
+			}
+			if info.NextCursor == cursor {
+				yield(zero, errors.New("the server answered the same cursor again: report this as a bug of the server"))
+				return
+			}
+			cursor = info.NextCursor
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+const (
+	maxAnswerBytes = 256 << 20
+	maxErrorBytes  = 1 << 20
+)
+
+// call is one logical request, sent once or several times.
+type call struct {
+	method string
+	path   string
+	query  url.Values
+	body   any
+	out    any
+	// keyed adds an Idempotency-Key, the same for every attempt.
+	keyed bool
+	// replay says that sending it again is harmless even if the server has acted on
+	// an earlier attempt whose answer was lost.
+	replay bool
+}
+
+// Do calls any path below /api/v1, also one that this package has no method for.
+// The body, if not nil, is sent as JSON and the answer is decoded into out, if not
+// nil; a *json.RawMessage takes it as it is. POST and PATCH are retried only when
+// the server cannot have acted on them.
+func (c *Client) Do(ctx context.Context, method, path string, body, out any) error {
+	replay := method != http.MethodPost && method != http.MethodPatch
+	return c.do(ctx, call{method: method, path: path, body: body, out: out, keyed: method == http.MethodPost, replay: replay})
+}
+
+func (c *Client) do(ctx context.Context, req call) error {
+	target, err := c.endpoint(req.path, req.query)
+	if err != nil {
+		return err
+	}
+	payload, err := encodeBody(req.body)
+	if err != nil {
+		return fmt.Errorf("%s %s: encode the request: %w", req.method, req.path, err)
+	}
+	header := http.Header{"Accept": {"application/json"}}
+	if payload != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case req.keyed && req.replay:
+		header.Set("Idempotency-Key", c.newKey())
+	case req.keyed:
+		// net/http sends a request with that header again by itself when a kept
+		// connection turns out to be closed; it does not know it in lower case.
+		header["idempotency-key"] = []string{c.newKey()}
+	}
+	for attempt := 1; ; attempt++ {
+		answer, err := c.attempt(ctx, req, target, payload, header)
+		if err == nil {
+			return decodeAnswer(req, answer)
+		}
+		if apiErr, ok := asError(err); ok {
+			apiErr.Attempts = attempt
+		}
+		wait, again := c.again(err, req.replay, attempt)
+		if !again || ctx.Err() != nil {
+			return err
+		}
+		if stopped := c.sleep(ctx, wait); stopped != nil {
+			return fmt.Errorf("%w while waiting to try again: %w", stopped, err)
+		}
+	}
+}
+
+// attempt sends the request once and reads the whole answer within the timeout.
+func (c *Client) attempt(ctx context.Context, req call, target string, payload []byte, header http.Header) ([]byte, error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	resp, err := c.send(ctx, req.method, target, payload, header)
+	if err != nil {
+		return nil, &transportError{op: req.method + " " + req.path, err: err}
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return nil, readError(req.method, req.path, resp)
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, c.maxAnswer+1))
+	if err != nil {
+		return nil, &transportError{op: req.method + " " + req.path + ": read the answer", err: err}
+	}
+	if int64(len(answer)) > c.maxAnswer {
+		return nil, fmt.Errorf("%s %s: the answer is larger than %d bytes: ask for less with limit", req.method, req.path, c.maxAnswer)
+	}
+	return answer, nil
+}
+
+func (c *Client) send(ctx context.Context, method, target string, payload []byte, header http.Header) (*http.Response, error) {
+	var body io.Reader
+	if payload != nil {
+		body = bytes.NewReader(payload)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range []http.Header{c.header, header} {
+		for name, values := range h {
+			req.Header[name] = values
+		}
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	return c.http.Do(req)
+}
+
+func encodeBody(body any) ([]byte, error) {
+	if body == nil {
+		return nil, nil
+	}
+	return json.Marshal(body)
+}
+
+func decodeAnswer(req call, answer []byte) error {
+	if req.out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, req.out); err != nil {
+		return fmt.Errorf("%s %s: decode the answer: %w", req.method, req.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// RunState is where a run stands. A newer server may send values that are not
+// listed here.
+type RunState string
+
+// The states of a run.
+const (
+	StateQueued     RunState = "QUEUED"
+	StatePending    RunState = "PENDING"
+	StateClaimed    RunState = "CLAIMED"
+	StateInProgress RunState = "INPROGRESS"
+	StateBlocked    RunState = "BLOCKED"
+	StateSucceeded  RunState = "SUCCEEDED"
+	StateFailed     RunState = "FAILED"
+	StateError      RunState = "ERROR"
+	StateCancelled  RunState = "CANCELLED"
+)
+
+// RunStates lists the states in the order of a run's life.
+func RunStates() []RunState {
+	return []RunState{
+		StateQueued, StatePending, StateClaimed, StateInProgress, StateBlocked,
+		StateSucceeded, StateFailed, StateError, StateCancelled,
+	}
+}
+
+// Terminal says that the run has ended; only a follow-up reopens it.
+func (s RunState) Terminal() bool {
+	return slices.Contains([]RunState{StateSucceeded, StateFailed, StateError, StateCancelled}, s)
+}
+
+// RunRequest starts a run. Prompt is needed unless Skill, a skill in Config or
+// ConversationID is set.
+type RunRequest struct {
+	Prompt string       `json:"prompt,omitempty"`
+	Title  string       `json:"title,omitempty"`
+	Skill  string       `json:"skill,omitempty"`
+	Config *AgentConfig `json:"config,omitempty"`
+	// AgentIdentityUID runs it as a named agent, with its configuration and factory.
+	AgentIdentityUID string            `json:"agent_identity_uid,omitempty"`
+	ConversationID   string            `json:"conversation_id,omitempty"`
+	ParentRunID      string            `json:"parent_run_id,omitempty"`
+	Metadata         map[string]string `json:"metadata,omitempty"`
+	Attachments      []Attachment      `json:"attachments,omitempty"`
+	Interactive      bool              `json:"interactive,omitempty"`
+}
+
+// Attachment is a file that lands in the agent's workspace. At most 5 files and
+// 10 MB go with a request.
+type Attachment struct {
+	FileName string `json:"file_name"`
+	MimeType string `json:"mime_type"`
+	Data     []byte `json:"data"`
+}
+
+// RunStarted answers Create and Rerun.
+type RunStarted struct {
+	RunID string   `json:"run_id"`
+	State RunState `json:"state"`
+	// AtCapacity says that no worker was free; the run waits for one.
+	AtCapacity bool `json:"at_capacity"`
+}
+
+// Run is one piece of agent work.
+type Run struct {
+	RunID         string         `json:"run_id"`
+	Title         string         `json:"title"`
+	Prompt        string         `json:"prompt"`
+	State         RunState       `json:"state"`
+	StatusMessage *StatusMessage `json:"status_message,omitempty"`
+	CreatedAt     time.Time      `json:"created_at"`
+	UpdatedAt     time.Time      `json:"updated_at"`
+	// StartedAt is nil until the agent began, FinishedAt until the run ended.
+	StartedAt  *time.Time `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+	// RunTime is an ISO 8601 duration.
+	RunTime              string            `json:"run_time,omitempty"`
+	Source               string            `json:"source,omitempty"`
+	Creator              *Principal        `json:"creator,omitempty"`
+	Executor             *Principal        `json:"executor,omitempty"`
+	AgentConfig          *AgentConfig      `json:"agent_config,omitempty"`
+	AgentSkill           *AgentSkill       `json:"agent_skill,omitempty"`
+	SessionID            string            `json:"session_id,omitempty"`
+	SessionLink          string            `json:"session_link,omitempty"`
+	ConversationID       string            `json:"conversation_id,omitempty"`
+	ParentRunID          string            `json:"parent_run_id,omitempty"`
+	RootRunID            string            `json:"root_run_id,omitempty"`
+	FactoryUID           string            `json:"factory_uid,omitempty"`
+	TriggerURL           string            `json:"trigger_url,omitempty"`
+	Metadata             map[string]string `json:"metadata,omitempty"`
+	Schedule             *RunSchedule      `json:"schedule,omitempty"`
+	Artifacts            []Artifact        `json:"artifacts,omitempty"`
+	RequestUsage         *Usage            `json:"request_usage,omitempty"`
+	ExecutionLocation    string            `json:"execution_location,omitempty"`
+	IsSandboxRunning     bool              `json:"is_sandbox_running"`
+	IsRunTypeCancellable bool              `json:"is_run_type_cancellable"`
+	Scope                *Scope            `json:"scope,omitempty"`
+
+	raw json.RawMessage
+}
+
+// UnmarshalJSON decodes a run and keeps the text for RawJSON.
+func (r *Run) UnmarshalJSON(data []byte) error {
+	type plain Run
+	if err := json.Unmarshal(data, (*plain)(r)); err != nil {
+		return err
+	}
+	r.raw = slices.Clone(data)
+	return nil
+}
+
+// RawJSON is the run as the server sent it, with fields that this package does
+// not know; nil for a run that was not received.
+func (r *Run) RawJSON() json.RawMessage { return r.raw }
+
+// StatusMessage tells a person how a run stands.
+type StatusMessage struct {
+	Message   string `json:"message"`
+	ErrorCode string `json:"error_code,omitempty"`
+	// Retryable is set for ended runs only: starting the work again may succeed.
+	Retryable *bool `json:"retryable,omitempty"`
+}
+
+// Principal is a person or a program that acts.
+type Principal struct {
+	// Type is user or service_account.
+	Type        string `json:"type,omitempty"`
+	UID         string `json:"uid,omitempty"`
+	DisplayName string `json:"display_name,omitempty"`
+	Email       string `json:"email,omitempty"`
+}
+
+// AgentSkill is the skill that a run was started from.
+type AgentSkill struct {
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	FullPath    string `json:"full_path,omitempty"`
+}
+
+// RunSchedule is the schedule that started a run, as it was then.
+type RunSchedule struct {
+	ScheduleID   string `json:"schedule_id"`
+	ScheduleName string `json:"schedule_name"`
+	CronSchedule string `json:"cron_schedule"`
+}
+
+// Artifact is something that a run produced. Data depends on the type.
+type Artifact struct {
+	// ArtifactType is FILE, PULL_REQUEST, PLAN, SCREENSHOT or EXTERNAL_REFERENCE.
+	ArtifactType string       `json:"artifact_type"`
+	CreatedAt    time.Time    `json:"created_at"`
+	Data         ArtifactData `json:"data"`
+}
+
+// ArtifactData holds the fields of every type of artifact.
+type ArtifactData struct {
+	ArtifactUID string `json:"artifact_uid,omitempty"`
+	FileName    string `json:"filename,omitempty"`
+	FilePath    string `json:"filepath,omitempty"`
+	MimeType    string `json:"mime_type,omitempty"`
+	SizeBytes   int64  `json:"size_bytes,omitempty"`
+	URL         string `json:"url,omitempty"`
+	Branch      string `json:"branch,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// Usage is what a run consumed.
+type Usage struct {
+	TotalTokens      int64   `json:"total_tokens,omitempty"`
+	InferenceCostUSD float64 `json:"inference_cost_usd,omitempty"`
+}
+
+// Scope says who owns a run.
+type Scope struct {
+	// Type is User or Team.
+	Type string `json:"type"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// PageInfo tells whether a list goes on.
+type PageInfo struct {
+	HasNextPage bool   `json:"has_next_page"`
+	NextCursor  string `json:"next_cursor,omitempty"`
+}
+
+// FollowupRequest is a further message to a run. One of the fields is needed.
+type FollowupRequest struct {
+	Message     string       `json:"message,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// FollowupResult tells how a follow-up reaches the agent.
+type FollowupResult struct {
+	// FollowupID is empty when the message became part of the first prompt.
+	FollowupID string `json:"followup_id"`
+	// Outcome is queued_prompt, live_session, handoff_execution or queue_pending.
+	Outcome string `json:"outcome"`
+}

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Whoami is what a key is.
+type Whoami struct {
+	Principal   Principal  `json:"principal"`
+	Role        string     `json:"role"`
+	KeyID       string     `json:"key_id,omitempty"`
+	FactoryUIDs []string   `json:"factory_uids,omitempty"`
+	WorkerIDs   []string   `json:"worker_ids,omitempty"`
+	RunID       string     `json:"run_id,omitempty"`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+}
+
+// Whoami asks the server who the key belongs to and what it may do.
+func (c *Client) Whoami(ctx context.Context) (*Whoami, error) {
+	return get[Whoami](ctx, c, "/whoami", nil)
+}
+
+// AuditQuery selects a page of the audit log.
+type AuditQuery struct {
+	Limit  int
+	Cursor string
+}
+
+// AuditEntry tells who did what to which thing, from where.
+type AuditEntry struct {
+	ID         string            `json:"id"`
+	Time       time.Time         `json:"time"`
+	Actor      Principal         `json:"actor"`
+	KeyID      string            `json:"key_id,omitempty"`
+	Action     string            `json:"action"`
+	TargetType string            `json:"target_type,omitempty"`
+	TargetID   string            `json:"target_id,omitempty"`
+	RemoteAddr string            `json:"remote_addr,omitempty"`
+	RequestID  string            `json:"request_id,omitempty"`
+	Detail     map[string]string `json:"detail,omitempty"`
+}
+
+// AuditPage is one page of the audit log, newest first.
+type AuditPage struct {
+	Entries  []AuditEntry `json:"entries"`
+	PageInfo PageInfo     `json:"page_info"`
+}
+
+// Audit reads one page of the audit log; it needs the role admin.
+func (c *Client) Audit(ctx context.Context, q AuditQuery) (*AuditPage, error) {
+	query := url.Values{}
+	setLimit(query, q.Limit)
+	if q.Cursor != "" {
+		query.Set("cursor", q.Cursor)
+	}
+	return get[AuditPage](ctx, c, "/audit", query)
+}
+
+// Models is what this server can run.
+type Models struct {
+	DefaultModelID string  `json:"default_model_id"`
+	Models         []Model `json:"models"`
+}
+
+// Model is one language model, or a harness that needs none.
+type Model struct {
+	ID              string `json:"id"`
+	DisplayName     string `json:"display_name"`
+	Provider        string `json:"provider"`
+	Description     string `json:"description,omitempty"`
+	VisionSupported bool   `json:"vision_supported"`
+	ReasoningLevel  string `json:"reasoning_level,omitempty"`
+	// DisableReason says why it cannot be used now; empty when it can.
+	DisableReason string `json:"disable_reason,omitempty"`
+}
+
+// Models lists what this server can run.
+func (c *Client) Models(ctx context.Context) (*Models, error) {
+	return get[Models](ctx, c, "/agent/models", nil)
+}
+
+// Worker is a connected worker id; several processes may share it.
+type Worker struct {
+	WorkerHost      string    `json:"worker_host"`
+	ConnectionCount int       `json:"connection_count"`
+	ConnectedAt     time.Time `json:"connected_at"`
+	LastSeenAt      time.Time `json:"last_seen_at"`
+	// Capacity is how many runs it takes at once, Running how many it has.
+	Capacity int `json:"capacity"`
+	Running  int `json:"running"`
+}
+
+// Workers lists the workers that are connected now.
+func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
+	out, err := get[struct {
+		Workers []Worker `json:"workers"`
+	}](ctx, c, "/agent/connected-self-hosted-workers", nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Workers, nil
+}
+
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (*T, error) {
+	var out T
+	return result(&out, c.do(ctx, call{method: http.MethodGet, path: path, query: query, out: &out, replay: true}))
+}

@@ -1,0 +1,119 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxFrameBytes bounds what one Server-Sent Event may take of memory.
+const maxFrameBytes = 32 << 20
+
+// errStreamEnd is an orderly end of a stream, between two frames. It is not io.EOF,
+// which net/http also has for a server that hangs up.
+var errStreamEnd = errors.New("the stream ended")
+
+var errFrameTooLarge = fmt.Errorf("an event of the stream is larger than %d bytes", maxFrameBytes)
+
+// frame is one Server-Sent Event. Its id and its event field repeat what is in the
+// data, so only the data is kept.
+type frame []byte
+
+// frameReader cuts a stream into frames. Only a frame that a blank line ended is
+// returned: what stands before a cut is dropped and comes again after a resume.
+type frameReader struct {
+	r     *bufio.Reader
+	first bool
+	// retry is the pause that the server last asked for; zero if it did not.
+	retry time.Duration
+}
+
+func newFrameReader(r io.Reader) *frameReader {
+	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), first: true}
+}
+
+// next waits for a frame with data. It returns errStreamEnd at an orderly end and a
+// *transportError for any other.
+func (f *frameReader) next() (frame, error) {
+	var data bytes.Buffer
+	begun := false
+	for {
+		line, err := f.line()
+		if errors.Is(err, io.EOF) && begun {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, readFailed(err)
+		}
+		if len(line) == 0 {
+			if data.Len() > 0 {
+				return bytes.TrimSuffix(data.Bytes(), []byte("\n")), nil
+			}
+			begun = false
+			continue
+		}
+		name, value := splitField(line)
+		begun = begun || name != ""
+		switch name {
+		case "data":
+			if data.Len()+len(value) > maxFrameBytes {
+				return nil, errFrameTooLarge
+			}
+			data.WriteString(value + "\n")
+		case "retry":
+			if ms, err := strconv.Atoi(value); err == nil && ms >= 0 {
+				f.retry = time.Duration(min(ms, int(longestRetryAfter/time.Millisecond))) * time.Millisecond
+			}
+		}
+	}
+}
+
+// line reads a line without its end, or fails: a last line without an end counts
+// as cut.
+func (f *frameReader) line() (string, error) {
+	var full []byte
+	for {
+		part, err := f.r.ReadSlice('\n')
+		full = append(full, part...)
+		if err == nil {
+			break
+		}
+		if len(full) > maxFrameBytes {
+			return "", errFrameTooLarge
+		}
+		if errors.Is(err, io.EOF) && len(full) > 0 {
+			return "", io.ErrUnexpectedEOF
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return "", err
+		}
+	}
+	line := strings.TrimSuffix(strings.TrimSuffix(string(full), "\n"), "\r")
+	if f.first {
+		f.first = false
+		line = strings.TrimPrefix(line, "\ufeff")
+	}
+	return line, nil
+}
+
+// readFailed tells an orderly end and marks what connecting again may mend.
+func readFailed(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errStreamEnd
+	}
+	if errors.Is(err, errFrameTooLarge) {
+		return err
+	}
+	return &transportError{op: "read the stream", err: err}
+}
+
+// splitField takes a line apart. A comment has no name.
+func splitField(line string) (name, value string) {
+	name, value, _ = strings.Cut(line, ":")
+	return name, strings.TrimPrefix(value, " ")
+}

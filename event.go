@@ -1,0 +1,140 @@
+package lineshaft
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventType names what an event tells.
+type EventType string
+
+// The event types of a run's log. Agent output of every harness is brought into
+// these, so that one reader understands all agents.
+const (
+	// EventState is a move of the run: StateData.
+	EventState EventType = "state"
+	// EventMessage is something said: MessageData.
+	EventMessage EventType = "message"
+	// EventThought is reasoning that the agent shows: MessageData without a role.
+	EventThought EventType = "thought"
+	// EventToolCall starts a tool: ToolCallData.
+	EventToolCall EventType = "tool_call"
+	// EventToolResult ends a tool: ToolResultData.
+	EventToolResult EventType = "tool_result"
+	// EventOutput is text a process wrote: OutputData.
+	EventOutput EventType = "output"
+	// EventPlan is the agent's list of steps.
+	EventPlan EventType = "plan"
+	// EventUsage is what a model call consumed: UsageData.
+	EventUsage EventType = "usage"
+	// EventPermission is a question the agent waits on.
+	EventPermission EventType = "permission_request"
+	// EventArtifact announces a stored artifact: ArtifactData.
+	EventArtifact EventType = "artifact"
+	// EventNotice is a remark of the platform, such as where the workspace came from: NoticeData.
+	EventNotice EventType = "notice"
+)
+
+// Event is one entry of a run's log. Sequences start at 1 and have no holes.
+type Event struct {
+	ID          string
+	RunID       string
+	Sequence    int64
+	ExecutionID string
+	Type        EventType
+	Time        time.Time
+	Data        json.RawMessage
+}
+
+// StateData is the data of EventState.
+type StateData struct {
+	From      RunState `json:"from,omitempty"`
+	To        RunState `json:"to"`
+	Message   string   `json:"message,omitempty"`
+	ErrorCode Code     `json:"error_code,omitempty"`
+	Worker    string   `json:"worker,omitempty"`
+}
+
+// MessageData is the data of EventMessage and EventThought.
+type MessageData struct {
+	// Role is user, assistant or system.
+	Role       string `json:"role,omitempty"`
+	Text       string `json:"text"`
+	FollowupID string `json:"followup_id,omitempty"`
+}
+
+// Tool states, as the published conversation shows them.
+const (
+	ToolRunning   = "running"
+	ToolCompleted = "completed"
+	ToolFailed    = "failed"
+	ToolDenied    = "denied"
+)
+
+// ToolCallData is the data of EventToolCall.
+type ToolCallData struct {
+	ID string `json:"id"`
+	// Category is command, files, search, integration, documents, computer, review or skill.
+	Category string         `json:"category"`
+	Name     string         `json:"name"`
+	Input    map[string]any `json:"input"`
+}
+
+// ToolResultData is the data of EventToolResult.
+type ToolResultData struct {
+	ID       string         `json:"id"`
+	Category string         `json:"category"`
+	Name     string         `json:"name"`
+	State    string         `json:"state"`
+	Output   map[string]any `json:"output"`
+}
+
+// OutputData is the data of EventOutput.
+type OutputData struct {
+	// Stream is stdout or stderr.
+	Stream string `json:"stream"`
+	Text   string `json:"text"`
+	// ToolCallID says which tool call wrote it; empty for the agent itself.
+	ToolCallID string `json:"tool_call_id,omitempty"`
+}
+
+// UsageData is the data of EventUsage.
+type UsageData struct {
+	ModelID      string `json:"model_id,omitempty"`
+	InputTokens  int64  `json:"input_tokens"`
+	OutputTokens int64  `json:"output_tokens"`
+	CostMicros   int64  `json:"cost_micros,omitempty"`
+}
+
+// NoticeData is the data of EventNotice.
+type NoticeData struct {
+	// Level is info, warning or error.
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+// ArtifactData is the data of EventArtifact.
+type ArtifactData struct {
+	UID      string `json:"artifact_uid"`
+	Type     string `json:"artifact_type"`
+	FileName string `json:"filename,omitempty"`
+	URL      string `json:"url,omitempty"`
+}
+
+// Draft is an event before the run's log has numbered it.
+type Draft struct {
+	Type EventType
+	Time time.Time
+	Data json.RawMessage
+}
+
+// NewDraft encodes data. The data types of this package always encode, so an
+// encoding error becomes a notice instead of a lost event.
+func NewDraft(kind EventType, at time.Time, data any) Draft {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		raw, _ = json.Marshal(NoticeData{Level: "error", Text: "event of type " + string(kind) + " could not be encoded"})
+		kind = EventNotice
+	}
+	return Draft{Type: kind, Time: at, Data: raw}
+}

@@ -1,0 +1,149 @@
+package lineshaft
+
+import "time"
+
+// ExecutionRef names an execution together with its fencing token: a report is
+// taken only from the execution that holds the run now.
+type ExecutionRef struct {
+	ExecutionID string
+	Token       string
+}
+
+// Job is what a worker gets when it claims a run. It crosses the seam between
+// control plane and worker, in process or over HTTP.
+type Job struct {
+	ExecutionRef
+	RunID string
+	// Number counts the executions of the run, from 1.
+	Number int
+	Title  string
+	// Config is resolved; its secrets are not.
+	Config AgentConfig
+	// Turn is the first thing to do.
+	Turn Turn
+	// RunToken lets the agent call the API as its own run; it dies with the execution.
+	RunToken string
+	// Lease is how long the claim holds without a heartbeat.
+	Lease time.Duration
+	Source Source
+	// Snapshot is the blob of the workspace that an earlier execution left; empty if none.
+	Snapshot string
+	// Resumed says that an earlier execution of this run has ended: the workspace
+	// should be found or restored rather than made anew.
+	Resumed bool
+}
+
+// Turn is one thing for the agent to do: the run's prompt or a follow-up.
+type Turn struct {
+	// FollowupID is empty for the run's own prompt.
+	FollowupID  string
+	Message     string
+	Attachments []Attachment
+}
+
+// TurnResult is how a turn ended.
+type TurnResult struct {
+	// State is Succeeded, Failed, Errored or Cancelled: what the run becomes when
+	// nothing is left to do. Queued hands the run back unfinished.
+	State   RunState
+	Message string
+	Code    Code
+	// Dead says that the session cannot take another turn here: unread follow-ups
+	// then wait for a new execution.
+	Dead bool
+}
+
+// Report is a numbered batch of an execution's events, optionally with its first
+// move into a working state. Numbers start at 1 for each execution; a number
+// that was taken before is skipped, so that a batch can be sent again.
+type Report struct {
+	ExecutionRef
+	// First is the number of Events[0].
+	First  int64
+	Events []Draft
+	// Started moves the run to INPROGRESS: the agent process runs.
+	Started bool
+	// Blocked and Unblocked tell that the agent waits for an answer, and that it goes on.
+	Blocked   bool
+	Unblocked bool
+}
+
+// DirectiveKind is what a worker is told about an execution it holds.
+type DirectiveKind string
+
+// The directives.
+const (
+	// DirectiveStop ends the execution: it was cancelled or its lease is lost.
+	DirectiveStop DirectiveKind = "stop"
+	// DirectiveInterrupt ends the current turn only.
+	DirectiveInterrupt DirectiveKind = "interrupt"
+	// DirectiveFollowup says that a follow-up waits.
+	DirectiveFollowup DirectiveKind = "followup"
+)
+
+// Directive is an instruction from the control plane to a worker.
+type Directive struct {
+	ExecutionID string
+	Kind        DirectiveKind
+	Reason      string
+}
+
+// ClaimRequest asks for work.
+type ClaimRequest struct {
+	// WorkerHost is the id that runs are addressed to; HostedWorker for the server's own.
+	WorkerHost string
+	// WorkerID names this process among several with the same WorkerHost.
+	WorkerID string
+	// Limit is the number of free slots.
+	Limit int
+	// Capacity is the number of all its slots.
+	Capacity int
+	// Version is the worker's software version.
+	Version string
+}
+
+// BlobKind says what an uploaded blob is for.
+type BlobKind string
+
+// The kinds of blobs a worker uploads.
+const (
+	BlobArtifact BlobKind = "artifact"
+	BlobSnapshot BlobKind = "snapshot"
+)
+
+// Upload describes a blob that a worker sends.
+type Upload struct {
+	Kind     BlobKind
+	FileName string
+	FilePath string
+	MimeType string
+}
+
+// FollowupOutcome is how a follow-up reaches the agent.
+type FollowupOutcome string
+
+// The published outcomes.
+const (
+	OutcomeQueuedPrompt FollowupOutcome = "queued_prompt"
+	OutcomeLiveSession  FollowupOutcome = "live_session"
+	OutcomeHandoff      FollowupOutcome = "handoff_execution"
+	OutcomePending      FollowupOutcome = "queue_pending"
+)
+
+// NewFollowup is a message for an existing run.
+type NewFollowup struct {
+	RunID       string
+	Message     string
+	Attachments []NewAttachment
+}
+
+// Validate checks what can be checked without the store.
+func (n NewFollowup) Validate() error {
+	if n.Message == "" && len(n.Attachments) == 0 {
+		return Invalid("message", "a follow-up needs a message or an attachment")
+	}
+	if len(n.Message) > MaxPromptBytes {
+		return Invalid("message", "the message has %d bytes; at most %d are allowed", len(n.Message), MaxPromptBytes)
+	}
+	return ValidateAttachments(n.Attachments)
+}

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/problem"
+)
+
+// Prefix is the path below which the versioned API lives.
+const Prefix = "/api/v1"
+
+const (
+	largeBody = 16 << 20
+	smallBody = 1 << 20
+
+	bodyTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+	heartbeat    = 15 * time.Second
+	downloadTTL  = 15 * time.Minute
+)
+
+// Deps is what the API needs from the rest of the server.
+type Deps struct {
+	Control *control.Service
+	// Logger gets one line per request; nil is slog.Default.
+	Logger *slog.Logger
+	// BaseURL is the public address of the server, shown in links; a slash at its
+	// end is dropped.
+	BaseURL string
+	// TrustedProxies are the peers whose X-Forwarded-For counts.
+	TrustedProxies []netip.Prefix
+	// RateLimit is the number of requests per key in any minute; zero is no limit.
+	RateLimit int
+	// Metrics answers /metrics; nil leaves it out.
+	Metrics http.Handler
+	// MetricsKey, when set, must be presented to /metrics as a bearer token.
+	MetricsKey string
+	// Observe is told about every finished request; nil is nobody.
+	Observe func(Observation)
+	// Models lists what this server can run; nil is an empty list.
+	Models func(context.Context) ListModelsResponse
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// Version is the version of the server, shown in the OpenAPI document.
+	Version string
+	// Stopping is closed when the server shuts down: streams then end, and their
+	// readers come back elsewhere. Nil is never.
+	Stopping <-chan struct{}
+}
+
+// Observation is one finished request, with labels that are safe for metrics: the
+// route is a pattern, never a path.
+type Observation struct {
+	Route  string
+	Method string
+	Status int
+	Took   time.Duration
+}
+
+type server struct {
+	Deps
+	problems *problem.Writer
+	limiter  *limiter
+	// authenticate is Control.Authenticate; tests of this package replace it.
+	authenticate func(ctx context.Context, key string) (lineshaft.Caller, error)
+	mux          *http.ServeMux
+	api          huma.API
+	rows         map[string]route
+	heartbeat    time.Duration
+
+	// The pages are rendered when first asked for.
+	openAPIJSON func() ([]byte, error)
+	openAPIYAML func() ([]byte, error)
+	docsPage    func() ([]byte, error)
+	errorPages  func() (*problem.Pages, error)
+}
+
+// New builds the handler for everything that Serves names.
+func New(deps Deps) http.Handler { return build(deps) }
+
+// Serves says whether a path belongs to this package. Ask it before any
+// http.ServeMux sees the request: the mux would answer an unclean path such as
+// /api/v1/agent/runs//cancel with a redirect to another operation.
+func Serves(path string) bool {
+	for _, root := range []string{"/api", "/healthz", "/readyz", "/metrics", "/docs/errors"} {
+		if path == root || strings.HasPrefix(path, root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func build(deps Deps) *server {
+	if deps.Logger == nil {
+		deps.Logger = slog.Default()
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	deps.BaseURL = strings.TrimRight(deps.BaseURL, "/")
+	s := &server{
+		Deps:         deps,
+		problems:     &problem.Writer{Base: deps.BaseURL, Logger: deps.Logger},
+		limiter:      newLimiter(deps.RateLimit, time.Minute),
+		authenticate: deps.Control.Authenticate,
+		mux:          http.NewServeMux(),
+		rows:         map[string]route{},
+		heartbeat:    heartbeat,
+	}
+	s.register()
+	s.openAPIJSON = sync.OnceValues(s.api.OpenAPI().MarshalJSON)
+	s.openAPIYAML = sync.OnceValues(s.api.OpenAPI().YAML)
+	s.docsPage = sync.OnceValues(s.renderDocs)
+	s.errorPages = sync.OnceValues(problem.NewPages)
+	return s
+}

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// What a signed download token is for.
+const (
+	kindArtifact   = "artifact"
+	kindAttachment = "attachment"
+	kindTranscript = "transcript"
+)
+
+type redirectOutput struct {
+	Location     string `header:"Location" doc:"A time-limited address that needs no key."`
+	CacheControl string `header:"Cache-Control"`
+	NoSniff      string `header:"X-Content-Type-Options"`
+}
+
+// redirect leads to a download. The address is relative to the server, so that it
+// works under whatever name the client reached it.
+func (s *server) redirect(kind, id string) *redirectOutput {
+	token, _ := s.Control.SignDownload(kind, id, downloadTTL)
+	return &redirectOutput{Location: downloadPath(token), CacheControl: "no-store", NoSniff: "nosniff"}
+}
+
+func downloadPath(token string) string { return Prefix + "/agent/downloads/" + url.PathEscape(token) }
+
+func (s *server) getRunTranscript(ctx context.Context, in *RunPath) (*redirectOutput, error) {
+	run, err := s.Control.GetRun(ctx, infoFrom(ctx).caller, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	return s.redirect(kindTranscript, run.ID), nil
+}
+
+func (s *server) getConversationTranscript(ctx context.Context, in *ConversationPath) (*redirectOutput, error) {
+	run, err := s.Control.RunByConversation(ctx, infoFrom(ctx).caller, in.ConversationID)
+	if err != nil {
+		return nil, err
+	}
+	return s.redirect(kindTranscript, run.ID), nil
+}
+
+type downloadInput struct {
+	Token string `path:"token" doc:"From a redirect or a download_url."`
+}
+
+// signedCaller reads on behalf of a token: whoever made it was allowed to see the
+// thing, and the token names that thing alone.
+func signedCaller() lineshaft.Caller {
+	return lineshaft.Caller{
+		Principal: lineshaft.Principal{UID: "download", Type: lineshaft.ServiceAccount, DisplayName: "signed download"},
+		Role:      lineshaft.RoleViewer,
+	}
+}
+
+func (s *server) getDownload(ctx context.Context, in *downloadInput) (*streamOutput, error) {
+	grant, err := s.Control.OpenDownload(ctx, in.Token)
+	if err != nil {
+		return nil, err
+	}
+	switch grant.Kind {
+	case kindTranscript:
+		return s.transcript(ctx, grant.ID)
+	case kindArtifact:
+		a, err := s.Control.Artifact(ctx, signedCaller(), grant.ID)
+		if err != nil {
+			return nil, err
+		}
+		return s.file(ctx, a.BlobID, fileInfo{a.FileName, a.MimeType, a.SizeBytes})
+	case kindAttachment:
+		runID, id, _ := strings.Cut(grant.ID, "/")
+		list, err := s.Control.Attachments(ctx, signedCaller(), runID)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range list {
+			if a.ID == id {
+				return s.file(ctx, a.BlobID, fileInfo{a.FileName, a.MimeType, a.Size})
+			}
+		}
+	}
+	return nil, lineshaft.NotFound("download", "token")
+}
+
+type fileInfo struct {
+	name string
+	kind string
+	size int64
+}
+
+// file sends a stored blob. Its opening is what can fail with a problem; later
+// errors break the connection off.
+func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*streamOutput, error) {
+	blob, err := s.Control.OpenBlob(ctx, blobID)
+	if err != nil {
+		return nil, err
+	}
+	return s.attachment(info, func(w io.Writer) error {
+		defer func() { _ = blob.Close() }()
+		_, err := io.Copy(w, blob)
+		return err
+	}), nil
+}
+
+// transcript sends the event log of a run, one JSON object per line.
+func (s *server) transcript(ctx context.Context, runID string) (*streamOutput, error) {
+	run, err := s.Control.GetRun(ctx, signedCaller(), runID)
+	if err != nil {
+		return nil, err
+	}
+	info := fileInfo{name: "transcript-" + run.ID + ".jsonl", kind: "application/jsonl", size: -1}
+	return s.attachment(info, func(w io.Writer) error {
+		return s.allEvents(ctx, signedCaller(), run.ID, func(e *lineshaft.Event) error {
+			line, err := marshal(wireEvent(e))
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(append(line, '\n'))
+			return err
+		})
+	}), nil
+}
+
+// attachment answers with a file that no browser will run or show in our name (S-4).
+func (s *server) attachment(info fileInfo, write func(io.Writer) error) *streamOutput {
+	return &streamOutput{Body: func(hc huma.Context) {
+		r, w := humago.Unwrap(hc)
+		rec := recorderOf(w)
+		header := rec.Header()
+		header.Set("Content-Type", contentType(info.kind))
+		header.Set("Content-Disposition", disposition(info.name))
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+		header.Set("Cache-Control", "private, no-store")
+		if info.size >= 0 {
+			header.Set("Content-Length", strconv.FormatInt(info.size, 10))
+		}
+		rec.WriteHeader(http.StatusOK)
+		if err := write(rec); err != nil {
+			s.Logger.WarnContext(r.Context(), "download broken off", "err", err, "trace_id", infoFrom(r.Context()).traceID)
+			rec.abort()
+		}
+	}}
+}
+
+func contentType(kind string) string {
+	if _, _, err := mime.ParseMediaType(kind); err != nil {
+		return "application/octet-stream"
+	}
+	return kind
+}
+
+// disposition names the file for whoever saves it; a name that cannot be encoded
+// is left out.
+func disposition(name string) string {
+	if text := mime.FormatMediaType("attachment", map[string]string{"filename": name}); name != "" && text != "" {
+		return text
+	}
+	return "attachment"
+}

@@ -1,0 +1,221 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// maxEvents is the largest page of the event log (R-9).
+const maxEvents = 5000
+
+// RunEvent is one entry of a run's log.
+type RunEvent struct {
+	ID          string          `json:"id"`
+	RunID       string          `json:"run_id,omitempty" doc:"Only in the stream over all runs."`
+	Sequence    int64           `json:"sequence" doc:"Counts from 1 without holes."`
+	ExecutionID string          `json:"execution_id,omitempty"`
+	Type        string          `json:"type" doc:"state, message, thought, tool_call, tool_result, output, plan, usage, permission_request, artifact or notice; the list may grow."`
+	Time        string          `json:"time" format:"date-time"`
+	Data        json.RawMessage `json:"data" doc:"An object; its fields depend on the type."`
+}
+
+// ListRunEventsResponse is a stretch of a run's log.
+type ListRunEventsResponse struct {
+	Events   []RunEvent `json:"events"`
+	PageInfo PageInfo   `json:"page_info"`
+}
+
+func wireEvent(e *lineshaft.Event) RunEvent {
+	data := e.Data
+	if !json.Valid(data) {
+		data = json.RawMessage("{}")
+	}
+	return RunEvent{
+		ID: e.ID, Sequence: e.Sequence, ExecutionID: e.ExecutionID, Type: string(e.Type), Time: stamp(e.Time), Data: data,
+	}
+}
+
+type (
+	eventsInput struct {
+		RunPath
+		After       int64  `query:"after" minimum:"0" doc:"Only events with a greater sequence."`
+		Cursor      string `query:"cursor" doc:"The same as after; page_info.next_cursor has it."`
+		Limit       int    `query:"limit" default:"500" minimum:"1" maximum:"5000" doc:"Of the JSON form."`
+		LastEventID string `header:"Last-Event-ID" doc:"Of the stream form: resumes after this sequence; wins over after."`
+		Accept      string `header:"Accept" hidden:"true"`
+	}
+	// streamOutput writes its own answer.
+	streamOutput struct{ Body func(huma.Context) }
+)
+
+// getEvents answers the log as JSON, or as Server-Sent Events to whoever asks.
+func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput, error) {
+	caller := infoFrom(ctx).caller
+	after, err := in.position()
+	if err != nil {
+		return nil, err
+	}
+	if !wantsStream(in.Accept) {
+		page, err := s.Control.Events(ctx, caller, in.RunID, after, in.Limit)
+		if err != nil {
+			return nil, err
+		}
+		out := ListRunEventsResponse{Events: []RunEvent{}}
+		for i := range page.Events {
+			out.Events = append(out.Events, wireEvent(&page.Events[i]))
+		}
+		if page.More && len(page.Events) > 0 {
+			out.PageInfo = pageInfo(strconv.FormatInt(page.Events[len(page.Events)-1].Sequence, 10))
+		}
+		return jsonOutput(out)
+	}
+	follower, err := s.Control.Follow(ctx, caller, in.RunID, after)
+	if err != nil {
+		return nil, err
+	}
+	return s.streamOf(follower.Close, func(ctx context.Context) ([]byte, error) {
+		items, err := follower.Next(ctx)
+		return frames(items), err
+	}), nil
+}
+
+// position is the sequence to begin after.
+func (in *eventsInput) position() (int64, error) {
+	for _, p := range []struct{ name, text string }{{"Last-Event-ID", in.LastEventID}, {"cursor", in.Cursor}} {
+		if p.text == "" {
+			continue
+		}
+		after, err := strconv.ParseInt(p.text, 10, 64)
+		if err != nil || after < 0 {
+			return 0, lineshaft.Invalid(p.name, "must be the sequence of an event")
+		}
+		return after, nil
+	}
+	return in.After, nil
+}
+
+func wantsStream(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		if kind, _, err := mime.ParseMediaType(part); err == nil && kind == eventStream {
+			return true
+		}
+	}
+	return false
+}
+
+func frames(items []stream.Item) []byte {
+	var out []byte
+	for _, item := range items {
+		if item.Frame == nil {
+			item.Frame = EncodeSSE(item.Event)
+		}
+		out = append(out, item.Frame...)
+	}
+	return out
+}
+
+type statesInput struct {
+	RunFilter
+	Cursor      string `query:"cursor" maxLength:"4096" doc:"Resumes after this change; from now on without one."`
+	LastEventID string `header:"Last-Event-ID" doc:"Wins over cursor."`
+}
+
+// streamStates follows the state changes of all runs that the caller may see.
+func (s *server) streamStates(ctx context.Context, in *statesInput) (*streamOutput, error) {
+	filter, err := in.RunFilter.domain()
+	if err != nil {
+		return nil, err
+	}
+	cursor := in.Cursor
+	if in.LastEventID != "" {
+		cursor = in.LastEventID
+	}
+	states, err := s.Control.FollowStates(ctx, infoFrom(ctx).caller, filter, cursor)
+	if err != nil {
+		return nil, err
+	}
+	return s.streamOf(states.Close, func(ctx context.Context) ([]byte, error) {
+		changes, err := states.Next(ctx)
+		var out []byte
+		for i := range changes {
+			event := wireEvent(&changes[i].Event)
+			event.RunID = changes[i].Event.RunID
+			out = append(out, encodeFrame(changes[i].Cursor, event)...)
+		}
+		return out, err
+	}), nil
+}
+
+// streamOf answers with a stream of what next gives, until it gives io.EOF, the
+// reader goes away or the server stops.
+func (s *server) streamOf(closeSource func(), next func(context.Context) ([]byte, error)) *streamOutput {
+	return &streamOutput{Body: func(hc huma.Context) {
+		defer closeSource()
+		r, w := humago.Unwrap(hc)
+		rec := recorderOf(w)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		go func() {
+			select {
+			case <-s.Stopping:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		header := rec.Header()
+		header.Set("Content-Type", eventStream)
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Accel-Buffering", "no")
+		rec.WriteHeader(http.StatusOK)
+		if r.Method == http.MethodHead {
+			return
+		}
+		if err := pump(ctx, rec, s.heartbeat, next); err != nil && !errors.Is(err, context.Canceled) {
+			s.Logger.InfoContext(r.Context(), "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(r.Context()).traceID)
+		}
+	}}
+}
+
+// jsonOutput answers with JSON from an operation that can also stream.
+func jsonOutput(v any) (*streamOutput, error) {
+	body, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return &streamOutput{Body: func(hc huma.Context) {
+		hc.SetHeader("Content-Type", "application/json")
+		hc.SetStatus(http.StatusOK)
+		_, _ = hc.BodyWriter().Write(body) // nobody is left to tell
+	}}, nil
+}
+
+// allEvents calls yield with every event of a run, page by page.
+func (s *server) allEvents(ctx context.Context, caller lineshaft.Caller, runID string, yield func(*lineshaft.Event) error) error {
+	for after := int64(0); ; {
+		page, err := s.Control.Events(ctx, caller, runID, after, maxEvents)
+		if err != nil {
+			return err
+		}
+		for i := range page.Events {
+			after = page.Events[i].Sequence
+			if err := yield(&page.Events[i]); err != nil {
+				return err
+			}
+		}
+		if !page.More || len(page.Events) == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
+)
+
+// gate is what the guard must know about a route.
+type gate struct {
+	permission lineshaft.Permission
+	operationDoc
+}
+
+// guard stands before every route: it lets a request through once the caller is
+// known, within the rate and permitted, and the request is fit to be decoded.
+func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
+	known := gate{row.Permission, docs()[row.ID]}
+	steps := []func(http.ResponseWriter, *http.Request, gate) error{
+		checkPath, s.checkCaller, checkQuery, readBody, checkIdempotency,
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, step := range steps {
+			if err := step(w, r, known); err != nil {
+				s.problems.Write(w, r, err)
+				return
+			}
+		}
+		next(w, r)
+	}
+}
+
+// checkPath refuses ids that no database text can hold: nothing has such an id.
+func checkPath(_ http.ResponseWriter, r *http.Request, _ gate) error {
+	if !storable(r.URL.Path) {
+		return &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "there is nothing at this path"}
+	}
+	return nil
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// checkCaller authenticates, counts and authorises.
+func (s *server) checkCaller(w http.ResponseWriter, r *http.Request, row gate) error {
+	info := infoFrom(r.Context())
+	info.source = lineshaft.SourceAPI
+	if row.permission == lineshaft.PermissionNone {
+		return nil
+	}
+	key, ok := bearer(r.Header)
+	if !ok {
+		return &lineshaft.Error{Code: lineshaft.CodeAuthenticationRequired}
+	}
+	caller, err := s.authenticate(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	caller.RemoteAddr, caller.RequestID = info.remote, info.id
+	info.caller, info.source = caller, sourceOf(r.Header, caller)
+	if err := s.checkRate(w, caller.KeyID); err != nil {
+		return err
+	}
+	if !caller.Role.May(row.permission) {
+		return lineshaft.Denied("the role %q of this key does not include %s", caller.Role, row.permission)
+	}
+	return nil
+}
+
+// bearer takes the key out of the one Authorization header. Two of them are as bad
+// as none: proxies disagree about which counts.
+func bearer(header http.Header) (key string, ok bool) {
+	values := header.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, key, found := strings.Cut(values[0], " ")
+	key = strings.TrimSpace(key)
+	return key, found && strings.EqualFold(scheme, "bearer") && key != ""
+}
+
+func (s *server) checkRate(w http.ResponseWriter, keyID string) error {
+	verdict, on := s.limiter.take(keyID, s.Now())
+	if !on {
+		return nil
+	}
+	w.Header().Set("RateLimit-Limit", strconv.Itoa(s.RateLimit))
+	w.Header().Set("RateLimit-Remaining", strconv.Itoa(verdict.remaining))
+	w.Header().Set("RateLimit-Reset", strconv.FormatInt(ceilSeconds(verdict.reset), 10))
+	if verdict.wait > 0 {
+		return lineshaft.RateLimited(verdict.wait, "this key may make %d requests a minute; wait %d s", s.RateLimit, ceilSeconds(verdict.wait))
+	}
+	return nil
+}
+
+func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// checkQuery refuses a query that cannot be read, and drops parameters without a
+// value: the published clients send "name=" for null. Metadata filters stay, since
+// a metadata value may be empty.
+func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return lineshaft.Invalid("", "the query string is not well formed; percent-encode its values")
+	}
+	for name, list := range values {
+		kept := list[:0]
+		for _, value := range list {
+			if !storable(name) || !storable(value) {
+				return lineshaft.Invalid(strings.ToValidUTF8(name, "?"), "query parameters must be UTF-8 without the character U+0000")
+			}
+			if value != "" || strings.HasPrefix(name, "metadata[") {
+				kept = append(kept, value)
+			}
+		}
+		if values[name] = kept; len(kept) == 0 {
+			delete(values, name)
+		}
+	}
+	r.URL.RawQuery = values.Encode()
+	return nil
+}
+
+// readBody reads and checks the body before huma sees it: JSON whatever the
+// Content-Type says, bounded in size and in time (H-3).
+func readBody(w http.ResponseWriter, r *http.Request, row gate) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	limit := int64(smallBody)
+	if row.large {
+		limit = largeBody
+	}
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has a connection
+	data, err := jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true})
+	if err != nil {
+		// What is left of the body is not worth reading.
+		w.Header().Set("Connection", "close")
+		return err
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	r.Header.Set("Content-Type", "application/json")
+	if row.idempotent {
+		infoFrom(r.Context()).idempotency = &control.Idempotency{
+			Method: r.Method, Path: r.URL.Path, BodyHash: sha256.Sum256(data),
+		}
+	}
+	return nil
+}
+
+// checkIdempotency reads the Idempotency-Key of operations that honour one (H-9).
+func checkIdempotency(_ http.ResponseWriter, r *http.Request, _ gate) error {
+	info := infoFrom(r.Context())
+	if info.idempotency == nil {
+		return nil
+	}
+	values := r.Header.Values("Idempotency-Key")
+	if len(values) == 0 {
+		info.idempotency = nil
+		return nil
+	}
+	if len(values) > 1 || !printable(values[0], 255) {
+		return lineshaft.Invalid("Idempotency-Key", "send one key of 1 to 255 printable ASCII characters")
+	}
+	info.idempotency.Key = values[0]
+	return nil
+}
+
+func printable(s string, limit int) bool {
+	if s == "" || len(s) > limit {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}

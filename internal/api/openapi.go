@@ -1,0 +1,247 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/problem"
+)
+
+// OpenAPI generates the OpenAPI 3.1 document as YAML: what api/openapi.yaml holds.
+// It names no version and no host, which belong to a server.
+func OpenAPI() ([]byte, error) {
+	s := build(Deps{Control: &control.Service{}})
+	return s.api.OpenAPI().YAML()
+}
+
+// humaConfig keeps huma to the wire: JSON only, unknown fields ignored, no schema
+// links, no pages of its own, and errors that are ours.
+func (s *server) humaConfig() huma.Config {
+	version := s.Version
+	if version == "" {
+		version = "1"
+	}
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Lineshaft", Version: version,
+				Description: "Start, watch, continue and cancel agent runs. Every failure is answered with a problem document (schema Error) " +
+					"whose type leads to a page that explains it. Unknown fields and parameters are ignored. Within /api/v1, changes only add.",
+			},
+			Servers: []*huma.Server{{URL: Prefix}},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry(schemaPrefix, schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"bearer": {Type: "http", Scheme: "bearer", Description: "An API key, which begins with ls_."},
+				},
+			},
+			Tags: []*huma.Tag{
+				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagServer}, {Name: tagAccess},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{s.transformError},
+	}
+	config.AllowAdditionalPropertiesByDefault = true
+	return config
+}
+
+func jsonFormat() huma.Format {
+	return huma.Format{
+		Marshal: func(w io.Writer, v any) error {
+			body, err := marshal(v)
+			if err == nil {
+				_, err = w.Write(body)
+			}
+			return err
+		},
+		Unmarshal: unmarshal,
+	}
+}
+
+// schemaName gives the problem document its published name.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[problem.Document]() {
+		return "Error"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
+
+// describe makes the huma operation of a row.
+func describe(row route) huma.Operation {
+	doc := docs()[row.ID]
+	op := huma.Operation{
+		OperationID: row.ID, Method: row.Method, Path: row.Path, Summary: doc.summary, Description: doc.text, Tags: []string{doc.tag},
+		DefaultStatus: doc.status, Deprecated: doc.deprecated,
+		MaxBodyBytes: -1, BodyReadTimeout: -1, // the guard has read the body already
+		Security:   []map[string][]string{},
+		Responses:  errorResponses(row, doc),
+		Extensions: map[string]any{"x-permission": string(row.Permission)},
+	}
+	if row.Permission != lineshaft.PermissionNone {
+		op.Security = append(op.Security, map[string][]string{"bearer": {}})
+	}
+	if doc.request != nil {
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: doc.request}}}
+	}
+	if doc.response != nil {
+		status := doc.status
+		if status == 0 {
+			status = http.StatusOK
+		}
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{"application/json": {Example: doc.response}},
+		}
+	}
+	if doc.idempotent {
+		op.Parameters = append(op.Parameters, idempotencyParam())
+	}
+	addStreams(&op)
+	return op
+}
+
+func idempotencyParam() *huma.Param {
+	least, most := 1, 255
+	return &huma.Param{
+		Name: "Idempotency-Key", In: "header",
+		Description: "Makes it safe to send the request again: within 24 hours the same key and body get the first answer. Another body is 422.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: "^[ -~]+$"},
+	}
+}
+
+// addStreams documents the answers that are not JSON.
+func addStreams(op *huma.Operation) {
+	text := &huma.Schema{Type: huma.TypeString}
+	frame := "id: 2\nevent: message\ndata: {\"id\":\"…\",\"sequence\":2,\"type\":\"message\",\"time\":\"…\",\"data\":{…}}\n\n"
+	switch op.OperationID {
+	case "getRunEvents":
+		ok := op.Responses["200"].Content
+		ok["application/json"].Schema = &huma.Schema{Ref: schemaPrefix + "ListRunEventsResponse"}
+		ok[eventStream] = &huma.MediaType{Schema: text, Example: frame}
+	case "streamRunStates":
+		op.Responses["200"] = &huma.Response{
+			Description: "OK", Content: map[string]*huma.MediaType{eventStream: {Schema: text, Example: frame}},
+		}
+	case "getDownload":
+		op.Responses["200"] = &huma.Response{
+			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+		}
+	}
+}
+
+// errorResponses documents the problems that an operation may answer with.
+func errorResponses(row route, doc operationDoc) map[string]*huma.Response {
+	codes := slices.Concat([]lineshaft.Code{lineshaft.CodeInvalidRequest, lineshaft.CodeInternal, lineshaft.CodeUnavailable}, doc.codes)
+	if row.Permission != lineshaft.PermissionNone {
+		codes = append(codes, lineshaft.CodeAuthenticationRequired, lineshaft.CodeNotAuthorized)
+	}
+	if row.Method == post || row.Method == del {
+		codes = append(codes, lineshaft.CodePayloadTooLarge)
+	}
+	out := map[string]*huma.Response{}
+	add := func(status int, code lineshaft.Code) {
+		key := strconv.Itoa(status)
+		if out[key] == nil {
+			out[key] = &huma.Response{
+				Description: string(code),
+				Content:     map[string]*huma.MediaType{problem.ContentType: {Schema: &huma.Schema{Ref: schemaPrefix + "Error"}}},
+			}
+		} else if !slices.Contains(strings.Split(out[key].Description, " or "), string(code)) {
+			out[key].Description += " or " + string(code)
+		}
+		if code == lineshaft.CodeUnavailable {
+			out[key].Headers = map[string]*huma.Param{"Retry-After": {
+				Description: "Whole seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger},
+			}}
+		}
+	}
+	for _, code := range codes {
+		known, _ := problem.Lookup(code)
+		add(known.Status, code)
+		if code == lineshaft.CodeUnavailable {
+			add(http.StatusTooManyRequests, code)
+		}
+	}
+	return out
+}
+
+// finishOpenAPI adds what no operation mentions by its types, and says that arrays
+// are never null.
+func finishOpenAPI(doc *huma.OpenAPI) {
+	registry := doc.Components.Schemas
+	registry.Schema(reflect.TypeFor[problem.Document](), true, "")
+	registry.Schema(reflect.TypeFor[ListRunEventsResponse](), true, "")
+	if e := registry.Map()["Error"]; e != nil {
+		e.Examples = []any{exampleProblem()}
+	}
+	seen := map[*huma.Schema]bool{}
+	for _, schema := range registry.Map() {
+		neverNull(schema, seen)
+	}
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Delete} {
+			if op == nil {
+				continue
+			}
+			for _, param := range op.Parameters {
+				neverNull(param.Schema, seen)
+			}
+		}
+	}
+}
+
+func neverNull(s *huma.Schema, seen map[*huma.Schema]bool) {
+	if s == nil || seen[s] {
+		return
+	}
+	seen[s] = true
+	if s.Type == huma.TypeArray {
+		s.Nullable = false
+	}
+	neverNull(s.Items, seen)
+	for _, property := range s.Properties {
+		neverNull(property, seen)
+	}
+}
+
+func exampleProblem() problem.Document {
+	return problem.Document{
+		Type: exampleBase + problem.PagePath + "invalid_request", Title: "Invalid request", Status: http.StatusBadRequest,
+		Detail: "config.name: expected length <= 200", Instance: Prefix + "/agent/runs",
+		Error: "Invalid request (config.name: expected length <= 200)", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Code: "invalid_request",
+	}
+}
+
+func (s *server) serveOpenAPIJSON(w http.ResponseWriter, _ *http.Request) error {
+	text, err := s.openAPIJSON()
+	if err != nil {
+		return err
+	}
+	return writeStatic(w, "application/json", text)
+}
+
+func (s *server) serveOpenAPIYAML(w http.ResponseWriter, _ *http.Request) error {
+	text, err := s.openAPIYAML()
+	if err != nil {
+		return err
+	}
+	return writeStatic(w, "application/yaml", text)
+}
+
+func writeStatic(w http.ResponseWriter, kind string, text []byte) error {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(text) // nobody is left to tell
+	return nil
+}

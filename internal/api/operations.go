@@ -1,0 +1,197 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// operationDoc is what the OpenAPI document tells about an operation beyond its
+// types, and what the guard must know.
+type operationDoc struct {
+	tag     string
+	summary string
+	text    string
+	// status is that of success; zero is 200.
+	status int
+	// codes are the errors of this operation beyond the common ones.
+	codes []lineshaft.Code
+	// large bodies may have 16 MiB.
+	large bool
+	// idempotent operations honour an Idempotency-Key.
+	idempotent bool
+	deprecated bool
+	// request and response are examples.
+	request  any
+	response any
+}
+
+// The groups of the documentation.
+const (
+	tagRuns          = "Runs"
+	tagEvents        = "Events"
+	tagConversations = "Conversations"
+	tagArtifacts     = "Artifacts"
+	tagServer        = "Server"
+	tagAccess        = "Access"
+)
+
+// docs describes every operation of the table by its id.
+func docs() map[string]operationDoc {
+	all := map[string]operationDoc{}
+	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs()} {
+		for id, doc := range group {
+			all[id] = doc
+		}
+	}
+	alias := func(id, of, summary string) {
+		doc := all[of]
+		doc.summary, doc.text, doc.deprecated = summary, "An older name of "+of+", with the same behaviour.", true
+		all[id] = doc
+	}
+	alias("runAgent", "createRun", "Start a run (older name)")
+	alias("listTasks", "listRuns", "List runs (older name)")
+	alias("createTask", "createRun", "Start a run (oldest name)")
+	alias("getTask", "getRun", "Get a run (older name)")
+	alias("cancelTask", "cancelRun", "Cancel a run (older name)")
+	return all
+}
+
+const (
+	notFound     = lineshaft.CodeNotFound
+	conflict     = lineshaft.CodeConflict
+	tooLarge     = lineshaft.CodePayloadTooLarge
+	notSupported = lineshaft.CodeNotSupported
+	mismatch     = lineshaft.CodeIdempotencyMismatch
+	budget       = lineshaft.CodeBudgetExceeded
+)
+
+func runDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"createRun": {
+			tag: tagRuns, summary: "Start a run", large: true, idempotent: true,
+			text:  "Queues a run and answers when it is durable. Watch it with getRun or getRunEvents.",
+			codes: []lineshaft.Code{notFound, conflict, tooLarge, notSupported, mismatch, budget}, request: exampleRunRequest(), response: exampleStarted(),
+		},
+		"listRuns": {
+			tag: tagRuns, summary: "List runs", text: "All conditions must hold. Newest change first, unless sort_by says otherwise.",
+			response: exampleRunList(),
+		},
+		"getRun": {tag: tagRuns, summary: "Get a run", codes: []lineshaft.Code{notFound}, response: exampleRun()},
+		"deleteRun": {
+			tag: tagRuns, summary: "Delete a run", status: http.StatusNoContent,
+			text: "Removes an ended run with its log and artifacts. A live one is 409: cancel it first.", codes: []lineshaft.Code{notFound, conflict},
+		},
+		"cancelRun": {
+			tag: tagRuns, summary: "Cancel a run", idempotent: true,
+			text:  "The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that has ended is 400.",
+			codes: []lineshaft.Code{notFound, conflict, mismatch}, response: exampleRunID,
+		},
+		"cancelRuns": {
+			tag: tagRuns, summary: "Cancel runs by filter", text: "Cancels every live run that the filter selects.",
+			codes: []lineshaft.Code{tooLarge}, request: exampleCancelRuns(), response: CancelRunsResponse{Cancelled: []string{exampleRunID}},
+		},
+		"submitRunFollowup": {
+			tag: tagRuns, summary: "Send a follow-up", large: true, idempotent: true,
+			text:  "Adds a message to a run: before its start, while it works, or after it ended (which reopens it).",
+			codes: []lineshaft.Code{notFound, conflict, tooLarge, notSupported, mismatch}, request: exampleFollowup(), response: exampleFollowedUp(),
+		},
+		"interruptRun": {
+			tag: tagRuns, summary: "Interrupt the current turn", status: http.StatusAccepted,
+			text: "Stops what the agent is doing now; the run stays INPROGRESS.", codes: []lineshaft.Code{notFound, conflict},
+		},
+		"rerunRun": {
+			tag: tagRuns, summary: "Run again", text: "Starts a new run with the same request.",
+			codes: []lineshaft.Code{notFound, conflict}, response: exampleStarted(),
+		},
+		"getRunByExternalReferenceURL": {
+			tag: tagRuns, summary: "Find a run by what it made", text: "The newest run that reported this address as an artifact.",
+			codes: []lineshaft.Code{notFound}, response: RunReference{RunID: exampleRunID},
+		},
+	}
+}
+
+func logDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"getRunEvents": {
+			tag: tagEvents, summary: "Read or follow the log of a run",
+			text: "As JSON: a page of events. With Accept: text/event-stream: the events after Last-Event-ID (or after), then live ones; " +
+				"the id of each is its sequence, a comment comes every 15 seconds, and the stream ends when the run has ended and everything was sent.",
+			codes: []lineshaft.Code{notFound}, response: exampleEvents(),
+		},
+		"streamRunStates": {
+			tag: tagEvents, summary: "Follow the state changes of all runs",
+			text: "Server-Sent Events with the filters of the list; the id of each is a cursor to resume after.",
+		},
+		"getRunTimeline": {
+			tag: tagEvents, summary: "Get the state changes of a run", codes: []lineshaft.Code{notFound}, response: exampleTimeline(),
+		},
+		"getRunConversation": {
+			tag: tagConversations, summary: "Get the conversation of a run", codes: []lineshaft.Code{notFound, notSupported}, response: exampleConversation(),
+		},
+		"getRunTranscript": {
+			tag: tagConversations, summary: "Download the log of a run", status: http.StatusFound,
+			text: "Redirects to a file with one JSON object per event and line.", codes: []lineshaft.Code{notFound},
+		},
+		"getConversation": {
+			tag: tagConversations, summary: "Get a conversation", text: "Of the newest run that belongs to it.",
+			codes: []lineshaft.Code{notFound, notSupported}, response: exampleConversation(),
+		},
+		"getConversationTranscript": {
+			tag: tagConversations, summary: "Download the log of a conversation", status: http.StatusFound,
+			text: "Redirects to a file with one JSON object per event and line.", codes: []lineshaft.Code{notFound},
+		},
+		"submitConversationFollowup": {
+			tag: tagConversations, summary: "Send a follow-up to a conversation", large: true, idempotent: true,
+			codes: []lineshaft.Code{notFound, conflict, tooLarge, notSupported, mismatch}, request: exampleFollowup(),
+			response: ConversationFollowupResponse{RunFollowupResponse: exampleFollowedUp(), RunID: exampleRunID},
+		},
+		"interruptConversation": {
+			tag: tagConversations, summary: "Interrupt a conversation", status: http.StatusAccepted,
+			codes: []lineshaft.Code{notFound, conflict}, response: RunReference{RunID: exampleRunID},
+		},
+		"getConversationRedirect": {
+			tag: tagConversations, summary: "Find the session of a conversation", text: "Needs no key. Empty when there is none.",
+			response: ConversationRedirect{SessionID: exampleSessionID},
+		},
+		"getSessionRedirect": {
+			tag: tagConversations, summary: "Find the conversation of a session", text: "Needs no key. Empty when there is none.",
+			response: SessionRedirect{ConversationID: exampleConversationID},
+		},
+		"listHandoffAttachments": {
+			tag: tagArtifacts, summary: "List the files that came with a run", codes: []lineshaft.Code{notFound}, response: exampleAttachments(),
+		},
+		"getArtifact": {
+			tag: tagArtifacts, summary: "Get an artifact", text: "Artifacts that are only links are 404.",
+			codes: []lineshaft.Code{notFound}, response: exampleArtifact(),
+		},
+		"downloadArtifact": {
+			tag: tagArtifacts, summary: "Download an artifact", status: http.StatusFound, text: "Redirects to the file.", codes: []lineshaft.Code{notFound},
+		},
+		"downloadScreenshot": {
+			tag: tagArtifacts, summary: "Download a screenshot", status: http.StatusFound, text: "Redirects to the file.", codes: []lineshaft.Code{notFound},
+		},
+		"getDownload": {
+			tag: tagArtifacts, summary: "Download by token", text: "Needs no key: the token in the path is the permission, for a quarter of an hour.",
+			codes: []lineshaft.Code{notFound},
+		},
+	}
+}
+
+func serverDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listModels": {tag: tagServer, summary: "List what this server can run", response: exampleModels()},
+		"listConnectedSelfHostedWorkers": {
+			tag: tagServer, summary: "List the connected workers", response: exampleWorkers(),
+		},
+		"listEgressRanges": {tag: tagServer, summary: "List egress addresses", response: EgressRangesResponse{CIDRs: []string{}}},
+		"whoami":           {tag: tagAccess, summary: "Tell a key whose it is", response: exampleWhoami()},
+		"listAPIKeys":      {tag: tagAccess, summary: "List API keys", response: exampleAPIKeys()},
+		"createAPIKey": {
+			tag: tagAccess, summary: "Create an API key", status: http.StatusCreated, text: "The answer holds the key, this one time.",
+			codes: []lineshaft.Code{conflict, tooLarge}, request: exampleAPIKeyRequest(), response: exampleCreatedAPIKey(),
+		},
+		"revokeAPIKey": {tag: tagAccess, summary: "Revoke an API key", status: http.StatusNoContent, codes: []lineshaft.Code{notFound}},
+		"listAudit":    {tag: tagAccess, summary: "Read the audit log", text: "Newest first.", response: exampleAudit()},
+	}
+}

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// WhoamiResponse tells a key whose it is and what it may do.
+type WhoamiResponse struct {
+	Principal   RunCreatorInfo `json:"principal"`
+	Role        string         `json:"role" enum:"viewer,member,manager,admin,worker,run"`
+	Permissions []string       `json:"permissions"`
+	KeyID       string         `json:"key_id,omitempty"`
+	RunID       string         `json:"run_id,omitempty" doc:"The run whose token this is."`
+	Limits      KeyLimits      `json:"limits"`
+}
+
+// KeyLimits are the limits of a key.
+type KeyLimits struct {
+	FactoryUIDs       []string `json:"factory_uids,omitempty" doc:"The factories that the key reaches; all when absent."`
+	WorkerIDs         []string `json:"worker_ids,omitempty" doc:"The worker ids that a worker key may claim for."`
+	RequestsPerMinute int      `json:"requests_per_minute,omitempty" doc:"No limit when absent."`
+}
+
+type whoamiOutput struct{ Body WhoamiResponse }
+
+func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error) {
+	caller := infoFrom(ctx).caller
+	out := WhoamiResponse{
+		Principal: wirePrincipal(caller.Principal), Role: string(caller.Role), Permissions: []string{},
+		KeyID: caller.KeyID, RunID: caller.RunID,
+		Limits: KeyLimits{FactoryUIDs: caller.FactoryUIDs, WorkerIDs: caller.WorkerIDs, RequestsPerMinute: s.RateLimit},
+	}
+	for _, p := range []lineshaft.Permission{
+		lineshaft.PermissionWhoami, lineshaft.PermissionRunsRead, lineshaft.PermissionRunsStart, lineshaft.PermissionRunsManage,
+		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork,
+	} {
+		if caller.Role.May(p) {
+			out.Permissions = append(out.Permissions, string(p))
+		}
+	}
+	return &whoamiOutput{Body: out}, nil
+}
+
+// APIKey is a key as the list shows it: never the key itself.
+type APIKey struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Role        KeyRole        `json:"role"`
+	Owner       RunCreatorInfo `json:"owner"`
+	Hint        string         `json:"hint,omitempty" doc:"The last characters of the key, to tell keys apart."`
+	FactoryUIDs []string       `json:"factory_uids,omitempty"`
+	WorkerIDs   []string       `json:"worker_ids,omitempty"`
+	CreatedAt   string         `json:"created_at" format:"date-time"`
+	ExpiresAt   *string        `json:"expires_at,omitempty" format:"date-time"`
+	RevokedAt   *string        `json:"revoked_at,omitempty" format:"date-time"`
+	LastUsedAt  *string        `json:"last_used_at,omitempty" format:"date-time"`
+}
+
+// CreatedAPIKey adds the key itself, this one time.
+type CreatedAPIKey struct {
+	APIKey
+	Key string `json:"key" doc:"The key. It is shown only now and cannot be read again."`
+}
+
+// CreateAPIKeyRequest asks for a key.
+type CreateAPIKeyRequest struct {
+	Name        string    `json:"name" minLength:"1" maxLength:"200"`
+	Role        KeyRole   `json:"role"`
+	ExpiresAt   time.Time `json:"expires_at,omitzero" doc:"Never when absent."`
+	FactoryUIDs []string  `json:"factory_uids,omitempty" maxItems:"100" doc:"Limits the key to these factories and their runs."`
+	WorkerIDs   []string  `json:"worker_ids,omitempty" maxItems:"100" doc:"For role worker: the ids it may claim for."`
+	Owner       *KeyOwner `json:"owner,omitempty" doc:"Who the key acts as; a service account with the key's name when absent."`
+}
+
+// KeyOwner is who a key acts as.
+type KeyOwner struct {
+	Type        string `json:"type" enum:"user,service_account"`
+	UID         string `json:"uid,omitempty" maxLength:"256"`
+	DisplayName string `json:"display_name,omitempty" maxLength:"200"`
+	Email       string `json:"email,omitempty" maxLength:"320"`
+}
+
+// ListAPIKeysResponse lists the keys.
+type ListAPIKeysResponse struct {
+	APIKeys  []APIKey `json:"apikeys"`
+	PageInfo PageInfo `json:"page_info"`
+}
+
+type (
+	createAPIKeyInput  struct{ Body CreateAPIKeyRequest }
+	createAPIKeyOutput struct {
+		CacheControl string `header:"Cache-Control"`
+		Body         CreatedAPIKey
+	}
+	listAPIKeysOutput struct{ Body ListAPIKeysResponse }
+	keyInput          struct {
+		KeyID string `path:"keyId" doc:"The id of a key."`
+	}
+)
+
+func (s *server) createAPIKey(ctx context.Context, in *createAPIKeyInput) (*createAPIKeyOutput, error) {
+	if at := in.Body.ExpiresAt; !at.IsZero() && !at.After(s.Now()) {
+		return nil, lineshaft.Invalid("expires_at", "must be in the future")
+	}
+	wanted := control.NewAPIKey{
+		Name: in.Body.Name, Role: lineshaft.Role(in.Body.Role), ExpiresAt: in.Body.ExpiresAt,
+		FactoryUIDs: in.Body.FactoryUIDs, WorkerIDs: in.Body.WorkerIDs,
+	}
+	if o := in.Body.Owner; o != nil {
+		wanted.Owner = lineshaft.Principal{UID: o.UID, Type: lineshaft.PrincipalType(o.Type), DisplayName: o.DisplayName, Email: o.Email}
+	}
+	stored, key, err := s.Control.CreateAPIKey(ctx, infoFrom(ctx).caller, wanted)
+	if err != nil {
+		return nil, err
+	}
+	return &createAPIKeyOutput{CacheControl: "no-store", Body: CreatedAPIKey{APIKey: wireAPIKey(&stored), Key: key}}, nil
+}
+
+func (s *server) listAPIKeys(ctx context.Context, _ *struct{}) (*listAPIKeysOutput, error) {
+	list, err := s.Control.ListAPIKeys(ctx, infoFrom(ctx).caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &listAPIKeysOutput{Body: ListAPIKeysResponse{APIKeys: []APIKey{}}}
+	for i := range list {
+		out.Body.APIKeys = append(out.Body.APIKeys, wireAPIKey(&list[i]))
+	}
+	return out, nil
+}
+
+func (s *server) revokeAPIKey(ctx context.Context, in *keyInput) (*struct{}, error) {
+	return nil, s.Control.RevokeAPIKey(ctx, infoFrom(ctx).caller, in.KeyID)
+}
+
+func wireAPIKey(k *lineshaft.APIKey) APIKey {
+	return APIKey{
+		ID: k.ID, Name: k.Name, Role: KeyRole(k.Role), Owner: wirePrincipal(k.Owner), Hint: k.Hint,
+		FactoryUIDs: k.FactoryUIDs, WorkerIDs: k.WorkerIDs, CreatedAt: stamp(k.CreatedAt),
+		ExpiresAt: stampOrNull(k.ExpiresAt), RevokedAt: stampOrNull(k.RevokedAt), LastUsedAt: stampOrNull(k.LastUsedAt),
+	}
+}
+
+// AuditEntry is one row of the audit log.
+type AuditEntry struct {
+	ID         string            `json:"id"`
+	Time       string            `json:"time" format:"date-time"`
+	Actor      RunCreatorInfo    `json:"actor"`
+	KeyID      string            `json:"key_id,omitempty"`
+	Action     string            `json:"action"`
+	TargetType string            `json:"target_type,omitempty"`
+	TargetID   string            `json:"target_id,omitempty"`
+	RemoteAddr string            `json:"remote_addr,omitempty"`
+	RequestID  string            `json:"request_id,omitempty"`
+	Detail     map[string]string `json:"detail,omitempty"`
+}
+
+// ListAuditResponse is a page of the audit log, newest first.
+type ListAuditResponse struct {
+	Entries  []AuditEntry `json:"entries"`
+	PageInfo PageInfo     `json:"page_info"`
+}
+
+type (
+	listAuditInput struct {
+		Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"500"`
+		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
+	}
+	listAuditOutput struct{ Body ListAuditResponse }
+)
+
+func (s *server) listAudit(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
+	page, err := s.Control.ListAudit(ctx, infoFrom(ctx).caller, in.Limit, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	out := &listAuditOutput{Body: ListAuditResponse{Entries: []AuditEntry{}, PageInfo: pageInfo(page.Next)}}
+	for _, e := range page.Entries {
+		out.Body.Entries = append(out.Body.Entries, AuditEntry{
+			ID: e.ID, Time: stamp(e.Time), Actor: wirePrincipal(e.Actor), KeyID: e.KeyID, Action: e.Action,
+			TargetType: e.TargetType, TargetID: e.TargetID, RemoteAddr: e.RemoteAddr, RequestID: e.RequestID, Detail: e.Detail,
+		})
+	}
+	return out, nil
+}

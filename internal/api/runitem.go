@@ -1,0 +1,113 @@
+package api
+
+import (
+	"github.com/lineshaft/lineshaft"
+)
+
+// RunItem is a run as the API shows it.
+type RunItem struct {
+	RunID              string              `json:"run_id"`
+	TaskID             string              `json:"task_id" deprecated:"true" doc:"The same as run_id."`
+	Title              string              `json:"title"`
+	Prompt             string              `json:"prompt" doc:"What the agent was told."`
+	SubmittedPrompt    string              `json:"submitted_prompt,omitempty" doc:"The prompt as sent, with the follow-ups that came before the start."`
+	State              RunState            `json:"state"`
+	CreatedAt          string              `json:"created_at" format:"date-time"`
+	UpdatedAt          string              `json:"updated_at" format:"date-time" doc:"Changes with state, title and follow-ups, not with every event."`
+	StartedAt          *string             `json:"started_at" required:"false" format:"date-time" doc:"When an agent first began work; null until then."`
+	FinishedAt         *string             `json:"finished_at" format:"date-time" doc:"When a terminal state was last reached; null while the run is active."`
+	RunTime            string              `json:"run_time,omitempty" doc:"ISO 8601 duration, summed over the executions that have ended." example:"PT2M30S"`
+	RootRunID          string              `json:"root_run_id" doc:"The run at the top of the tree; run_id itself at the top."`
+	ParentRunID        string              `json:"parent_run_id,omitempty"`
+	StatusMessage      RunStatusMessage    `json:"status_message"`
+	Source             RunSourceType       `json:"source"`
+	Creator            RunCreatorInfo      `json:"creator"`
+	Executor           *RunCreatorInfo     `json:"executor,omitempty"`
+	AgentConfig        *AmbientAgentConfig `json:"agent_config,omitempty" doc:"The resolved configuration."`
+	AgentConfigOrigins map[string]string   `json:"agent_config_origins,omitempty" doc:"With explain=1: for each field of agent_config, where its value came from."`
+	SessionID          string              `json:"session_id,omitempty"`
+	SessionLink        string              `json:"session_link,omitempty" format:"uri" doc:"The page on this server that shows the live session."`
+	ConversationID     string              `json:"conversation_id,omitempty"`
+	FactoryUID         string              `json:"factory_uid,omitempty"`
+	Metadata           Metadata            `json:"metadata,omitempty"`
+	Artifacts          []ArtifactItem      `json:"artifacts,omitempty"`
+	RequestUsage       *RequestUsage       `json:"request_usage,omitempty"`
+	ExecutionLocation  string              `json:"execution_location" enum:"LOCAL,REMOTE"`
+	IsSandboxRunning   bool                `json:"is_sandbox_running" doc:"Whether a worker still holds a live agent process."`
+	IsCancellable      bool                `json:"is_run_type_cancellable" doc:"Whether runs of this kind can be cancelled at all; says nothing about the state."`
+	Scope              Scope               `json:"scope"`
+}
+
+// RunStatusMessage tells a person how a run stands.
+type RunStatusMessage struct {
+	Message   string            `json:"message"`
+	ErrorCode PlatformErrorCode `json:"error_code,omitempty"`
+	Retryable *bool             `json:"retryable,omitempty" doc:"For ended runs: submitting the work again may succeed."`
+}
+
+// RunCreatorInfo is a person or a program.
+type RunCreatorInfo struct {
+	Type        string `json:"type,omitempty" enum:"user,service_account"`
+	UID         string `json:"uid,omitempty"`
+	DisplayName string `json:"display_name,omitempty"`
+	Email       string `json:"email,omitempty"`
+}
+
+// RequestUsage sums what the models of a run consumed.
+type RequestUsage struct {
+	TotalTokens      int64   `json:"total_tokens"`
+	InferenceCostUSD float64 `json:"inference_cost_usd"`
+}
+
+// Scope says whose a thing is.
+type Scope struct {
+	Type string `json:"type" enum:"User,Team"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// PageInfo tells how to go on with a list.
+type PageInfo struct {
+	HasNextPage bool   `json:"has_next_page"`
+	NextCursor  string `json:"next_cursor,omitempty" doc:"Opaque; give it as cursor with the same filters and order."`
+}
+
+func pageInfo(next string) PageInfo { return PageInfo{HasNextPage: next != "", NextCursor: next} }
+
+// wireRun shows a run.
+func (s *server) wireRun(run *lineshaft.Run) RunItem {
+	item := RunItem{
+		RunID: run.ID, TaskID: run.ID, Title: run.Title, Prompt: run.Prompt, SubmittedPrompt: run.Prompt,
+		State: RunState(run.State), CreatedAt: stamp(run.CreatedAt), UpdatedAt: stamp(run.UpdatedAt),
+		StartedAt: stampOrNull(run.StartedAt), FinishedAt: stampOrNull(run.FinishedAt),
+		RootRunID: run.RootRunID, ParentRunID: run.ParentRunID,
+		StatusMessage: RunStatusMessage{run.Status.Message, PlatformErrorCode(run.Status.ErrorCode), run.Status.Retryable},
+		Source:        RunSourceType(run.Source), Creator: wirePrincipal(run.Creator),
+		AgentConfig: wireConfig(run.Config), SessionID: run.SessionID, SessionLink: s.BaseURL + "/runs/" + run.ID,
+		ConversationID: run.ConversationID, FactoryUID: run.FactoryUID, Metadata: run.Metadata,
+		ExecutionLocation: "REMOTE", IsSandboxRunning: run.SandboxRunning, IsCancellable: true, Scope: Scope{Type: "Team"},
+	}
+	if item.RootRunID == "" {
+		item.RootRunID = run.ID
+	}
+	if !run.State.Terminal() {
+		item.FinishedAt = nil
+	}
+	if run.RunTime > 0 {
+		item.RunTime = duration(run.RunTime)
+	}
+	if run.Executor.UID != "" {
+		executor := wirePrincipal(run.Executor)
+		item.Executor = &executor
+	}
+	for i := range run.Artifacts {
+		item.Artifacts = append(item.Artifacts, wireArtifact(&run.Artifacts[i]))
+	}
+	if run.Usage.Total() > 0 {
+		item.RequestUsage = &RequestUsage{run.Usage.Total(), float64(run.Usage.CostMicros) / 1e6}
+	}
+	return item
+}
+
+func wirePrincipal(p lineshaft.Principal) RunCreatorInfo {
+	return RunCreatorInfo{string(p.Type), p.UID, p.DisplayName, p.Email}
+}

@@ -1,0 +1,86 @@
+package api
+
+import (
+	"context"
+)
+
+// ConnectedSelfHostedWorker is a worker id with its connections summed up.
+type ConnectedSelfHostedWorker struct {
+	WorkerHost      string `json:"worker_host"`
+	ConnectionCount int    `json:"connection_count"`
+	ConnectedAt     string `json:"connected_at" format:"date-time"`
+	LastSeenAt      string `json:"last_seen_at" format:"date-time"`
+	Capacity        int    `json:"capacity" doc:"How many runs its connections take at once."`
+	Load            int    `json:"load" doc:"How many they hold now."`
+}
+
+// ListWorkersResponse lists the connected workers.
+type ListWorkersResponse struct {
+	Workers []ConnectedSelfHostedWorker `json:"workers"`
+}
+
+type listWorkersOutput struct{ Body ListWorkersResponse }
+
+func (s *server) listWorkers(ctx context.Context, _ *struct{}) (*listWorkersOutput, error) {
+	list, err := s.Control.Workers(ctx, infoFrom(ctx).caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &listWorkersOutput{Body: ListWorkersResponse{Workers: []ConnectedSelfHostedWorker{}}}
+	for _, w := range list {
+		out.Body.Workers = append(out.Body.Workers, ConnectedSelfHostedWorker{
+			WorkerHost: w.WorkerHost, ConnectionCount: w.ConnectionCount, ConnectedAt: stamp(w.ConnectedAt),
+			LastSeenAt: stamp(w.LastSeenAt), Capacity: w.Capacity, Load: w.Running,
+		})
+	}
+	return out, nil
+}
+
+// ModelInfo is a language model that this server can use.
+type ModelInfo struct {
+	ID              string `json:"id"`
+	DisplayName     string `json:"display_name"`
+	Provider        string `json:"provider" enum:"OPENAI,ANTHROPIC,GOOGLE,UNKNOWN"`
+	VisionSupported bool   `json:"vision_supported"`
+	Description     string `json:"description,omitempty"`
+	ReasoningLevel  string `json:"reasoning_level,omitempty"`
+	DisableReason   string `json:"disable_reason,omitempty" enum:"PROVIDER_OUTAGE,OUT_OF_REQUESTS,ADMIN_DISABLED,REQUIRES_UPGRADE"`
+}
+
+// HarnessInfo is an adapter and whether this server can run it.
+type HarnessInfo struct {
+	Type      HarnessType `json:"type"`
+	Available bool        `json:"available"`
+	Problem   string      `json:"problem,omitempty" doc:"What is missing."`
+}
+
+// ListModelsResponse tells what this server can run.
+type ListModelsResponse struct {
+	DefaultModelID string        `json:"default_model_id"`
+	Models         []ModelInfo   `json:"models"`
+	Harnesses      []HarnessInfo `json:"harnesses,omitempty"`
+}
+
+type listModelsOutput struct{ Body ListModelsResponse }
+
+func (s *server) listModels(ctx context.Context, _ *struct{}) (*listModelsOutput, error) {
+	var out ListModelsResponse
+	if s.Models != nil {
+		out = s.Models(ctx)
+	}
+	if out.Models == nil {
+		out.Models = []ModelInfo{}
+	}
+	return &listModelsOutput{Body: out}, nil
+}
+
+// EgressRangesResponse lists the addresses that runs connect from.
+type EgressRangesResponse struct {
+	CIDRs []string `json:"cidrs" doc:"Always empty: a self-hosted server connects from wherever its workers are."`
+}
+
+type egressRangesOutput struct{ Body EgressRangesResponse }
+
+func (s *server) listEgressRanges(context.Context, *struct{}) (*egressRangesOutput, error) {
+	return &egressRangesOutput{Body: EgressRangesResponse{CIDRs: []string{}}}, nil
+}

@@ -1,0 +1,200 @@
+// Package app assembles the server: it builds every part from the configuration,
+// starts them in order and stops them in reverse. Nothing is decided here but the
+// wiring; tests start the same assembled program on port 0.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/jobs"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/telemetry"
+	"github.com/lineshaft/lineshaft/internal/worker"
+)
+
+var _ worker.Control = (*control.Service)(nil)
+
+// Options are what the configuration does not say.
+type Options struct {
+	Version string
+	Logger  *slog.Logger
+	// Out gets the banner; Terminal says that a person reads it.
+	Out      io.Writer
+	Terminal bool
+	// Supervisor is the argv that runs sandbox.Supervise.
+	Supervisor []string
+	// Harnesses replaces the built-in ones; the benchmark plugs in its own.
+	Harnesses []harness.Harness
+}
+
+// App is a server that is running.
+type App struct {
+	cfg     config.Config
+	opts    Options
+	log     *slog.Logger
+	store   *store.Store
+	control *control.Service
+	worker  *worker.Worker
+	// workerID names the worker in this process.
+	workerID string
+	jobs     *jobs.Runner
+	metrics  *telemetry.Metrics
+	isolated isolation
+	listener net.Listener
+	server   *http.Server
+	stopping chan struct{}
+	// stops are called in reverse order of what was started.
+	stops []func(ctx context.Context) error
+	done  chan error
+}
+
+// Run starts a server and serves until ctx ends, then stops it in an orderly way.
+func Run(ctx context.Context, cfg config.Config, opts Options) error {
+	a, err := Start(ctx, cfg, opts)
+	if err != nil {
+		return err
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+		a.log.InfoContext(ctx, "stopping", "grace", cfg.ShutdownGrace)
+	case failed = <-a.done:
+	}
+	return errors.Join(failed, a.Stop(context.WithoutCancel(ctx)))
+}
+
+// Start builds and starts all parts; when it returns without error the server answers.
+func Start(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
+	a := &App{cfg: cfg, opts: opts, log: opts.Logger, stopping: make(chan struct{}), done: make(chan error, 1), metrics: telemetry.NewMetrics(opts.Version)}
+	for _, start := range []func(context.Context) error{a.openStore, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.serve, a.admin} {
+		if err := start(ctx); err != nil {
+			return nil, errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	return a, nil
+}
+
+// URL is the address the server answers at.
+func (a *App) URL() string {
+	if a.cfg.BaseURL != "" {
+		return a.cfg.BaseURL
+	}
+	scheme := "http"
+	if a.cfg.TLS() {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(a.listener.Addr().String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return scheme + "://" + net.JoinHostPort("localhost", port)
+	}
+	return scheme + "://" + a.listener.Addr().String()
+}
+
+// Control is the control plane of this server, for tests and the benchmark.
+func (a *App) Control() *control.Service { return a.control }
+
+// Stop ends all parts in reverse order within the configured grace.
+func (a *App) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.ShutdownGrace)
+	defer cancel()
+	var errs []error
+	for i := len(a.stops) - 1; i >= 0; i-- {
+		errs = append(errs, a.stops[i](ctx))
+	}
+	a.stops = nil
+	return errors.Join(errs...)
+}
+
+func (a *App) onStop(fn func(ctx context.Context) error) { a.stops = append(a.stops, fn) }
+
+func (a *App) openStore(ctx context.Context) error {
+	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	hub := stream.NewHub()
+	nodes := stream.NewNodes(nil, hub, a.log)
+	s, err := store.Open(ctx, store.Options{Database: a.cfg.DatabaseOrDefault(), MaxConns: a.cfg.PostgresMaxConns, Wake: nodes.Publish, Logger: a.log})
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	a.store = s
+	a.onStop(func(context.Context) error { return s.Close() })
+	nodes.Attach(s)
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		nodes.Run(life)
+	}()
+	a.onStop(func(context.Context) error {
+		end()
+		<-over
+		return nil
+	})
+	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
+		Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, Logger: a.log,
+	})
+	return err
+}
+
+func (a *App) startWorker(ctx context.Context) error {
+	if a.cfg.NoWorker {
+		return nil
+	}
+	a.workerID = "hosted-" + id.Secret(9)
+	harnesses := a.opts.Harnesses
+	if harnesses == nil {
+		harnesses = builtinHarnesses(a.cfg)
+	}
+	w, err := worker.New(worker.Config{
+		WorkerHost: lineshaft.HostedWorker, WorkerID: a.workerID, Version: a.opts.Version,
+		DataDir: filepath.Join(a.cfg.DataDir, "worker"), Slots: a.cfg.Slots(runtime.NumCPU()),
+		Harnesses: harness.Set{Harnesses: harnesses, Default: a.cfg.DefaultHarness},
+		Sandbox:   a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
+		OutputBytes: a.cfg.OutputLimit, OutputEvents: a.cfg.EventLimit, Drain: a.cfg.ShutdownGrace / 2, Logger: a.log,
+	}, a.control)
+	if err != nil {
+		return err
+	}
+	if err := w.Start(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	a.worker = w
+	a.onStop(func(ctx context.Context) error {
+		return errors.Join(w.Stop(ctx), a.control.ForgetWorker(ctx, a.workerID))
+	})
+	a.metrics.Gauge("lineshaft_worker_running", "Executions that the worker in this process holds.", func() float64 { return float64(w.Running()) })
+	a.metrics.Gauge("lineshaft_worker_capacity", "Slots of the worker in this process.", func() float64 { return float64(w.Capacity()) })
+	return nil
+}
+
+func (a *App) startJobs(ctx context.Context) error {
+	a.jobs = jobs.New(jobs.For(a.control, a.cfg.Lease), a.log)
+	a.jobs.Start(ctx)
+	a.onStop(func(context.Context) error {
+		a.jobs.Stop()
+		return nil
+	})
+	a.control.AddPart("background jobs", a.jobs.Health)
+	return nil
+}
+
+// drainWait is what streams and requests get to end before the parts below stop.
+const drainWait = 3 * time.Second

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// admin makes the first admin key, stores it for the local CLI and tells where it is.
+func (a *App) admin(ctx context.Context) error {
+	chosen := a.cfg.AdminKey.Reveal()
+	made, err := a.control.EnsureAdmin(ctx, chosen)
+	if err != nil {
+		return fmt.Errorf("make admin key: %w", err)
+	}
+	file := a.cfg.AdminKeyFile()
+	key := chosen
+	if made != "" {
+		key = made
+	}
+	if key != "" {
+		if err := writeKey(file, key); err != nil {
+			return err
+		}
+	}
+	a.banner(made, file)
+	a.log.InfoContext(ctx, "ready", "url", a.URL(), "database", a.store.Engine(), "settings", a.cfg.Summary())
+	return nil
+}
+
+// writeKey stores a key so that only this user can read it, whole or not at all.
+func writeKey(file, key string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("store admin key: %w", err)
+	}
+	temporary := file + ".new"
+	if err := os.WriteFile(temporary, []byte(key+"\n"), 0o600); err != nil {
+		return fmt.Errorf("store admin key: %w", err)
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		return fmt.Errorf("store admin key: %w", err)
+	}
+	return nil
+}
+
+// banner tells a person what to do first. The key itself is printed only once, and
+// only on a terminal.
+func (a *App) banner(made, file string) {
+	if a.opts.Out == nil {
+		return
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "\nLineshaft %s is ready at %s\n\n", a.opts.Version, a.URL())
+	key := "$(cat " + shellQuote(file) + ")"
+	switch {
+	case made != "" && a.opts.Terminal:
+		fmt.Fprintf(&text, "  Admin key   %s\n              (shown once; kept in %s)\n", made, file)
+	default:
+		fmt.Fprintf(&text, "  Admin key   in %s\n", file)
+	}
+	if a.isolated.sandbox != nil {
+		fmt.Fprintf(&text, "  Isolation   %s\n", a.isolated.sandbox.Name())
+	}
+	if a.isolated.warning != "" {
+		fmt.Fprintf(&text, "\n  WARNING     %s\n", a.isolated.warning)
+	}
+	fmt.Fprintf(&text, `
+Start a first run:
+
+  curl -s %s/api/v1/agent/runs \
+    -H "Authorization: Bearer %s" \
+    -d '{"prompt": "Say hello\n`+"```sh\\necho hello from $LINESHAFT_RUN_ID\\n```"+`"}'
+
+and open %s in a browser to watch it.
+
+`, a.URL(), key, a.URL())
+	_, _ = fmt.Fprint(a.opts.Out, text.String()) // a closed terminal does not stop the server
+}
+
+// shellQuote makes a path safe to paste.
+func shellQuote(path string) string {
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-") == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/harness/command"
+	"github.com/lineshaft/lineshaft/internal/harness/shell"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// isolation is the sandbox that agents run in, and what people should know of it.
+type isolation struct {
+	sandbox sandbox.Sandbox
+	// warning is set when agents are not isolated although nobody asked for that.
+	warning string
+}
+
+// chooseIsolation takes the sandbox that was asked for, or refuses to start. When
+// nothing was asked for it takes bubblewrap, or none with a loud warning.
+func (a *App) chooseIsolation(ctx context.Context) error {
+	if a.cfg.NoWorker {
+		return nil
+	}
+	chosen, err := isolate(ctx, a.cfg, a.opts)
+	if err != nil {
+		return err
+	}
+	a.isolated = chosen
+	if chosen.warning != "" {
+		a.log.WarnContext(ctx, chosen.warning)
+	}
+	return nil
+}
+
+func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, error) {
+	dataDir, err := filepath.Abs(cfg.DataDir)
+	if err != nil {
+		return isolation{}, fmt.Errorf("find data directory: %w", err)
+	}
+	options := sandbox.Options{Supervisor: opts.Supervisor, Hide: []string{dataDir}, Logger: opts.Logger}
+	wrapped := sandbox.NewBubblewrap(options)
+	switch cfg.Isolation {
+	case "none":
+		return isolation{sandbox: sandbox.NewNone(options)}, nil
+	case "bubblewrap":
+		if err := wrapped.Check(ctx); err != nil {
+			return isolation{}, fmt.Errorf("isolation bubblewrap was asked for: %w", err)
+		}
+		return isolation{sandbox: wrapped}, nil
+	}
+	err = wrapped.Check(ctx)
+	if err == nil {
+		return isolation{sandbox: wrapped}, nil
+	}
+	if !loopback(cfg.Listen) {
+		return isolation{}, fmt.Errorf("the server listens beyond this machine and agents cannot be isolated: %w; "+
+			"install bubblewrap, or say --isolation none if you accept agents that can read what the server can", err)
+	}
+	return isolation{
+		sandbox: sandbox.NewNone(options),
+		warning: "AGENTS ARE NOT ISOLATED: they can read and change what this server can. Install bubblewrap and restart (" + err.Error() + ")",
+	}, nil
+}
+
+// loopback says whether only this machine reaches an address.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func limitsOf(cfg config.Config) sandbox.Limits {
+	return sandbox.Limits{MemoryBytes: cfg.MemoryLimit, Processes: cfg.ProcessLimit, CPUs: cfg.CPULimit}
+}
+
+func networkOf(cfg config.Config) sandbox.Network { return sandbox.Network(cfg.Egress) }
+
+func builtinHarnesses(cfg config.Config) []harness.Harness {
+	return []harness.Harness{shell.New(), command.New(cfg.AgentCommand)}
+}

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/web"
+)
+
+// listen takes the port early: a taken one should be known before anything starts.
+func (a *App) listen(ctx context.Context) error {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", a.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; stop the other server or choose another port with --listen", a.cfg.Listen, err)
+	}
+	a.listener = l
+	a.onStop(func(context.Context) error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+func (a *App) serve(ctx context.Context) error {
+	base := a.URL()
+	programs := api.New(api.Deps{
+		Control: a.control, Logger: a.log, BaseURL: base, TrustedProxies: a.cfg.TrustedProxies, RateLimit: a.cfg.RateLimit,
+		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, Version: a.opts.Version, Stopping: a.stopping,
+		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
+	})
+	pages, err := web.New(web.Deps{Control: a.control, Logger: a.log, Secure: strings.HasPrefix(base, "https://"), Stopping: a.stopping})
+	if err != nil {
+		return fmt.Errorf("build pages: %w", err)
+	}
+	a.server = &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if api.Serves(r.URL.Path) {
+				programs.ServeHTTP(w, r)
+				return
+			}
+			pages.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	go func() {
+		err := a.accept()
+		if !errors.Is(err, http.ErrServerClosed) {
+			a.done <- fmt.Errorf("serve: %w", err)
+		}
+	}()
+	a.onStop(a.shutdown)
+	return nil
+}
+
+func (a *App) accept() error {
+	if a.cfg.TLS() {
+		return a.server.ServeTLS(a.listener, a.cfg.TLSCert, a.cfg.TLSKey)
+	}
+	return a.server.Serve(a.listener)
+}
+
+// shutdown ends streams at once, gives requests a moment, then cuts what is left.
+func (a *App) shutdown(ctx context.Context) error {
+	close(a.stopping)
+	ctx, cancel := context.WithTimeout(ctx, drainWait)
+	defer cancel()
+	if err := a.server.Shutdown(ctx); err != nil {
+		return a.server.Close()
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/internal/config"
+)
+
+// Deps is what main hands in. The functions do the work that does not go through a
+// server's API; a nil one makes its command say that it is not part of this build.
+// The rest is the process's surroundings; zero values mean the real ones.
+type Deps struct {
+	// Serve runs a server until ctx ends. It prints its banner to out.
+	Serve func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
+	// Migrate brings the database to this version's schema and tells out what it did.
+	Migrate func(ctx context.Context, cfg config.Config, out io.Writer) error
+	// Doctor examines this machine and these settings.
+	Doctor func(ctx context.Context, cfg config.Config) ([]config.Check, error)
+	// Supervise is the body of the hidden process beside each agent.
+	Supervise func(ctx context.Context) int
+	// OpenAPI returns the description of the API as JSON.
+	OpenAPI func() ([]byte, error)
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Environ holds NAME=value pairs; nil means those of the process.
+	Environ []string
+	// Width tells the columns of a terminal, and 0 for anything else.
+	Width func(io.Writer) int
+	// OpenURL shows a page to the person in front of the terminal.
+	OpenURL func(ctx context.Context, url string) error
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Main runs the command with its arguments, without the program's name, and
+// returns the exit code.
+func Main(ctx context.Context, args []string, deps Deps) int {
+	// Every start of an agent waits for this one, so it comes before everything else,
+	// signals included: the supervisor has its own way with them.
+	if len(args) > 0 && args[0] == "supervise" && deps.Supervise != nil {
+		return deps.Supervise(ctx)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks; with the handler gone, a second one kills.
+	context.AfterFunc(ctx, stop)
+	return execute(ctx, args, deps)
+}
+
+func execute(ctx context.Context, args []string, deps Deps) int {
+	sh := newShell(deps)
+	root := sh.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	return sh.complain(err)
+}
+
+// shell is one run of the command.
+type shell struct {
+	deps     Deps
+	in       io.Reader
+	out, err io.Writer
+	env      map[string]string
+	now      func() time.Time
+	// outWidth and errWidth are the columns of the terminals; 0 is no terminal.
+	outWidth, errWidth int
+
+	// url and format are the flags that all commands have.
+	url    string
+	format string
+	// keyFile is where the key came from; empty when it came from the environment.
+	keyFile string
+}
+
+func newShell(deps Deps) *shell {
+	if deps.Stdin == nil {
+		deps.Stdin = os.Stdin
+	}
+	if deps.Stdout == nil {
+		deps.Stdout = os.Stdout
+	}
+	if deps.Stderr == nil {
+		deps.Stderr = os.Stderr
+	}
+	if deps.Environ == nil {
+		deps.Environ = os.Environ()
+	}
+	if deps.Width == nil {
+		deps.Width = terminalWidth
+	}
+	if deps.OpenURL == nil {
+		deps.OpenURL = openURL
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	sh := &shell{deps: deps, in: deps.Stdin, out: deps.Stdout, err: deps.Stderr, env: map[string]string{}, now: deps.Now}
+	for _, pair := range deps.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		sh.env[name] = value
+	}
+	sh.outWidth, sh.errWidth = deps.Width(sh.out), deps.Width(sh.err)
+	return sh
+}
+
+func (sh *shell) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lineshaft",
+		Short: "Run agents from prompts, over HTTP, on your own machines",
+		Long: "Lineshaft runs cloud agents on your own machines.\n\n" +
+			"`lineshaft serve` starts a server; the other commands talk to one. They find it through\n" +
+			"LINESHAFT_URL (default " + defaultURL + ") and authenticate with LINESHAFT_API_KEY; on the\n" +
+			"server's own machine the admin key in its data directory is used when none is set.",
+		Example: example(
+			"lineshaft serve", "start a server here",
+			`lineshaft run "Fix the failing test" --follow`, "start a run and watch it",
+			"lineshaft runs list --state failed", "what went wrong lately",
+		),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(sh.in)
+	root.SetOut(sh.out)
+	root.SetErr(sh.err)
+	root.SetFlagErrorFunc(flagError)
+	flags := root.PersistentFlags()
+	flags.StringVar(&sh.url, "url", "", "address of the server (default $LINESHAFT_URL, else "+defaultURL+")")
+	flags.StringVarP(&sh.format, "output", "o", formatTable, "table, json, ndjson or yaml")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.checkFormat(cmd) }
+	root.AddCommand(
+		sh.serveCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),
+		sh.migrateCommand(), sh.doctorCommand(), sh.versionCommand(), sh.openapiCommand(), superviseCommand(),
+	)
+	group(root)
+	completeWords(root, "output", formats()...)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	addMissingExamples(root)
+	return root
+}
+
+// superviseCommand only says that the word is taken; Main has dispatched the real
+// one long before.
+func superviseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "supervise", Hidden: true, Short: "The process beside each agent; workers start it",
+		RunE: func(*cobra.Command, []string) error {
+			return usage("workers start `supervise` themselves", "Start a server with its worker: lineshaft serve")
+		},
+	}
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"github.com/mattn/go-isatty"
+)
+
+const defaultWidth = 80
+
+// terminalWidth tells the columns of a terminal, and 0 for anything else.
+func terminalWidth(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !isatty.IsTerminal(file.Fd()) {
+		return 0
+	}
+	if n := windowColumns(file); n > 0 {
+		return n
+	}
+	return defaultWidth
+}
+
+// style is how a word is shown on a terminal.
+type style string
+
+const (
+	stylePlain style = ""
+	styleGood  style = "32"
+	styleBad   style = "31"
+	styleBusy  style = "36"
+	styleWait  style = "33"
+	styleDim   style = "2"
+	styleBold  style = "1"
+)
+
+// paint colours text for a terminal of that width; 0 is no terminal.
+func (sh *shell) paint(width int, s style, text string) string {
+	if width == 0 || s == stylePlain || sh.env["NO_COLOR"] != "" || sh.env["TERM"] == "dumb" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// clean makes text of others harmless for a terminal: control characters, which
+// could move the cursor, rewrite what stands there or ask the terminal for answers,
+// become visible. Lines and tabs stay.
+func clean(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || isBidiControl(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// isBidiControl tells the marks that make text read otherwise than it is.
+func isBidiControl(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// oneLine is clean text for a cell of a table.
+func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+
+// clip shortens to a number of columns; 0 does not.
+func clip(text string, columns int) string {
+	runes := []rune(text)
+	if columns <= 0 || len(runes) <= columns {
+		return text
+	}
+	if columns == 1 {
+		return "…"
+	}
+	return string(runes[:columns-1]) + "…"
+}
+
+// openURL shows a page in the browser of the person in front of the terminal.
+func openURL(ctx context.Context, url string) error {
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	}
+	if err := exec.CommandContext(ctx, program, url).Run(); err != nil {
+		return fmt.Errorf("start %s: %w", program, err)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+// Package config is the configuration of `lineshaft serve`: one struct, its
+// defaults, the table that gives every setting its names and its help, and the
+// checks. Settings come from defaults, then a file, then the environment, then
+// flags; the later wins.
+//
+// It does no I/O: the cli package hands in the text of the file, the environment
+// and the flags, and app hands the few values that each part needs down to it. No
+// other package reads configuration.
+package config
+
+import (
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Config is everything that `lineshaft serve` can be told.
+type Config struct {
+	// Listen is the host and port of the server.
+	Listen string
+	// DataDir holds the database (unless Database says otherwise), workspaces and the admin key.
+	DataDir string
+	// Database is a file or a postgres:// URL; see DatabaseOrDefault.
+	Database string
+	// BaseURL is what links begin with; empty means the address that is listened on.
+	BaseURL string
+	// WebhookBaseURL is what webhook addresses begin with; empty means BaseURL.
+	WebhookBaseURL string
+	// NoWorker leaves out the worker in the server process.
+	NoWorker bool
+	// MaxConcurrentRuns is how many runs the own worker takes; see Slots.
+	MaxConcurrentRuns int
+	// Isolation is bubblewrap or none; empty takes bubblewrap where it works.
+	Isolation string
+	// Egress is what agents reach of the network: full or none.
+	Egress string
+	// MemoryLimit is for all processes of an agent, in bytes; 0 means none.
+	MemoryLimit int64
+	// ProcessLimit is how many processes and threads an agent may have; 0 means no limit.
+	ProcessLimit int
+	// CPULimit is in cores, such as 1.5; 0 means no limit.
+	CPULimit float64
+	// RateLimit is how many requests a key may send in a minute; 0 means no limit.
+	RateLimit int
+	// TrustedProxies are those whose X-Forwarded headers count.
+	TrustedProxies []netip.Prefix
+	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS.
+	TLSCert string
+	TLSKey  string
+	// MetricsKey, if set, is asked for at /metrics.
+	MetricsKey Secret
+	// LogFormat is auto, text or json.
+	LogFormat string
+	// LogLevel is debug, info, warn or error.
+	LogLevel string
+	// Lease is how long a worker holds a run without a sign of life.
+	Lease time.Duration
+	// RunRetention is how long ended runs are kept; 0 means for ever.
+	RunRetention time.Duration
+	// EventLimit is how many events of one execution are kept.
+	EventLimit int
+	// OutputLimit is how many bytes of events of one execution are kept.
+	OutputLimit int64
+	// AgentCommand is the program, with its arguments, of the command harness.
+	AgentCommand []string
+	// DefaultHarness drives runs that do not choose one; empty takes the best there is.
+	DefaultHarness string
+	// PostgresMaxConns bounds the connections to PostgreSQL; 0 takes the store's default.
+	PostgresMaxConns int
+	// AdminKey replaces the admin key that the first start would make up.
+	AdminKey Secret
+	// ShutdownGrace is how long a stopping server waits for what it has begun.
+	ShutdownGrace time.Duration
+}
+
+// Default is what holds when nobody says otherwise.
+func Default() Config {
+	return Config{
+		Listen:        "127.0.0.1:8484",
+		DataDir:       "./lineshaft-data",
+		Egress:        "full",
+		LogFormat:     "auto",
+		LogLevel:      "info",
+		Lease:         30 * time.Second,
+		EventLimit:    100_000,
+		OutputLimit:   100_000_000,
+		ShutdownGrace: 10 * time.Second,
+	}
+}
+
+// DatabaseOrDefault is the database to open: the one that was named, or the file
+// lineshaft.db in the data directory.
+func (c Config) DatabaseOrDefault() string {
+	if c.Database == "" {
+		return filepath.Join(c.DataDir, "lineshaft.db")
+	}
+	return c.Database
+}
+
+// AdminKeyFile is where the admin key of the local CLI is stored.
+func (c Config) AdminKeyFile() string { return filepath.Join(c.DataDir, "admin.key") }
+
+// Slots is how many runs the own worker takes at once on a machine with that many cores.
+func (c Config) Slots(cores int) int {
+	if c.MaxConcurrentRuns == 0 {
+		return 2 * max(cores, 1)
+	}
+	return c.MaxConcurrentRuns
+}
+
+// TLS says that the server itself speaks HTTPS.
+func (c Config) TLS() bool { return c.TLSCert != "" && c.TLSKey != "" }
+
+// Secret is a value that must not reach a log. Printing one in any way tells only
+// whether it is set.
+type Secret string
+
+// Reveal returns the value. Its callers are the places to look at in a review.
+func (s Secret) Reveal() string { return string(s) }
+
+// String tells whether a value is set.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[set]"
+}
+
+// GoString keeps the value out of %#v.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText keeps the value out of JSON and YAML.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// isPostgres says whether a database is a PostgreSQL URL.
+func isPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}

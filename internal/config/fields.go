@@ -1,0 +1,104 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Field is one setting. Flags, environment variables, file keys and the reference
+// in the documentation all come from the list of Fields.
+type Field struct {
+	// Name is the flag without its dashes, such as "data-dir".
+	Name string
+	// Env is the environment variable, such as LINESHAFT_DATA_DIR.
+	Env string
+	// Key is the key in the file, such as data_dir.
+	Key string
+	// Help says in a line what the setting is for.
+	Help string
+	// Kind is text, switch, number, size, duration, list or command.
+	Kind string
+	// Words are the allowed values of a text; nil allows all.
+	Words []string
+	// Secret values are never shown.
+	Secret bool
+	// EnvOnly settings have neither flag nor key: command lines and files are seen by others.
+	EnvOnly bool
+
+	value func(*Config) value
+}
+
+// Get is the setting's value as text, in the form that Set takes.
+func (f Field) Get(c *Config) string { return f.value(c).text() }
+
+// Set gives the setting one or, for lists, several values.
+func (f Field) Set(c *Config, values ...string) error { return f.value(c).set(values) }
+
+// Default is the value that holds when nobody says otherwise.
+func (f Field) Default() string {
+	c := Default()
+	return f.Get(&c)
+}
+
+const envPrefix = "LINESHAFT_"
+
+// Fields lists all settings in the order of the documentation.
+func Fields() []Field {
+	fields := append(serverFields(), workerFields()...)
+	for i := range fields {
+		key := strings.ReplaceAll(fields[i].Name, "-", "_")
+		fields[i].Env = envPrefix + strings.ToUpper(key)
+		if !fields[i].EnvOnly {
+			fields[i].Key = key
+		}
+		fields[i].Kind = fields[i].value(new(Config)).kind()
+	}
+	return fields
+}
+
+func serverFields() []Field {
+	return []Field{
+		text("listen", "host and port to listen on", func(c *Config) *string { return &c.Listen }),
+		text("data-dir", "directory for the database, workspaces and the admin key", func(c *Config) *string { return &c.DataDir }),
+		text("database", "SQLite file or postgres:// URL; empty is lineshaft.db in the data directory", func(c *Config) *string { return &c.Database }),
+		text("base-url", "what links to this server begin with, such as https://lineshaft.example.com", func(c *Config) *string { return &c.BaseURL }),
+		text("webhook-base-url", "what webhook addresses begin with; empty is the base URL", func(c *Config) *string { return &c.WebhookBaseURL }),
+		text("tls-cert", "certificate file (PEM); with tls-key the server speaks HTTPS", func(c *Config) *string { return &c.TLSCert }),
+		text("tls-key", "private key file (PEM) of the certificate", func(c *Config) *string { return &c.TLSKey }),
+		{Name: "trusted-proxy", Help: "address or network of a proxy whose X-Forwarded headers count; can be given several times", value: func(c *Config) value { return prefixes{&c.TrustedProxies} }},
+		{Name: "rate-limit", Help: "requests that one key may send in a minute; 0 is no limit", value: func(c *Config) value { return number{&c.RateLimit} }},
+		{Name: "run-retention", Help: "how long ended runs are kept, such as 90d; 0 is for ever", value: func(c *Config) value { return duration{&c.RunRetention} }},
+		{Name: "event-limit", Help: "events that are kept of one execution", value: func(c *Config) value { return number{&c.EventLimit} }},
+		{Name: "output-limit", Help: "bytes of events that are kept of one execution, such as 100MB", value: func(c *Config) value { return size{&c.OutputLimit} }},
+		{Name: "postgres-max-conns", Help: "connections to PostgreSQL at most; 0 picks a number", value: func(c *Config) value { return number{&c.PostgresMaxConns} }},
+		{Name: "metrics-key", Help: "key that /metrics asks for; empty lets everyone read it", Secret: true, value: func(c *Config) value { return secret{&c.MetricsKey} }},
+		{Name: "admin-key", Help: "admin key to use instead of a made-up one; begins with ls_, 24 characters or more", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.AdminKey} }},
+		words("log-format", "form of the log; auto is text on a terminal and json elsewhere", func(c *Config) *string { return &c.LogFormat }, "auto", "text", "json"),
+		words("log-level", "least important messages to log", func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error"),
+		{Name: "shutdown-grace", Help: "how long a stopping server waits for what it has begun", value: func(c *Config) value { return duration{&c.ShutdownGrace} }},
+	}
+}
+
+func workerFields() []Field {
+	return []Field{
+		{Name: "no-worker", Help: "do not execute runs in this process", value: func(c *Config) value { return flip{&c.NoWorker} }},
+		{Name: "max-concurrent-runs", Help: "runs that this process executes at once; 0 is two per core", value: func(c *Config) value { return number{&c.MaxConcurrentRuns} }},
+		words("isolation", "how agents are kept apart from the machine; empty takes bubblewrap where it works", func(c *Config) *string { return &c.Isolation }, "", "bubblewrap", "none"),
+		words("egress", "what agents reach of the network", func(c *Config) *string { return &c.Egress }, "full", "none"),
+		{Name: "memory-limit", Help: "memory of one agent with its tools, such as 4GiB; 0 is no limit", value: func(c *Config) value { return size{&c.MemoryLimit} }},
+		{Name: "process-limit", Help: "processes and threads of one agent; 0 is no limit", value: func(c *Config) value { return number{&c.ProcessLimit} }},
+		{Name: "cpu-limit", Help: "cores of one agent, such as 1.5; 0 is no limit", value: func(c *Config) value { return fraction{&c.CPULimit} }},
+		words("default-harness", "what drives runs that do not choose; empty takes the best there is", func(c *Config) *string { return &c.DefaultHarness }, append([]string{""}, lineshaft.HarnessTypes()...)...),
+		{Name: "agent-command", Help: "program, with its arguments, of the command harness", value: func(c *Config) value { return command{&c.AgentCommand} }},
+		{Name: "lease", Help: "how long a worker holds a run without a sign of life", value: func(c *Config) value { return duration{&c.Lease} }},
+	}
+}
+
+func text(name, help string, at func(*Config) *string) Field {
+	return Field{Name: name, Help: help, value: func(c *Config) value { return plain{at(c), nil} }}
+}
+
+func words(name, help string, at func(*Config) *string, allowed ...string) Field {
+	return Field{Name: name, Help: help, Words: allowed, value: func(c *Config) value { return plain{at(c), allowed} }}
+}

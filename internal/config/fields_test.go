@@ -1,0 +1,141 @@
+package config
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// samples has, for each setting, a text other than the default.
+func samples() map[string]string {
+	return map[string]string{
+		"listen": "0.0.0.0:9000", "data-dir": "/srv/ls", "database": "postgres://u:pw@db/x", "base-url": "https://a.example",
+		"webhook-base-url": "https://b.example", "no-worker": "true", "max-concurrent-runs": "7", "isolation": "bubblewrap",
+		"egress": "none", "memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "rate-limit": "600",
+		"trusted-proxy": "10.0.0.0/8,192.0.2.1/32", "tls-cert": "/c.pem", "tls-key": "/k.pem", "metrics-key": "metricskey123",
+		"log-format": "json", "log-level": "debug", "lease": "1m", "run-retention": "2160h", "event-limit": "5",
+		"output-limit": "3MB", "agent-command": "my-agent --print 'two words'", "default-harness": "shell",
+		"postgres-max-conns": "9", "admin-key": "ls_0123456789abcdefghijklm", "shutdown-grace": "25s",
+	}
+}
+
+func TestFieldNamesAgree(t *testing.T) {
+	t.Parallel()
+	name, seen := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`), map[string]bool{}
+	for _, f := range Fields() {
+		if !name.MatchString(f.Name) || seen[f.Name] {
+			t.Errorf("name %q is malformed or there twice", f.Name)
+		}
+		seen[f.Name] = true
+		key := strings.ReplaceAll(f.Name, "-", "_")
+		if f.Env != "LINESHAFT_"+strings.ToUpper(key) || f.Key != key && !f.EnvOnly || f.EnvOnly && f.Key != "" {
+			t.Errorf("names of %s do not agree: %s, %s", f.Name, f.Env, f.Key)
+		}
+		if f.Help == "" || strings.HasSuffix(f.Help, ".") || strings.Contains(f.Help, "\n") || f.Kind == "" {
+			t.Errorf("%s: help %q, kind %q", f.Name, f.Help, f.Kind)
+		}
+		if _, ok := samples()[f.Name]; !ok {
+			t.Errorf("%s has no sample in this test", f.Name)
+		}
+	}
+}
+
+// TestFieldsCoverConfig: each member of Config belongs to exactly one setting.
+func TestFieldsCoverConfig(t *testing.T) {
+	t.Parallel()
+	owner := map[string]string{}
+	for _, f := range Fields() {
+		c := Default()
+		if err := f.Set(&c, samples()[f.Name]); err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		before, after := reflect.ValueOf(Default()), reflect.ValueOf(c)
+		for i := range before.NumField() {
+			if reflect.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
+				continue
+			}
+			member := before.Type().Field(i).Name
+			if owner[member] != "" {
+				t.Errorf("%s is set by %s and by %s", member, owner[member], f.Name)
+			}
+			owner[member] = f.Name
+		}
+	}
+	if n := reflect.TypeFor[Config]().NumField(); len(owner) != n || len(Fields()) != n {
+		t.Errorf("%d settings reach %d of %d members", len(Fields()), len(owner), n)
+	}
+}
+
+// TestEachWay sets every setting from the environment and, but for those that must
+// not, from a file and from a flag.
+func TestEachWay(t *testing.T) {
+	t.Parallel()
+	for _, f := range Fields() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			sample := samples()[f.Name]
+			want := Default()
+			if err := f.Set(&want, sample); err != nil {
+				t.Fatal(err)
+			}
+			quoted := "'" + strings.ReplaceAll(sample, "'", "''") + "'"
+			ways := map[string]Sources{"environment": {Environ: []string{f.Env + "=" + sample}}}
+			if !f.EnvOnly {
+				ways["file"] = Sources{FileName: "f.yaml", File: []byte(f.Key + ": " + quoted + "\n")}
+				ways["flag"] = Sources{Flags: map[string][]string{f.Name: {sample}}}
+			}
+			for way, src := range ways {
+				c, err := Load(src)
+				// A certificate without its key is a problem, but it is set.
+				if err != nil && !strings.HasPrefix(f.Name, "tls-") {
+					t.Errorf("%s: %v", way, err)
+				}
+				if !reflect.DeepEqual(c, want) {
+					t.Errorf("by %s: got %v", way, c)
+				}
+			}
+		})
+	}
+}
+
+// TestTextRoundTrip: what Get shows can be given to Set.
+func TestTextRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, f := range Fields() {
+		for _, text := range []string{f.Default(), samples()[f.Name]} {
+			c := Default()
+			if err := f.Set(&c, text); err != nil {
+				t.Errorf("%s: Set(%q) = %v", f.Name, text, err)
+				continue
+			}
+			again := Default()
+			if err := f.Set(&again, f.Get(&c)); err != nil || f.Get(&again) != f.Get(&c) {
+				t.Errorf("%s: %q came back as %q, %v", f.Name, f.Get(&c), f.Get(&again), err)
+			}
+		}
+	}
+}
+
+func field(t *testing.T, name string) Field {
+	t.Helper()
+	i := slices.IndexFunc(Fields(), func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no setting %q", name)
+	}
+	return Fields()[i]
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	words := []string{"listen", "lease", "log_level", "no_worker", ""}
+	for word, want := range map[string]string{
+		"lisen": "listen", "lsiten": "listen", "log-level": "log_level", "noworker": "no_worker", "leas": "lease",
+		"zzz": "", "": "", "x": "", "completely_different": "",
+	} {
+		if got := Nearest(word, words); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestS2NoWayOfPrintingShowsSecrets(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.AdminKey, c.MetricsKey = "ls_hidden1hidden1hidden1", "hidden2"
+	c.Database = "postgres://user:hidden3@db.example/x?password=hidden4"
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	logger.Info("configuration", "config", c, "key", c.AdminKey)
+	asJSON, err := json.Marshal(c.AdminKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		c.Summary(), c.String(), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%v %#v %s %q", c.AdminKey, c.AdminKey, c.AdminKey, c.AdminKey),
+		fmt.Sprint(&c), log.String(), string(asJSON),
+	} {
+		if strings.Contains(text, "hidden") {
+			t.Errorf("shows a secret: %s", text)
+		}
+	}
+	for _, want := range []string{"admin_key=[set]", "metrics_key=[set]", "database=postgres://user@db.example/x", "listen=127.0.0.1:8484", "lease=30s"} {
+		if !strings.Contains(c.Summary(), want) {
+			t.Errorf("summary lacks %q: %s", want, c.Summary())
+		}
+	}
+	if strings.Contains(c.Summary(), "\n") || !strings.Contains(log.String(), "config.listen=127.0.0.1:8484") {
+		t.Errorf("summary %q, log %q", c.Summary(), log.String())
+	}
+	c.Database = "postgres://u:hidden%zz@h"
+	if strings.Contains(c.Summary(), "hidden") {
+		t.Errorf("shows a secret: %s", c.Summary())
+	}
+}
+
+func TestHelpers(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	if c.DatabaseOrDefault() != "lineshaft-data/lineshaft.db" || c.AdminKeyFile() != "lineshaft-data/admin.key" || c.TLS() {
+		t.Errorf("%s, %s, %v", c.DatabaseOrDefault(), c.AdminKeyFile(), c.TLS())
+	}
+	if c.Slots(4) != 8 || c.Slots(0) != 2 {
+		t.Errorf("Slots: %d, %d", c.Slots(4), c.Slots(0))
+	}
+	c.Database, c.MaxConcurrentRuns = "/x.db", 3
+	if c.DatabaseOrDefault() != "/x.db" || c.Slots(4) != 3 || Secret("").String() != "" {
+		t.Errorf("%s, %d", c.DatabaseOrDefault(), c.Slots(4))
+	}
+}
+
+func TestReference(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/reference.md"
+	if *update {
+		if err := os.WriteFile(golden, []byte(Reference()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if Reference() != string(want) {
+		t.Errorf("%s is out of date; run go test -update and look at the difference", golden)
+	}
+	if n := strings.Count(Reference(), "\n"); n != len(Fields())+2 {
+		t.Errorf("%d lines for %d settings", n, len(Fields()))
+	}
+}

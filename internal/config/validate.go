@@ -1,0 +1,179 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const minAdminKey = 24
+
+// Validate reports everything that is wrong, each problem with what to do.
+func (c Config) Validate() error {
+	var errs []error
+	for _, check := range []func() []error{
+		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys,
+	} {
+		errs = append(errs, check()...)
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) checkAddresses() []error {
+	var errs []error
+	host, port, err := net.SplitHostPort(c.Listen)
+	if n, portErr := strconv.Atoi(port); err != nil || portErr != nil || n < 0 || n > 65535 || strings.ContainsAny(host, " /") {
+		errs = append(errs, fmt.Errorf("listen: %q is not a host and a port, such as 127.0.0.1:8484 or :8484", c.Listen))
+	}
+	if c.DataDir == "" {
+		errs = append(errs, errors.New("data-dir: name a directory, such as ./lineshaft-data"))
+	}
+	if err := checkDatabase(c.Database); err != nil {
+		errs = append(errs, err)
+	}
+	for _, link := range []struct{ name, text string }{{"base-url", c.BaseURL}, {"webhook-base-url", c.WebhookBaseURL}} {
+		u, err := url.Parse(link.text)
+		if link.text != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			errs = append(errs, fmt.Errorf("%s: write a whole URL, such as https://lineshaft.example.com", link.name))
+		} else if link.text != "" && (u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+			errs = append(errs, fmt.Errorf("%s: leave out user, ? and #: links are made by adding a path", link.name))
+		}
+	}
+	return errs
+}
+
+// checkDatabase never quotes the text: it may hold a password.
+func checkDatabase(database string) error {
+	scheme, _, isURL := strings.Cut(database, "://")
+	switch {
+	case !isURL:
+		return nil
+	case !isPostgres(database):
+		return fmt.Errorf("database: %s:// is not known; write a file path for SQLite or a postgres:// URL", scheme)
+	}
+	if _, err := url.Parse(database); err != nil {
+		return errors.New("database: the postgres:// URL is not well formed; write special characters of the password as %XX")
+	}
+	return nil
+}
+
+func (c Config) checkNumbers() []error {
+	var errs []error
+	for _, n := range []struct {
+		name           string
+		value          int64
+		least, largest int64
+	}{
+		{"max-concurrent-runs", int64(c.MaxConcurrentRuns), 0, 10_000},
+		{"memory-limit", c.MemoryLimit, 0, 1 << 50},
+		{"process-limit", int64(c.ProcessLimit), 0, 4_000_000},
+		{"rate-limit", int64(c.RateLimit), 0, 10_000_000},
+		{"event-limit", int64(c.EventLimit), 1, 100_000_000},
+		{"output-limit", c.OutputLimit, 1, 1 << 50},
+		{"postgres-max-conns", int64(c.PostgresMaxConns), 0, 10_000},
+	} {
+		if n.value < n.least || n.value > n.largest {
+			errs = append(errs, fmt.Errorf("%s: %d is not between %d and %d", n.name, n.value, n.least, n.largest))
+		}
+	}
+	if c.CPULimit < 0 || c.CPULimit > 10_000 {
+		errs = append(errs, fmt.Errorf("cpu-limit: %v is not between 0 and 10000 cores", c.CPULimit))
+	}
+	return errs
+}
+
+func (c Config) checkTimes() []error {
+	var errs []error
+	for _, d := range []struct {
+		name           string
+		value          time.Duration
+		least, largest time.Duration
+	}{
+		{"lease", c.Lease, time.Second, time.Hour},
+		{"run-retention", c.RunRetention, 0, 100 * 365 * 24 * time.Hour},
+		{"shutdown-grace", c.ShutdownGrace, 0, time.Hour},
+	} {
+		if d.value < d.least || d.value > d.largest {
+			errs = append(errs, fmt.Errorf("%s: %s is not between %s and %s", d.name, d.value, duration{&d.least}.text(), duration{&d.largest}.text()))
+		}
+	}
+	return errs
+}
+
+func (c Config) checkTLS() []error {
+	switch {
+	case c.TLSCert != "" && c.TLSKey == "":
+		return []error{errors.New("tls-key: the certificate needs its private key; set tls-key, or leave tls-cert out")}
+	case c.TLSCert == "" && c.TLSKey != "":
+		return []error{errors.New("tls-cert: the private key needs its certificate; set tls-cert, or leave tls-key out")}
+	}
+	return nil
+}
+
+func (c Config) checkAgents() []error {
+	var errs []error
+	for _, f := range Fields() {
+		if f.Words == nil {
+			continue
+		}
+		if err := f.Set(&c, f.Get(&c)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
+		}
+	}
+	if c.Isolation == "none" && c.Egress == "none" {
+		errs = append(errs, errors.New("egress: without isolation agents cannot be kept from the network; set isolation to bubblewrap, or egress to full"))
+	}
+	if c.DefaultHarness == "command" && len(c.AgentCommand) == 0 {
+		errs = append(errs, errors.New("agent-command: the default harness is command, but no program is named; set agent-command"))
+	}
+	if len(c.AgentCommand) > 0 && c.AgentCommand[0] == "" {
+		errs = append(errs, errors.New("agent-command: the program's name is empty"))
+	}
+	return errs
+}
+
+func (c Config) checkKeys() []error {
+	var errs []error
+	admin := c.AdminKey.Reveal()
+	if admin != "" && (!strings.HasPrefix(admin, "ls_") || len(admin) < minAdminKey) {
+		errs = append(errs, fmt.Errorf("LINESHAFT_ADMIN_KEY: must begin with ls_ and have %d characters or more; make one with: echo ls_$(openssl rand -hex 20)", minAdminKey))
+	}
+	for _, key := range []struct{ name, value string }{{"LINESHAFT_ADMIN_KEY", admin}, {"metrics-key", c.MetricsKey.Reveal()}} {
+		if strings.ContainsFunc(key.value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			errs = append(errs, fmt.Errorf("%s: holds a space or another character that cannot be sent; use letters, digits and _", key.name))
+		}
+	}
+	return errs
+}
+
+// Warnings tells what works but is probably not wanted.
+func (c Config) Warnings() []string {
+	if c.loopback() {
+		return nil
+	}
+	var warnings []string
+	if !c.TLS() && len(c.TrustedProxies) == 0 {
+		warnings = append(warnings, fmt.Sprintf("listening on %s without HTTPS: keys travel in the clear; "+
+			"set tls-cert and tls-key, or trusted-proxy when a proxy in front speaks HTTPS", c.Listen))
+	}
+	if c.Isolation == "none" && !c.NoWorker {
+		warnings = append(warnings, fmt.Sprintf("listening on %s with isolation none: "+
+			"agents can reach everything this user can; set isolation to bubblewrap", c.Listen))
+	}
+	return warnings
+}
+
+// loopback says that only this machine can connect.
+func (c Config) loopback() bool {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return false
+	}
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}

@@ -1,0 +1,133 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// minKeyLength is the least length of a key that an operator chooses.
+const minKeyLength = 24
+
+// CreateAPIKey makes a key and returns it; it cannot be read again.
+func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey) (lineshaft.APIKey, string, error) {
+	if err := s.validateKey(n); err != nil {
+		return lineshaft.APIKey{}, "", err
+	}
+	return s.insertKey(ctx, c, n, KeyPrefix+id.Secret(30))
+}
+
+func (s *Service) validateKey(n NewAPIKey) error {
+	if n.Name == "" || utf8.RuneCountInString(n.Name) > lineshaft.MaxNameRunes {
+		return lineshaft.Invalid("name", "a key needs a name of 1 to %d characters", lineshaft.MaxNameRunes)
+	}
+	if n.Role == lineshaft.RoleRun || !slices.Contains(lineshaft.Roles(), n.Role) {
+		return lineshaft.Invalid("role", "%q is none of viewer, member, manager, admin, worker", n.Role)
+	}
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(s.store.Now()) {
+		return lineshaft.Invalid("expires_at", "this time is over already")
+	}
+	if (n.Role == lineshaft.RoleWorker) != (len(n.WorkerIDs) > 0) {
+		return lineshaft.Invalid("worker_ids", "a key of role worker names the worker ids it may claim for, and no other key does")
+	}
+	for _, worker := range n.WorkerIDs {
+		if worker == "" || worker == lineshaft.HostedWorker || worker == "warp" {
+			return lineshaft.Invalid("worker_ids", "%q cannot be the id of a self-hosted worker", worker)
+		}
+	}
+	return nil
+}
+
+func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string) (lineshaft.APIKey, string, error) {
+	keyID, at := s.store.NewID()
+	owner := n.Owner
+	if owner.UID == "" {
+		owner = lineshaft.Principal{UID: "sa_" + keyID, Type: lineshaft.ServiceAccount, DisplayName: n.Name}
+	}
+	stored := lineshaft.APIKey{
+		ID: keyID, Name: n.Name, Role: n.Role, Owner: owner, Hint: key[:len(KeyPrefix)+4] + "…",
+		FactoryUIDs: n.FactoryUIDs, WorkerIDs: n.WorkerIDs, CreatedAt: at, ExpiresAt: n.ExpiresAt,
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return errors.Join(
+			tx.PutPrincipal(ctx, owner, at),
+			tx.InsertAPIKey(ctx, stored, key),
+			s.audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role)}))
+	})
+	if err != nil {
+		return lineshaft.APIKey{}, "", err
+	}
+	return stored, key, nil
+}
+
+// ListAPIKeys reads all keys, newest first.
+func (s *Service) ListAPIKeys(ctx context.Context, _ lineshaft.Caller) ([]lineshaft.APIKey, error) {
+	return s.store.ListAPIKeys(ctx)
+}
+
+// RevokeAPIKey ends a key, and the browser sessions that were signed in with it.
+func (s *Service) RevokeAPIKey(ctx context.Context, c lineshaft.Caller, keyID string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		tx.Wake(stream.KeysTopic)
+		return errors.Join(
+			tx.RevokeAPIKey(ctx, keyID, s.store.Now()),
+			s.audit(ctx, tx, c, "apikey.revoke", "api_key", keyID, nil))
+	})
+}
+
+// system is who acts when the server itself does.
+func system() lineshaft.Caller {
+	return lineshaft.Caller{Principal: lineshaft.Principal{UID: "system", Type: lineshaft.ServiceAccount, DisplayName: "Lineshaft"}, Role: lineshaft.RoleAdmin}
+}
+
+// EnsureAdmin makes the first admin key. With chosen empty it makes a random one,
+// but only if there is no key at all, and returns it; a chosen one is stored if it
+// is not there yet. The result is empty when nothing was made.
+func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error) {
+	admin := NewAPIKey{
+		Name: "admin", Role: lineshaft.RoleAdmin,
+		Owner: lineshaft.Principal{UID: "user_admin", Type: lineshaft.User, DisplayName: "Administrator"},
+	}
+	if chosen == "" {
+		keys, err := s.store.ListAPIKeys(ctx)
+		if err != nil || len(keys) > 0 {
+			return "", err
+		}
+		_, key, err := s.insertKey(ctx, system(), admin, KeyPrefix+id.Secret(30))
+		return key, err
+	}
+	if !strings.HasPrefix(chosen, KeyPrefix) || len(chosen) < minKeyLength {
+		return "", lineshaft.Invalid("LINESHAFT_ADMIN_KEY", "it must begin with %s and have at least %d characters", KeyPrefix, minKeyLength)
+	}
+	_, err := s.store.FindAPIKey(ctx, chosen)
+	if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+		return "", err
+	}
+	_, _, err = s.insertKey(ctx, system(), admin, chosen)
+	if lineshaft.CodeOf(err) == lineshaft.CodeConflict { // another node was faster
+		err = nil
+	}
+	return "", err
+}
+
+// ListAudit reads a page of the audit log, newest first.
+func (s *Service) ListAudit(ctx context.Context, _ lineshaft.Caller, limit int, cursor string) (AuditPage, error) {
+	if cursor != "" && !id.Valid(cursor) {
+		return AuditPage{}, errBadCursor()
+	}
+	entries, err := s.store.ListAudit(ctx, cursor, limit+1)
+	if err != nil {
+		return AuditPage{}, err
+	}
+	if len(entries) <= limit {
+		return AuditPage{Entries: entries}, nil
+	}
+	return AuditPage{Entries: entries[:limit], Next: entries[limit-1].ID}, nil
+}

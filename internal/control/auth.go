@@ -1,0 +1,188 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// KeyPrefix begins every API key; run tokens begin with runTokenPrefix.
+const (
+	KeyPrefix      = "ls_"
+	runTokenPrefix = "ls_run_"
+)
+
+// keyLife is how long a key that was looked up is trusted without asking again. A
+// revoked key is refused at once on its own node and within this time elsewhere.
+const keyLife = time.Second
+
+// sessionLife is how long a browser stays signed in.
+const sessionLife = 14 * 24 * time.Hour
+
+func errUnauthenticated() error {
+	return &lineshaft.Error{
+		Code:    lineshaft.CodeAuthenticationRequired,
+		Message: "send a valid API key as Authorization: Bearer ls_…; an admin makes one with lineshaft apikey create",
+	}
+}
+
+// keyCache keeps keys that were just used, so that a busy client costs no look-up
+// for each request.
+type keyCache struct {
+	changed *stream.Subscription
+	mu      sync.Mutex
+	callers map[string]cachedCaller
+	used    map[string]time.Time
+}
+
+type cachedCaller struct {
+	caller lineshaft.Caller
+	until  time.Time
+}
+
+func newKeyCache(hub *stream.Hub) *keyCache {
+	return &keyCache{changed: hub.Subscribe(stream.KeysTopic), callers: map[string]cachedCaller{}, used: map[string]time.Time{}}
+}
+
+func (k *keyCache) get(hash string, now time.Time) (lineshaft.Caller, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	select {
+	case <-k.changed.C:
+		clear(k.callers)
+	default:
+	}
+	entry, ok := k.callers[hash]
+	if !ok || now.After(entry.until) {
+		return lineshaft.Caller{}, false
+	}
+	k.used[entry.caller.KeyID] = now
+	return entry.caller, true
+}
+
+func (k *keyCache) put(hash string, c lineshaft.Caller, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.callers) > 10_000 {
+		clear(k.callers)
+	}
+	k.callers[hash] = cachedCaller{c, now.Add(keyLife)}
+	k.used[c.KeyID] = now
+}
+
+func (k *keyCache) takeUsed() map[string]time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	used := k.used
+	k.used = map[string]time.Time{}
+	return used
+}
+
+// Authenticate finds who a key or run token belongs to. Everything that does not
+// open anything gives the same error; a store that is away gives its own.
+func (s *Service) Authenticate(ctx context.Context, key string) (lineshaft.Caller, error) {
+	if !strings.HasPrefix(key, KeyPrefix) || len(key) > 256 {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
+	if strings.HasPrefix(key, runTokenPrefix) {
+		return s.authenticateRun(ctx, key)
+	}
+	now := s.store.Now()
+	hash := store.Hash(key)
+	if c, ok := s.keys.get(hash, now); ok {
+		return c, nil
+	}
+	found, err := s.store.FindAPIKey(ctx, key)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
+	if err != nil {
+		return lineshaft.Caller{}, err
+	}
+	if !found.Usable(now) {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
+	c := callerOf(found)
+	s.keys.put(hash, c, now)
+	return c, nil
+}
+
+func callerOf(k *lineshaft.APIKey) lineshaft.Caller {
+	return lineshaft.Caller{Principal: k.Owner, Role: k.Role, KeyID: k.ID, FactoryUIDs: k.FactoryUIDs, WorkerIDs: k.WorkerIDs}
+}
+
+// authenticateRun finds the run of a live execution's token.
+func (s *Service) authenticateRun(ctx context.Context, token string) (lineshaft.Caller, error) {
+	runID, executionID, err := s.store.RunOfToken(ctx, token)
+	if store.IsNoRows(err) {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
+	if err != nil {
+		return lineshaft.Caller{}, err
+	}
+	run, err := s.store.GetRun(ctx, runID)
+	if err != nil {
+		return lineshaft.Caller{}, err
+	}
+	c := lineshaft.Caller{
+		Principal: lineshaft.Principal{UID: "run_" + runID, Type: lineshaft.ServiceAccount, DisplayName: run.Title},
+		Role:      lineshaft.RoleRun, KeyID: executionID, RunID: runID,
+	}
+	if run.FactoryUID != "" {
+		c.FactoryUIDs = []string{run.FactoryUID}
+	}
+	return c, nil
+}
+
+// CreateSession signs a browser in with a key and returns the cookie's token.
+func (s *Service) CreateSession(ctx context.Context, key string) (string, error) {
+	c, err := s.Authenticate(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	if c.Role == lineshaft.RoleRun || c.Role == lineshaft.RoleWorker {
+		return "", lineshaft.Denied("a %s key cannot sign in; use a key of a person", c.Role)
+	}
+	token, now := id.Secret(32), s.store.Now()
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return errors.Join(
+			tx.InsertSession(ctx, token, c.KeyID, now, now.Add(sessionLife)),
+			s.audit(ctx, tx, c, "session.create", "api_key", c.KeyID, nil))
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}
+
+// SessionCaller finds who a browser session belongs to. A revoked key ends its sessions.
+func (s *Service) SessionCaller(ctx context.Context, token string) (lineshaft.Caller, error) {
+	now := s.store.Now()
+	keyID, err := s.store.SessionKey(ctx, token, now)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
+	if err != nil {
+		return lineshaft.Caller{}, err
+	}
+	key, err := s.store.GetAPIKey(ctx, keyID)
+	if err != nil {
+		return lineshaft.Caller{}, err
+	}
+	if !key.Usable(now) {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
+	return callerOf(key), nil
+}
+
+// EndSession signs a browser out.
+func (s *Service) EndSession(ctx context.Context, token string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSession(ctx, token) })
+}

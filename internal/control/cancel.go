@@ -1,0 +1,169 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// Cancel ends a run that has not ended. When it returns, the state is CANCELLED
+// and the worker has been told; the processes are gone soon after.
+func (s *Service) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cascade bool, idem *Idempotency) (CancelResult, error) {
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return CancelResult{}, err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
+		return CancelResult{}, err
+	}
+	var result CancelResult
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		result = CancelResult{}
+		replayed, err := s.idempotently(ctx, tx, c, idem, &result, func() error {
+			result.RunID = runID
+			h, err := tx.LockRun(ctx, runID)
+			if err != nil {
+				return err
+			}
+			if h.State.Terminal() {
+				return lineshaft.Invalid("runId", "run %s is %s already; only runs that have not ended can be cancelled", runID, h.State)
+			}
+			return s.cancelLocked(ctx, tx, c, h, "cancelled by "+c.Principal.DisplayName)
+		})
+		result.Replayed = replayed
+		return err
+	})
+	if err != nil || !cascade {
+		return result, err
+	}
+	return result, s.cancelBelow(ctx, c, runID)
+}
+
+// cancelLocked cancels a run whose row is locked and that has not ended.
+func (s *Service) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, why string) error {
+	now, from := s.store.Now(), h.State
+	status := lineshaft.StatusMessage{Message: why}
+	if err := h.Move(lineshaft.Cancelled, status, now); err != nil {
+		return err
+	}
+	if from.Held() {
+		h.Hold |= store.HoldExecution // a follow-up must wait until the old processes are gone
+	}
+	s.wakeRun(ctx, tx, h)
+	return errors.Join(
+		tx.DropFollowups(ctx, h.ID),
+		s.settle(ctx, tx, h, now),
+		tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Cancelled, status, "")),
+		s.audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
+}
+
+// settle passes the concurrency key of a run that is over on to the next one. A
+// run is over when it has ended and no execution of it can be alive.
+func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, now time.Time) error {
+	if h.ConcurrencyKey == "" || !h.State.Terminal() || h.Hold&store.HoldExecution != 0 {
+		return nil
+	}
+	runID := h.ID
+	for {
+		next, err := tx.FreeSlot(ctx, h.ConcurrencyKey, runID)
+		if err != nil || next == "" {
+			return err
+		}
+		waiting, err := tx.LockRun(ctx, next)
+		if err != nil {
+			return err
+		}
+		if waiting.State == lineshaft.Queued {
+			waiting.Hold &^= store.HoldConcurrency
+			waiting.Touch(now)
+			s.wakeRun(ctx, tx, waiting)
+			return tx.SaveRun(ctx, waiting)
+		}
+		runID = next // it was cancelled just now: pass the key on
+	}
+}
+
+// cancelBelow cancels all live descendants of a run.
+func (s *Service) cancelBelow(ctx context.Context, c lineshaft.Caller, runID string) error {
+	_, err := s.cancelAll(ctx, c, lineshaft.RunFilter{AncestorRunID: runID}, "cancelled with run "+runID)
+	return err
+}
+
+// CancelMatching cancels every live run that a filter selects, and returns their ids.
+func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter) ([]string, error) {
+	filter, ok := scopeFilter(c, f)
+	if !ok {
+		return nil, nil
+	}
+	return s.cancelAll(ctx, c, filter, "cancelled by "+c.Principal.DisplayName)
+}
+
+func (s *Service) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, why string) ([]string, error) {
+	live := []lineshaft.RunState{lineshaft.Queued, lineshaft.Pending, lineshaft.Claimed, lineshaft.InProgress, lineshaft.Blocked}
+	if f.States == nil {
+		f.States = live
+	}
+	var cancelled []string
+	scan := store.RunScan{Filter: f, Sort: lineshaft.SortCreated, Ascending: true, Limit: 100}
+	for {
+		runs, last, more, err := s.store.ScanRuns(ctx, scan)
+		if err != nil {
+			return cancelled, err
+		}
+		for _, run := range runs {
+			ok, err := s.cancelOne(ctx, c, run.ID, why)
+			if err != nil {
+				return cancelled, err
+			}
+			if ok {
+				cancelled = append(cancelled, run.ID)
+			}
+		}
+		if !more {
+			return cancelled, nil
+		}
+		scan.After = last
+	}
+}
+
+// cancelOne cancels a run unless it has ended meanwhile.
+func (s *Service) cancelOne(ctx context.Context, c lineshaft.Caller, runID, why string) (cancelled bool, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		cancelled = false
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		if h.State.Terminal() {
+			return nil
+		}
+		cancelled = true
+		return s.cancelLocked(ctx, tx, c, h, why)
+	})
+	return cancelled, err
+}
+
+// Interrupt asks the agent to stop its current turn; the run goes on.
+func (s *Service) Interrupt(ctx context.Context, c lineshaft.Caller, runID string) error {
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return err
+		}
+		if h.State != lineshaft.InProgress && h.State != lineshaft.Blocked {
+			return lineshaft.Conflict("run %s is %s; only a run whose agent is working can be interrupted", runID, h.State)
+		}
+		s.wakeRun(ctx, tx, h)
+		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID, true), s.audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
+	})
+}

@@ -1,0 +1,256 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+const (
+	// longPoll is how long Claim and Directives wait before they answer nothing.
+	longPoll = 20 * time.Second
+	// queuePoll is how often a waiting claim looks without being woken.
+	queuePoll = time.Second
+)
+
+// Claim gives queued runs to a worker, waiting until there is one. It returns
+// nothing when none came for a while.
+func (s *Service) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]lineshaft.Job, error) {
+	sub := s.hub.Subscribe(stream.QueueTopic(req.WorkerHost))
+	defer sub.Close()
+	deadline := time.NewTimer(longPoll)
+	defer deadline.Stop()
+	poll := time.NewTicker(queuePoll)
+	defer poll.Stop()
+	for {
+		jobs, err := s.claimNow(ctx, req)
+		if err != nil || len(jobs) > 0 {
+			return jobs, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-deadline.C:
+			return nil, nil
+		case <-sub.C:
+		case <-poll.C:
+		}
+	}
+}
+
+// claimNow claims what is there. It looks before it writes, so that an idle worker
+// costs the writer nothing.
+func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest) ([]lineshaft.Job, error) {
+	_, queued, err := s.store.CountBusy(ctx, req.WorkerHost, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.noteWorker(ctx, req); err != nil || queued == 0 {
+		return nil, err
+	}
+	var jobs []lineshaft.Job
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		jobs = nil
+		claims, err := tx.PickQueued(ctx, req.WorkerHost, req.Limit)
+		if err != nil || len(claims) == 0 {
+			return err
+		}
+		jobs, err = s.claim(ctx, tx, req, claims)
+		return err
+	})
+	return jobs, err
+}
+
+// claim moves picked runs through PENDING to CLAIMED and makes their jobs.
+func (s *Service) claim(ctx context.Context, tx *store.Tx, req lineshaft.ClaimRequest, claims []*store.Claim) ([]lineshaft.Job, error) {
+	if err := tx.InsertExecutions(ctx, claims, req.WorkerID, s.cfg.Lease); err != nil {
+		return nil, err
+	}
+	now := s.store.Now()
+	jobs := make([]lineshaft.Job, len(claims))
+	heads := make([]*store.RunHead, len(claims))
+	events := make([][]lineshaft.Draft, len(claims))
+	for i, claim := range claims {
+		h := claim.Head
+		h.WorkerID = req.WorkerID
+		for _, to := range []lineshaft.RunState{lineshaft.Pending, lineshaft.Claimed} {
+			from := h.State
+			if err := h.Move(to, lineshaft.StatusMessage{Message: "a worker is preparing the workspace"}, now); err != nil {
+				return nil, err
+			}
+			events[i] = append(events[i], stateDraft(now, from, to, lineshaft.StatusMessage{}, req.WorkerID))
+		}
+		job, err := s.job(ctx, tx, claim)
+		if err != nil {
+			return nil, err
+		}
+		heads[i], jobs[i] = h, job
+		tx.Wake(stream.RunTopic(h.ID))
+	}
+	tx.Wake(stream.StatesTopic)
+	return jobs, tx.SaveRuns(ctx, heads, events)
+}
+
+// job makes what the worker gets: the prompt if it is still to be done, else the
+// oldest follow-up.
+func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (lineshaft.Job, error) {
+	h := claim.Head
+	job := lineshaft.Job{
+		ExecutionRef: lineshaft.ExecutionRef{ExecutionID: claim.ExecutionID, Token: claim.Token},
+		RunID:        h.ID, Number: h.Executions, Title: claim.Title, Config: claim.Body.Config, RunToken: claim.RunToken,
+		Lease: s.cfg.Lease, Source: claim.Source, Turn: lineshaft.Turn{Message: claim.Body.Submitted}, Resumed: h.Executions > 1,
+	}
+	job.Config.WorkerHost = h.WorkerHost
+	var err error
+	if h.PromptDone {
+		turn, err := s.takeTurn(ctx, tx, h)
+		if err != nil {
+			return job, err
+		}
+		if turn != nil {
+			job.Turn = *turn
+		}
+	} else if job.Turn.Attachments, err = tx.ListAttachments(ctx, h.ID, ""); err != nil {
+		return job, err
+	}
+	if job.Resumed {
+		job.Snapshot, err = tx.NewestSnapshot(ctx, h.ID)
+	}
+	return job, err
+}
+
+// takeTurn hands the oldest unread follow-up to the run's execution.
+func (s *Service) takeTurn(ctx context.Context, tx *store.Tx, h *store.RunHead) (*lineshaft.Turn, error) {
+	f, err := tx.TakeFollowup(ctx, h.ID, h.ExecutionID)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	attachments, err := tx.ListAttachments(ctx, h.ID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &lineshaft.Turn{FollowupID: f.ID, Message: f.Message, Attachments: attachments}, nil
+}
+
+// noteWorker records that a worker is there, at most every few seconds.
+func (s *Service) noteWorker(ctx context.Context, req lineshaft.ClaimRequest) error {
+	return s.recordWorker(ctx, store.Worker{ID: req.WorkerID, WorkerHost: req.WorkerHost, Version: req.Version, Capacity: req.Capacity, Running: req.Capacity - req.Limit})
+}
+
+func (s *Service) recordWorker(ctx context.Context, w store.Worker) error {
+	now := s.store.Now()
+	s.mu.Lock()
+	recent := now.Sub(s.seen[w.ID]) < s.cfg.Lease/6
+	if !recent {
+		s.seen[w.ID] = now
+	}
+	s.mu.Unlock()
+	if recent {
+		return nil
+	}
+	w.LastSeenAt = now
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutWorker(ctx, w, s.workerCutoff())
+	})
+}
+
+// ForgetWorker removes a worker process that has stopped from the list of connected ones.
+func (s *Service) ForgetWorker(ctx context.Context, workerID string) error {
+	s.mu.Lock()
+	if sub := s.inbox[workerID]; sub != nil {
+		sub.Close()
+		delete(s.inbox, workerID)
+	}
+	delete(s.seen, workerID)
+	s.mu.Unlock()
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteWorker(ctx, workerID) })
+}
+
+// Heartbeat extends the leases of what a worker holds and tells it what changed.
+// What was not extended any more is lost: the worker must end it.
+func (s *Service) Heartbeat(ctx context.Context, workerID string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error) {
+	known, err := s.store.GetExecutions(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(known))
+	for executionID := range known {
+		ids = append(ids, executionID)
+	}
+	slices.Sort(ids)
+	var renewed []string
+	if len(ids) > 0 {
+		err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			renewed, err = tx.ExtendLeases(ctx, workerID, ids, s.cfg.Lease)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	directives, err := s.directives(ctx, workerID)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range held {
+		if !slices.Contains(renewed, ref.ExecutionID) {
+			directives = append(directives, lineshaft.Directive{ExecutionID: ref.ExecutionID, Kind: lineshaft.DirectiveStop, Reason: "the lease is lost"})
+		}
+	}
+	return directives, nil
+}
+
+// Directives waits for something to tell a worker process. What it tells is read
+// from the store, so a wake-up that was lost is made good by the next heartbeat.
+func (s *Service) Directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error) {
+	deadline := time.NewTimer(longPoll)
+	defer deadline.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-deadline.C:
+		return nil, nil
+	case <-s.inboxOf(workerID).C:
+		return s.directives(ctx, workerID)
+	}
+}
+
+// inboxOf keeps a worker's subscription between calls, so that nothing is missed
+// while it is busy with the last directives.
+func (s *Service) inboxOf(workerID string) *stream.Subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inbox[workerID] == nil {
+		s.inbox[workerID] = s.hub.Subscribe(stream.WorkerTopic(workerID))
+	}
+	return s.inbox[workerID]
+}
+
+func (s *Service) directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error) {
+	held, err := s.store.ListHeld(ctx, workerID)
+	if err != nil {
+		return nil, err
+	}
+	var out []lineshaft.Directive
+	for _, h := range held {
+		switch {
+		case !h.Current || h.State.Terminal() || h.State == lineshaft.Queued:
+			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveStop, Reason: "the run is " + string(h.State)})
+		case h.Interrupted:
+			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveInterrupt})
+			err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				return tx.SetInterrupted(ctx, h.ExecutionID, false)
+			})
+			if err != nil {
+				return nil, err
+			}
+		case h.Followups:
+			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveFollowup})
+		}
+	}
+	return out, nil
+}

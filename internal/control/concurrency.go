@@ -1,0 +1,104 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// enterConcurrency takes a new run's concurrency key, or does what its policy says
+// when another run has it. A result means that no new run is to be made.
+func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, files []lineshaft.Attachment) (*Started, error) {
+	rule := n.Body.Config.Concurrency
+	if rule == nil {
+		return nil, nil
+	}
+	n.Head.ConcurrencyKey = rule.Key
+	holder, err := s.lockHolder(ctx, tx, rule.Key, n.Head.ID)
+	if err != nil || holder == nil {
+		return nil, err
+	}
+	switch rule.Policy {
+	case lineshaft.PolicySkip:
+		n.Head.ConcurrencyKey = "" // it never was in the queue
+		n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
+		n.Head.Status = lineshaft.StatusMessage{Message: fmt.Sprintf("skipped: run %s has the concurrency key %q", holder.ID, rule.Key)}
+		return nil, nil
+	case lineshaft.PolicyFollowup:
+		if holder.State.Terminal() {
+			break // it is only waiting for its processes to go
+		}
+		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: n.Body.Prompt}, files)
+		if err != nil {
+			return nil, err
+		}
+		return &Started{RunID: result.RunID, State: holder.State}, nil
+	case lineshaft.PolicyCancelPrevious:
+		if err := s.cancelPrevious(ctx, tx, c, rule.Key, holder); err != nil {
+			return nil, err
+		}
+		next, err := tx.TakeSlot(ctx, rule.Key, n.Head.ID)
+		if err != nil || next == n.Head.ID {
+			return nil, err
+		}
+	case lineshaft.PolicyQueue, "":
+	}
+	n.Head.Hold |= store.HoldConcurrency
+	n.Head.Status.Message = fmt.Sprintf("waiting for run %s, which has the concurrency key %q", holder.ID, rule.Key)
+	return nil, nil
+}
+
+// lockHolder takes the key for a run, or returns the run that has it with its row
+// locked. Rows are locked before the slot, in the order that ending runs use, so
+// that the two cannot wait for each other.
+func (s *Service) lockHolder(ctx context.Context, tx *store.Tx, key, runID string) (*store.RunHead, error) {
+	expected, err := tx.SlotHolder(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var locked *store.RunHead
+	if expected != "" {
+		if locked, err = tx.LockRun(ctx, expected); ignoreNotFound(err) != nil {
+			return nil, err
+		}
+	}
+	holder, err := tx.TakeSlot(ctx, key, runID)
+	if err != nil || holder == runID {
+		return nil, err
+	}
+	if locked == nil || locked.ID != holder {
+		return tx.LockRun(ctx, holder) // the key changed hands just now
+	}
+	return locked, nil
+}
+
+// cancelPrevious cancels the runs that wait for a key, then the one that has it:
+// in that order the key is not handed to a run that is about to go.
+func (s *Service) cancelPrevious(ctx context.Context, tx *store.Tx, c lineshaft.Caller, key string, holder *store.RunHead) error {
+	why := fmt.Sprintf("cancelled: a newer run took the concurrency key %q", key)
+	waiting, err := tx.ListWaiting(ctx, key)
+	if err != nil {
+		return err
+	}
+	for _, runID := range waiting {
+		if runID == holder.ID {
+			continue
+		}
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return err
+		}
+		if h.State.Terminal() {
+			continue
+		}
+		if err := s.cancelLocked(ctx, tx, c, h, why); err != nil {
+			return err
+		}
+	}
+	if holder.State.Terminal() {
+		return nil
+	}
+	return s.cancelLocked(ctx, tx, c, holder, why)
+}

@@ -1,0 +1,153 @@
+package control_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// bench is a control plane on a fresh database with one worker's view of it.
+type bench struct {
+	*testing.T
+	s     *control.Service
+	store *store.Store
+	admin lineshaft.Caller
+}
+
+// each runs fn with a fresh control plane on every engine.
+func each(t *testing.T, fn func(b *bench)) {
+	t.Helper()
+	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database)) })
+}
+
+func open(t *testing.T, database string) *bench {
+	t.Helper()
+	hub := stream.NewHub()
+	nodes := stream.NewNodes(nil, hub, discard())
+	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes.Attach(st)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); nodes.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
+	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
+	s, err := control.New(t.Context(), st, hub, streams, control.Config{Lease: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := s.EnsureAdmin(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := s.Authenticate(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{T: t, s: s, store: st, admin: admin}
+}
+
+func (b *bench) start(req lineshaft.NewRun) control.Started {
+	b.Helper()
+	if req.Prompt == "" {
+		req.Prompt = "do it"
+	}
+	if req.Source == "" {
+		req.Source = lineshaft.SourceAPI
+	}
+	started, err := b.s.StartRun(b.Context(), b.admin, req, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return started
+}
+
+func (b *bench) claim(limit int) []lineshaft.Job {
+	b.Helper()
+	jobs, err := b.s.Claim(b.Context(), lineshaft.ClaimRequest{WorkerHost: lineshaft.HostedWorker, WorkerID: "w1", Limit: limit, Capacity: limit})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return jobs
+}
+
+func (b *bench) begin(job lineshaft.Job) {
+	b.Helper()
+	refused, err := b.s.Report(b.Context(), []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Started: true}})
+	if err != nil || refused[0] != nil {
+		b.Fatal(err, refused)
+	}
+}
+
+func (b *bench) end(job lineshaft.Job, state lineshaft.RunState) *lineshaft.Turn {
+	b.Helper()
+	next, err := b.s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: state})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return next
+}
+
+func (b *bench) run(runID string) *lineshaft.Run {
+	b.Helper()
+	run, err := b.s.GetRun(b.Context(), b.admin, runID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return run
+}
+
+func (b *bench) want(runID string, state lineshaft.RunState) *lineshaft.Run {
+	b.Helper()
+	run := b.run(runID)
+	if run.State != state {
+		b.Fatalf("run is %s (%s), want %s", run.State, run.Status.Message, state)
+	}
+	return run
+}
+
+func TestR1RunGoesThroughItsStates(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		started := b.start(lineshaft.NewRun{Prompt: "# Hello\nworld", Metadata: map[string]string{"k": "v"}})
+		if started.State != lineshaft.Queued {
+			b.Fatalf("started as %s", started.State)
+		}
+		jobs := b.claim(4)
+		if len(jobs) != 1 || jobs[0].RunID != started.RunID || jobs[0].Turn.Message != "# Hello\nworld" {
+			b.Fatalf("claimed %+v", jobs)
+		}
+		b.want(started.RunID, lineshaft.Claimed)
+		b.begin(jobs[0])
+		if run := b.want(started.RunID, lineshaft.InProgress); !run.SandboxRunning || run.StartedAt.IsZero() || run.Title != "Hello" {
+			b.Fatalf("%+v", run)
+		}
+		if next := b.end(jobs[0], lineshaft.Succeeded); next != nil {
+			b.Fatalf("another turn: %+v", next)
+		}
+		run := b.want(started.RunID, lineshaft.Succeeded)
+		if run.SandboxRunning || run.FinishedAt.IsZero() || run.Executions != 1 {
+			b.Fatalf("%+v", run)
+		}
+		page, err := b.s.Events(b.Context(), b.admin, run.ID, 0, 100)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i, e := range page.Events {
+			if e.Sequence != int64(i+1) {
+				b.Fatalf("event %d has sequence %d", i, e.Sequence)
+			}
+		}
+		if len(page.Events) != 6 {
+			b.Fatalf("%d events", len(page.Events))
+		}
+	})
+}

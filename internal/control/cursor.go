@@ -1,0 +1,58 @@
+package control
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// cursorVersion changes when the content of cursors does.
+const cursorVersion = 1
+
+// runCursor is the content of a list cursor: where to go on, and in which list.
+type runCursor struct {
+	Version int          `json:"v"`
+	List    string       `json:"l"`
+	Key     store.RunKey `json:"k"`
+}
+
+func errBadCursor() error {
+	return lineshaft.Invalid("cursor", "this cursor does not belong to this list; ask for the first page again, with the same filters and sort throughout")
+}
+
+// listPrint identifies a list by its sort and filters; the page size may change.
+func listPrint(q lineshaft.RunQuery) (string, error) {
+	raw, err := json.Marshal(struct {
+		Filter    lineshaft.RunFilter
+		Sort      lineshaft.RunSort
+		Ascending bool
+	}{q.Filter, q.Sort, q.Ascending})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(raw)
+	return base64.RawURLEncoding.EncodeToString(sum[:12]), nil
+}
+
+func encodeCursor(list string, key store.RunKey) (string, error) {
+	raw, err := json.Marshal(runCursor{cursorVersion, list, key})
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(raw), nil
+}
+
+func decodeCursor(list, cursor string) (*store.RunKey, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return nil, errBadCursor()
+	}
+	var c runCursor
+	if json.Unmarshal(raw, &c) != nil || c.Version != cursorVersion || c.List != list {
+		return nil, errBadCursor()
+	}
+	return &c.Key, nil
+}

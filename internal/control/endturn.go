@@ -1,0 +1,141 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// EndTurn records how a turn ended and returns the next one, if a follow-up waits.
+// Without one the execution is over: the run takes the result's state, or goes
+// back into the queue. A run that ends while an unread follow-up exists is
+// re-queued in the same transaction.
+//
+// An execution that lost its run gets a Conflict; it must end its processes and
+// then call EndTurn with State Cancelled, which tells that nothing of it is left.
+func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	var next *lineshaft.Turn
+	var refused error
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		next, refused = nil, nil
+		b, err := s.lockExecutions(ctx, tx, []lineshaft.ExecutionRef{ref})
+		if err != nil {
+			return err
+		}
+		e, h, err := b.current(ref)
+		if err != nil {
+			refused = err
+			return s.endStray(ctx, tx, b, e, h, result, &refused)
+		}
+		next, err = s.endTurn(ctx, tx, e, h, result)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, refused
+}
+
+// endStray notes that an execution which lost its run has nothing running any more.
+func (s *Service) endStray(ctx context.Context, tx *store.Tx, b *batch, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, refused *error) error {
+	if e == nil || result.State != lineshaft.Cancelled {
+		return nil
+	}
+	*refused = nil
+	now := s.store.Now()
+	if h == nil {
+		return s.endExecution(ctx, tx, e, nil, now)
+	}
+	return errors.Join(s.endExecution(ctx, tx, e, h, now), s.settle(ctx, tx, h, now), tx.SaveRun(ctx, h))
+}
+
+// endExecution marks an execution as over. When it is the run's newest, the run
+// has no live process any more and may be claimed again.
+func (s *Service) endExecution(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, now time.Time) error {
+	e.EndedAt = now
+	if h != nil && h.ExecutionID == e.ID {
+		h.SandboxRunning, h.Hold = false, h.Hold&^store.HoldExecution
+		if !e.StartedAt.IsZero() {
+			h.RunTime += now.Sub(e.StartedAt)
+		}
+		if h.State == lineshaft.Queued {
+			tx.Wake(stream.QueueTopic(h.WorkerHost))
+		}
+	}
+	return tx.SaveExecutions(ctx, []*store.Execution{e})
+}
+
+func (s *Service) endTurn(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	now := s.store.Now()
+	if result.State == lineshaft.Queued {
+		return nil, s.lose(ctx, tx, e, h, result.Message, now)
+	}
+	if !result.State.Terminal() {
+		return nil, lineshaft.Invalid("state", "a turn cannot end as %s", result.State)
+	}
+	h.PromptDone = true
+	if err := tx.FinishFollowups(ctx, h.ID); err != nil {
+		return nil, err
+	}
+	if !result.Dead {
+		next, err := s.takeTurn(ctx, tx, h)
+		if err != nil {
+			return nil, err
+		}
+		if next != nil {
+			return next, s.continueRun(ctx, tx, h, result, now)
+		}
+	}
+	return nil, s.finish(ctx, tx, e, h, result, now)
+}
+
+// continueRun goes on with the next turn in the same session.
+func (s *Service) continueRun(ctx context.Context, tx *store.Tx, h *store.RunHead, result lineshaft.TurnResult, now time.Time) error {
+	var drafts []lineshaft.Draft
+	if result.State != lineshaft.Succeeded {
+		drafts = append(drafts, lineshaft.NewDraft(lineshaft.EventNotice, now, lineshaft.NoticeData{Level: "warning", Text: "the turn ended as " + string(result.State) + ": " + result.Message}))
+	}
+	if h.State == lineshaft.Blocked {
+		if err := h.Move(lineshaft.InProgress, lineshaft.StatusMessage{Message: "the agent is working"}, now); err != nil {
+			return err
+		}
+		drafts = append(drafts, stateDraft(now, lineshaft.Blocked, lineshaft.InProgress, lineshaft.StatusMessage{}, ""))
+	}
+	tx.Wake(stream.RunTopic(h.ID))
+	return tx.SaveRun(ctx, h, drafts...)
+}
+
+// finish ends the execution and moves the run to where the result says.
+func (s *Service) finish(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, now time.Time) error {
+	var drafts []lineshaft.Draft
+	move := func(to lineshaft.RunState, status lineshaft.StatusMessage) error {
+		from := h.State
+		err := h.Move(to, status, now)
+		drafts = append(drafts, stateDraft(now, from, to, status, e.WorkerID))
+		return err
+	}
+	if h.State == lineshaft.Claimed && result.State == lineshaft.Succeeded {
+		if err := move(lineshaft.InProgress, lineshaft.StatusMessage{}); err != nil {
+			return err
+		}
+	}
+	status := lineshaft.StatusMessage{Message: result.Message, ErrorCode: result.Code}
+	if result.State == lineshaft.Errored || result.State == lineshaft.Failed {
+		retryable := result.State == lineshaft.Errored
+		status.Retryable = &retryable
+	}
+	if status.Message == "" {
+		status.Message = "the agent has finished"
+	}
+	if err := move(result.State, status); err != nil {
+		return err
+	}
+	if err := s.endExecution(ctx, tx, e, h, now); err != nil {
+		return err
+	}
+	return s.conclude(ctx, tx, h, drafts, now)
+}

@@ -1,0 +1,127 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// Followup sends a message to a run: into the prompt of one that has not started,
+// to the agent of a running one, or as a new execution of one that has ended.
+func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.NewFollowup, idem *Idempotency) (FollowupResult, error) {
+	if err := req.Validate(); err != nil {
+		return FollowupResult{}, err
+	}
+	run, err := s.visibleRun(ctx, c, req.RunID)
+	if err != nil {
+		return FollowupResult{}, err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
+		return FollowupResult{}, err
+	}
+	attachments, err := s.storeAttachments(ctx, req.Attachments)
+	if err != nil {
+		return FollowupResult{}, err
+	}
+	var result FollowupResult
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		result = FollowupResult{}
+		replayed, err := s.idempotently(ctx, tx, c, idem, &result, func() (err error) {
+			result, err = s.followup(ctx, tx, c, req, attachments)
+			return err
+		})
+		result.Replayed = replayed
+		return err
+	})
+	return result, err
+}
+
+func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewFollowup, attachments []lineshaft.Attachment) (FollowupResult, error) {
+	h, err := tx.LockRun(ctx, req.RunID)
+	if err != nil {
+		return FollowupResult{}, err
+	}
+	if err := s.audit(ctx, tx, c, "run.followup", "run", h.ID, nil); err != nil {
+		return FollowupResult{}, err
+	}
+	now := s.store.Now()
+	result := FollowupResult{RunID: h.ID, Outcome: outcomeFor(h)}
+	message := lineshaft.MessageData{Role: "user", Text: req.Message}
+	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 {
+		if err := tx.AppendPrompt(ctx, h.ID, req.Message); err != nil {
+			return FollowupResult{}, err
+		}
+	} else {
+		// With files it is kept as a turn of its own, so that both stay together.
+		result.FollowupID, _ = s.store.NewID()
+		message.FollowupID = result.FollowupID
+		if err := errors.Join(
+			tx.InsertFollowup(ctx, store.Followup{ID: result.FollowupID, RunID: h.ID, Message: req.Message}, c.Principal.UID, now),
+			tx.InsertAttachments(ctx, h.ID, result.FollowupID, attachments),
+		); err != nil {
+			return FollowupResult{}, err
+		}
+	}
+	events := []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventMessage, now, message)}
+	if h.State.Terminal() {
+		draft, err := s.requeue(ctx, tx, h, "continued by a follow-up", now)
+		if err != nil {
+			return FollowupResult{}, err
+		}
+		events = append(events, draft)
+	} else {
+		h.Touch(now)
+	}
+	s.wakeRun(ctx, tx, h)
+	return result, tx.SaveRun(ctx, h, events...)
+}
+
+// outcomeFor says how a message reaches a run as it stands now.
+func outcomeFor(h *store.RunHead) lineshaft.FollowupOutcome {
+	switch {
+	case h.State == lineshaft.Queued && h.Executions == 0:
+		return lineshaft.OutcomeQueuedPrompt
+	case h.State == lineshaft.InProgress || h.State == lineshaft.Blocked:
+		return lineshaft.OutcomeLiveSession
+	case h.State.Terminal():
+		return lineshaft.OutcomeHandoff
+	}
+	return lineshaft.OutcomePending
+}
+
+// requeue brings an ended run back into the queue for a new execution. A last
+// execution that is not known to be over, or a taken concurrency key, holds it there.
+func (s *Service) requeue(ctx context.Context, tx *store.Tx, h *store.RunHead, why string, now time.Time) (lineshaft.Draft, error) {
+	from, wait := h.State, h.QueueDeadline.Sub(h.QueuedAt)
+	status := lineshaft.StatusMessage{Message: why}
+	if err := h.Move(lineshaft.Queued, status, now); err != nil {
+		return lineshaft.Draft{}, err
+	}
+	h.QueuedAt, h.QueueDeadline, h.Attempts, h.Hold = now, now.Add(wait), 0, h.Hold&store.HoldExecution
+	if h.ConcurrencyKey != "" {
+		holder, err := tx.TakeSlot(ctx, h.ConcurrencyKey, h.ID)
+		if err != nil {
+			return lineshaft.Draft{}, err
+		}
+		if holder != h.ID {
+			h.Hold |= store.HoldConcurrency
+		}
+	}
+	return stateDraft(now, from, lineshaft.Queued, status, ""), nil
+}
+
+// wakeRun tells everybody who may be waiting for this run.
+func (s *Service) wakeRun(_ context.Context, tx *store.Tx, h *store.RunHead) {
+	tx.Wake(stream.RunTopic(h.ID))
+	tx.Wake(stream.StatesTopic)
+	if h.State == lineshaft.Queued {
+		tx.Wake(stream.QueueTopic(h.WorkerHost))
+	}
+	if h.WorkerID != "" {
+		tx.Wake(stream.WorkerTopic(h.WorkerID))
+	}
+}

@@ -1,0 +1,110 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// IndexSearch puts new runs into the search index; it returns how many.
+func (s *Service) IndexSearch(ctx context.Context) (int, error) {
+	return s.store.IndexSearch(ctx, sweepBatch)
+}
+
+// NoteKeyUse records when keys were last used.
+func (s *Service) NoteKeyUse(ctx context.Context) error {
+	used := s.keys.takeUsed()
+	if len(used) == 0 {
+		return nil
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for keyID, at := range used {
+			if err := tx.TouchAPIKey(ctx, keyID, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Purge removes what nobody needs any more, in small steps: answers kept for
+// idempotency, old browser sessions, blobs without an owner, rows of deleted runs
+// and, if so set, old runs.
+func (s *Service) Purge(ctx context.Context) error {
+	now := s.store.Now()
+	for {
+		var n int64
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			n, err = tx.DeleteOldKeys(ctx, now.Add(-answerLife), 500)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("purge idempotency keys: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteOldSessions(ctx, now) }); err != nil {
+		return fmt.Errorf("purge sessions: %w", err)
+	}
+	dead, err := s.store.ListDeadBlobs(ctx, now.Add(-24*time.Hour), now, sweepBatch)
+	if err != nil {
+		return fmt.Errorf("list dead blobs: %w", err)
+	}
+	for _, blob := range dead {
+		if err := s.store.DeleteBlob(ctx, blob); err != nil {
+			return err
+		}
+	}
+	return s.purgeRuns(ctx, now)
+}
+
+func (s *Service) purgeRuns(ctx context.Context, now time.Time) error {
+	if s.cfg.RunRetention > 0 {
+		old, err := s.store.ListOldRuns(ctx, now.Add(-s.cfg.RunRetention), sweepBatch)
+		if err != nil {
+			return fmt.Errorf("list old runs: %w", err)
+		}
+		for _, runID := range old {
+			if err := s.DeleteRun(ctx, system(), runID); ignoreGone(err) != nil {
+				return fmt.Errorf("delete old run: %w", err)
+			}
+		}
+	}
+	return s.RemoveDeleted(ctx)
+}
+
+// RemoveDeleted removes the rows of runs that were deleted.
+func (s *Service) RemoveDeleted(ctx context.Context) error {
+	gone, err := s.store.ListDeletedRuns(ctx, sweepBatch)
+	if err != nil {
+		return fmt.Errorf("list deleted runs: %w", err)
+	}
+	for _, runID := range gone {
+		if err := s.store.DeleteRunRows(ctx, runID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ignoreGone(err error) error {
+	if code := lineshaft.CodeOf(err); code == lineshaft.CodeNotFound || code == lineshaft.CodeConflict {
+		return nil
+	}
+	return err
+}
+
+// stateSelected says whether a state event leads to one of the wanted states.
+func stateSelected(states []lineshaft.RunState, e lineshaft.Event) bool {
+	if states == nil {
+		return true
+	}
+	to, err := decodeState(e)
+	return err == nil && slices.Contains(states, to)
+}

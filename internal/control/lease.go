@@ -1,0 +1,140 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// sweepBatch is how many rows one round of a background sweep takes.
+const sweepBatch = 100
+
+// lose ends an execution whose worker is gone or gave the run back. Before the
+// agent started nothing was done, so the run is queued again; after that only if
+// another attempt is allowed, else the run ends as an error of the platform.
+func (s *Service) lose(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, why string, now time.Time) error {
+	current := h.ExecutionID == e.ID
+	if err := s.endExecution(ctx, tx, e, h, now); err != nil {
+		return err
+	}
+	if !current || !h.State.Held() {
+		return errors.Join(s.settle(ctx, tx, h, now), tx.SaveRun(ctx, h))
+	}
+	from := h.State
+	if from == lineshaft.InProgress || from == lineshaft.Blocked {
+		h.Attempts++
+	}
+	if h.Attempts == 0 || h.Attempts < h.MaxAttempts {
+		return s.tryAgain(ctx, tx, e, h, why, now)
+	}
+	retryable := true
+	status := lineshaft.StatusMessage{Message: why, ErrorCode: lineshaft.CodeInfrastructureTimeout, Retryable: &retryable}
+	if err := h.Move(lineshaft.Errored, status, now); err != nil {
+		return err
+	}
+	drafts := []lineshaft.Draft{stateDraft(now, from, lineshaft.Errored, status, e.WorkerID)}
+	h.PromptDone = true // the lost turn is not repeated; what was said after it is still done
+	if err := tx.FinishFollowups(ctx, h.ID); err != nil {
+		return err
+	}
+	return s.conclude(ctx, tx, h, drafts, now)
+}
+
+// tryAgain puts a run whose execution was lost back to its old place in the queue,
+// with the turn that was lost.
+func (s *Service) tryAgain(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, why string, now time.Time) error {
+	from, status := h.State, lineshaft.StatusMessage{Message: why + "; queued again"}
+	if err := h.Move(lineshaft.Queued, status, now); err != nil {
+		return err
+	}
+	s.wakeRun(ctx, tx, h)
+	return errors.Join(tx.ReturnFollowups(ctx, h.ID), tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Queued, status, e.WorkerID)))
+}
+
+// conclude saves a run that has just ended. An unread follow-up takes it back into
+// the queue in the same transaction; else its concurrency key is passed on.
+func (s *Service) conclude(ctx context.Context, tx *store.Tx, h *store.RunHead, drafts []lineshaft.Draft, now time.Time) error {
+	waiting, err := tx.HasPendingFollowup(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	if waiting {
+		draft, err := s.requeue(ctx, tx, h, "continued by a follow-up", now)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, draft)
+	}
+	s.wakeRun(ctx, tx, h)
+	return errors.Join(s.settle(ctx, tx, h, now), tx.SaveRun(ctx, h, drafts...))
+}
+
+// ReapLeases ends executions whose lease is over. It returns how many it ended;
+// several nodes may do it at once.
+func (s *Service) ReapLeases(ctx context.Context) (int, error) {
+	expired, err := s.store.ListExpired(ctx, sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	ended := 0
+	for _, e := range expired {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, e.RunID)
+			if lineshaft.CodeOf(err) == lineshaft.CodeNotFound && err != nil {
+				return s.endExecution(ctx, tx, e, nil, s.store.Now())
+			}
+			if err != nil {
+				return err
+			}
+			still, err := tx.StillExpired(ctx, e.ID)
+			if err != nil || !still {
+				return err
+			}
+			return s.lose(ctx, tx, e, h, fmt.Sprintf("worker %s was lost: no heartbeat for %s", e.WorkerID, s.cfg.Lease), s.store.Now())
+		})
+		if err != nil {
+			return ended, fmt.Errorf("end lost execution %s: %w", e.ID, err)
+		}
+		ended++
+	}
+	return ended, nil
+}
+
+// EndOverdue ends queued runs that no worker took in time.
+func (s *Service) EndOverdue(ctx context.Context) (int, error) {
+	overdue, err := s.store.ListOverdue(ctx, s.store.Now(), sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, runID := range overdue {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, runID)
+			if err != nil {
+				return ignoreNotFound(err)
+			}
+			now := s.store.Now()
+			if h.State != lineshaft.Queued || h.QueueDeadline.After(now) {
+				return nil
+			}
+			retryable := true
+			status := lineshaft.StatusMessage{
+				Message:   fmt.Sprintf("no worker %q took the run in time; check that it is connected and has free slots", h.WorkerHost),
+				ErrorCode: lineshaft.CodeInfrastructureTimeout, Retryable: &retryable,
+			}
+			if err := h.Move(lineshaft.Errored, status, now); err != nil {
+				return err
+			}
+			s.wakeRun(ctx, tx, h)
+			return errors.Join(s.settle(ctx, tx, h, now), tx.DropFollowups(ctx, h.ID),
+				tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, "")))
+		})
+		if err != nil {
+			return 0, fmt.Errorf("end overdue run %s: %w", runID, err)
+		}
+	}
+	return len(overdue), nil
+}

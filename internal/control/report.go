@@ -1,0 +1,268 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// maxSnapshotBytes bounds a workspace snapshot.
+const maxSnapshotBytes = 512 << 20
+
+func errNotYours() error {
+	return lineshaft.Conflict("this execution does not hold the run any more; end it and send no more reports")
+}
+
+// Report takes batches of events from executions. The result has an error for each
+// report that was refused; the others are durable.
+func (s *Service) Report(ctx context.Context, reports []lineshaft.Report) ([]error, error) {
+	var refused []error
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		refused = make([]error, len(reports))
+		refs := make([]lineshaft.ExecutionRef, len(reports))
+		for i, r := range reports {
+			refs[i] = r.ExecutionRef
+		}
+		b, err := s.lockExecutions(ctx, tx, refs)
+		if err != nil {
+			return err
+		}
+		for i, r := range reports {
+			refused[i] = s.takeReport(ctx, tx, b, r)
+			if refused[i] != nil && lineshaft.CodeOf(refused[i]) != lineshaft.CodeConflict {
+				return refused[i]
+			}
+		}
+		return b.save(ctx, s, tx)
+	})
+	return refused, err
+}
+
+// batch is a set of executions with their runs locked, to be written back at once.
+type batch struct {
+	heads      map[string]*store.RunHead
+	executions map[string]*store.Execution
+	events     map[string][]lineshaft.Draft // by run
+	changed    map[string]bool              // executions to write back
+}
+
+func (s *Service) lockExecutions(ctx context.Context, tx *store.Tx, refs []lineshaft.ExecutionRef) (*batch, error) {
+	b := &batch{heads: map[string]*store.RunHead{}, events: map[string][]lineshaft.Draft{}, changed: map[string]bool{}}
+	found, err := tx.GetExecutions(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(found))
+	for _, e := range found {
+		ids = append(ids, e.RunID)
+	}
+	if len(ids) == 0 {
+		return b, nil
+	}
+	heads, err := tx.LockRuns(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range heads {
+		b.heads[h.ID] = h
+	}
+	// Read again under the locks: what was read before may be old.
+	b.executions, err = tx.GetExecutions(ctx, refs)
+	return b, err
+}
+
+// current returns an execution and its run if it still holds it.
+func (b *batch) current(ref lineshaft.ExecutionRef) (*store.Execution, *store.RunHead, error) {
+	e := b.executions[ref.ExecutionID]
+	if e == nil || !e.EndedAt.IsZero() {
+		return nil, nil, errNotYours()
+	}
+	h := b.heads[e.RunID]
+	if h == nil || h.ExecutionID != e.ID || !h.State.Held() {
+		return e, h, errNotYours()
+	}
+	return e, h, nil
+}
+
+func (b *batch) save(ctx context.Context, s *Service, tx *store.Tx) error {
+	var heads []*store.RunHead
+	var events [][]lineshaft.Draft
+	for runID, h := range b.heads {
+		if drafts, touched := b.events[runID]; touched {
+			heads, events = append(heads, h), append(events, drafts)
+			tx.Wake(stream.RunTopic(runID))
+		}
+	}
+	if len(heads) > 0 {
+		if err := tx.SaveRuns(ctx, heads, events); err != nil {
+			return err
+		}
+	}
+	var executions []*store.Execution
+	for executionID := range b.changed {
+		executions = append(executions, b.executions[executionID])
+	}
+	if len(executions) == 0 {
+		return nil
+	}
+	return tx.SaveExecutions(ctx, executions)
+}
+
+// takeReport adds one report to the batch.
+func (s *Service) takeReport(ctx context.Context, tx *store.Tx, b *batch, r lineshaft.Report) error {
+	e, h, err := b.current(r.ExecutionRef)
+	if err != nil {
+		return err
+	}
+	if r.First > e.LastNumber+1 {
+		return lineshaft.Conflict("events %d to %d of execution %s are missing", e.LastNumber+1, r.First-1, e.ID)
+	}
+	drafts := b.events[h.ID]
+	now := s.store.Now()
+	if r.Started && h.State == lineshaft.Claimed {
+		if err := h.Move(lineshaft.InProgress, lineshaft.StatusMessage{Message: "the agent is working"}, now); err != nil {
+			return err
+		}
+		e.StartedAt, h.SandboxRunning = now, true
+		if h.StartedAt.IsZero() {
+			h.StartedAt = now
+		}
+		drafts = append(drafts, stateDraft(now, lineshaft.Claimed, lineshaft.InProgress, lineshaft.StatusMessage{}, e.WorkerID))
+		tx.Wake(stream.StatesTopic)
+	}
+	if skip := e.LastNumber + 1 - r.First; skip < int64(len(r.Events)) && len(r.Events) > 0 {
+		fresh := r.Events[max(skip, 0):]
+		e.LastNumber += int64(len(fresh))
+		taken, err := s.takeEvents(ctx, tx, h, fresh)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, taken...)
+	}
+	drafts = append(drafts, s.takeBlocking(tx, h, r, now)...)
+	b.events[h.ID], b.changed[e.ID] = drafts, true
+	return nil
+}
+
+// takeBlocking moves a run whose agent began or stopped waiting for an answer.
+func (s *Service) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Report, now time.Time) []lineshaft.Draft {
+	from, to := h.State, h.State
+	switch {
+	case r.Blocked && h.State == lineshaft.InProgress:
+		to = lineshaft.Blocked
+	case r.Unblocked && h.State == lineshaft.Blocked:
+		to = lineshaft.InProgress
+	default:
+		return nil
+	}
+	if h.Move(to, lineshaft.StatusMessage{}, now) != nil { // both moves are legal
+		return nil
+	}
+	tx.Wake(stream.StatesTopic)
+	return []lineshaft.Draft{stateDraft(now, from, to, lineshaft.StatusMessage{}, "")}
+}
+
+// takeEvents looks into events that mean something to the run itself.
+func (s *Service) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, drafts []lineshaft.Draft) ([]lineshaft.Draft, error) {
+	for i, draft := range drafts {
+		switch draft.Type {
+		case lineshaft.EventUsage:
+			var usage lineshaft.UsageData
+			if json.Unmarshal(draft.Data, &usage) == nil {
+				h.Usage.InputTokens += usage.InputTokens
+				h.Usage.OutputTokens += usage.OutputTokens
+				h.Usage.CostMicros += usage.CostMicros
+			}
+		case lineshaft.EventArtifact:
+			taken, err := s.takeArtifact(ctx, tx, h, draft)
+			if err != nil {
+				return nil, err
+			}
+			drafts[i] = taken
+		default: // for readers only
+		}
+	}
+	return drafts, nil
+}
+
+// takeArtifact stores an artifact that has an address, such as a pull request,
+// once for each address.
+func (s *Service) takeArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead, draft lineshaft.Draft) (lineshaft.Draft, error) {
+	var data lineshaft.ArtifactData
+	if json.Unmarshal(draft.Data, &data) != nil || data.URL == "" || len(data.URL) > 2048 || data.UID != "" {
+		return draft, nil
+	}
+	known, err := tx.HasArtifactURL(ctx, h.ID, data.URL)
+	if err != nil || known {
+		return draft, err
+	}
+	data.UID, _ = s.store.NewID()
+	err = tx.InsertArtifact(ctx, h, lineshaft.Artifact{UID: data.UID, Type: lineshaft.ArtifactType(data.Type), URL: data.URL})
+	return lineshaft.NewDraft(lineshaft.EventArtifact, draft.Time, data), err
+}
+
+// Upload stores a file that an execution leaves: an artifact, or the snapshot of
+// its workspace.
+func (s *Service) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u lineshaft.Upload, r io.Reader) (string, error) {
+	limit := int64(lineshaft.MaxArtifactBytes)
+	if u.Kind == lineshaft.BlobSnapshot {
+		limit = maxSnapshotBytes
+	}
+	blobID, size, err := s.store.PutBlob(ctx, r, limit)
+	if err != nil {
+		return "", fmt.Errorf("store %s: %w", u.Kind, err)
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		b, err := s.lockExecutions(ctx, tx, []lineshaft.ExecutionRef{ref})
+		if err != nil {
+			return err
+		}
+		e, h, err := b.current(ref)
+		if err != nil {
+			return err
+		}
+		if u.Kind == lineshaft.BlobSnapshot {
+			e.SnapshotID = blobID
+			return errors.Join(tx.KeepBlob(ctx, blobID, h.ID, s.store.Now().Add(s.cfg.SnapshotKeep)), tx.SaveExecutions(ctx, []*store.Execution{e}))
+		}
+		draft, err := s.keepArtifact(ctx, tx, h, u, blobID, size)
+		if err != nil {
+			return err
+		}
+		tx.Wake(stream.RunTopic(h.ID))
+		return tx.SaveRun(ctx, h, draft)
+	})
+	return blobID, err
+}
+
+func (s *Service) keepArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead, u lineshaft.Upload, blobID string, size int64) (lineshaft.Draft, error) {
+	uid, at := s.store.NewID()
+	a := lineshaft.Artifact{
+		UID: uid, Type: lineshaft.ArtifactFile, BlobID: blobID, FileName: u.FileName, FilePath: u.FilePath, MimeType: u.MimeType, SizeBytes: size,
+	}
+	draft := lineshaft.NewDraft(lineshaft.EventArtifact, at, lineshaft.ArtifactData{UID: uid, Type: string(a.Type), FileName: u.FileName})
+	return draft, errors.Join(tx.KeepBlob(ctx, blobID, h.ID, time.Time{}), tx.InsertArtifact(ctx, h, a))
+}
+
+// Download opens a blob of the run that an execution holds.
+func (s *Service) Download(ctx context.Context, ref lineshaft.ExecutionRef, blobID string) (io.ReadCloser, error) {
+	found, err := s.store.GetExecutions(ctx, []lineshaft.ExecutionRef{ref})
+	if err != nil {
+		return nil, err
+	}
+	runID, _, err := s.store.BlobRun(ctx, blobID)
+	if err != nil {
+		return nil, err
+	}
+	if e := found[ref.ExecutionID]; e == nil || e.RunID != runID {
+		return nil, errNotYours()
+	}
+	return s.store.OpenBlob(ctx, blobID)
+}

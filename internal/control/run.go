@@ -1,0 +1,330 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// StartRun queues a run. Everything that starts one ends here: when it returns,
+// the run is durable.
+func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *Idempotency) (Started, error) {
+	if c.Role == lineshaft.RoleRun && req.ParentRunID == "" {
+		req.ParentRunID = c.RunID // an agent's runs are its run's children
+	}
+	if err := req.Validate(); err != nil {
+		return Started{}, err
+	}
+	if err := s.checkReferences(ctx, c, req); err != nil {
+		return Started{}, err
+	}
+	attachments, err := s.storeAttachments(ctx, req.Attachments)
+	if err != nil {
+		return Started{}, err
+	}
+	var started Started
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		started = Started{}
+		replayed, err := s.idempotently(ctx, tx, c, idem, &started, func() (err error) {
+			started, err = s.startRun(ctx, tx, c, req, attachments)
+			return err
+		})
+		started.Replayed = replayed
+		return err
+	})
+	if err != nil {
+		return Started{}, err
+	}
+	if !started.Replayed && started.State == lineshaft.Queued {
+		started.AtCapacity = s.atCapacity(ctx, req.Config.WorkerHost)
+	}
+	return started, nil
+}
+
+// checkReferences looks at the runs that a request names, outside the transaction.
+func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) error {
+	if req.ParentRunID != "" {
+		if _, err := s.visibleRun(ctx, c, req.ParentRunID); err != nil {
+			if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+				return lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
+			}
+			return err
+		}
+	}
+	if req.ConversationID != "" {
+		if _, err := s.RunByConversation(ctx, c, req.ConversationID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) storeAttachments(ctx context.Context, files []lineshaft.NewAttachment) ([]lineshaft.Attachment, error) {
+	var stored []lineshaft.Attachment
+	for _, file := range files {
+		blob, size, err := s.store.PutBlob(ctx, bytes.NewReader(file.Data), lineshaft.MaxAttachmentBytes)
+		if err != nil {
+			return nil, err
+		}
+		attachmentID, _ := s.store.NewID()
+		stored = append(stored, lineshaft.Attachment{ID: attachmentID, FileName: file.FileName, MimeType: file.MimeType, Size: size, BlobID: blob})
+	}
+	return stored, nil
+}
+
+func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun, attachments []lineshaft.Attachment) (Started, error) {
+	n, err := s.newRun(ctx, tx, c, req)
+	if err != nil {
+		return Started{}, err
+	}
+	if live, err := s.enterConcurrency(ctx, tx, c, n, attachments); err != nil || live != nil {
+		if err != nil {
+			return Started{}, err
+		}
+		return *live, nil
+	}
+	events := []lineshaft.Draft{
+		stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, ""),
+		lineshaft.NewDraft(lineshaft.EventMessage, n.CreatedAt, lineshaft.MessageData{Role: "user", Text: n.Body.Prompt}),
+	}
+	if c.Role == lineshaft.RoleRun {
+		if err := tx.PutPrincipal(ctx, c.Principal, n.CreatedAt); err != nil {
+			return Started{}, err
+		}
+	}
+	if err := errors.Join(
+		tx.InsertRun(ctx, n, events),
+		tx.InsertAttachments(ctx, n.Head.ID, "", attachments),
+		s.audit(ctx, tx, c, "run.create", "run", n.Head.ID, map[string]string{"source": string(n.Source)}),
+	); err != nil {
+		return Started{}, err
+	}
+	tx.Wake(stream.QueueTopic(n.Head.WorkerHost))
+	tx.Wake(stream.StatesTopic)
+	return Started{RunID: n.Head.ID, State: n.Head.State}, nil
+}
+
+// newRun fills in a run from a request: configuration, lineage, times.
+func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun) (*store.NewRun, error) {
+	config, origins := lineshaft.Resolve(lineshaft.Layer{Origin: "run", Config: req.Config}, lineshaft.Layer{Origin: "server", Config: s.defaults()})
+	runID, at := s.store.NewID()
+	n := &store.NewRun{
+		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID,
+		Body: store.RunBody{Prompt: req.Prompt, Submitted: req.Prompt, Config: config, Origins: origins, Request: req.Config, Metadata: req.Metadata},
+		Head: store.RunHead{
+			ID: runID, State: lineshaft.Queued, WorkerHost: config.WorkerHost, CreatorUID: c.Principal.UID, UpdatedAt: at, QueuedAt: at,
+			QueueDeadline: at.Add(minutes(config.QueueTimeoutMinutes)), MaxAttempts: *config.MaxAttempts, ParentRunID: req.ParentRunID,
+			Status: lineshaft.StatusMessage{Message: "waiting for a worker"},
+		},
+	}
+	if n.Title == "" {
+		n.Title = lineshaft.TitleFrom(req.Prompt)
+	}
+	n.SessionID, _ = s.store.NewID()
+	if n.ConversationID == "" {
+		n.ConversationID, _ = s.store.NewID()
+	}
+	if req.ParentRunID != "" {
+		if err := s.inherit(ctx, tx, n); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// defaults is the widest layer of a run's configuration.
+func (s *Service) defaults() lineshaft.AgentConfig {
+	idle, timeout, stall, queue, attempts := lineshaft.DefaultIdleMinutes, lineshaft.DefaultTimeoutMinutes, lineshaft.DefaultStallMinutes, lineshaft.DefaultQueueMinutes, 1
+	config, _ := lineshaft.Resolve(lineshaft.Layer{Config: s.cfg.Defaults}, lineshaft.Layer{Config: lineshaft.AgentConfig{
+		WorkerHost: lineshaft.HostedWorker, IdleTimeoutMinutes: &idle, TimeoutMinutes: &timeout, StallMinutes: &stall,
+		QueueTimeoutMinutes: &queue, MaxAttempts: &attempts,
+	}})
+	return config
+}
+
+// inherit gives a child run what it takes from its parent: factory, root, and
+// metadata that it does not set itself.
+func (s *Service) inherit(ctx context.Context, tx *store.Tx, n *store.NewRun) error {
+	l, err := tx.GetLineage(ctx, n.Head.ParentRunID)
+	if err != nil {
+		return err
+	}
+	if l.Depth+1 > lineshaft.MaxRunDepth {
+		return lineshaft.Invalid("parent_run_id", "runs may be nested %d deep, and the parent is at that depth", lineshaft.MaxRunDepth)
+	}
+	if l.LiveChildren >= lineshaft.MaxLiveChildren {
+		return lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", l.LiveChildren)
+	}
+	n.RootRunID, n.Depth, n.Head.FactoryUID, n.Ancestors = l.RootRunID, l.Depth+1, l.FactoryUID, l.Ancestors
+	merged := maps.Clone(l.Metadata)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, n.Body.Metadata)
+	if len(merged) > lineshaft.MaxMetadataKeys {
+		return lineshaft.Invalid("metadata", "with what the parent run passes on there are %d keys; at most %d are allowed", len(merged), lineshaft.MaxMetadataKeys)
+	}
+	n.Body.Metadata = merged
+	return nil
+}
+
+func minutes(n *int) time.Duration { return time.Duration(*n) * time.Minute }
+
+func stateDraft(at time.Time, from, to lineshaft.RunState, status lineshaft.StatusMessage, worker string) lineshaft.Draft {
+	return lineshaft.NewDraft(lineshaft.EventState, at, lineshaft.StateData{
+		From: from, To: to, Message: status.Message, ErrorCode: status.ErrorCode, Worker: worker,
+	})
+}
+
+// visibleRun reads a run if the caller may see it; otherwise it does not exist.
+func (s *Service) visibleRun(ctx context.Context, c lineshaft.Caller, runID string) (*lineshaft.Run, error) {
+	if !id.Valid(runID) {
+		return nil, lineshaft.NotFound("run", runID)
+	}
+	run, err := s.store.GetRun(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	visible, err := s.maySee(ctx, c, run.ID, run.FactoryUID)
+	if err != nil {
+		return nil, err
+	}
+	if !visible {
+		return nil, lineshaft.NotFound("run", runID)
+	}
+	return run, nil
+}
+
+// maySee says whether a caller's key reaches a run: any of its factories, or for a
+// run's own token its run and what is below it.
+func (s *Service) maySee(ctx context.Context, c lineshaft.Caller, runID, factoryUID string) (bool, error) {
+	if c.Role == lineshaft.RoleRun {
+		if runID == c.RunID {
+			return true, nil
+		}
+		return s.store.IsAncestor(ctx, c.RunID, runID)
+	}
+	return c.MaySeeFactory(factoryUID), nil
+}
+
+// mayChange says whether a caller may continue or end a run: its own, or any with
+// the permission to manage runs.
+func mayChange(c lineshaft.Caller, runID, creatorUID string) error {
+	switch {
+	case c.Role.May(lineshaft.PermissionRunsManage):
+		return nil
+	case c.Role == lineshaft.RoleRun && runID != c.RunID: // below its own run, as maySee found
+		return nil
+	case c.Role == lineshaft.RoleMember && creatorUID == c.Principal.UID:
+		return nil
+	}
+	return lineshaft.Denied("this is not your run; a manager may do it")
+}
+
+// GetRun reads one run in full.
+func (s *Service) GetRun(ctx context.Context, c lineshaft.Caller, runID string) (*lineshaft.Run, error) {
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return nil, err
+	}
+	return run, s.explainWaiting(ctx, []*lineshaft.Run{run})
+}
+
+// ExplainRun tells for each configuration value which layer gave it.
+func (s *Service) ExplainRun(ctx context.Context, c lineshaft.Caller, runID string) (map[string]string, error) {
+	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+		return nil, err
+	}
+	body, err := s.store.GetRunBody(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	return body.Origins, nil
+}
+
+// RunByConversation reads the newest run of a conversation.
+func (s *Service) RunByConversation(ctx context.Context, c lineshaft.Caller, conversationID string) (*lineshaft.Run, error) {
+	runID, _, err := s.store.NewestOfConversation(ctx, conversationID)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.visibleRun(ctx, c, runID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return nil, lineshaft.NotFound("conversation", conversationID)
+	}
+	return run, err
+}
+
+// RunBySession finds the conversation of a session; it needs no key and tells nothing else.
+func (s *Service) RunBySession(ctx context.Context, sessionID string) (conversationID string, found bool, err error) {
+	conversationID, err = s.store.ConversationOfSession(ctx, sessionID)
+	return conversationID, err == nil, ignoreNotFound(err)
+}
+
+// SessionByConversation finds the newest session of a conversation; it needs no key.
+func (s *Service) SessionByConversation(ctx context.Context, conversationID string) (sessionID string, found bool, err error) {
+	_, sessionID, err = s.store.NewestOfConversation(ctx, conversationID)
+	return sessionID, err == nil, ignoreNotFound(err)
+}
+
+func ignoreNotFound(err error) error {
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// RunByReference finds the newest run that reported an artifact with this address.
+func (s *Service) RunByReference(ctx context.Context, c lineshaft.Caller, url string) (string, error) {
+	runID, err := s.store.RunByURL(ctx, url)
+	if err != nil {
+		return "", err
+	}
+	_, err = s.visibleRun(ctx, c, runID)
+	return runID, err
+}
+
+// Rerun starts a new run with the same request.
+func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (Started, error) {
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return Started{}, err
+	}
+	body, err := s.store.GetRunBody(ctx, runID)
+	if err != nil {
+		return Started{}, err
+	}
+	req := lineshaft.NewRun{Prompt: body.Prompt, Title: run.Title, Config: body.Request, Source: lineshaft.SourceAPI, Metadata: body.Metadata}
+	if body.Prompt == "" {
+		req.ConversationID = run.ConversationID
+	}
+	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
+		return Started{}, err
+	}
+	return s.StartRun(ctx, c, req, nil)
+}
+
+// DeleteRun removes an ended run from every list at once; its rows go in the background.
+func (s *Service) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) error {
+	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return err
+		}
+		if !h.State.Terminal() || h.Hold&store.HoldExecution != 0 || h.SandboxRunning {
+			return lineshaft.Conflict("run %s is %s; cancel it and wait until it has ended before deleting it", runID, h.State)
+		}
+		tx.Wake(stream.RunTopic(runID))
+		return errors.Join(tx.DeleteRun(ctx, runID), s.audit(ctx, tx, c, "run.delete", "run", runID, nil))
+	})
+}

@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// Config has the settings that use cases need.
+type Config struct {
+	// Lease is how long a claim holds without a heartbeat; 30 s by default.
+	Lease time.Duration
+	// Defaults is the widest layer of every run's configuration.
+	Defaults lineshaft.AgentConfig
+	// SnapshotKeep is how long a workspace snapshot is kept; 7 days by default.
+	SnapshotKeep time.Duration
+	// RunRetention removes ended runs after this time; 0 keeps them.
+	RunRetention time.Duration
+	Logger       *slog.Logger
+}
+
+// Service is the control plane.
+type Service struct {
+	cfg     Config
+	store   *store.Store
+	hub     *stream.Hub
+	streams *stream.Streams
+	log     *slog.Logger
+	keys    *keyCache
+	signKey []byte
+
+	mu    sync.Mutex
+	inbox map[string]*stream.Subscription // directives, by worker process
+	seen  map[string]time.Time            // when a worker was last recorded
+	parts map[string]func() string        // background parts for Ready
+}
+
+// New returns the service on an open store. streams must read the same store.
+func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.Streams, cfg Config) (*Service, error) {
+	if cfg.Lease == 0 {
+		cfg.Lease = 30 * time.Second
+	}
+	if cfg.SnapshotKeep == 0 {
+		cfg.SnapshotKeep = 7 * 24 * time.Hour
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	service := &Service{
+		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
+		inbox: map[string]*stream.Subscription{}, seen: map[string]time.Time{}, parts: map[string]func() string{},
+	}
+	return service, service.loadSignKey(ctx)
+}
+
+// audit records what caller did, in the transaction of the change.
+func (s *Service) audit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) error {
+	return tx.Audit(ctx, lineshaft.AuditEntry{
+		Actor: c.Principal, KeyID: c.KeyID, Action: action, TargetType: targetType, TargetID: targetID,
+		RemoteAddr: c.RemoteAddr, RequestID: c.RequestID, Detail: detail,
+	})
+}
+
+// AddPart names a background part that Ready asks: health returns "" or a short
+// public word on what is wrong.
+func (s *Service) AddPart(name string, health func() string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts[name] = health
+}
+
+// Ready tells how each part of the server stands.
+func (s *Service) Ready(ctx context.Context) []Part {
+	parts := []Part{{Name: "store"}, {Name: "schema"}}
+	if err := s.store.Ping(ctx); err != nil {
+		parts[0].Problem = "not reachable"
+	}
+	if err := s.store.CheckSchema(ctx); err != nil {
+		parts[1].Problem = "not current"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, health := range s.parts {
+		parts = append(parts, Part{Name: name, Problem: health()})
+	}
+	return parts
+}

@@ -1,0 +1,104 @@
+// Package harness is the seam between a worker and the agents it runs. A harness
+// is a small adapter that drives one kind of agent and brings all it says into
+// the event types of package lineshaft; there is one package below this one for
+// each. Here are the interfaces, the choice of a harness for a run, and what the
+// adapters share: starting a program and turning its output into events.
+//
+// Harnesses know nothing of leases, numbering, resending or time limits: the
+// worker has these, and ends a session by ending its context. They do not touch
+// the control plane.
+package harness
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// Harness opens sessions with one kind of agent. Its methods may be called at
+// the same time.
+type Harness interface {
+	// Name is the word of config.harness.type.
+	Name() string
+	// Open makes a session for one execution. It may start the agent already, or
+	// leave that to the first turn. A *lineshaft.Error is the caller's fault and
+	// makes the run FAILED with its message; any other error is the platform's.
+	Open(ctx context.Context, env Environment) (Session, error)
+}
+
+// Session is one agent session inside one execution. Turns run one after the
+// other; Close comes last, exactly once, also after a turn that failed.
+type Session interface {
+	// Turn does one turn and returns when it has ended. When ctx ends, the turn ends
+	// with everything it started; context.Cause says why, the result is then not
+	// looked at, and the session must be able to take another turn. Errors are as
+	// for Harness.Open; ErrStarved says that the lease was lost.
+	Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lineshaft.TurnResult, error)
+	// Close ends the session for good and returns when nothing is left running.
+	Close(ctx context.Context) error
+}
+
+// Emit takes the next event of a turn. It may block when the events cannot be
+// passed on as fast as they come. It may be called from several goroutines, but
+// not after Turn has returned.
+type Emit func(lineshaft.Draft)
+
+// WithoutWorkspace is met by a harness that needs no folder: its runs get none,
+// and have neither attachments nor artifacts nor snapshots.
+type WithoutWorkspace interface {
+	WithoutWorkspace()
+}
+
+// Environment is what the worker gives to a session. The functions are never nil
+// in a worker and may be called from several goroutines.
+type Environment struct {
+	Job lineshaft.Job
+	// Dir is the workspace on the host, for agents that work in process; empty
+	// without a workspace.
+	Dir string
+	// Env is the complete environment for the agent's processes.
+	Env []string
+	// Mask hides the run's secrets. Everything emitted must have gone through it.
+	Mask *mask.Masker
+	// Start starts a process of the agent in its sandbox. The end of ctx ends the
+	// process and all it has started: SIGTERM first, SIGKILL after a grace. It may
+	// wait for the lease to be renewed.
+	Start func(ctx context.Context, program Program) (*sandbox.Process, error)
+	// WriteFile puts a file beside the workspace's own files, over an older one,
+	// and returns its path as the agent sees it.
+	WriteFile func(name, content string) (string, error)
+	// Started says that the agent runs: the run moves to INPROGRESS. Start calls
+	// it too; only the first call counts.
+	Started func()
+	// Blocked says whether the agent waits for an answer: the run is BLOCKED and
+	// its clocks stand still until it is called with false.
+	Blocked func(bool)
+	// Now is the clock for the times of events.
+	Now func() time.Time
+}
+
+// Program is a process to start in the workspace.
+type Program struct {
+	// Command is the program with its arguments; they can be seen by other users of the machine.
+	Command []string
+	// Env is added to that of the Environment.
+	Env []string
+	// Stdin is what it reads; nil is nothing.
+	Stdin io.Reader
+	// Stdout and Stderr get what it prints; nil discards.
+	Stdout, Stderr io.Writer
+}
+
+// Prompt is the text of a turn for an agent: a run's own prompt comes after the
+// configured base prompt, a follow-up comes alone.
+func (e Environment) Prompt(turn lineshaft.Turn) string {
+	base := e.Job.Config.BasePrompt
+	if turn.FollowupID != "" || base == "" {
+		return turn.Message
+	}
+	return base + "\n\n" + turn.Message
+}

@@ -1,0 +1,148 @@
+// Package harnesstest lets the tests of harnesses and of the worker run real
+// agents in real sandboxes without a worker. It is for tests only.
+package harnesstest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// Token is the run token of the environments made here.
+const Token = "lsr_0123456789abcdefSECRET"
+
+// Main is the TestMain of a package whose tests start agents: the test binary is
+// its own supervisor.
+func Main(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "supervise" {
+		os.Exit(sandbox.Supervise(context.Background()))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// Options are those of a sandbox in a package whose TestMain is Main. A program
+// with the race detector waits a second before it ends, unless it is told not to.
+func Options() sandbox.Options {
+	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", os.Args[0], "supervise"}}
+}
+
+// Each runs a test in every sandbox. Bubblewrap may be missing on a laptop, not
+// where tests decide something.
+func Each(t *testing.T, test func(t *testing.T, s sandbox.Sandbox)) {
+	t.Helper()
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		test(t, sandbox.NewNone(Options()))
+	})
+	t.Run("bubblewrap", func(t *testing.T) {
+		t.Parallel()
+		s := sandbox.NewBubblewrap(Options())
+		if err := s.Check(t.Context()); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatalf("bubblewrap must work in CI: %v", err)
+			}
+			t.Skipf("bubblewrap does not work on this machine: %v", err)
+		}
+		test(t, s)
+	})
+}
+
+// Log gathers events. It may be used from several goroutines.
+type Log struct {
+	mu     sync.Mutex
+	drafts []lineshaft.Draft
+	more   chan struct{}
+}
+
+// NewLog makes an empty one.
+func NewLog() *Log { return &Log{more: make(chan struct{}, 1)} }
+
+// Emit is a harness.Emit.
+func (l *Log) Emit(draft lineshaft.Draft) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drafts = append(l.drafts, draft)
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+// Drafts are the events so far, of one type if it is given.
+func (l *Log) Drafts(kind lineshaft.EventType) []lineshaft.Draft {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []lineshaft.Draft
+	for _, d := range l.drafts {
+		if kind == "" || d.Type == kind {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Text is what was written to a stream.
+func (l *Log) Text(stream string) string {
+	var text strings.Builder
+	for _, d := range l.Drafts(lineshaft.EventOutput) {
+		var data lineshaft.OutputData
+		if json.Unmarshal(d.Data, &data) == nil && data.Stream == stream {
+			text.WriteString(data.Text)
+		}
+	}
+	return text.String()
+}
+
+// Await blocks until the text was written to standard output.
+func (l *Log) Await(t *testing.T, text string) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for !strings.Contains(l.Text("stdout"), text) {
+		select {
+		case <-l.more:
+		case <-deadline:
+			t.Fatalf("%q did not come; stdout %q, stderr %q", text, l.Text("stdout"), l.Text("stderr"))
+		}
+	}
+}
+
+// Environment is one without a worker: processes start at once and end with
+// their context.
+func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Environment {
+	t.Helper()
+	dir := t.TempDir()
+	if job.Number == 0 {
+		job.Number = 1
+	}
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.Guest(dir, "."), "LINESHAFT_RUN_TOKEN=" + Token}
+	return harness.Environment{
+		Job: job, Dir: dir, Env: env, Now: time.Now,
+		Mask: mask.New(map[string]string{"LINESHAFT_RUN_TOKEN": Token}),
+		Start: func(ctx context.Context, p harness.Program) (*sandbox.Process, error) {
+			return s.Start(ctx, sandbox.Spec{
+				Dir: dir, Command: p.Command, Env: append(env[:len(env):len(env)], p.Env...),
+				Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
+			})
+		},
+		WriteFile: func(name, content string) (string, error) {
+			if err := os.MkdirAll(filepath.Join(dir, ".lineshaft"), 0o700); err != nil {
+				return "", err
+			}
+			name = filepath.Join(".lineshaft", name)
+			return s.Guest(dir, name), os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
+		},
+		Started: func() {}, Blocked: func(bool) {},
+	}
+}

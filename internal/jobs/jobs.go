@@ -1,0 +1,124 @@
+// Package jobs does the work that nobody waits for: ending executions whose worker
+// was lost, runs that nobody took, filling the search index, removing what is old.
+//
+// Every job is idempotent and works in small steps, so any number of nodes may do
+// the same jobs on one database, and a crash in the middle leaves nothing to mend.
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// failuresToReport is how often in a row a job must fail before Health says so:
+// one failure is often the database restarting.
+const failuresToReport = 3
+
+// Job is a piece of background work.
+type Job struct {
+	Name string
+	// Every is the pause between two rounds; a round that says it did something is
+	// followed by another at once.
+	Every time.Duration
+	Do    func(ctx context.Context) (did bool, err error)
+}
+
+// Runner runs jobs, each in a goroutine of its own.
+type Runner struct {
+	jobs   []Job
+	log    *slog.Logger
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	failures map[string]int
+}
+
+// New returns a Runner; Start starts it.
+func New(jobs []Job, log *slog.Logger) *Runner {
+	return &Runner{jobs: jobs, log: log, failures: map[string]int{}, cancel: func() {}}
+}
+
+// For lists the jobs of a control plane whose leases last as long as given.
+func For(s *control.Service, lease time.Duration) []Job {
+	count := func(do func(context.Context) (int, error)) func(context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) {
+			n, err := do(ctx)
+			return n > 0, err
+		}
+	}
+	quiet := func(do func(context.Context) error) func(context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) { return false, do(ctx) }
+	}
+	return []Job{
+		{Name: "leases", Every: min(lease/4, 5*time.Second), Do: count(s.ReapLeases)},
+		{Name: "queue", Every: 10 * time.Second, Do: count(s.EndOverdue)},
+		{Name: "search", Every: 300 * time.Millisecond, Do: count(s.IndexSearch)},
+		{Name: "keys", Every: 30 * time.Second, Do: quiet(s.NoteKeyUse)},
+		{Name: "deleted", Every: 10 * time.Second, Do: quiet(s.RemoveDeleted)},
+		{Name: "retention", Every: 10 * time.Minute, Do: quiet(s.Purge)},
+	}
+}
+
+// Start starts the jobs; they run until Stop.
+func (r *Runner) Start(ctx context.Context) {
+	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	for _, job := range r.jobs {
+		r.wg.Go(func() { r.loop(ctx, job) })
+	}
+}
+
+// Stop ends the jobs and waits for them; it may be called twice.
+func (r *Runner) Stop() {
+	r.cancel()
+	r.wg.Wait()
+}
+
+// Health is "" or the name of a job that keeps failing.
+func (r *Runner) Health() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, job := range r.jobs {
+		if r.failures[job.Name] >= failuresToReport {
+			return job.Name + " keeps failing"
+		}
+	}
+	return ""
+}
+
+func (r *Runner) loop(ctx context.Context, job Job) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		did, err := job.Do(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r.note(ctx, job.Name, err)
+		if did && err == nil {
+			timer.Reset(0)
+		} else {
+			timer.Reset(job.Every)
+		}
+	}
+}
+
+func (r *Runner) note(ctx context.Context, name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.failures[name] = 0
+		return
+	}
+	r.failures[name]++
+	r.log.LogAttrs(ctx, slog.LevelWarn, "background job", slog.String("job", name), slog.Int("failures", r.failures[name]), slog.Any("err", err))
+}

@@ -1,0 +1,195 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// guestDir is where the agent sees its workspace.
+const guestDir = "/workspace"
+
+// wrapProcesses is the number of bubblewrap's own processes in a tree: the one
+// outside and the init inside.
+const wrapProcesses = 2
+
+// Bubblewrap runs agents in namespaces of their own, with a read-only system, a
+// private /tmp and the workspace at /workspace. Nothing else of the host's files
+// can be seen. A server that is root gives each slot a user of its own; otherwise
+// the agent has another user id inside only.
+type Bubblewrap struct {
+	options Options
+	limits  limiter
+
+	once    sync.Once
+	program string // resolved path of bwrap
+	sized   bool   // whether it knows --size
+	err     error  // why there is none
+}
+
+var _ Sandbox = (*Bubblewrap)(nil)
+
+// NewBubblewrap makes a sandbox that uses the program bwrap.
+func NewBubblewrap(options Options) *Bubblewrap {
+	return &Bubblewrap{options: options.withDefaults()}
+}
+
+// Name is "bubblewrap".
+func (b *Bubblewrap) Name() string { return "bubblewrap" }
+
+// Mechanism says what holds the limits on this machine.
+func (b *Bubblewrap) Mechanism(context.Context) Report {
+	r := b.limits.report(processLimit())
+	r.Kill = "pid namespace"
+	return r
+}
+
+// Guest is the place below /workspace. A path outside dir is returned as it is.
+func (b *Bubblewrap) Guest(dir, p string) string {
+	if !filepath.IsAbs(p) {
+		return path.Join(guestDir, filepath.ToSlash(p))
+	}
+	if rel, ok := inside(dir, p); ok {
+		return path.Join(guestDir, filepath.ToSlash(rel))
+	}
+	return p
+}
+
+// Check starts a process in a sandbox.
+func (b *Bubblewrap) Check(ctx context.Context) error {
+	if err := b.find(ctx); err != nil {
+		return err
+	}
+	if err := check(ctx, b); err != nil {
+		if advice := namespaceAdvice(); advice != "" {
+			return fmt.Errorf("%w; %s", err, advice)
+		}
+		return err
+	}
+	return nil
+}
+
+// find looks for the program, once.
+func (b *Bubblewrap) find(ctx context.Context) error {
+	b.once.Do(func() {
+		if runtime.GOOS != "linux" {
+			b.err = fmt.Errorf("%w: bubblewrap needs Linux; use isolation container or none", ErrUnavailable)
+			return
+		}
+		if b.program, b.err = exec.LookPath(b.options.Bubblewrap); b.err != nil {
+			b.err = fmt.Errorf("%w: %s was not found; install bubblewrap (apt install bubblewrap, dnf install bubblewrap, apk add bubblewrap)",
+				ErrUnavailable, b.options.Bubblewrap)
+			return
+		}
+		help, err := exec.CommandContext(context.WithoutCancel(ctx), b.program, "--help").CombinedOutput()
+		if err != nil {
+			b.err = fmt.Errorf("%w: %s --help: %w", ErrUnavailable, b.program, err)
+			return
+		}
+		b.sized = strings.Contains(string(help), "--size ")
+	})
+	return b.err
+}
+
+// Start starts an agent. A server that is root gives the workspace to the user of
+// the slot first.
+func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
+	if err := spec.validate(); err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	if err := b.find(ctx); err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	v, err := b.view(spec)
+	if err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	if _, err := lookPath(spec.Command[0], guestDir, spec.Env, v.executable); err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	h := b.limits.hierarchy()
+	b.limits.warn(b.options.Logger, spec.Limits)
+	o := &order{
+		Path:       b.program,
+		Argv:       spec.Command,
+		FileBytes:  spec.Limits.FileBytes,
+		FeedWithin: spec.FeedWithin,
+		Groups:     h.plan(spec.Limits, wrapProcesses, false),
+		Wrap:       &wrap{Args: v.args(), Files: v.files(), Sources: v.sources()},
+	}
+	if os.Geteuid() == 0 {
+		o.UID = v.uid
+		if err := giveTo(ctx, v.dir, v.uid); err != nil {
+			return nil, fmt.Errorf("start agent: %w", err)
+		}
+	}
+	if h.version(controllerMemory) == 0 {
+		o.Polled.MemoryBytes = spec.Limits.MemoryBytes
+	}
+	if limit := spec.Limits.Processes; limit > 0 && h.version(controllerPids) == 0 {
+		if processLimit() == heldByRlimit {
+			o.Processes = limit + wrapProcesses
+		} else {
+			o.Polled.Processes = limit + wrapProcesses
+		}
+	}
+	return start(ctx, b.options, o, spec)
+}
+
+// check runs nothing in a sandbox.
+func check(ctx context.Context, s Sandbox) error {
+	dir, err := os.MkdirTemp("", "lineshaft-check")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	p, err := s.Start(ctx, Spec{Dir: dir, Command: []string{"/bin/sh", "-c", "exit 0"}})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	exit, err := p.Wait()
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("a shell ended with code %d", exit.Code)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// namespaceAdvice names the settings of this kernel that forbid user namespaces.
+func namespaceAdvice() string {
+	for _, s := range []struct{ name, bad, good string }{
+		{"kernel.unprivileged_userns_clone", "0", "1"},
+		{"user.max_user_namespaces", "0", "10000"},
+		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
+	} {
+		text, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/"))
+		if err == nil && strings.TrimSpace(string(text)) == s.bad {
+			return fmt.Sprintf("this kernel forbids user namespaces: set %s=%s with sysctl, or use another isolation", s.name, s.good)
+		}
+	}
+	return ""
+}
+
+// giveTo makes uid the owner of everything in dir that is not its already. Links
+// are changed themselves, never followed: os.Root holds that even against a
+// process that changes the tree meanwhile.
+func giveTo(ctx context.Context, dir string, uid int) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("give workspace to user %d: %w", uid, err)
+	}
+	defer func() { _ = root.Close() }()
+	if err := giveTree(ctx, root, uid); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("give workspace to user %d: %w", uid, err)
+	}
+	return nil
+}

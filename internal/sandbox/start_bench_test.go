@@ -1,0 +1,72 @@
+//go:build linux
+
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// The anchors start the same process directly: the difference is what the
+// supervisor, its pipes and its control groups add.
+
+func BenchmarkStartDirect(b *testing.B) {
+	for b.Loop() {
+		if err := exec.CommandContext(b.Context(), "/bin/sh", "-c", "exit 0").Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkStartNone(b *testing.B) {
+	benchmarkStart(b, sandbox.NewNone(options()), sandbox.Limits{})
+}
+
+func BenchmarkStartNoneWithLimits(b *testing.B) {
+	benchmarkStart(b, sandbox.NewNone(options()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
+}
+
+func BenchmarkStartBubblewrapDirect(b *testing.B) {
+	dir := b.TempDir()
+	_ = os.Chmod(filepath.Dir(dir), 0o755)
+	args := strings.Fields(`--die-with-parent --new-session --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try
+		--ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 --symlink usr/bin /bin --ro-bind-try /etc/ssl /etc/ssl
+		--proc /proc --dev /dev --tmpfs /tmp --bind ` + dir + ` /workspace --remount-ro / --chdir /workspace --cap-drop ALL /bin/sh -c`)
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), "bwrap", append(args, "exit 0")...)
+		if os.Getuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 61000, Gid: 61000}}
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+	}
+}
+
+func BenchmarkStartBubblewrap(b *testing.B) {
+	benchmarkStart(b, sandbox.NewBubblewrap(options()), sandbox.Limits{})
+}
+
+func BenchmarkStartBubblewrapWithLimits(b *testing.B) {
+	benchmarkStart(b, sandbox.NewBubblewrap(options()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
+}
+
+func benchmarkStart(b *testing.B, s sandbox.Sandbox, limits sandbox.Limits) {
+	b.Helper()
+	spec := sandbox.Spec{Dir: b.TempDir(), Command: []string{"/bin/sh", "-c", "exit 0"}, Env: basicEnv(), Limits: limits}
+	for b.Loop() {
+		p, err := s.Start(b.Context(), spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+			b.Fatal(exit, err)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// view is what an agent in bubblewrap can see.
+type view struct {
+	spec   Spec
+	dir    string // workspace on the host, links resolved
+	uid    int
+	mounts []mount // sorted by path, so that parents come first
+	sized  bool
+}
+
+// mount is one path of the host in the sandbox, at the same place.
+type mount struct {
+	path   string
+	link   string // the path is a symbolic link to this
+	hidden bool   // the path is covered by an empty directory
+}
+
+// The system, as far as it exists. Each is shown as it is on the host: a link as
+// a link, a directory read-only.
+var systemPaths = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
+
+// The parts of /etc that programs need. Not here: private keys, passwords, host
+// settings. passwd and group are made anew.
+var etcPaths = []string{
+	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types", "/etc/os-release",
+	"/etc/pki/ca-trust", "/etc/pki/tls/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services",
+	"/etc/ssl/cert.pem", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
+}
+
+// The parts of /etc that belong to the network of the machine.
+var networkPaths = []string{"/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"}
+
+// view works out what the agent of a spec will see.
+func (b *Bubblewrap) view(spec Spec) (*view, error) {
+	dir, err := filepath.EvalSymlinks(spec.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("resolve workspace: %w", err)
+	}
+	v := &view{spec: spec, dir: dir, uid: b.options.UIDBase + spec.Slot, sized: b.sized}
+	for _, p := range systemPaths {
+		info, err := os.Lstat(p)
+		if err != nil {
+			continue
+		}
+		m := mount{path: p}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if m.link, err = os.Readlink(p); err != nil {
+				return nil, fmt.Errorf("read link: %w", err)
+			}
+		}
+		v.mounts = append(v.mounts, m)
+	}
+	for _, p := range b.options.ReadOnly {
+		v.mounts = append(v.mounts, mount{path: filepath.Clean(p)})
+	}
+	for _, p := range b.options.Hide {
+		if real, err := filepath.EvalSymlinks(p); err == nil && v.shows(real) {
+			v.mounts = append(v.mounts, mount{path: real, hidden: true})
+		}
+	}
+	slices.SortStableFunc(v.mounts, func(a, b mount) int { return strings.Compare(a.path, b.path) })
+	return v, nil
+}
+
+// shows reports whether the agent sees a path of the host at the same place: the
+// innermost mount that holds it decides.
+func (v *view) shows(path string) bool {
+	shown, depth := false, -1
+	for _, m := range v.mounts {
+		if _, ok := inside(m.path, path); ok && len(m.path) >= depth {
+			shown, depth = !m.hidden, len(m.path)
+		}
+	}
+	return shown
+}
+
+// executable is for lookPath. In the workspace only existence is looked at: a
+// link in there may hold a path as the agent sees it.
+func (v *view) executable(path string) bool {
+	if rel, ok := inside(guestDir, path); ok {
+		info, err := os.Lstat(filepath.Join(v.dir, rel))
+		return err == nil && !info.IsDir()
+	}
+	return v.shows(path) && executable(path)
+}
+
+// sources are the paths that bubblewrap must be able to reach as its user.
+func (v *view) sources() []string {
+	out := []string{v.dir}
+	for _, m := range v.mounts {
+		if real, err := filepath.EvalSymlinks(m.path); err == nil && !m.hidden && m.link == "" {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// args are the options of bubblewrap. They go through a descriptor: the
+// environment holds secrets.
+func (v *view) args() []string {
+	uid := strconv.Itoa(v.uid)
+	args := []string{
+		"--unshare-user", "--uid", uid, "--gid", uid,
+		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "lineshaft",
+	}
+	if v.spec.Network == NetworkNone {
+		args = append(args, "--unshare-net")
+	}
+	args = append(args, "--proc", "/proc", "--dev", "/dev")
+	args = append(args, v.tmpfs("/dev/shm")...)
+	args = append(args, "--remount-ro", "/dev")
+	args = append(args, v.tmpfs("/tmp")...) // before the mounts: some may be below it
+	args = append(args, "--dir", "/run", "--symlink", "../tmp", "/var/tmp")
+	for _, m := range v.mounts {
+		switch {
+		case m.link != "":
+			args = append(args, "--symlink", m.link, m.path)
+		case m.hidden:
+			args = append(args, "--tmpfs", m.path, "--remount-ro", m.path)
+		default:
+			args = append(args, "--ro-bind-try", m.path, m.path)
+		}
+	}
+	etc := etcPaths
+	if v.spec.Network != NetworkNone {
+		etc = slices.Concat(etcPaths, networkPaths)
+	}
+	for _, p := range etc {
+		args = append(args, "--ro-bind-try", p, p)
+	}
+	args = append(args, "--bind", v.dir, guestDir, "--remount-ro", "/", "--chdir", guestDir)
+	for _, kv := range withPWD(v.spec.Env, guestDir) {
+		name, value, _ := strings.Cut(kv, "=")
+		args = append(args, "--setenv", name, value)
+	}
+	return args
+}
+
+// tmpfs bounds the memory that files there can take, also where no control
+// group counts it.
+func (v *view) tmpfs(path string) []string {
+	if limit := v.spec.Limits.MemoryBytes; limit > 0 && v.sized {
+		return []string{"--size", strconv.FormatInt(limit, 10), "--tmpfs", path}
+	}
+	return []string{"--tmpfs", path}
+}
+
+// files are made in the sandbox: the host's own lists of users say too much, and
+// do not know the agent's.
+func (v *view) files() []file {
+	home := guestDir
+	for _, kv := range v.spec.Env {
+		if h, ok := strings.CutPrefix(kv, "HOME="); ok && !strings.ContainsAny(h, ":\n") {
+			home = h
+		}
+	}
+	out := []file{
+		{"/etc/passwd", fmt.Sprintf("root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:%d:%d:agent:%s:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			v.uid, v.uid, home)},
+		{"/etc/group", fmt.Sprintf("root:x:0:\nagent:x:%d:\nnogroup:x:65534:\n", v.uid)},
+	}
+	if v.spec.Network == NetworkNone {
+		out = append(out, file{"/etc/hosts", "127.0.0.1 localhost lineshaft\n::1 localhost lineshaft\n"})
+	}
+	return out
+}
+
+// giveTree changes the owner of every entry of root that has another one.
+func giveTree(ctx context.Context, root *os.Root, uid int) error {
+	return fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid == uint32(uid) && st.Gid == uint32(uid) {
+			return nil
+		}
+		return root.Lchown(path, uid, uid)
+	})
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const keyColumns = `k.id, k.name, k.role, k.owner_uid, p.type, p.display_name, p.email, k.hint, k.factory_uids, k.worker_ids,
+	k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
+
+const keyTables = " FROM api_keys k JOIN principals p ON p.uid = k.owner_uid "
+
+func scanKey(scan func(...any) error) (*lineshaft.APIKey, error) {
+	var k lineshaft.APIKey
+	var factories, workers string
+	var created, expires, revoked, used int64
+	if err := scan(&k.ID, &k.Name, &k.Role, &k.Owner.UID, &k.Owner.Type, &k.Owner.DisplayName, &k.Owner.Email, &k.Hint, &factories, &workers,
+		&created, &expires, &revoked, &used); err != nil {
+		return nil, fmt.Errorf("scan key: %w", err)
+	}
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMicros(created), fromMicros(expires), fromMicros(revoked), fromMicros(used)
+	if err := errors.Join(json.Unmarshal([]byte(factories), &k.FactoryUIDs), json.Unmarshal([]byte(workers), &k.WorkerIDs)); err != nil {
+		return nil, fmt.Errorf("decode key: %w", err)
+	}
+	return &k, nil
+}
+
+// InsertAPIKey stores a key by its hash.
+func (tx *Tx) InsertAPIKey(ctx context.Context, k lineshaft.APIKey, key string) error {
+	factories, err := json.Marshal(k.FactoryUIDs)
+	if err != nil {
+		return fmt.Errorf("encode key: %w", err)
+	}
+	workers, err := json.Marshal(k.WorkerIDs)
+	if err != nil {
+		return fmt.Errorf("encode key: %w", err)
+	}
+	_, err = tx.exec(ctx, `INSERT INTO api_keys (id, name, role, owner_uid, key_hash, hint, factory_uids, worker_ids, created_at, expires_at,
+		revoked_at, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)`,
+		k.ID, k.Name, k.Role, k.Owner.UID, Hash(key), k.Hint, string(factories), string(workers), micros(k.CreatedAt), micros(k.ExpiresAt))
+	if err != nil {
+		return fmt.Errorf("insert key: %w", err)
+	}
+	return nil
+}
+
+// FindAPIKey looks a key up by itself; NotFound when there is none.
+func (r reader) FindAPIKey(ctx context.Context, key string) (*lineshaft.APIKey, error) {
+	return r.apiKey(ctx, "WHERE k.key_hash = $1", Hash(key))
+}
+
+// GetAPIKey reads a key by its id.
+func (r reader) GetAPIKey(ctx context.Context, keyID string) (*lineshaft.APIKey, error) {
+	return r.apiKey(ctx, "WHERE k.id = $1", keyID)
+}
+
+func (r reader) apiKey(ctx context.Context, where string, arg any) (*lineshaft.APIKey, error) {
+	var found *lineshaft.APIKey
+	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, []any{arg}, func(scan func(...any) error) (err error) {
+		found, err = scanKey(scan)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	if found == nil {
+		return nil, lineshaft.NotFound("API key", "")
+	}
+	return found, nil
+}
+
+// ListAPIKeys reads all keys, newest first.
+func (r reader) ListAPIKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
+	var keys []lineshaft.APIKey
+	err := r.each(ctx, "SELECT "+keyColumns+keyTables+"ORDER BY k.id DESC", nil, func(scan func(...any) error) error {
+		k, err := scanKey(scan)
+		if err == nil {
+			keys = append(keys, *k)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return keys, nil
+}
+
+// RevokeAPIKey ends a key; NotFound when there is no such key, and a second time is no change.
+func (tx *Tx) RevokeAPIKey(ctx context.Context, keyID string, at time.Time) error {
+	n, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $1", keyID, micros(at))
+	if err != nil {
+		return fmt.Errorf("revoke key: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("API key", keyID)
+	}
+	return nil
+}
+
+// TouchAPIKey records that a key was used.
+func (tx *Tx) TouchAPIKey(ctx context.Context, keyID string, at time.Time) error {
+	_, err := tx.exec(ctx, "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2", keyID, micros(at))
+	return err
+}
+
+// InsertSession stores a browser session of a key.
+func (tx *Tx) InsertSession(ctx context.Context, token, keyID string, at, until time.Time) error {
+	_, err := tx.exec(ctx, "INSERT INTO sessions (token_hash, key_id, created_at, expires_at) VALUES ($1, $2, $3, $4)", Hash(token), keyID, micros(at), micros(until))
+	if err != nil {
+		return fmt.Errorf("insert session: %w", err)
+	}
+	return nil
+}
+
+// SessionKey finds the key behind a live browser session.
+func (r reader) SessionKey(ctx context.Context, token string, now time.Time) (string, error) {
+	var keyID string
+	err := r.one(ctx, "SELECT key_id FROM sessions WHERE token_hash = $1 AND expires_at > $2", []any{Hash(token), micros(now)}, &keyID)
+	if errors.Is(err, errNoRows) {
+		return "", lineshaft.NotFound("session", "")
+	}
+	return keyID, err
+}
+
+// DeleteSession ends a browser session.
+func (tx *Tx) DeleteSession(ctx context.Context, token string) error {
+	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE token_hash = $1", Hash(token))
+	return err
+}
+
+// DeleteOldSessions removes sessions whose time is over.
+func (tx *Tx) DeleteOldSessions(ctx context.Context, now time.Time) error {
+	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE expires_at < $1", micros(now))
+	return err
+}
+
+// EnsureSetting returns the stored value of a setting, storing value if there is none.
+func (tx *Tx) EnsureSetting(ctx context.Context, name, value string) (string, error) {
+	if _, err := tx.exec(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value); err != nil {
+		return "", fmt.Errorf("put setting: %w", err)
+	}
+	var stored string
+	if err := tx.one(ctx, "SELECT value FROM settings WHERE name = $1", []any{name}, &stored); err != nil {
+		return "", fmt.Errorf("read setting: %w", err)
+	}
+	return stored, nil
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+)
+
+const artifactColumns = "uid, run_id, type, blob_id, file_name, file_path, mime_type, size, url, branch, title, description"
+
+func scanArtifact(scan func(...any) error) (lineshaft.Artifact, error) {
+	var a lineshaft.Artifact
+	err := scan(&a.UID, &a.RunID, &a.Type, &a.BlobID, &a.FileName, &a.FilePath, &a.MimeType, &a.SizeBytes, &a.URL, &a.Branch, &a.Title, &a.Description)
+	if err != nil {
+		return a, fmt.Errorf("scan artifact: %w", err)
+	}
+	a.CreatedAt, _ = id.Time(a.UID)
+	return a, nil
+}
+
+// InsertArtifact stores an artifact and makes its run findable by the type. The
+// run's row lock is held; the caller saves the head, whose Tagged is set.
+func (tx *Tx) InsertArtifact(ctx context.Context, h *RunHead, a lineshaft.Artifact) error {
+	_, err := tx.exec(ctx, "INSERT INTO artifacts ("+artifactColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+		a.UID, h.ID, a.Type, a.BlobID, a.FileName, a.FilePath, a.MimeType, a.SizeBytes, a.URL, a.Branch, a.Title, a.Description)
+	if err != nil {
+		return fmt.Errorf("insert artifact: %w", err)
+	}
+	h.Tagged = true
+	return tx.insertTags(ctx, h.ID, micros(h.UpdatedAt), []string{artifactTag(string(a.Type))})
+}
+
+// GetArtifact reads one artifact.
+func (r reader) GetArtifact(ctx context.Context, uid string) (*lineshaft.Artifact, error) {
+	var found *lineshaft.Artifact
+	err := r.each(ctx, "SELECT "+artifactColumns+" FROM artifacts WHERE uid = $1", []any{uid}, func(scan func(...any) error) error {
+		a, err := scanArtifact(scan)
+		found = &a
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read artifact: %w", err)
+	}
+	if found == nil {
+		return nil, lineshaft.NotFound("artifact", uid)
+	}
+	return found, nil
+}
+
+// HasArtifactURL says whether a run already reported this address.
+func (tx *Tx) HasArtifactURL(ctx context.Context, runID, url string) (bool, error) {
+	var uid string
+	err := tx.one(ctx, "SELECT uid FROM artifacts WHERE url <> '' AND url = $1 AND run_id = $2 LIMIT 1", []any{url, runID}, &uid)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// RunByURL finds the newest run that reported an artifact at this address.
+func (r reader) RunByURL(ctx context.Context, url string) (string, error) {
+	var runID string
+	err := r.one(ctx, "SELECT run_id FROM artifacts WHERE url <> '' AND url = $1 ORDER BY run_id DESC LIMIT 1", []any{url}, &runID)
+	if errors.Is(err, errNoRows) {
+		return "", lineshaft.NotFound("reference", url)
+	}
+	return runID, err
+}
+
+func (r reader) artifactsOf(ctx context.Context, runIDs []string) ([]lineshaft.Artifact, error) {
+	var found []lineshaft.Artifact
+	var args []any
+	err := r.each(ctx, "SELECT "+artifactColumns+" FROM artifacts WHERE run_id IN "+list(&args, runIDs)+" ORDER BY uid", args, func(scan func(...any) error) error {
+		a, err := scanArtifact(scan)
+		found = append(found, a)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read artifacts: %w", err)
+	}
+	return found, nil
+}

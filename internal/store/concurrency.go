@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// TakeSlot gives a concurrency key to a run, or returns the run that has it. The
+// slot's row stays locked until the transaction ends, so that a run that goes
+// cannot miss one that is just queuing behind it.
+func (tx *Tx) TakeSlot(ctx context.Context, key, runID string) (holder string, err error) {
+	err = tx.one(ctx, `INSERT INTO concurrency_slots (key, run_id) VALUES ($1, $2)
+		ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING run_id`, []any{key, runID}, &holder)
+	if err != nil {
+		return "", fmt.Errorf("take concurrency slot: %w", err)
+	}
+	return holder, nil
+}
+
+// FreeSlot takes the key from a run that has ended and passes it to the run that
+// has waited longest. It returns that run's id, or "".
+func (tx *Tx) FreeSlot(ctx context.Context, key, runID string) (next string, err error) {
+	n, err := tx.exec(ctx, "DELETE FROM concurrency_slots WHERE key = $1 AND run_id = $2", key, runID)
+	if err != nil {
+		return "", fmt.Errorf("free concurrency slot: %w", err)
+	}
+	if n == 0 {
+		return "", nil
+	}
+	err = tx.one(ctx, `SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' AND id <> $2
+		ORDER BY queued_at, id LIMIT 1`, []any{key, runID}, &next)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find waiting run: %w", err)
+	}
+	if _, err := tx.exec(ctx, "INSERT INTO concurrency_slots (key, run_id) VALUES ($1, $2)", key, next); err != nil {
+		return "", fmt.Errorf("pass concurrency slot: %w", err)
+	}
+	return next, nil
+}
+
+// SlotHolder reads who has a key without locking it; "" if nobody.
+func (tx *Tx) SlotHolder(ctx context.Context, key string) (string, error) {
+	var runID string
+	err := tx.one(ctx, "SELECT run_id FROM concurrency_slots WHERE key = $1", []any{key}, &runID)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	return runID, err
+}
+
+// ListWaiting finds the queued runs of a concurrency key, in their order.
+func (tx *Tx) ListWaiting(ctx context.Context, key string) ([]string, error) {
+	return tx.texts(ctx, "SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' ORDER BY queued_at, id", key)
+}

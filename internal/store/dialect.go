@@ -1,0 +1,69 @@
+package store
+
+import "strings"
+
+// dialect is everything that differs between the two engines.
+type dialect struct {
+	name string
+	// forUpdate locks rows that a transaction is about to change. SQLite has one
+	// writer, so there is nothing to lock out.
+	forUpdate string
+	// skipLocked lets claimers pass each other. Same reason.
+	skipLocked string
+	// now is the database's clock in microseconds: leases of many nodes must be
+	// measured by one clock.
+	now string
+	// txid is the number of the running transaction. SQLite has none to ask for, so
+	// the writer gives one as a parameter (the empty string here).
+	txid string
+	// horizon is the smallest transaction number that may still be running. With one
+	// writer every visible row is settled.
+	horizon string
+	// searchInsert and searchMatch are the full-text index, which is the engine's own.
+	searchInsert string
+	searchMatch  string
+	searchDelete string
+}
+
+func sqliteDialect() *dialect {
+	return &dialect{
+		name:         "sqlite",
+		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		horizon:      "9223372036854775807",
+		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",
+		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH $1 LIMIT $2",
+		searchDelete: "DELETE FROM run_search WHERE rowid IN (SELECT rowid FROM run_search WHERE run_search MATCH $1)",
+	}
+}
+
+func postgresDialect() *dialect {
+	return &dialect{
+		name:         "postgres",
+		forUpdate:    " FOR UPDATE",
+		skipLocked:   " FOR UPDATE SKIP LOCKED",
+		now:          "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		txid:         "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
+		horizon:      "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
+		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, array_to_tsvector(string_to_array($2, ' '))) ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
+		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",
+		searchDelete: "DELETE FROM run_search WHERE words @@ CAST($1 AS tsquery)",
+	}
+}
+
+// searchQuery writes the words of a query in the engine's own language: each word
+// must begin a word of the text. Words hold letters and digits only, so quoting is
+// enough.
+func (d *dialect) searchQuery(words []string, exact bool) string {
+	quote, join, prefix := `"`, " AND ", `*`
+	if d.name == "postgres" {
+		quote, join, prefix = `'`, " & ", `:*`
+	}
+	if exact {
+		prefix = ""
+	}
+	terms := make([]string, len(words))
+	for i, word := range words {
+		terms[i] = quote + word + quote + prefix
+	}
+	return strings.Join(terms, join)
+}

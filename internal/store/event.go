@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// runEvents are consecutive events of one run; the run's row lock is held, so
+// numbers have no holes and commit in order.
+type runEvents struct {
+	runID       string
+	executionID string
+	first       int64
+	drafts      []lineshaft.Draft
+}
+
+// eventsPerInsert keeps one statement short: the writer is not held long by it.
+const eventsPerInsert = 200
+
+func (tx *Tx) insertEvents(ctx context.Context, batches []runEvents) error {
+	var v values
+	for _, b := range batches {
+		for i, draft := range b.drafts {
+			if v.rows == eventsPerInsert {
+				if err := tx.flushEvents(ctx, &v); err != nil {
+					return err
+				}
+			}
+			v.row(b.runID, b.first+int64(i), tx.newID(), b.executionID, draft.Type, micros(draft.Time), string(draft.Data), tx.eventTxid(draft.Type))
+		}
+	}
+	return tx.flushEvents(ctx, &v)
+}
+
+func (tx *Tx) flushEvents(ctx context.Context, v *values) error {
+	if v.rows == 0 {
+		return nil
+	}
+	_, err := tx.exec(ctx, "INSERT INTO events (run_id, sequence, id, execution_id, type, time, data, txid) VALUES "+v.text.String(), v.args...)
+	*v = values{}
+	if err != nil {
+		return fmt.Errorf("insert events: %w", err)
+	}
+	return nil
+}
+
+// eventTxid is what the stream over all runs orders state changes by.
+func (tx *Tx) eventTxid(kind lineshaft.EventType) any {
+	switch {
+	case kind != lineshaft.EventState:
+		return 0
+	case tx.d.txid != "":
+		return sqlText(tx.d.txid)
+	}
+	return tx.number
+}
+
+const eventColumns = "run_id, sequence, id, execution_id, type, time, data"
+
+func scanEvent(scan func(...any) error, extra ...any) (lineshaft.Event, error) {
+	var e lineshaft.Event
+	var at int64
+	var data string
+	dest := append([]any{&e.RunID, &e.Sequence, &e.ID, &e.ExecutionID, &e.Type, &at, &data}, extra...)
+	if err := scan(dest...); err != nil {
+		return e, fmt.Errorf("scan event: %w", err)
+	}
+	e.Time, e.Data = fromMicros(at), []byte(data)
+	return e, nil
+}
+
+// ListEvents reads events of a run after a sequence, in order.
+func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit int) ([]lineshaft.Event, error) {
+	var events []lineshaft.Event
+	err := r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+		[]any{runID, after, limit}, func(scan func(...any) error) error {
+			e, err := scanEvent(scan)
+			events = append(events, e)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return events, nil
+}
+
+// LogEnd tells how far a run's log goes and in which state the run is.
+func (r reader) LogEnd(ctx context.Context, runID string) (last int64, state lineshaft.RunState, err error) {
+	err = r.one(ctx, "SELECT last_sequence, state FROM runs WHERE id = $1", []any{runID}, &last, &state)
+	if errors.Is(err, errNoRows) {
+		return 0, "", lineshaft.NotFound("run", runID)
+	}
+	return last, state, err
+}
+
+// StatePosition is a place in the stream of state changes over all runs.
+type StatePosition struct {
+	Txid     int64
+	RunID    string
+	Sequence int64
+}
+
+// StateChange is a state event with its place.
+type StateChange struct {
+	Position StatePosition
+	Event    lineshaft.Event
+}
+
+// ListStateChanges reads settled state changes after a place, in an order that
+// nothing committed later can be put before.
+func (s *Store) ListStateChanges(ctx context.Context, after StatePosition, limit int) ([]StateChange, error) {
+	var changes []StateChange
+	err := s.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE txid > 0 AND (txid, run_id, sequence) > ($1, $2, $3) AND txid < "+s.d.horizon+
+		" ORDER BY txid, run_id, sequence LIMIT $4", []any{after.Txid, after.RunID, after.Sequence, limit}, func(scan func(...any) error) error {
+		var txid int64
+		e, err := scanEvent(scan, &txid)
+		changes = append(changes, StateChange{Position: StatePosition{txid, e.RunID, e.Sequence}, Event: e})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read state changes: %w", err)
+	}
+	return changes, nil
+}
+
+// StateEnd is the place after which nothing has been settled yet.
+func (s *Store) StateEnd(ctx context.Context) (StatePosition, error) {
+	var p StatePosition
+	err := s.one(ctx, "SELECT txid, run_id, sequence FROM events WHERE txid > 0 AND txid < "+s.d.horizon+
+		" ORDER BY txid DESC, run_id DESC, sequence DESC LIMIT 1", nil, &p.Txid, &p.RunID, &p.Sequence)
+	if errors.Is(err, errNoRows) {
+		return StatePosition{}, nil
+	}
+	return p, err
+}

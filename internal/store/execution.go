@@ -1,0 +1,284 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+)
+
+// Hash is how tokens and keys are stored: never themselves.
+func Hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Execution is one attempt of a worker at a run.
+type Execution struct {
+	ID         string
+	RunID      string
+	Number     int
+	WorkerHost string
+	WorkerID   string
+	ClaimedAt  time.Time
+	StartedAt  time.Time
+	EndedAt    time.Time
+	// LastNumber is the worker's newest event number that was taken.
+	LastNumber  int64
+	SnapshotID  string
+	Interrupted bool
+	tokenHash   string
+	// Expired says that the lease is over by the database's clock.
+	Expired bool
+}
+
+// Claim is a run that was just given to a worker.
+type Claim struct {
+	Head  *RunHead
+	Body  RunBody
+	Title string
+	// Source is where the run came from.
+	Source         lineshaft.Source
+	ConversationID string
+	ExecutionID    string
+	Token          string
+	RunToken       string
+	Followup       *Followup
+}
+
+// PickQueued locks up to limit runs that a worker of this host may claim now, in
+// the order they were queued. On PostgreSQL it passes over runs that another
+// claimer is looking at.
+func (tx *Tx) PickQueued(ctx context.Context, host string, limit int) ([]*Claim, error) {
+	var claims []*Claim
+	query := "SELECT " + headColumns + ", title, source, conversation_id FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
+	err := tx.each(ctx, query, []any{host, limit}, func(scan func(...any) error) error {
+		c := &Claim{}
+		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID)
+		c.Head = h
+		claims = append(claims, c)
+		return err
+	})
+	if err != nil || len(claims) == 0 {
+		return nil, err
+	}
+	byID := map[string]*Claim{}
+	ids := make([]string, len(claims))
+	for i, c := range claims {
+		ids[i], byID[c.Head.ID] = c.Head.ID, c
+	}
+	var args []any
+	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+		var runID, prompt, config string
+		if err := scan(&runID, &prompt, &config); err != nil {
+			return err
+		}
+		byID[runID].Body.Submitted = prompt
+		return json.Unmarshal([]byte(config), &byID[runID].Body.Config)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read claimed runs: %w", err)
+	}
+	return claims, nil
+}
+
+// InsertExecutions writes an execution for each claim and fills in its id and tokens.
+func (tx *Tx) InsertExecutions(ctx context.Context, claims []*Claim, workerID string, lease time.Duration) error {
+	var v values
+	for _, c := range claims {
+		executionID, at := tx.store.ids.Next()
+		c.ExecutionID, c.Token, c.RunToken = executionID, id.Secret(24), "ls_run_"+id.Secret(32)
+		c.Head.ExecutionID = executionID
+		c.Head.Executions++
+		v.row(executionID, c.Head.ID, c.Head.Executions, c.Head.WorkerHost, workerID, Hash(c.Token), Hash(c.RunToken), micros(at), 0, 0,
+			sqlText(tx.d.now+" + "+fmt.Sprint(lease.Microseconds())), 0, 0, "")
+	}
+	if _, err := tx.exec(ctx, `INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
+		started_at, ended_at, lease_until, last_number, interrupted, snapshot_id) VALUES `+v.text.String(), v.args...); err != nil {
+		return fmt.Errorf("insert executions: %w", err)
+	}
+	return nil
+}
+
+const executionColumns = "id, run_id, number, worker_host, worker_id, claimed_at, started_at, ended_at, last_number, snapshot_id, interrupted, token_hash"
+
+func scanExecution(scan func(...any) error, extra ...any) (*Execution, error) {
+	var e Execution
+	var claimed, started, ended int64
+	var interrupted int
+	dest := append([]any{
+		&e.ID, &e.RunID, &e.Number, &e.WorkerHost, &e.WorkerID, &claimed, &started, &ended, &e.LastNumber, &e.SnapshotID,
+		&interrupted, &e.tokenHash,
+	}, extra...)
+	if err := scan(dest...); err != nil {
+		return nil, fmt.Errorf("scan execution: %w", err)
+	}
+	e.ClaimedAt, e.StartedAt, e.EndedAt, e.Interrupted = fromMicros(claimed), fromMicros(started), fromMicros(ended), interrupted == 1
+	return &e, nil
+}
+
+// GetExecutions reads executions by reference. Those that do not exist or come
+// with a wrong token are left out.
+func (r reader) GetExecutions(ctx context.Context, refs []lineshaft.ExecutionRef) (map[string]*Execution, error) {
+	tokens := map[string]string{}
+	ids := make([]string, len(refs))
+	for i, ref := range refs {
+		ids[i], tokens[ref.ExecutionID] = ref.ExecutionID, Hash(ref.Token)
+	}
+	found := map[string]*Execution{}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	var args []any
+	query := "SELECT " + executionColumns + " FROM executions WHERE id IN " + list(&args, ids)
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		e, err := scanExecution(scan)
+		if err == nil && e.tokenHash == tokens[e.ID] {
+			found[e.ID] = e
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read executions: %w", err)
+	}
+	return found, nil
+}
+
+// SaveExecutions writes back what a report changed.
+func (tx *Tx) SaveExecutions(ctx context.Context, list []*Execution) error {
+	var v values
+	for _, e := range list {
+		v.typed([]string{"TEXT", "BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT"},
+			e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, flag(e.Interrupted), e.SnapshotID)
+	}
+	_, err := tx.exec(ctx, "WITH v (id, started_at, ended_at, last_number, interrupted, snapshot_id) AS (VALUES "+v.text.String()+`)
+		UPDATE executions SET started_at = v.started_at, ended_at = v.ended_at, last_number = v.last_number, interrupted = v.interrupted,
+		snapshot_id = v.snapshot_id FROM v WHERE executions.id = v.id`, v.args...)
+	if err != nil {
+		return fmt.Errorf("save executions: %w", err)
+	}
+	return nil
+}
+
+// ExtendLeases renews the leases of live executions that a worker holds and that
+// have not run out; it returns those that were renewed.
+func (tx *Tx) ExtendLeases(ctx context.Context, workerID string, ids []string, lease time.Duration) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := []any{workerID}
+	query := "UPDATE executions SET lease_until = " + tx.d.now + " + " + fmt.Sprint(lease.Microseconds()) +
+		" WHERE worker_id = $1 AND id IN " + list(&args, ids) + " AND ended_at = 0 AND lease_until > " + tx.d.now + " RETURNING id"
+	renewed, err := tx.texts(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("extend leases: %w", err)
+	}
+	return renewed, nil
+}
+
+// Held is a live execution as its worker needs to know it.
+type Held struct {
+	ExecutionID string
+	RunID       string
+	State       lineshaft.RunState
+	Current     bool
+	Interrupted bool
+	Followups   bool
+}
+
+// ListHeld reads the live executions of a worker process.
+func (r reader) ListHeld(ctx context.Context, workerID string) ([]Held, error) {
+	var held []Held
+	err := r.each(ctx, `SELECT e.id, e.run_id, r.state, r.execution_id, e.interrupted,
+		EXISTS (SELECT 1 FROM followups f WHERE f.run_id = e.run_id AND f.state <> 'done' AND f.state = 'pending')
+		FROM executions e JOIN runs r ON r.id = e.run_id WHERE e.worker_id = $1 AND e.ended_at = 0`, []any{workerID}, func(scan func(...any) error) error {
+		var h Held
+		var current string
+		var interrupted int
+		err := scan(&h.ExecutionID, &h.RunID, &h.State, &current, &interrupted, &h.Followups)
+		h.Current, h.Interrupted = current == h.ExecutionID, interrupted == 1
+		held = append(held, h)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read held executions: %w", err)
+	}
+	return held, nil
+}
+
+// SetInterrupted marks a live execution, or unmarks it once its worker was told.
+func (tx *Tx) SetInterrupted(ctx context.Context, executionID string, on bool) error {
+	_, err := tx.exec(ctx, "UPDATE executions SET interrupted = $2 WHERE id = $1 AND ended_at = 0", executionID, flag(on))
+	return err
+}
+
+// ListExpired finds live executions whose lease is over, oldest first.
+func (r reader) ListExpired(ctx context.Context, limit int) ([]*Execution, error) {
+	return r.executions(ctx, "SELECT "+executionColumns+" FROM executions WHERE ended_at = 0 AND lease_until <= "+r.d.now+" ORDER BY lease_until LIMIT $1", limit)
+}
+
+// StillExpired says, inside the transaction that ends it, whether an execution is
+// live with its lease over: its worker may have renewed it since it was listed.
+func (tx *Tx) StillExpired(ctx context.Context, executionID string) (bool, error) {
+	var id string
+	err := tx.one(ctx, "SELECT id FROM executions WHERE id = $1 AND ended_at = 0 AND lease_until <= "+tx.d.now+tx.d.forUpdate, []any{executionID}, &id)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ListExecutions reads all executions of a run in order.
+func (r reader) ListExecutions(ctx context.Context, runID string) ([]*Execution, error) {
+	return r.executions(ctx, "SELECT "+executionColumns+" FROM executions WHERE run_id = $1 ORDER BY number", runID)
+}
+
+func (r reader) executions(ctx context.Context, query string, args ...any) ([]*Execution, error) {
+	var found []*Execution
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		e, err := scanExecution(scan)
+		found = append(found, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read executions: %w", err)
+	}
+	return found, nil
+}
+
+// NewestSnapshot is the blob of the last workspace snapshot of a run, or "".
+func (r reader) NewestSnapshot(ctx context.Context, runID string) (string, error) {
+	var blob string
+	err := r.one(ctx, "SELECT snapshot_id FROM executions WHERE run_id = $1 AND snapshot_id <> '' ORDER BY number DESC LIMIT 1", []any{runID}, &blob)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	return blob, err
+}
+
+// RunOfToken finds the live execution that a run token belongs to.
+func (r reader) RunOfToken(ctx context.Context, token string) (runID, executionID string, err error) {
+	err = r.one(ctx, "SELECT run_id, id FROM executions WHERE run_token_hash = $1 AND ended_at = 0 AND lease_until > "+r.d.now, []any{Hash(token)}, &runID, &executionID)
+	return runID, executionID, err
+}
+
+// CountBusy counts the live executions of a host and the runs that could be
+// claimed, the latter at most up to limit.
+func (r reader) CountBusy(ctx context.Context, host string, limit int) (live, queued int, err error) {
+	err = r.one(ctx, `SELECT (SELECT COUNT(*) FROM executions WHERE worker_host = $1 AND ended_at = 0),
+		(SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 LIMIT $2) AS q)`, []any{host, limit}, &live, &queued)
+	return live, queued, err
+}
+
+// ExpireLease makes an execution's lease run out now; operators use it to take a
+// run from a worker that is known to be gone.
+func (tx *Tx) ExpireLease(ctx context.Context, executionID string) error {
+	_, err := tx.exec(ctx, "UPDATE executions SET lease_until = 0 WHERE id = $1", executionID)
+	return err
+}

@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// A batch takes at most this many callers and, once it has begun, no new ones
+// after this time, so that nobody waits long behind others.
+const (
+	maxBatch     = 256
+	maxBatchTime = 10 * time.Millisecond
+)
+
+// groupCommit is SQLite's only writer. Callers' work runs in savepoints of one
+// transaction, so that a batch costs one fsync; a caller that fails rolls back its
+// own savepoint only.
+//
+// Nothing here uses a caller's context: a context that ends inside a statement
+// makes the driver interrupt it, and SQLite may then roll back the whole
+// transaction with other callers' rows in it.
+type groupCommit struct {
+	store *Store
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+	queue chan *unit
+	quit  chan struct{}
+	done  chan struct{}
+	last  int64 // number of the newest transaction
+	// between, when set by a test, runs after a batch's first caller was taken and
+	// before others are: it can fill the queue and so force a batch.
+	between func()
+}
+
+// unit is one caller's work.
+type unit struct {
+	ctx     context.Context
+	work    func(context.Context, *Tx) error
+	done    chan error
+	topics  []string
+	err     error
+	retried bool
+}
+
+func newGroupCommit(s *Store, conn *sql.Conn, last int64) *groupCommit {
+	return &groupCommit{
+		store: s, conn: conn, last: last, stmts: map[string]*sql.Stmt{},
+		queue: make(chan *unit, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// run hands work to the writer and waits for the commit.
+func (g *groupCommit) run(ctx context.Context, work func(context.Context, *Tx) error) error {
+	u := &unit{ctx: ctx, work: work, done: make(chan error, 1)}
+	select {
+	case g.queue <- u:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-g.quit:
+		return lineshaft.Unavailable(nil, "the server is stopping; try again")
+	}
+	select {
+	case err := <-u.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-g.done:
+		// The loop may have answered just before it ended.
+		select {
+		case err := <-u.done:
+			return err
+		default:
+			return lineshaft.Unavailable(nil, "the server is stopping; try again")
+		}
+	}
+}
+
+func (g *groupCommit) stop() {
+	close(g.quit)
+	<-g.done
+}
+
+// loop serves batches until stop is called and the queue is empty.
+func (g *groupCommit) loop(ctx context.Context) {
+	defer close(g.done)
+	var again []*unit
+	for {
+		var first *unit
+		if len(again) > 0 {
+			first, again = again[0], again[1:]
+		} else if first = g.next(); first == nil {
+			_ = g.conn.Close()
+			return
+		}
+		again = append(again, g.batch(ctx, first, &again)...)
+	}
+}
+
+func (g *groupCommit) next() *unit {
+	select {
+	case u := <-g.queue:
+		return u
+	case <-g.quit:
+		select {
+		case u := <-g.queue:
+			return u
+		default:
+			return nil
+		}
+	}
+}
+
+// batch runs first and whoever else waits in one transaction. It returns the
+// callers that are to be tried again because the transaction was lost.
+func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) []*unit {
+	if g.between != nil {
+		g.between()
+	}
+	g.last = max(g.last+1, g.store.now().UnixMicro())
+	if err := g.control(ctx, "BEGIN IMMEDIATE"); err != nil {
+		first.done <- translate(err)
+		return nil
+	}
+	var members []*unit
+	began := time.Now()
+	for u := first; u != nil; u = g.another(waiting, len(members), began) {
+		if u.ctx.Err() != nil {
+			u.done <- u.ctx.Err()
+			continue
+		}
+		members = append(members, u)
+		if !g.member(ctx, u) {
+			return g.lost(ctx, members, u)
+		}
+	}
+	if err := g.control(ctx, "COMMIT"); err != nil {
+		_ = g.control(ctx, "ROLLBACK")
+		for _, u := range members {
+			u.done <- translate(fmt.Errorf("commit: %w", err))
+		}
+		return nil
+	}
+	g.announce(members)
+	return nil
+}
+
+// another picks the next caller for a running batch, or nil to close it.
+func (g *groupCommit) another(waiting *[]*unit, taken int, began time.Time) *unit {
+	if taken >= maxBatch || time.Since(began) > maxBatchTime {
+		return nil
+	}
+	if len(*waiting) > 0 {
+		u := (*waiting)[0]
+		*waiting = (*waiting)[1:]
+		return u
+	}
+	select {
+	case u := <-g.queue:
+		return u
+	default:
+		return nil
+	}
+}
+
+// member runs one caller in a savepoint. It returns false when the transaction is gone.
+func (g *groupCommit) member(ctx context.Context, u *unit) bool {
+	if err := g.control(ctx, "SAVEPOINT member"); err != nil {
+		u.err = translate(err)
+		return false
+	}
+	tx := &Tx{reader: reader{q: g, d: g.store.d}, store: g.store, number: g.last}
+	u.err = protect(ctx, u.work, tx)
+	u.topics = tx.topics
+	if u.err != nil {
+		if err := g.control(ctx, "ROLLBACK TO member"); err != nil {
+			return false
+		}
+	}
+	return g.control(ctx, "RELEASE member") == nil
+}
+
+// lost handles a transaction that SQLite ended on its own (disk full, I/O error):
+// the caller at whose statement it happened is told, the others are tried once more.
+func (g *groupCommit) lost(ctx context.Context, members []*unit, culprit *unit) []*unit {
+	_ = g.control(ctx, "ROLLBACK")
+	var again []*unit
+	for _, u := range members {
+		switch {
+		case u != culprit && !u.retried && u.err == nil:
+			u.retried = true
+			again = append(again, u)
+		case u.err != nil:
+			u.done <- u.err
+		default:
+			u.done <- lineshaft.Unavailable(nil, "the database cannot write now; the operator should look at disk space and permissions")
+		}
+	}
+	return again
+}
+
+func (g *groupCommit) announce(members []*unit) {
+	var topics []string
+	for _, u := range members {
+		if u.err == nil {
+			topics = append(topics, u.topics...)
+		}
+	}
+	if len(topics) > 0 {
+		g.store.wake(topics)
+	}
+	for _, u := range members {
+		u.done <- u.err
+	}
+}
+
+// protect turns a panic of the work into an error: the other callers of the batch
+// must not pay for it.
+func protect(ctx context.Context, work func(context.Context, *Tx) error, tx *Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("work panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return work(ctx, tx)
+}
+
+func (g *groupCommit) control(ctx context.Context, statement string) error {
+	_, err := g.exec(ctx, statement)
+	return err
+}
+
+func (g *groupCommit) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := g.stmt(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
+}
+
+func (g *groupCommit) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := g.stmt(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (g *groupCommit) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt := g.stmts[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := g.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if len(g.stmts) >= maxPrepared {
+		g.forget()
+	}
+	g.stmts[query] = stmt
+	return stmt, nil
+}
+
+// forget drops all prepared statements: rarer than once in many thousand writes,
+// and simpler than keeping track of use.
+func (g *groupCommit) forget() {
+	var errs error
+	for query, stmt := range g.stmts {
+		errs = errors.Join(errs, stmt.Close())
+		delete(g.stmts, query)
+	}
+	if errs != nil {
+		g.store.log.Warn("close prepared statements", "err", errs)
+	}
+}

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// schemaLock is the advisory lock that starting nodes take before they migrate.
+const schemaLock = 0x6c696e6573686166 // "lineshaf"
+
+// openPostgres opens the pool and migrates under an advisory lock.
+func (s *Store) openPostgres(ctx context.Context, opts Options) error {
+	config, err := pgx.ParseConfig(opts.Database)
+	if err != nil {
+		return fmt.Errorf("read database URL: %w (expected postgres://user:password@host:port/name)", redact(err))
+	}
+	s.d = postgresDialect()
+	s.db = stdlib.OpenDB(*config)
+	conns := opts.MaxConns
+	if conns == 0 {
+		conns = max(16, 8*runtime.NumCPU())
+	}
+	s.db.SetMaxOpenConns(conns)
+	s.db.SetMaxIdleConns(conns)
+	s.db.SetConnMaxIdleTime(5 * time.Minute)
+	s.q = &pool{db: s.db}
+	s.w = pgWriter{s}
+	if err := migrate(ctx, postgresSchema{s.db}, s.now()); err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	return nil
+}
+
+// redact drops the message of a URL parse error, which may quote the password.
+func redact(err error) error {
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+		return errors.New("not a valid PostgreSQL URL")
+	}
+	return err
+}
+
+// pgWriter runs each unit of work as a transaction of its own: PostgreSQL groups
+// the commits of concurrent transactions itself.
+type pgWriter struct{ s *Store }
+
+func (w pgWriter) stop() {}
+
+// conflictRetries bounds how often work is redone after a deadlock.
+const conflictRetries = 5
+
+func (w pgWriter) run(ctx context.Context, work func(context.Context, *Tx) error) error {
+	for attempt := 1; ; attempt++ {
+		err := w.once(ctx, work)
+		if err == nil || attempt > conflictRetries || !retryable(err) {
+			return err
+		}
+	}
+}
+
+func (w pgWriter) once(ctx context.Context, work func(context.Context, *Tx) error) error {
+	sqlTx, err := w.s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = sqlTx.Rollback() }() // after a commit this does nothing
+	tx := &Tx{reader: reader{q: pgTx{sqlTx}, d: w.s.d}, store: w.s}
+	if err := protect(ctx, work, tx); err != nil {
+		return err
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return translate(fmt.Errorf("commit: %w", err))
+	}
+	if len(tx.topics) > 0 {
+		w.s.wake(tx.topics)
+	}
+	return nil
+}
+
+type pgTx struct{ tx *sql.Tx }
+
+func (t pgTx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.tx.ExecContext(ctx, query, args...)
+}
+
+func (t pgTx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return t.tx.QueryContext(ctx, query, args...)
+}
+
+type postgresSchema struct{ db *sql.DB }
+
+func (s postgresSchema) engine() string { return "postgres" }
+
+func (s postgresSchema) lock(ctx context.Context) (func() error, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(schemaLock)); err != nil {
+		return nil, errors.Join(translate(err), conn.Close())
+	}
+	return func() error {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(schemaLock))
+		return errors.Join(translate(err), conn.Close())
+	}, nil
+}
+
+func (s postgresSchema) version(ctx context.Context) (version int, err error) {
+	if _, err := s.db.ExecContext(ctx, versionTable); err != nil {
+		return 0, translate(err)
+	}
+	row := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM schema_version")
+	return version, translate(row.Scan(&version))
+}
+
+func (s postgresSchema) apply(ctx context.Context, text string, number int, at time.Time) error {
+	return applyMigration(ctx, s.db, text, number, at)
+}
+
+// channel is the PostgreSQL notification channel of all nodes.
+const channel = "lineshaft"
+
+// Notify tells the other nodes about topics, after the work is durable.
+func (s *Store) Notify(ctx context.Context, payload string) error {
+	if s.Engine() != "postgres" {
+		return nil
+	}
+	_, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", channel, payload)
+	return translate(err)
+}
+
+// Listen calls fn for every notification until ctx ends or the connection breaks.
+// On SQLite there are no other nodes: it only waits.
+func (s *Store) Listen(ctx context.Context, ready func(), fn func(payload string)) error {
+	if s.Engine() != "postgres" {
+		ready()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "LISTEN "+channel); err != nil {
+		return translate(err)
+	}
+	ready()
+	err = conn.Raw(func(driverConn any) error {
+		raw, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("unexpected driver connection %T", driverConn)
+		}
+		for {
+			note, err := raw.Conn().WaitForNotification(ctx)
+			if err != nil {
+				return err
+			}
+			fn(note.Payload)
+		}
+	})
+	return translate(err)
+}

@@ -1,0 +1,469 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Reasons that keep a queued run from being claimed; bits of RunHead.Hold.
+const (
+	// HoldConcurrency waits for the run that has the concurrency key.
+	HoldConcurrency = 1
+	// HoldExecution waits until the last execution is known to be over.
+	HoldExecution = 2
+)
+
+// RunHead is the part of a run that changes while it lives, read under the run's
+// row lock and written back by SaveRuns.
+type RunHead struct {
+	ID             string
+	State          lineshaft.RunState
+	Status         lineshaft.StatusMessage
+	WorkerHost     string
+	CreatorUID     string
+	FactoryUID     string
+	ParentRunID    string
+	UpdatedAt      time.Time
+	StartedAt      time.Time
+	FinishedAt     time.Time
+	RunTime        time.Duration
+	Usage          lineshaft.Usage
+	LastSequence   int64
+	QueuedAt       time.Time
+	QueueDeadline  time.Time
+	Hold           int
+	ConcurrencyKey string
+	ExecutionID    string
+	// WorkerID is the process that holds, or last held, the newest execution.
+	WorkerID       string
+	Executions     int
+	Attempts       int
+	MaxAttempts    int
+	PromptDone     bool
+	SandboxRunning bool
+	Tagged         bool
+
+	was     lineshaft.RunState
+	touched bool
+}
+
+// Move changes the state if the table of moves allows it.
+func (h *RunHead) Move(to lineshaft.RunState, status lineshaft.StatusMessage, at time.Time) error {
+	if !lineshaft.CanMove(h.State, to) {
+		return lineshaft.Conflict("a run cannot go from %s to %s", h.State, to)
+	}
+	h.State, h.Status = to, status
+	h.Touch(at)
+	if to.Terminal() {
+		h.FinishedAt = h.UpdatedAt
+	} else {
+		h.FinishedAt = time.Time{}
+	}
+	return nil
+}
+
+// Touch sets the update time, which never goes back: lists by it must not lose a
+// run because two nodes' clocks differ.
+func (h *RunHead) Touch(at time.Time) {
+	if !at.After(h.UpdatedAt) {
+		at = h.UpdatedAt.Add(time.Microsecond)
+	}
+	h.UpdatedAt, h.touched = at, true
+}
+
+// RunBody is the part of a run that is written once.
+type RunBody struct {
+	Prompt string
+	// Submitted is the prompt with the follow-ups that came before the start.
+	Submitted string
+	Config    lineshaft.AgentConfig
+	Origins   map[string]string
+	// Request is the configuration as it was asked for, so that the run can be run again.
+	Request  lineshaft.AgentConfig
+	Metadata map[string]string
+}
+
+// NewRun is a run to be inserted.
+type NewRun struct {
+	Head           RunHead
+	Body           RunBody
+	Title          string
+	Source         lineshaft.Source
+	ConversationID string
+	SessionID      string
+	RootRunID      string
+	Depth          int
+	ScheduleID     string
+	CreatedAt      time.Time
+	// Ancestors are the runs above this one, nearest first.
+	Ancestors []string
+}
+
+// InsertRun writes a new run with its first events.
+func (tx *Tx) InsertRun(ctx context.Context, n *NewRun, events []lineshaft.Draft) error {
+	tags := runTags(n)
+	n.Head.Tagged = len(tags) > 0
+	h := &n.Head
+	h.LastSequence = int64(len(events))
+	skill := ""
+	if len(n.Body.Config.Skills) > 0 {
+		skill = n.Body.Config.Skills[0]
+	}
+	var v values
+	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
+		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(skill), null(n.ScheduleID),
+		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
+		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
+		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, flag(h.Tagged))
+	if _, err := tx.exec(ctx, `INSERT INTO runs (id, title, state, status_message, error_code, retryable, source, creator_uid,
+		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
+		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
+		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
+		max_attempts, prompt_done, sandbox_running, tagged) VALUES `+v.text.String(), v.args...); err != nil {
+		return fmt.Errorf("insert run: %w", err)
+	}
+	if err := tx.insertRunBody(ctx, h.ID, &n.Body); err != nil {
+		return err
+	}
+	if err := tx.insertTags(ctx, h.ID, micros(h.UpdatedAt), tags); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, "INSERT INTO search_queue (run_id) VALUES ($1)", h.ID); err != nil {
+		return fmt.Errorf("queue for search: %w", err)
+	}
+	return tx.insertEvents(ctx, []runEvents{{runID: h.ID, first: 1, drafts: events}})
+}
+
+func (tx *Tx) insertRunBody(ctx context.Context, runID string, b *RunBody) error {
+	config, err := json.Marshal(b.Config)
+	if err != nil {
+		return fmt.Errorf("encode config: %w", err)
+	}
+	request, err := json.Marshal(b.Request)
+	if err != nil {
+		return fmt.Errorf("encode request: %w", err)
+	}
+	origins, err := json.Marshal(b.Origins)
+	if err != nil {
+		return fmt.Errorf("encode origins: %w", err)
+	}
+	metadata, err := json.Marshal(b.Metadata)
+	if err != nil {
+		return fmt.Errorf("encode metadata: %w", err)
+	}
+	_, err = tx.exec(ctx, `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, runID, b.Prompt, b.Submitted, string(config), string(origins), string(request), string(metadata))
+	if err != nil {
+		return fmt.Errorf("insert run body: %w", err)
+	}
+	return nil
+}
+
+// AppendPrompt adds a follow-up's text to the prompt of a run that has not started.
+func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) error {
+	_, err := tx.exec(ctx, "UPDATE run_bodies SET submitted_prompt = submitted_prompt || $2 WHERE run_id = $1", runID, "\n\n"+text)
+	return err
+}
+
+const headColumns = `id, state, status_message, error_code, retryable, worker_host, creator_uid, factory_uid, parent_run_id, updated_at,
+	started_at, finished_at, run_time, input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold,
+	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, sandbox_running, tagged`
+
+func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
+	var h RunHead
+	var retry *int64
+	var factory, parent, key *string
+	var updated, started, finished, runTime, queued, deadline int64
+	var promptDone, sandbox, tagged int
+	dest := append([]any{
+		&h.ID, &h.State, &h.Status.Message, &h.Status.ErrorCode, &retry, &h.WorkerHost, &h.CreatorUID, &factory, &parent,
+		&updated, &started, &finished, &runTime, &h.Usage.InputTokens, &h.Usage.OutputTokens, &h.Usage.CostMicros, &h.LastSequence, &queued,
+		&deadline, &h.Hold, &key, &h.ExecutionID, &h.WorkerID, &h.Executions, &h.Attempts, &h.MaxAttempts, &promptDone, &sandbox, &tagged,
+	}, extra...)
+	if err := scan(dest...); err != nil {
+		return nil, fmt.Errorf("scan run: %w", err)
+	}
+	h.Status.Retryable = boolOf(retry)
+	h.FactoryUID, h.ParentRunID, h.ConcurrencyKey = text(factory), text(parent), text(key)
+	h.UpdatedAt, h.StartedAt, h.FinishedAt = fromMicros(updated), fromMicros(started), fromMicros(finished)
+	h.QueuedAt, h.QueueDeadline, h.RunTime = fromMicros(queued), fromMicros(deadline), time.Duration(runTime)*time.Microsecond
+	h.PromptDone, h.SandboxRunning, h.Tagged = promptDone == 1, sandbox == 1, tagged == 1
+	h.was = h.State
+	return &h, nil
+}
+
+// LockRun reads a run's head and holds its row until the transaction ends.
+func (tx *Tx) LockRun(ctx context.Context, runID string) (*RunHead, error) {
+	heads, err := tx.LockRuns(ctx, []string{runID})
+	if err != nil {
+		return nil, err
+	}
+	if len(heads) == 0 {
+		return nil, lineshaft.NotFound("run", runID)
+	}
+	return heads[0], nil
+}
+
+// LockRuns locks several runs in the order of their ids, which keeps two
+// transactions from waiting for each other. Missing runs are left out.
+func (tx *Tx) LockRuns(ctx context.Context, ids []string) ([]*RunHead, error) {
+	var args []any
+	query := "SELECT " + headColumns + " FROM runs WHERE id IN " + list(&args, ids) + " ORDER BY id" + tx.d.forUpdate
+	var heads []*RunHead
+	err := tx.each(ctx, query, args, func(scan func(...any) error) error {
+		h, err := scanHead(scan)
+		heads = append(heads, h)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lock runs: %w", err)
+	}
+	return heads, nil
+}
+
+// saveTypes are the columns of SaveRuns' VALUES list: PostgreSQL cannot guess them.
+var saveTypes = []string{
+	"TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "SMALLINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
+	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT",
+}
+
+// SaveRuns writes heads back with new events for each (events[i] belongs to
+// heads[i]) in as few statements as there are tables. The UPDATE names the state
+// that each run leaves.
+func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]lineshaft.Draft) error {
+	var v values
+	var batches []runEvents
+	var touched []*RunHead
+	for i, h := range heads {
+		batches = append(batches, runEvents{runID: h.ID, executionID: h.ExecutionID, first: h.LastSequence + 1, drafts: events[i]})
+		h.LastSequence += int64(len(events[i]))
+		v.typed(saveTypes, h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
+			micros(h.UpdatedAt), micros(h.StartedAt), micros(h.FinishedAt), h.RunTime.Microseconds(), h.Usage.InputTokens, h.Usage.OutputTokens,
+			h.Usage.CostMicros, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline), h.Hold, h.ExecutionID, h.WorkerID, h.Executions, h.Attempts,
+			flag(h.PromptDone), flag(h.SandboxRunning), flag(h.Tagged))
+		if h.touched && h.Tagged {
+			touched = append(touched, h)
+		}
+	}
+	if err := tx.insertEvents(ctx, batches); err != nil {
+		return err
+	}
+	n, err := tx.exec(ctx, `WITH v (id, was, state, status_message, error_code, retryable, updated_at, started_at, finished_at, run_time,
+		input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, execution_id, worker_id, executions, attempts,
+		prompt_done, sandbox_running, tagged) AS (VALUES `+v.text.String()+`)
+		UPDATE runs SET state = v.state, status_message = v.status_message, error_code = v.error_code, retryable = v.retryable,
+		updated_at = v.updated_at, started_at = v.started_at, finished_at = v.finished_at, run_time = v.run_time,
+		input_tokens = v.input_tokens, output_tokens = v.output_tokens, cost_micros = v.cost_micros, last_sequence = v.last_sequence,
+		queued_at = v.queued_at, queue_deadline = v.queue_deadline, hold = v.hold, execution_id = v.execution_id, worker_id = v.worker_id,
+		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, sandbox_running = v.sandbox_running, tagged = v.tagged
+		FROM v WHERE runs.id = v.id AND runs.state = v.was`, v.args...)
+	if err != nil {
+		return fmt.Errorf("save runs: %w", err)
+	}
+	if int(n) != len(heads) {
+		return fmt.Errorf("save runs: %d of %d rows changed", n, len(heads))
+	}
+	for _, h := range touched {
+		if _, err := tx.exec(ctx, "UPDATE run_tags SET updated_at = $2 WHERE run_id = $1", h.ID, micros(h.UpdatedAt)); err != nil {
+			return fmt.Errorf("update tags: %w", err)
+		}
+	}
+	for _, h := range heads {
+		h.was, h.touched = h.State, false
+	}
+	return nil
+}
+
+// SaveRun is SaveRuns for one.
+func (tx *Tx) SaveRun(ctx context.Context, h *RunHead, events ...lineshaft.Draft) error {
+	return tx.SaveRuns(ctx, []*RunHead{h}, [][]lineshaft.Draft{events})
+}
+
+const runColumns = `r.id, r.title, r.state, r.status_message, r.error_code, r.retryable, r.source, r.creator_uid, p.type, p.display_name, p.email,
+	r.conversation_id, r.session_id, r.parent_run_id, r.root_run_id, r.depth, r.factory_uid, r.schedule_id, r.created_at, r.updated_at,
+	r.started_at, r.finished_at, r.run_time, r.input_tokens, r.output_tokens, r.cost_micros, r.execution_id, r.executions,
+	r.sandbox_running, r.last_sequence, b.submitted_prompt, b.config, b.metadata, b.prompt, r.worker_host`
+
+const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid `
+
+func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
+	var r lineshaft.Run
+	var retry *int64
+	var ptype, pname, pmail, parent, factory, schedule *string
+	var created, updated, started, finished, runTime int64
+	var sandbox int
+	var submitted, config, metadata, host string
+	if err := scan(&r.ID, &r.Title, &r.State, &r.Status.Message, &r.Status.ErrorCode, &retry, &r.Source, &r.Creator.UID, &ptype, &pname, &pmail,
+		&r.ConversationID, &r.SessionID, &parent, &r.RootRunID, &r.Depth, &factory, &schedule, &created, &updated, &started, &finished,
+		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &r.LastSequence,
+		&submitted, &config, &metadata, &r.Prompt, &host); err != nil {
+		return nil, fmt.Errorf("scan run: %w", err)
+	}
+	r.Status.Retryable = boolOf(retry)
+	r.Creator.Type, r.Creator.DisplayName, r.Creator.Email = lineshaft.PrincipalType(text(ptype)), text(pname), text(pmail)
+	r.Executor = r.Creator
+	r.ParentRunID, r.FactoryUID, r.ScheduleID = text(parent), text(factory), text(schedule)
+	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(finished)
+	r.RunTime, r.SandboxRunning, r.Submitted = time.Duration(runTime)*time.Microsecond, sandbox == 1, submitted
+	if err := json.Unmarshal([]byte(config), &r.Config); err != nil {
+		return nil, fmt.Errorf("decode config of run %s: %w", r.ID, err)
+	}
+	if err := json.Unmarshal([]byte(metadata), &r.Metadata); err != nil {
+		return nil, fmt.Errorf("decode metadata of run %s: %w", r.ID, err)
+	}
+	r.Config.WorkerHost = host
+	return &r, nil
+}
+
+// GetRun reads a run in full, with its artifacts.
+func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error) {
+	runs, err := r.runsByID(ctx, []string{runID})
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, lineshaft.NotFound("run", runID)
+	}
+	return runs[runID], nil
+}
+
+func (r reader) runsByID(ctx context.Context, ids []string) (map[string]*lineshaft.Run, error) {
+	runs := map[string]*lineshaft.Run{}
+	if len(ids) == 0 {
+		return runs, nil
+	}
+	var args []any
+	query := "SELECT " + runColumns + runTables + "WHERE r.id IN " + list(&args, ids)
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		run, err := scanRun(scan)
+		if err == nil {
+			runs[run.ID] = run
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs: %w", err)
+	}
+	artifacts, err := r.artifactsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range artifacts {
+		if run := runs[a.RunID]; run != nil {
+			run.Artifacts = append(run.Artifacts, a)
+		}
+	}
+	return runs, nil
+}
+
+// GetRunBody reads what was written once.
+func (r reader) GetRunBody(ctx context.Context, runID string) (*RunBody, error) {
+	var b RunBody
+	var config, origins, request, metadata string
+	err := r.one(ctx, "SELECT prompt, submitted_prompt, config, origins, request, metadata FROM run_bodies WHERE run_id = $1", []any{runID},
+		&b.Prompt, &b.Submitted, &config, &origins, &request, &metadata)
+	if errors.Is(err, errNoRows) {
+		return nil, lineshaft.NotFound("run", runID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read run body: %w", err)
+	}
+	for _, part := range []struct {
+		text string
+		into any
+	}{{config, &b.Config}, {origins, &b.Origins}, {request, &b.Request}, {metadata, &b.Metadata}} {
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
+			return nil, fmt.Errorf("decode body of run %s: %w", runID, err)
+		}
+	}
+	return &b, nil
+}
+
+// NewestOfConversation finds the last run of a conversation.
+func (r reader) NewestOfConversation(ctx context.Context, conversationID string) (runID, sessionID string, err error) {
+	err = r.one(ctx, "SELECT id, session_id FROM runs WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1", []any{conversationID}, &runID, &sessionID)
+	if errors.Is(err, errNoRows) {
+		return "", "", lineshaft.NotFound("conversation", conversationID)
+	}
+	return runID, sessionID, err
+}
+
+// ConversationOfSession finds the conversation a session belongs to.
+func (r reader) ConversationOfSession(ctx context.Context, sessionID string) (conversationID string, err error) {
+	err = r.one(ctx, "SELECT conversation_id FROM runs WHERE session_id = $1 LIMIT 1", []any{sessionID}, &conversationID)
+	if errors.Is(err, errNoRows) {
+		return "", lineshaft.NotFound("session", sessionID)
+	}
+	return conversationID, err
+}
+
+// Lineage reads what a child run takes over from its parent.
+type Lineage struct {
+	RootRunID    string
+	Depth        int
+	FactoryUID   string
+	Metadata     map[string]string
+	Ancestors    []string
+	LiveChildren int
+}
+
+// GetLineage reads the parent of a new run under its row lock, so that the count
+// of live children holds until the child is written.
+func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error) {
+	l := Lineage{Ancestors: []string{parentID}}
+	var factory *string
+	err := tx.one(ctx, "SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1"+tx.d.forUpdate, []any{parentID}, &l.RootRunID, &l.Depth, &factory)
+	if errors.Is(err, errNoRows) {
+		return nil, lineshaft.Invalid("parent_run_id", "no run %q here", parentID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read parent: %w", err)
+	}
+	l.FactoryUID = text(factory)
+	body, err := tx.GetRunBody(ctx, parentID)
+	if err != nil {
+		return nil, err
+	}
+	l.Metadata = body.Metadata
+	err = tx.each(ctx, "SELECT tag FROM run_tags WHERE run_id = $1 AND tag >= 'a:' AND tag < 'a;'", []any{parentID}, func(scan func(...any) error) error {
+		var tag string
+		err := scan(&tag)
+		l.Ancestors = append(l.Ancestors, tag[min(len(tag), 2):])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ancestors: %w", err)
+	}
+	live := `SELECT COUNT(*) FROM runs WHERE parent_run_id = $1 AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')`
+	if err := tx.one(ctx, live, []any{parentID}, &l.LiveChildren); err != nil {
+		return nil, fmt.Errorf("count children: %w", err)
+	}
+	return &l, nil
+}
+
+func nullBool(b *bool) any {
+	if b == nil {
+		return nil
+	}
+	return flag(*b)
+}
+
+func boolOf(n *int64) *bool {
+	if n == nil {
+		return nil
+	}
+	b := *n == 1
+	return &b
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+)
+
+// deleteChunk is how many rows one write removes.
+const deleteChunk = 1000
+
+// DeleteRunRows removes everything that belongs to a run whose own row is gone,
+// some rows in each write. It may be repeated after a crash.
+func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
+	for {
+		var n int64
+		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+			n, err = tx.exec(ctx, `DELETE FROM events WHERE run_id = $1 AND sequence IN
+				(SELECT sequence FROM events WHERE run_id = $1 ORDER BY sequence LIMIT $2)`, runID, deleteChunk)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("delete events: %w", err)
+		}
+		if n < deleteChunk {
+			break
+		}
+	}
+	blobs, err := s.blobsOf(ctx, runID)
+	if err != nil {
+		return err
+	}
+	for _, blob := range blobs {
+		if err := s.DeleteBlob(ctx, blob); err != nil {
+			return err
+		}
+	}
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		for _, table := range []string{"followups", "attachments", "artifacts", "executions", "run_bodies"} {
+			if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE run_id = $1", runID); err != nil {
+				return fmt.Errorf("delete from %s: %w", table, err)
+			}
+		}
+		_, err := tx.exec(ctx, "DELETE FROM deleted_runs WHERE run_id = $1", runID)
+		return err
+	})
+}
+
+func (r reader) blobsOf(ctx context.Context, runID string) ([]string, error) {
+	return r.texts(ctx, "SELECT id FROM blobs WHERE run_id = $1", runID)
+}
+
+// DeleteRun takes an ended run out of every list at once; what is left of it goes
+// later, in small steps (DeleteRunRows).
+func (tx *Tx) DeleteRun(ctx context.Context, runID string) error {
+	if _, err := tx.exec(ctx, "DELETE FROM runs WHERE id = $1", runID); err != nil {
+		return fmt.Errorf("delete run: %w", err)
+	}
+	if _, err := tx.exec(ctx, "DELETE FROM run_tags WHERE run_id = $1", runID); err != nil {
+		return fmt.Errorf("delete tags: %w", err)
+	}
+	if _, err := tx.exec(ctx, tx.d.searchDelete, tx.d.searchQuery([]string{idWord(runID)}, true)); err != nil {
+		return fmt.Errorf("delete from search: %w", err)
+	}
+	if _, err := tx.exec(ctx, "DELETE FROM search_queue WHERE run_id = $1", runID); err != nil {
+		return fmt.Errorf("delete from search queue: %w", err)
+	}
+	_, err := tx.exec(ctx, "INSERT INTO deleted_runs (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID)
+	return err
+}
+
+// ListDeletedRuns finds runs whose rows are still to be removed.
+func (r reader) ListDeletedRuns(ctx context.Context, limit int) ([]string, error) {
+	return r.texts(ctx, "SELECT run_id FROM deleted_runs ORDER BY run_id LIMIT $1", limit)
+}
+
+// ListOldRuns finds ended runs created before a time, oldest first.
+func (r reader) ListOldRuns(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	var ids []string
+	for _, state := range []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled} {
+		found, err := r.texts(ctx, "SELECT id FROM runs WHERE state = $1 AND id < $2 ORDER BY id LIMIT $3", state, id.Floor(before), limit)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	return ids, nil
+}
+
+// ListOverdue finds queued runs whose time in the queue is over.
+func (r reader) ListOverdue(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	return r.texts(ctx, "SELECT id FROM runs WHERE state = 'QUEUED' AND queue_deadline < $1 ORDER BY queue_deadline LIMIT $2", micros(now), limit)
+}
+
+// RunExists says whether a run has a row.
+func (r reader) RunExists(ctx context.Context, runID string) (bool, error) {
+	var one int
+	err := r.one(ctx, "SELECT 1 FROM runs WHERE id = $1", []any{runID}, &one)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// openSQLite opens the file, refuses a second server on it, and starts the writer.
+func (s *Store) openSQLite(ctx context.Context, opts Options) error {
+	if err := os.MkdirAll(filepath.Dir(opts.Database), 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	unlock, err := lockFile(opts.Database + ".lock")
+	if err != nil {
+		return err
+	}
+	s.unlock, s.d = unlock, sqliteDialect()
+	if err := s.startSQLite(ctx, opts); err != nil {
+		return errors.Join(err, unlock())
+	}
+	return nil
+}
+
+func (s *Store) startSQLite(ctx context.Context, opts Options) error {
+	dsn := "file:" + (&url.URL{Path: opts.Database}).EscapedPath()
+	// The order matters: wait for locks before anything takes one, and make the
+	// file a WAL file before the durability of its commits is set.
+	writes := sql.OpenDB(liteConnector{dsn: dsn, pragmas: []string{
+		"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -65536", "temp_store = MEMORY",
+	}})
+	writes.SetMaxOpenConns(1)
+	conn, err := writes.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", opts.Database, translate(err))
+	}
+	g := newGroupCommit(s, conn, 0)
+	if err := migrate(ctx, sqliteSchema{conn}, s.now()); err != nil {
+		return errors.Join(err, writes.Close())
+	}
+	tx := &Tx{reader: reader{q: g, d: s.d}}
+	if err := tx.one(ctx, "SELECT COALESCE(MAX(txid), 0) FROM events WHERE txid > 0", nil, &g.last); err != nil {
+		return errors.Join(err, writes.Close())
+	}
+	s.db = sql.OpenDB(liteConnector{dsn: dsn, pragmas: []string{
+		"busy_timeout = 5000", "query_only = 1", "cache_size = -8192", "temp_store = MEMORY",
+	}})
+	readers := opts.MaxConns
+	if readers == 0 {
+		readers = max(4, 2*runtime.NumCPU())
+	}
+	s.db.SetMaxOpenConns(readers)
+	s.db.SetMaxIdleConns(readers)
+	s.q = &pool{db: s.db, prepare: true, stmts: map[string]*sql.Stmt{}}
+	s.w = liteWriter{groupCommit: g, db: writes}
+	go g.loop(context.WithoutCancel(ctx))
+	return nil
+}
+
+// liteWriter closes the writer's pool after its loop has ended.
+type liteWriter struct {
+	*groupCommit
+	db *sql.DB
+}
+
+func (w liteWriter) stop() {
+	w.groupCommit.stop()
+	if err := w.db.Close(); err != nil {
+		w.store.log.Warn("close database writer", "err", err)
+	}
+}
+
+// liteConnector opens connections and runs pragmas in the given order. (Pragmas in
+// the driver's DSN are sorted by name.)
+type liteConnector struct {
+	dsn     string
+	pragmas []string
+}
+
+// Connect opens one connection.
+func (c liteConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Driver().Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	exec, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return nil, errors.Join(errors.New("sqlite driver has no ExecContext"), conn.Close())
+	}
+	for _, pragma := range c.pragmas {
+		if _, err := exec.ExecContext(context.WithoutCancel(ctx), "PRAGMA "+pragma, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("pragma %s: %w", pragma, err), conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// Driver returns the registered SQLite driver.
+func (c liteConnector) Driver() driver.Driver {
+	db, err := sql.Open("sqlite", "")
+	if err != nil { // only an unregistered name fails here
+		return nil
+	}
+	return db.Driver()
+}

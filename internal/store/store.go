@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/id"
+)
+
+// Options open a store.
+type Options struct {
+	// Database is a file path (SQLite) or a postgres:// URL.
+	Database string
+	// MaxConns bounds the PostgreSQL pool or the SQLite reader pool; 0 picks a default.
+	MaxConns int
+	// Now is the process's clock; nil means time.Now. Leases use the database's clock instead.
+	Now func() time.Time
+	// Wake is called with topics after the work that gave them is durable. It must not block.
+	Wake   func(topics []string)
+	Logger *slog.Logger
+}
+
+// Store is the database. It is safe for concurrent use.
+type Store struct {
+	reader
+	db     *sql.DB
+	w      writer
+	ids    *id.Source
+	now    func() time.Time
+	wake   func([]string)
+	log    *slog.Logger
+	unlock func() error
+	close  sync.Once
+}
+
+// writer runs units of work so that each is durable, or undone, when run returns.
+type writer interface {
+	run(ctx context.Context, work func(context.Context, *Tx) error) error
+	stop()
+}
+
+// Open opens the database and brings its schema up to date.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Wake == nil {
+		opts.Wake = func([]string) {}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{now: opts.Now, wake: opts.Wake, log: opts.Logger, ids: id.New(opts.Now), unlock: func() error { return nil }}
+	open := s.openSQLite
+	if IsPostgres(opts.Database) {
+		open = s.openPostgres
+	}
+	if err := open(ctx, opts); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// IsPostgres says whether a database setting names a PostgreSQL server.
+func IsPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// Engine is "sqlite" or "postgres".
+func (s *Store) Engine() string { return s.d.name }
+
+// NewID returns a new time-ordered id and its time.
+func (s *Store) NewID() (string, time.Time) { return s.ids.Next() }
+
+// Now is the store's clock.
+func (s *Store) Now() time.Time { return s.now() }
+
+// Write runs work as one transaction. When it returns nil the work is durable.
+// Work may run again after a conflict with another node, so it must not change
+// anything but the database and variables it sets anew each time.
+//
+// A caller whose ctx ends gets its error, but work that had begun is finished: it
+// may become durable nonetheless.
+func (s *Store) Write(ctx context.Context, work func(ctx context.Context, tx *Tx) error) error {
+	return s.w.run(ctx, work)
+}
+
+// Ping tells whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	var one int
+	if err := s.one(ctx, "SELECT 1", nil, &one); err != nil {
+		return fmt.Errorf("ping database: %w", err)
+	}
+	return nil
+}
+
+// Close ends the writer after the work it holds and closes the pools.
+func (s *Store) Close() error {
+	var err error
+	s.close.Do(func() {
+		s.w.stop()
+		err = s.db.Close()
+		if unlockErr := s.unlock(); err == nil {
+			err = unlockErr
+		}
+	})
+	return err
+}
+
+// pool reads through a connection pool, preparing each statement once.
+type pool struct {
+	db    *sql.DB
+	mu    sync.RWMutex
+	stmts map[string]*sql.Stmt
+	// prepare is off for PostgreSQL, whose driver keeps prepared statements itself.
+	prepare bool
+}
+
+// maxPrepared bounds the statements kept; list queries come in many shapes.
+const maxPrepared = 512
+
+func (p *pool) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	p.mu.RLock()
+	stmt := p.stmts[query]
+	full := len(p.stmts) >= maxPrepared
+	p.mu.RUnlock()
+	if stmt != nil || full {
+		return stmt, nil
+	}
+	stmt, err := p.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if other := p.stmts[query]; other != nil {
+		defer stmt.Close()
+		return other, nil
+	}
+	p.stmts[query] = stmt
+	return stmt, nil
+}
+
+func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if !p.prepare {
+		return p.db.QueryContext(ctx, query, args...)
+	}
+	stmt, err := p.stmt(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if stmt == nil {
+		return p.db.QueryContext(ctx, query, args...)
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (p *pool) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return p.db.ExecContext(ctx, query, args...)
+}

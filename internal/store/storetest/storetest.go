@@ -1,0 +1,78 @@
+// Package storetest gives tests a fresh database of each engine. It is for tests
+// only; nothing in the server imports it.
+package storetest
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // creates the schemas of the tests
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// Each runs fn on every engine, in a database of its own.
+func Each(t *testing.T, fn func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	EachDatabase(t, func(t *testing.T, database string) {
+		s, err := store.Open(t.Context(), store.Options{Database: database})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		fn(t, s)
+	})
+}
+
+// EachDatabase runs fn with the database setting of a fresh SQLite file and of a
+// fresh PostgreSQL schema, in parallel.
+func EachDatabase(t *testing.T, fn func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		fn(t, filepath.Join(t.TempDir(), "test.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		fn(t, Postgres(t))
+	})
+}
+
+var schemas atomic.Int64
+
+// Postgres makes a schema for one test and returns a URL that points at it.
+func Postgres(t *testing.T) string {
+	t.Helper()
+	dsn := os.Getenv("LINESHAFT_TEST_POSTGRES")
+	if dsn == "" {
+		if os.Getenv("LINESHAFT_TEST_FULL") != "" {
+			t.Fatal("LINESHAFT_TEST_POSTGRES is not set, and a full test needs PostgreSQL: run make test")
+		}
+		t.Skip("no PostgreSQL: LINESHAFT_TEST_POSTGRES is not set (make test sets it)")
+	}
+	name := fmt.Sprintf("t%d_%d_%s", os.Getpid(), schemas.Add(1), strings.ToLower(filepath.Base(t.TempDir())))
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = db.Exec("DROP SCHEMA " + name + " CASCADE")
+		_ = db.Close()
+	})
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
+	return u.String()
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// querier is what reads and writes go through: the reader pool, the writer's
+// connection, or a PostgreSQL transaction.
+type querier interface {
+	exec(ctx context.Context, query string, args ...any) (sql.Result, error)
+	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Tx is a unit of work inside Store.Write. It must not be used after the
+// function it was given to has returned.
+type Tx struct {
+	reader
+	store  *Store
+	number int64 // SQLite's stand-in for a transaction number
+	topics []string
+}
+
+// Wake announces topic to waiting readers once the work is durable.
+func (tx *Tx) Wake(topic string) { tx.topics = append(tx.topics, topic) }
+
+// newID returns a new time-ordered id.
+func (tx *Tx) newID() string { return tx.store.ids.NewString() }
+
+// reader has the look-ups that work both inside and outside a transaction.
+type reader struct {
+	q querier
+	d *dialect
+}
+
+// one scans the first row of a query; errNoRows if there is none.
+func (r reader) one(ctx context.Context, query string, args []any, dest ...any) error {
+	rows, err := r.q.query(ctx, query, args...)
+	if err != nil {
+		return translate(err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return translate(err)
+		}
+		return errNoRows
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return fmt.Errorf("scan: %w", translate(err))
+	}
+	return translate(rows.Close())
+}
+
+// each calls fn for every row of a query. fn scans; returning errStop ends early.
+func (r reader) each(ctx context.Context, query string, args []any, fn func(scan func(...any) error) error) error {
+	rows, err := r.q.query(ctx, query, args...)
+	if err != nil {
+		return translate(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return translate(rows.Err())
+}
+
+// texts reads a query of one text column.
+func (r reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	var found []string
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var text string
+		err := scan(&text)
+		found = append(found, text)
+		return err
+	})
+	return found, err
+}
+
+// exec runs a statement and returns the number of rows it changed.
+func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := tx.q.exec(ctx, query, args...)
+	if err != nil {
+		return 0, translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, translate(err)
+}
+
+// values builds the rows of a VALUES list with numbered parameters.
+type values struct {
+	text strings.Builder
+	args []any
+	rows int
+}
+
+// row adds one row; a part of type sqlText is taken as it is.
+func (v *values) row(parts ...any) {
+	if v.rows > 0 {
+		v.text.WriteString(", ")
+	}
+	v.rows++
+	v.text.WriteByte('(')
+	for i, part := range parts {
+		if i > 0 {
+			v.text.WriteString(", ")
+		}
+		if raw, ok := part.(sqlText); ok {
+			v.text.WriteString(string(raw))
+			continue
+		}
+		v.args = append(v.args, part)
+		v.text.WriteByte('$')
+		v.text.WriteString(strconv.Itoa(len(v.args)))
+	}
+	v.text.WriteByte(')')
+}
+
+// typed adds one row whose parameters are cast, for lists that stand alone:
+// PostgreSQL cannot guess their types there.
+func (v *values) typed(types []string, parts ...any) {
+	if v.rows > 0 {
+		v.text.WriteString(", ")
+	}
+	v.rows++
+	v.text.WriteByte('(')
+	for i, part := range parts {
+		if i > 0 {
+			v.text.WriteString(", ")
+		}
+		v.args = append(v.args, part)
+		fmt.Fprintf(&v.text, "CAST($%d AS %s)", len(v.args), types[i])
+	}
+	v.text.WriteByte(')')
+}
+
+// sqlText is a fragment of SQL in a values row.
+type sqlText string
+
+// list writes ($n, $n+1, …) for the given values, appending them to args.
+func list[T any](args *[]any, items []T) string {
+	var text strings.Builder
+	text.WriteByte('(')
+	for i, item := range items {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		*args = append(*args, item)
+		text.WriteString("$" + strconv.Itoa(len(*args)))
+	}
+	text.WriteByte(')')
+	return text.String()
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(m int64) time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(m).UTC()
+}
+
+// null stores an empty text as NULL, which keeps it out of partial indexes.
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Worker is a worker process that has been heard of.
+type Worker struct {
+	ID          string
+	WorkerHost  string
+	Version     string
+	Capacity    int
+	Running     int
+	ConnectedAt time.Time
+	LastSeenAt  time.Time
+}
+
+// PutWorker records that a worker process was seen. Its connection time stays
+// that of its first appearance, unless it had been away past gone.
+func (tx *Tx) PutWorker(ctx context.Context, w Worker, gone time.Time) error {
+	_, err := tx.exec(ctx, `INSERT INTO workers (id, worker_host, version, capacity, running, connected_at, last_seen_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (id) DO UPDATE SET worker_host = excluded.worker_host, version = excluded.version,
+		capacity = excluded.capacity, running = excluded.running, last_seen_at = excluded.last_seen_at,
+		connected_at = CASE WHEN workers.last_seen_at < $7 THEN excluded.connected_at ELSE workers.connected_at END`,
+		w.ID, w.WorkerHost, w.Version, w.Capacity, w.Running, micros(w.LastSeenAt), micros(gone))
+	if err != nil {
+		return fmt.Errorf("put worker: %w", err)
+	}
+	return nil
+}
+
+// DeleteWorker forgets a worker process that said good-bye.
+func (tx *Tx) DeleteWorker(ctx context.Context, workerID string) error {
+	_, err := tx.exec(ctx, "DELETE FROM workers WHERE id = $1", workerID)
+	return err
+}
+
+// ListWorkers reads the worker processes seen since a time.
+func (r reader) ListWorkers(ctx context.Context, since time.Time) ([]Worker, error) {
+	var workers []Worker
+	err := r.each(ctx, `SELECT id, worker_host, version, capacity, running, connected_at, last_seen_at FROM workers
+		WHERE last_seen_at >= $1 ORDER BY worker_host, id`, []any{micros(since)}, func(scan func(...any) error) error {
+		var w Worker
+		var connected, seen int64
+		err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen)
+		w.ConnectedAt, w.LastSeenAt = fromMicros(connected), fromMicros(seen)
+		workers = append(workers, w)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	return workers, nil
+}

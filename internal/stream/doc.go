@@ -1,0 +1,8 @@
+// Package stream lets readers follow what the store holds: replay first, then
+// live, each event once and in order. It also carries wake-ups, within the process
+// and between nodes.
+//
+// A wake-up is a hint, never the data: everything a follower gives out was read
+// from the store after it was durable. Lost wake-ups are made good by a slow look
+// at the store.
+package stream

@@ -1,0 +1,18 @@
+package stream
+
+// Topics of the hub.
+
+// RunTopic is woken when a run's log grew.
+func RunTopic(runID string) string { return "run/" + runID }
+
+// QueueTopic is woken when a run may be claimed by workers of a host.
+func QueueTopic(host string) string { return "queue/" + host }
+
+// WorkerTopic is woken when there may be a directive for a worker process.
+func WorkerTopic(workerID string) string { return "worker/" + workerID }
+
+// StatesTopic is woken when any run changed its state.
+const StatesTopic = "states"
+
+// KeysTopic is woken when an API key changed.
+const KeysTopic = "keys"

@@ -1,0 +1,115 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// handBackTime bounds the last word about an execution.
+const handBackTime = 5 * time.Second
+
+// claimLoop fills the free slots.
+func (w *Worker) claimLoop() {
+	var pause backoff
+	for {
+		free := w.takeSlots()
+		if len(free) == 0 {
+			return
+		}
+		jobs, err := w.control.Claim(w.claiming, lineshaft.ClaimRequest{
+			WorkerHost: w.config.WorkerHost, WorkerID: w.config.WorkerID, Limit: len(free), Version: w.config.Version,
+		})
+		for _, job := range jobs {
+			if len(free) == 0 {
+				w.handBack(job)
+				continue
+			}
+			w.begin(job, free[0])
+			free = free[1:]
+		}
+		for _, slot := range free {
+			w.slots <- slot
+		}
+		switch {
+		case w.claiming.Err() != nil:
+			return
+		case err == nil:
+			pause.reset()
+		default:
+			w.logger.WarnContext(w.life, "claim did not work", "err", err)
+			if !pause.wait(w.claiming) {
+				return
+			}
+		}
+	}
+}
+
+// takeSlots waits for a free slot and takes all that are free. It returns none
+// when there is nothing more to claim.
+func (w *Worker) takeSlots() []int {
+	var free []int
+	select {
+	case slot := <-w.slots:
+		free = append(free, slot)
+	case <-w.claiming.Done():
+		return nil
+	}
+	for {
+		select {
+		case slot := <-w.slots:
+			free = append(free, slot)
+		default:
+			return free
+		}
+	}
+}
+
+// begin runs a job in a slot.
+func (w *Worker) begin(job lineshaft.Job, slot int) {
+	w.mu.Lock()
+	if w.draining {
+		w.mu.Unlock()
+		w.slots <- slot
+		w.handBack(job)
+		return
+	}
+	e := newExecution(w, job, slot)
+	if len(w.executions) == 0 {
+		w.idle = make(chan struct{})
+	}
+	w.executions[job.ExecutionID] = e
+	w.running.Add(1)
+	w.mu.Unlock()
+	w.beats.poke()
+	go func() {
+		defer w.running.Done()
+		e.run()
+		w.end(e)
+	}()
+}
+
+// end frees what an execution held.
+func (w *Worker) end(e *execution) {
+	w.mu.Lock()
+	delete(w.executions, e.job.ExecutionID)
+	if len(w.executions) == 0 {
+		close(w.idle)
+	}
+	w.mu.Unlock()
+	w.slots <- e.slot
+}
+
+// handBack returns a job that was never begun.
+func (w *Worker) handBack(job lineshaft.Job) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.life), handBackTime)
+	defer cancel()
+	_, err := w.control.EndTurn(ctx, job.ExecutionRef, lineshaft.TurnResult{
+		State: lineshaft.Queued, Message: "the worker is stopping", Dead: true,
+	})
+	if err != nil {
+		// Its lease brings it back.
+		w.logger.WarnContext(ctx, "hand back did not work", "run_id", job.RunID, "execution_id", job.ExecutionID, "err", err)
+	}
+}

@@ -1,0 +1,165 @@
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/workspace"
+)
+
+// said is what an execution's agent has said so far.
+type said struct {
+	mu     sync.Mutex
+	bytes  int64
+	events int
+	full   bool
+	// pulls look for pull requests, one for each stream of each tool call.
+	pulls map[string]*workspace.PullRequests
+	// found are the pull requests already announced.
+	found map[string]bool
+}
+
+// emit is the harness.Emit of every turn.
+func (e *execution) emit(draft lineshaft.Draft) {
+	draft = e.masked(draft)
+	e.watch.saw(draft)
+	for _, d := range e.admit(draft) {
+		e.outbox.put(e.life, d)
+	}
+}
+
+// masked is a second net below the harnesses: output was masked across the edges
+// of its pieces, and everything else should have been.
+func (e *execution) masked(draft lineshaft.Draft) lineshaft.Draft {
+	if draft.Type != lineshaft.EventOutput {
+		draft.Data = json.RawMessage(e.mask.String(string(draft.Data)))
+	}
+	return draft
+}
+
+// admit counts an event against the caps and gives what is to be sent for it.
+func (e *execution) admit(draft lineshaft.Draft) []lineshaft.Draft {
+	s := &e.said
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.full && !outlives(draft.Type) {
+		return nil
+	}
+	s.events++
+	s.bytes += int64(len(draft.Data))
+	config := e.worker.config
+	if !outlives(draft.Type) && (s.events > config.OutputEvents || s.bytes > config.OutputBytes) {
+		s.full = true
+		return []lineshaft.Draft{e.noticeDraft("warning", fmt.Sprintf(
+			"The output limit of %d bytes or %d events is reached: what the agent says from here on is not kept.",
+			config.OutputBytes, config.OutputEvents))}
+	}
+	out := []lineshaft.Draft{draft}
+	for _, url := range s.pullRequests(draft) {
+		out = append(out, e.pullRequest(url))
+	}
+	return out
+}
+
+// outlives says whether an event is kept past the caps: those that the control
+// plane acts on.
+func outlives(kind lineshaft.EventType) bool {
+	switch kind {
+	case lineshaft.EventUsage, lineshaft.EventArtifact, lineshaft.EventPermission:
+		return true
+	}
+	return false
+}
+
+// pullRequests looks for new addresses in what the agent said.
+func (s *said) pullRequests(draft lineshaft.Draft) []string {
+	switch draft.Type {
+	case lineshaft.EventOutput, lineshaft.EventMessage, lineshaft.EventToolResult:
+	default:
+		return nil
+	}
+	var data struct {
+		Role       string `json:"role"`
+		Stream     string `json:"stream"`
+		Text       string `json:"text"`
+		ToolCallID string `json:"tool_call_id"`
+		ID         string `json:"id"`
+	}
+	if err := json.Unmarshal(draft.Data, &data); err != nil || data.Role == "user" {
+		return nil
+	}
+	if draft.Type == lineshaft.EventToolResult {
+		return s.endStreams(data.ID+" stdout", data.ID+" stderr")
+	}
+	key := data.ToolCallID + " " + data.Stream
+	if s.pulls == nil {
+		s.pulls, s.found = map[string]*workspace.PullRequests{}, map[string]bool{}
+	}
+	if s.pulls[key] == nil {
+		s.pulls[key] = &workspace.PullRequests{}
+	}
+	found := s.pulls[key].Add(data.Text)
+	if draft.Type == lineshaft.EventMessage {
+		found = append(found, s.pulls[key].Flush()...) // a message is whole
+	}
+	return s.fresh(found)
+}
+
+func (s *said) endStreams(keys ...string) []string {
+	var found []string
+	for _, key := range keys {
+		if p := s.pulls[key]; p != nil {
+			found = append(found, p.Flush()...)
+			delete(s.pulls, key)
+		}
+	}
+	return s.fresh(found)
+}
+
+// fresh leaves out what was found in another stream before.
+func (s *said) fresh(urls []string) []string {
+	var fresh []string
+	for _, url := range urls {
+		if !s.found[url] {
+			s.found[url] = true
+			fresh = append(fresh, url)
+		}
+	}
+	return fresh
+}
+
+// endTurn gives the addresses that the end of the turn completes.
+func (s *said) endTurn() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []string
+	for key := range s.pulls {
+		keys = append(keys, key)
+	}
+	return s.endStreams(keys...)
+}
+
+// count says how much was said.
+func (s *said) count() (events int, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.events, s.bytes
+}
+
+// pullRequest announces an artifact; the control plane gives it its uid.
+func (e *execution) pullRequest(url string) lineshaft.Draft {
+	return lineshaft.NewDraft(lineshaft.EventArtifact, e.worker.config.Now(), lineshaft.ArtifactData{
+		Type: string(lineshaft.ArtifactPullRequest), URL: url,
+	})
+}
+
+// notice puts a remark of the platform into the log.
+func (e *execution) notice(level, text string) {
+	e.outbox.put(e.life, e.noticeDraft(level, text))
+}
+
+func (e *execution) noticeDraft(level, text string) lineshaft.Draft {
+	return lineshaft.NewDraft(lineshaft.EventNotice, e.worker.config.Now(), lineshaft.NoticeData{Level: level, Text: e.mask.String(text)})
+}

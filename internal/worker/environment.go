@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/workspace"
+)
+
+// The variables an agent gets besides PATH, HOME and LANG. The
+// command harness adds those of the prompt.
+const (
+	runTokenVariable  = "LINESHAFT_RUN_TOKEN"
+	runIDVariable     = "LINESHAFT_RUN_ID"
+	apiURLVariable    = "LINESHAFT_API_URL"
+	workspaceVariable = "LINESHAFT_WORKSPACE"
+	artifactsVariable = "LINESHAFT_ARTIFACTS"
+)
+
+// environment is what the harness gets.
+func (e *execution) environment() harness.Environment {
+	env := harness.Environment{
+		Job: e.job, Env: e.variables(), Mask: e.mask, Start: e.start, WriteFile: e.writeFile,
+		Started: e.started, Blocked: e.blocked, Now: e.worker.config.Now,
+	}
+	if e.workspace != nil {
+		env.Dir = e.workspace.Dir()
+	}
+	return env
+}
+
+// variables are all that an agent gets; nothing of the server's own environment.
+func (e *execution) variables() []string {
+	vars := []string{
+		"PATH=" + e.worker.config.Path,
+		"LANG=C.UTF-8",
+		runIDVariable + "=" + e.job.RunID,
+		runTokenVariable + "=" + e.job.RunToken,
+		apiURLVariable + "=" + e.worker.config.APIURL,
+	}
+	if e.workspace == nil || e.worker.config.Sandbox == nil {
+		return vars
+	}
+	dir := e.guest(".")
+	return append(vars, "HOME="+dir, workspaceVariable+"="+dir, artifactsVariable+"="+e.guest(workspace.ArtifactsDir))
+}
+
+// guest is a path in the workspace as the agent sees it.
+func (e *execution) guest(path string) string {
+	return e.worker.config.Sandbox.Guest(e.workspace.Dir(), path)
+}
+
+// writeFile is harness.Environment.WriteFile.
+func (e *execution) writeFile(name, content string) (string, error) {
+	if e.workspace == nil || e.worker.config.Sandbox == nil {
+		return "", errors.New("write file: this execution has no workspace")
+	}
+	path, err := e.workspace.WritePrivate(name, strings.NewReader(content))
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(e.workspace.Dir(), path)
+	if err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	return e.guest(rel), nil
+}
+
+// start is harness.Environment.Start: it never starts a process that the lease
+// does not cover, feeds it with each renewal, and ends it with ctx.
+func (e *execution) start(ctx context.Context, program harness.Program) (*sandbox.Process, error) {
+	if e.workspace == nil || e.worker.config.Sandbox == nil {
+		return nil, errors.New("start process: this execution has no workspace and sandbox")
+	}
+	if err := e.lease.wait(ctx); err != nil {
+		return nil, err
+	}
+	// Until it runs it is ended hard; afterwards it gets its grace.
+	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	early := context.AfterFunc(ctx, func() { kill(context.Cause(ctx)) })
+	p, err := e.worker.config.Sandbox.Start(hard, sandbox.Spec{
+		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.variables(), program.Env...),
+		Stdin: program.Stdin, Stdout: program.Stdout, Stderr: program.Stderr,
+		Limits: e.worker.config.Limits, Network: e.worker.config.Network,
+		FeedWithin: e.lease.holds(), Slot: e.slot,
+	})
+	early()
+	if err != nil {
+		kill(nil)
+		return nil, err
+	}
+	e.lease.add(p)
+	late := context.AfterFunc(ctx, func() { p.Kill(e.grace(context.Cause(ctx))) })
+	e.ending.Go(func() {
+		<-p.Done()
+		late()
+		e.lease.remove(p)
+		kill(nil)
+	})
+	e.started()
+	return p, nil
+}
+
+// grace is the time between SIGTERM and SIGKILL: none when the run may already
+// be somebody else's.
+func (e *execution) grace(cause error) time.Duration {
+	if errors.Is(cause, errLost) || errors.Is(cause, errLeaseLost) {
+		return 0
+	}
+	return e.worker.config.Grace
+}
+
+// started is harness.Environment.Started.
+func (e *execution) started() { e.once.Do(func() { e.outbox.tell(markStarted) }) }
+
+// blocked is harness.Environment.Blocked.
+func (e *execution) blocked(blocked bool) {
+	if e.isBlocked.Swap(blocked) == blocked {
+		return
+	}
+	e.watch.block(blocked)
+	if blocked {
+		e.outbox.tell(markBlocked)
+	} else {
+		e.outbox.tell(markUnblocked)
+	}
+}

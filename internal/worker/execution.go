@@ -1,0 +1,297 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/workspace"
+)
+
+// closeTime is what a session gets to end by itself.
+const closeTime = 5 * time.Second
+
+// execution is one claimed job from its claim to its end. The methods that do the
+// work are called by its own goroutine only.
+type execution struct {
+	worker *Worker
+	job    lineshaft.Job
+	slot   int
+	began  time.Time
+
+	// life ends when the control plane takes the execution away; calls to it are
+	// made under life. work, below it, ends when the agent has to end but the
+	// execution is still to be concluded; each turn's context is below work.
+	life, work       context.Context
+	endLife, endWork context.CancelCauseFunc
+
+	lease     *lease
+	watch     *watch
+	outbox    *outbox
+	mask      *mask.Masker
+	workspace *workspace.Workspace // nil without one
+	said      said
+	followups followups
+	once      sync.Once      // for started
+	isBlocked atomic.Bool    // as the harness said last
+	ending    sync.WaitGroup // for the ends of processes
+	closed    bool           // for close
+
+	mu      sync.Mutex
+	endTurn context.CancelCauseFunc // of the present turn; nil between turns
+
+	// for the log
+	harnessName string
+	turns       int
+	outcome     lineshaft.TurnResult
+}
+
+func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
+	e := &execution{
+		worker: w, job: job, slot: slot, began: time.Now(),
+		mask:      mask.New(map[string]string{runTokenVariable: job.RunToken}),
+		outbox:    newOutbox(job.ExecutionRef, w.reports.poke),
+		followups: followups{signal: newSignal()},
+	}
+	e.life, e.endLife = context.WithCancelCause(w.life)
+	e.work, e.endWork = context.WithCancelCause(e.life)
+	e.lease = newLease(job.Lease, e.endLife)
+	e.watch = newWatch(job.Config, e.endWork)
+	return e
+}
+
+// run executes the job and returns when nothing of it is left here.
+func (e *execution) run() {
+	e.outcome = e.execute()
+	e.lastWord()
+	e.endLife(errOver)
+	e.lease.end()
+	e.watch.end()
+	e.release()
+	e.log()
+}
+
+// execute does the turns. What it returns is only for the log: the control plane
+// knows the result of every turn already, unless life has ended.
+func (e *execution) execute() lineshaft.TurnResult {
+	session, err := e.open()
+	defer e.close(session)
+	if err != nil {
+		result := e.judge(e.work, lineshaft.TurnResult{}, err)
+		result.Dead = true
+		_, _ = e.conclude(session, result)
+		return result
+	}
+	for turn := &e.job.Turn; ; {
+		result := e.turn(session, *turn)
+		next, err := e.conclude(session, result)
+		if err != nil || next == nil {
+			return result
+		}
+		turn = next
+	}
+}
+
+// open prepares the workspace and opens the session; it returns a session or an
+// error.
+func (e *execution) open() (harness.Session, error) {
+	h, err := e.worker.config.Harnesses.Select(e.job.Config)
+	if err != nil {
+		return nil, err
+	}
+	e.harnessName = h.Name()
+	if _, without := h.(harness.WithoutWorkspace); !without {
+		if err := e.openWorkspace(e.work); err != nil {
+			return nil, err
+		}
+	}
+	return h.Open(e.work, e.environment())
+}
+
+// turn does one turn and says how it ended.
+func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft.TurnResult {
+	e.turns++
+	ctx, cancel := context.WithCancelCause(e.work)
+	defer cancel(errOver)
+	if err := e.placeAttachments(ctx, turn); err != nil {
+		return e.judge(ctx, lineshaft.TurnResult{}, err)
+	}
+	e.setTurn(cancel)
+	e.watch.turn(true)
+	result, err := session.Turn(ctx, turn, e.emit)
+	e.watch.turn(false)
+	e.setTurn(nil)
+	e.blocked(false)
+	for _, url := range e.said.endTurn() {
+		e.outbox.put(e.life, e.pullRequest(url))
+	}
+	result = e.judge(ctx, result, err)
+	if ctx.Err() != nil && e.work.Err() == nil {
+		result = e.awaitFollowup()
+	}
+	return result
+}
+
+// judge makes the outcome of a turn from the way it ended. The context rules: a
+// turn that was ended from outside has no result of its own.
+func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err error) lineshaft.TurnResult {
+	if cause := context.Cause(ctx); cause != nil {
+		return e.judgeCause(cause)
+	}
+	if errors.Is(err, harness.ErrStarved) {
+		e.endLife(errLeaseLost)
+		return e.judgeCause(errLeaseLost)
+	}
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+		return lineshaft.TurnResult{State: lineshaft.Failed, Code: public.Code, Message: e.mask.String(public.Message)}
+	}
+	if err != nil {
+		e.worker.logger.ErrorContext(e.life, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+		return lineshaft.TurnResult{
+			State: lineshaft.Errored, Code: lineshaft.CodeInternal, Dead: true,
+			Message: "the agent could not be run; the log of worker " + e.worker.config.WorkerID + " says why",
+		}
+	}
+	result.Message = e.mask.String(result.Message)
+	return result
+}
+
+func (e *execution) judgeCause(cause error) lineshaft.TurnResult {
+	result := lineshaft.TurnResult{State: lineshaft.Cancelled, Message: cause.Error(), Dead: true}
+	limit, isLimit := errors.AsType[*limitError](cause)
+	switch {
+	case isLimit:
+		result.State, result.Code, result.Message = lineshaft.Failed, lineshaft.CodeRunTimeout, e.mask.String(limit.message)
+	case errors.Is(cause, errDraining):
+		result.State = lineshaft.Queued
+	case errors.Is(cause, errRefused):
+		result.State, result.Code = lineshaft.Errored, lineshaft.CodeInternal
+	case errors.Is(cause, errInterrupted):
+		result.Dead = false
+	}
+	return result
+}
+
+// awaitFollowup waits, after an interrupt, for what the agent shall do instead.
+func (e *execution) awaitFollowup() lineshaft.TurnResult {
+	idle := e.idleTime()
+	result := e.judgeCause(errInterrupted)
+	if !e.followups.waiting() && idle > 0 {
+		e.notice("info", "The turn was interrupted. A follow-up within "+inMinutes(idle)+" continues the run.")
+	}
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	for !e.followups.waiting() {
+		select {
+		case <-e.followups.signal:
+		case <-timer.C:
+			result.Message = "interrupted and not continued within " + inMinutes(idle)
+			return result
+		case <-e.work.Done():
+			return e.judgeCause(context.Cause(e.work))
+		}
+	}
+	return result
+}
+
+func (e *execution) idleTime() time.Duration {
+	return minutes(e.job.Config.IdleTimeoutMinutes, lineshaft.DefaultIdleMinutes)
+}
+
+// conclude tells the control plane how a turn ended, after everything that
+// belongs to it is there, and gets the next.
+func (e *execution) conclude(session harness.Session, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	if result.Dead {
+		e.close(session)
+	}
+	if result.State == lineshaft.Succeeded {
+		e.started() // a harness that starts nothing may have left it out
+	}
+	e.storeFiles()
+	if !e.outbox.drained(e.life) {
+		return nil, context.Cause(e.life)
+	}
+	e.followups.asking()
+	var next *lineshaft.Turn
+	err := persist(e.life, func(ctx context.Context) (err error) {
+		next, err = e.worker.control.EndTurn(ctx, e.job.ExecutionRef, result)
+		return err
+	})
+	if err != nil {
+		e.endLife(errLost)
+		return nil, err
+	}
+	if next != nil {
+		e.followups.got()
+	}
+	return next, nil
+}
+
+// close ends the session and everything that is left of the agent. Only the first
+// call does something.
+func (e *execution) close(session harness.Session) {
+	if e.closed {
+		return
+	}
+	e.closed = true
+	if session != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life), closeTime)
+		defer cancel()
+		if err := session.Close(ctx); err != nil {
+			e.worker.logger.WarnContext(ctx, "close session", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+		}
+	}
+	for _, p := range e.lease.left() {
+		p.Kill(0)
+	}
+	e.ending.Wait()
+}
+
+// lastWord tells the control plane, once, that nothing is left of an execution it
+// took away: the run's sandbox then counts as gone. About a lease that ran out
+// here nothing is said: what becomes of such a run is decided when it runs out
+// there.
+func (e *execution) lastWord() {
+	cause := context.Cause(e.life)
+	if cause == nil || errors.Is(cause, errLeaseLost) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life), handBackTime)
+	defer cancel()
+	_, err := e.worker.control.EndTurn(ctx, e.job.ExecutionRef, e.judgeCause(cause))
+	if err != nil && !gone(err) {
+		e.worker.logger.WarnContext(ctx, "last word about an execution did not get through", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+	}
+}
+
+// interrupt ends the present turn, if there is one.
+func (e *execution) interrupt() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.endTurn != nil {
+		e.endTurn(errInterrupted)
+	}
+}
+
+func (e *execution) setTurn(end context.CancelCauseFunc) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endTurn = end
+}
+
+// log writes the one line about an execution.
+func (e *execution) log() {
+	events, bytes := e.said.count()
+	e.worker.logger.LogAttrs(e.life, slog.LevelInfo, "execution ended",
+		slog.String("run_id", e.job.RunID), slog.String("execution_id", e.job.ExecutionID),
+		slog.Int("number", e.job.Number), slog.String("harness", e.harnessName), slog.Int("slot", e.slot),
+		slog.Int("turns", e.turns), slog.Int("events", events), slog.Int64("bytes", bytes),
+		slog.Duration("duration", time.Since(e.began)), slog.String("outcome", string(e.outcome.State)),
+		slog.String("code", string(e.outcome.Code)), slog.String("message", e.outcome.Message))
+}

@@ -1,0 +1,239 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/workspace"
+)
+
+// uploadTime is how long the worker tries to store a turn's files: a run must
+// not hang because its artifacts cannot be kept.
+const uploadTime = 2 * time.Minute
+
+// openWorkspace finds, restores or makes the folder, and says which in the log.
+func (e *execution) openWorkspace(ctx context.Context) error {
+	ws, err := e.worker.workspaces.Open(ctx, workspace.OpenRequest{
+		RunID: e.job.RunID, Number: e.job.Number, Keep: e.job.Resumed,
+	})
+	if err != nil {
+		return err
+	}
+	e.workspace = ws
+	level, text := "info", "A new, empty workspace was made."
+	switch {
+	case ws.Kept():
+		text = "The workspace of the execution before is still here and is used again."
+	case e.job.Snapshot != "":
+		if level, text, err = e.restore(ctx); err != nil {
+			return err
+		}
+	case e.job.Resumed:
+		level, text = "warning", "Neither the workspace of the execution before nor a snapshot of it is left: a new, empty one was made."
+	}
+	e.notice(level, text)
+	return ws.Prepare()
+}
+
+// restore unpacks the job's snapshot. One that cannot be had or read leaves an
+// empty workspace and a warning.
+func (e *execution) restore(ctx context.Context) (level, text string, err error) {
+	err = persist(ctx, func(ctx context.Context) error {
+		blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, e.job.Snapshot)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = blob.Close() }()
+		source := &tracked{Reader: blob}
+		if err = e.workspace.Restore(ctx, source); err == nil || source.err != nil {
+			return err
+		}
+		return final("the snapshot cannot be unpacked", err)
+	})
+	switch {
+	case err == nil:
+		return "info", "The workspace was restored from the snapshot of the execution before.", nil
+	case ctx.Err() != nil:
+		return "", "", err
+	}
+	e.warn(ctx, "restore snapshot", err)
+	return "warning", "The snapshot of the execution before could not be restored: a new, empty workspace was made.", nil
+}
+
+// final makes an error that another try would not mend.
+func final(message string, cause error) error {
+	return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: message, Cause: cause}
+}
+
+// tracked remembers the error of a source, to tell a bad transport from bad content.
+type tracked struct {
+	io.Reader
+	err error
+}
+
+// Read reads from the source.
+func (t *tracked) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.err = err
+	}
+	return n, err
+}
+
+// placeAttachments puts a turn's files into the workspace.
+func (e *execution) placeAttachments(ctx context.Context, turn lineshaft.Turn) error {
+	if e.workspace == nil {
+		return nil
+	}
+	for _, a := range turn.Attachments {
+		err := persist(ctx, func(ctx context.Context) error {
+			blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, a.BlobID)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = blob.Close() }()
+			source := &tracked{Reader: blob}
+			err = e.workspace.Place(a.FileName, source, max(a.Size, lineshaft.MaxAttachmentBytes))
+			if err == nil || source.err != nil {
+				return err
+			}
+			return final("the file cannot be written", err)
+		})
+		if err != nil {
+			return &lineshaft.Error{
+				Code: lineshaft.CodeEnvironmentSetupFailed, Cause: err,
+				Message: fmt.Sprintf("attachment %q could not be placed in the workspace", a.FileName),
+			}
+		}
+	}
+	return nil
+}
+
+// storeFiles uploads what a turn left: artifacts always, a snapshot when the
+// execution may end now. Trouble is told in the log and does not change the
+// outcome of the turn.
+func (e *execution) storeFiles() {
+	if e.workspace == nil || e.life.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.life, uploadTime)
+	defer cancel()
+	e.storeArtifacts(ctx)
+	if e.followups.waiting() {
+		return // there is a next turn, which changes the workspace again
+	}
+	err := e.storeSnapshot(ctx)
+	switch {
+	case err == nil || e.life.Err() != nil:
+	case gone(err):
+		e.endLife(errLost)
+	default:
+		e.warn(ctx, "store snapshot", err)
+		e.notice("warning", "The snapshot of the workspace could not be stored: a follow-up finds its files only while this worker keeps them.")
+	}
+}
+
+func (e *execution) storeArtifacts(ctx context.Context) {
+	told := map[string]bool{}
+	tell := func(text string) {
+		if !told[text] {
+			told[text] = true
+			e.notice("warning", text)
+		}
+	}
+	err := persist(ctx, func(ctx context.Context) error {
+		notices, err := e.workspace.Artifacts(ctx, func(a workspace.Artifact, content io.Reader) error {
+			err := e.uploadArtifact(ctx, a, content)
+			if err != nil && refused(err) && !gone(err) {
+				tell(fmt.Sprintf("Artifact %q was refused by the server.", a.Path))
+				return nil
+			}
+			return err
+		})
+		for _, text := range notices {
+			tell(text)
+		}
+		return err
+	})
+	switch {
+	case err == nil || e.life.Err() != nil:
+	case gone(err):
+		e.endLife(errLost)
+	default:
+		e.warn(ctx, "store artifacts", err)
+		tell("Some artifacts could not be stored.")
+	}
+}
+
+func (e *execution) uploadArtifact(ctx context.Context, a workspace.Artifact, content io.Reader) error {
+	_, err := e.worker.control.Upload(ctx, e.job.ExecutionRef, lineshaft.Upload{
+		Kind: lineshaft.BlobArtifact, FileName: e.mask.String(a.Name()), FilePath: e.mask.String(a.Path), MimeType: a.MimeType,
+	}, content)
+	return err
+}
+
+func (e *execution) storeSnapshot(ctx context.Context) error {
+	empty, err := e.workspace.Empty()
+	if err != nil || empty {
+		return err
+	}
+	measured, err := e.workspace.Measure(ctx)
+	if errors.Is(err, workspace.ErrTooLarge) {
+		e.notice("warning", "No snapshot was taken: the workspace is too large. A follow-up finds its files only while this worker keeps them.")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return persist(ctx, func(ctx context.Context) error { return e.uploadSnapshot(ctx, measured) })
+}
+
+// uploadSnapshot packs and sends at the same time: nothing is stored twice.
+func (e *execution) uploadSnapshot(ctx context.Context, measured workspace.Measured) error {
+	r, w := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		err := e.workspace.Snapshot(ctx, measured, w)
+		_ = w.CloseWithError(err)
+		packed <- err
+	}()
+	_, err := e.worker.control.Upload(ctx, e.job.ExecutionRef, lineshaft.Upload{
+		Kind: lineshaft.BlobSnapshot, FileName: "workspace.tar.gz", MimeType: "application/gzip",
+	}, r)
+	unread := errors.New("the upload has ended")
+	_ = r.CloseWithError(unread)
+	if packErr := <-packed; packErr != nil && !errors.Is(packErr, unread) && ctx.Err() == nil {
+		return final("the workspace cannot be packed", packErr)
+	}
+	return err
+}
+
+// release gives the workspace back: kept for a follow-up if there is anything in it.
+func (e *execution) release() {
+	if e.workspace == nil {
+		return
+	}
+	ctx := context.WithoutCancel(e.life)
+	var until time.Time
+	idle := e.idleTime()
+	if empty, err := e.workspace.Empty(); idle > 0 && (err != nil || !empty) {
+		until = e.worker.config.Now().Add(idle)
+	}
+	if err := e.workspace.Release(ctx, until); err != nil {
+		e.warn(ctx, "release workspace", err)
+	}
+	e.worker.sweepBy(until)
+}
+
+// warn logs trouble that does not change the outcome, with its private cause.
+func (e *execution) warn(ctx context.Context, message string, err error) {
+	attrs := []any{"run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err}
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok && public.Cause != nil {
+		attrs = append(attrs, "cause", public.Cause)
+	}
+	e.worker.logger.WarnContext(ctx, message, attrs...)
+}

@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// lease is an execution's claim on its run, as far as this worker can know.
+//
+// The control plane lets it run out a full length after the last heartbeat it
+// answered. Two thirds after that heartbeat was sent, the worker takes it as
+// lost, and the agents' supervisors, which are fed with each answer, end them by
+// their own clocks. An answer may take a third at most, so an agent never lives
+// past its lease.
+type lease struct {
+	length time.Duration
+	lose   func(error)
+
+	mu sync.Mutex
+	// renewed is when the last answered heartbeat was sent.
+	renewed time.Time
+	// fresh is closed and made anew with each renewal.
+	fresh     chan struct{}
+	timer     *time.Timer
+	processes map[*sandbox.Process]struct{}
+	over      bool
+}
+
+func newLease(length time.Duration, lose func(error)) *lease {
+	l := &lease{length: length, lose: lose, fresh: make(chan struct{}), processes: map[*sandbox.Process]struct{}{}}
+	l.renewed = time.Now()
+	l.timer = time.AfterFunc(l.holds(), func() { lose(errLeaseLost) })
+	return l
+}
+
+// holds is how long the worker relies on a renewal.
+func (l *lease) holds() time.Duration { return l.length * 2 / 3 }
+
+// beat is the time between heartbeats, and the longest one may take.
+func (l *lease) beat() time.Duration { return l.length / 3 }
+
+// due is when the next heartbeat should go out.
+func (l *lease) due() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.renewed.Add(l.beat())
+}
+
+// renew takes the answer to a heartbeat that was sent at the given time, and
+// feeds the supervisors.
+func (l *lease) renew(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || time.Since(sent) > l.beat() || !l.timer.Reset(l.holds()-time.Since(sent)) {
+		return // too late: what was lost is not found again
+	}
+	l.renewed = sent
+	close(l.fresh)
+	l.fresh = make(chan struct{})
+	for p := range l.processes {
+		p.Feed()
+	}
+}
+
+// wait returns when the lease is fresh enough to start a process under it.
+func (l *lease) wait(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		ok, fresh := !l.over && time.Since(l.renewed) <= l.beat(), l.fresh
+		l.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-fresh:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// add makes a process one that is fed, until it has ended.
+func (l *lease) add(p *sandbox.Process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.processes[p] = struct{}{}
+}
+
+func (l *lease) remove(p *sandbox.Process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.processes, p)
+}
+
+// left lists the processes that have not ended.
+func (l *lease) left() []*sandbox.Process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []*sandbox.Process
+	for p := range l.processes {
+		list = append(list, p)
+	}
+	return list
+}
+
+// end stops the clock.
+func (l *lease) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	l.timer.Stop()
+}
+
+// heartbeatLoop renews the leases.
+func (w *Worker) heartbeatLoop() {
+	var failed time.Time
+	for {
+		due, length := w.nextBeat()
+		if !failed.IsZero() {
+			// The control plane is away: try often, for there is not much time.
+			due = failed.Add(length / 15)
+		}
+		timer := time.NewTimer(time.Until(due))
+		select {
+		case <-w.life.Done():
+			timer.Stop()
+			return
+		case <-w.beats:
+			timer.Stop()
+			continue // another lease may be due earlier
+		case <-timer.C:
+		}
+		failed = time.Time{}
+		if !w.beat(length / 3) {
+			failed = time.Now()
+		}
+	}
+}
+
+// nextBeat is when the next lease is due, and the length of the shortest.
+func (w *Worker) nextBeat() (due time.Time, length time.Duration) {
+	due, length = time.Now().Add(time.Hour), time.Hour
+	for _, e := range w.held() {
+		if e.life.Err() != nil {
+			continue
+		}
+		if at := e.lease.due(); at.Before(due) {
+			due = at
+		}
+		length = min(length, e.lease.length)
+	}
+	return due, length
+}
+
+// beat sends one heartbeat for everything that is held.
+func (w *Worker) beat(within time.Duration) bool {
+	var (
+		held []*execution
+		refs []lineshaft.ExecutionRef
+	)
+	for _, e := range w.held() {
+		if e.life.Err() == nil {
+			held, refs = append(held, e), append(refs, e.job.ExecutionRef)
+		}
+	}
+	if len(held) == 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(w.life, within)
+	defer cancel()
+	sent := time.Now()
+	directives, err := w.control.Heartbeat(ctx, w.config.WorkerID, refs)
+	if err != nil {
+		if w.life.Err() == nil {
+			w.logger.WarnContext(w.life, "heartbeat did not work", "held", len(held), "err", err)
+		}
+		return false
+	}
+	w.obey(directives)
+	for _, e := range held {
+		if e.life.Err() == nil {
+			e.lease.renew(sent)
+		}
+	}
+	return true
+}

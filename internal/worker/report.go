@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const (
+	// reportTime bounds one call; what was not acknowledged is sent again.
+	reportTime = 15 * time.Second
+	// callBytes bounds the reports of one call together.
+	callBytes = 4 << 20
+)
+
+// reportLoop sends the executions' events. While one call is out the next batch
+// gathers by itself, so the batches are as large as the control plane is slow.
+func (w *Worker) reportLoop() {
+	var pause backoff
+	for {
+		select {
+		case <-w.life.Done():
+			return
+		case <-w.reports:
+		}
+		for {
+			sent, err := w.report()
+			if err != nil {
+				w.logger.WarnContext(w.life, "report did not work", "err", err)
+				if !pause.wait(w.life) {
+					return
+				}
+				continue
+			}
+			pause.reset()
+			if !sent {
+				break
+			}
+		}
+	}
+}
+
+// report sends one call with what is there. The error says that something has to
+// be sent again.
+func (w *Worker) report() (sent bool, err error) {
+	var (
+		from    []*execution
+		reports []lineshaft.Report
+		bytes   int
+	)
+	for _, e := range w.held() {
+		if bytes >= callBytes || e.life.Err() != nil || !e.outbox.pending() {
+			continue
+		}
+		if report, ok := e.outbox.take(); ok {
+			from, reports = append(from, e), append(reports, report)
+			for _, draft := range report.Events {
+				bytes += len(draft.Data)
+			}
+		}
+	}
+	if len(reports) == 0 {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(w.life, reportTime)
+	defer cancel()
+	answers, err := w.control.Report(ctx, reports)
+	if err == nil && len(answers) != len(reports) {
+		err = errors.New("the number of answers is not that of the reports")
+	}
+	if err != nil { // whatever it says, it is about the call and not about an execution
+		for _, e := range from {
+			e.outbox.keep()
+		}
+		return true, err
+	}
+	for i, e := range from {
+		err = errors.Join(err, e.reported(answers[i]))
+	}
+	return true, err
+}
+
+// reported takes the answer to a report; an error says that it has to be sent again.
+func (e *execution) reported(answer error) error {
+	if answer == nil {
+		e.outbox.acknowledge()
+		return nil
+	}
+	e.outbox.keep()
+	switch {
+	case gone(answer):
+		e.endLife(errLost)
+	case refused(answer):
+		e.worker.logger.ErrorContext(e.life, "report was refused", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", answer)
+		e.endLife(errRefused)
+	default:
+		return answer
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package worker
+
+import "time"
+
+// sweepPause is the least time between two looks at all workspaces.
+const sweepPause = 15 * time.Second
+
+// sweepLoop removes workspaces whose time is over.
+func (w *Worker) sweepLoop() {
+	for {
+		next, err := w.workspaces.Sweep(w.life, w.config.Now())
+		if w.life.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.logger.WarnContext(w.life, "remove old workspaces", "err", err)
+			next = w.config.Now()
+		}
+		w.sweepBy(next)
+		if !w.waitSweep() {
+			return
+		}
+	}
+}
+
+// sweepBy makes sure that there is a sweep soon after the given time.
+func (w *Worker) sweepBy(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !at.IsZero() && (w.sweepAt.IsZero() || at.Before(w.sweepAt)) {
+		w.sweepAt = at
+		w.sweeps.poke()
+	}
+}
+
+// waitSweep waits for the time of the next sweep and forgets it.
+func (w *Worker) waitSweep() bool {
+	if !sleep(w.life, sweepPause) {
+		return false
+	}
+	for {
+		w.mu.Lock()
+		at := w.sweepAt
+		left := at.Sub(w.config.Now())
+		if !at.IsZero() && left <= 0 {
+			w.sweepAt = time.Time{}
+			w.mu.Unlock()
+			return true
+		}
+		w.mu.Unlock()
+		if at.IsZero() {
+			left = time.Hour
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-w.sweeps:
+		case <-w.life.Done():
+			timer.Stop()
+			return false
+		}
+		timer.Stop()
+	}
+}

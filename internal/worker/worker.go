@@ -1,0 +1,262 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/workspace"
+)
+
+// Config sets up a worker. Zero values take the defaults that are named.
+type Config struct {
+	// WorkerHost is the id that runs are addressed to; default lineshaft.HostedWorker.
+	WorkerHost string
+	// WorkerID names this process among several with the same host. Required.
+	WorkerID string
+	// Version of the software, for the control plane's list of workers.
+	Version string
+	// DataDir holds the workspaces; no other process may use it. Required.
+	DataDir string
+	// Slots is how many executions run at the same time; default 2 × cores.
+	Slots int
+	// Harnesses are what agents can be driven by.
+	Harnesses harness.Set
+	// Sandbox starts the agents' processes. Nil is for harnesses that start none.
+	Sandbox sandbox.Sandbox
+	// Limits and Network hold for every process tree.
+	Limits  sandbox.Limits
+	Network sandbox.Network
+	// Workspace bounds artifacts and snapshots.
+	Workspace workspace.Limits
+	// APIURL is what agents get as LINESHAFT_API_URL.
+	APIURL string
+	// Path is the agents' PATH; default DefaultPath.
+	Path string
+	// OutputBytes and OutputEvents cap what one execution may say; default 100 MB
+	// and 100,000.
+	OutputBytes  int64
+	OutputEvents int
+	// Grace is the time between SIGTERM and SIGKILL; default 2 s.
+	Grace time.Duration
+	// Drain is how long Stop lets executions go on; default 5 s, negative is none.
+	Drain time.Duration
+	// Now is the clock for the times of events and workspaces; default time.Now.
+	Now func() time.Time
+	// Logger gets one line per execution, and trouble; default none.
+	Logger *slog.Logger
+}
+
+// DefaultPath is where agents find their programs.
+const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func (c Config) withDefaults() Config {
+	if c.WorkerHost == "" {
+		c.WorkerHost = lineshaft.HostedWorker
+	}
+	if c.Slots == 0 {
+		c.Slots = 2 * runtime.NumCPU()
+	}
+	if c.Path == "" {
+		c.Path = DefaultPath
+	}
+	if c.OutputBytes == 0 {
+		c.OutputBytes = 100 << 20
+	}
+	if c.OutputEvents == 0 {
+		c.OutputEvents = 100_000
+	}
+	if c.Grace == 0 {
+		c.Grace = 2 * time.Second
+	}
+	if c.Drain == 0 {
+		c.Drain = 5 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	var errs []error
+	if c.WorkerID == "" {
+		errs = append(errs, errors.New("a worker needs an id"))
+	}
+	if c.DataDir == "" {
+		errs = append(errs, errors.New("a worker needs a data directory"))
+	}
+	if c.Slots < 0 {
+		errs = append(errs, fmt.Errorf("%d slots: at least one is needed", c.Slots))
+	}
+	return errors.Join(errs...)
+}
+
+// Worker claims and executes runs. Start it once; Stop may be called at any time
+// and any number of times.
+type Worker struct {
+	config     Config
+	control    Control
+	workspaces *workspace.Manager
+	logger     *slog.Logger
+
+	// slots holds the numbers of the free ones.
+	slots chan int
+	// reports, beats and sweeps wake the loops of these names.
+	reports, beats, sweeps signal
+
+	mu         sync.Mutex
+	started    bool
+	draining   bool
+	executions map[string]*execution
+	// idle is closed while no execution runs; made anew with the first.
+	idle chan struct{}
+	// sweepAt is when the next workspace may go; zero when none is known.
+	sweepAt time.Time
+
+	// life is the context of the loops, claiming that of the claim loop.
+	life, claiming       context.Context
+	endLife, endClaiming context.CancelCauseFunc
+	loops, running       sync.WaitGroup
+}
+
+// New makes a worker that is not started yet.
+func New(config Config, control Control) (*Worker, error) {
+	config = config.withDefaults()
+	if err := config.validate(); err != nil {
+		return nil, fmt.Errorf("make worker: %w", err)
+	}
+	workspaces, err := workspace.NewManager(config.DataDir, config.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("make worker: %w", err)
+	}
+	w := &Worker{
+		config: config, control: control, workspaces: workspaces,
+		logger: config.Logger.With("worker", config.WorkerID),
+		slots:  make(chan int, config.Slots), reports: newSignal(), beats: newSignal(), sweeps: newSignal(),
+		executions: map[string]*execution{}, idle: make(chan struct{}),
+	}
+	close(w.idle)
+	for slot := range config.Slots {
+		w.slots <- slot
+	}
+	return w, nil
+}
+
+// Start checks that the sandbox works, takes over the workspaces of a worker that
+// died here, and begins to claim. It returns when that is done; the worker then
+// goes on until Stop, whatever becomes of ctx.
+func (w *Worker) Start(ctx context.Context) error {
+	if w.config.Sandbox != nil {
+		if err := w.config.Sandbox.Check(ctx); err != nil {
+			return fmt.Errorf("start worker: isolation %s: %w", w.config.Sandbox.Name(), err)
+		}
+	}
+	left, err := w.workspaces.Adopt(ctx, w.config.Now().Add(lineshaft.DefaultIdleMinutes*time.Minute))
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	for _, l := range left {
+		// Its agent ended with the worker; the control plane learns it from the lease.
+		w.logger.WarnContext(ctx, "execution was left behind by an earlier worker process", "run_id", l.RunID)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started || w.draining {
+		return errors.New("start worker: it was started or stopped before")
+	}
+	w.started = true
+	w.life, w.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
+	w.claiming, w.endClaiming = context.WithCancelCause(w.life)
+	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop} {
+		w.loops.Go(loop)
+	}
+	return nil
+}
+
+// Stop drains: nothing more is claimed, executions may go on for Config.Drain and
+// are then ended and handed back. It returns when nothing runs any more. The end
+// of ctx makes it end everything at once.
+func (w *Worker) Stop(ctx context.Context) error {
+	w.mu.Lock()
+	w.draining = true
+	started := w.started
+	w.mu.Unlock()
+	if !started {
+		return nil
+	}
+	w.endClaiming(errDraining)
+	stop := context.AfterFunc(ctx, func() { w.endLife(errDraining) })
+	defer stop()
+	if !w.waitIdle(w.config.Drain) {
+		for _, e := range w.held() {
+			e.endWork(errDraining)
+		}
+	}
+	w.running.Wait()
+	w.endLife(errDraining)
+	w.loops.Wait()
+	return ctx.Err()
+}
+
+// waitIdle says whether all executions ended within d.
+func (w *Worker) waitIdle(d time.Duration) bool {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	for {
+		w.mu.Lock()
+		idle := w.idle
+		w.mu.Unlock()
+		select {
+		case <-idle:
+			return true
+		case <-w.life.Done():
+			return false
+		case <-timer.C:
+			return false
+		}
+	}
+}
+
+// Capacity is the number of executions that can run at the same time.
+func (w *Worker) Capacity() int { return w.config.Slots }
+
+// Running is the number of executions that run now.
+func (w *Worker) Running() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.executions)
+}
+
+// held lists the executions.
+func (w *Worker) held() []*execution {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]*execution, 0, len(w.executions))
+	for _, e := range w.executions {
+		list = append(list, e)
+	}
+	return list
+}
+
+// signal wakes a loop. Any number of pokes while it is busy wake it once more.
+type signal chan struct{}
+
+func newSignal() signal { return make(signal, 1) }
+
+func (s signal) poke() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}

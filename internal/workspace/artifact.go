@@ -1,0 +1,185 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// Artifact is a file that the agent left to be kept.
+type Artifact struct {
+	// Path is relative to the artifacts folder, with slashes.
+	Path     string
+	MimeType string
+	Size     int64
+}
+
+// Name is the last part of the path.
+func (a Artifact) Name() string { return path.Base(a.Path) }
+
+// Artifacts hands every new or changed file of the artifacts folder to take, in
+// the order of their paths. A file counts as taken when take returned nil; its
+// error ends the round, and the next round goes on there. The notices say which
+// files were left out and why.
+func (w *Workspace) Artifacts(ctx context.Context, take func(Artifact, io.Reader) error) (notices []string, err error) {
+	c := collector{w: w, take: take}
+	if info, err := w.root.Lstat(ArtifactsDir); err != nil || !info.IsDir() {
+		return nil, nil // the agent removed or replaced it: nothing was left for us
+	}
+	err = w.walk(ctx, ArtifactsDir, c.visit)
+	if c.taken > 0 {
+		err = errors.Join(err, w.writeState())
+	}
+	if err != nil && !errors.Is(err, errStop) {
+		return c.notices, fmt.Errorf("collect artifacts: %w", err)
+	}
+	return c.notices, nil
+}
+
+type collector struct {
+	w       *Workspace
+	take    func(Artifact, io.Reader) error
+	entries int
+	taken   int
+	notices []string
+}
+
+func (c *collector) visit(name string, info fs.FileInfo) error {
+	rel := strings.TrimPrefix(name, ArtifactsDir+"/")
+	c.entries++
+	if c.entries > c.w.limits.Entries {
+		c.notice("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
+		return errStop
+	}
+	if info.IsDir() {
+		return nil
+	}
+	old, known := c.w.state.Artifacts[rel]
+	if known && old == stampOf(info) {
+		return nil
+	}
+	if c.taken >= c.w.limits.ArtifactFiles {
+		c.notice("more than %d artifacts after one turn; the rest was left out", c.w.limits.ArtifactFiles)
+		return errStop
+	}
+	if why := c.refuse(info); why != "" {
+		c.notice("artifact %q was left out: %s", rel, why)
+		return nil
+	}
+	return c.collect(name, rel)
+}
+
+// refuse says why a file is not taken; empty if it is.
+func (c *collector) refuse(info fs.FileInfo) string {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "it is a symbolic link; copy the file instead"
+	case !info.Mode().IsRegular():
+		return "it is not a regular file"
+	case links(info) > 1:
+		// Another name of it may be anywhere on the disk.
+		return "it is a hard link; copy the file instead"
+	case info.Size() > c.w.limits.ArtifactBytes:
+		return fmt.Sprintf("it has %d bytes; at most %d are kept", info.Size(), c.w.limits.ArtifactBytes)
+	}
+	return ""
+}
+
+func (c *collector) collect(name, rel string) error {
+	f, info, err := c.w.openRegular(name)
+	if err != nil {
+		c.notice("artifact %q was left out: it could not be read", rel)
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	// What was opened may be another file than what was looked at.
+	if why := c.refuse(info); why != "" {
+		c.notice("artifact %q was left out: %s", rel, why)
+		return nil
+	}
+	kind, err := mimeType(rel, f)
+	if err != nil {
+		return fmt.Errorf("artifact %q: %w", rel, err)
+	}
+	// A file that still grows is cut where it stood.
+	err = c.take(Artifact{Path: strings.ToValidUTF8(rel, "\uFFFD"), MimeType: kind, Size: info.Size()}, io.LimitReader(f, info.Size()))
+	if err != nil {
+		return fmt.Errorf("artifact %q: %w", rel, err)
+	}
+	c.taken++
+	if c.w.state.Artifacts == nil {
+		c.w.state.Artifacts = map[string]stamp{}
+	}
+	c.w.state.Artifacts[rel] = stampOf(info)
+	return nil
+}
+
+func (c *collector) notice(format string, args ...any) {
+	const most = 20
+	switch {
+	case len(c.notices) < most:
+		c.notices = append(c.notices, fmt.Sprintf(format, args...))
+	case len(c.notices) == most:
+		c.notices = append(c.notices, "more artifacts were left out")
+	}
+}
+
+// openRegular opens a file that is regular, whatever was there a moment ago: it
+// follows no link and does not wait for the other end of a pipe.
+func (w *Workspace) openRegular(name string) (*os.File, fs.FileInfo, error) {
+	before, err := w.root.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(before, info)) {
+		err = errors.New("not the regular file it was")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func mimeType(name string, f io.ReadSeeker) (string, error) {
+	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
+		return kind, nil
+	}
+	var head [512]byte
+	n, err := io.ReadFull(f, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	return http.DetectContentType(head[:n]), nil
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	s := stamp{Size: info.Size(), Nanos: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.Inode = st.Ino
+	}
+	return s
+}
+
+func links(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}

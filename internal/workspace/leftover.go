@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Leftover is a workspace that nobody holds.
+type Leftover struct {
+	RunID string
+	// Running says that its execution never ended here: the worker died meanwhile.
+	Running bool
+	// KeepUntil is when it may go; zero if that was never said.
+	KeepUntil time.Time
+}
+
+// Leftovers lists what is there and not held, by run id.
+func (m *Manager) Leftovers(ctx context.Context) ([]Leftover, error) {
+	entries, err := os.ReadDir(m.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	var found []Leftover
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if m.isHeld(entry.Name()) || !entry.IsDir() || !runID.MatchString(entry.Name()) {
+			continue
+		}
+		s, err := readState(filepath.Join(m.dir, entry.Name()))
+		found = append(found, Leftover{
+			RunID: entry.Name(), KeepUntil: s.KeepUntil, Running: err != nil || s.KeepUntil.IsZero(),
+		})
+	}
+	return found, nil
+}
+
+// Adopt gives every workspace whose execution never ended a time to go, so that
+// a worker that starts again can continue such a run but does not keep it for ever.
+func (m *Manager) Adopt(ctx context.Context, until time.Time) ([]Leftover, error) {
+	found, err := m.Leftovers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(l Leftover) bool { return !l.Running })
+	for _, l := range found {
+		home := filepath.Join(m.dir, l.RunID)
+		s, _ := readState(home) // without a readable state nothing may be kept: the zero number fits no execution
+		s.KeepUntil = until
+		if err := saveState(home, s); err != nil {
+			return found, fmt.Errorf("adopt workspace of run %s: %w", l.RunID, err)
+		}
+	}
+	return found, nil
+}
+
+// Sweep removes what may go and says when the next one may; zero if none is kept.
+func (m *Manager) Sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
+	found, err := m.Leftovers(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var errs []error
+	for _, l := range found {
+		switch {
+		case l.KeepUntil.IsZero():
+		case !now.Before(l.KeepUntil):
+			errs = append(errs, m.Remove(ctx, l.RunID))
+		case next.IsZero() || l.KeepUntil.Before(next):
+			next = l.KeepUntil
+		}
+	}
+	return next, errors.Join(errs...)
+}
+
+// Remove deletes a run's workspace unless it is held.
+func (m *Manager) Remove(ctx context.Context, id string) error {
+	if !runID.MatchString(id) {
+		return nil
+	}
+	if _, ok := m.hold(id); !ok {
+		return nil
+	}
+	defer m.letGo(id)
+	return removeAll(ctx, filepath.Join(m.dir, id))
+}

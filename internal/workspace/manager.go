@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Limits bound what a workspace takes in and gives out. A zero field takes the
+// default of DefaultLimits.
+type Limits struct {
+	// ArtifactBytes is the size of the largest artifact.
+	ArtifactBytes int64
+	// ArtifactFiles is how many artifacts are taken after one turn.
+	ArtifactFiles int
+	// SnapshotBytes is the size of all files of a snapshot, before compression.
+	SnapshotBytes int64
+	// Entries is the number of files, folders and links of a snapshot or in the artifacts folder.
+	Entries int
+}
+
+// DefaultLimits are the published ones (R-6, R-11), with bounds for what has none.
+func DefaultLimits() Limits {
+	return Limits{
+		ArtifactBytes: lineshaft.MaxArtifactBytes,
+		ArtifactFiles: 1000,
+		SnapshotBytes: 512 << 20,
+		Entries:       500_000,
+	}
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	if l.ArtifactBytes == 0 {
+		l.ArtifactBytes = d.ArtifactBytes
+	}
+	if l.ArtifactFiles == 0 {
+		l.ArtifactFiles = d.ArtifactFiles
+	}
+	if l.SnapshotBytes == 0 {
+		l.SnapshotBytes = d.SnapshotBytes
+	}
+	if l.Entries == 0 {
+		l.Entries = d.Entries
+	}
+	return l
+}
+
+// Manager has the workspaces of one worker process. A second process must not
+// use the same data directory. Its methods may be called at the same time.
+type Manager struct {
+	dir    string
+	limits Limits
+
+	mu sync.Mutex
+	// held are the runs whose workspace is open, or being removed; the channel is
+	// closed when it is not any more.
+	held map[string]chan struct{}
+}
+
+// NewManager makes <data>/workspaces if need be.
+func NewManager(dataDir string, limits Limits) (*Manager, error) {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	dir := filepath.Join(abs, "workspaces")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	return &Manager{dir: dir, limits: limits.withDefaults(), held: map[string]chan struct{}{}}, nil
+}
+
+// OpenRequest says whose workspace is wanted.
+type OpenRequest struct {
+	RunID string
+	// Number is the number of the execution: a kept workspace is only right when
+	// the execution just before this one left it.
+	Number int
+	// Keep says that an earlier execution's folder may be used again. Otherwise
+	// what is there is removed.
+	Keep bool
+}
+
+// Open gives the run's workspace: the kept one or an empty one. It is held until
+// Release; a second Open of the same run waits for that, because an execution
+// that was cancelled may still be ending when the run goes on.
+func (m *Manager) Open(ctx context.Context, req OpenRequest) (*Workspace, error) {
+	if !runID.MatchString(req.RunID) {
+		return nil, fmt.Errorf("open workspace: run id %q cannot name a folder", req.RunID)
+	}
+	for {
+		released, ok := m.hold(req.RunID)
+		if ok {
+			break
+		}
+		select {
+		case <-released:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("open workspace: %w", context.Cause(ctx))
+		}
+	}
+	w, err := m.open(ctx, req)
+	if err != nil {
+		m.letGo(req.RunID)
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	return w, nil
+}
+
+// runID is what may name a folder; ids are opaque, so this is wider than those we make.
+var runID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+
+func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error) {
+	w := &Workspace{manager: m, runID: req.RunID, home: filepath.Join(m.dir, req.RunID), limits: m.limits}
+	old, err := readState(w.home)
+	kept := err == nil && req.Keep && old.Number == req.Number-1 && isDir(w.Dir())
+	if !kept {
+		if err := removeAll(ctx, w.home); err != nil {
+			return nil, err
+		}
+		old = state{}
+	}
+	if err := os.MkdirAll(w.Dir(), 0o700); err != nil {
+		return nil, err
+	}
+	w.kept = kept
+	w.state = state{Number: req.Number, Artifacts: old.Artifacts}
+	if w.root, err = os.OpenRoot(w.Dir()); err != nil {
+		return nil, err
+	}
+	if err := w.writeState(); err != nil {
+		_ = w.root.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// hold takes the run's workspace, or gives what is closed when it may be tried again.
+func (m *Manager) hold(id string) (released <-chan struct{}, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if held := m.held[id]; held != nil {
+		return held, false
+	}
+	m.held[id] = make(chan struct{})
+	return nil, true
+}
+
+func (m *Manager) letGo(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.held[id])
+	delete(m.held, id)
+}
+
+func (m *Manager) isHeld(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.held[id] != nil
+}

@@ -1,0 +1,251 @@
+package workspace
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrTooLarge is wrapped by Measure and Restore when a snapshot is over the limits.
+var ErrTooLarge = errors.New("workspace is too large for a snapshot")
+
+// Measured is what a snapshot would hold.
+type Measured struct {
+	Entries int
+	Bytes   int64
+	// Skipped are the special files, and the files that also have a name outside
+	// the workspace.
+	Skipped int
+
+	// foreign are the inodes with a name outside.
+	foreign map[uint64]bool
+}
+
+// Measure looks at what a snapshot would hold before any of it is read. The error
+// wraps ErrTooLarge when there is more than a snapshot may have.
+func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
+	m := Measured{foreign: map[uint64]bool{}}
+	type names struct{ here, all uint64 }
+	linked := map[uint64]names{}
+	err := w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
+		if name == PrivateDir {
+			return fs.SkipDir
+		}
+		if m.Entries++; m.Entries > w.limits.Entries {
+			return fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
+		}
+		switch {
+		case info.Mode().IsRegular():
+			m.Bytes += info.Size()
+			if n := links(info); n > 1 {
+				inode := stampOf(info).Inode
+				linked[inode] = names{linked[inode].here + 1, n}
+			}
+		case !info.IsDir() && info.Mode()&fs.ModeSymlink == 0:
+			m.Skipped++
+		}
+		if m.Bytes > w.limits.SnapshotBytes {
+			return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.SnapshotBytes)
+		}
+		return nil
+	})
+	if err != nil {
+		return Measured{}, fmt.Errorf("measure workspace: %w", err)
+	}
+	for inode, n := range linked {
+		if n.here < n.all {
+			m.foreign[inode] = true
+			m.Skipped++
+		}
+	}
+	return m, nil
+}
+
+// Snapshot writes the workspace as a compressed tar archive: folders, regular
+// files, and symbolic links as links. What m calls skipped is left out.
+func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) error {
+	zip, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	archive := tar.NewWriter(zip)
+	err = w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
+		if name == PrivateDir {
+			return fs.SkipDir
+		}
+		if err := w.pack(archive, m, name, info); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = errors.Join(archive.Close(), zip.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	return nil
+}
+
+func (w *Workspace) pack(archive *tar.Writer, m Measured, name string, info fs.FileInfo) error {
+	header := &tar.Header{
+		Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime(), Format: tar.FormatPAX,
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		header.Typeflag, header.Name = tar.TypeDir, name+"/"
+		return archive.WriteHeader(header)
+	case mode&fs.ModeSymlink != 0:
+		target, err := w.root.Readlink(name)
+		if err != nil {
+			return err
+		}
+		header.Typeflag, header.Linkname = tar.TypeSymlink, target
+		return archive.WriteHeader(header)
+	case mode.IsRegular() && !m.foreign[stampOf(info).Inode]:
+		return w.packFile(archive, header)
+	}
+	return nil
+}
+
+func (w *Workspace) packFile(archive *tar.Writer, header *tar.Header) error {
+	f, info, err := w.openRegular(header.Name)
+	if errors.Is(err, fs.ErrPermission) {
+		// The agent closed the file to its own user; it is in the snapshot all the same.
+		if err := w.root.Chmod(header.Name, 0o600); err != nil {
+			return err
+		}
+		f, info, err = w.openRegular(header.Name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	header.Typeflag, header.Size = tar.TypeReg, info.Size()
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.CopyN(archive, f, info.Size())
+	return err
+}
+
+// Restore unpacks a snapshot into the empty workspace. On an error the workspace
+// is emptied again. The archive may come from anywhere: nothing of it can land
+// outside, be larger than a snapshot may be, or be anything but a folder, a file
+// or a symbolic link.
+func (w *Workspace) Restore(ctx context.Context, from io.Reader) error {
+	err := w.unpack(ctx, from)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("restore snapshot: %w", err), w.clear())
+}
+
+func (w *Workspace) clear() error {
+	names, err := readNames(w.root, ".")
+	for _, name := range names {
+		err = errors.Join(err, w.root.RemoveAll(name))
+	}
+	return err
+}
+
+func (w *Workspace) unpack(ctx context.Context, from io.Reader) error {
+	zip, err := gzip.NewReader(from)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewReader(zip)
+	left := w.limits.SnapshotBytes
+	var folders []*tar.Header
+	for entries := 0; ; entries++ {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if left -= header.Size; entries >= w.limits.Entries || left < 0 {
+			return ErrTooLarge
+		}
+		if err := w.unpackEntry(archive, header); err != nil {
+			return fmt.Errorf("%q: %w", header.Name, err)
+		}
+		if header.Typeflag == tar.TypeDir {
+			folders = append(folders, header)
+		}
+	}
+	// Read past the archive's end, so that a truncated stream is found out.
+	if _, err := io.Copy(io.Discard, io.LimitReader(zip, 1<<20)); err != nil {
+		return err
+	}
+	return w.finishFolders(folders)
+}
+
+// finishFolders sets what filling them would have changed or prevented.
+func (w *Workspace) finishFolders(folders []*tar.Header) error {
+	for _, header := range folders {
+		if info, err := w.root.Lstat(header.Name); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := w.root.Chmod(header.Name, fs.FileMode(header.Mode)&fs.ModePerm|0o700); err != nil {
+			return err
+		}
+		if err := w.root.Chtimes(header.Name, header.ModTime, header.ModTime); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Workspace) unpackEntry(archive *tar.Reader, header *tar.Header) error {
+	name, err := safeName(header.Name)
+	if err != nil {
+		return err
+	}
+	header.Name = name
+	switch header.Typeflag {
+	case tar.TypeDir:
+		return w.root.Mkdir(name, 0o700)
+	case tar.TypeSymlink:
+		return w.root.Symlink(header.Linkname, name)
+	case tar.TypeReg:
+		return w.unpackFile(archive, header)
+	}
+	return fmt.Errorf("entries of type %q are not taken", header.Typeflag)
+}
+
+func (w *Workspace) unpackFile(archive *tar.Reader, header *tar.Header) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL | syscall.O_NOFOLLOW
+	f, err := w.root.OpenFile(header.Name, flags, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, archive)
+	if err = errors.Join(err, f.Chmod(fs.FileMode(header.Mode)&fs.ModePerm), f.Close()); err != nil {
+		return err
+	}
+	return w.root.Chtimes(header.Name, header.ModTime, header.ModTime)
+}
+
+// safeName is the entry's name if it stays inside and is not ours. The names of
+// folders end in a slash.
+func safeName(name string) (string, error) {
+	clean := path.Clean(name)
+	if !filepath.IsLocal(clean) || clean == "." || clean == PrivateDir || strings.HasPrefix(clean, PrivateDir+"/") {
+		return "", errors.New("the name leads out of the workspace")
+	}
+	return clean, nil
+}

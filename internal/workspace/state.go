@@ -1,0 +1,111 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// state is kept beside the folder that the agent sees.
+type state struct {
+	// Number is the execution that used the workspace last.
+	Number int `json:"number"`
+	// KeepUntil is zero while an execution uses it.
+	KeepUntil time.Time `json:"keep_until,omitzero"`
+	// Artifacts are the files already taken, by path.
+	Artifacts map[string]stamp `json:"artifacts,omitempty"`
+}
+
+// stamp tells whether a file is still the one that was taken.
+type stamp struct {
+	Size  int64  `json:"size"`
+	Nanos int64  `json:"nanos"` // time of the last change
+	Inode uint64 `json:"inode"`
+}
+
+func stateFile(home string) string { return filepath.Join(home, "state.json") }
+
+func readState(home string) (state, error) {
+	var s state
+	raw, err := os.ReadFile(stateFile(home))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(raw, &s)
+}
+
+// saveState replaces the file at once: a worker may die at any moment.
+func saveState(home string, s state) error {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	temporary := stateFile(home) + ".new"
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, stateFile(home))
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// removeAll removes a tree in which an agent may have taken the permissions from
+// its folders: without them even their owner cannot empty them.
+func removeAll(ctx context.Context, dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if err := unlock(ctx, root, "."); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+func unlock(ctx context.Context, root *os.Root, dir string) error {
+	if err := root.Chmod(dir, 0o700); err != nil {
+		return err
+	}
+	names, err := readNames(root, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		path := filepath.Join(dir, name)
+		if info, err := root.Lstat(path); err == nil && info.IsDir() {
+			if err := unlock(ctx, root, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readNames lists a folder in order.
+func readNames(root *os.Root, dir string) ([]string, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	names, err := f.Readdirnames(-1)
+	slices.SortFunc(names, strings.Compare)
+	return names, err
+}

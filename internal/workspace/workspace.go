@@ -1,0 +1,194 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// The names inside a workspace that are ours, relative to it. They are in no snapshot.
+const (
+	// PrivateDir holds what the platform and the agent hand each other.
+	PrivateDir = ".lineshaft"
+	// ArtifactsDir is where an agent leaves files to be kept ($LINESHAFT_ARTIFACTS).
+	ArtifactsDir = PrivateDir + "/artifacts"
+)
+
+// Workspace is one run's folder, held by one execution. Its methods are not for
+// concurrent use, except Dir and Kept. What it writes belongs to the worker's
+// user; the sandbox gives the folder to the agent's when it starts one.
+type Workspace struct {
+	manager *Manager
+	runID   string
+	home    string
+	limits  Limits
+	root    *os.Root
+	state   state
+	kept    bool
+}
+
+// Dir is the folder on the host that the agent works in.
+func (w *Workspace) Dir() string { return filepath.Join(w.home, "work") }
+
+// Kept says that the folder is the one the execution before this one left.
+func (w *Workspace) Kept() bool { return w.kept }
+
+// Prepare makes the folders that are ours. An agent may have put something else
+// in their place; that goes.
+func (w *Workspace) Prepare() error {
+	for _, name := range []string{PrivateDir, ArtifactsDir} {
+		if err := w.ownDir(name); err != nil {
+			return fmt.Errorf("prepare workspace: %w", err)
+		}
+	}
+	return nil
+}
+
+func (w *Workspace) ownDir(name string) error {
+	if info, err := w.root.Lstat(name); err == nil && !info.IsDir() {
+		if err := w.root.Remove(name); err != nil {
+			return err
+		}
+	}
+	err := w.root.Mkdir(name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// Place puts a file of the given name at the top of the workspace, over whatever
+// is there, never through a link. More than limit bytes is an error and leaves
+// nothing behind.
+func (w *Workspace) Place(name string, content io.Reader, limit int64) error {
+	if name == PrivateDir || name == "." || !filepath.IsLocal(name) || path.Base(name) != name {
+		return fmt.Errorf("place file: %w", lineshaft.Invalid("attachments", "%q cannot be the name of a file in the workspace", name))
+	}
+	if err := w.put(name, content, limit); err != nil {
+		return fmt.Errorf("place file %q: %w", name, err)
+	}
+	return nil
+}
+
+// WritePrivate puts a file into PrivateDir, over whatever is there, and returns
+// its path on the host.
+func (w *Workspace) WritePrivate(name string, content io.Reader) (string, error) {
+	if err := w.ownDir(PrivateDir); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	full := path.Join(PrivateDir, path.Base(name))
+	if err := w.put(full, content, 2*lineshaft.MaxPromptBytes+1024); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return filepath.Join(w.Dir(), full), nil
+}
+
+// put writes beside the name and renames: a link that an agent left under the
+// name is replaced, not followed.
+func (w *Workspace) put(name string, content io.Reader, limit int64) (err error) {
+	temporary := name + ".lineshaft-new"
+	if err := w.root.RemoveAll(temporary); err != nil {
+		return err
+	}
+	f, err := w.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.root.RemoveAll(temporary))
+		}
+	}()
+	n, err := io.Copy(f, io.LimitReader(content, limit+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if n > limit {
+		return fmt.Errorf("larger than %d bytes", limit)
+	}
+	if info, err := w.root.Lstat(name); err == nil && info.IsDir() {
+		if err := w.root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return w.root.Rename(temporary, name)
+}
+
+// Empty says that there is nothing worth keeping: no file besides our own.
+func (w *Workspace) Empty() (bool, error) {
+	names, err := readNames(w.root, ".")
+	if err != nil {
+		return false, fmt.Errorf("look into workspace: %w", err)
+	}
+	for _, name := range names {
+		if name != PrivateDir {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Release ends the use of the workspace. It is kept until the given time; a zero
+// time removes it now.
+func (w *Workspace) Release(ctx context.Context, until time.Time) error {
+	defer w.manager.letGo(w.runID)
+	closeErr := w.root.Close()
+	if until.IsZero() {
+		return errors.Join(closeErr, removeAll(ctx, w.home))
+	}
+	w.state.KeepUntil = until
+	return errors.Join(closeErr, w.writeState())
+}
+
+func (w *Workspace) writeState() error { return saveState(w.home, w.state) }
+
+// errStop ends a walk early without an error.
+var errStop = errors.New("stop")
+
+// walk visits everything below dir, links and special files included, parents
+// first and in order. Folders that cannot be read are opened up first: they are
+// the agent's, and the agent may have closed them to itself.
+func (w *Workspace) walk(ctx context.Context, dir string, visit func(name string, info fs.FileInfo) error) error {
+	names, err := readNames(w.root, dir)
+	if errors.Is(err, fs.ErrPermission) {
+		if err = w.root.Chmod(dir, 0o700); err == nil {
+			names, err = readNames(w.root, dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, base := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		name := path.Join(dir, base)
+		info, err := w.root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		switch err := visit(name, info); {
+		case errors.Is(err, fs.SkipDir):
+			continue
+		case err != nil:
+			return err
+		}
+		if info.IsDir() {
+			if err := w.walk(ctx, name, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package lineshaft
+
+import (
+	"slices"
+	"time"
+)
+
+// PrincipalType tells people from programs.
+type PrincipalType string
+
+// The kinds of principals.
+const (
+	User           PrincipalType = "user"
+	ServiceAccount PrincipalType = "service_account"
+)
+
+// Principal is who acts: the owner of an API key, or a run's own token.
+type Principal struct {
+	UID         string
+	Type        PrincipalType
+	DisplayName string
+	Email       string
+}
+
+// Role bundles permissions (S-3).
+type Role string
+
+// The roles.
+const (
+	RoleViewer  Role = "viewer"
+	RoleMember  Role = "member"
+	RoleManager Role = "manager"
+	RoleAdmin   Role = "admin"
+	RoleWorker  Role = "worker"
+	RoleRun     Role = "run"
+)
+
+// Roles lists the roles in order of power, then the two for programs.
+func Roles() []Role {
+	return []Role{RoleViewer, RoleMember, RoleManager, RoleAdmin, RoleWorker, RoleRun}
+}
+
+// Permission is what a route asks for.
+type Permission string
+
+// The permissions. Public routes name PermissionNone.
+const (
+	PermissionNone       Permission = "none"
+	PermissionWhoami     Permission = "whoami"
+	PermissionRunsRead   Permission = "runs:read"
+	PermissionRunsStart  Permission = "runs:start"
+	PermissionRunsManage Permission = "runs:manage"
+	PermissionKeys       Permission = "keys:manage"
+	PermissionAudit      Permission = "audit:read"
+	PermissionWork       Permission = "runs:work"
+)
+
+func grants() map[Role][]Permission {
+	viewer := []Permission{PermissionWhoami, PermissionRunsRead}
+	member := append(slices.Clone(viewer), PermissionRunsStart)
+	manager := append(slices.Clone(member), PermissionRunsManage)
+	return map[Role][]Permission{
+		RoleViewer:  viewer,
+		RoleMember:  member,
+		RoleManager: manager,
+		RoleAdmin:   append(slices.Clone(manager), PermissionKeys, PermissionAudit),
+		RoleWorker:  {PermissionWhoami, PermissionWork},
+		RoleRun:     {PermissionWhoami, PermissionRunsRead, PermissionRunsStart},
+	}
+}
+
+// May says whether the role grants the permission. An unknown role grants nothing.
+func (r Role) May(p Permission) bool {
+	return p == PermissionNone || slices.Contains(grants()[r], p)
+}
+
+// Caller is an authenticated principal with the limits of the key it used.
+type Caller struct {
+	Principal Principal
+	Role      Role
+	// KeyID is the API key or, for RoleRun, the execution.
+	KeyID string
+	// FactoryUIDs limits what is seen and touched; empty means everything.
+	FactoryUIDs []string
+	// WorkerIDs are the ids a worker key may claim for.
+	WorkerIDs []string
+	// RunID is the run whose token this is (RoleRun only).
+	RunID string
+	// RemoteAddr and RequestID go to the audit log.
+	RemoteAddr string
+	RequestID  string
+}
+
+// MaySeeFactory says whether the caller's key reaches runs of that factory; runs
+// outside any factory have none.
+func (c Caller) MaySeeFactory(uid string) bool {
+	return len(c.FactoryUIDs) == 0 || slices.Contains(c.FactoryUIDs, uid)
+}
+
+// APIKey is a stored key; the key itself is never stored.
+type APIKey struct {
+	ID          string
+	Name        string
+	Role        Role
+	Owner       Principal
+	Hint        string
+	FactoryUIDs []string
+	WorkerIDs   []string
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	RevokedAt   time.Time
+	LastUsedAt  time.Time
+}
+
+// Usable says whether the key opens anything at the given time.
+func (k APIKey) Usable(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// AuditEntry is one row of the audit log: who did what to which thing, from where.
+type AuditEntry struct {
+	ID         string
+	Time       time.Time
+	Actor      Principal
+	KeyID      string
+	Action     string
+	TargetType string
+	TargetID   string
+	RemoteAddr string
+	RequestID  string
+	Detail     map[string]string
+}

@@ -1,0 +1,182 @@
+package lineshaft
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a run request (R-2).
+const (
+	MaxPromptBytes     = 1 << 20
+	MaxTitleRunes      = 200
+	MaxMetadataKeys    = 20
+	MaxMetadataValue   = 256
+	MaxAttachments     = 5
+	MaxAttachmentBytes = 10 << 20
+	MaxRunDepth        = 8
+	MaxLiveChildren    = 20
+)
+
+// Source says where a run came from.
+type Source string
+
+// The sources that this server gives to runs. SourceKnown has the wider published list.
+const (
+	SourceAPI           Source = "API"
+	SourceCLI           Source = "CLI"
+	SourceWebApp        Source = "WEB_APP"
+	SourceSchedule      Source = "SCHEDULED_AGENT"
+	SourceWebhook       Source = "CUSTOM_WEBHOOK"
+	SourceOrchestration Source = "ORCHESTRATION"
+	SourceMCP           Source = "MCP"
+	SourceLocal         Source = "LOCAL"
+)
+
+// Sources lists every published source: filters accept them all.
+func Sources() []Source {
+	return []Source{
+		SourceAPI, SourceCLI, SourceWebApp, SourceSchedule, SourceWebhook, SourceOrchestration, SourceMCP, SourceLocal,
+		"LINEAR", "SLACK", "GITHUB_ACTION", "CLOUD_MODE", "JIRA", "SELF_IMPROVEMENT", "GITHUB_WEBHOOK",
+		"GITLAB_WEBHOOK", "AUTOFIX", "RUN_SCORER", "TEAMS", "AZURE_DEVOPS_WEBHOOK", "BENCHMARK_TRIAL", "CREATE_BENCHMARK_TASK",
+	}
+}
+
+// StatusMessage tells a person how a run stands.
+type StatusMessage struct {
+	Message   string
+	ErrorCode Code
+	// Retryable is set for ended runs only: submitting the work again may succeed.
+	Retryable *bool
+}
+
+// Run is one piece of agent work, through all of its executions.
+type Run struct {
+	ID     string
+	Title  string
+	Prompt string
+	// Submitted is the prompt with the follow-ups that came before the start.
+	Submitted      string
+	State          RunState
+	Status         StatusMessage
+	Source         Source
+	Creator        Principal
+	Executor       Principal
+	Config         AgentConfig
+	ConversationID string
+	SessionID      string
+	ParentRunID    string
+	RootRunID      string
+	Depth          int
+	FactoryUID     string
+	ScheduleID     string
+	Metadata       map[string]string
+	Artifacts      []Artifact
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	// StartedAt is when an agent first began work; zero until then.
+	StartedAt time.Time
+	// FinishedAt is the last time a terminal state was reached; zero while active.
+	FinishedAt time.Time
+	// RunTime sums the executions that have ended.
+	RunTime time.Duration
+	Usage   Usage
+	// ExecutionID is the newest execution; empty before the first claim.
+	ExecutionID string
+	// Executions counts them.
+	Executions int
+	// SandboxRunning says that a worker still holds a live agent process for this run.
+	SandboxRunning bool
+	LastSequence   int64
+}
+
+// Usage sums what the models of a run consumed.
+type Usage struct {
+	InputTokens  int64
+	OutputTokens int64
+	// CostMicros is the cost in millionths of a US dollar.
+	CostMicros int64
+}
+
+// Total is the number of tokens both ways.
+func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
+
+// NewRun is a request to start a run.
+type NewRun struct {
+	Prompt         string
+	Title          string
+	Config         AgentConfig
+	Source         Source
+	ConversationID string
+	ParentRunID    string
+	Metadata       map[string]string
+	Attachments    []NewAttachment
+	Interactive    bool
+}
+
+// Validate checks what can be checked without the store and names every bad field's path.
+func (n NewRun) Validate() error {
+	if n.Prompt == "" && n.ConversationID == "" {
+		return Invalid("prompt", "a run needs a prompt, or a conversation_id to continue")
+	}
+	if len(n.Prompt) > MaxPromptBytes {
+		return Invalid("prompt", "the prompt has %d bytes; at most %d are allowed", len(n.Prompt), MaxPromptBytes)
+	}
+	if utf8.RuneCountInString(n.Title) > MaxTitleRunes {
+		return Invalid("title", "the title is longer than %d characters", MaxTitleRunes)
+	}
+	if err := validateMetadata(n.Metadata); err != nil {
+		return err
+	}
+	if err := ValidateAttachments(n.Attachments); err != nil {
+		return err
+	}
+	return n.Config.Validate()
+}
+
+func validateMetadata(metadata map[string]string) error {
+	if len(metadata) > MaxMetadataKeys {
+		return Invalid("metadata", "%d keys; at most %d are allowed", len(metadata), MaxMetadataKeys)
+	}
+	for key, value := range metadata {
+		if !validMetadataKey(key) {
+			return Invalid("metadata", "key %q must be 1 to 64 of the characters A-Z a-z 0-9 . _ -", clip(key, 80))
+		}
+		if len(value) > MaxMetadataValue {
+			return Invalid("metadata."+key, "the value has %d bytes; at most %d are allowed", len(value), MaxMetadataValue)
+		}
+	}
+	return nil
+}
+
+func validMetadataKey(key string) bool {
+	if key == "" || len(key) > 64 {
+		return false
+	}
+	for _, c := range []byte(key) {
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alnum && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// TitleFrom makes a title of the prompt's first line that says something.
+func TitleFrom(prompt string) string {
+	for line := range strings.Lines(prompt) {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#`"))
+		if line != "" && line != "sh" && line != "bash" {
+			return clip(line, 100)
+		}
+	}
+	return "Untitled run"
+}
+
+// clip shortens s to at most limit runes, with an ellipsis where it cut.
+func clip(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}

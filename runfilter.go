@@ -1,0 +1,77 @@
+package lineshaft
+
+import (
+	"reflect"
+	"time"
+)
+
+// MaxMetadataFilters bounds the metadata pairs of one list call.
+const MaxMetadataFilters = 5
+
+// RunSort is a sort order of the run list.
+type RunSort string
+
+// The published sort orders.
+const (
+	SortUpdated RunSort = "updated_at"
+	SortCreated RunSort = "created_at"
+	SortTitle   RunSort = "title"
+	// SortAgent orders by skill; runs without one come last in either direction.
+	SortAgent RunSort = "agent"
+)
+
+// RunSorts lists the sort orders.
+func RunSorts() []RunSort { return []RunSort{SortUpdated, SortCreated, SortTitle, SortAgent} }
+
+// RunFilter selects runs; all conditions must hold. Lists mean any of, and a nil
+// list or a zero value does not filter.
+type RunFilter struct {
+	// States is nil for all; an empty, non-nil list matches nothing.
+	States  []RunState
+	Sources []Source
+	Name    string
+	ModelID string
+	// Creator and Executor are principal uids.
+	Creator       string
+	Executor      string
+	CreatedAfter  time.Time // inclusive
+	CreatedBefore time.Time // exclusive
+	UpdatedAfter  time.Time // inclusive
+	UpdatedBefore time.Time // exclusive
+	EnvironmentID string
+	// NoEnvironment selects runs without an environment.
+	NoEnvironment bool
+	SkillSpec     string
+	ScheduleID    string
+	FactoryUIDs   []string
+	FactoryOnly   bool
+	ParentRunID   string
+	AncestorRunID string
+	WorkerHost    string
+	Metadata      map[string]string
+	ArtifactType  ArtifactType
+	// Query holds words: each must begin a word of title, name, skill or the start of the prompt.
+	Query string
+	// Local selects runs outside any worker; this server has none, so it matches nothing.
+	Local bool
+}
+
+// RunQuery is one page of a filtered list.
+type RunQuery struct {
+	Filter    RunFilter
+	Sort      RunSort
+	Ascending bool
+	Limit     int
+	// Cursor is opaque and comes from the page before; empty for the first.
+	Cursor string
+}
+
+// RunPage is the answer to a RunQuery.
+type RunPage struct {
+	Runs []Run
+	// Next is the cursor of the next page; empty at the end.
+	Next string
+}
+
+// IsZero says that the filter selects every run.
+func (f RunFilter) IsZero() bool { return reflect.ValueOf(f).IsZero() }
