@@ -105,9 +105,24 @@ func (c AgentConfig) Validate() error {
 		if len(f.value) > 256 {
 			return Invalid("config."+f.name, "at most 256 bytes are allowed")
 		}
+		if err := checkText("config."+f.name, f.value); err != nil {
+			return err
+		}
 	}
-	for _, check := range []func() error{c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency} {
+	for _, check := range []func() error{c.validateTexts, c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency} {
 		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c AgentConfig) validateTexts() error {
+	for _, err := range []error{
+		checkText("config.name", c.Name), checkText("config.base_prompt", c.BasePrompt),
+		checkText("config.skills", c.Skills...), checkText("config.secrets", c.Secrets...),
+	} {
+		if err != nil {
 			return err
 		}
 	}
@@ -196,6 +211,9 @@ func (c AgentConfig) validateConcurrency() error {
 	}
 	if c.Concurrency.Key == "" || len(c.Concurrency.Key) > 256 {
 		return Invalid("config.concurrency.key", "must have 1 to 256 bytes")
+	}
+	if err := checkText("config.concurrency.key", c.Concurrency.Key); err != nil {
+		return err
 	}
 	switch c.Concurrency.Policy {
 	case "", PolicyQueue, PolicySkip, PolicyCancelPrevious, PolicyFollowup:

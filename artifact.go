@@ -72,6 +72,9 @@ func ValidateAttachments(list []NewAttachment) error {
 		if !validFileName(a.FileName) {
 			return Invalid(field, "%q must be a plain file name of at most 255 bytes without slashes", clip(a.FileName, 80))
 		}
+		if err := checkText(fmt.Sprintf("attachments[%d].mime_type", i), a.MimeType); err != nil {
+			return err
+		}
 		if seen[a.FileName] {
 			return Invalid(field, "%q is there twice", a.FileName)
 		}

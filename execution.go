@@ -24,7 +24,7 @@ type Job struct {
 	// RunToken lets the agent call the API as its own run; it dies with the execution.
 	RunToken string
 	// Lease is how long the claim holds without a heartbeat.
-	Lease time.Duration
+	Lease  time.Duration
 	Source Source
 	// Snapshot is the blob of the workspace that an earlier execution left; empty if none.
 	Snapshot string
@@ -41,8 +41,23 @@ type Turn struct {
 	Attachments []Attachment
 }
 
+// PromptTurn is the name of the turn that is the run's own prompt.
+const PromptTurn = "prompt"
+
+// Name tells the turns of an execution apart.
+func (t Turn) Name() string {
+	if t.FollowupID == "" {
+		return PromptTurn
+	}
+	return t.FollowupID
+}
+
 // TurnResult is how a turn ended.
 type TurnResult struct {
+	// Turn is the Name of the turn that ended. With it a result whose answer was
+	// lost can be sent again: the same next turn comes back. Without it a second
+	// sending ends that next turn.
+	Turn string
 	// State is Succeeded, Failed, Errored or Cancelled: what the run becomes when
 	// nothing is left to do. Queued hands the run back unfinished.
 	State   RunState
@@ -144,6 +159,9 @@ func (n NewFollowup) Validate() error {
 	}
 	if len(n.Message) > MaxPromptBytes {
 		return Invalid("message", "the message has %d bytes; at most %d are allowed", len(n.Message), MaxPromptBytes)
+	}
+	if err := checkText("message", n.Message); err != nil {
+		return err
 	}
 	return ValidateAttachments(n.Attachments)
 }

@@ -125,6 +125,11 @@ func (n NewRun) Validate() error {
 	if utf8.RuneCountInString(n.Title) > MaxTitleRunes {
 		return Invalid("title", "the title is longer than %d characters", MaxTitleRunes)
 	}
+	for field, text := range map[string]string{"prompt": n.Prompt, "title": n.Title, "conversation_id": n.ConversationID} {
+		if err := checkText(field, text); err != nil {
+			return err
+		}
+	}
 	if err := validateMetadata(n.Metadata); err != nil {
 		return err
 	}
@@ -144,6 +149,9 @@ func validateMetadata(metadata map[string]string) error {
 		}
 		if len(value) > MaxMetadataValue {
 			return Invalid("metadata."+key, "the value has %d bytes; at most %d are allowed", len(value), MaxMetadataValue)
+		}
+		if err := checkText("metadata."+key, value); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -52,8 +52,10 @@ func (s *APIKeysService) Create(ctx context.Context, req APIKeyRequest) (*APIKey
 func (s *APIKeysService) List(ctx context.Context) ([]APIKey, error) {
 	keys := []APIKey{}
 	for key, err := range pages("", func(cursor string) ([]APIKey, PageInfo, error) {
+		// Servers spell the name of the list in one of two ways.
 		var page struct {
 			APIKeys  []APIKey `json:"api_keys"`
+			Keys     []APIKey `json:"apikeys"`
 			PageInfo PageInfo `json:"page_info"`
 		}
 		query := url.Values{}
@@ -61,7 +63,7 @@ func (s *APIKeysService) List(ctx context.Context) ([]APIKey, error) {
 			query.Set("cursor", cursor)
 		}
 		err := s.c.do(ctx, call{method: http.MethodGet, path: apiKeysPath, query: query, out: &page, replay: true})
-		return page.APIKeys, page.PageInfo, err
+		return append(page.APIKeys, page.Keys...), page.PageInfo, err
 	}) {
 		if err != nil {
 			return nil, err

@@ -121,7 +121,7 @@ func TestH8KeyPages(t *testing.T) {
 	c, s := scripted(
 		t,
 		answer(200, `{"api_keys":[{"id":"k1"}],"page_info":{"has_next_page":true,"next_cursor":"c1"}}`),
-		answer(200, `{"api_keys":[{"id":"k2"}],"page_info":{"has_next_page":false}}`),
+		answer(200, `{"apikeys":[{"id":"k2"}],"page_info":{"has_next_page":false}}`),
 	)
 	keys, err := c.APIKeys.List(t.Context())
 	if err != nil || len(keys) != 2 || keys[1].ID != "k2" || s.requests()[1].query != "cursor=c1" {

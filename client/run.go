@@ -70,13 +70,15 @@ type RunStarted struct {
 
 // Run is one piece of agent work.
 type Run struct {
-	RunID         string         `json:"run_id"`
-	Title         string         `json:"title"`
-	Prompt        string         `json:"prompt"`
-	State         RunState       `json:"state"`
-	StatusMessage *StatusMessage `json:"status_message,omitempty"`
-	CreatedAt     time.Time      `json:"created_at"`
-	UpdatedAt     time.Time      `json:"updated_at"`
+	RunID  string `json:"run_id"`
+	Title  string `json:"title"`
+	Prompt string `json:"prompt"`
+	// SubmittedPrompt is the prompt with the follow-ups that came before the start.
+	SubmittedPrompt string         `json:"submitted_prompt,omitempty"`
+	State           RunState       `json:"state"`
+	StatusMessage   *StatusMessage `json:"status_message,omitempty"`
+	CreatedAt       time.Time      `json:"created_at"`
+	UpdatedAt       time.Time      `json:"updated_at"`
 	// StartedAt is nil until the agent began, FinishedAt until the run ended.
 	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`

@@ -127,10 +127,10 @@ func TestServerCalls(t *testing.T) {
 			nil,
 		},
 		{
-			"whoami", 200, `{"principal":{"type":"user","uid":"u1","display_name":"Ada"},"role":"admin","key_id":"k1"}`,
+			"whoami", 200, `{"principal":{"type":"user","uid":"u1","display_name":"Ada"},"role":"admin","key_id":"k1","limits":{"requests_per_minute":9}}`,
 			func(ctx context.Context, c *Client) (any, error) { return c.Whoami(ctx) },
 			seen{method: "GET", path: "/api/v1/whoami"},
-			&Whoami{Principal: Principal{Type: "user", UID: "u1", DisplayName: "Ada"}, Role: "admin", KeyID: "k1"},
+			&Whoami{Principal: Principal{Type: "user", UID: "u1", DisplayName: "Ada"}, Role: "admin", KeyID: "k1", Limits: KeyLimits{RequestsPerMinute: 9}},
 		},
 		{
 			"audit", 200, `{"entries":[{"id":"a1","action":"run.cancel","target_id":"r1"}],"page_info":{"has_next_page":true,"next_cursor":"c2"}}`,
@@ -141,16 +141,16 @@ func TestServerCalls(t *testing.T) {
 			&AuditPage{Entries: []AuditEntry{{ID: "a1", Action: "run.cancel", TargetID: "r1"}}, PageInfo: PageInfo{true, "c2"}},
 		},
 		{
-			"models", 200, `{"default_model_id":"m","models":[{"id":"m","display_name":"M","provider":"UNKNOWN","vision_supported":true}]}`,
+			"models", 200, `{"default_model_id":"m","models":[{"id":"m","display_name":"M","provider":"UNKNOWN","vision_supported":true}],"harnesses":[{"type":"acp","available":false,"problem":"no"}]}`,
 			func(ctx context.Context, c *Client) (any, error) { return c.Models(ctx) },
 			seen{method: "GET", path: "/api/v1/agent/models"},
-			&Models{DefaultModelID: "m", Models: []Model{{ID: "m", DisplayName: "M", Provider: "UNKNOWN", VisionSupported: true}}},
+			&Models{DefaultModelID: "m", Models: []Model{{ID: "m", DisplayName: "M", Provider: "UNKNOWN", VisionSupported: true}}, Harnesses: []HarnessInfo{{Type: "acp", Problem: "no"}}},
 		},
 		{
-			"workers", 200, `{"workers":[{"worker_host":"w","connection_count":2,"capacity":8,"running":3}]}`,
+			"workers", 200, `{"workers":[{"worker_host":"w","connection_count":2,"capacity":8,"load":3}]}`,
 			func(ctx context.Context, c *Client) (any, error) { return c.Workers(ctx) },
 			seen{method: "GET", path: "/api/v1/agent/connected-self-hosted-workers"},
-			[]Worker{{WorkerHost: "w", ConnectionCount: 2, Capacity: 8, Running: 3}},
+			[]Worker{{WorkerHost: "w", ConnectionCount: 2, Capacity: 8, Load: 3}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) { t.Parallel(); tc.check(t) })

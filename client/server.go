@@ -9,13 +9,23 @@ import (
 
 // Whoami is what a key is.
 type Whoami struct {
-	Principal   Principal  `json:"principal"`
-	Role        string     `json:"role"`
-	KeyID       string     `json:"key_id,omitempty"`
-	FactoryUIDs []string   `json:"factory_uids,omitempty"`
-	WorkerIDs   []string   `json:"worker_ids,omitempty"`
-	RunID       string     `json:"run_id,omitempty"`
-	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+	Principal   Principal `json:"principal"`
+	Role        string    `json:"role"`
+	Permissions []string  `json:"permissions,omitempty"`
+	KeyID       string    `json:"key_id,omitempty"`
+	// RunID is the run whose token the key is.
+	RunID  string    `json:"run_id,omitempty"`
+	Limits KeyLimits `json:"limits"`
+}
+
+// KeyLimits is what a key is limited to.
+type KeyLimits struct {
+	// FactoryUIDs are the factories that it reaches; empty means all.
+	FactoryUIDs []string `json:"factory_uids,omitempty"`
+	// WorkerIDs are the ids that a worker key may claim runs for.
+	WorkerIDs []string `json:"worker_ids,omitempty"`
+	// RequestsPerMinute is zero when there is no limit.
+	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 }
 
 // Whoami asks the server who the key belongs to and what it may do.
@@ -61,11 +71,20 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery) (*AuditPage, error) {
 
 // Models is what this server can run.
 type Models struct {
-	DefaultModelID string  `json:"default_model_id"`
-	Models         []Model `json:"models"`
+	DefaultModelID string        `json:"default_model_id"`
+	Models         []Model       `json:"models"`
+	Harnesses      []HarnessInfo `json:"harnesses,omitempty"`
 }
 
-// Model is one language model, or a harness that needs none.
+// HarnessInfo tells whether this server can run a kind of agent.
+type HarnessInfo struct {
+	Type      string `json:"type"`
+	Available bool   `json:"available"`
+	// Problem is what is missing.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Model is one language model.
 type Model struct {
 	ID              string `json:"id"`
 	DisplayName     string `json:"display_name"`
@@ -88,9 +107,9 @@ type Worker struct {
 	ConnectionCount int       `json:"connection_count"`
 	ConnectedAt     time.Time `json:"connected_at"`
 	LastSeenAt      time.Time `json:"last_seen_at"`
-	// Capacity is how many runs it takes at once, Running how many it has.
+	// Capacity is how many runs it takes at once, Load how many it has.
 	Capacity int `json:"capacity"`
-	Running  int `json:"running"`
+	Load     int `json:"load"`
 }
 
 // Workers lists the workers that are connected now.

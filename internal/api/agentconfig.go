@@ -111,7 +111,7 @@ func (m *MCPServers) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON writes the map.
-func (m MCPServers) MarshalJSON() ([]byte, error) {
+func (m *MCPServers) MarshalJSON() ([]byte, error) {
 	if m.servers == nil && m.text != nil {
 		return m.text, nil
 	}
@@ -120,7 +120,7 @@ func (m MCPServers) MarshalJSON() ([]byte, error) {
 
 // Schema implements huma.SchemaProvider. The choice between map and list is for
 // readers: huma could only say that neither fits.
-func (MCPServers) Schema(r huma.Registry) *huma.Schema {
+func (*MCPServers) Schema(r huma.Registry) *huma.Schema {
 	server := r.Schema(reflect.TypeFor[MCPServerConfig](), true, "")
 	return &huma.Schema{
 		Description: "Tool servers by name, or a list of them in which each has a name.",

@@ -32,7 +32,7 @@ const (
 // Deps is what the API needs from the rest of the server.
 type Deps struct {
 	Control *control.Service
-	// Logger gets one line per request; nil is slog.Default.
+	// Logger gets one line per request; nil is nobody.
 	Logger *slog.Logger
 	// BaseURL is the public address of the server, shown in links; a slash at its
 	// end is dropped.
@@ -77,6 +77,7 @@ type server struct {
 	api          huma.API
 	rows         map[string]route
 	heartbeat    time.Duration
+	bodyTimeout  time.Duration
 
 	// The pages are rendered when first asked for.
 	openAPIJSON func() ([]byte, error)
@@ -102,7 +103,7 @@ func Serves(path string) bool {
 
 func build(deps Deps) *server {
 	if deps.Logger == nil {
-		deps.Logger = slog.Default()
+		deps.Logger = slog.New(slog.DiscardHandler)
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now
@@ -116,6 +117,7 @@ func build(deps Deps) *server {
 		mux:          http.NewServeMux(),
 		rows:         map[string]route{},
 		heartbeat:    heartbeat,
+		bodyTimeout:  bodyTimeout,
 	}
 	s.register()
 	s.openAPIJSON = sync.OnceValues(s.api.OpenAPI().MarshalJSON)

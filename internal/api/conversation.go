@@ -57,16 +57,7 @@ const (
 	blockEvent  = "event"
 )
 
-// conversation normalises a whole event log.
-func conversation(id string, events []lineshaft.Event) ConversationResponse {
-	b := newConversation()
-	for i := range events {
-		b.add(&events[i])
-	}
-	return b.finish(id)
-}
-
-// conversationBuilder reads a log event by event, so that a long log need not be
+// conversationBuilder normalises a log event by event, so that a long log need not be
 // in memory as a whole.
 type conversationBuilder struct {
 	steps []ConversationStep

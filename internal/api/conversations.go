@@ -31,7 +31,7 @@ func (s *server) getConversation(ctx context.Context, in *ConversationPath) (*co
 
 func (s *server) conversationOf(ctx context.Context, run *lineshaft.Run) (*conversationOutput, error) {
 	b := newConversation()
-	if err := s.allEvents(ctx, infoFrom(ctx).caller, run.ID, func(e *lineshaft.Event) error {
+	if err := s.allEvents(ctx, run.ID, func(e *lineshaft.Event) error {
 		b.add(e)
 		return nil
 	}); err != nil {

@@ -82,17 +82,18 @@ func (s *server) renderDocs() ([]byte, error) {
 		return nil, fmt.Errorf("parse docs page: %w", err)
 	}
 	var out bytes.Buffer
-	if err := tmpl.Execute(&out, viewOf(s.api.OpenAPI())); err != nil {
+	if err := tmpl.Execute(&out, s.docsView()); err != nil {
 		return nil, fmt.Errorf("render docs page: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-func viewOf(doc *huma.OpenAPI) docsView {
-	view := docsView{Style: template.CSS(docsStyle), Title: doc.Info.Title, Intro: doc.Info.Description} //nolint:gosec // the style sheet is ours, embedded
+func (s *server) docsView() docsView {
+	doc := s.api.OpenAPI()
+	view := docsView{Style: template.CSS(docsStyle), Title: doc.Info.Title, Intro: doc.Info.Description}
 	byTag := map[string][]docsOperation{}
 	// The order of the table is the order of the page.
-	for _, row := range operations() {
+	for _, row := range s.operations() {
 		item := doc.Paths[row.Path]
 		op := map[string]*huma.Operation{get: item.Get, post: item.Post, del: item.Delete}[row.Method]
 		byTag[op.Tags[0]] = append(byTag[op.Tags[0]], operationView(doc, op))

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-
 	"io"
 	"mime"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 // What a signed download token is for.
@@ -74,9 +74,9 @@ func (s *server) getDownload(ctx context.Context, in *downloadInput) (*streamOut
 	}
 	switch grant.Kind {
 	case kindTranscript:
-		return s.transcript(ctx, grant.ID)
+		return s.transcript(ctx, grant.ID), nil
 	case kindArtifact:
-		a, err := s.Control.Artifact(ctx, signedCaller(), grant.ID)
+		a, err := s.Control.ArtifactByLink(ctx, grant.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 	if err != nil {
 		return nil, err
 	}
-	return s.attachment(info, func(w io.Writer) error {
+	return s.attachment(ctx, info, func(w io.Writer) error {
 		defer func() { _ = blob.Close() }()
 		_, err := io.Copy(w, blob)
 		return err
@@ -117,14 +117,12 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 }
 
 // transcript sends the event log of a run, one JSON object per line.
-func (s *server) transcript(ctx context.Context, runID string) (*streamOutput, error) {
-	run, err := s.Control.GetRun(ctx, signedCaller(), runID)
-	if err != nil {
-		return nil, err
-	}
-	info := fileInfo{name: "transcript-" + run.ID + ".jsonl", kind: "application/jsonl", size: -1}
-	return s.attachment(info, func(w io.Writer) error {
-		return s.allEvents(ctx, signedCaller(), run.ID, func(e *lineshaft.Event) error {
+func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
+	info := fileInfo{name: "transcript-" + runID + ".jsonl", kind: "application/jsonl", size: -1}
+	return s.attachment(ctx, info, func(w io.Writer) error {
+		return eachEvent(func(after int64) (control.EventPage, error) {
+			return s.Control.Transcript(ctx, runID, after, maxEvents)
+		}, func(e *lineshaft.Event) error {
 			line, err := marshal(wireEvent(e))
 			if err != nil {
 				return err
@@ -132,13 +130,13 @@ func (s *server) transcript(ctx context.Context, runID string) (*streamOutput, e
 			_, err = w.Write(append(line, '\n'))
 			return err
 		})
-	}), nil
+	})
 }
 
 // attachment answers with a file that no browser will run or show in our name (S-4).
-func (s *server) attachment(info fileInfo, write func(io.Writer) error) *streamOutput {
+func (s *server) attachment(ctx context.Context, info fileInfo, write func(io.Writer) error) *streamOutput {
 	return &streamOutput{Body: func(hc huma.Context) {
-		r, w := humago.Unwrap(hc)
+		_, w := humago.Unwrap(hc)
 		rec := recorderOf(w)
 		header := rec.Header()
 		header.Set("Content-Type", contentType(info.kind))
@@ -151,7 +149,7 @@ func (s *server) attachment(info fileInfo, write func(io.Writer) error) *streamO
 		}
 		rec.WriteHeader(http.StatusOK)
 		if err := write(rec); err != nil {
-			s.Logger.WarnContext(r.Context(), "download broken off", "err", err, "trace_id", infoFrom(r.Context()).traceID)
+			s.Logger.WarnContext(ctx, "download broken off", "err", err, "trace_id", infoFrom(ctx).traceID)
 			rec.abort()
 		}
 	}}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-
 	"mime"
 	"net/http"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -85,7 +85,7 @@ func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput,
 	if err != nil {
 		return nil, err
 	}
-	return s.streamOf(follower.Close, func(ctx context.Context) ([]byte, error) {
+	return s.streamOf(ctx, follower.Close, func(ctx context.Context) ([]byte, error) {
 		items, err := follower.Next(ctx)
 		return frames(items), err
 	}), nil
@@ -146,7 +146,7 @@ func (s *server) streamStates(ctx context.Context, in *statesInput) (*streamOutp
 	if err != nil {
 		return nil, err
 	}
-	return s.streamOf(states.Close, func(ctx context.Context) ([]byte, error) {
+	return s.streamOf(ctx, states.Close, func(ctx context.Context) ([]byte, error) {
 		changes, err := states.Next(ctx)
 		var out []byte
 		for i := range changes {
@@ -160,12 +160,12 @@ func (s *server) streamStates(ctx context.Context, in *statesInput) (*streamOutp
 
 // streamOf answers with a stream of what next gives, until it gives io.EOF, the
 // reader goes away or the server stops.
-func (s *server) streamOf(closeSource func(), next func(context.Context) ([]byte, error)) *streamOutput {
+func (s *server) streamOf(ctx context.Context, closeSource func(), next func(context.Context) ([]byte, error)) *streamOutput {
 	return &streamOutput{Body: func(hc huma.Context) {
 		defer closeSource()
 		r, w := humago.Unwrap(hc)
 		rec := recorderOf(w)
-		ctx, cancel := context.WithCancel(r.Context())
+		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() {
 			select {
@@ -183,7 +183,7 @@ func (s *server) streamOf(closeSource func(), next func(context.Context) ([]byte
 			return
 		}
 		if err := pump(ctx, rec, s.heartbeat, next); err != nil && !errors.Is(err, context.Canceled) {
-			s.Logger.InfoContext(r.Context(), "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(r.Context()).traceID)
+			s.Logger.InfoContext(ctx, "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(ctx).traceID)
 		}
 	}}
 }
@@ -201,20 +201,27 @@ func jsonOutput(v any) (*streamOutput, error) {
 	}}, nil
 }
 
-// allEvents calls yield with every event of a run, page by page.
-func (s *server) allEvents(ctx context.Context, caller lineshaft.Caller, runID string, yield func(*lineshaft.Event) error) error {
+// allEvents calls yield with every event of a run that the caller may see.
+func (s *server) allEvents(ctx context.Context, runID string, yield func(*lineshaft.Event) error) error {
+	return eachEvent(func(after int64) (control.EventPage, error) {
+		return s.Control.Events(ctx, infoFrom(ctx).caller, runID, after, maxEvents)
+	}, yield)
+}
+
+// eachEvent reads a log page by page.
+func eachEvent(page func(after int64) (control.EventPage, error), yield func(*lineshaft.Event) error) error {
 	for after := int64(0); ; {
-		page, err := s.Control.Events(ctx, caller, runID, after, maxEvents)
+		p, err := page(after)
 		if err != nil {
 			return err
 		}
-		for i := range page.Events {
-			after = page.Events[i].Sequence
-			if err := yield(&page.Events[i]); err != nil {
+		for i := range p.Events {
+			after = p.Events[i].Sequence
+			if err := yield(&p.Events[i]); err != nil {
 				return err
 			}
 		}
-		if !page.More || len(page.Events) == 0 {
+		if !p.More || len(p.Events) == 0 {
 			return nil
 		}
 	}

@@ -27,7 +27,7 @@ type gate struct {
 func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
 	known := gate{row.Permission, docs()[row.ID]}
 	steps := []func(http.ResponseWriter, *http.Request, gate) error{
-		checkPath, s.checkCaller, checkQuery, readBody, checkIdempotency,
+		checkPath, s.checkCaller, checkQuery, s.readBody, checkIdempotency,
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, step := range steps {
@@ -135,7 +135,7 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 
 // readBody reads and checks the body before huma sees it: JSON whatever the
 // Content-Type says, bounded in size and in time (H-3).
-func readBody(w http.ResponseWriter, r *http.Request, row gate) error {
+func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
@@ -144,7 +144,7 @@ func readBody(w http.ResponseWriter, r *http.Request, row gate) error {
 		limit = largeBody
 	}
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has a connection
+	_ = conn.SetReadDeadline(time.Now().Add(s.bodyTimeout)) // not every writer has a connection
 	data, err := jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true})
 	if err != nil {
 		// What is left of the body is not worth reading.

@@ -146,6 +146,9 @@ func errorResponses(row route, doc operationDoc) map[string]*huma.Response {
 	if row.Permission != lineshaft.PermissionNone {
 		codes = append(codes, lineshaft.CodeAuthenticationRequired, lineshaft.CodeNotAuthorized)
 	}
+	if strings.Contains(row.Path, "{") {
+		codes = append(codes, lineshaft.CodeNotFound)
+	}
 	if row.Method == post || row.Method == del {
 		codes = append(codes, lineshaft.CodePayloadTooLarge)
 	}

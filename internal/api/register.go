@@ -14,10 +14,10 @@ import (
 type binder func(s *server, row route)
 
 // bind makes an operation of a typed handler. Its errors leave as problems.
-func bind[I, O any](handler func(*server, context.Context, *I) (*O, error)) binder {
+func bind[I, O any](handler func(context.Context, *I) (*O, error)) binder {
 	return func(s *server, row route) {
 		huma.Register(s.api, describe(row), func(ctx context.Context, in *I) (*O, error) {
-			out, err := handler(s, ctx, in)
+			out, err := handler(ctx, in)
 			if err != nil {
 				return nil, s.failure(ctx, err)
 			}
@@ -27,10 +27,10 @@ func bind[I, O any](handler func(*server, context.Context, *I) (*O, error)) bind
 }
 
 // raw registers a plain handler that may fail.
-func raw(handler func(*server, http.ResponseWriter, *http.Request) error) binder {
+func raw(handler func(http.ResponseWriter, *http.Request) error) binder {
 	return func(s *server, row route) {
 		s.mux.HandleFunc(row.pattern(), s.guard(row, func(w http.ResponseWriter, r *http.Request) {
-			if err := handler(s, w, r); err != nil {
+			if err := handler(w, r); err != nil {
 				s.problems.Write(w, r, err)
 			}
 		}))
@@ -39,14 +39,14 @@ func raw(handler func(*server, http.ResponseWriter, *http.Request) error) binder
 
 // register fills the mux from the table.
 func (s *server) register() {
-	for _, row := range table() {
+	for _, row := range s.table() {
 		s.rows[row.pattern()] = row
 	}
 	s.api = humago.NewWithPrefix(guardedMux{s}, Prefix, s.humaConfig())
 	s.api.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
 		next(&wireContext{humaContext: ctx})
 	})
-	for _, row := range table() {
+	for _, row := range s.table() {
 		row.bind(s, row)
 	}
 	s.mux.HandleFunc("/", s.unmatched)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -33,53 +34,53 @@ const (
 
 // operations is the API: one row per operation, paths below Prefix. What an
 // operation does is told in operations.go under its id.
-func operations() []route {
+func (s *server) operations() []route {
 	return []route{
-		{post, "/agent/runs", "createRun", start, bind((*server).createRun)},
-		{post, "/agent/run", "runAgent", start, bind((*server).createRun)},
-		{get, "/agent/runs", "listRuns", read, bind((*server).listRuns)},
-		{post, "/agent/runs/cancel", "cancelRuns", manage, bind((*server).cancelRuns)},
-		{get, "/agent/runs/{runId}", "getRun", read, bind((*server).getRun)},
-		{del, "/agent/runs/{runId}", "deleteRun", manage, bind((*server).deleteRun)},
-		{post, "/agent/runs/{runId}/cancel", "cancelRun", start, bind((*server).cancelRun)},
-		{post, "/agent/runs/{runId}/followups", "submitRunFollowup", start, bind((*server).createFollowup)},
-		{post, "/agent/runs/{runId}/interrupt", "interruptRun", start, bind((*server).interruptRun)},
-		{post, "/agent/runs/{runId}/rerun", "rerunRun", start, bind((*server).rerunRun)},
-		{get, "/agent/runs/{runId}/events", "getRunEvents", read, bind((*server).getEvents)},
-		{get, "/agent/runs/{runId}/conversation", "getRunConversation", read, bind((*server).getRunConversation)},
-		{get, "/agent/runs/{runId}/transcript", "getRunTranscript", read, bind((*server).getRunTranscript)},
-		{get, "/agent/runs/{runId}/timeline", "getRunTimeline", read, bind((*server).getTimeline)},
-		{get, "/agent/runs/{runId}/handoff/attachments", "listHandoffAttachments", read, bind((*server).listAttachments)},
-		{get, "/agent/tasks", "listTasks", read, bind((*server).listRuns)},
-		{post, "/agent/tasks", "createTask", start, bind((*server).createRun)},
-		{get, "/agent/tasks/{runId}", "getTask", read, bind((*server).getRun)},
-		{post, "/agent/tasks/{runId}/cancel", "cancelTask", start, bind((*server).cancelRun)},
-		{get, "/agent/events/stream", "streamRunStates", read, bind((*server).streamStates)},
-		{get, "/agent/run-by-external-reference", "getRunByExternalReferenceURL", read, bind((*server).getRunByReference)},
-		{get, "/agent/conversations/{conversationId}", "getConversation", read, bind((*server).getConversation)},
-		{get, "/agent/conversations/{conversationId}/transcript", "getConversationTranscript", read, bind((*server).getConversationTranscript)},
-		{post, "/agent/conversations/{conversationId}/followups", "submitConversationFollowup", start, bind((*server).createConversationFollowup)},
-		{post, "/agent/conversations/{conversationId}/interrupt", "interruptConversation", start, bind((*server).interruptConversation)},
-		{get, "/agent/conversations/{conversationId}/redirect", "getConversationRedirect", public, bind((*server).getConversationRedirect)},
-		{get, "/agent/conversations/{conversationId}/screenshots/{artifactUid}/download", "downloadScreenshot", read, bind((*server).downloadArtifact)},
-		{get, "/agent/sessions/{sessionUuid}/redirect", "getSessionRedirect", public, bind((*server).getSessionRedirect)},
-		{get, "/agent/artifacts/{artifactUid}", "getArtifact", read, bind((*server).getArtifact)},
-		{get, "/agent/artifacts/{artifactUid}/download", "downloadArtifact", read, bind((*server).downloadArtifact)},
-		{get, "/agent/downloads/{token}", "getDownload", public, bind((*server).getDownload)},
-		{get, "/agent/models", "listModels", read, bind((*server).listModels)},
-		{get, "/agent/connected-self-hosted-workers", "listConnectedSelfHostedWorkers", read, bind((*server).listWorkers)},
-		{get, "/whoami", "whoami", anyKey, bind((*server).whoami)},
-		{get, "/apikeys", "listAPIKeys", keys, bind((*server).listAPIKeys)},
-		{post, "/apikeys", "createAPIKey", keys, bind((*server).createAPIKey)},
-		{del, "/apikeys/{keyId}", "revokeAPIKey", keys, bind((*server).revokeAPIKey)},
-		{get, "/audit", "listAudit", audit, bind((*server).listAudit)},
-		{get, "/networking/egress-ranges", "listEgressRanges", read, bind((*server).listEgressRanges)},
+		{post, "/agent/runs", "createRun", start, bind(s.createRun)},
+		{post, "/agent/run", "runAgent", start, bind(s.createRun)},
+		{get, "/agent/runs", "listRuns", read, bind(s.listRuns)},
+		{post, "/agent/runs/cancel", "cancelRuns", manage, bind(s.cancelRuns)},
+		{get, "/agent/runs/{runId}", "getRun", read, bind(s.getRun)},
+		{del, "/agent/runs/{runId}", "deleteRun", manage, bind(s.deleteRun)},
+		{post, "/agent/runs/{runId}/cancel", "cancelRun", start, bind(s.cancelRun)},
+		{post, "/agent/runs/{runId}/followups", "submitRunFollowup", start, bind(s.createFollowup)},
+		{post, "/agent/runs/{runId}/interrupt", "interruptRun", start, bind(s.interruptRun)},
+		{post, "/agent/runs/{runId}/rerun", "rerunRun", start, bind(s.rerunRun)},
+		{get, "/agent/runs/{runId}/events", "getRunEvents", read, bind(s.getEvents)},
+		{get, "/agent/runs/{runId}/conversation", "getRunConversation", read, bind(s.getRunConversation)},
+		{get, "/agent/runs/{runId}/transcript", "getRunTranscript", read, bind(s.getRunTranscript)},
+		{get, "/agent/runs/{runId}/timeline", "getRunTimeline", read, bind(s.getTimeline)},
+		{get, "/agent/runs/{runId}/handoff/attachments", "listHandoffAttachments", read, bind(s.listAttachments)},
+		{get, "/agent/tasks", "listTasks", read, bind(s.listRuns)},
+		{post, "/agent/tasks", "createTask", start, bind(s.createRun)},
+		{get, "/agent/tasks/{runId}", "getTask", read, bind(s.getRun)},
+		{post, "/agent/tasks/{runId}/cancel", "cancelTask", start, bind(s.cancelRun)},
+		{get, "/agent/events/stream", "streamRunStates", read, bind(s.streamStates)},
+		{get, "/agent/run-by-external-reference", "getRunByExternalReferenceURL", read, bind(s.getRunByReference)},
+		{get, "/agent/conversations/{conversationId}", "getConversation", read, bind(s.getConversation)},
+		{get, "/agent/conversations/{conversationId}/transcript", "getConversationTranscript", read, bind(s.getConversationTranscript)},
+		{post, "/agent/conversations/{conversationId}/followups", "submitConversationFollowup", start, bind(s.createConversationFollowup)},
+		{post, "/agent/conversations/{conversationId}/interrupt", "interruptConversation", start, bind(s.interruptConversation)},
+		{get, "/agent/conversations/{conversationId}/redirect", "getConversationRedirect", public, bind(s.getConversationRedirect)},
+		{get, "/agent/conversations/{conversationId}/screenshots/{artifactUid}/download", "downloadScreenshot", read, bind(s.downloadArtifact)},
+		{get, "/agent/sessions/{sessionUuid}/redirect", "getSessionRedirect", public, bind(s.getSessionRedirect)},
+		{get, "/agent/artifacts/{artifactUid}", "getArtifact", read, bind(s.getArtifact)},
+		{get, "/agent/artifacts/{artifactUid}/download", "downloadArtifact", read, bind(s.downloadArtifact)},
+		{get, "/agent/downloads/{token}", "getDownload", public, bind(s.getDownload)},
+		{get, "/agent/models", "listModels", read, bind(s.listModels)},
+		{get, "/agent/connected-self-hosted-workers", "listConnectedSelfHostedWorkers", read, bind(s.listWorkers)},
+		{get, "/whoami", "whoami", anyKey, bind(s.whoami)},
+		{get, "/apikeys", "listAPIKeys", keys, bind(s.listAPIKeys)},
+		{post, "/apikeys", "createAPIKey", keys, bind(s.createAPIKey)},
+		{del, "/apikeys/{keyId}", "revokeAPIKey", keys, bind(s.revokeAPIKey)},
+		{get, "/audit", "listAudit", audit, bind(s.listAudit)},
+		{get, "/networking/egress-ranges", "listEgressRanges", read, bind(s.listEgressRanges)},
 	}
 }
 
 // published are routes of the published API that this server does not offer yet:
 // 422 for whoever has a key, instead of a 404 that would look like a wrong address.
-func published() []route {
+func (s *server) published() []route {
 	var rows []route
 	for _, path := range []string{
 		"/agent/runs/{runId}/scores", "/agent/runs/{runId}/harness-usage",
@@ -87,23 +88,23 @@ func published() []route {
 		"/agent/environments", "/agent/environments/{rest...}", "/agent/identities", "/agent/identities/{rest...}",
 		"/factory", "/factory/{rest...}",
 	} {
-		rows = append(rows, route{"", path, "", anyKey, raw((*server).notOffered)})
+		rows = append(rows, route{"", path, "", anyKey, raw(s.notOffered)})
 	}
-	return append(rows, route{get, "/agent", "", anyKey, raw((*server).notOffered)})
+	return append(rows, route{get, "/agent", "", anyKey, raw(s.notOffered)})
 }
 
 // extras are the pages that are not operations. Those that begin with a slash
 // twice stand outside Prefix.
-func extras() []route {
+func (s *server) extras() []route {
 	return []route{
-		{get, "/openapi.json", "", public, raw((*server).serveOpenAPIJSON)},
-		{get, "/openapi.yaml", "", public, raw((*server).serveOpenAPIYAML)},
-		{get, "/docs", "", public, raw((*server).serveDocs)},
-		{get, "//healthz", "", public, raw((*server).serveHealth)},
-		{get, "//readyz", "", public, raw((*server).serveReady)},
-		{get, "//metrics", "", public, raw((*server).serveMetrics)},
-		{get, "//docs/errors", "", public, raw((*server).serveErrorPage)},
-		{get, "//docs/errors/{rest...}", "", public, raw((*server).serveErrorPage)},
+		{get, "/openapi.json", "", public, raw(s.serveOpenAPIJSON)},
+		{get, "/openapi.yaml", "", public, raw(s.serveOpenAPIYAML)},
+		{get, "/docs", "", public, raw(s.serveDocs)},
+		{get, "//healthz", "", public, raw(s.serveHealth)},
+		{get, "//readyz", "", public, raw(s.serveReady)},
+		{get, "//metrics", "", public, raw(s.serveMetrics)},
+		{get, "//docs/errors", "", public, raw(s.serveErrorPage)},
+		{get, "//docs/errors/{rest...}", "", public, raw(s.serveErrorPage)},
 	}
 }
 
@@ -119,14 +120,14 @@ type Route struct {
 // Routes lists every route of this package with its full path.
 func Routes() []Route {
 	var list []Route
-	for _, row := range table() {
+	for _, row := range (&server{}).table() {
 		list = append(list, Route{row.Method, row.fullPath(), row.ID, row.Permission})
 	}
 	return list
 }
 
-func table() []route {
-	return append(append(operations(), published()...), extras()...)
+func (s *server) table() []route {
+	return slices.Concat(s.operations(), s.published(), s.extras())
 }
 
 func (r route) fullPath() string {

@@ -159,12 +159,12 @@ type (
 )
 
 func (s *server) cancelRuns(ctx context.Context, in *cancelRunsInput) (*cancelRunsOutput, error) {
-	if in.Body.Filter.empty() {
-		return nil, lineshaft.Invalid("filter", "give at least one condition; an empty filter would cancel every run")
-	}
 	filter, err := in.Body.Filter.domain()
 	if err != nil {
 		return nil, err
+	}
+	if filter.IsZero() {
+		return nil, lineshaft.Invalid("filter", "give at least one condition; an empty filter would cancel every run")
 	}
 	cancelled, err := s.Control.CancelMatching(ctx, infoFrom(ctx).caller, filter)
 	if err != nil {

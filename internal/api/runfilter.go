@@ -86,15 +86,6 @@ func (f *RunFilter) domain() (lineshaft.RunFilter, error) {
 	return out, nil
 }
 
-// empty says that the filter has no condition at all.
-func (f *RunFilter) empty() bool {
-	lists := len(f.State) + len(f.TaskStatus) + len(f.Source) + len(f.FactoryUID) + len(f.Metadata)
-	texts := f.Name + f.ConfigName + f.ModelID + f.Creator + f.Executor + f.ExecutionLocation + f.EnvironmentID + f.Skill + f.SkillSpec +
-		f.ScheduleID + f.AutomationID + f.WebhookID + f.DeliveryID + f.ParentRunID + f.AncestorRunID + f.WorkerHost + string(f.ArtifactType) + f.Q
-	times := f.CreatedAfter.IsZero() && f.CreatedBefore.IsZero() && f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero()
-	return lists == 0 && texts == "" && times && !f.FactoryOnly
-}
-
 // states joins state and task_status: nil when neither is given, and never nil
 // when one is, even if nothing fits both.
 func (f *RunFilter) states() []lineshaft.RunState {

@@ -76,7 +76,7 @@ func pageInfo(next string) PageInfo { return PageInfo{HasNextPage: next != "", N
 // wireRun shows a run.
 func (s *server) wireRun(run *lineshaft.Run) RunItem {
 	item := RunItem{
-		RunID: run.ID, TaskID: run.ID, Title: run.Title, Prompt: run.Prompt, SubmittedPrompt: run.Prompt,
+		RunID: run.ID, TaskID: run.ID, Title: run.Title, Prompt: run.Prompt, SubmittedPrompt: run.Submitted,
 		State: RunState(run.State), CreatedAt: stamp(run.CreatedAt), UpdatedAt: stamp(run.UpdatedAt),
 		StartedAt: stampOrNull(run.StartedAt), FinishedAt: stampOrNull(run.FinishedAt),
 		RootRunID: run.RootRunID, ParentRunID: run.ParentRunID,

@@ -26,7 +26,7 @@ type timelineOutput struct{ Body TimelineResponse }
 
 func (s *server) getTimeline(ctx context.Context, in *RunPath) (*timelineOutput, error) {
 	b := timelineBuilder{executions: map[string]int64{}}
-	if err := s.allEvents(ctx, infoFrom(ctx).caller, in.RunID, func(e *lineshaft.Event) error {
+	if err := s.allEvents(ctx, in.RunID, func(e *lineshaft.Event) error {
 		b.add(e)
 		return nil
 	}); err != nil {

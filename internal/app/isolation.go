@@ -84,5 +84,5 @@ func limitsOf(cfg config.Config) sandbox.Limits {
 func networkOf(cfg config.Config) sandbox.Network { return sandbox.Network(cfg.Egress) }
 
 func builtinHarnesses(cfg config.Config) []harness.Harness {
-	return []harness.Harness{shell.New(), command.New(cfg.AgentCommand)}
+	return []harness.Harness{shell.Shell{}, command.New(cfg.AgentCommand)}
 }

@@ -3,16 +3,22 @@ package app
 import (
 	"context"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/harness"
 )
 
-// models lists what agents can be asked for: without a model endpoint, the shell only.
+// models tells what this server can run. There is no model endpoint yet, so the
+// list of models is empty and the harnesses say what works without one.
 func (a *App) models(context.Context) api.ListModelsResponse {
-	return api.ListModelsResponse{
-		DefaultModelID: "shell",
-		Models: []api.ModelInfo{{
-			ID: "shell", DisplayName: "Shell blocks (no model)", Provider: "UNKNOWN",
-			Description: "Runs the fenced sh and bash blocks of the prompt. No model endpoint is configured on this server.",
-		}},
+	set := harness.Set{Harnesses: builtinHarnesses(a.cfg), Default: a.cfg.DefaultHarness}
+	var out api.ListModelsResponse
+	for _, name := range lineshaft.HarnessTypes() {
+		info := api.HarnessInfo{Type: api.HarnessType(name), Available: true}
+		if _, err := set.Select(lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Type: name}}); err != nil {
+			info.Available, info.Problem = false, "this version has no adapter for it"
+		}
+		out.Harnesses = append(out.Harnesses, info)
 	}
+	return out
 }

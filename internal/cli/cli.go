@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
@@ -40,6 +41,9 @@ type Deps struct {
 	OpenURL func(ctx context.Context, url string) error
 	// Now is the clock.
 	Now func() time.Time
+
+	// clientOptions make tests fast.
+	clientOptions []client.Option
 }
 
 // Main runs the command with its arguments, without the program's name, and
@@ -59,7 +63,7 @@ func Main(ctx context.Context, args []string, deps Deps) int {
 
 func execute(ctx context.Context, args []string, deps Deps) int {
 	sh := newShell(deps)
-	root := sh.root()
+	root := sh.root() //nolint:contextcheck // cobra hands the context to the commands
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

@@ -35,7 +35,11 @@ func (sh *shell) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(sh.address(), key, client.WithHeader("X-Lineshaft-Client", "cli"), client.WithHeader("User-Agent", "lineshaft-cli/"+version))
+	options := append([]client.Option{
+		client.WithHeader("X-Lineshaft-Client", "cli"),
+		client.WithHeader("User-Agent", "lineshaft-cli/"+version),
+	}, sh.deps.clientOptions...)
+	c, err := client.New(sh.address(), key, options...)
 	if err != nil {
 		return nil, usage(err.Error(), "Check LINESHAFT_URL and LINESHAFT_API_KEY.")
 	}

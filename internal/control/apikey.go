@@ -21,7 +21,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPI
 	if err := s.validateKey(n); err != nil {
 		return lineshaft.APIKey{}, "", err
 	}
-	return s.insertKey(ctx, c, n, KeyPrefix+id.Secret(30))
+	return s.insertKey(ctx, c, n, KeyPrefix+id.Secret(30), nil)
 }
 
 func (s *Service) validateKey(n NewAPIKey) error {
@@ -45,7 +45,8 @@ func (s *Service) validateKey(n NewAPIKey) error {
 	return nil
 }
 
-func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string) (lineshaft.APIKey, string, error) {
+// insertKey stores a key if allowed, when given, finds nothing against it.
+func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string, allowed func(context.Context, *store.Tx) error) (lineshaft.APIKey, string, error) {
 	keyID, at := s.store.NewID()
 	owner := n.Owner
 	if owner.UID == "" {
@@ -56,6 +57,11 @@ func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey
 		FactoryUIDs: n.FactoryUIDs, WorkerIDs: n.WorkerIDs, CreatedAt: at, ExpiresAt: n.ExpiresAt,
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if allowed != nil {
+			if err := allowed(ctx, tx); err != nil {
+				return err
+			}
+		}
 		return errors.Join(
 			tx.PutPrincipal(ctx, owner, at),
 			tx.InsertAPIKey(ctx, stored, key),
@@ -65,6 +71,19 @@ func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey
 		return lineshaft.APIKey{}, "", err
 	}
 	return stored, key, nil
+}
+
+// noKeyYet fails with a Conflict when there is a key. The setting makes nodes that
+// start at the same time wait for each other.
+func noKeyYet(ctx context.Context, tx *store.Tx) error {
+	if _, err := tx.EnsureSetting(ctx, "first_key", "made"); err != nil {
+		return err
+	}
+	keys, err := tx.ListAPIKeys(ctx)
+	if err == nil && len(keys) > 0 {
+		return lineshaft.Conflict("there is a key already")
+	}
+	return err
 }
 
 // ListAPIKeys reads all keys, newest first.
@@ -100,7 +119,10 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 		if err != nil || len(keys) > 0 {
 			return "", err
 		}
-		_, key, err := s.insertKey(ctx, system(), admin, KeyPrefix+id.Secret(30))
+		_, key, err := s.insertKey(ctx, system(), admin, KeyPrefix+id.Secret(30), noKeyYet)
+		if lineshaft.CodeOf(err) == lineshaft.CodeConflict { // another node was faster
+			return "", nil
+		}
 		return key, err
 	}
 	if !strings.HasPrefix(chosen, KeyPrefix) || len(chosen) < minKeyLength {
@@ -110,7 +132,7 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 	if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
 		return "", err
 	}
-	_, _, err = s.insertKey(ctx, system(), admin, chosen)
+	_, _, err = s.insertKey(ctx, system(), admin, chosen, nil)
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict { // another node was faster
 		err = nil
 	}

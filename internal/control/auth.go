@@ -40,6 +40,9 @@ type keyCache struct {
 	mu      sync.Mutex
 	callers map[string]cachedCaller
 	used    map[string]time.Time
+	// changes counts how often keys were revoked: what was looked up before the
+	// newest of them is not kept.
+	changes int
 }
 
 type cachedCaller struct {
@@ -51,30 +54,46 @@ func newKeyCache(hub *stream.Hub) *keyCache {
 	return &keyCache{changed: hub.Subscribe(stream.KeysTopic), callers: map[string]cachedCaller{}, used: map[string]time.Time{}}
 }
 
-func (k *keyCache) get(hash string, now time.Time) (lineshaft.Caller, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// notice forgets everything when a key was revoked. The lock is held.
+func (k *keyCache) notice() {
 	select {
 	case <-k.changed.C:
 		clear(k.callers)
+		k.changes++
 	default:
 	}
-	entry, ok := k.callers[hash]
-	if !ok || now.After(entry.until) {
-		return lineshaft.Caller{}, false
-	}
-	k.used[entry.caller.KeyID] = now
-	return entry.caller, true
 }
 
-func (k *keyCache) put(hash string, c lineshaft.Caller, now time.Time) {
+// get returns the caller of a key, or else what put needs after the look-up.
+func (k *keyCache) get(hash string, now time.Time) (c lineshaft.Caller, ok bool, changes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.notice()
+	entry, ok := k.callers[hash]
+	if !ok || !now.Before(entry.until) {
+		return lineshaft.Caller{}, false, k.changes
+	}
+	k.used[entry.caller.KeyID] = now
+	return entry.caller, true, k.changes
+}
+
+// put keeps what was looked up after a get, but not past the key's own end.
+func (k *keyCache) put(hash string, key *lineshaft.APIKey, now time.Time, changes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.used[key.ID] = now
+	k.notice()
+	if k.changes != changes {
+		return // this key may be the one that was revoked meanwhile
+	}
 	if len(k.callers) > 10_000 {
 		clear(k.callers)
 	}
-	k.callers[hash] = cachedCaller{c, now.Add(keyLife)}
-	k.used[c.KeyID] = now
+	until := now.Add(keyLife)
+	if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(until) {
+		until = key.ExpiresAt
+	}
+	k.callers[hash] = cachedCaller{callerOf(key), until}
 }
 
 func (k *keyCache) takeUsed() map[string]time.Time {
@@ -96,7 +115,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (lineshaft.Calle
 	}
 	now := s.store.Now()
 	hash := store.Hash(key)
-	if c, ok := s.keys.get(hash, now); ok {
+	c, ok, changes := s.keys.get(hash, now)
+	if ok {
 		return c, nil
 	}
 	found, err := s.store.FindAPIKey(ctx, key)
@@ -109,9 +129,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (lineshaft.Calle
 	if !found.Usable(now) {
 		return lineshaft.Caller{}, errUnauthenticated()
 	}
-	c := callerOf(found)
-	s.keys.put(hash, c, now)
-	return c, nil
+	s.keys.put(hash, found, now, changes)
+	return callerOf(found), nil
 }
 
 func callerOf(k *lineshaft.APIKey) lineshaft.Caller {
@@ -128,6 +147,9 @@ func (s *Service) authenticateRun(ctx context.Context, token string) (lineshaft.
 		return lineshaft.Caller{}, err
 	}
 	run, err := s.store.GetRun(ctx, runID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && (run.ExecutionID != executionID || !run.State.Held()) {
+		return lineshaft.Caller{}, errUnauthenticated() // the run was taken from this execution
+	}
 	if err != nil {
 		return lineshaft.Caller{}, err
 	}
@@ -173,6 +195,9 @@ func (s *Service) SessionCaller(ctx context.Context, token string) (lineshaft.Ca
 		return lineshaft.Caller{}, err
 	}
 	key, err := s.store.GetAPIKey(ctx, keyID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return lineshaft.Caller{}, errUnauthenticated()
+	}
 	if err != nil {
 		return lineshaft.Caller{}, err
 	}

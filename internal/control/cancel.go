@@ -52,9 +52,14 @@ func (s *Service) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	if from.Held() {
 		h.Hold |= store.HoldExecution // a follow-up must wait until the old processes are gone
 	}
+	if from == lineshaft.InProgress || from == lineshaft.Blocked {
+		h.PromptDone = true // a follow-up continues it and does not begin it again
+	}
 	s.wakeRun(ctx, tx, h)
+	if err := tx.DropFollowups(ctx, h); err != nil {
+		return err
+	}
 	return errors.Join(
-		tx.DropFollowups(ctx, h.ID),
 		s.settle(ctx, tx, h, now),
 		tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Cancelled, status, "")),
 		s.audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
@@ -73,16 +78,16 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, no
 			return err
 		}
 		waiting, err := tx.LockRun(ctx, next)
-		if err != nil {
+		if ignoreNotFound(err) != nil {
 			return err
 		}
-		if waiting.State == lineshaft.Queued {
+		if err == nil && waiting.State == lineshaft.Queued {
 			waiting.Hold &^= store.HoldConcurrency
 			waiting.Touch(now)
 			s.wakeRun(ctx, tx, waiting)
 			return tx.SaveRun(ctx, waiting)
 		}
-		runID = next // it was cancelled just now: pass the key on
+		runID = next // it was cancelled, or even deleted, just now: pass the key on
 	}
 }
 
@@ -94,6 +99,9 @@ func (s *Service) cancelBelow(ctx context.Context, c lineshaft.Caller, runID str
 
 // CancelMatching cancels every live run that a filter selects, and returns their ids.
 func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter) ([]string, error) {
+	if !c.Role.May(lineshaft.PermissionRunsManage) {
+		return nil, lineshaft.Denied("only a manager may cancel runs by filter; cancel your own one by one")
+	}
 	filter, ok := scopeFilter(c, f)
 	if !ok {
 		return nil, nil
@@ -164,6 +172,6 @@ func (s *Service) Interrupt(ctx context.Context, c lineshaft.Caller, runID strin
 			return lineshaft.Conflict("run %s is %s; only a run whose agent is working can be interrupted", runID, h.State)
 		}
 		s.wakeRun(ctx, tx, h)
-		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID, true), s.audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
+		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID), s.audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
 	})
 }

@@ -114,8 +114,10 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 		if turn != nil {
 			job.Turn = *turn
 		}
-	} else if job.Turn.Attachments, err = tx.ListAttachments(ctx, h.ID, ""); err != nil {
-		return job, err
+	} else if claim.Body.Files > 0 {
+		if job.Turn.Attachments, err = tx.ListAttachments(ctx, h.ID, ""); err != nil {
+			return job, err
+		}
 	}
 	if job.Resumed {
 		job.Snapshot, err = tx.NewestSnapshot(ctx, h.ID)
@@ -125,11 +127,16 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 
 // takeTurn hands the oldest unread follow-up to the run's execution.
 func (s *Service) takeTurn(ctx context.Context, tx *store.Tx, h *store.RunHead) (*lineshaft.Turn, error) {
-	f, err := tx.TakeFollowup(ctx, h.ID, h.ExecutionID)
+	f, err := tx.TakeFollowup(ctx, h)
 	if err != nil || f == nil {
 		return nil, err
 	}
-	attachments, err := tx.ListAttachments(ctx, h.ID, f.ID)
+	return s.turnOf(ctx, tx, f)
+}
+
+// turnOf makes a turn of a follow-up.
+func (s *Service) turnOf(ctx context.Context, tx *store.Tx, f *store.Followup) (*lineshaft.Turn, error) {
+	attachments, err := tx.ListAttachments(ctx, f.RunID, f.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -142,20 +149,27 @@ func (s *Service) noteWorker(ctx context.Context, req lineshaft.ClaimRequest) er
 }
 
 func (s *Service) recordWorker(ctx context.Context, w store.Worker) error {
-	now := s.store.Now()
-	s.mu.Lock()
-	recent := now.Sub(s.seen[w.ID]) < s.cfg.Lease/6
-	if !recent {
-		s.seen[w.ID] = now
-	}
-	s.mu.Unlock()
-	if recent {
+	now, due := s.seenNow(w.ID)
+	if !due {
 		return nil
 	}
 	w.LastSeenAt = now
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.PutWorker(ctx, w, s.workerCutoff())
 	})
+}
+
+// seenNow notes that a worker was heard of, and says whether that is to be
+// recorded again.
+func (s *Service) seenNow(workerID string) (now time.Time, due bool) {
+	now = s.store.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.seen[workerID]) < s.cfg.Lease/6 {
+		return now, false
+	}
+	s.seen[workerID] = now
+	return now, true
 }
 
 // ForgetWorker removes a worker process that has stopped from the list of connected ones.
@@ -184,7 +198,13 @@ func (s *Service) Heartbeat(ctx context.Context, workerID string, held []linesha
 	slices.Sort(ids)
 	var renewed []string
 	if len(ids) > 0 {
+		now, due := s.seenNow(workerID) // a worker without free slots does not claim
 		err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			if due {
+				if err := tx.TouchWorker(ctx, workerID, len(held), now); err != nil {
+					return err
+				}
+			}
 			renewed, err = tx.ExtendLeases(ctx, workerID, ids, s.cfg.Lease)
 			return err
 		})
@@ -241,12 +261,16 @@ func (s *Service) directives(ctx context.Context, workerID string) ([]lineshaft.
 		case !h.Current || h.State.Terminal() || h.State == lineshaft.Queued:
 			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveStop, Reason: "the run is " + string(h.State)})
 		case h.Interrupted:
-			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveInterrupt})
-			err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-				return tx.SetInterrupted(ctx, h.ExecutionID, false)
+			var mine bool
+			err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+				mine, err = tx.TakeInterrupt(ctx, h.ExecutionID)
+				return err
 			})
 			if err != nil {
 				return nil, err
+			}
+			if mine {
+				out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveInterrupt})
 			}
 		case h.Followups:
 			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveFollowup})

@@ -22,13 +22,15 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 	}
 	switch rule.Policy {
 	case lineshaft.PolicySkip:
-		n.Head.ConcurrencyKey = "" // it never was in the queue
 		n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
 		n.Head.Status = lineshaft.StatusMessage{Message: fmt.Sprintf("skipped: run %s has the concurrency key %q", holder.ID, rule.Key)}
 		return nil, nil
 	case lineshaft.PolicyFollowup:
 		if holder.State.Terminal() {
 			break // it is only waiting for its processes to go
+		}
+		if err := mayTakeOver(ctx, tx, c, holder); err != nil {
+			return nil, err
 		}
 		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: n.Body.Prompt}, files)
 		if err != nil {
@@ -90,15 +92,32 @@ func (s *Service) cancelPrevious(ctx context.Context, tx *store.Tx, c lineshaft.
 		if err != nil {
 			return err
 		}
-		if h.State.Terminal() {
-			continue
-		}
-		if err := s.cancelLocked(ctx, tx, c, h, why); err != nil {
+		if err := s.cancelFor(ctx, tx, c, h, why); err != nil {
 			return err
 		}
 	}
-	if holder.State.Terminal() {
+	return s.cancelFor(ctx, tx, c, holder, why)
+}
+
+func (s *Service) cancelFor(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, why string) error {
+	if h.State.Terminal() {
 		return nil
 	}
-	return s.cancelLocked(ctx, tx, c, holder, why)
+	if err := mayTakeOver(ctx, tx, c, h); err != nil {
+		return err
+	}
+	return s.cancelLocked(ctx, tx, c, h, why)
+}
+
+// mayTakeOver says whether a caller may continue or end the run that has its
+// concurrency key: a key is no way around the permissions on runs.
+func mayTakeOver(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead) error {
+	visible, err := maySee(ctx, tx, c, h.ID, h.FactoryUID)
+	if err != nil {
+		return err
+	}
+	if !visible || mayChange(c, h.ID, h.CreatorUID) != nil {
+		return lineshaft.Denied("the concurrency key %q belongs to a run that is not yours; use another key, or the policy queue or skip", h.ConcurrencyKey)
+	}
+	return nil
 }

@@ -71,14 +71,27 @@ func (s *Service) endExecution(ctx context.Context, tx *store.Tx, e *store.Execu
 
 func (s *Service) endTurn(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	now := s.store.Now()
+	if again, err := s.sentAgain(ctx, tx, h, result); err != nil || again != nil {
+		return again, err
+	}
 	if result.State == lineshaft.Queued {
 		return nil, s.lose(ctx, tx, e, h, result.Message, now)
+	}
+	if result.State == lineshaft.Cancelled {
+		// A worker whose lease ran out says so too, and nobody has cancelled the run.
+		lost, err := tx.StillExpired(ctx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if lost {
+			return nil, s.lose(ctx, tx, e, h, "worker "+e.WorkerID+" lost its lease", now)
+		}
 	}
 	if !result.State.Terminal() {
 		return nil, lineshaft.Invalid("state", "a turn cannot end as %s", result.State)
 	}
 	h.PromptDone = true
-	if err := tx.FinishFollowups(ctx, h.ID); err != nil {
+	if err := tx.FinishFollowups(ctx, h); err != nil {
 		return nil, err
 	}
 	if !result.Dead {
@@ -87,10 +100,32 @@ func (s *Service) endTurn(ctx context.Context, tx *store.Tx, e *store.Execution,
 			return nil, err
 		}
 		if next != nil {
-			return next, s.continueRun(ctx, tx, h, result, now)
+			return next, errors.Join(s.continueRun(ctx, tx, h, result, now), s.forgetInterrupt(ctx, tx, e))
 		}
 	}
 	return nil, s.finish(ctx, tx, e, h, result, now)
+}
+
+// sentAgain finds out that a result was taken before and its answer lost: then the
+// execution is at a later turn already, which it gets once more.
+func (s *Service) sentAgain(ctx context.Context, tx *store.Tx, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	if result.Turn == "" || !h.Taken {
+		return nil, nil
+	}
+	at, err := tx.TakenFollowup(ctx, h.ID)
+	if err != nil || at == nil || at.ID == result.Turn {
+		return nil, err
+	}
+	return s.turnOf(ctx, tx, at)
+}
+
+// forgetInterrupt drops an interrupt that was meant for the turn that is over.
+func (s *Service) forgetInterrupt(ctx context.Context, tx *store.Tx, e *store.Execution) error {
+	if !e.Interrupted {
+		return nil
+	}
+	_, err := tx.TakeInterrupt(ctx, e.ID)
+	return err
 }
 
 // continueRun goes on with the next turn in the same session.

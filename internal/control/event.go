@@ -39,6 +39,11 @@ func (s *Service) Follow(ctx context.Context, c lineshaft.Caller, runID string, 
 // FollowStates follows the state changes of all runs that the caller may see and
 // the filter selects.
 func (s *Service) FollowStates(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, cursor string) (*stream.States, error) {
+	if f.AncestorRunID != "" {
+		if _, err := s.visibleRun(ctx, c, f.AncestorRunID); err != nil {
+			return nil, err
+		}
+	}
 	filter, ok := scopeFilter(c, f)
 	if !ok {
 		filter = lineshaft.RunFilter{States: []lineshaft.RunState{}} // matches nothing
@@ -67,8 +72,12 @@ func (s *Service) Artifact(ctx context.Context, c lineshaft.Caller, uid string) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.visibleRun(ctx, c, a.RunID); err != nil {
+	_, err = s.visibleRun(ctx, c, a.RunID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil, lineshaft.NotFound("artifact", uid)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return a, nil
 }

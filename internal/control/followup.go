@@ -51,16 +51,17 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	now := s.store.Now()
 	result := FollowupResult{RunID: h.ID, Outcome: outcomeFor(h)}
 	message := lineshaft.MessageData{Role: "user", Text: req.Message}
-	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 {
+	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 && h.Unread == 0 {
 		if err := tx.AppendPrompt(ctx, h.ID, req.Message); err != nil {
 			return FollowupResult{}, err
 		}
 	} else {
-		// With files it is kept as a turn of its own, so that both stay together.
+		// With files it is kept as a turn of its own, so that both stay together; and so
+		// is what comes after such a one, so that the order stays.
 		result.FollowupID, _ = s.store.NewID()
 		message.FollowupID = result.FollowupID
 		if err := errors.Join(
-			tx.InsertFollowup(ctx, store.Followup{ID: result.FollowupID, RunID: h.ID, Message: req.Message}, c.Principal.UID, now),
+			tx.InsertFollowup(ctx, h, store.Followup{ID: result.FollowupID, RunID: h.ID, Message: req.Message}, c.Principal.UID, now),
 			tx.InsertAttachments(ctx, h.ID, result.FollowupID, attachments),
 		); err != nil {
 			return FollowupResult{}, err

@@ -38,7 +38,7 @@ func (s *Service) lose(ctx context.Context, tx *store.Tx, e *store.Execution, h 
 	}
 	drafts := []lineshaft.Draft{stateDraft(now, from, lineshaft.Errored, status, e.WorkerID)}
 	h.PromptDone = true // the lost turn is not repeated; what was said after it is still done
-	if err := tx.FinishFollowups(ctx, h.ID); err != nil {
+	if err := tx.FinishFollowups(ctx, h); err != nil {
 		return err
 	}
 	return s.conclude(ctx, tx, h, drafts, now)
@@ -51,18 +51,17 @@ func (s *Service) tryAgain(ctx context.Context, tx *store.Tx, e *store.Execution
 	if err := h.Move(lineshaft.Queued, status, now); err != nil {
 		return err
 	}
+	if err := tx.ReturnFollowups(ctx, h); err != nil {
+		return err
+	}
 	s.wakeRun(ctx, tx, h)
-	return errors.Join(tx.ReturnFollowups(ctx, h.ID), tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Queued, status, e.WorkerID)))
+	return tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Queued, status, e.WorkerID))
 }
 
 // conclude saves a run that has just ended. An unread follow-up takes it back into
 // the queue in the same transaction; else its concurrency key is passed on.
 func (s *Service) conclude(ctx context.Context, tx *store.Tx, h *store.RunHead, drafts []lineshaft.Draft, now time.Time) error {
-	waiting, err := tx.HasPendingFollowup(ctx, h.ID)
-	if err != nil {
-		return err
-	}
-	if waiting {
+	if h.Unread > 0 {
 		draft, err := s.requeue(ctx, tx, h, "continued by a follow-up", now)
 		if err != nil {
 			return err
@@ -82,59 +81,103 @@ func (s *Service) ReapLeases(ctx context.Context) (int, error) {
 	}
 	ended := 0
 	for _, e := range expired {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			h, err := tx.LockRun(ctx, e.RunID)
-			if lineshaft.CodeOf(err) == lineshaft.CodeNotFound && err != nil {
-				return s.endExecution(ctx, tx, e, nil, s.store.Now())
-			}
-			if err != nil {
-				return err
-			}
-			still, err := tx.StillExpired(ctx, e.ID)
-			if err != nil || !still {
-				return err
-			}
-			return s.lose(ctx, tx, e, h, fmt.Sprintf("worker %s was lost: no heartbeat for %s", e.WorkerID, s.cfg.Lease), s.store.Now())
-		})
-		if err != nil {
-			return ended, fmt.Errorf("end lost execution %s: %w", e.ID, err)
+		lost, endErr := s.reap(ctx, e)
+		if endErr != nil { // the others are ended nonetheless
+			err = errors.Join(err, fmt.Errorf("end lost execution %s: %w", e.ID, endErr))
 		}
-		ended++
+		if lost {
+			ended++
+		}
 	}
-	return ended, nil
+	return ended, err
 }
 
-// EndOverdue ends queued runs that no worker took in time.
+// reap ends one execution unless it was renewed or ended since it was listed.
+func (s *Service) reap(ctx context.Context, listed *store.Execution) (lost bool, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		lost = false
+		h, err := tx.LockRun(ctx, listed.RunID)
+		if ignoreNotFound(err) != nil {
+			return err
+		}
+		still, stillErr := tx.StillExpired(ctx, listed.ID)
+		if stillErr != nil || !still {
+			return stillErr
+		}
+		lost = true
+		if err != nil {
+			return s.endExecution(ctx, tx, listed, nil, s.store.Now())
+		}
+		e, err := executionOf(ctx, tx, listed)
+		if err != nil {
+			return err
+		}
+		return s.lose(ctx, tx, e, h, fmt.Sprintf("worker %s was lost: no heartbeat for %s", e.WorkerID, s.cfg.Lease), s.store.Now())
+	})
+	return lost && err == nil, err
+}
+
+// executionOf reads an execution again under its run's lock: a report may have
+// come since it was listed.
+func executionOf(ctx context.Context, tx *store.Tx, listed *store.Execution) (*store.Execution, error) {
+	all, err := tx.ListExecutions(ctx, listed.RunID)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range all {
+		if e.ID == listed.ID {
+			return e, nil
+		}
+	}
+	return nil, lineshaft.NotFound("execution", listed.ID)
+}
+
+// EndOverdue ends queued runs that no worker took in time. It returns how many.
 func (s *Service) EndOverdue(ctx context.Context) (int, error) {
 	overdue, err := s.store.ListOverdue(ctx, s.store.Now(), sweepBatch)
 	if err != nil {
 		return 0, err
 	}
+	ended := 0
 	for _, runID := range overdue {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			h, err := tx.LockRun(ctx, runID)
-			if err != nil {
-				return ignoreNotFound(err)
-			}
-			now := s.store.Now()
-			if h.State != lineshaft.Queued || h.QueueDeadline.After(now) {
-				return nil
-			}
-			retryable := true
-			status := lineshaft.StatusMessage{
-				Message:   fmt.Sprintf("no worker %q took the run in time; check that it is connected and has free slots", h.WorkerHost),
-				ErrorCode: lineshaft.CodeInfrastructureTimeout, Retryable: &retryable,
-			}
-			if err := h.Move(lineshaft.Errored, status, now); err != nil {
-				return err
-			}
-			s.wakeRun(ctx, tx, h)
-			return errors.Join(s.settle(ctx, tx, h, now), tx.DropFollowups(ctx, h.ID),
-				tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, "")))
-		})
-		if err != nil {
-			return 0, fmt.Errorf("end overdue run %s: %w", runID, err)
+		done, endErr := s.endOverdue(ctx, runID)
+		if endErr != nil { // the others are ended nonetheless
+			err = errors.Join(err, fmt.Errorf("end overdue run %s: %w", runID, endErr))
+		}
+		if done {
+			ended++
 		}
 	}
-	return len(overdue), nil
+	return ended, err
+}
+
+// endOverdue ends one run unless it was taken since it was listed.
+func (s *Service) endOverdue(ctx context.Context, runID string) (ended bool, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ended = false
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		now := s.store.Now()
+		if h.State != lineshaft.Queued || h.QueueDeadline.After(now) {
+			return nil
+		}
+		ended = true
+		retryable := true
+		status := lineshaft.StatusMessage{
+			Message:   fmt.Sprintf("no worker %q took the run in time; check that it is connected and has free slots", h.WorkerHost),
+			ErrorCode: lineshaft.CodeInfrastructureTimeout, Retryable: &retryable,
+		}
+		if err := h.Move(lineshaft.Errored, status, now); err != nil {
+			return err
+		}
+		s.wakeRun(ctx, tx, h)
+		if err := tx.DropFollowups(ctx, h); err != nil {
+			return err
+		}
+		return errors.Join(s.settle(ctx, tx, h, now),
+			tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, "")))
+	})
+	return ended && err == nil, err
 }

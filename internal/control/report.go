@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -54,28 +57,11 @@ type batch struct {
 }
 
 func (s *Service) lockExecutions(ctx context.Context, tx *store.Tx, refs []lineshaft.ExecutionRef) (*batch, error) {
-	b := &batch{heads: map[string]*store.RunHead{}, events: map[string][]lineshaft.Draft{}, changed: map[string]bool{}}
-	found, err := tx.GetExecutions(ctx, refs)
+	executions, heads, err := tx.LockExecutions(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, 0, len(found))
-	for _, e := range found {
-		ids = append(ids, e.RunID)
-	}
-	if len(ids) == 0 {
-		return b, nil
-	}
-	heads, err := tx.LockRuns(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range heads {
-		b.heads[h.ID] = h
-	}
-	// Read again under the locks: what was read before may be old.
-	b.executions, err = tx.GetExecutions(ctx, refs)
-	return b, err
+	return &batch{heads: heads, executions: executions, events: map[string][]lineshaft.Draft{}, changed: map[string]bool{}}, nil
 }
 
 // current returns an execution and its run if it still holds it.
@@ -169,16 +155,20 @@ func (s *Service) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Repor
 	return []lineshaft.Draft{stateDraft(now, from, to, lineshaft.StatusMessage{}, "")}
 }
 
-// takeEvents looks into events that mean something to the run itself.
-func (s *Service) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, drafts []lineshaft.Draft) ([]lineshaft.Draft, error) {
-	for i, draft := range drafts {
+// takeEvents looks into events that mean something to the run itself. The report
+// stays as it is: it may be taken again after a conflict, or sent again.
+func (s *Service) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, reported []lineshaft.Draft) ([]lineshaft.Draft, error) {
+	drafts := make([]lineshaft.Draft, len(reported))
+	for i, draft := range reported {
+		draft = clean(draft)
+		drafts[i] = draft
 		switch draft.Type {
 		case lineshaft.EventUsage:
 			var usage lineshaft.UsageData
-			if json.Unmarshal(draft.Data, &usage) == nil {
-				h.Usage.InputTokens += usage.InputTokens
-				h.Usage.OutputTokens += usage.OutputTokens
-				h.Usage.CostMicros += usage.CostMicros
+			if json.Unmarshal(draft.Data, &usage) == nil { // an agent cannot earn tokens back
+				h.Usage.InputTokens += max(usage.InputTokens, 0)
+				h.Usage.OutputTokens += max(usage.OutputTokens, 0)
+				h.Usage.CostMicros += max(usage.CostMicros, 0)
 			}
 		case lineshaft.EventArtifact:
 			taken, err := s.takeArtifact(ctx, tx, h, draft)
@@ -192,11 +182,23 @@ func (s *Service) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead
 	return drafts, nil
 }
 
+// clean replaces what a worker must not, or cannot, put into a run's log: moves of
+// the run, which only the control plane tells, and data that no reader could decode.
+func clean(d lineshaft.Draft) lineshaft.Draft {
+	if d.Type != lineshaft.EventState && json.Valid(d.Data) && utf8.Valid(d.Data) {
+		return d
+	}
+	return lineshaft.NewDraft(lineshaft.EventNotice, d.Time, lineshaft.NoticeData{
+		Level: "warning", Text: fmt.Sprintf("an event of type %q that cannot be shown was left out", d.Type),
+	})
+}
+
 // takeArtifact stores an artifact that has an address, such as a pull request,
-// once for each address.
+// once for each address. Others are for readers only.
 func (s *Service) takeArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead, draft lineshaft.Draft) (lineshaft.Draft, error) {
 	var data lineshaft.ArtifactData
-	if json.Unmarshal(draft.Data, &data) != nil || data.URL == "" || len(data.URL) > 2048 || data.UID != "" {
+	if json.Unmarshal(draft.Data, &data) != nil || data.URL == "" || len(data.URL) > 2048 || data.UID != "" ||
+		strings.ContainsRune(data.URL, 0) || !slices.Contains(lineshaft.ArtifactTypes(), lineshaft.ArtifactType(data.Type)) {
 		return draft, nil
 	}
 	known, err := tx.HasArtifactURL(ctx, h.ID, data.URL)
@@ -261,7 +263,7 @@ func (s *Service) Download(ctx context.Context, ref lineshaft.ExecutionRef, blob
 	if err != nil {
 		return nil, err
 	}
-	if e := found[ref.ExecutionID]; e == nil || e.RunID != runID {
+	if e := found[ref.ExecutionID]; e == nil || e.RunID != runID || !e.EndedAt.IsZero() {
 		return nil, errNotYours()
 	}
 	return s.store.OpenBlob(ctx, blobID)

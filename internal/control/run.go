@@ -29,11 +29,14 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err != nil {
 		return Started{}, err
 	}
+	// Asked before, so that the answer that is kept has it.
+	full := s.atCapacity(ctx, req.Config.WorkerHost)
 	var started Started
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		started = Started{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &started, func() (err error) {
 			started, err = s.startRun(ctx, tx, c, req, attachments)
+			started.AtCapacity = full && started.State == lineshaft.Queued
 			return err
 		})
 		started.Replayed = replayed
@@ -41,9 +44,6 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	})
 	if err != nil {
 		return Started{}, err
-	}
-	if !started.Replayed && started.State == lineshaft.Queued {
-		started.AtCapacity = s.atCapacity(ctx, req.Config.WorkerHost)
 	}
 	return started, nil
 }
@@ -90,6 +90,7 @@ func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 		}
 		return *live, nil
 	}
+	n.Body.Files = len(attachments)
 	events := []lineshaft.Draft{
 		stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, ""),
 		lineshaft.NewDraft(lineshaft.EventMessage, n.CreatedAt, lineshaft.MessageData{Role: "user", Text: n.Body.Prompt}),
@@ -131,12 +132,33 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 	if n.ConversationID == "" {
 		n.ConversationID, _ = s.store.NewID()
 	}
+	if c.Role == lineshaft.RoleRun {
+		if err := holdsRun(ctx, tx, c); err != nil {
+			return nil, err
+		}
+	}
 	if req.ParentRunID != "" {
 		if err := s.inherit(ctx, tx, n); err != nil {
 			return nil, err
 		}
 	}
+	if !c.MaySeeFactory(n.Head.FactoryUID) {
+		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
+	}
 	return n, nil
+}
+
+// holdsRun makes sure, under the run's row lock, that a run token's execution still
+// holds its run: what is cancelled with its descendants gets no new ones.
+func holdsRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller) error {
+	h, err := tx.LockRun(ctx, c.RunID)
+	if err != nil {
+		return err
+	}
+	if h.ExecutionID != c.KeyID || !h.State.Held() {
+		return lineshaft.Denied("run %s does not belong to this token's execution any more; it can start nothing", c.RunID)
+	}
+	return nil
 }
 
 // defaults is the widest layer of a run's configuration.
@@ -192,7 +214,7 @@ func (s *Service) visibleRun(ctx context.Context, c lineshaft.Caller, runID stri
 	if err != nil {
 		return nil, err
 	}
-	visible, err := s.maySee(ctx, c, run.ID, run.FactoryUID)
+	visible, err := maySee(ctx, s.store, c, run.ID, run.FactoryUID)
 	if err != nil {
 		return nil, err
 	}
@@ -204,14 +226,19 @@ func (s *Service) visibleRun(ctx context.Context, c lineshaft.Caller, runID stri
 
 // maySee says whether a caller's key reaches a run: any of its factories, or for a
 // run's own token its run and what is below it.
-func (s *Service) maySee(ctx context.Context, c lineshaft.Caller, runID, factoryUID string) (bool, error) {
+func maySee(ctx context.Context, r ancestry, c lineshaft.Caller, runID, factoryUID string) (bool, error) {
 	if c.Role == lineshaft.RoleRun {
 		if runID == c.RunID {
 			return true, nil
 		}
-		return s.store.IsAncestor(ctx, c.RunID, runID)
+		return r.IsAncestor(ctx, c.RunID, runID)
 	}
 	return c.MaySeeFactory(factoryUID), nil
+}
+
+// ancestry is met by the store and by a transaction.
+type ancestry interface {
+	IsAncestor(ctx context.Context, ancestor, runID string) (bool, error)
 }
 
 // mayChange says whether a caller may continue or end a run: its own, or any with
@@ -313,7 +340,11 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (
 
 // DeleteRun removes an ended run from every list at once; its rows go in the background.
 func (s *Service) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) error {
-	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -123,11 +123,11 @@ func (s *Service) Workers(ctx context.Context, _ lineshaft.Caller) ([]Worker, er
 	return workers, nil
 }
 
-// atCapacity says whether a run that was just queued found no free slot. It is a
+// atCapacity says whether a run that is queued now finds no free slot. It is a
 // remark for people: when the store cannot tell, the answer is no.
 func (s *Service) atCapacity(ctx context.Context, host string) bool {
 	if host == "" {
-		host = lineshaft.HostedWorker
+		host = s.defaults().WorkerHost
 	}
 	workers, err := s.store.ListWorkers(ctx, s.workerCutoff())
 	if err != nil {
@@ -140,5 +140,5 @@ func (s *Service) atCapacity(ctx context.Context, host string) bool {
 		}
 	}
 	live, queued, err := s.store.CountBusy(ctx, host, capacity+1)
-	return err == nil && live+queued > capacity
+	return err == nil && live+queued >= capacity
 }

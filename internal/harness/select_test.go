@@ -81,10 +81,10 @@ func TestX7Prompt(t *testing.T) {
 func TestX6Describe(t *testing.T) {
 	t.Parallel()
 	tests := map[string]sandbox.Exit{
-		"sh exited with code 7":                                 {Code: 7},
-		"sh was ended by SIGKILL":                               {Code: 137, Signal: "SIGKILL"},
-		"sh used more memory than this worker allows":           {Code: 137, Signal: "SIGKILL", Reason: sandbox.ReasonMemory},
-		"sh started more processes than this worker allows":     {Reason: sandbox.ReasonProcesses},
+		"sh exited with code 7":                             {Code: 7},
+		"sh was ended by SIGKILL":                           {Code: 137, Signal: "SIGKILL"},
+		"sh used more memory than this worker allows":       {Code: 137, Signal: "SIGKILL", Reason: sandbox.ReasonMemory},
+		"sh started more processes than this worker allows": {Reason: sandbox.ReasonProcesses},
 	}
 	for want, exit := range tests {
 		if got := harness.Describe("sh", exit); got != want {

@@ -149,6 +149,7 @@ func TestH3ErrorsNameThePlaceAndQuoteNothing(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // AllocsPerRun counts for the whole process
 func TestCheckDoesNotAllocate(t *testing.T) {
 	body := []byte(`{"a":[1,2.5e3,"x\u00e9é",{"b":[true,false,null]}],"c":{"d":{}}}`)
 	if n := testing.AllocsPerRun(100, func() {

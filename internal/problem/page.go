@@ -42,7 +42,6 @@ func NewPages() (*Pages, error) {
 	p := &Pages{pages: map[lineshaft.Code][]byte{}, policy: StylePolicy(pageStyle)}
 	render := func(row *Row) ([]byte, error) {
 		var out bytes.Buffer
-		//nolint:gosec // the style sheet is ours, embedded
 		err := tmpl.Execute(&out, pageData{Style: template.CSS(pageStyle), Rows: Rows(), Row: row})
 		return out.Bytes(), err
 	}

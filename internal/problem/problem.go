@@ -43,11 +43,11 @@ type Document struct {
 }
 
 // Writer answers failed requests. The zero value works, with relative type
-// addresses and the default logger.
+// addresses and no log.
 type Writer struct {
 	// Base is the public address of the server, without a slash at its end.
 	Base string
-	// Logger gets the causes that are not shown to callers; nil is slog.Default.
+	// Logger gets the causes that are not shown to callers; nil is nobody.
 	Logger *slog.Logger
 }
 
@@ -123,7 +123,7 @@ func (p *Writer) address(code lineshaft.Code) string {
 func (p *Writer) logCause(ctx context.Context, err error) {
 	logger := p.Logger
 	if logger == nil {
-		logger = slog.Default()
+		logger = slog.New(slog.DiscardHandler)
 	}
 	attrs := []any{"err", err, "trace_id", TraceID(ctx)}
 	if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Cause != nil {

@@ -126,16 +126,19 @@ func (v *view) args() []string {
 	args = append(args, "--remount-ro", "/dev")
 	args = append(args, v.tmpfs("/tmp")...) // before the mounts: some may be below it
 	args = append(args, "--dir", "/run", "--symlink", "../tmp", "/var/tmp")
+	var seal []string // only when all that lies below is mounted
 	for _, m := range v.mounts {
 		switch {
 		case m.link != "":
 			args = append(args, "--symlink", m.link, m.path)
 		case m.hidden:
-			args = append(args, "--tmpfs", m.path, "--remount-ro", m.path)
+			args = append(args, "--tmpfs", m.path)
+			seal = append(seal, "--remount-ro", m.path)
 		default:
 			args = append(args, "--ro-bind-try", m.path, m.path)
 		}
 	}
+	args = append(args, seal...)
 	etc := etcPaths
 	if v.spec.Network != NetworkNone {
 		etc = slices.Concat(etcPaths, networkPaths)

@@ -80,10 +80,11 @@ func (r reader) BlobRun(ctx context.Context, blobID string) (runID string, size 
 
 // OpenBlob reads a blob chunk by chunk.
 func (s *Store) OpenBlob(ctx context.Context, blobID string) (io.ReadCloser, error) {
-	if _, _, err := s.BlobRun(ctx, blobID); err != nil {
+	_, size, err := s.BlobRun(ctx, blobID)
+	if err != nil {
 		return nil, err
 	}
-	return &blobReader{ctx: ctx, s: s, id: blobID}, nil
+	return &blobReader{ctx: ctx, s: s, id: blobID, left: size}, nil
 }
 
 // blobReader keeps the context of OpenBlob, because io.Reader has no place for it.
@@ -93,24 +94,25 @@ type blobReader struct {
 	id     string
 	number int
 	rest   []byte
+	left   int64 // bytes in chunks that were not read yet
 	done   bool
 }
 
 // Read fills p from the current chunk, fetching the next when it is used up.
 func (b *blobReader) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {
-		if b.done {
+		if b.done || b.left <= 0 {
 			return 0, io.EOF
 		}
 		err := b.s.one(b.ctx, "SELECT data FROM blob_chunks WHERE blob_id = $1 AND number = $2", []any{b.id, b.number}, &b.rest)
-		if errors.Is(err, errNoRows) {
-			b.done = true
-			continue
+		if errors.Is(err, errNoRows) { // it is being deleted
+			return 0, io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read chunk: %w", err)
 		}
 		b.number++
+		b.left -= int64(len(b.rest))
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]

@@ -19,7 +19,9 @@ type dialect struct {
 	// horizon is the smallest transaction number that may still be running. With one
 	// writer every visible row is settled.
 	horizon string
-	// searchInsert and searchMatch are the full-text index, which is the engine's own.
+	// searchInsert, searchMatch and searchDelete are the full-text index, which is
+	// the engine's own. SQLite's finds an entry by its words only, so it has the
+	// run's id as words of another column.
 	searchInsert string
 	searchMatch  string
 	searchDelete string
@@ -31,8 +33,8 @@ func sqliteDialect() *dialect {
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",
-		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH $1 LIMIT $2",
-		searchDelete: "DELETE FROM run_search WHERE rowid IN (SELECT rowid FROM run_search WHERE run_search MATCH $1)",
+		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH 'words : (' || $1 || ')' LIMIT $2",
+		searchDelete: "DELETE FROM run_search WHERE rowid IN (SELECT rowid FROM run_search WHERE run_search MATCH 'run_id : \"' || $1 || '\"')",
 	}
 }
 
@@ -41,25 +43,22 @@ func postgresDialect() *dialect {
 		name:         "postgres",
 		forUpdate:    " FOR UPDATE",
 		skipLocked:   " FOR UPDATE SKIP LOCKED",
-		now:          "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		now:          "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
 		txid:         "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
 		horizon:      "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, array_to_tsvector(string_to_array($2, ' '))) ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",
-		searchDelete: "DELETE FROM run_search WHERE words @@ CAST($1 AS tsquery)",
+		searchDelete: "DELETE FROM run_search WHERE run_id = $1",
 	}
 }
 
 // searchQuery writes the words of a query in the engine's own language: each word
 // must begin a word of the text. Words hold letters and digits only, so quoting is
 // enough.
-func (d *dialect) searchQuery(words []string, exact bool) string {
+func (d *dialect) searchQuery(words []string) string {
 	quote, join, prefix := `"`, " AND ", `*`
 	if d.name == "postgres" {
 		quote, join, prefix = `'`, " & ", `:*`
-	}
-	if exact {
-		prefix = ""
 	}
 	terms := make([]string, len(words))
 	for i, word := range words {

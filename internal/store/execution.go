@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -74,12 +75,13 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int) ([]*Claim,
 		ids[i], byID[c.Head.ID] = c.Head.ID, c
 	}
 	var args []any
-	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
 		var runID, prompt, config string
-		if err := scan(&runID, &prompt, &config); err != nil {
+		var files int
+		if err := scan(&runID, &prompt, &config, &files); err != nil {
 			return err
 		}
-		byID[runID].Body.Submitted = prompt
+		byID[runID].Body.Submitted, byID[runID].Body.Files = prompt, files
 		return json.Unmarshal([]byte(config), &byID[runID].Body.Config)
 	})
 	if err != nil {
@@ -150,15 +152,60 @@ func (r reader) GetExecutions(ctx context.Context, refs []lineshaft.ExecutionRef
 	return found, nil
 }
 
-// SaveExecutions writes back what a report changed.
+// LockExecutions reads executions by reference with their runs, all locked until
+// the transaction ends. Those that do not exist, have no run any more or come with
+// a wrong token are left out.
+func (tx *Tx) LockExecutions(ctx context.Context, refs []lineshaft.ExecutionRef) (map[string]*Execution, map[string]*RunHead, error) {
+	executions, heads, tokens := map[string]*Execution{}, map[string]*RunHead{}, map[string]string{}
+	ids := make([]string, len(refs))
+	for i, ref := range refs {
+		ids[i], tokens[ref.ExecutionID] = ref.ExecutionID, Hash(ref.Token)
+	}
+	if len(ids) == 0 {
+		return executions, heads, nil
+	}
+	var args []any
+	query := "SELECT " + qualified("r", headColumns) + ", " + qualified("e", executionColumns) +
+		" FROM runs r JOIN executions e ON e.run_id = r.id WHERE e.id IN " + list(&args, ids) + " ORDER BY r.id, e.id" + tx.d.forUpdate
+	err := tx.each(ctx, query, args, func(scan func(...any) error) error {
+		var h *RunHead
+		e, err := scanExecution(func(dest ...any) (err error) {
+			h, err = scanHead(scan, dest...)
+			return err
+		})
+		if err != nil || e.tokenHash != tokens[e.ID] {
+			return err
+		}
+		executions[e.ID] = e
+		if heads[h.ID] == nil {
+			heads[h.ID] = h
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("lock executions: %w", err)
+	}
+	return executions, heads, nil
+}
+
+// qualified puts a table's short name before each column of a list.
+func qualified(table, columns string) string {
+	names := strings.Split(columns, ",")
+	for i, name := range names {
+		names[i] = table + "." + strings.TrimSpace(name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// SaveExecutions writes back what a report changed. It leaves the interrupt alone,
+// which is set and unset without the run's row lock.
 func (tx *Tx) SaveExecutions(ctx context.Context, list []*Execution) error {
 	var v values
 	for _, e := range list {
-		v.typed([]string{"TEXT", "BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT"},
-			e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, flag(e.Interrupted), e.SnapshotID)
+		v.typed([]string{"TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT"}, e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, e.SnapshotID)
 	}
-	_, err := tx.exec(ctx, "WITH v (id, started_at, ended_at, last_number, interrupted, snapshot_id) AS (VALUES "+v.text.String()+`)
-		UPDATE executions SET started_at = v.started_at, ended_at = v.ended_at, last_number = v.last_number, interrupted = v.interrupted,
+	_, err := tx.exec(ctx, "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+v.text.String()+`)
+		UPDATE executions SET started_at = v.started_at, ended_at = v.ended_at, last_number = v.last_number,
 		snapshot_id = v.snapshot_id FROM v WHERE executions.id = v.id`, v.args...)
 	if err != nil {
 		return fmt.Errorf("save executions: %w", err)
@@ -212,10 +259,17 @@ func (r reader) ListHeld(ctx context.Context, workerID string) ([]Held, error) {
 	return held, nil
 }
 
-// SetInterrupted marks a live execution, or unmarks it once its worker was told.
-func (tx *Tx) SetInterrupted(ctx context.Context, executionID string, on bool) error {
-	_, err := tx.exec(ctx, "UPDATE executions SET interrupted = $2 WHERE id = $1 AND ended_at = 0", executionID, flag(on))
+// SetInterrupted marks a live execution.
+func (tx *Tx) SetInterrupted(ctx context.Context, executionID string) error {
+	_, err := tx.exec(ctx, "UPDATE executions SET interrupted = 1 WHERE id = $1 AND ended_at = 0", executionID)
 	return err
+}
+
+// TakeInterrupt unmarks an execution and says whether it was marked: of several who
+// are about to tell its worker, one does.
+func (tx *Tx) TakeInterrupt(ctx context.Context, executionID string) (bool, error) {
+	n, err := tx.exec(ctx, "UPDATE executions SET interrupted = 0 WHERE id = $1 AND interrupted = 1", executionID)
+	return n == 1, err
 }
 
 // ListExpired finds live executions whose lease is over, oldest first.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,53 +15,68 @@ type Followup struct {
 	Message string
 }
 
-// InsertFollowup stores a pending message.
-func (tx *Tx) InsertFollowup(ctx context.Context, f Followup, creatorUID string, at time.Time) error {
+// InsertFollowup stores a message that waits. The caller saves the head.
+func (tx *Tx) InsertFollowup(ctx context.Context, h *RunHead, f Followup, creatorUID string, at time.Time) error {
+	h.Unread++
 	_, err := tx.exec(ctx, `INSERT INTO followups (id, run_id, message, creator_uid, state, execution_id, created_at)
-		VALUES ($1, $2, $3, $4, 'pending', '', $5)`, f.ID, f.RunID, f.Message, creatorUID, micros(at))
+		VALUES ($1, $2, $3, $4, 'pending', '', $5)`, f.ID, h.ID, f.Message, creatorUID, micros(at))
 	if err != nil {
 		return fmt.Errorf("insert follow-up: %w", err)
 	}
 	return nil
 }
 
-// TakeFollowup hands the oldest pending message of a run to an execution; nil if
-// there is none. The run's row lock is held.
-func (tx *Tx) TakeFollowup(ctx context.Context, runID, executionID string) (*Followup, error) {
-	f := Followup{RunID: runID}
-	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'pending' ORDER BY id LIMIT 1", []any{runID}, &f.ID, &f.Message)
-	if errors.Is(err, errNoRows) {
+// TakeFollowup hands the oldest pending message of a run to its newest execution;
+// nil if there is none. The caller saves the head.
+func (tx *Tx) TakeFollowup(ctx context.Context, h *RunHead) (*Followup, error) {
+	if h.Unread == 0 {
 		return nil, nil
 	}
+	f := Followup{RunID: h.ID}
+	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'pending' ORDER BY id LIMIT 1", []any{h.ID}, &f.ID, &f.Message)
 	if err != nil {
 		return nil, fmt.Errorf("read follow-up: %w", err)
 	}
-	if _, err := tx.exec(ctx, "UPDATE followups SET state = 'taken', execution_id = $2 WHERE id = $1", f.ID, executionID); err != nil {
+	if _, err := tx.exec(ctx, "UPDATE followups SET state = 'taken', execution_id = $2 WHERE id = $1", f.ID, h.ExecutionID); err != nil {
 		return nil, fmt.Errorf("take follow-up: %w", err)
+	}
+	h.Unread, h.Taken = h.Unread-1, true
+	return &f, nil
+}
+
+// TakenFollowup reads the message that a run's execution is at; nil if it is at
+// the prompt.
+func (tx *Tx) TakenFollowup(ctx context.Context, runID string) (*Followup, error) {
+	f := Followup{RunID: runID}
+	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'taken' LIMIT 1", []any{runID}, &f.ID, &f.Message)
+	if IsNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read taken follow-up: %w", err)
 	}
 	return &f, nil
 }
 
-// FinishFollowups marks what an execution took as done.
-func (tx *Tx) FinishFollowups(ctx context.Context, runID string) error {
-	_, err := tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done' AND state = 'taken'", runID)
-	return err
-}
-
-// ReturnFollowups makes messages that a lost execution had taken pending again.
-func (tx *Tx) ReturnFollowups(ctx context.Context, runID string) error {
-	_, err := tx.exec(ctx, "UPDATE followups SET state = 'pending', execution_id = '' WHERE run_id = $1 AND state <> 'done' AND state = 'taken'", runID)
-	return err
-}
-
-// HasPendingFollowup says whether a message waits.
-func (tx *Tx) HasPendingFollowup(ctx context.Context, runID string) (bool, error) {
-	var one int
-	err := tx.one(ctx, "SELECT 1 FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'pending' LIMIT 1", []any{runID}, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
+// FinishFollowups marks what an execution took as done. The caller saves the head.
+func (tx *Tx) FinishFollowups(ctx context.Context, h *RunHead) error {
+	if !h.Taken {
+		return nil
 	}
-	return err == nil, err
+	h.Taken = false
+	_, err := tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done' AND state = 'taken'", h.ID)
+	return err
+}
+
+// ReturnFollowups makes a message that a lost execution had taken wait again. The
+// caller saves the head.
+func (tx *Tx) ReturnFollowups(ctx context.Context, h *RunHead) error {
+	if !h.Taken {
+		return nil
+	}
+	n, err := tx.exec(ctx, "UPDATE followups SET state = 'pending', execution_id = '' WHERE run_id = $1 AND state <> 'done' AND state = 'taken'", h.ID)
+	h.Unread, h.Taken = h.Unread+int(n), false
+	return err
 }
 
 // InsertAttachments stores which blobs belong to a run or one of its follow-ups.
@@ -103,8 +117,12 @@ func (r reader) attachments(ctx context.Context, where string, args ...any) ([]l
 	return found, nil
 }
 
-// DropFollowups ends all open messages of a cancelled run.
-func (tx *Tx) DropFollowups(ctx context.Context, runID string) error {
-	_, err := tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done'", runID)
+// DropFollowups ends all open messages of a cancelled run. The caller saves the head.
+func (tx *Tx) DropFollowups(ctx context.Context, h *RunHead) error {
+	if h.Unread == 0 && !h.Taken {
+		return nil
+	}
+	h.Unread, h.Taken = 0, false
+	_, err := tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done'", h.ID)
 	return err
 }

@@ -89,16 +89,17 @@ func (g *groupCommit) stop() {
 // loop serves batches until stop is called and the queue is empty.
 func (g *groupCommit) loop(ctx context.Context) {
 	defer close(g.done)
-	var again []*unit
+	var waiting []*unit // callers of a lost transaction, to be tried again
 	for {
 		var first *unit
-		if len(again) > 0 {
-			first, again = again[0], again[1:]
+		if len(waiting) > 0 {
+			first, waiting = waiting[0], waiting[1:]
 		} else if first = g.next(); first == nil {
 			_ = g.conn.Close()
 			return
 		}
-		again = append(again, g.batch(ctx, first, &again)...)
+		again := g.batch(ctx, first, &waiting)
+		waiting = append(waiting, again...)
 	}
 }
 
@@ -255,7 +256,7 @@ func (g *groupCommit) stmt(ctx context.Context, query string) (*sql.Stmt, error)
 	if stmt := g.stmts[query]; stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := g.conn.PrepareContext(ctx, query)
+	stmt, err := g.conn.PrepareContext(ctx, positional(query))
 	if err != nil {
 		return nil, err
 	}

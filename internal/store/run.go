@@ -40,11 +40,14 @@ type RunHead struct {
 	ConcurrencyKey string
 	ExecutionID    string
 	// WorkerID is the process that holds, or last held, the newest execution.
-	WorkerID       string
-	Executions     int
-	Attempts       int
-	MaxAttempts    int
-	PromptDone     bool
+	WorkerID    string
+	Executions  int
+	Attempts    int
+	MaxAttempts int
+	PromptDone  bool
+	// Unread counts follow-ups that wait; Taken says that an execution has one.
+	Unread         int
+	Taken          bool
 	SandboxRunning bool
 	Tagged         bool
 
@@ -86,6 +89,8 @@ type RunBody struct {
 	// Request is the configuration as it was asked for, so that the run can be run again.
 	Request  lineshaft.AgentConfig
 	Metadata map[string]string
+	// Files is how many attachments came with the prompt.
+	Files int
 }
 
 // NewRun is a run to be inserted.
@@ -109,7 +114,7 @@ func (tx *Tx) InsertRun(ctx context.Context, n *NewRun, events []lineshaft.Draft
 	tags := runTags(n)
 	n.Head.Tagged = len(tags) > 0
 	h := &n.Head
-	h.LastSequence = int64(len(events))
+	h.was, h.LastSequence = h.State, int64(len(events))
 	skill := ""
 	if len(n.Body.Config.Skills) > 0 {
 		skill = n.Body.Config.Skills[0]
@@ -119,12 +124,12 @@ func (tx *Tx) InsertRun(ctx context.Context, n *NewRun, events []lineshaft.Draft
 		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(skill), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
 		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
-		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, flag(h.Tagged))
+		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged))
 	if _, err := tx.exec(ctx, `INSERT INTO runs (id, title, state, status_message, error_code, retryable, source, creator_uid,
 		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
 		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
 		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
-		max_attempts, prompt_done, sandbox_running, tagged) VALUES `+v.text.String(), v.args...); err != nil {
+		max_attempts, prompt_done, unread, taken, sandbox_running, tagged) VALUES `+v.text.String(), v.args...); err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
 	if err := tx.insertRunBody(ctx, h.ID, &n.Body); err != nil {
@@ -156,8 +161,8 @@ func (tx *Tx) insertRunBody(ctx context.Context, runID string, b *RunBody) error
 	if err != nil {
 		return fmt.Errorf("encode metadata: %w", err)
 	}
-	_, err = tx.exec(ctx, `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, runID, b.Prompt, b.Submitted, string(config), string(origins), string(request), string(metadata))
+	_, err = tx.exec(ctx, `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata, files)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, runID, b.Prompt, b.Submitted, string(config), string(origins), string(request), string(metadata), b.Files)
 	if err != nil {
 		return fmt.Errorf("insert run body: %w", err)
 	}
@@ -172,18 +177,18 @@ func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) error {
 
 const headColumns = `id, state, status_message, error_code, retryable, worker_host, creator_uid, factory_uid, parent_run_id, updated_at,
 	started_at, finished_at, run_time, input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold,
-	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, sandbox_running, tagged`
+	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, tagged`
 
 func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	var h RunHead
 	var retry *int64
 	var factory, parent, key *string
 	var updated, started, finished, runTime, queued, deadline int64
-	var promptDone, sandbox, tagged int
+	var promptDone, taken, sandbox, tagged int
 	dest := append([]any{
 		&h.ID, &h.State, &h.Status.Message, &h.Status.ErrorCode, &retry, &h.WorkerHost, &h.CreatorUID, &factory, &parent,
 		&updated, &started, &finished, &runTime, &h.Usage.InputTokens, &h.Usage.OutputTokens, &h.Usage.CostMicros, &h.LastSequence, &queued,
-		&deadline, &h.Hold, &key, &h.ExecutionID, &h.WorkerID, &h.Executions, &h.Attempts, &h.MaxAttempts, &promptDone, &sandbox, &tagged,
+		&deadline, &h.Hold, &key, &h.ExecutionID, &h.WorkerID, &h.Executions, &h.Attempts, &h.MaxAttempts, &promptDone, &h.Unread, &taken, &sandbox, &tagged,
 	}, extra...)
 	if err := scan(dest...); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
@@ -192,7 +197,7 @@ func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	h.FactoryUID, h.ParentRunID, h.ConcurrencyKey = text(factory), text(parent), text(key)
 	h.UpdatedAt, h.StartedAt, h.FinishedAt = fromMicros(updated), fromMicros(started), fromMicros(finished)
 	h.QueuedAt, h.QueueDeadline, h.RunTime = fromMicros(queued), fromMicros(deadline), time.Duration(runTime)*time.Microsecond
-	h.PromptDone, h.SandboxRunning, h.Tagged = promptDone == 1, sandbox == 1, tagged == 1
+	h.PromptDone, h.Taken, h.SandboxRunning, h.Tagged = promptDone == 1, taken == 1, sandbox == 1, tagged == 1
 	h.was = h.State
 	return &h, nil
 }
@@ -229,7 +234,7 @@ func (tx *Tx) LockRuns(ctx context.Context, ids []string) ([]*RunHead, error) {
 // saveTypes are the columns of SaveRuns' VALUES list: PostgreSQL cannot guess them.
 var saveTypes = []string{
 	"TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "SMALLINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
-	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT",
+	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT",
 }
 
 // SaveRuns writes heads back with new events for each (events[i] belongs to
@@ -245,7 +250,7 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 		v.typed(saveTypes, h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
 			micros(h.UpdatedAt), micros(h.StartedAt), micros(h.FinishedAt), h.RunTime.Microseconds(), h.Usage.InputTokens, h.Usage.OutputTokens,
 			h.Usage.CostMicros, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline), h.Hold, h.ExecutionID, h.WorkerID, h.Executions, h.Attempts,
-			flag(h.PromptDone), flag(h.SandboxRunning), flag(h.Tagged))
+			flag(h.PromptDone), h.Unread, flag(h.Taken), flag(h.SandboxRunning), flag(h.Tagged))
 		if h.touched && h.Tagged {
 			touched = append(touched, h)
 		}
@@ -255,12 +260,12 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 	}
 	n, err := tx.exec(ctx, `WITH v (id, was, state, status_message, error_code, retryable, updated_at, started_at, finished_at, run_time,
 		input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, execution_id, worker_id, executions, attempts,
-		prompt_done, sandbox_running, tagged) AS (VALUES `+v.text.String()+`)
+		prompt_done, unread, taken, sandbox_running, tagged) AS (VALUES `+v.text.String()+`)
 		UPDATE runs SET state = v.state, status_message = v.status_message, error_code = v.error_code, retryable = v.retryable,
 		updated_at = v.updated_at, started_at = v.started_at, finished_at = v.finished_at, run_time = v.run_time,
 		input_tokens = v.input_tokens, output_tokens = v.output_tokens, cost_micros = v.cost_micros, last_sequence = v.last_sequence,
 		queued_at = v.queued_at, queue_deadline = v.queue_deadline, hold = v.hold, execution_id = v.execution_id, worker_id = v.worker_id,
-		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, sandbox_running = v.sandbox_running, tagged = v.tagged
+		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, unread = v.unread, taken = v.taken, sandbox_running = v.sandbox_running, tagged = v.tagged
 		FROM v WHERE runs.id = v.id AND runs.state = v.was`, v.args...)
 	if err != nil {
 		return fmt.Errorf("save runs: %w", err)

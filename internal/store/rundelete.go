@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/id"
 )
 
 // deleteChunk is how many rows one write removes.
@@ -63,11 +62,13 @@ func (tx *Tx) DeleteRun(ctx context.Context, runID string) error {
 	if _, err := tx.exec(ctx, "DELETE FROM run_tags WHERE run_id = $1", runID); err != nil {
 		return fmt.Errorf("delete tags: %w", err)
 	}
-	if _, err := tx.exec(ctx, tx.d.searchDelete, tx.d.searchQuery([]string{idWord(runID)}, true)); err != nil {
-		return fmt.Errorf("delete from search: %w", err)
-	}
+	// The queue first: it waits for an indexer that has the run in hand, whose entry
+	// can then be seen and removed.
 	if _, err := tx.exec(ctx, "DELETE FROM search_queue WHERE run_id = $1", runID); err != nil {
 		return fmt.Errorf("delete from search queue: %w", err)
+	}
+	if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil {
+		return fmt.Errorf("delete from search: %w", err)
 	}
 	_, err := tx.exec(ctx, "INSERT INTO deleted_runs (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID)
 	return err
@@ -78,11 +79,11 @@ func (r reader) ListDeletedRuns(ctx context.Context, limit int) ([]string, error
 	return r.texts(ctx, "SELECT run_id FROM deleted_runs ORDER BY run_id LIMIT $1", limit)
 }
 
-// ListOldRuns finds ended runs created before a time, oldest first.
+// ListOldRuns finds runs that ended before a time and were left alone since.
 func (r reader) ListOldRuns(ctx context.Context, before time.Time, limit int) ([]string, error) {
 	var ids []string
 	for _, state := range []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled} {
-		found, err := r.texts(ctx, "SELECT id FROM runs WHERE state = $1 AND id < $2 ORDER BY id LIMIT $3", state, id.Floor(before), limit)
+		found, err := r.texts(ctx, "SELECT id FROM runs WHERE state = $1 AND updated_at < $2 ORDER BY updated_at, id LIMIT $3", state, micros(before), limit)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -33,60 +34,56 @@ func SearchWords(text string) []string {
 	return words
 }
 
-// idWord is a run's own word in the index, by which its entry is removed.
-func idWord(runID string) string { return "id" + strings.ReplaceAll(runID, "-", "") }
-
 // scanByWords lists the runs that a search finds. A rare word gives its few runs
 // and they are sorted; a common one would give too many, so there the list is
 // walked instead and each run's words are looked at: pages fill quickly then.
 func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, found *scanResult) error {
-	if runID := strings.TrimSpace(q.Filter.Query); id.Valid(runID) {
-		return s.scanRanks(ctx, q, []string{strings.ToLower(runID)}, found)
-	}
-	candidates, err := s.searchRuns(ctx, words, ScanBudget/10)
+	few := s.budget / 10
+	candidates, err := s.texts(ctx, s.d.searchMatch, s.d.searchQuery(words), few)
 	if err != nil {
-		return err
+		return fmt.Errorf("search runs: %w", err)
+	}
+	if len(candidates) == few {
+		return s.scanMatching(ctx, q, words, found)
+	}
+	if runID, ok := queryID(q.Filter.Query); ok && !slices.Contains(candidates, runID) {
+		candidates = append(candidates, runID)
 	}
 	if len(candidates) == 0 {
 		return nil
 	}
-	if len(candidates) < ScanBudget/10 {
-		return s.scanRanks(ctx, q, candidates, found)
-	}
-	return s.scanMatching(ctx, q, words, found)
+	return s.scanRanks(ctx, q, candidates, found)
 }
 
-func (s *Store) searchRuns(ctx context.Context, words []string, limit int) ([]string, error) {
-	ids, err := s.texts(ctx, s.d.searchMatch, s.d.searchQuery(words, false), limit)
-	if err != nil {
-		return nil, fmt.Errorf("search runs: %w", err)
-	}
-	return ids, nil
+// queryID is the run id that a search asks for, if it is one.
+func queryID(query string) (string, bool) {
+	runID := strings.ToLower(strings.TrimSpace(query))
+	return runID, id.Valid(runID)
 }
 
 // scanMatching walks the list without the search and keeps the runs whose words match.
 func (s *Store) scanMatching(ctx context.Context, q RunScan, words []string, found *scanResult) error {
-	for found.looked < ScanBudget {
-		part := &scanResult{limit: 200}
+	for found.looked < found.budget {
+		part := &scanResult{limit: 200, budget: found.budget - found.looked}
 		if err := s.scanRanks(ctx, q, nil, part); err != nil {
 			return err
 		}
-		texts, err := s.searchTexts(ctx, part.ids)
+		texts, err := s.searchTexts(ctx, part.ids())
 		if err != nil {
 			return err
 		}
-		for _, runID := range part.ids {
-			if !matchWords(texts[runID].words, words) {
+		for _, key := range part.keys {
+			if !texts[key.ID].matches(q.Filter.Query, words) {
 				continue
 			}
-			if len(found.ids) == found.limit {
+			if len(found.keys) == found.limit {
 				found.more = true
 				return nil
 			}
-			found.ids = append(found.ids, runID)
-			found.last = texts[runID].key(q)
+			found.keys = append(found.keys, key)
+			found.last = &key
 		}
-		found.looked += max(part.looked, 1)
+		found.looked += part.looked
 		found.more = part.more
 		if !part.more {
 			return nil
@@ -96,41 +93,20 @@ func (s *Store) scanMatching(ctx context.Context, q RunScan, words []string, fou
 	return nil
 }
 
-// searchText is a run's searchable text with its place in every list.
+// searchText is a run's searchable text.
 type searchText struct {
-	words   []string
-	runID   string
-	updated int64
-	title   string
-	skill   string
+	runID string
+	words []string
 }
 
-func (t searchText) key(q RunScan) *RunKey {
-	k := &RunKey{ID: t.runID, Micro: t.updated}
-	switch q.Sort {
-	case lineshaft.SortTitle:
-		k.Text = t.title
-	case lineshaft.SortAgent:
-		k.Text = t.skill
-		if t.skill == "" {
-			k.Rank = 1
-		}
-	case lineshaft.SortUpdated, lineshaft.SortCreated:
+// matches says whether the query is the run's id, or each of its words begins a
+// word of the text.
+func (t searchText) matches(query string, words []string) bool {
+	if runID, ok := queryID(query); ok && runID == t.runID {
+		return true
 	}
-	return k
-}
-
-// matchWords says whether each query word begins a word of the text.
-func matchWords(text, query []string) bool {
-	for _, want := range query {
-		hit := false
-		for _, have := range text {
-			if strings.HasPrefix(have, want) {
-				hit = true
-				break
-			}
-		}
-		if !hit {
+	for _, want := range words {
+		if !slices.ContainsFunc(t.words, func(have string) bool { return strings.HasPrefix(have, want) }) {
 			return false
 		}
 	}
@@ -143,19 +119,18 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 		return texts, nil
 	}
 	args := []any{searchBytes}
-	err := r.each(ctx, `SELECT r.id, r.updated_at, r.title, r.name, r.skill_spec, SUBSTR(b.prompt, 1, $1) FROM runs r JOIN run_bodies b ON b.run_id = r.id
+	err := r.each(ctx, `SELECT r.id, r.title, r.name, r.skill_spec, SUBSTR(b.prompt, 1, $1) FROM runs r JOIN run_bodies b ON b.run_id = r.id
 		WHERE r.id IN `+list(&args, ids), args, func(scan func(...any) error) error {
 		var t searchText
 		var name, skill *string
-		var prompt string
-		if err := scan(&t.runID, &t.updated, &t.title, &name, &skill, &prompt); err != nil {
+		var title, prompt string
+		if err := scan(&t.runID, &title, &name, &skill, &prompt); err != nil {
 			return err
 		}
-		t.skill = text(skill)
 		if len(prompt) > searchBytes {
 			prompt = strings.ToValidUTF8(prompt[:searchBytes], "")
 		}
-		t.words = SearchWords(t.title + " " + text(name) + " " + t.skill + " " + prompt)
+		t.words = SearchWords(title + " " + text(name) + " " + text(skill) + " " + prompt)
 		texts[t.runID] = t
 		return nil
 	})
@@ -180,8 +155,7 @@ func (s *Store) IndexSearch(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		for runID, t := range texts {
-			words := append(t.words, idWord(runID))
-			if _, err := tx.exec(ctx, tx.d.searchInsert, runID, strings.Join(words, " ")); err != nil {
+			if _, err := tx.exec(ctx, tx.d.searchInsert, runID, strings.Join(t.words, " ")); err != nil {
 				return fmt.Errorf("index run: %w", err)
 			}
 		}
@@ -197,14 +171,17 @@ func (s *Store) IndexSearch(ctx context.Context, limit int) (int, error) {
 
 // RunMatches says whether a filter selects one run.
 func (s *Store) RunMatches(ctx context.Context, runID string, f lineshaft.RunFilter) (bool, error) {
-	found := &scanResult{limit: 1}
+	words, ok := queryWords(f)
+	if !ok {
+		return false, nil
+	}
+	found := &scanResult{limit: 1, budget: s.budget}
 	if err := s.scanRanks(ctx, RunScan{Filter: f, Sort: lineshaft.SortCreated}, []string{runID}, found); err != nil {
 		return false, fmt.Errorf("match run: %w", err)
 	}
-	words := SearchWords(f.Query)
-	if len(found.ids) == 0 || len(words) == 0 {
-		return len(found.ids) == 1, nil
+	if len(found.keys) == 0 || len(words) == 0 {
+		return len(found.keys) == 1, nil
 	}
-	texts, err := s.searchTexts(ctx, found.ids)
-	return matchWords(texts[runID].words, words), err
+	texts, err := s.searchTexts(ctx, found.ids())
+	return texts[runID].matches(f.Query, words), err
 }

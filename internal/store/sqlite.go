@@ -38,15 +38,15 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 	writes.SetMaxOpenConns(1)
 	conn, err := writes.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("open database %s: %w", opts.Database, translate(err))
+		return errors.Join(fmt.Errorf("open database %s: %w", opts.Database, translate(err)), writes.Close())
 	}
 	g := newGroupCommit(s, conn, 0)
 	if err := migrate(ctx, sqliteSchema{conn}, s.now()); err != nil {
-		return errors.Join(err, writes.Close())
+		return errors.Join(err, conn.Close(), writes.Close())
 	}
 	tx := &Tx{reader: reader{q: g, d: s.d}}
 	if err := tx.one(ctx, "SELECT COALESCE(MAX(txid), 0) FROM events WHERE txid > 0", nil, &g.last); err != nil {
-		return errors.Join(err, writes.Close())
+		return errors.Join(err, conn.Close(), writes.Close())
 	}
 	s.db = sql.OpenDB(liteConnector{dsn: dsn, pragmas: []string{
 		"busy_timeout = 5000", "query_only = 1", "cache_size = -8192", "temp_store = MEMORY",

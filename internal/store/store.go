@@ -36,6 +36,8 @@ type Store struct {
 	log    *slog.Logger
 	unlock func() error
 	close  sync.Once
+	// budget is ScanBudget, or less in tests.
+	budget int
 }
 
 // writer runs units of work so that each is durable, or undone, when run returns.
@@ -55,7 +57,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{now: opts.Now, wake: opts.Wake, log: opts.Logger, ids: id.New(opts.Now), unlock: func() error { return nil }}
+	s := &Store{now: opts.Now, wake: opts.Wake, log: opts.Logger, ids: id.New(opts.Now), unlock: func() error { return nil }, budget: ScanBudget}
 	open := s.openSQLite
 	if IsPostgres(opts.Database) {
 		open = s.openPostgres
@@ -132,7 +134,7 @@ func (p *pool) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if stmt != nil || full {
 		return stmt, nil
 	}
-	stmt, err := p.db.PrepareContext(ctx, query)
+	stmt, err := p.db.PrepareContext(ctx, positional(query))
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,11 @@ func translate(err error) error {
 }
 
 func translateSQLite(err *sqlite.Error) error {
-	switch err.Code() & 0xff { // the primary code; the rest is detail
-	case sqlite3.SQLITE_CONSTRAINT:
+	switch err.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
 		return &lineshaft.Error{Code: lineshaft.CodeConflict, Message: "it exists already", Cause: err}
+	}
+	switch err.Code() & 0xff { // the primary code; the rest is detail
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_INTERRUPT:
 		return lineshaft.Unavailable(err, "the database cannot write or read now; the operator should look at disk space and permissions")
@@ -53,6 +55,8 @@ func translatePostgres(err *pgconn.PgError) error {
 	switch {
 	case err.Code == "23505":
 		return &lineshaft.Error{Code: lineshaft.CodeConflict, Message: "it exists already", Cause: err}
+	case err.Code == "22021": // a NUL or bytes that are not UTF-8, which SQLite would take
+		return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: "text must be UTF-8 without NUL characters", Cause: err}
 	case retryable(err):
 		return lineshaft.Unavailable(err, "the database was busy with the same rows; try again")
 	case strings.HasPrefix(err.Code, "08"), strings.HasPrefix(err.Code, "53"), strings.HasPrefix(err.Code, "57"), strings.HasPrefix(err.Code, "58"):

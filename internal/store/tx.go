@@ -51,12 +51,12 @@ func (r reader) one(ctx context.Context, query string, args []any, dest ...any) 
 		return errNoRows
 	}
 	if err := rows.Scan(dest...); err != nil {
-		return fmt.Errorf("scan: %w", translate(err))
+		return fmt.Errorf("scan: %w", err) // the row is here: it is not the database that fails
 	}
 	return translate(rows.Close())
 }
 
-// each calls fn for every row of a query. fn scans; returning errStop ends early.
+// each calls fn for every row of a query, until fn fails. fn scans.
 func (r reader) each(ctx context.Context, query string, args []any, fn func(scan func(...any) error) error) error {
 	rows, err := r.q.query(ctx, query, args...)
 	if err != nil {

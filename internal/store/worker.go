@@ -31,6 +31,15 @@ func (tx *Tx) PutWorker(ctx context.Context, w Worker, gone time.Time) error {
 	return nil
 }
 
+// TouchWorker notes that a known worker process is there and how much it runs.
+func (tx *Tx) TouchWorker(ctx context.Context, workerID string, running int, at time.Time) error {
+	_, err := tx.exec(ctx, "UPDATE workers SET last_seen_at = $2, running = $3 WHERE id = $1 AND last_seen_at < $2", workerID, micros(at), running)
+	if err != nil {
+		return fmt.Errorf("touch worker: %w", err)
+	}
+	return nil
+}
+
 // DeleteWorker forgets a worker process that said good-bye.
 func (tx *Tx) DeleteWorker(ctx context.Context, workerID string) error {
 	_, err := tx.exec(ctx, "DELETE FROM workers WHERE id = $1", workerID)

@@ -19,7 +19,7 @@ func (w *Worker) claimLoop() {
 			return
 		}
 		jobs, err := w.control.Claim(w.claiming, lineshaft.ClaimRequest{
-			WorkerHost: w.config.WorkerHost, WorkerID: w.config.WorkerID, Limit: len(free), Version: w.config.Version,
+			WorkerHost: w.config.WorkerHost, WorkerID: w.config.WorkerID, Capacity: w.config.Slots, Limit: len(free), Version: w.config.Version,
 		})
 		for _, job := range jobs {
 			if len(free) == 0 {

@@ -34,7 +34,7 @@ func (e *execution) emit(draft lineshaft.Draft) {
 // of its pieces, and everything else should have been.
 func (e *execution) masked(draft lineshaft.Draft) lineshaft.Draft {
 	if draft.Type != lineshaft.EventOutput {
-		draft.Data = json.RawMessage(e.mask.String(string(draft.Data)))
+		draft.Data = e.mask.JSON(draft.Data)
 	}
 	return draft
 }

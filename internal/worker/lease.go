@@ -33,8 +33,20 @@ type lease struct {
 func newLease(length time.Duration, lose func(error)) *lease {
 	l := &lease{length: length, lose: lose, fresh: make(chan struct{}), processes: map[*sandbox.Process]struct{}{}}
 	l.renewed = time.Now()
-	l.timer = time.AfterFunc(l.holds(), func() { lose(errLeaseLost) })
+	l.timer = time.AfterFunc(l.holds(), l.runOut)
 	return l
+}
+
+// runOut is called by the timer. What is lost is not found again.
+func (l *lease) runOut() {
+	l.mu.Lock()
+	if l.over {
+		l.mu.Unlock()
+		return
+	}
+	l.over = true
+	l.mu.Unlock()
+	l.lose(errLeaseLost)
 }
 
 // holds is how long the worker relies on a renewal.
@@ -55,9 +67,10 @@ func (l *lease) due() time.Time {
 func (l *lease) renew(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || time.Since(sent) > l.beat() || !l.timer.Reset(l.holds()-time.Since(sent)) {
-		return // too late: what was lost is not found again
+	if l.over || time.Since(sent) > l.beat() {
+		return
 	}
+	l.timer.Reset(l.holds() - time.Since(sent))
 	l.renewed = sent
 	close(l.fresh)
 	l.fresh = make(chan struct{})
@@ -122,7 +135,7 @@ func (w *Worker) heartbeatLoop() {
 		due, length := w.nextBeat()
 		if !failed.IsZero() {
 			// The control plane is away: try often, for there is not much time.
-			due = failed.Add(length / 15)
+			due = failed.Add(length / 30)
 		}
 		timer := time.NewTimer(time.Until(due))
 		select {

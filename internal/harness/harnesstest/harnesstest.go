@@ -35,7 +35,11 @@ func Main(m *testing.M) {
 // Options are those of a sandbox in a package whose TestMain is Main. A program
 // with the race detector waits a second before it ends, unless it is told not to.
 func Options() sandbox.Options {
-	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", os.Args[0], "supervise"}}
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "supervise"}}
 }
 
 // Each runs a test in every sandbox. Bubblewrap may be missing on a laptop, not

@@ -103,6 +103,10 @@ CREATE TABLE runs (
     attempts        INTEGER  NOT NULL,
     max_attempts    INTEGER  NOT NULL,
     prompt_done     SMALLINT NOT NULL,
+    -- Follow-ups that wait, and whether one was taken: most runs have none, and
+    -- then the table of follow-ups need not be asked.
+    unread          INTEGER  NOT NULL,
+    taken           SMALLINT NOT NULL,
     sandbox_running SMALLINT NOT NULL,
     -- 1 when run_tags has rows for this run, so that others need no look-up there.
     tagged          SMALLINT NOT NULL
@@ -149,7 +153,9 @@ CREATE TABLE run_bodies (
     config           TEXT COLLATE "C" NOT NULL,
     origins          TEXT COLLATE "C" NOT NULL,
     request          TEXT COLLATE "C" NOT NULL,
-    metadata         TEXT COLLATE "C" NOT NULL
+    metadata         TEXT COLLATE "C" NOT NULL,
+    -- How many files came with the prompt.
+    files            INTEGER NOT NULL
 );
 
 -- Filters of which a run may have several: m:key=value, a:ancestor, t:artifact type.

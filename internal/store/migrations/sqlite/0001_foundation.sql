@@ -103,6 +103,10 @@ CREATE TABLE runs (
     attempts        INTEGER  NOT NULL,
     max_attempts    INTEGER  NOT NULL,
     prompt_done     SMALLINT NOT NULL,
+    -- Follow-ups that wait, and whether one was taken: most runs have none, and
+    -- then the table of follow-ups need not be asked.
+    unread          INTEGER  NOT NULL,
+    taken           SMALLINT NOT NULL,
     sandbox_running SMALLINT NOT NULL,
     -- 1 when run_tags has rows for this run, so that others need no look-up there.
     tagged          SMALLINT NOT NULL
@@ -149,7 +153,9 @@ CREATE TABLE run_bodies (
     config           TEXT NOT NULL,
     origins          TEXT NOT NULL,
     request          TEXT NOT NULL,
-    metadata         TEXT NOT NULL
+    metadata         TEXT NOT NULL,
+    -- How many files came with the prompt.
+    files            INTEGER NOT NULL
 );
 
 -- Filters of which a run may have several: m:key=value, a:ancestor, t:artifact type.
@@ -286,5 +292,6 @@ CREATE TABLE workers (
 CREATE INDEX workers_host ON workers (worker_host, last_seen_at);
 
 -- Words of each run, put there by the search indexer. The words are made in Go,
--- so the tokenizer only has to split at spaces and keep every letter.
-CREATE VIRTUAL TABLE run_search USING fts5 (run_id UNINDEXED, words, tokenize = "unicode61 remove_diacritics 0", prefix = '2 3');
+-- so the tokenizer only has to split at spaces and keep every letter. An entry is
+-- found by the words of its run's id when it is to be removed.
+CREATE VIRTUAL TABLE run_search USING fts5 (run_id, words, tokenize = 'ascii', prefix = '2 3');

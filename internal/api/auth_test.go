@@ -1,0 +1,189 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// concrete fills the variables of a route's path.
+func concrete(path string) string {
+	for _, variable := range []string{"{runId}", "{conversationId}", "{sessionUuid}", "{artifactUid}", "{keyId}", "{token}"} {
+		path = strings.ReplaceAll(path, variable, exampleRunID)
+	}
+	return strings.ReplaceAll(path, "{rest...}", "x")
+}
+
+func TestS3EveryRouteNamesItsPermission(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	for _, route := range Routes() {
+		if route.Permission == "" {
+			t.Errorf("%s %s names no permission", route.Method, route.Path)
+		}
+		if route.OperationID != "" && (ids[route.OperationID] || docs()[route.OperationID].summary == "") {
+			t.Errorf("operation %s is there twice or has no description", route.OperationID)
+		}
+		ids[route.OperationID] = true
+	}
+	for id := range docs() {
+		if !ids[id] {
+			t.Errorf("operation %s is described but has no route", id)
+		}
+	}
+	if len(ids) < 39 {
+		t.Errorf("only %d operations", len(ids))
+	}
+}
+
+func TestS3EveryRouteAsNobodyAndAsEveryRole(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	for _, route := range Routes() {
+		methods := []string{route.Method}
+		if route.Method == "" {
+			methods = []string{get, post, http.MethodPut, del}
+		}
+		for _, method := range methods {
+			// A valid key for some other role must not be needed for public routes.
+			sc := scenario{method: method, path: concrete(route.Path)}
+			if w := b.do(t, sc); (w.Code == http.StatusUnauthorized) != (route.Permission != lineshaft.PermissionNone) {
+				t.Errorf("%s %s as nobody: %d", method, route.Path, w.Code)
+			}
+			for _, role := range lineshaft.Roles() {
+				sc.as = role
+				w := b.do(t, sc)
+				if route.Permission != lineshaft.PermissionNone && (w.Code == http.StatusForbidden) == role.May(route.Permission) {
+					t.Errorf("%s %s as %s: %d", method, route.Path, role, w.Code)
+				}
+				if w.Code == http.StatusUnauthorized || w.Code >= 500 {
+					t.Errorf("%s %s as %s: %d %s", method, route.Path, role, w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
+func TestS3UnlistedPatternsAreClosed(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	guardedMux{b.srv}.HandleFunc("GET /api/v1/backdoor", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	b.check(t, scenario{method: get, path: "/api/v1/backdoor", status: 401, code: "authentication_required"})
+	b.check(t, scenario{method: get, path: "/api/v1/backdoor", as: lineshaft.RoleAdmin, status: 403, code: "not_authorized"})
+}
+
+func TestH2UnusableKeysGetByteEqualAnswers(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	revoked, expired := b.newKey(t, time.Time{}), b.newKey(t, time.Now().Add(300*time.Millisecond))
+	list, err := b.control.ListAPIKeys(t.Context(), b.admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range list {
+		if k.Name == "throw-away" && k.ExpiresAt.IsZero() {
+			if err := b.control.RevokeAPIKey(t.Context(), b.admin(), k.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	timer := time.NewTimer(320 * time.Millisecond)
+	defer timer.Stop()
+	<-timer.C // until the key has expired
+	var first string
+	for name, header := range map[string][]string{
+		"missing": nil, "empty": {""}, "scheme alone": {"Bearer"}, "no key": {"Bearer "}, "basic": {"Basic eDp5"}, "no scheme": {b.key("admin")},
+		"unknown": {"Bearer ls_" + strings.Repeat("A", 40)}, "short": {"Bearer ls_"}, "long": {"Bearer ls_" + strings.Repeat("A", 5000)},
+		"other prefix": {"Bearer wk-123"}, "run token": {"Bearer ls_run_unknown"}, "NUL": {"Bearer ls_\x00"}, "not UTF-8": {"Bearer ls_\xff"},
+		"twice": {"Bearer " + b.key("admin"), "Bearer " + b.key("admin")}, "revoked": {"Bearer " + revoked}, "expired": {"Bearer " + expired},
+		"two in one": {"Bearer " + b.key("admin") + ", Bearer " + b.key("admin")},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), get, Prefix+"/agent/runs", http.NoBody)
+		if header != nil {
+			r.Header["Authorization"] = header
+		}
+		w := httptest.NewRecorder()
+		b.srv.ServeHTTP(w, r)
+		if first == "" {
+			first = w.Body.String()
+		}
+		if w.Code != http.StatusUnauthorized || w.Body.String() != first || w.Header().Get("Www-Authenticate") == "" {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if strings.Contains(w.Body.String(), w.Header().Get("X-Request-Id")) || strings.Contains(w.Body.String(), "/api/v1/agent") {
+			t.Errorf("%s: the body names the request: %s", name, w.Body)
+		}
+	}
+}
+
+func (b *bench) newKey(t *testing.T, expires time.Time) string {
+	t.Helper()
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "throw-away", Role: lineshaft.RoleViewer, ExpiresAt: expires})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func TestH2AuthenticationComesBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	body := &failingReader{t: t}
+	r := httptest.NewRequestWithContext(t.Context(), post, Prefix+"/agent/runs", body)
+	w := httptest.NewRecorder()
+	b.srv.ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized {
+		t.Errorf("%d", w.Code)
+	}
+}
+
+// failingReader is a body that must not be read.
+type failingReader struct{ t *testing.T }
+
+// Read implements io.Reader.
+func (f *failingReader) Read([]byte) (int, error) {
+	f.t.Error("the body was read")
+	return 0, fmt.Errorf("read")
+}
+
+func TestH2AStoreThatIsAwayIsNotABadKey(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	key := b.key(lineshaft.RoleViewer)
+	if err := b.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), get, Prefix+"/whoami", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+key)
+	w := httptest.NewRecorder()
+	b.srv.ServeHTTP(w, r)
+	if w.Code < 500 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestPublishedButNotOffered(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	var list []scenario
+	for _, route := range []string{
+		"GET /agent", "POST /agent/runs/x/scores", "GET /agent/runs/x/harness-usage", "POST /agent/messages", "GET /agent/messages/x",
+		"POST /agent/messages/x/read", "GET /agent/schedules", "POST /agent/schedules", "PUT /agent/schedules/x", "POST /agent/schedules/x/pause",
+		"GET /agent/environments", "GET /agent/identities", "DELETE /agent/identities/x",
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		list = append(list,
+			scenario{name: route, method: method, path: path, as: lineshaft.RoleViewer, status: 422, code: "operation_not_supported", has: []string{"does not offer it yet"}},
+			scenario{name: route + " without a key", method: method, path: path, status: 401, code: "authentication_required"})
+	}
+	for _, path := range []string{"/api/v1/factory", "/api/v1/factory/x/runs"} {
+		list = append(list, scenario{name: path, method: post, path: path, as: lineshaft.RoleAdmin, status: 422, code: "operation_not_supported"})
+	}
+	b.play(t, list)
+}

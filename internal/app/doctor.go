@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// doctorTimeout bounds each look at something outside this process.
+const doctorTimeout = 10 * time.Second
+
+// Doctor looks at this machine and these settings and says what works, what is
+// missing and what to do about it. It changes nothing.
+func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check {
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	return []config.Check{
+		checkDataDir(cfg),
+		checkDatabase(ctx, cfg),
+		checkListen(ctx, cfg),
+		checkIsolation(ctx, cfg, opts),
+		checkLimits(ctx, cfg, opts),
+		checkHarness(cfg),
+	}
+}
+
+func good(name, format string, args ...any) config.Check {
+	return config.Check{Name: name, State: config.CheckOK, Detail: fmt.Sprintf(format, args...)}
+}
+
+func bad(name string, state config.CheckState, detail, mend string) config.Check {
+	return config.Check{Name: name, State: state, Detail: detail, Mend: mend}
+}
+
+func checkDataDir(cfg config.Config) config.Check {
+	const name = "data directory"
+	parent := cfg.DataDir
+	for {
+		info, err := os.Stat(parent)
+		if err == nil && !info.IsDir() {
+			return bad(name, config.CheckProblem, parent+" is not a directory", "choose another one with --data-dir")
+		}
+		if err == nil {
+			break
+		}
+		if up := filepath.Dir(parent); up != parent {
+			parent = up
+			continue
+		}
+		return bad(name, config.CheckProblem, err.Error(), "choose another one with --data-dir")
+	}
+	probe, err := os.CreateTemp(parent, ".lineshaft-doctor-*")
+	if err != nil {
+		return bad(name, config.CheckProblem, "cannot write to "+parent, "give this user the right to write there, or choose another one with --data-dir")
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return bad(name, config.CheckWarning, err.Error(), "look at the file system")
+	}
+	return good(name, "%s", cfg.DataDir)
+}
+
+func checkDatabase(ctx context.Context, cfg config.Config) config.Check {
+	const name = "database"
+	database := cfg.DatabaseOrDefault()
+	if !store.IsPostgres(database) {
+		if _, err := os.Stat(database); errors.Is(err, os.ErrNotExist) {
+			return good(name, "SQLite at %s, made at the first start", database)
+		}
+	}
+	s, err := store.Open(ctx, store.Options{Database: database})
+	switch {
+	case lineshaft.CodeOf(err) == lineshaft.CodeConflict && !store.IsPostgres(database):
+		return good(name, "SQLite at %s, in use by a running server", database)
+	case err != nil:
+		return bad(name, config.CheckProblem, err.Error(), "check --database and that the server behind it runs")
+	}
+	defer func() { _ = s.Close() }() // it was only read
+	return good(name, "%s answers, schema is current", s.Engine())
+}
+
+func checkListen(ctx context.Context, cfg config.Config) config.Check {
+	const name = "address"
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return bad(name, config.CheckWarning, err.Error(), "if no lineshaft server is meant to run there, choose another address with --listen")
+	}
+	if err := l.Close(); err != nil {
+		return bad(name, config.CheckWarning, err.Error(), "look at the network settings")
+	}
+	if !loopback(cfg.Listen) && !cfg.TLS() && len(cfg.TrustedProxies) == 0 {
+		return bad(name, config.CheckWarning, cfg.Listen+" is reachable from outside without HTTPS", "set --tls-cert and --tls-key, or put a proxy in front and name it with --trusted-proxy")
+	}
+	return good(name, "%s is free", cfg.Listen)
+}
+
+func checkIsolation(ctx context.Context, cfg config.Config, opts Options) config.Check {
+	const name = "isolation"
+	chosen, err := isolate(ctx, cfg, opts)
+	switch {
+	case err != nil:
+		return bad(name, config.CheckProblem, err.Error(), "install bubblewrap (apt-get install bubblewrap), or say --isolation none")
+	case chosen.warning != "":
+		return bad(name, config.CheckWarning, chosen.warning, "apt-get install bubblewrap")
+	}
+	return good(name, "%s", chosen.sandbox.Name())
+}
+
+// mechanism is met by sandboxes that can say how they hold limits.
+type mechanism interface {
+	Mechanism(ctx context.Context) sandbox.Report
+}
+
+func checkLimits(ctx context.Context, cfg config.Config, opts Options) config.Check {
+	const name = "limits"
+	chosen, err := isolate(ctx, cfg, opts)
+	if err != nil {
+		return bad(name, config.CheckWarning, "no isolation, so nothing holds limits", "see isolation")
+	}
+	m, ok := chosen.sandbox.(mechanism)
+	if !ok {
+		return bad(name, config.CheckWarning, "unknown", "")
+	}
+	r := m.Mechanism(ctx)
+	detail := fmt.Sprintf("memory: %s, processes: %s, CPU: %s, end of process trees: %s", r.Memory, r.Processes, r.CPU, r.Kill)
+	if r.Advice != "" {
+		return bad(name, config.CheckWarning, detail, r.Advice)
+	}
+	return good(name, "%s", detail)
+}
+
+func checkHarness(cfg config.Config) config.Check {
+	if len(cfg.AgentCommand) == 0 {
+		return good("agents", "shell blocks of the prompt; set --agent-command to run a program of your own")
+	}
+	return good("agents", "shell blocks of the prompt, and the command %s", cfg.AgentCommand[0])
+}
+
+// Migrate brings the database to the schema of this binary and says which one that is.
+func Migrate(ctx context.Context, cfg config.Config) (version int, err error) {
+	s, err := store.Open(ctx, store.Options{Database: cfg.DatabaseOrDefault()})
+	if err != nil {
+		return 0, fmt.Errorf("open database: %w", err)
+	}
+	version, err = store.SchemaVersion()
+	return version, errors.Join(err, s.Close())
+}

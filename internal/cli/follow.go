@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
+)
+
+// attend says how long a command stays with a run that it started or continued.
+type attend struct {
+	wait   bool
+	follow bool
+}
+
+func (a *attend) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.wait, "wait", "w", false, "stay until the run has ended; exit 1 unless it succeeded")
+	cmd.Flags().BoolVarP(&a.follow, "follow", "f", false, "show what the agent does; otherwise like --wait")
+}
+
+// stay waits for or follows a run, after the given event, and fails unless it succeeds.
+func (sh *shell) stay(ctx context.Context, c *client.Client, runID string, after int64, a attend) error {
+	var run *client.Run
+	var err error
+	if a.follow {
+		run, err = sh.follow(ctx, c, runID, after)
+	} else {
+		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: sh.progress})
+	}
+	if err != nil {
+		return sh.left(ctx, runID, err)
+	}
+	switch {
+	case sh.forPeople():
+		sh.verdict(run)
+	case !a.follow:
+		if err := sh.document(run.RawJSON()); err != nil {
+			return err
+		}
+	}
+	if run.State != client.StateSucceeded {
+		return errTold
+	}
+	return nil
+}
+
+// follow shows a run's log to its end and returns how the run ended.
+func (sh *shell) follow(ctx context.Context, c *client.Client, runID string, after int64) (*client.Run, error) {
+	show := sh.eventPrinter(runID)
+	for event, err := range c.Runs.Stream(ctx, runID, after) {
+		if err == nil {
+			err = show(&event)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.Runs.Get(ctx, runID)
+}
+
+// eventPrinter prints events as they come: for people, or a document each.
+func (sh *shell) eventPrinter(runID string) func(*client.Event) error {
+	if sh.forPeople() {
+		r := &renderer{sh: sh, runID: runID}
+		return r.event
+	}
+	first := true
+	return func(e *client.Event) error {
+		if sh.format == formatYAML && !first {
+			fmt.Fprintln(sh.out, "---")
+		}
+		first = false
+		if sh.format == formatJSON {
+			// A stream has no end to close a list with: one line for each.
+			_, err := fmt.Fprintf(sh.out, "%s\n", e.RawJSON())
+			return err
+		}
+		return sh.document(e.RawJSON())
+	}
+}
+
+// progress tells a person at a terminal how a run that is waited for gets on. That
+// it waits for an answer is told to everyone: else it would be waited for in vain.
+func (sh *shell) progress(run *client.Run) {
+	if run.State.Terminal() || sh.errWidth == 0 && run.State != client.StateBlocked {
+		return
+	}
+	r := &renderer{sh: sh, runID: run.RunID}
+	message := ""
+	if run.StatusMessage != nil {
+		message = run.StatusMessage.Message
+	}
+	r.state(client.StateData{To: run.State, Message: message})
+}
+
+// verdict is the last line: the state, and why.
+func (sh *shell) verdict(run *client.Run) {
+	line := sh.paint(sh.outWidth, stateStyle(run.State), string(run.State))
+	if run.StatusMessage != nil && run.StatusMessage.Message != "" {
+		line += ": " + oneLine(run.StatusMessage.Message)
+	}
+	fmt.Fprintln(sh.out, line)
+}
+
+// left explains what an interrupted command leaves behind.
+func (sh *shell) left(ctx context.Context, runID string, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	fmt.Fprintln(sh.err, strings.Join([]string{
+		"", "The run goes on without you.",
+		"  watch it again:  lineshaft runs logs -f " + runID,
+		"  cancel it:       lineshaft runs cancel " + runID,
+	}, "\n"))
+	return errTold
+}

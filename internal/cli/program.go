@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/app"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// Program is the real program: commands that run a server run the one of package app.
+func Program() Deps {
+	return Deps{
+		Serve: func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+			return app.Run(ctx, cfg, app.Options{
+				Version: Version(), Logger: logger, Out: out, Terminal: terminalWidth(out) > 0, Supervisor: supervisor(),
+			})
+		},
+		Migrate: func(ctx context.Context, cfg config.Config, out io.Writer) error {
+			number, err := app.Migrate(ctx, cfg)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(out, "the database has schema version %d\n", number)
+			return err
+		},
+		Doctor: func(ctx context.Context, cfg config.Config) ([]config.Check, error) {
+			return app.Doctor(ctx, cfg, app.Options{Version: Version(), Logger: slog.New(slog.DiscardHandler), Supervisor: supervisor()}), nil
+		},
+		Supervise: sandbox.Supervise,
+		OpenAPI:   api.OpenAPI,
+		Stdin:     os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+	}
+}
+
+// supervisor is how this program starts itself as the supervisor of an agent.
+func supervisor() []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return []string{self, "supervise"}
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
+)
+
+// runFlags are what a run can be given on the command line.
+type runFlags struct {
+	attend
+	name, model, host, title, harness, environment, skill string
+	metadata, files, mcp                                  []string
+}
+
+func (sh *shell) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run PROMPT",
+		Short: "Start an agent run",
+		Long: "Start an agent run from a prompt; `-` reads the prompt from standard input.\n\n" +
+			"The run's id goes to standard output as soon as the server has stored the run.",
+		Example: example(
+			`lineshaft run "Fix the failing test" --follow`, "watch it work",
+			"lineshaft run - < task.md", "the prompt is in a file",
+			`lineshaft run "Summarise report.pdf" --file report.pdf --wait`, "with an attachment; exit 1 if it fails",
+			`id=$(lineshaft run "Nightly audit" --name audit)`, "keep the id in a script",
+		),
+		Args: promptArgs(&f),
+		RunE: func(cmd *cobra.Command, args []string) error { return sh.run(cmd.Context(), args, f) },
+	}
+	f.attend.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "label to group and find runs by")
+	flags.StringVar(&f.title, "title", "", "title (default: made from the prompt)")
+	flags.StringVar(&f.model, "model", "", "language model")
+	flags.StringVar(&f.harness, "harness", "", "what drives the agent, such as command or shell")
+	flags.StringVar(&f.host, "host", "", "id of the worker to run on (default: the server's own)")
+	flags.StringVar(&f.environment, "environment", "", "id of the environment")
+	flags.StringVar(&f.skill, "skill", "", "skill to use, such as owner/repo:name")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "KEY=VALUE to store with the run; repeatable")
+	flags.StringArrayVar(&f.files, "file", nil, "file to put into the workspace; repeatable, at most 5 and 10 MB")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool server: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
+	return cmd
+}
+
+func promptArgs(f *runFlags) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		const write = `Write: lineshaft run "what the agent should do"`
+		switch {
+		case len(args) == 0 && f.skill == "":
+			return usage("a run needs a prompt", write+", or `-` to read it from standard input.")
+		case len(args) > 1:
+			return usage("the prompt is more than one argument", write+" with quotes around the whole prompt.")
+		case len(args) == 1 && strings.TrimSpace(args[0]) == "":
+			return usage("the prompt is empty", write)
+		}
+		return nil
+	}
+}
+
+func (sh *shell) run(ctx context.Context, args []string, f runFlags) error {
+	req, err := f.request()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if req.Prompt, err = sh.textOrStdin(args[0]); err != nil {
+			return err
+		}
+	}
+	c, err := sh.connect()
+	if err != nil {
+		return err
+	}
+	started, err := c.Runs.Create(ctx, req)
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return failure(err, "interrupted before the server answered", "The run may have been started: `lineshaft runs list` tells.")
+		}
+		return err
+	}
+	return sh.started(ctx, c, started, f.attend)
+}
+
+// started tells about a new run and stays with it if that was asked for.
+func (sh *shell) started(ctx context.Context, c *client.Client, run *client.RunStarted, a attend) error {
+	staying := a.wait || a.follow
+	switch {
+	case staying && sh.forPeople():
+		fmt.Fprintf(sh.err, "-- run %s\n", clean(run.RunID))
+	case sh.forPeople():
+		fmt.Fprintln(sh.out, oneLine(run.RunID))
+	case !staying:
+		if err := sh.document(run); err != nil {
+			return err
+		}
+	}
+	if run.AtCapacity && sh.errWidth > 0 {
+		fmt.Fprintln(sh.err, sh.paint(sh.errWidth, styleDim, "-- all workers are busy; it waits for a free one"))
+	}
+	if staying {
+		return sh.stay(ctx, c, run.RunID, 0, a)
+	}
+	if sh.forPeople() && sh.errWidth > 0 {
+		fmt.Fprintln(sh.err, sh.paint(sh.errWidth, styleDim, "-- watch it: lineshaft runs logs -f "+oneLine(run.RunID)))
+	}
+	return nil
+}
+
+// request makes the body of the call from the flags.
+func (f runFlags) request() (client.RunRequest, error) {
+	cfg := client.AgentConfig{Name: f.name, ModelID: f.model, WorkerHost: f.host, EnvironmentID: f.environment}
+	if f.harness != "" {
+		cfg.Harness = &client.Harness{Type: f.harness}
+	}
+	req := client.RunRequest{Title: f.title, Skill: f.skill}
+	var err error
+	if cfg.MCPServers, err = parseMCP(f.mcp); err != nil {
+		return req, err
+	}
+	if req.Metadata, err = parsePairs("metadata", f.metadata); err != nil {
+		return req, err
+	}
+	if req.Attachments, err = readAttachments(f.files); err != nil {
+		return req, err
+	}
+	if f.name+f.model+f.host+f.environment+f.harness != "" || len(cfg.MCPServers) > 0 {
+		req.Config = &cfg
+	}
+	return req, nil
+}
+
+// textOrStdin returns an argument, or what comes on standard input for "-".
+func (sh *shell) textOrStdin(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(sh.in, maxStdin+1))
+	if err != nil {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if len(data) > maxStdin {
+		return "", usage(fmt.Sprintf("standard input is larger than %d bytes", maxStdin), "Attach it with --file and say in the prompt what to do with it.")
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		return "", usage("standard input is empty", "Pipe the text in, such as: lineshaft run - < task.md")
+	}
+	return string(data), nil
+}

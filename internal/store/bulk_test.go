@@ -1,0 +1,59 @@
+package store_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// fullTest says whether the long form of tests is wanted.
+func fullTest() bool { return os.Getenv("LINESHAFT_TEST_FULL") != "" }
+
+// bulkID is the id of run number i of fillRuns: ids sort by number.
+func bulkID(i int) string { return "01900000-0000-7000-8000-000" + strconv.Itoa(100_000_000+i) }
+
+// bulkSQL makes runs number $1 to $2, exclusively. Half of the runs are rare in
+// nothing, so that every filter has a common and a rare value; the newest tenth
+// is queued, so that a state goes together with age, which no planner expects.
+const bulkSQL = `WITH RECURSIVE n (i) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $2)
+INSERT INTO runs (id, title, state, status_message, error_code, retryable, source, creator_uid, name, model_id, environment_id, skill_spec,
+	schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth, conversation_id, session_id, created_at, updated_at, started_at,
+	finished_at, run_time, input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key,
+	execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, tagged)
+SELECT '01900000-0000-7000-8000-000' || CAST(100000000 + i AS TEXT), 'run ' || CAST(i % 1000 AS TEXT),
+	CASE WHEN i >= $2 - ($2 - $1) / 10 THEN 'QUEUED' WHEN i % 50 = 0 THEN 'FAILED' ELSE 'SUCCEEDED' END, '', '', NULL,
+	CASE WHEN i % 100 = 0 THEN 'CLI' ELSE 'API' END, CASE WHEN i % 100 = 1 THEN 'rare' ELSE 'common' END,
+	CASE WHEN i % 4 = 0 THEN 'nightly' END, CASE WHEN i % 3 = 0 THEN 'rare' ELSE 'big' END, CASE WHEN i % 5 = 0 THEN 'env' END,
+	CASE WHEN i % 6 = 0 THEN 'o/r:s' || CAST(i % 12 AS TEXT) END, CASE WHEN i % 7 = 0 THEN 'sched' END,
+	CASE WHEN i % 8 < 2 THEN 'fac' || CAST(i % 8 AS TEXT) END, CASE WHEN i % 9 = 0 THEN 'mac' ELSE 'hosted' END,
+	CASE WHEN i % 10 = 0 THEN 'par' END, 'root', 0, 'c' || CAST(i AS TEXT), 's' || CAST(i AS TEXT),
+	1000000 + i, 2000000 + i / 2, 0, 0, 0, 0, 0, 0, 0, 3000000 + i, 9000000 + i, CASE WHEN i % 11 = 0 THEN 1 ELSE 0 END,
+	CASE WHEN i % 13 = 0 THEN 'key' END, '', '', 0, 0, 1, 0, 0, 0, 0, CASE WHEN i % 4 = 0 THEN 1 ELSE 0 END
+FROM n`
+
+const bulkBodies = `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata, files)
+SELECT id, 'do it', 'do it', '{}', '{}', '{}', '{}', 0 FROM runs WHERE id >= $1 AND id < $2`
+
+const bulkTags = `INSERT INTO run_tags (tag, run_id, updated_at)
+SELECT g.tag, r.id, r.updated_at FROM runs r CROSS JOIN (SELECT 'm:team=a' AS tag UNION ALL SELECT 'a:anc' UNION ALL SELECT 't:PLAN') AS g
+WHERE r.tagged = 1 AND r.id >= $1 AND r.id < $2`
+
+// fillRuns writes runs number from to to-1 with bodies and tags, without events.
+func fillRuns(t *testing.T, s *store.Store, from, to int) {
+	t.Helper()
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.Exec(ctx, bulkSQL, from, to); err != nil {
+			return err
+		}
+		for _, query := range []string{bulkBodies, bulkTags} {
+			if _, err := tx.Exec(ctx, query, bulkID(from), bulkID(to)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	must(t, err)
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+)
+
+// DB is the pool that the store reads from.
+func (s *Store) DB() *sql.DB { return s.db }
+
+// Exec runs a statement of a test in the store's transaction.
+func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return tx.exec(ctx, query, args...)
+}
+
+// Query reads the rows of a test's statement, in the store's transaction.
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.q.query(ctx, query, args...)
+}
+
+// Statement is a statement as the store sent it.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// Recorder keeps the statements that pass through it.
+type Recorder struct {
+	inner querier
+	mu    sync.Mutex
+	seen  []Statement
+}
+
+// Record keeps what the store reads from now on. Nobody else may use the store yet.
+func (s *Store) Record() *Recorder {
+	r := &Recorder{inner: s.q}
+	s.q = r
+	return r
+}
+
+// Record keeps what the transaction reads and writes from now on.
+func (tx *Tx) Record() *Recorder {
+	r := &Recorder{inner: tx.q}
+	tx.q = r
+	return r
+}
+
+// Take returns the statements since the last call.
+func (r *Recorder) Take() []Statement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := r.seen
+	r.seen = nil
+	return seen
+}
+
+func (r *Recorder) keep(query string, args []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, Statement{Text: query, Args: args})
+}
+
+func (r *Recorder) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	r.keep(query, args)
+	return r.inner.exec(ctx, query, args...)
+}
+
+func (r *Recorder) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	r.keep(query, args)
+	return r.inner.query(ctx, query, args...)
+}
