@@ -57,6 +57,8 @@ type App struct {
 	jobs     *jobs.Runner
 	metrics  *telemetry.Metrics
 	isolated isolation
+	// madeKey is the admin key of a first start; the banner shows it once.
+	madeKey  string
 	listener net.Listener
 	server   *http.Server
 	stopping chan struct{}
@@ -83,7 +85,7 @@ func Run(ctx context.Context, cfg config.Config, opts Options) error {
 // Start builds and starts all parts; when it returns without error the server answers.
 func Start(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	a := &App{cfg: cfg, opts: opts, log: opts.Logger, stopping: make(chan struct{}), done: make(chan error, 1), metrics: telemetry.NewMetrics(opts.Version)}
-	for _, start := range []func(context.Context) error{a.openStore, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.serve, a.admin} {
+	for _, start := range []func(context.Context) error{a.openStore, a.ensureAdmin, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.serve, a.announce} {
 		if err := start(ctx); err != nil {
 			return nil, errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// admin makes the first admin key, stores it for the local CLI and tells where it is.
-func (a *App) admin(ctx context.Context) error {
+// ensureAdmin makes the first admin key and stores it for the local CLI, before
+// anybody can knock.
+func (a *App) ensureAdmin(ctx context.Context) error {
 	chosen := a.cfg.AdminKey.Reveal()
 	made, err := a.control.EnsureAdmin(ctx, chosen)
 	if err != nil {
@@ -20,12 +21,16 @@ func (a *App) admin(ctx context.Context) error {
 	if made != "" {
 		key = made
 	}
-	if key != "" {
-		if err := writeKey(file, key); err != nil {
-			return err
-		}
+	a.madeKey = made
+	if key == "" {
+		return nil
 	}
-	a.banner(made, file)
+	return writeKey(file, key)
+}
+
+// announce tells people and the log that the server answers.
+func (a *App) announce(ctx context.Context) error {
+	a.banner(a.madeKey, a.cfg.AdminKeyFile())
 	a.log.InfoContext(ctx, "ready", "url", a.URL(), "database", a.store.Engine(), "settings", a.cfg.Summary())
 	return nil
 }

@@ -64,10 +64,10 @@ func (sh *shell) apikeyCreateCommand() *cobra.Command {
 			return sh.createKey(cmd.Context(), req)
 		},
 	}
-	cmd.Flags().StringVar(&req.Role, "role", "member", "viewer, member, manager, admin or worker")
-	cmd.Flags().StringVar(&expires, "expires", "", "when the key ends, such as 90d or 2026-12-31 (default: never)")
-	cmd.Flags().StringArrayVar(&req.WorkerIDs, "worker", nil, "worker id that the key may work for; repeatable")
-	cmd.Flags().StringArrayVar(&req.FactoryUIDs, "factory", nil, "factory that the key is limited to; repeatable")
+	cmd.Flags().StringVar(&req.Role, "role", "member", "`ROLE`: viewer, member, manager, admin or worker")
+	cmd.Flags().StringVar(&expires, "expires", "", "`WHEN` the key ends, such as 90d or 2026-12-31 (default: never)")
+	cmd.Flags().StringArrayVar(&req.WorkerIDs, "worker", nil, "worker `ID` that the key may work for; repeatable")
+	cmd.Flags().StringArrayVar(&req.FactoryUIDs, "factory", nil, "`UID` of a factory that the key is limited to; repeatable")
 	completeWords(cmd, "role", roles()...)
 	return cmd
 }

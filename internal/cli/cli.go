@@ -141,8 +141,8 @@ func (sh *shell) root() *cobra.Command {
 	root.SetErr(sh.err)
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
-	flags.StringVar(&sh.url, "url", "", "address of the server (default $LINESHAFT_URL, else "+defaultURL+")")
-	flags.StringVarP(&sh.format, "output", "o", formatTable, "table, json, ndjson or yaml")
+	flags.StringVar(&sh.url, "url", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+defaultURL+")")
+	flags.StringVarP(&sh.format, "output", "o", formatTable, "`FORM` of the output: table, json, ndjson or yaml")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.checkFormat(cmd) }
 	root.AddCommand(
 		sh.serveCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),

@@ -75,7 +75,7 @@ func (sh *shell) key() (string, error) {
 	case err != nil:
 		return "", &hintError{
 			code: exitDenied, cause: err, message: "no API key: LINESHAFT_API_KEY is not set and there is no " + cfg.AdminKeyFile(),
-			hint: hint + "on the server's machine, run this where its data directory is, or set LINESHAFT_DATA_DIR.",
+			hint: "If no server runs here yet, start one: lineshaft serve\n" + hint + "on the\nserver's machine, run this where its data directory is, or set LINESHAFT_DATA_DIR.",
 		}
 	}
 	sh.keyFile = cfg.AdminKeyFile()

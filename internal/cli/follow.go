@@ -50,7 +50,7 @@ func (sh *shell) stay(ctx context.Context, c *client.Client, runID string, after
 
 // follow shows a run's log to its end and returns how the run ended.
 func (sh *shell) follow(ctx context.Context, c *client.Client, runID string, after int64) (*client.Run, error) {
-	show := sh.eventPrinter(runID)
+	show := sh.eventPrinter(runID, true)
 	for event, err := range c.Runs.Stream(ctx, runID, after) {
 		if err == nil {
 			err = show(&event)
@@ -62,10 +62,11 @@ func (sh *shell) follow(ctx context.Context, c *client.Client, runID string, aft
 	return c.Runs.Get(ctx, runID)
 }
 
-// eventPrinter prints events as they come: for people, or a document each.
-func (sh *shell) eventPrinter(runID string) func(*client.Event) error {
+// eventPrinter prints events as they come: for people, or a document each. With
+// lastWord, the caller tells how the run ended.
+func (sh *shell) eventPrinter(runID string, lastWord bool) func(*client.Event) error {
 	if sh.forPeople() {
-		r := &renderer{sh: sh, runID: runID}
+		r := &renderer{sh: sh, runID: runID, lastWord: lastWord}
 		return r.event
 	}
 	first := true

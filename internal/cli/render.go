@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/lineshaft/lineshaft/client"
@@ -18,10 +17,18 @@ type renderer struct {
 	open io.Writer
 	// runID is for hints.
 	runID string
+	// lastWord keeps the state that ends a run back until something follows it: what
+	// comes at the very end is told by verdict.
+	lastWord bool
+	held     *client.StateData
 }
 
 // event prints one entry. Types that are not known are not for people.
 func (r *renderer) event(e *client.Event) error {
+	if r.held != nil {
+		r.state(*r.held)
+		r.held = nil
+	}
 	switch e.Type {
 	case client.EventOutput:
 		return show(e, r.output)
@@ -36,7 +43,7 @@ func (r *renderer) event(e *client.Event) error {
 	case client.EventNotice:
 		return show(e, func(d client.NoticeData) { r.line(r.sh.err, noticeStyle(d.Level), "-- "+d.Text) })
 	case client.EventState:
-		return show(e, r.state)
+		return show(e, r.stateOrHold)
 	case client.EventArtifact:
 		return show(e, func(d client.ArtifactEventData) {
 			r.line(r.sh.err, styleDim, "-- artifact "+strings.TrimSpace(d.FileName+" "+d.URL))
@@ -95,6 +102,15 @@ func (r *renderer) toolResult(d client.ToolResultData) {
 	if d.State != "completed" {
 		r.line(r.sh.out, styleBad, fmt.Sprintf("! %s %s", d.Name, d.State))
 	}
+}
+
+func (r *renderer) stateOrHold(d client.StateData) {
+	if r.lastWord && d.To.Terminal() {
+		r.endLine()
+		r.held = &d
+		return
+	}
+	r.state(d)
 }
 
 func (r *renderer) state(d client.StateData) {
@@ -162,33 +178,4 @@ func stateStyle(state client.RunState) style {
 		return styleDim
 	}
 	return stylePlain
-}
-
-// escapes are terminal sequences: those that end in a string terminator, control
-// sequences, and the short ones.
-var escapes = regexp.MustCompile(`\x1b(?:[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)`)
-
-var colourEscape = regexp.MustCompile(`^\x1b\[[0-9;:]*m$`)
-
-// harmless makes an agent's output fit for a terminal: colours may stay, everything
-// else that moves, hides or asks goes. Each piece that has colours ends without.
-func harmless(text string, colours bool) string {
-	kept := false
-	var b strings.Builder
-	for text != "" {
-		at := escapes.FindStringIndex(text)
-		if at == nil {
-			at = []int{len(text), len(text)}
-		}
-		b.WriteString(clean(strings.ReplaceAll(strings.ReplaceAll(text[:at[0]], "\r\n", "\n"), "\r", "\n")))
-		if sequence := text[at[0]:at[1]]; colours && colourEscape.MatchString(sequence) {
-			kept = true
-			b.WriteString(sequence)
-		}
-		text = text[at[1]:]
-	}
-	if kept {
-		b.WriteString("\x1b[0m")
-	}
-	return b.String()
 }

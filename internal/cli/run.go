@@ -37,16 +37,16 @@ func (sh *shell) runCommand() *cobra.Command {
 	}
 	f.attend.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "label to group and find runs by")
-	flags.StringVar(&f.title, "title", "", "title (default: made from the prompt)")
-	flags.StringVar(&f.model, "model", "", "language model")
-	flags.StringVar(&f.harness, "harness", "", "what drives the agent, such as command or shell")
-	flags.StringVar(&f.host, "host", "", "id of the worker to run on (default: the server's own)")
-	flags.StringVar(&f.environment, "environment", "", "id of the environment")
-	flags.StringVar(&f.skill, "skill", "", "skill to use, such as owner/repo:name")
-	flags.StringArrayVar(&f.metadata, "metadata", nil, "KEY=VALUE to store with the run; repeatable")
-	flags.StringArrayVar(&f.files, "file", nil, "file to put into the workspace; repeatable, at most 5 and 10 MB")
-	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool server: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
+	flags.StringVar(&f.name, "name", "", "`LABEL` to group and find runs by")
+	flags.StringVar(&f.title, "title", "", "`TITLE` (default: made from the prompt)")
+	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
+	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` such as command or shell")
+	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
+	flags.StringVar(&f.environment, "environment", "", "`ID` of the environment")
+	flags.StringVar(&f.skill, "skill", "", "`SKILL` to use, such as owner/repo:name")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with the run; repeatable")
+	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
 	return cmd
 }
 

@@ -80,7 +80,7 @@ func (sh *shell) logsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "stay until the run has ended")
-	cmd.Flags().Int64Var(&after, "after", 0, "leave out events up to this number")
+	cmd.Flags().Int64Var(&after, "after", 0, "leave out events up to this `NUMBER`")
 	return cmd
 }
 
@@ -96,7 +96,7 @@ func (sh *shell) logs(ctx context.Context, c *client.Client, runID string, after
 		return nil
 	}
 	events := []json.RawMessage{}
-	show := sh.eventPrinter(runID)
+	show := sh.eventPrinter(runID, false)
 	for event, err := range c.Runs.AllEvents(ctx, runID, client.EventQuery{After: after}) {
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ func (sh *shell) followupCommand() *cobra.Command {
 		},
 	}
 	a.flags(cmd)
-	cmd.Flags().StringArrayVar(&files, "file", nil, "file to put into the workspace; repeatable, at most 5 and 10 MB")
+	cmd.Flags().StringArrayVar(&files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
 	return cmd
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/telemetry"
 )
 
 const serveHelp = "Start a server, with a worker that executes runs unless --no-worker is given.\n\n" +
@@ -52,14 +51,23 @@ func notBuilt(command string) error {
 }
 
 func (sh *shell) serve(ctx context.Context, cfg config.Config) error {
-	var level slog.Level
-	// Validate has checked the word.
-	_ = level.UnmarshalText([]byte(cfg.LogLevel))
-	logger := telemetry.NewLogger(sh.err, cfg.LogFormat, sh.errWidth > 0, level)
+	logger := sh.logger(cfg)
 	for _, warning := range append(cfg.Warnings(), config.MisspeltEnv(sh.deps.Environ)...) {
 		logger.WarnContext(ctx, "check the settings", "warning", warning)
 	}
 	return sh.deps.Serve(ctx, cfg, sh.out, logger)
+}
+
+// logger writes to standard error: text for a person at a terminal, JSON else.
+func (sh *shell) logger(cfg config.Config) *slog.Logger {
+	var level slog.Level
+	// Validate has checked the word.
+	_ = level.UnmarshalText([]byte(cfg.LogLevel))
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && sh.errWidth > 0 {
+		return slog.New(slog.NewTextHandler(sh.err, options))
+	}
+	return slog.New(slog.NewJSONHandler(sh.err, options))
 }
 
 // settings gathers a server's configuration from flags, environment and file.
@@ -72,7 +80,7 @@ type settings struct {
 // bind adds the flags of the named settings, or of all when names is nil.
 func (s *settings) bind(flags *pflag.FlagSet, names []string) {
 	s.flags = map[string][]string{}
-	flags.StringVar(&s.file, "config", "", "file with settings in YAML (default $LINESHAFT_CONFIG)")
+	flags.StringVar(&s.file, "config", "", "`FILE` with settings in YAML (default $LINESHAFT_CONFIG)")
 	for _, f := range config.Fields() {
 		if f.EnvOnly || names != nil && !slices.Contains(names, f.Name) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"unicode"
@@ -48,20 +49,57 @@ func (sh *shell) paint(width int, s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// clean makes text of others harmless for a terminal: control characters, which
-// could move the cursor, rewrite what stands there or ask the terminal for answers,
-// become visible. Lines and tabs stay.
+// escapes are terminal sequences: strings with their terminator, control sequences,
+// and the short ones.
+var escapes = regexp.MustCompile(`\x1b(?:[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)`)
+
+var colourEscape = regexp.MustCompile(`^\x1b\[[0-9;:]*m$`)
+
+// clean makes text of others harmless for a terminal: what could move the cursor,
+// rewrite what stands there or ask the terminal for answers goes. Lines and tabs stay.
 func clean(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(escapes.ReplaceAllString(text, ""), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
+		case r == '\r':
+			return '\n'
 		case unicode.IsControl(r) || isBidiControl(r):
 			return unicode.ReplacementChar
 		}
 		return r
 	}, text)
+}
+
+// harmless is clean for an agent's output, whose colours may stay. A piece with
+// colours ends without, so that they do not run into what follows.
+func harmless(text string, colours bool) string {
+	if !colours {
+		return clean(text)
+	}
+	var b strings.Builder
+	coloured := false
+	for text != "" {
+		at := escapes.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
+		}
+		b.WriteString(clean(text[:at[0]]))
+		if sequence := text[at[0]:at[1]]; colourEscape.MatchString(sequence) {
+			coloured = sequence != "\x1b[0m" && sequence != "\x1b[m"
+			b.WriteString(sequence)
+		}
+		text = text[at[1]:]
+	}
+	if !coloured {
+		return b.String()
+	}
+	line, ended := strings.CutSuffix(b.String(), "\n")
+	if line += "\x1b[0m"; ended {
+		line += "\n"
+	}
+	return line
 }
 
 // isBidiControl tells the marks that make text read otherwise than it is.

@@ -12,25 +12,31 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
+// adminKey opens every control plane of these tests.
+const adminKey = "ls_the-key-of-the-administrator"
+
 // bench is a control plane on a fresh database with one worker's view of it.
 type bench struct {
 	*testing.T
 	s     *control.Service
 	store *store.Store
 	admin lineshaft.Caller
+	clock *clock
 }
 
 // each runs fn with a fresh control plane on every engine.
-func each(t *testing.T, fn func(b *bench)) {
+func each(t *testing.T, fn func(b *bench), settings ...func(*control.Config)) {
 	t.Helper()
-	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database)) })
+	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database, settings...)) })
 }
 
-func open(t *testing.T, database string) *bench {
+// open returns a control plane on a database, as a node of its own.
+func open(t *testing.T, database string, settings ...func(*control.Config)) *bench {
 	t.Helper()
+	b := &bench{T: t, clock: &clock{}}
 	hub := stream.NewHub()
 	nodes := stream.NewNodes(nil, hub, discard())
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
+	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish, Now: b.clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,19 +46,20 @@ func open(t *testing.T, database string) *bench {
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
 	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
-	s, err := control.New(t.Context(), st, hub, streams, control.Config{Lease: time.Minute})
+	cfg := control.Config{Lease: time.Minute}
+	for _, set := range settings {
+		set(&cfg)
+	}
+	s, err := control.New(t.Context(), st, hub, streams, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := s.EnsureAdmin(t.Context(), "")
-	if err != nil {
+	b.s, b.store = s, st
+	if _, err := s.EnsureAdmin(t.Context(), adminKey); err != nil {
 		t.Fatal(err)
 	}
-	admin, err := s.Authenticate(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &bench{T: t, s: s, store: st, admin: admin}
+	b.admin = must[lineshaft.Caller](b)(s.Authenticate(t.Context(), adminKey))
+	return b
 }
 
 func (b *bench) start(req lineshaft.NewRun) control.Started {

@@ -62,8 +62,9 @@ type Environment struct {
 	Dir string
 	// Env is the complete environment for the agent's processes.
 	Env []string
-	// Mask hides the run's secrets. Everything emitted must have gone through it.
-	Mask *mask.Masker
+	// Mask gives what hides the run's secrets; everything emitted must have gone
+	// through it. It is made when it is first asked for.
+	Mask func() *mask.Masker
 	// Start starts a process of the agent in its sandbox. The end of ctx ends the
 	// process and all it has started: SIGTERM first, SIGKILL after a grace. It may
 	// wait for the lease to be renewed.

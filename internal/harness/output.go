@@ -50,8 +50,8 @@ type stream struct {
 // belongs to; empty for the agent itself.
 func (e Environment) NewOutput(emit Emit, toolCallID string) *Output {
 	o := &Output{emit: emit, now: e.Now, toolCallID: toolCallID}
-	o.stdout = stream{out: o, name: "stdout", mask: e.Mask.Stream()}
-	o.stderr = stream{out: o, name: "stderr", mask: e.Mask.Stream()}
+	o.stdout = stream{out: o, name: "stdout", mask: e.Mask().Stream()}
+	o.stderr = stream{out: o, name: "stderr", mask: e.Mask().Stream()}
 	return o
 }
 

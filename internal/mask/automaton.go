@@ -16,6 +16,7 @@ type node struct {
 	next   int32 // the first child, for byte; 0: none
 	fail   int32 // state for the longest proper ending that is a beginning too
 	depth  int32 // length of the beginning this node stands for
+	hold   int32 // length of the longest ending of it that can still become a pattern
 	length int32 // longest pattern that ends here; 0: none
 	secret int32 // whose it is
 	byte   byte
@@ -100,9 +101,9 @@ func (b *builder) build() *automaton {
 		children[e.from] = append(children[e.from], edge{next, e.byte})
 	}
 	var queue []int32
-	for _, next := range a.root {
+	for c, next := range a.root {
 		if next != 0 {
-			queue = append(queue, next) // fails to the root
+			queue = append(queue, b.link(0, next, byte(c)))
 		}
 	}
 	for i := 0; i < len(queue); i++ {
@@ -122,9 +123,15 @@ func (b *builder) build() *automaton {
 func (b *builder) link(fail, child int32, c byte) int32 {
 	a := &b.a
 	n := &a.nodes[child]
-	n.fail = a.step(fail, c)
-	if f := a.nodes[n.fail]; n.length == 0 {
+	if n.depth > 1 {
+		n.fail = a.step(fail, c)
+	}
+	f := a.nodes[n.fail]
+	if n.length == 0 {
 		n.length, n.secret = f.length, f.secret
+	}
+	if n.hold = f.hold; n.next != 0 {
+		n.hold = n.depth
 	}
 	return child
 }
@@ -136,8 +143,9 @@ type text interface{ ~string | ~[]byte }
 type cursor struct {
 	state int32
 	// What follows is for base64 that is wrapped into lines.
-	gap  int   // white space since the line was broken; 0: not in a gap
-	lost int32 // characters of the current beginning that are not masked any more
+	gap    int   // white space since the line was broken; 0: not in a gap
+	lost   int32 // characters of the current beginning that are not masked any more
+	broken bool  // there may be white space within the current beginning
 }
 
 // scanPlain appends the finds that end in p[from:].
@@ -160,7 +168,7 @@ func scanPlain[T text](a *automaton, c *cursor, p T, from int, found []match) []
 }
 
 // plainHeld is how many bytes at the end of a text may be the beginning of a find.
-func (a *automaton) plainHeld(c *cursor) int { return int(a.nodes[c.state].depth) }
+func (a *automaton) plainHeld(c *cursor) int { return int(a.nodes[c.state].hold) }
 
 const (
 	// keepFrom is the number of characters of base64 that are held back over the
@@ -177,7 +185,7 @@ func scanEncoded[T text](a *automaton, c *cursor, p T, from int, found []match) 
 	for i := from; i < len(p); i++ {
 		b := p[i]
 		if c.state == 0 {
-			c.state = a.root[b]
+			c.state, c.broken = a.root[b], false
 			continue
 		}
 		if b <= ' ' && c.skip(a, b) {
@@ -191,8 +199,7 @@ func scanEncoded[T text](a *automaton, c *cursor, p T, from int, found []match) 
 			c.lost = max(0, c.lost-(before+1-n.depth))
 		}
 		if n.length != 0 {
-			cut := max(0, c.lost-(n.depth-n.length))
-			found = append(found, match{walkBack(p[:i+1], int(n.length-cut)), i + 1, int(n.secret)})
+			found = append(found, match{i + 1 - back(c, p[:i+1], c.shown(n.depth, n.length)), i + 1, int(n.secret)})
 		}
 	}
 	return found
@@ -207,6 +214,7 @@ func (c *cursor) skip(a *automaton, b byte) bool {
 	default:
 		return false
 	}
+	c.broken = true
 	if depth := a.nodes[c.state].depth; c.gap == 0 && depth < keepFrom {
 		c.lost = depth
 	}
@@ -216,21 +224,31 @@ func (c *cursor) skip(a *automaton, b byte) bool {
 	return true
 }
 
+// shown is how much of the last length characters of a beginning is not lost.
+func (c *cursor) shown(depth, length int32) int {
+	return int(length - max(0, c.lost-(depth-length)))
+}
+
 // encodedHeld is how many bytes at the end of p may be the beginning of a find.
 func encodedHeld[T text](a *automaton, c *cursor, p T) int {
-	if n := int(a.nodes[c.state].depth - c.lost); n > 0 {
-		return len(p) - walkBack(p, n)
+	n := &a.nodes[c.state]
+	if shown := c.shown(n.depth, n.hold); shown > 0 {
+		return back(c, p, shown)
 	}
 	return 0
 }
 
-// walkBack is where the last n characters of p begin, white space not counted.
-func walkBack[T text](p T, n int) int {
+// back is how many bytes the last n characters of p take, white space between
+// them included.
+func back[T text](c *cursor, p T, n int) int {
+	if !c.broken {
+		return n
+	}
 	i := len(p)
 	for n > 0 && i > 0 {
 		if i--; p[i] > ' ' {
 			n--
 		}
 	}
-	return i
+	return len(p) - i
 }

@@ -52,26 +52,23 @@ func isNumber(c byte) bool {
 }
 
 func (m *Masker) appendString(out, quoted []byte) []byte {
-	var s string
-	if json.Unmarshal(quoted, &s) != nil {
-		return append(out, quoted...)
-	}
-	if masked := m.String(s); masked != s {
-		return appendQuoted(out, masked)
-	}
-	if utf8.Valid(quoted) {
-		return append(out, quoted...)
-	}
-	// Decoding has replaced bytes that are no UTF-8: look at the text itself.
 	inner := quoted[1 : len(quoted)-1]
-	masked := m.Bytes(inner)
-	if bytes.Equal(masked, inner) {
-		return append(out, quoted...)
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		var s string
+		if json.Unmarshal(quoted, &s) == nil {
+			if masked := m.String(s); masked != s {
+				return appendQuoted(out, masked)
+			}
+		}
+		// Decoding replaces what is no UTF-8: then the text itself has to be looked at.
+		if utf8.Valid(inner) {
+			return append(out, quoted...)
+		}
 	}
-	if masked = append(append([]byte{'"'}, masked...), '"'); !json.Valid(masked) {
-		return appendQuoted(out, maskOf(""))
+	if found := find(m, inner); len(found) > 0 {
+		return appendQuoted(out, string(m.replace(nil, inner, found)))
 	}
-	return append(out, masked...)
+	return append(out, quoted...)
 }
 
 func (m *Masker) appendNumber(out, number []byte) []byte {

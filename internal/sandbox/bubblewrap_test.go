@@ -129,7 +129,10 @@ func TestX5NetworkNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	script := `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; bash -c ': < /dev/tcp/127.0.0.1/` + port + `' 2>/dev/null && echo connected; grep -c localhost /etc/hosts; true`
 
 	spec := shell(t, script)
@@ -212,8 +215,10 @@ func TestX5SandboxThatCannotBeSetUpIsAStartError(t *testing.T) {
 	if err := os.WriteFile(fake, []byte("#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: no namespaces for you' >&2; exit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for dir := filepath.Dir(fake); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
-		_ = os.Chmod(dir, 0o755) // the other user has to get to it
+	for _, dir := range []string{filepath.Dir(fake), filepath.Dir(filepath.Dir(fake))} {
+		if err := os.Chmod(dir, 0o755); err != nil { // the other user has to get to it
+			t.Fatal(err)
+		}
 	}
 	o := options()
 	o.Bubblewrap = fake

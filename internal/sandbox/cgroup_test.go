@@ -67,7 +67,8 @@ func TestX5PlanUsesWhatThereIs(t *testing.T) {
 		"unified, no limits": {unified, Limits{}, false, ""},
 		"tiny processor":     {unified, Limits{CPUs: 0.001}, false, "/u v2 cpu.max=1000 100000"},
 		"legacy processor": {
-			hierarchy{legacy: map[string]string{"cpu": "/c"}}, limits, true,
+			hierarchy{legacy: map[string]string{"cpu": "/c"}},
+			limits, true,
 			"/c v1 cpu.cfs_period_us=100000 cpu.cfs_quota_us=50000",
 		},
 	} {

@@ -39,8 +39,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// options make the test binary its own supervisor. With the race detector a
+// program waits a second before it ends, unless it is told not to.
 func options() sandbox.Options {
-	return sandbox.Options{Supervisor: []string{"/proc/self/exe", "supervise"}}
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "supervise"}}
 }
 
 // worker starts an agent and feeds it until it ends: kind, workspace, feed time, script.
@@ -65,7 +71,7 @@ func worker(args []string) int {
 			p.Feed()
 		case <-p.Done():
 			exit, err := p.Wait()
-			fmt.Printf("ended %q %v\n", exit.Reason, err)
+			fmt.Fprintf(os.Stdout, "ended %q %v\n", exit.Reason, err)
 			return 0
 		}
 	}
@@ -107,7 +113,7 @@ func many(name string) int {
 		return nil
 	}
 	if err := one(0); err != nil { // what is opened once for all
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	before := descriptors()
@@ -117,19 +123,19 @@ func many(name string) int {
 	}
 	for range agents {
 		if err := <-errs; err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stdout, err)
 			return 1
 		}
 	}
 	if err := goleak.Find(); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	if after := descriptors(); after != before {
-		fmt.Printf("%d descriptors before, %d after\n", before, after)
+		fmt.Fprintf(os.Stdout, "%d descriptors before, %d after\n", before, after)
 		return 1
 	}
-	fmt.Println("clean")
+	fmt.Fprintln(os.Stdout, "clean")
 	return 0
 }
 
@@ -141,11 +147,11 @@ func forker(args []string) int {
 	}
 	n := 0
 	for ; n < most; n++ {
-		if exec.Command("sleep", args[1]).Start() != nil { //nolint:noctx // the test ends it
+		if exec.Command("sleep", args[1]).Start() != nil {
 			break
 		}
 	}
-	fmt.Printf("started %d\n", n)
+	fmt.Fprintf(os.Stdout, "started %d\n", n)
 	<-time.After(time.Hour)
 	return 0
 }

@@ -25,11 +25,11 @@ func BenchmarkStartDirect(b *testing.B) {
 }
 
 func BenchmarkStartNone(b *testing.B) {
-	benchmarkStart(b, sandbox.NewNone(options()), sandbox.Limits{})
+	benchmarkStart(b, sandbox.NewNone(directly()), sandbox.Limits{})
 }
 
 func BenchmarkStartNoneWithLimits(b *testing.B) {
-	benchmarkStart(b, sandbox.NewNone(options()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
+	benchmarkStart(b, sandbox.NewNone(directly()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
 }
 
 func BenchmarkStartBubblewrapDirect(b *testing.B) {
@@ -50,11 +50,15 @@ func BenchmarkStartBubblewrapDirect(b *testing.B) {
 }
 
 func BenchmarkStartBubblewrap(b *testing.B) {
-	benchmarkStart(b, sandbox.NewBubblewrap(options()), sandbox.Limits{})
+	benchmarkStart(b, sandbox.NewBubblewrap(directly()), sandbox.Limits{})
 }
 
 func BenchmarkStartBubblewrapWithLimits(b *testing.B) {
-	benchmarkStart(b, sandbox.NewBubblewrap(options()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
+	benchmarkStart(b, sandbox.NewBubblewrap(directly()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
+}
+
+func directly() sandbox.Options {
+	return sandbox.Options{Supervisor: []string{"/proc/self/exe", "supervise"}}
 }
 
 func benchmarkStart(b *testing.B, s sandbox.Sandbox, limits sandbox.Limits) {

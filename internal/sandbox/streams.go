@@ -195,7 +195,7 @@ func (o *output) readNow(p []byte) (n int, err error) {
 	ctrl := conn.Read(func(fd uintptr) bool {
 		for {
 			n, err = syscall.Read(int(fd), p)
-			if err != syscall.EINTR {
+			if !errors.Is(err, syscall.EINTR) {
 				return true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/gob"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -24,7 +25,9 @@ const memoryLimit = 32 << 20
 // ends its tree and reports. It is the whole of the hidden subcommand that
 // [Options.Supervisor] names, and returns that command's exit code. It must be
 // called by the only goroutine that does anything in its process, as early as
-// possible: everything done before it adds to the start of every agent.
+// possible: everything done before it adds to the start of every agent. The end
+// of ctx kills the tree; a context that signals end would defeat the rule that
+// only the worker decides.
 func Supervise(ctx context.Context) int {
 	// The agent is told of the death of the thread that started it, and control
 	// groups and namespaces belong to a thread too: stay on this one for good.
@@ -67,9 +70,10 @@ type supervisor struct {
 	status   *json.Encoder
 	commands chan string // lines of the control pipe; closed at its end
 
-	agent *agent
-	fed   time.Duration // when the last feed came, on the clock of bootTime
-	grace <-chan time.Time
+	agent    *agent
+	fed      time.Duration // when the last feed came, on the clock of bootTime
+	grace    <-chan time.Time
+	deadline time.Time // when grace fires; zero: never
 }
 
 func (s *supervisor) report(r report) {
@@ -188,7 +192,9 @@ func (s *supervisor) obey(line string) (reason string, asked bool) {
 		return ReasonKilled, true
 	case name == commandTerm:
 		s.agent.terminate()
-		s.grace = time.After(grace)
+		if at := time.Now().Add(grace); s.deadline.IsZero() || at.Before(s.deadline) {
+			s.deadline, s.grace = at, time.After(grace)
+		}
 		return "", true
 	}
 	// A feed that comes too late does not revive: a worker that was frozen
@@ -266,7 +272,7 @@ func reap(pid int) *children {
 			var status syscall.WaitStatus
 			got, err := syscall.Wait4(-1, &status, flags, nil)
 			switch {
-			case err == syscall.EINTR:
+			case errors.Is(err, syscall.EINTR):
 			case err != nil: // no child is left
 				close(c.gone)
 				if !closed(c.ended) {

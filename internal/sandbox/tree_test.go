@@ -107,7 +107,8 @@ func TestR7LaterKillShortensTheGrace(t *testing.T) {
 		p := begin(t, s, spec)
 		out.await(t, "up")
 		p.Kill(time.Hour)
-		p.Kill(0)
+		p.Kill(200 * time.Millisecond)
+		p.Kill(time.Hour) // does not give more time again
 		if exit := wait(t, p); exit.Reason != sandbox.ReasonKilled {
 			t.Errorf("got %+v", exit)
 		}

@@ -73,7 +73,7 @@ func (r reader) RunByURL(ctx context.Context, url string) (string, error) {
 func (r reader) artifactsOf(ctx context.Context, runIDs []string) ([]lineshaft.Artifact, error) {
 	var found []lineshaft.Artifact
 	var args []any
-	err := r.each(ctx, "SELECT "+artifactColumns+" FROM artifacts WHERE run_id IN "+list(&args, runIDs)+" ORDER BY uid", args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+artifactColumns+" FROM artifacts WHERE run_id IN "+list(&args, runIDs)+" ORDER BY run_id, uid", args, func(scan func(...any) error) error {
 		a, err := scanArtifact(scan)
 		found = append(found, a)
 		return err

@@ -1,28 +1,44 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 )
 
+// lockWait is how long a lock may be held by a server that is just going: killed
+// while it starts a process, it lives on in that child for a moment.
+const lockWait = 2 * time.Second
+
 // lockFile takes an exclusive lock that ends with the process, so that two servers
 // never write one SQLite file.
-func lockFile(path string) (unlock func() error, err error) {
+func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		closeErr := file.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, lineshaft.Conflict("another lineshaft server is running on this database (%s is locked); "+
-				"stop it, give this one its own --data-dir, or use PostgreSQL for several nodes", path)
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return file.Close, nil
 		}
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), closeErr)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		}
+		select {
+		case <-ctx.Done():
+			taken := lineshaft.Conflict("another lineshaft server is running on this database (%s is locked); "+
+				"stop it, give this one its own --data-dir, or use PostgreSQL for several nodes", path)
+			taken.Cause = file.Close()
+			return nil, taken
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return file.Close, nil
 }

@@ -23,7 +23,7 @@ func (s *Store) openPostgres(ctx context.Context, opts Options) error {
 		return fmt.Errorf("read database URL: %w (expected postgres://user:password@host:port/name)", redact(err))
 	}
 	s.d = postgresDialect()
-	s.db = stdlib.OpenDB(*config)
+	s.db = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(settle))
 	conns := opts.MaxConns
 	if conns == 0 {
 		conns = max(16, 8*runtime.NumCPU())
@@ -37,6 +37,14 @@ func (s *Store) openPostgres(ctx context.Context, opts Options) error {
 		return errors.Join(err, s.db.Close())
 	}
 	return nil
+}
+
+// settle fits a new connection to short statements that follow an index. Costs of
+// spinning disks and incremental sorts tempt the planner to read all runs of a value
+// and sort them; compiling a statement takes longer than any of ours runs.
+func settle(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, "SET random_page_cost = 1.1; SET enable_incremental_sort = off; SET jit = off").ReadAll()
+	return err
 }
 
 // redact drops the message of a URL parse error, which may quote the password.

@@ -107,7 +107,7 @@ func (s *Store) scanRanks(ctx context.Context, q RunScan, only []string, found *
 		if q.After != nil && q.After.Rank > rank {
 			continue
 		}
-		if err := s.walk(ctx, newWalk(q, rank, only), found); err != nil {
+		if err := s.walk(ctx, newWalk(s.d, q, rank, only), found); err != nil {
 			return err
 		}
 		if found.more {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -8,12 +9,8 @@ import (
 )
 
 // walk is one walk along an index, written as SQL.
-//
-// PostgreSQL would often rather follow another index and filter, which reads few
-// rows only if the runs asked for lie evenly in it. The SQL leaves it no choice:
-// the driving column is bound by a range, not by an equality, and is part of the
-// order, so no other index gives the rows in order.
 type walk struct {
+	d    *dialect
 	q    RunScan
 	rank int
 	only []string // restrict to these ids (search)
@@ -24,8 +21,8 @@ type walk struct {
 }
 
 // newWalk picks the driving filter and turns the rest into checks.
-func newWalk(q RunScan, rank int, only []string) *walk {
-	w := &walk{q: q, rank: rank, only: only}
+func newWalk(d *dialect, q RunScan, rank int, only []string) *walk {
+	w := &walk{d: d, q: q, rank: rank, only: only}
 	byTime := q.Sort == lineshaft.SortUpdated || q.Sort == lineshaft.SortCreated
 	driven := !byTime || len(only) > 0
 	for _, c := range conditions(q.Filter) {
@@ -102,7 +99,7 @@ func (w *walk) query(cut int) (string, []any) {
 	if len(w.checks) > 0 {
 		hit = strings.Join(w.checks, " AND ")
 	}
-	return "SELECT r.id, r.updated_at, " + w.keyText() + ", CASE WHEN " + hit + " THEN 1 ELSE 0 END FROM (" + inner + ") AS r" + w.order(w.keyColumns()), w.args
+	return "SELECT r.id, " + w.keyMicro() + ", " + w.keyText() + ", CASE WHEN " + hit + " THEN 1 ELSE 0 END FROM (" + inner + ") AS r" + w.order(w.keyColumns()), w.args
 }
 
 // branch follows one index: that of a driving column's value, or the list's own.
@@ -111,12 +108,16 @@ func (w *walk) branch(what, table, column, value string) string {
 	if table == "run_tags" {
 		keys[len(keys)-1] = "run_id"
 	}
-	where := w.bounds(keys, column, value)
+	var where []string
 	if column != "" {
-		keys = append([]string{column}, keys...)
+		where = append(where, fmt.Sprintf(w.d.follow, column, w.arg(value)))
 	}
+	where = append(where, w.bounds(keys)...)
 	if also := w.indexCondition(column); also != "" {
 		where = append(where, also)
+	}
+	if column != "" { // part of the order, so that no other index gives it
+		keys = append([]string{column}, keys...)
 	}
 	text := "SELECT " + what + " FROM " + table
 	if len(where) > 0 {
@@ -125,18 +126,25 @@ func (w *walk) branch(what, table, column, value string) string {
 	return text + w.order(keys)
 }
 
-// indexCondition is the condition of the partial index that is to be followed.
+// indexCondition is what a partial index asks for that the column's value does not
+// tell by itself.
 func (w *walk) indexCondition(column string) string {
-	switch column {
-	case "name", "model_id", "environment_id", "skill_spec", "schedule_id", "factory_uid", "parent_run_id":
-		return column + " IS NOT NULL"
-	case "worker_host":
+	switch {
+	case column == "worker_host":
 		return "worker_host <> 'hosted'"
-	}
-	if w.q.Sort == lineshaft.SortAgent && w.rank == 0 {
+	case w.q.Sort == lineshaft.SortAgent && w.rank == 0:
 		return "skill_spec IS NOT NULL"
 	}
 	return w.drive.sql
+}
+
+// keyMicro is the update time only in lists by it: else an index without it would
+// not be enough to answer from, and another one would look better.
+func (w *walk) keyMicro() string {
+	if w.q.Sort == lineshaft.SortUpdated {
+		return "r.updated_at"
+	}
+	return "0"
 }
 
 func (w *walk) keyText() string {
@@ -170,10 +178,9 @@ func (w *walk) order(columns []string) string {
 	return " ORDER BY " + strings.Join(columns, direction+", ") + direction
 }
 
-// bounds limit the walk to a value of the driving column, to what follows the
-// cursor, and to a time range in the order of the list: one comparison for each
-// end, so that both become ends of the index scan.
-func (w *walk) bounds(keys []string, column, value string) []string {
+// bounds limit the walk to what follows the cursor and to a time range in the order
+// of the list: one comparison for each end, so that both end the index scan.
+func (w *walk) bounds(keys []string) []string {
 	var within timeRange
 	switch w.q.Sort {
 	case lineshaft.SortUpdated:
@@ -182,31 +189,19 @@ func (w *walk) bounds(keys []string, column, value string) []string {
 		within = createdRange(w.q.Filter)
 	case lineshaft.SortTitle, lineshaft.SortAgent:
 	}
-	var low, high []any
-	lowSign, highSign := " >= ", " <= " // of the driving column alone
+	var out []string
+	cursor := w.cursor()
+	if cursor != nil && w.q.Ascending && !before(cursor[0], within.from) {
+		out, within.from = append(out, w.compare(keys, " > ", cursor)), nil
+	}
+	if cursor != nil && !w.q.Ascending && (within.until == nil || before(cursor[0], within.until)) {
+		out, within.until = append(out, w.compare(keys, " < ", cursor)), nil
+	}
 	if within.from != nil {
-		low = []any{within.from}
+		out = append(out, keys[0]+" >= "+w.arg(within.from))
 	}
 	if within.until != nil {
-		high, highSign = []any{within.until}, " < "
-	}
-	if cursor := w.cursor(); cursor != nil && w.q.Ascending && !before(cursor[0], within.from) {
-		low, lowSign = cursor, " > "
-	} else if cursor != nil && !w.q.Ascending && (within.until == nil || before(cursor[0], within.until)) {
-		high, highSign = cursor, " < "
-	}
-	var out []string
-	for _, end := range []struct {
-		sign   string
-		values []any
-	}{{lowSign, low}, {highSign, high}} {
-		columns, values := keys[:len(end.values)], end.values
-		if column != "" {
-			columns, values = append([]string{column}, columns...), append([]any{value}, values...)
-		}
-		if len(columns) > 0 {
-			out = append(out, w.compare(columns, end.sign, values))
-		}
+		out = append(out, keys[0]+" < "+w.arg(within.until))
 	}
 	return out
 }

@@ -17,7 +17,7 @@ func (s *Store) openSQLite(ctx context.Context, opts Options) error {
 	if err := os.MkdirAll(filepath.Dir(opts.Database), 0o700); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
 	}
-	unlock, err := lockFile(opts.Database + ".lock")
+	unlock, err := lockFile(ctx, opts.Database+".lock")
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,9 @@ func (w *Worker) begin(job lineshaft.Job, slot int) {
 		w.idle = make(chan struct{})
 	}
 	w.executions[job.ExecutionID] = e
+	for _, d := range w.takeEarly(job.ExecutionID) {
+		e.obey(d)
+	}
 	w.running.Add(1)
 	w.mu.Unlock()
 	w.beats.poke()

@@ -26,7 +26,8 @@ type Control interface {
 	// those that could not be extended.
 	Heartbeat(ctx context.Context, workerID string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error)
 	// Directives waits for the next directives for executions of this worker, and
-	// returns none after about 20 s.
+	// returns none after about 20 s. Each is given once, with one follow-up
+	// directive for each follow-up.
 	Directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error)
 	// Report takes batches of events, at most one batch per execution in a call, and
 	// gives one error per report. Event numbers that were taken before are skipped.

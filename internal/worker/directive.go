@@ -1,6 +1,10 @@
 package worker
 
-import "github.com/lineshaft/lineshaft"
+import (
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+)
 
 // directiveLoop waits for what the control plane has to say.
 func (w *Worker) directiveLoop() {
@@ -22,23 +26,44 @@ func (w *Worker) directiveLoop() {
 	}
 }
 
-// obey carries directives out. Those for executions that are not here any more,
-// or not yet, are left: their next report is answered with a conflict.
+// maxEarly bounds the directives kept for executions that are not here.
+const maxEarly = 64
+
+// obey carries directives out. One may be faster than the answer to the claim of
+// its execution, so those for unknown ones are kept for a while.
 func (w *Worker) obey(directives []lineshaft.Directive) {
 	for _, d := range directives {
 		w.mu.Lock()
 		e := w.executions[d.ExecutionID]
-		w.mu.Unlock()
 		if e == nil {
-			continue
+			w.early = append(w.early[max(0, len(w.early)-maxEarly+1):], d)
 		}
-		switch d.Kind {
-		case lineshaft.DirectiveStop:
-			e.endLife(errStopped)
-		case lineshaft.DirectiveInterrupt:
-			e.interrupt()
-		case lineshaft.DirectiveFollowup:
-			e.followups.came()
+		w.mu.Unlock()
+		if e != nil {
+			e.obey(d)
 		}
+	}
+}
+
+// takeEarly gives the directives that came before their execution. The lock is held.
+func (w *Worker) takeEarly(id string) []lineshaft.Directive {
+	var mine []lineshaft.Directive
+	w.early = slices.DeleteFunc(w.early, func(d lineshaft.Directive) bool {
+		if d.ExecutionID == id {
+			mine = append(mine, d)
+		}
+		return d.ExecutionID == id
+	})
+	return mine
+}
+
+func (e *execution) obey(d lineshaft.Directive) {
+	switch d.Kind {
+	case lineshaft.DirectiveStop:
+		e.endLife(errStopped)
+	case lineshaft.DirectiveInterrupt:
+		e.interrupt()
+	case lineshaft.DirectiveFollowup:
+		e.followups.came()
 	}
 }

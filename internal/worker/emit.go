@@ -34,7 +34,7 @@ func (e *execution) emit(draft lineshaft.Draft) {
 // of its pieces, and everything else should have been.
 func (e *execution) masked(draft lineshaft.Draft) lineshaft.Draft {
 	if draft.Type != lineshaft.EventOutput {
-		draft.Data = e.mask.JSON(draft.Data)
+		draft.Data = e.mask().JSON(draft.Data)
 	}
 	return draft
 }
@@ -161,5 +161,5 @@ func (e *execution) notice(level, text string) {
 }
 
 func (e *execution) noticeDraft(level, text string) lineshaft.Draft {
-	return lineshaft.NewDraft(lineshaft.EventNotice, e.worker.config.Now(), lineshaft.NoticeData{Level: level, Text: e.mask.String(text)})
+	return lineshaft.NewDraft(lineshaft.EventNotice, e.worker.config.Now(), lineshaft.NoticeData{Level: level, Text: e.mask().String(text)})
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
+// defaultLease is for a job that does not say how long its lease is.
+const defaultLease = 30 * time.Second
+
 // closeTime is what a session gets to end by itself.
 const closeTime = 5 * time.Second
 
@@ -34,7 +37,7 @@ type execution struct {
 	lease     *lease
 	watch     *watch
 	outbox    *outbox
-	mask      *mask.Masker
+	mask      func() *mask.Masker  // made when first asked for: it costs more than a small run
 	workspace *workspace.Workspace // nil without one
 	said      said
 	followups followups
@@ -53,9 +56,14 @@ type execution struct {
 }
 
 func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
+	if job.Lease <= 0 {
+		job.Lease = defaultLease
+	}
 	e := &execution{
 		worker: w, job: job, slot: slot, began: time.Now(),
-		mask:      mask.New(map[string]string{runTokenVariable: job.RunToken}),
+		mask: sync.OnceValue(func() *mask.Masker {
+			return mask.New(map[string]string{runTokenVariable: job.RunToken})
+		}),
 		outbox:    newOutbox(job.ExecutionRef, w.reports.poke),
 		followups: followups{signal: newSignal()},
 	}
@@ -68,8 +76,10 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 
 // run executes the job and returns when nothing of it is left here.
 func (e *execution) run() {
-	e.outcome = e.execute()
-	e.lastWord()
+	outcome, concluded := e.execute()
+	if e.outcome = outcome; !concluded {
+		e.lastWord()
+	}
 	e.endLife(errOver)
 	e.lease.end()
 	e.watch.end()
@@ -77,22 +87,22 @@ func (e *execution) run() {
 	e.log()
 }
 
-// execute does the turns. What it returns is only for the log: the control plane
-// knows the result of every turn already, unless life has ended.
-func (e *execution) execute() lineshaft.TurnResult {
+// execute does the turns. It returns the last result and whether the control
+// plane knows it.
+func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 	session, err := e.open()
 	defer e.close(session)
 	if err != nil {
-		result := e.judge(e.work, lineshaft.TurnResult{}, err)
+		result = e.judge(e.work, lineshaft.TurnResult{}, err)
 		result.Dead = true
-		_, _ = e.conclude(session, result)
-		return result
+		_, err = e.conclude(session, result)
+		return result, err == nil
 	}
 	for turn := &e.job.Turn; ; {
-		result := e.turn(session, *turn)
+		result = e.turn(session, *turn)
 		next, err := e.conclude(session, result)
 		if err != nil || next == nil {
-			return result
+			return result, err == nil
 		}
 		turn = next
 	}
@@ -119,7 +129,7 @@ func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft
 	e.turns++
 	ctx, cancel := context.WithCancelCause(e.work)
 	defer cancel(errOver)
-	if err := e.placeAttachments(ctx, turn); err != nil {
+	if err := e.prepare(ctx, turn); err != nil {
 		return e.judge(ctx, lineshaft.TurnResult{}, err)
 	}
 	e.setTurn(cancel)
@@ -149,7 +159,7 @@ func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err 
 		return e.judgeCause(errLeaseLost)
 	}
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
-		return lineshaft.TurnResult{State: lineshaft.Failed, Code: public.Code, Message: e.mask.String(public.Message)}
+		return lineshaft.TurnResult{State: lineshaft.Failed, Code: public.Code, Message: e.mask().String(public.Message)}
 	}
 	if err != nil {
 		e.worker.logger.ErrorContext(e.life, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
@@ -158,7 +168,9 @@ func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err 
 			Message: "the agent could not be run; the log of worker " + e.worker.config.WorkerID + " says why",
 		}
 	}
-	result.Message = e.mask.String(result.Message)
+	if result.Message != "" {
+		result.Message = e.mask().String(result.Message)
+	}
 	return result
 }
 
@@ -167,7 +179,7 @@ func (e *execution) judgeCause(cause error) lineshaft.TurnResult {
 	limit, isLimit := errors.AsType[*limitError](cause)
 	switch {
 	case isLimit:
-		result.State, result.Code, result.Message = lineshaft.Failed, lineshaft.CodeRunTimeout, e.mask.String(limit.message)
+		result.State, result.Code, result.Message = lineshaft.Failed, lineshaft.CodeRunTimeout, e.mask().String(limit.message)
 	case errors.Is(cause, errDraining):
 		result.State = lineshaft.Queued
 	case errors.Is(cause, errRefused):
@@ -217,7 +229,6 @@ func (e *execution) conclude(session harness.Session, result lineshaft.TurnResul
 	if !e.outbox.drained(e.life) {
 		return nil, context.Cause(e.life)
 	}
-	e.followups.asking()
 	var next *lineshaft.Turn
 	err := persist(e.life, func(ctx context.Context) (err error) {
 		next, err = e.worker.control.EndTurn(ctx, e.job.ExecutionRef, result)
@@ -259,7 +270,7 @@ func (e *execution) close(session harness.Session) {
 // there.
 func (e *execution) lastWord() {
 	cause := context.Cause(e.life)
-	if cause == nil || errors.Is(cause, errLeaseLost) {
+	if errors.Is(cause, errLeaseLost) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life), handBackTime)

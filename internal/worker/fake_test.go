@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness/harnesstest"
 )
 
-func TestMain(m *testing.M) { harnesstest.Main(m) }
+// The test binary is also the supervisor of agents, and a worker that a test stops.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "frozen" {
+		os.Exit(frozen(os.Args[2], os.Args[3], os.Args[4]))
+	}
+	harnesstest.Main(m)
+}
 
 const testLease = 30 * time.Second
 
@@ -59,7 +66,7 @@ type fakeRun struct {
 
 func newControl(t *testing.T) *fakeControl {
 	return &fakeControl{
-		t: t, jobs: make(chan lineshaft.Job, 100), directives: make(chan lineshaft.Directive, 100), changed: make(chan struct{}),
+		t: t, jobs: make(chan lineshaft.Job, 100), directives: make(chan lineshaft.Directive, 1000), changed: make(chan struct{}),
 		fail: func(string) error { return nil }, lose: func(string) error { return nil },
 		runs: map[string]*fakeRun{}, blobs: map[string][]byte{},
 	}

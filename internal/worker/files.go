@@ -33,10 +33,10 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 			return err
 		}
 	case e.job.Resumed:
-		level, text = "warning", "Neither the workspace of the execution before nor a snapshot of it is left: a new, empty one was made."
+		text = "The execution before left no workspace and no snapshot: a new, empty workspace was made."
 	}
 	e.notice(level, text)
-	return ws.Prepare()
+	return nil
 }
 
 // restore unpacks the job's snapshot. One that cannot be had or read leaves an
@@ -84,10 +84,14 @@ func (t *tracked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// placeAttachments puts a turn's files into the workspace.
-func (e *execution) placeAttachments(ctx context.Context, turn lineshaft.Turn) error {
+// prepare makes the workspace ready for a turn, with the turn's files in it. The
+// turn before may have removed what is ours.
+func (e *execution) prepare(ctx context.Context, turn lineshaft.Turn) error {
 	if e.workspace == nil {
 		return nil
+	}
+	if err := e.workspace.Prepare(); err != nil {
+		return err
 	}
 	for _, a := range turn.Attachments {
 		err := persist(ctx, func(ctx context.Context) error {
@@ -171,7 +175,7 @@ func (e *execution) storeArtifacts(ctx context.Context) {
 
 func (e *execution) uploadArtifact(ctx context.Context, a workspace.Artifact, content io.Reader) error {
 	_, err := e.worker.control.Upload(ctx, e.job.ExecutionRef, lineshaft.Upload{
-		Kind: lineshaft.BlobArtifact, FileName: e.mask.String(a.Name()), FilePath: e.mask.String(a.Path), MimeType: a.MimeType,
+		Kind: lineshaft.BlobArtifact, FileName: e.mask().String(a.Name()), FilePath: e.mask().String(a.Path), MimeType: a.MimeType,
 	}, content)
 	return err
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,6 +175,61 @@ func poll(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// frozen is the part of a worker that will be stopped: it runs one agent.
+func frozen(kind, dataDir, mark string) int {
+	c := newControl(&testing.T{})
+	config := Config{
+		WorkerID: "frozen", DataDir: dataDir, Sandbox: sandbox.NewNone(harnesstest.Options()),
+		Harnesses: harness.Set{Harnesses: []harness.Harness{shell.Shell{}}},
+	}
+	if kind == "bubblewrap" {
+		config.Sandbox = sandbox.NewBubblewrap(harnesstest.Options())
+	}
+	w, err := New(config, c)
+	if err == nil {
+		err = w.Start(context.Background())
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	j := job("a", stubborn(mark))
+	j.Lease = 6 * time.Second
+	c.jobs <- j
+	c.ended("a", 1)
+	return 0
+}
+
+// a worker that is stopped cannot end its agents; their supervisors do.
+func TestX1FrozenWorkerLeavesNoAgent(t *testing.T) {
+	t.Parallel()
+	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {
+		m := newMark()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker := exec.CommandContext(t.Context(), self, "frozen", s.Name(), t.TempDir(), m)
+		worker.Stdout, worker.Stderr = os.Stdout, os.Stderr
+		if err := worker.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = worker.Process.Kill()
+			_ = worker.Wait()
+		}()
+		poll(t, "the tools run", func() bool { return len(marked(m)) == 5 })
+		if err := worker.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		poll(t, "the agent is gone", func() bool { return len(marked(m)) == 0 })
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("the agent lived %v after its worker was stopped", took)
+		}
+	})
+}
+
 // and a worker that can, keeps its agent alive over many leases.
 func TestX1FedAgentOutlivesItsLease(t *testing.T) {
 	t.Parallel()
@@ -180,7 +237,7 @@ func TestX1FedAgentOutlivesItsLease(t *testing.T) {
 		c := newControl(t)
 		real(t, c, s, Config{})
 		j := job("a", script("echo up", "sleep 5", "echo done"))
-		j.Lease = 3 * time.Second
+		j.Lease = 6 * time.Second
 		c.jobs <- j
 		if result := c.ended("a", 1); result.State != lineshaft.Succeeded {
 			t.Errorf("result %+v", result)

@@ -180,6 +180,46 @@ func TestR7StopDirective(t *testing.T) {
 	})
 }
 
+// A cancel may be faster than the answer to the claim.
+func TestR7StopBeforeTheJobIsHere(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newControl(t)
+		begin(t, c, Config{}, scripted{echo})
+		for range 3 * maxEarly {
+			c.directives <- lineshaft.Directive{ExecutionID: "another", Kind: lineshaft.DirectiveStop}
+		}
+		c.stop("a")
+		synctest.Wait()
+		c.jobs <- job("a", "hello")
+		if result := c.ended("a", 1); result.State != lineshaft.Cancelled || !result.Dead {
+			t.Errorf("result %+v", result)
+		}
+		c.jobs <- job("b", "hello")
+		if result := c.ended("b", 1); result.State != lineshaft.Succeeded {
+			t.Errorf("another job: %+v", result)
+		}
+	})
+}
+
+// The directive for a follow-up may come after EndTurn gave it: it must not count
+// as another one, or the run would end without its snapshot.
+func TestR6LateDirectiveIsNoSecondFollowup(t *testing.T) {
+	t.Parallel()
+	f := followups{signal: newSignal()}
+	f.got()
+	if f.waiting() {
+		t.Error("waiting without a directive")
+	}
+	f.came()
+	if f.waiting() {
+		t.Error("the directive of a follow-up that was given counts as another")
+	}
+	f.came()
+	if !f.waiting() {
+		t.Error("the second follow-up is not seen")
+	}
+}
+
 func TestX6UnknownHarnessFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newControl(t)

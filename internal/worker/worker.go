@@ -119,6 +119,8 @@ type Worker struct {
 	started    bool
 	draining   bool
 	executions map[string]*execution
+	// early are the last directives for executions that were not here.
+	early []lineshaft.Directive
 	// idle is closed while no execution runs; made anew with the first.
 	idle chan struct{}
 	// sweepAt is when the next workspace may go; zero when none is known.

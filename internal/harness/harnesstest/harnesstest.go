@@ -130,10 +130,11 @@ func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Env
 	if job.Number == 0 {
 		job.Number = 1
 	}
+	masker := mask.New(map[string]string{"LINESHAFT_RUN_TOKEN": Token})
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.Guest(dir, "."), "LINESHAFT_RUN_TOKEN=" + Token}
 	return harness.Environment{
 		Job: job, Dir: dir, Env: env, Now: time.Now,
-		Mask: mask.New(map[string]string{"LINESHAFT_RUN_TOKEN": Token}),
+		Mask: func() *mask.Masker { return masker },
 		Start: func(ctx context.Context, p harness.Program) (*sandbox.Process, error) {
 			return s.Start(ctx, sandbox.Spec{
 				Dir: dir, Command: p.Command, Env: append(env[:len(env):len(env)], p.Env...),

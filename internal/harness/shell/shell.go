@@ -74,7 +74,7 @@ func (s *session) run(ctx context.Context, block Block, emit harness.Emit) (ok b
 	id := fmt.Sprintf("shell-%d-%d", s.env.Job.Number, s.calls)
 	s.event(emit, lineshaft.EventToolCall, lineshaft.ToolCallData{
 		ID: id, Category: category, Name: tool,
-		Input: map[string]any{"command": s.env.Mask.String(strings.TrimSuffix(block.Script, "\n")), "program": block.Program},
+		Input: map[string]any{"command": s.env.Mask().String(strings.TrimSuffix(block.Script, "\n")), "program": block.Program},
 	})
 	result := lineshaft.ToolResultData{ID: id, Category: category, Name: tool, State: lineshaft.ToolFailed, Output: map[string]any{}}
 	defer func() { s.event(emit, lineshaft.EventToolResult, result) }()

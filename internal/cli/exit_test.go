@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft/client"
+)
+
+func TestI1ExitCodes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status     int
+		code, hint string
+		want       int
+	}{
+		{400, "invalid_request", "", exitFailed},
+		{401, "authentication_required", "lineshaft apikey create", exitDenied},
+		{403, "not_authorized", "--role ROLE", exitDenied},
+		{404, "resource_not_found", "lineshaft runs list", exitNotFound},
+		{409, "conflict", "", exitFailed},
+		{413, "payload_too_large", "", exitFailed},
+		{422, "operation_not_supported", "", exitFailed},
+		{429, "resource_unavailable", "try again in 1s", exitFailed},
+		{500, "internal_error", "under request req-1", exitFailed},
+		{503, "resource_unavailable", "lineshaft doctor", exitFailed},
+	} {
+		t.Run(fmt.Sprint(tc.status), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.mux.HandleFunc("GET /api/v1/agent/runs/run-9", problem(tc.status, tc.code, "the reason is this"))
+			r := s.run(t.Context(), "runs", "get", "run-9")
+			if r.code != tc.want || r.out != "" || !strings.Contains(r.err, tc.hint) {
+				t.Errorf("%+v, want exit %d and the hint %q", r, tc.want, tc.hint)
+			}
+			if tc.status != 401 && !strings.Contains(r.err, "Error: the reason is this") {
+				t.Errorf("the server's words are missing: %q", r.err)
+			}
+		})
+	}
+}
+
+func TestI1ExitCodesOfKeys(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	if r := s.run(t.Context(), "apikey", "revoke", "k-9"); r.code != exitNotFound || !strings.Contains(r.err, "lineshaft apikey list") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestI1SeveralIDs: all are tried, what failed decides.
+func TestI1SeveralIDs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.answer("POST /api/v1/agent/runs/good/cancel", 200, `"good"`)
+	s.answer("POST /api/v1/agent/runs/fine/cancel", 200, `"fine"`)
+	r := s.run(t.Context(), "runs", "cancel", "good", "gone", "fine")
+	if r.code != exitNotFound || r.out != "cancelled good\ncancelled fine\n" || !strings.Contains(r.err, "gone: no such thing here") {
+		t.Errorf("%+v", r)
+	}
+	r = s.run(t.Context(), "runs", "cancel", "good", "gone", "-o", "ndjson")
+	if r.code != exitNotFound || r.out != `{"id":"good","result":"cancelled"}`+"\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestI1NothingAnswers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	server := httptest.NewServer(http.NotFoundHandler())
+	address := server.URL
+	server.Close()
+	r := s.run(t.Context(), "runs", "list", "--url", address)
+	if r.code != exitFailed || r.err != "Error: nothing answers at "+address+"\n  Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs.\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestI1SomethingElseAnswers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.mux.HandleFunc("GET /api/v1/agent/runs", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, "<html>nginx</html>")
+	})
+	if r := s.run(t.Context(), "runs", "list"); r.code != exitFailed || !strings.Contains(r.err, "what answers at http://server is not a Lineshaft server: 404 Not Found") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestI1NetworkHints(t *testing.T) {
+	t.Parallel()
+	wrap := func(err error) error { return fmt.Errorf("GET /x: %w", err) }
+	for _, tc := range []struct {
+		name          string
+		err           error
+		message, hint string
+	}{
+		{"name", wrap(&net.DNSError{Name: "nohost"}), "there is no host named nohost", "LINESHAFT_URL"},
+		{"refused", wrap(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), "nothing answers", "lineshaft serve"},
+		{"certificate", wrap(&tls.CertificateVerificationError{Err: errors.New("unknown authority")}), "is not trusted", "SSL_CERT_FILE"},
+		{"plain HTTP", wrap(http.ErrSchemeMismatch), "does not speak HTTPS", "http://"},
+		{"timeout", wrap(context.DeadlineExceeded), "did not answer in time", "/readyz"},
+		{"net timeout", wrap(&net.DNSError{IsTimeout: true, Name: "x"}), "no host named x", ""},
+		{"interrupt", wrap(context.Canceled), "interrupted", ""},
+		{"other", errors.New("some reason"), "some reason", ""},
+		{"rate", &client.Error{Status: 429, Code: "resource_unavailable", RetryAfter: 90 * time.Second, Title: "busy"}, "busy", "try again in 1m30s"},
+	} {
+		var errs bytes.Buffer
+		sh := newShell(Deps{Stderr: &errs, Environ: []string{}})
+		if code := sh.complain(tc.err); code != exitFailed || !strings.Contains(errs.String(), tc.message) || !strings.Contains(errs.String(), tc.hint) {
+			t.Errorf("%s: exit %d, %q", tc.name, code, errs.String())
+		}
+	}
+}
+
+// TestI1ErrorsAreCleaned: a server's words cannot play with the terminal.
+func TestI1ErrorsAreCleaned(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.mux.HandleFunc("GET /api/v1/agent/runs/x", problem(400, "invalid_request", "bad\x1b[2J\nsecond line"))
+	if r := s.run(t.Context(), "runs", "get", "x"); r.err != "Error: bad\n  second line\n" {
+		t.Errorf("%q", r.err)
+	}
+}

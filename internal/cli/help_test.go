@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// commands lists all commands with their words.
+func commands(cmd *cobra.Command, words []string) map[string][]string {
+	list := map[string][]string{cmd.CommandPath(): words}
+	for _, sub := range cmd.Commands() {
+		for path, args := range commands(sub, append(append([]string{}, words...), sub.Name())) {
+			list[path] = args
+		}
+	}
+	return list
+}
+
+// TestI1EveryHelpHasAnExample and says in a line what the command does.
+func TestI1EveryHelpHasAnExample(t *testing.T) {
+	t.Parallel()
+	all := commands(newShell(Deps{Environ: []string{}}).root(), nil)
+	for _, want := range []string{
+		"serve", "run", "runs list", "runs get", "runs logs", "runs followup", "runs cancel", "runs interrupt", "runs rerun", "runs delete",
+		"runs open", "apikey create", "apikey list", "apikey revoke", "migrate", "doctor", "version", "completion bash", "openapi", "supervise",
+	} {
+		if all["lineshaft "+want] == nil {
+			t.Errorf("there is no command %q", want)
+		}
+	}
+	for path, args := range all {
+		r := newStage(t).run(t.Context(), append(args, "--help")...)
+		if r.code != 0 || r.err != "" || !strings.Contains(r.out, "Examples:\n  ") || !strings.Contains(r.out, "lineshaft") {
+			t.Errorf("%s --help: exit %d, %q\n%s", path, r.code, r.err, r.out)
+		}
+	}
+}
+
+// TestI1ExamplesAreRight: each example that is a plain call is one that exists.
+func TestI1ExamplesAreRight(t *testing.T) {
+	t.Parallel()
+	root := newShell(Deps{Environ: []string{}}).root()
+	for path, args := range commands(root, nil) {
+		cmd, _, err := root.Find(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			call, _, _ := strings.Cut(line, "#")
+			_, call, ok := strings.Cut(call, "lineshaft ")
+			if !ok {
+				t.Errorf("%s: example %q does not call lineshaft", path, line)
+				continue
+			}
+			found, _, err := root.Find(strings.Fields(strings.Trim(strings.TrimSpace(call), ")")))
+			if err != nil || path != "lineshaft" && path != "lineshaft help" && found.CommandPath() != path && !strings.HasPrefix(found.CommandPath(), path+" ") {
+				t.Errorf("%s: example %q calls %s, %v", path, strings.TrimSpace(line), found.CommandPath(), err)
+			}
+			for word := range strings.FieldsSeq(call) {
+				if name, isFlag := strings.CutPrefix(word, "--"); isFlag && found.Flag(name) == nil {
+					t.Errorf("%s: example has the unknown flag --%s", path, name)
+				}
+			}
+		}
+	}
+}
+
+func TestI1Completion(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if r := s.run(t.Context(), "completion", shell); r.code != 0 || !strings.Contains(r.out, "lineshaft") {
+			t.Errorf("%s: exit %d, %q", shell, r.code, r.err)
+		}
+	}
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"runs", ""}, "followup"},
+		{[]string{"runs", "list", "--state", ""}, "inprogress\n"},
+		{[]string{"runs", "list", "--sort", ""}, "created_at\n"},
+		{[]string{"apikey", "create", "x", "--role", ""}, "manager\n"},
+		{[]string{"runs", "list", "--output", ""}, "ndjson\n"},
+	} {
+		if r := s.run(t.Context(), append([]string{"__complete"}, tc.args...)...); r.code != 0 || !strings.Contains(r.out, tc.want) {
+			t.Errorf("%v: %+v", tc.args, r)
+		}
+	}
+	if len(s.requests()) != 0 {
+		t.Error("completion asked the server")
+	}
+}
+
+func TestI1Version(t *testing.T) {
+	t.Parallel()
+	r := newStage(t).run(t.Context(), "version", "-o", "json")
+	var about build
+	if err := json.Unmarshal([]byte(r.out), &about); err != nil || about.Version != Version() || about.Go == "" || about.Platform == "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
