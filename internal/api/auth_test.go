@@ -44,7 +44,9 @@ func TestS3EveryRouteNamesItsPermission(t *testing.T) {
 
 func TestS3EveryRouteAsNobodyAndAsEveryRole(t *testing.T) {
 	t.Parallel()
-	b := newServer(t)
+	stopping := make(chan struct{})
+	close(stopping) // streams end at once
+	b := newServer(t, func(d *Deps) { d.Stopping = stopping })
 	for _, route := range Routes() {
 		methods := []string{route.Method}
 		if route.Method == "" {

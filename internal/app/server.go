@@ -37,7 +37,7 @@ func (a *App) serve(ctx context.Context) error {
 		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, Version: a.opts.Version, Stopping: a.stopping,
 		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
 	})
-	pages, err := web.New(web.Deps{Control: a.control, Logger: a.log, Secure: strings.HasPrefix(base, "https://"), Stopping: a.stopping})
+	pages, err := web.New(web.Deps{Control: a.control, Logger: a.log, Secure: strings.HasPrefix(base, "https://"), Warning: a.isolated.warning, Stopping: a.stopping})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)
 	}

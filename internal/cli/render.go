@@ -8,9 +8,9 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// renderer shows a run's log to a person: what the agent says and writes goes to
-// standard output (its standard error to ours), remarks of the platform go to
-// standard error.
+// renderer shows a run's log to a person: what the agent says, does and writes goes
+// to standard output (its standard error to ours); what it was told and remarks of
+// the platform go to standard error.
 type renderer struct {
 	sh *shell
 	// open is the stream whose last line has no end yet.
@@ -90,7 +90,7 @@ func (r *renderer) output(d client.OutputData) {
 func (r *renderer) message(d client.MessageData) {
 	switch d.Role {
 	case "user":
-		r.line(r.sh.out, styleBold, "> "+strings.ReplaceAll(d.Text, "\n", "\n> "))
+		r.line(r.sh.err, styleBold, "> "+strings.ReplaceAll(strings.TrimRight(d.Text, "\n"), "\n", "\n> "))
 	case "system":
 		r.line(r.sh.err, styleDim, "-- "+d.Text)
 	default:

@@ -33,7 +33,8 @@ func TestR2RunRequest(t *testing.T) {
 		{"metadata", []string{"x", "--metadata", "a=1", "--metadata", "b=x=y", "--metadata", "c="}, "", `{"prompt":"x","metadata":{"a":"1","b":"x=y","c":""}}`},
 		{
 			"files",
-			[]string{"x", "--file", notes, "--file", page}, "",
+			[]string{"x", "--file", notes, "--file", page},
+			"",
 			`{"prompt":"x","attachments":[{"file_name":"notes.txt","mime_type":"text/plain; charset=utf-8","data":"aGVsbG8="},` +
 				`{"file_name":"page","mime_type":"text/html; charset=utf-8","data":"PGh0bWw+PGJvZHk+aGk="}]}`,
 		},

@@ -93,8 +93,8 @@ func startAgent(o *order) (*agent, error) {
 	return a, nil
 }
 
-// startWrapped starts bubblewrap. It waits, with its namespaces made, until the
-// limits of the agent are set.
+// startWrapped starts bubblewrap. It has two ends: one of a socket that says when
+// the sandbox is set up, and one of a pipe that says which process is its first.
 func startWrapped(o *order) (*agent, error) {
 	if err := makeReachable(o.UID, o.Wrap.Sources); err != nil {
 		return nil, err
@@ -104,24 +104,20 @@ func startWrapped(o *order) (*agent, error) {
 		return nil, fmt.Errorf("make block socket: %w", err)
 	}
 	ours, theirs := os.NewFile(uintptr(block[0]), "block"), os.NewFile(uintptr(block[1]), "block")
+	if !o.limitsWithin() {
+		if err := unblock(ours); err != nil {
+			return nil, err
+		}
+	}
 	statusR, statusW, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make status pipe: %w", err)
 	}
-	options := []string{"--block-fd", strconv.Itoa(wrapBlockFD), "--json-status-fd", strconv.Itoa(wrapStatusFD)}
-	extra := []*os.File{nil, theirs, statusW}
-	for i, f := range o.Wrap.Files {
-		mem, err := memoryFile(f.Content)
-		if err != nil {
-			return nil, err
-		}
-		extra = append(extra, mem)
-		options = append(options, "--file", strconv.Itoa(wrapFirstFileFD+i), f.Path)
-	}
-	options = append(options, o.Wrap.Args...)
-	if extra[0], err = memoryFile(strings.Join(options, "\x00") + "\x00"); err != nil {
+	args, files, err := o.Wrap.open()
+	if err != nil {
 		return nil, err
 	}
+	extra := append([]*os.File{args, theirs, statusW}, files...)
 	argv := append([]string{"bwrap", "--args", strconv.Itoa(wrapArgsFD), "--"}, o.Argv...)
 	// Its own environment is empty: a variable of the agent such as LD_PRELOAD
 	// must not act on bubblewrap, outside the sandbox.
@@ -141,8 +137,29 @@ func startWrapped(o *order) (*agent, error) {
 	return a, nil
 }
 
-// release sets the limits of the waiting sandbox, lets it go on, and returns when
-// it is set up.
+// open makes the files that bubblewrap reads: its options and what to put into the sandbox.
+func (w *wrap) open() (args *os.File, files []*os.File, err error) {
+	options := []string{"--block-fd", strconv.Itoa(wrapBlockFD), "--json-status-fd", strconv.Itoa(wrapStatusFD)}
+	for i, f := range w.Files {
+		mem, err := memoryFile(f.Content)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, mem)
+		options = append(options, "--file", strconv.Itoa(wrapFirstFileFD+i), f.Path)
+	}
+	options = append(options, w.Args...)
+	args, err = memoryFile(strings.Join(options, "\x00") + "\x00")
+	return args, files, err
+}
+
+// limitsWithin reports whether the number of processes has to be limited within
+// the user namespace of the sandbox, because outside the kernel would count all
+// processes of the server's user. Then bubblewrap waits for that.
+func (o *order) limitsWithin() bool { return o.Processes > 0 && o.UID == 0 }
+
+// release sets the limits of a sandbox that waits for them, and returns when it
+// is set up.
 func (a *agent) release(o *order, block, status *os.File) error {
 	defer func() { _ = block.Close() }()
 	var info struct {
@@ -154,19 +171,25 @@ func (a *agent) release(o *order, block, status *os.File) error {
 	if p, ok := readProcess(info.Child); ok {
 		a.inits <- p
 	}
-	if o.Processes > 0 && o.UID == 0 {
-		// The kernel counts within the sandbox's user namespace, now that there is
-		// one; before, it would have counted all processes of the server's user.
+	if o.limitsWithin() {
 		if err := unix.Prlimit(info.Child, unix.RLIMIT_NPROC, fixed(int64(o.Processes)), nil); err != nil {
 			return fmt.Errorf("limit processes: %w", err)
 		}
-	}
-	if _, err := block.Write([]byte{1}); err != nil {
-		return errors.New("bubblewrap could not set up the sandbox")
+		if err := unblock(block); err != nil {
+			return err
+		}
 	}
 	// It closes its end after reading the byte. When it died before, the byte is
 	// unread, and the kernel says so by a reset instead of an end of file.
-	if _, err := block.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := block.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		return errors.New("bubblewrap could not set up the sandbox")
+	}
+	return nil
+}
+
+// unblock lets bubblewrap go on when it has made its namespaces.
+func unblock(block *os.File) error {
+	if _, err := block.Write([]byte{1}); err != nil {
 		return errors.New("bubblewrap could not set up the sandbox")
 	}
 	return nil

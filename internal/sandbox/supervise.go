@@ -231,17 +231,15 @@ func (s *supervisor) tick() time.Duration {
 // sweep ends all that is left. It returns when there is nothing.
 func (s *supervisor) sweep(c *children) {
 	s.agent.finish()
-	pause := 2 * time.Millisecond
-	for {
-		if closed(c.gone) {
-			return
-		}
+	pause := 5 * time.Millisecond
+	for round := 0; !closed(c.gone); round++ {
 		groups(s.order.Groups).kill()
 		s.agent.kill()
-		killTree(os.Getpid())
+		if round > 0 { // the search of all processes is seldom needed, and slow
+			killTree(os.Getpid())
+		}
 		select {
 		case <-c.gone:
-			return
 		case <-time.After(pause):
 			pause = min(2*pause, tick)
 		}

@@ -57,3 +57,29 @@ func fillRuns(t *testing.T, s *store.Store, from, to int) {
 	})
 	must(t, err)
 }
+
+// bulkRest gives each run an execution, a follow-up and a state event. One in a
+// hundred executions is live, and one in a thousand has a lease that is over.
+const bulkRest = `INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at, started_at, ended_at,
+	lease_until, last_number, interrupted, snapshot_id)
+SELECT 'e' || id, id, 1, worker_host, CASE WHEN created_at % 500 = 0 THEN 'w1' ELSE 'w2' END, 'x', 'y' || id, 1, 1, CASE WHEN created_at % 100 = 0 THEN 0 ELSE 9 END,
+	CASE WHEN created_at % 1000 = 0 THEN 1 ELSE 9000000000000000 END, 0, 0, '' FROM runs`
+
+const bulkFollowups = `INSERT INTO followups (id, run_id, message, creator_uid, state, execution_id, created_at)
+SELECT 'f' || id, id, 'go on', 'u', CASE WHEN created_at % 1000 = 0 THEN 'pending' ELSE 'done' END, '', 1 FROM runs`
+
+const bulkEvents = `INSERT INTO events (run_id, sequence, id, execution_id, type, time, data, txid)
+SELECT id, 1, 'v' || id, '', 'state', 1, '{}', 1 + created_at % 1000 FROM runs`
+
+// fillRest writes the rest of what runs have, for all runs there are.
+func fillRest(t *testing.T, s *store.Store) {
+	t.Helper()
+	must(t, s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		for _, query := range []string{bulkRest, bulkFollowups, bulkEvents} {
+			if _, err := tx.Exec(ctx, query); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

@@ -280,12 +280,13 @@ func (r reader) ListExpired(ctx context.Context, limit int) ([]*Execution, error
 // StillExpired says, inside the transaction that ends it, whether an execution is
 // live with its lease over: its worker may have renewed it since it was listed.
 func (tx *Tx) StillExpired(ctx context.Context, executionID string) (bool, error) {
-	var id string
-	err := tx.one(ctx, "SELECT id FROM executions WHERE id = $1 AND ended_at = 0 AND lease_until <= "+tx.d.now+tx.d.forUpdate, []any{executionID}, &id)
+	var expired int
+	err := tx.one(ctx, "SELECT CASE WHEN ended_at = 0 AND lease_until <= "+tx.d.now+" THEN 1 ELSE 0 END FROM executions WHERE id = $1"+tx.d.forUpdate,
+		[]any{executionID}, &expired)
 	if errors.Is(err, errNoRows) {
 		return false, nil
 	}
-	return err == nil, err
+	return expired == 1, err
 }
 
 // ListExecutions reads all executions of a run in order.

@@ -117,6 +117,9 @@ func literals(t *testing.T, args []any) string {
 			t.Fatalf("argument %q has a quote", text)
 		}
 		texts[i] = "'" + text + "'"
+		if arg == nil {
+			texts[i] = "NULL"
+		}
 	}
 	return "(" + strings.Join(texts, ", ") + ")"
 }

@@ -83,7 +83,8 @@ func (r reader) ListDeletedRuns(ctx context.Context, limit int) ([]string, error
 func (r reader) ListOldRuns(ctx context.Context, before time.Time, limit int) ([]string, error) {
 	var ids []string
 	for _, state := range []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled} {
-		found, err := r.texts(ctx, "SELECT id FROM runs WHERE state = $1 AND updated_at < $2 ORDER BY updated_at, id LIMIT $3", state, micros(before), limit)
+		found, err := r.texts(ctx, "SELECT id FROM runs WHERE "+fmt.Sprintf(r.d.follow, "state", "$1")+
+			" AND updated_at < $2 ORDER BY state, updated_at, id LIMIT $3", state, micros(before), limit)
 		if err != nil {
 			return nil, err
 		}

@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/lineshaft/lineshaft"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // errNoRows is what a look-up that found nothing returns inside this package;

@@ -31,6 +31,8 @@ type Deps struct {
 	Logger  *slog.Logger
 	// Secure marks cookies for HTTPS only.
 	Secure bool
+	// Warning is shown on every page; empty when all is well.
+	Warning string
 	// Stopping is closed when the server shuts down: live pages then reconnect.
 	Stopping <-chan struct{}
 }
@@ -84,12 +86,16 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000"
 
 // page is what every template gets.
 type page struct {
-	Title  string
-	Caller *lineshaft.Caller
-	Data   any
+	Title   string
+	Caller  *lineshaft.Caller
+	Warning string
+	Data    any
 }
 
 func (s *server) render(w http.ResponseWriter, r *http.Request, status int, name string, p page) {
+	if p.Caller != nil { // strangers need not know
+		p.Warning = s.Warning
+	}
 	var out bytes.Buffer
 	if err := s.pages[name].Execute(&out, p); err != nil {
 		s.Logger.ErrorContext(r.Context(), "render page", "page", name, "err", err)

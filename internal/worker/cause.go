@@ -43,11 +43,8 @@ func gone(err error) bool {
 
 // refused says that the same call would fail again.
 func refused(err error) bool {
-	switch lineshaft.CodeOf(err) {
-	case lineshaft.CodeInvalidRequest, lineshaft.CodePayloadTooLarge, lineshaft.CodeNotSupported:
-		return true
-	}
-	return gone(err)
+	code := lineshaft.CodeOf(err)
+	return code == lineshaft.CodeInvalidRequest || code == lineshaft.CodePayloadTooLarge || code == lineshaft.CodeNotSupported || gone(err)
 }
 
 // The pauses between calls to a control plane that does not answer.

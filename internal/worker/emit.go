@@ -66,11 +66,7 @@ func (e *execution) admit(draft lineshaft.Draft) []lineshaft.Draft {
 // outlives says whether an event is kept past the caps: those that the control
 // plane acts on.
 func outlives(kind lineshaft.EventType) bool {
-	switch kind {
-	case lineshaft.EventUsage, lineshaft.EventArtifact, lineshaft.EventPermission:
-		return true
-	}
-	return false
+	return kind == lineshaft.EventUsage || kind == lineshaft.EventArtifact || kind == lineshaft.EventPermission
 }
 
 // pullRequests looks for new addresses in what the agent said.

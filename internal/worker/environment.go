@@ -81,15 +81,25 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 	if err := e.lease.wait(ctx); err != nil {
 		return nil, err
 	}
-	// Until it runs it is ended hard; afterwards it gets its grace.
+	// A process that takes long to start is ended hard; one that runs gets its grace.
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
-	early := context.AfterFunc(ctx, func() { kill(context.Cause(ctx)) })
+	running := make(chan struct{})
+	early := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(e.grace(context.Cause(ctx)))
+		defer timer.Stop()
+		select {
+		case <-running:
+		case <-timer.C:
+			kill(context.Cause(ctx))
+		}
+	})
 	p, err := e.worker.config.Sandbox.Start(hard, sandbox.Spec{
 		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.variables(), program.Env...),
 		Stdin: program.Stdin, Stdout: program.Stdout, Stderr: program.Stderr,
 		Limits: e.worker.config.Limits, Network: e.worker.config.Network,
 		FeedWithin: e.lease.holds(), Slot: e.slot,
 	})
+	close(running)
 	early()
 	if err != nil {
 		kill(nil)

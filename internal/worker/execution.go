@@ -162,7 +162,7 @@ func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err 
 		return lineshaft.TurnResult{State: lineshaft.Failed, Code: public.Code, Message: e.mask().String(public.Message)}
 	}
 	if err != nil {
-		e.worker.logger.ErrorContext(e.life, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+		e.worker.logger.ErrorContext(ctx, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
 		return lineshaft.TurnResult{
 			State: lineshaft.Errored, Code: lineshaft.CodeInternal, Dead: true,
 			Message: "the agent could not be run; the log of worker " + e.worker.config.WorkerID + " says why",
@@ -255,7 +255,7 @@ func (e *execution) close(session harness.Session) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life), closeTime)
 		defer cancel()
 		if err := session.Close(ctx); err != nil {
-			e.worker.logger.WarnContext(ctx, "close session", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+			e.warn(ctx, "close session", err)
 		}
 	}
 	for _, p := range e.lease.left() {
@@ -277,7 +277,7 @@ func (e *execution) lastWord() {
 	defer cancel()
 	_, err := e.worker.control.EndTurn(ctx, e.job.ExecutionRef, e.judgeCause(cause))
 	if err != nil && !gone(err) {
-		e.worker.logger.WarnContext(ctx, "last word about an execution did not get through", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+		e.warn(ctx, "last word", err)
 	}
 }
 

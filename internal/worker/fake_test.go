@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/harnesstest"
@@ -25,7 +27,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "frozen" {
 		os.Exit(frozen(os.Args[2], os.Args[3], os.Args[4]))
 	}
-	harnesstest.Main(m)
+	if code, ok := harnesstest.Supervise(context.Background()); ok {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
 }
 
 const testLease = 30 * time.Second
@@ -386,11 +391,4 @@ func start(t *testing.T, c *fakeControl, config Config) *Worker {
 func advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
-}
-
-// bubble runs a test in fake time.
-func bubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
 }

@@ -234,10 +234,10 @@ func (e *execution) release() {
 }
 
 // warn logs trouble that does not change the outcome, with its private cause.
-func (e *execution) warn(ctx context.Context, message string, err error) {
-	attrs := []any{"run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err}
+func (e *execution) warn(ctx context.Context, step string, err error) {
+	attrs := []any{"step", step, "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err}
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok && public.Cause != nil {
 		attrs = append(attrs, "cause", public.Cause)
 	}
-	e.worker.logger.WarnContext(ctx, message, attrs...)
+	e.worker.logger.WarnContext(ctx, "execution had trouble", attrs...)
 }

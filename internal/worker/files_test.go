@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -221,7 +222,8 @@ func leave(name string) func(string, lineshaft.Turn) error {
 
 // kept until the idle time is over, then removed; an empty one goes at once.
 func TestX4WorkspaceIsRemovedAfterIdleTime(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		data := t.TempDir()
 		c := newControl(t)
 		in(t, c, Config{DataDir: data}, func(dir string, turn lineshaft.Turn) error {
@@ -269,7 +271,8 @@ func TestX4WorkspaceIsRemovedAfterIdleTime(t *testing.T) {
 
 // The run's end implies its snapshot, unless a follow-up is known to come first.
 func TestR6SnapshotBeforeTheLastEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		run, unlock := c.lock("a")
 		run.next = []lineshaft.Turn{{FollowupID: "f", Message: "second"}}
@@ -298,7 +301,8 @@ func TestR6SnapshotBeforeTheLastEnd(t *testing.T) {
 }
 
 func TestR6UploadsAreRepeated(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		var tries atomic.Int32
 		c.fail = func(method string) error {
@@ -321,6 +325,7 @@ func TestR6UploadsAreRepeated(t *testing.T) {
 
 // Files that cannot be stored are told in the log; the run ends all the same.
 func TestR11TroubleWithFilesDoesNotFailTheRun(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		config Config
@@ -334,7 +339,8 @@ func TestR11TroubleWithFilesDoesNotFailTheRun(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newControl(t)
 				c.fail = func(method string) error {
 					if strings.HasPrefix(method, "Upload") {
@@ -363,7 +369,8 @@ func TestR11TroubleWithFilesDoesNotFailTheRun(t *testing.T) {
 
 // An upload that is answered with a conflict means that the run is gone.
 func TestX1ConflictOfAnUpload(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		c.fail = func(method string) error {
 			if strings.HasPrefix(method, "Upload") {
@@ -381,7 +388,8 @@ func TestX1ConflictOfAnUpload(t *testing.T) {
 
 // A cancelled run that goes on at once waits for its folder, not for another one.
 func TestR6ContinuedWhileTheCancelledOneEnds(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		in(t, c, Config{Slots: 2}, func(dir string, turn lineshaft.Turn) error {
 			if turn.FollowupID != "" {

@@ -14,7 +14,8 @@ import (
 )
 
 func TestX1HeartbeatsEveryThirdOfTheLease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{Slots: 3}, scripted{untilEnd})
 		advance(time.Minute)
@@ -48,7 +49,8 @@ func TestX1HeartbeatsEveryThirdOfTheLease(t *testing.T) {
 
 // A shorter lease that comes later is served in its own time.
 func TestX1HeartbeatsFollowTheShortestLease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{Slots: 2}, scripted{untilEnd})
 		c.jobs <- job("long", "")
@@ -66,7 +68,8 @@ func TestX1HeartbeatsFollowTheShortestLease(t *testing.T) {
 
 // a worker that is cut off for less than two thirds of the lease goes on.
 func TestX3ShortOutageKeepsTheRun(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		var away atomic.Bool
 		c.fail = func(string) error {
@@ -99,7 +102,8 @@ func TestX3ShortOutageKeepsTheRun(t *testing.T) {
 // longer, and the agent is ended before the lease runs out; nothing is
 // reported about it any more, and the slot is free again.
 func TestX1LongOutageEndsTheAgent(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		var away atomic.Bool
 		c.fail = func(string) error {
@@ -147,7 +151,8 @@ func TestX1LongOutageEndsTheAgent(t *testing.T) {
 
 // An answer that took more than a third of the lease says nothing about now.
 func TestX1LateAnswerDoesNotRenew(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Int32
 		l := newLease(testLease, func(error) { lost.Add(1) })
 		sent := time.Now()
@@ -172,7 +177,8 @@ func TestX1LateAnswerDoesNotRenew(t *testing.T) {
 
 // No process starts under a lease of which too little is left.
 func TestX1StartWaitsForAFreshLease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		l := newLease(testLease, func(error) {})
 		defer l.end()
 		if err := l.wait(t.Context()); err != nil {
@@ -202,7 +208,8 @@ func TestX1StartWaitsForAFreshLease(t *testing.T) {
 }
 
 func TestX1HeartbeatCanStop(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		stopping := &stoppingControl{fakeControl: c}
 		w, err := New(Config{

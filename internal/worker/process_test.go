@@ -190,7 +190,7 @@ func frozen(kind, dataDir, mark string) int {
 		err = w.Start(context.Background())
 	}
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	j := job("a", stubborn(mark))

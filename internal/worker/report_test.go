@@ -84,7 +84,8 @@ func TestX3EventsSurviveAnyOutage(t *testing.T) {
 
 // While one call is out, what all executions say gathers into the next.
 func TestX3ReportsAreBatched(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		hold := make(chan struct{})
 		var once sync.Once
@@ -112,7 +113,8 @@ func TestX3ReportsAreBatched(t *testing.T) {
 
 // An agent that says more than can be passed on waits; nothing is lost.
 func TestX3BackPressure(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		const events = 3 * outboxEvents
 		c := newControl(t)
 		hold := make(chan struct{})
@@ -142,7 +144,8 @@ func TestX3BackPressure(t *testing.T) {
 }
 
 func TestX3BackPressureByBytes(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		o := newOutbox(lineshaft.ExecutionRef{}, func() {})
 		ctx, cancel := context.WithCancel(t.Context())
 		put := 0
@@ -222,9 +225,11 @@ func TestX3ReportSizes(t *testing.T) {
 // a report that is answered with a conflict ends the agent at once, and
 // nothing more is reported but that it is gone.
 func TestX1ConflictEndsTheAgent(t *testing.T) {
+	t.Parallel()
 	for _, answer := range []error{lineshaft.Conflict("taken over"), lineshaft.NotFound("execution", "a")} {
 		t.Run(string(lineshaft.CodeOf(answer)), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newControl(t)
 				cause := make(chan error, 1)
 				begin(t, c, Config{}, scripted{func(ctx context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
@@ -257,7 +262,8 @@ func TestX1ConflictEndsTheAgent(t *testing.T) {
 
 // A report that can never be taken must not be sent for ever.
 func TestX3RefusedReportEndsTheExecution(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		run, unlock := c.lock("a")
 		run.answer = lineshaft.Invalid("events", "not understood")
@@ -272,7 +278,8 @@ func TestX3RefusedReportEndsTheExecution(t *testing.T) {
 
 // One execution's trouble is not the others'.
 func TestX3OneUnavailableReportDoesNotHoldTheOthers(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		run, unlock := c.lock("bad")
 		run.answer = lineshaft.Unavailable(nil, "its run is locked")

@@ -28,7 +28,8 @@ func echo(ctx context.Context, _ harness.Environment, turn lineshaft.Turn, emit 
 }
 
 func TestR6FollowupsAreTurnsOfTheSameSession(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		run, unlock := c.lock("a")
 		run.next = []lineshaft.Turn{{FollowupID: "f1", Message: "two"}, {FollowupID: "f2", Message: "three"}}
@@ -49,7 +50,8 @@ func TestR6FollowupsAreTurnsOfTheSameSession(t *testing.T) {
 }
 
 func TestR8InterruptThenFollowup(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{echo})
 		c.jobs <- job("a", "wait")
@@ -79,11 +81,13 @@ func TestR8InterruptThenFollowup(t *testing.T) {
 }
 
 func TestR8InterruptNotContinued(t *testing.T) {
+	t.Parallel()
 	for idle, message := range map[int]string{
 		3: "interrupted and not continued within 3 minutes", 1: "interrupted and not continued within 1 minute", 0: "interrupted and not continued within 0 minutes",
 	} {
 		t.Run(message, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newControl(t)
 				begin(t, c, Config{}, scripted{echo})
 				j := job("a", "wait")
@@ -106,7 +110,8 @@ func TestR8InterruptNotContinued(t *testing.T) {
 // A follow-up that was sent before the interrupt is done at once, also when an
 // earlier one of two was done before.
 func TestR8InterruptWithFollowupWaiting(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{echo})
 		c.jobs <- job("a", "wait")
@@ -134,7 +139,8 @@ func TestR8InterruptWithFollowupWaiting(t *testing.T) {
 }
 
 func TestR7StopWhileInterrupted(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{}, scripted{echo})
 		c.jobs <- job("a", "wait")
@@ -155,7 +161,8 @@ func TestR7StopWhileInterrupted(t *testing.T) {
 // the agent is told why, and nothing is reported after the directive but
 // that it is gone.
 func TestR7StopDirective(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		cause := make(chan error, 1)
 		begin(t, c, Config{}, scripted{func(ctx context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
@@ -182,7 +189,8 @@ func TestR7StopDirective(t *testing.T) {
 
 // A cancel may be faster than the answer to the claim.
 func TestR7StopBeforeTheJobIsHere(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{echo})
 		for range 3 * maxEarly {
@@ -221,7 +229,8 @@ func TestR6LateDirectiveIsNoSecondFollowup(t *testing.T) {
 }
 
 func TestX6UnknownHarnessFails(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{echo})
 		j := job("a", "hello")
@@ -235,6 +244,7 @@ func TestX6UnknownHarnessFails(t *testing.T) {
 }
 
 func TestX6ErrorsOfTheHarness(t *testing.T) {
+	t.Parallel()
 	secret := errors.New("open /var/lib/private: " + harnesstest.Token)
 	tests := []struct {
 		name string
@@ -252,7 +262,8 @@ func TestX6ErrorsOfTheHarness(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newControl(t)
 				begin(t, c, Config{}, scripted{func(context.Context, harness.Environment, lineshaft.Turn, harness.Emit) (lineshaft.TurnResult, error) {
 					return lineshaft.TurnResult{}, test.err
@@ -269,7 +280,8 @@ func TestX6ErrorsOfTheHarness(t *testing.T) {
 // A supervisor that ended the agent for want of feeding means a lost lease, not a
 // failed agent.
 func TestX1StarvedAgentIsNotReported(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{}, scripted{func(context.Context, harness.Environment, lineshaft.Turn, harness.Emit) (lineshaft.TurnResult, error) {
 			return lineshaft.TurnResult{}, harness.ErrStarved
@@ -287,7 +299,8 @@ func TestX1StarvedAgentIsNotReported(t *testing.T) {
 
 // The run cannot succeed before it is in progress, whatever a harness leaves out.
 func TestR1StartedComesBeforeTheEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		start(t, c, Config{Harnesses: harness.Set{Harnesses: []harness.Harness{silent{}}, Default: "silent"}})
 		c.jobs <- job("a", "")
@@ -310,13 +323,15 @@ func (silent) Turn(context.Context, lineshaft.Turn, harness.Emit) (lineshaft.Tur
 }
 
 func TestR9OutputCaps(t *testing.T) {
+	t.Parallel()
 	tests := map[string]Config{
 		"events": {OutputEvents: 5},
 		"bytes":  {OutputBytes: int64(5 * len(output("0123456789").Data))},
 	}
 	for name, config := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				c := newControl(t)
 				begin(t, c, config, scripted{func(_ context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 					for range 20 {
@@ -345,7 +360,8 @@ func TestR9OutputCaps(t *testing.T) {
 }
 
 func TestR11PullRequestsAreReported(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{func(_ context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			emit(output("opened https://github.com/o/r/pul"))
@@ -369,7 +385,8 @@ func TestR11PullRequestsAreReported(t *testing.T) {
 
 // What a harness forgot to mask is masked all the same.
 func TestS2EventsAndResultsAreMasked(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{func(_ context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			emit(lineshaft.NewDraft(lineshaft.EventMessage, time.Now(), lineshaft.MessageData{Role: "assistant", Text: "it is " + harnesstest.Token}))
@@ -392,7 +409,8 @@ func TestS2EventsAndResultsAreMasked(t *testing.T) {
 
 // EndTurn is called until it is answered, and only after the events are there.
 func TestX3EndTurnIsRepeated(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		var mu sync.Mutex
 		tries := 0
@@ -419,7 +437,8 @@ func TestX3EndTurnIsRepeated(t *testing.T) {
 }
 
 func TestI5OneWideLinePerExecution(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		var log bytes.Buffer
 		w := begin(t, c, Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, talker(3))

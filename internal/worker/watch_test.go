@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -37,7 +38,8 @@ func chatty(ctx context.Context, _ harness.Environment, _ lineshaft.Turn, emit h
 }
 
 func TestX13Timeout(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		result, took := limited(t, 30, 5, scripted{chatty})
 		if took != 30*time.Minute {
 			t.Errorf("took %v", took)
@@ -50,6 +52,7 @@ func TestX13Timeout(t *testing.T) {
 }
 
 func TestX13Stall(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		draft []lineshaft.Draft
@@ -62,7 +65,8 @@ func TestX13Stall(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				result, took := limited(t, 60, 7, scripted{func(ctx context.Context, env harness.Environment, turn lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 					<-time.After(3 * time.Minute)
 					for _, d := range test.draft {
@@ -88,7 +92,8 @@ func TestX13Stall(t *testing.T) {
 
 // What was last seen is shown after masking, and cut after it.
 func TestS2LastSeenIsMasked(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		result, _ := limited(t, 60, 1, scripted{func(ctx context.Context, env harness.Environment, turn lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			emit(lineshaft.NewDraft(lineshaft.EventMessage, time.Now(), lineshaft.MessageData{Text: strings.Repeat("x", 190) + harnesstest.Token}))
 			return untilEnd(ctx, env, turn, emit)
@@ -101,7 +106,8 @@ func TestS2LastSeenIsMasked(t *testing.T) {
 
 // both clocks stand still while the agent waits for an answer.
 func TestX13BlockedStopsTheClocks(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{func(ctx context.Context, env harness.Environment, turn lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			<-time.After(4 * time.Minute)
@@ -132,7 +138,8 @@ func TestX13BlockedStopsTheClocks(t *testing.T) {
 
 // The time between turns is not the agent's, but all turns share one limit.
 func TestX13TimeoutIsForTheWholeExecution(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		run, unlock := c.lock("a")
 		run.next = []lineshaft.Turn{{FollowupID: "f", Message: "second"}}
@@ -159,7 +166,8 @@ func TestX13TimeoutIsForTheWholeExecution(t *testing.T) {
 
 // A turn that is interrupted while blocked leaves no run blocked.
 func TestR8InterruptWhileBlocked(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		begin(t, c, Config{}, scripted{func(ctx context.Context, env harness.Environment, turn lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			env.Blocked(true)

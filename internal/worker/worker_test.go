@@ -19,7 +19,8 @@ import (
 )
 
 func TestX10SlotsAreFilledAndNotOverfilled(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		release := make(chan struct{})
 		var now, most atomic.Int32
@@ -55,7 +56,8 @@ func TestX10SlotsAreFilledAndNotOverfilled(t *testing.T) {
 // Each of the executions that run at the same time has its own slot, because its
 // user depends on it.
 func TestX5SlotsAreNotShared(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{Slots: 4}, scripted{untilEnd})
 		for _, id := range []string{"a", "b", "c", "d"} {
@@ -74,7 +76,8 @@ func TestX5SlotsAreNotShared(t *testing.T) {
 }
 
 func TestX3ClaimGoesOnAfterAnOutage(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		var away atomic.Bool
 		away.Store(true)
@@ -96,7 +99,8 @@ func TestX3ClaimGoesOnAfterAnOutage(t *testing.T) {
 }
 
 func TestX3DrainLetsExecutionsFinish(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{Drain: 10 * time.Second}, scripted{func(_ context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			<-time.After(5 * time.Second)
@@ -127,7 +131,8 @@ func TestX3DrainLetsExecutionsFinish(t *testing.T) {
 }
 
 func TestX3DrainHandsBackWhatDoesNotFinish(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{Drain: 10 * time.Second}, scripted{func(ctx context.Context, _ harness.Environment, _ lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 			<-ctx.Done()
@@ -155,7 +160,8 @@ func TestX3DrainHandsBackWhatDoesNotFinish(t *testing.T) {
 
 // A stop that may not take time ends everything at once.
 func TestX3StopWithoutTime(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{Drain: time.Hour}, scripted{untilEnd})
 		c.jobs <- job("a", "")
@@ -177,7 +183,8 @@ func TestX3StopWithoutTime(t *testing.T) {
 
 // A claim that is answered while the worker stops is handed back, not lost.
 func TestX3ClaimAnsweredWhileStopping(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		answer := make(chan struct{})
 		c.lose = func(method string) error {
@@ -204,7 +211,8 @@ func TestX3ClaimAnsweredWhileStopping(t *testing.T) {
 
 // More than was asked for is handed back.
 func TestX10TooManyJobsAreHandedBack(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		c := newControl(t)
 		w := begin(t, c, Config{Slots: 1}, scripted{untilEnd})
 		c.jobs <- job("a", "")
@@ -257,7 +265,8 @@ func TestX10ConfigReportsEverything(t *testing.T) {
 
 // what a killed worker left is found, kept for a while and removed.
 func TestX3LeftoversOfAKilledWorkerAreSwept(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		data := t.TempDir()
 		m, err := workspace.NewManager(data, workspace.Limits{})
 		if err != nil {

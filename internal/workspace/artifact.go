@@ -30,10 +30,10 @@ func (a Artifact) Name() string { return path.Base(a.Path) }
 // error ends the round, and the next round goes on there. The notices say which
 // files were left out and why.
 func (w *Workspace) Artifacts(ctx context.Context, take func(Artifact, io.Reader) error) (notices []string, err error) {
-	c := collector{w: w, take: take}
-	if info, err := w.root.Lstat(ArtifactsDir); err != nil || !info.IsDir() {
-		return nil, nil // the agent removed or replaced it: nothing was left for us
+	if !w.hasArtifacts() {
+		return nil, nil
 	}
+	c := collector{w: w, take: take}
 	err = w.walk(ctx, ArtifactsDir, c.visit)
 	if c.taken > 0 {
 		err = errors.Join(err, w.writeState())
@@ -42,6 +42,13 @@ func (w *Workspace) Artifacts(ctx context.Context, take func(Artifact, io.Reader
 		return c.notices, fmt.Errorf("collect artifacts: %w", err)
 	}
 	return c.notices, nil
+}
+
+// hasArtifacts is false when the agent removed the folder or put something else,
+// such as a link out, in its place: nothing was left for us then.
+func (w *Workspace) hasArtifacts() bool {
+	info, err := w.root.Lstat(ArtifactsDir)
+	return err == nil && info.IsDir()
 }
 
 type collector struct {
@@ -56,7 +63,7 @@ func (c *collector) visit(name string, info fs.FileInfo) error {
 	rel := strings.TrimPrefix(name, ArtifactsDir+"/")
 	c.entries++
 	if c.entries > c.w.limits.Entries {
-		c.notice("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
+		c.noticef("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
 		return errStop
 	}
 	if info.IsDir() {
@@ -67,11 +74,11 @@ func (c *collector) visit(name string, info fs.FileInfo) error {
 		return nil
 	}
 	if c.taken >= c.w.limits.ArtifactFiles {
-		c.notice("more than %d artifacts after one turn; the rest was left out", c.w.limits.ArtifactFiles)
+		c.noticef("more than %d artifacts after one turn; the rest was left out", c.w.limits.ArtifactFiles)
 		return errStop
 	}
 	if why := c.refuse(info); why != "" {
-		c.notice("artifact %q was left out: %s", rel, why)
+		c.noticef("artifact %q was left out: %s", rel, why)
 		return nil
 	}
 	return c.collect(name, rel)
@@ -96,13 +103,13 @@ func (c *collector) refuse(info fs.FileInfo) string {
 func (c *collector) collect(name, rel string) error {
 	f, info, err := c.w.openRegular(name)
 	if err != nil {
-		c.notice("artifact %q was left out: it could not be read", rel)
+		c.noticef("artifact %q was left out: it could not be read", rel)
 		return nil
 	}
 	defer func() { _ = f.Close() }()
 	// What was opened may be another file than what was looked at.
 	if why := c.refuse(info); why != "" {
-		c.notice("artifact %q was left out: %s", rel, why)
+		c.noticef("artifact %q was left out: %s", rel, why)
 		return nil
 	}
 	kind, err := mimeType(rel, f)
@@ -122,7 +129,7 @@ func (c *collector) collect(name, rel string) error {
 	return nil
 }
 
-func (c *collector) notice(format string, args ...any) {
+func (c *collector) noticef(format string, args ...any) {
 	const most = 20
 	switch {
 	case len(c.notices) < most:
@@ -179,7 +186,7 @@ func stampOf(info fs.FileInfo) stamp {
 
 func links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
+		return uint64(st.Nlink) //nolint:unconvert // narrower on other systems
 	}
 	return 1
 }

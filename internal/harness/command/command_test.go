@@ -3,8 +3,11 @@ package command_test
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
@@ -13,7 +16,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
-func TestMain(m *testing.M) { harnesstest.Main(m) }
+func TestMain(m *testing.M) {
+	if code, ok := harnesstest.Supervise(context.Background()); ok {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func job(program ...string) lineshaft.Job {
 	return lineshaft.Job{Config: lineshaft.AgentConfig{

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/mask"
@@ -23,16 +21,17 @@ import (
 // Token is the run token of the environments made here.
 const Token = "lsr_0123456789abcdefSECRET"
 
-// Main is the TestMain of a package whose tests start agents: the test binary is
-// its own supervisor.
-func Main(m *testing.M) {
+// Supervise is called first by the TestMain of a package whose tests start agents:
+// the test binary is its own supervisor. When ok is true this process was one,
+// and ends with the code.
+func Supervise(ctx context.Context) (code int, ok bool) {
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
-		os.Exit(sandbox.Supervise(context.Background()))
+		return sandbox.Supervise(ctx), true
 	}
-	goleak.VerifyTestMain(m)
+	return 0, false
 }
 
-// Options are those of a sandbox in a package whose TestMain is Main. A program
+// Options are those of a sandbox in a package whose TestMain calls Supervise. A program
 // with the race detector waits a second before it ends, unless it is told not to.
 func Options() sandbox.Options {
 	self, err := os.Executable()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/harnesstest"
@@ -17,7 +19,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
-func TestMain(m *testing.M) { harnesstest.Main(m) }
+func TestMain(m *testing.M) {
+	if code, ok := harnesstest.Supervise(context.Background()); ok {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // blocks is a prompt with one fenced script for each argument.
 func blocks(scripts ...string) string {

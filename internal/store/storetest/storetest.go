@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // creates the schemas of the tests
+
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 

@@ -143,7 +143,8 @@ CREATE INDEX runs_conversation ON runs (conversation_id, id);
 CREATE INDEX runs_session ON runs (session_id);
 -- The queue.
 CREATE INDEX runs_queue ON runs (worker_host, queued_at, id) WHERE state = 'QUEUED' AND hold = 0;
-CREATE INDEX runs_queue_deadline ON runs (queue_deadline) WHERE state = 'QUEUED';
+-- With the state first, although it is always the same: SQLite would not take it else.
+CREATE INDEX runs_queue_deadline ON runs (state, queue_deadline) WHERE state = 'QUEUED';
 CREATE INDEX runs_concurrency ON runs (concurrency_key, queued_at, id) WHERE state = 'QUEUED' AND concurrency_key IS NOT NULL;
 
 CREATE TABLE run_bodies (

@@ -11,6 +11,8 @@ const program = ts.createProgram([path.join(root, "resources/agent/runs.d.ts"), 
   strict: true,
   noEmit: true,
   skipLibCheck: true,
+  lib: ["lib.es5.d.ts"],
+  types: [],
   moduleResolution: ts.ModuleResolutionKind.Node10,
 });
 const checker = program.getTypeChecker();

@@ -1,0 +1,177 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+// lookup is a look-up with the most rows of a table it may read. It reads from the
+// store or works in a transaction that is undone.
+type lookup struct {
+	most int
+	read func(ctx context.Context) error
+	work func(ctx context.Context, tx *store.Tx) error
+}
+
+func lookups(s *store.Store) map[string]lookup {
+	run := bulkID(3000)
+	refs := []lineshaft.ExecutionRef{{ExecutionID: "e" + run, Token: "x"}}
+	return map[string]lookup{
+		"claim": {10, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.PickQueued(ctx, lineshaft.HostedWorker, 10))
+		}},
+		"claim self": {10, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "mac", 10)) }},
+		"claim none": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "away", 10)) }},
+		"busy":       {201, func(ctx context.Context) error { return third(s.CountBusy(ctx, lineshaft.HostedWorker, 5)) }, nil},
+		"lock":       {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockRun(ctx, run)) }},
+		"save":       {1, nil, func(ctx context.Context, tx *store.Tx) error { return touchRun(ctx, tx, run) }},
+		"executions": {1, nil, func(ctx context.Context, tx *store.Tx) error { return third(tx.LockExecutions(ctx, refs)) }},
+		"extend": {40, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.ExtendLeases(ctx, "w1", []string{"e" + run}, time.Minute))
+		}},
+		"expired":   {20, func(ctx context.Context) error { return second(s.ListExpired(ctx, 100)) }, nil},
+		"still":     {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.StillExpired(ctx, "e"+run)) }},
+		"held":      {40, func(ctx context.Context) error { return second(s.ListHeld(ctx, "w1")) }, nil},
+		"of run":    {1, func(ctx context.Context) error { return second(s.ListExecutions(ctx, run)) }, nil},
+		"snapshot":  {1, func(ctx context.Context) error { return second(s.NewestSnapshot(ctx, run)) }, nil},
+		"run token": {1, func(ctx context.Context) error { return ignoreNoRows(third(s.RunOfToken(ctx, "nobody's"))) }, nil},
+		"follow-up": {1, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.TakeFollowup(ctx, &store.RunHead{ID: run, Unread: 1}))
+		}},
+		"taken": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.TakenFollowup(ctx, run)) }},
+		"finish": {1, nil, func(ctx context.Context, tx *store.Tx) error {
+			return tx.FinishFollowups(ctx, &store.RunHead{ID: run, Taken: true})
+		}},
+		"return": {1, nil, func(ctx context.Context, tx *store.Tx) error {
+			return tx.ReturnFollowups(ctx, &store.RunHead{ID: run, Taken: true})
+		}},
+		"drop": {1, nil, func(ctx context.Context, tx *store.Tx) error {
+			return tx.DropFollowups(ctx, &store.RunHead{ID: run, Unread: 1})
+		}},
+		"overdue": {10, func(ctx context.Context) error { return second(s.ListOverdue(ctx, time.UnixMicro(1<<50), 10)) }, nil},
+		"old":     {10, func(ctx context.Context) error { return second(s.ListOldRuns(ctx, time.UnixMicro(1<<50), 10)) }, nil},
+		"log":     {1, func(ctx context.Context) error { return second(s.ListEvents(ctx, run, 0, 100)) }, nil},
+		"log end": {1, func(ctx context.Context) error { return third(s.LogEnd(ctx, run)) }, nil},
+		"states": {50, func(ctx context.Context) error {
+			return second(s.ListStateChanges(ctx, store.StatePosition{Txid: 500}, 50))
+		}, nil},
+		"states end":   {1, func(ctx context.Context) error { return second(s.StateEnd(ctx)) }, nil},
+		"waiting":      {200, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.ListWaiting(ctx, "key")) }},
+		"free slot":    {1, nil, func(ctx context.Context, tx *store.Tx) error { return freeSlot(ctx, tx, "key", run) }},
+		"conversation": {1, func(ctx context.Context) error { return third(s.NewestOfConversation(ctx, "c7")) }, nil},
+		"session":      {1, func(ctx context.Context) error { return second(s.ConversationOfSession(ctx, "s7")) }, nil},
+		"delete":       {3, nil, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, bulkID(4000)) }},
+		"keys": {10, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.DeleteOldKeys(ctx, time.UnixMicro(500), 10))
+		}},
+	}
+}
+
+func second[A any](_ A, err error) error        { return err }
+func third[A, B any](_ A, _ B, err error) error { return err }
+
+func ignoreNoRows(err error) error {
+	if store.IsNoRows(err) {
+		return nil
+	}
+	return err
+}
+
+func touchRun(ctx context.Context, tx *store.Tx, runID string) error {
+	h, err := tx.LockRun(ctx, runID)
+	if err != nil {
+		return err
+	}
+	h.Touch(h.UpdatedAt)
+	return tx.SaveRun(ctx, h)
+}
+
+func freeSlot(ctx context.Context, tx *store.Tx, key, runID string) error {
+	if _, err := tx.TakeSlot(ctx, key, runID); err != nil {
+		return err
+	}
+	_, err := tx.FreeSlot(ctx, key, runID)
+	return err
+}
+
+var errUndo = errors.New("undo this")
+
+// A claim touches O(claimed) rows, and every other look-up of the hot paths as
+// many as it is for (BENCH: complexity bars).
+func TestX1LookupsFollowAnIndex(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		fillRuns(t, s, 0, planRuns)
+		fillRest(t, s)
+		fillKeys(t, s, 2000)
+		analyze(t, s)
+		reads := s.Record()
+		for name, look := range lookups(s) {
+			t.Log(name) // shown with what fails
+			var sent []store.Statement
+			if look.read != nil {
+				must(t, look.read(t.Context()))
+				sent = reads.Take()
+			} else {
+				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					recorder := tx.Record()
+					err := look.work(ctx, tx)
+					sent = recorder.Take()
+					return errors.Join(err, errUndo)
+				})
+				if !errors.Is(err, errUndo) || lineshaft.CodeOf(err) != lineshaft.CodeInternal {
+					must(t, err)
+				}
+			}
+			if len(sent) == 0 {
+				t.Fatalf("%s: no statement", name)
+			}
+			for _, st := range sent {
+				checkReads(t, s, st, look.most, false)
+				if !strings.Contains(st.Text, "LIMIT $") { // there a generic plan must guess, looks bad, and is not taken
+					checkReads(t, s, st, look.most, true)
+				}
+			}
+		}
+	})
+}
+
+func fillKeys(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	must(t, s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO idempotency_keys (id, body_hash, answer, created_at)
+			SELECT 'k' || id, '', '', created_at - 1000000 FROM runs WHERE id < $1`, bulkID(n))
+		return err
+	}))
+}
+
+// The checks above must be able to fail.
+func TestPlanChecksFindBadPlans(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		fillRuns(t, s, 0, 1000)
+		for _, text := range []string{
+			"SELECT id FROM runs ORDER BY status_message LIMIT 1",
+			"SELECT id FROM runs WHERE creator_uid = 'rare' ORDER BY status_message LIMIT 1",
+			"SELECT id FROM runs WHERE session_id || '' = 's7'",
+		} {
+			st := store.Statement{Text: text}
+			var bad bool
+			if s.Engine() == "sqlite" {
+				bad = liteBad(explainSQLite(t, s.DB(), st)) != ""
+			} else {
+				explainPostgres(t, s.DB(), st, false).each(func(n pgNode) { bad = bad || n.read() > 1 })
+			}
+			if !bad {
+				t.Errorf("%q passes", text)
+			}
+		}
+	})
+}
