@@ -101,6 +101,9 @@ type Directive struct {
 	ExecutionID string
 	Kind        DirectiveKind
 	Reason      string
+	// FollowupID is the oldest message that waits (DirectiveFollowup). The same one
+	// may be named several times.
+	FollowupID string
 }
 
 // ClaimRequest asks for work.

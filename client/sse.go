@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ const maxFrameBytes = 32 << 20
 // which net/http also has for a server that hangs up.
 var errStreamEnd = errors.New("the stream ended")
 
-var errFrameTooLarge = fmt.Errorf("an event of the stream is larger than %d bytes", maxFrameBytes)
+var errFrameTooLarge = errors.New("an event of the stream is too large")
 
 // frame is one Server-Sent Event. Its id and its event field repeat what is in the
 // data, so only the data is kept.
@@ -29,12 +28,14 @@ type frame []byte
 type frameReader struct {
 	r     *bufio.Reader
 	first bool
+	// limit is the size of the largest frame.
+	limit int
 	// retry is the pause that the server last asked for; zero if it did not.
 	retry time.Duration
 }
 
 func newFrameReader(r io.Reader) *frameReader {
-	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), first: true}
+	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), first: true, limit: maxFrameBytes}
 }
 
 // next waits for a frame with data. It returns errStreamEnd at an orderly end and a
@@ -61,7 +62,7 @@ func (f *frameReader) next() (frame, error) {
 		begun = begun || name != ""
 		switch name {
 		case "data":
-			if data.Len()+len(value) > maxFrameBytes {
+			if data.Len()+len(value) > f.limit {
 				return nil, errFrameTooLarge
 			}
 			data.WriteString(value + "\n")
@@ -83,7 +84,7 @@ func (f *frameReader) line() (string, error) {
 		if err == nil {
 			break
 		}
-		if len(full) > maxFrameBytes {
+		if len(full) > f.limit {
 			return "", errFrameTooLarge
 		}
 		if errors.Is(err, io.EOF) && len(full) > 0 {

@@ -66,24 +66,23 @@ func TestSSERetryField(t *testing.T) {
 
 func TestSSEFrameIsBounded(t *testing.T) {
 	t.Parallel()
-	endless := io.MultiReader(strings.NewReader("data: "), io.LimitReader(letters{}, maxFrameBytes+100_000))
-	if _, err := newFrameReader(endless).next(); !errors.Is(err, errFrameTooLarge) || retryable(err, true) {
-		t.Errorf("one line: %v, want a final refusal", err)
+	const limit = 200_000 // more than one buffer
+	for name, text := range map[string]string{
+		"one line without end": "data: " + strings.Repeat("x", 3*limit),
+		"one line":             "data: " + strings.Repeat("x", limit+1) + "\n\n",
+		"many lines":           strings.Repeat("data: "+strings.Repeat("x", 99)+"\n", limit/100+1) + "\n",
+	} {
+		frames := newFrameReader(strings.NewReader(text))
+		frames.limit = limit
+		if _, err := frames.next(); !errors.Is(err, errFrameTooLarge) || retryable(err, true) {
+			t.Errorf("%s: %v, want a final refusal", name, err)
+		}
 	}
-	line := "data: " + strings.Repeat("x", 1<<20) + "\n"
-	many := strings.NewReader(strings.Repeat(line, maxFrameBytes>>20+1))
-	if _, err := newFrameReader(many).next(); !errors.Is(err, errFrameTooLarge) {
-		t.Errorf("many lines: %v, want a refusal", err)
+	frames := newFrameReader(strings.NewReader("data: " + strings.Repeat("x", limit-10) + "\n\n"))
+	frames.limit = limit
+	if data, err := frames.next(); err != nil || len(data) != limit-10 {
+		t.Errorf("a frame within the limit: %d bytes, %v", len(data), err)
 	}
-}
-
-type letters struct{}
-
-func (letters) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
 }
 
 func FuzzSSE(f *testing.F) {

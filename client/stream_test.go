@@ -32,8 +32,7 @@ func sampleLog() []string {
 }
 
 func frameText(sequence int, kind, data string) string {
-	return fmt.Sprintf("id: %d\nevent: %s\ndata: {\"id\":\"e%d\",\"sequence\":%d,\"execution_id\":\"x\",\"type\":%q,\"time\":\"2026-01-02T03:04:05.000000Z\",\"data\":%s}\n\n",
-		sequence, kind, sequence, sequence, kind, data)
+	return fmt.Sprintf("id: %d\nevent: %s\ndata: {\"sequence\":%d,\"type\":%q,\"data\":%s}\n\n", sequence, kind, sequence, kind, data)
 }
 
 // logServer replays a log after Last-Event-ID. budget says how many bytes each
@@ -115,7 +114,12 @@ func TestR9StreamCutEverywhere(t *testing.T) {
 				mux.Handle(fmt.Sprintf("/api/v1/agent/runs/cut%d", cut), answer(200, runJSON("INPROGRESS")))
 			}
 			c := clientFor(t, mux, nil)
+			// An orderly cut takes another way in the code only at the ends of lines.
+			text := ": hello\n\n" + strings.Join(frames, "")
 			for cut := range total {
+				if clean && cut > 0 && text[cut-1] != '\n' && cut%9 != 0 {
+					continue
+				}
 				want := upTo(6)
 				if clean && cut == total-len(frames[5]) {
 					want = upTo(5) // an orderly end after the run ended is the end
@@ -300,7 +304,7 @@ func TestR9StreamSilence(t *testing.T) {
 		close(gone)
 	}
 	s := &script{answers: []http.HandlerFunc{silent, answer(200, strings.Join(sampleLog()[1:5], ""), "Content-Type", "text/event-stream")}}
-	c := clientFor(t, s, s, WithStreamIdleTimeout(50*time.Millisecond))
+	c := clientFor(t, s, s, WithStreamIdleTimeout(300*time.Millisecond))
 	if got := collect(t, c, "r1", 0); !slices.Equal(got, upTo(5)) {
 		t.Errorf("got %v", got)
 	}

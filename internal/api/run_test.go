@@ -92,8 +92,16 @@ func TestR5UnknownRunsAreNotFound(t *testing.T) {
 	for _, id := range []string{"nope", exampleRunID, "%00", "%ff%fe", "a%2Fb", strings.Repeat("x", 5000), "..%2f..%2fetc", "'; DROP TABLE run;--"} {
 		id = strings.ReplaceAll(id, " ", "%20")
 		for _, route := range []struct{ method, suffix string }{
-			{get, ""}, {get, "/events"}, {get, "/conversation"}, {get, "/transcript"}, {get, "/timeline"}, {get, "/handoff/attachments"},
-			{post, "/cancel"}, {post, "/interrupt"}, {post, "/rerun"}, {del, ""},
+			{get, ""},
+			{get, "/events"},
+			{get, "/conversation"},
+			{get, "/transcript"},
+			{get, "/timeline"},
+			{get, "/handoff/attachments"},
+			{post, "/cancel"},
+			{post, "/interrupt"},
+			{post, "/rerun"},
+			{del, ""},
 		} {
 			list = append(list, scenario{
 				name: route.method + route.suffix + " " + id[:min(len(id), 20)], method: route.method, path: "/agent/runs/" + id + route.suffix,

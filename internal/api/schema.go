@@ -104,7 +104,11 @@ type Unsupported struct{ Set bool }
 
 // UnmarshalJSON takes any value; null and empty values ask for nothing.
 func (u *Unsupported) UnmarshalJSON(data []byte) error {
-	switch string(bytes.Join(bytes.Fields(data), nil)) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return err
+	}
+	switch compact.String() {
 	case "null", `""`, "[]", "{}", "false":
 		u.Set = false
 	default:

@@ -47,8 +47,8 @@ type result struct {
 	out, err string
 }
 
-// newStage starts a server that knows nothing but 404; tests add to mux. Two
-// clocks: files and times are those of 2026-01-02T04:00:00Z.
+// newStage starts a server that knows nothing but 404; tests add to mux. The clock
+// stands at 2026-01-02T04:00:00Z.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{mux: http.NewServeMux()}
@@ -112,7 +112,7 @@ func (s *stage) run(ctx context.Context, args ...string) result {
 func problem(status int, code, detail string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
-		w.Header().Set("X-Request-Id", "req-1")
+		w.Header().Set("X-Request-ID", "req-1")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"type": "/docs/errors/" + code, "title": code, "status": status, "detail": detail, "code": code, "instance": r.URL.Path,

@@ -33,26 +33,24 @@ func (sh *shell) forPeople() bool { return sh.format == formatTable }
 
 // document prints one value in the form that was asked for; not for tables.
 func (sh *shell) document(v any) error {
-	raw, err := json.Marshal(v)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if sh.format == formatJSON {
+		encoder.SetIndent("", "  ")
+	}
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("encode the output: %w", err)
+	}
+	if sh.format != formatYAML {
+		_, err := sh.out.Write(text.Bytes())
+		return err
+	}
+	asYAML, err := yaml.JSONToYAML(text.Bytes())
 	if err != nil {
 		return fmt.Errorf("encode the output: %w", err)
 	}
-	text := raw
-	switch sh.format {
-	case formatYAML:
-		if text, err = yaml.JSONToYAML(raw); err != nil {
-			return fmt.Errorf("encode the output: %w", err)
-		}
-	case formatNDJSON:
-		text = append(text, '\n')
-	default:
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, raw, "", "  "); err != nil {
-			return fmt.Errorf("encode the output: %w", err)
-		}
-		text = append(indented.Bytes(), '\n')
-	}
-	_, err = sh.out.Write(text)
+	_, err = sh.out.Write(asYAML)
 	return err
 }
 

@@ -7,10 +7,8 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/app"
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
 // Program is the real program: commands that run a server run the one of package app.
@@ -32,8 +30,8 @@ func Program() Deps {
 		Doctor: func(ctx context.Context, cfg config.Config) ([]config.Check, error) {
 			return app.Doctor(ctx, cfg, app.Options{Version: Version(), Logger: slog.New(slog.DiscardHandler), Supervisor: supervisor()}), nil
 		},
-		Supervise: sandbox.Supervise,
-		OpenAPI:   api.OpenAPI,
+		Supervise: app.Supervise,
+		OpenAPI:   app.OpenAPI,
 		Stdin:     os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 }

@@ -17,16 +17,15 @@ import (
 func served(t *testing.T, s *stage, args ...string) (config.Config, result) {
 	t.Helper()
 	var got config.Config
-	s.deps.Serve = func(_ context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+	s.deps.Serve = func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
 		got = cfg
 		fmt.Fprintln(out, "the banner")
-		logger.Info("a line of the log")
+		logger.InfoContext(ctx, "a line of the log")
 		return nil
 	}
-	return got2(&got, s.run(t.Context(), args...))
+	r := s.run(t.Context(), args...)
+	return got, r
 }
-
-func got2(cfg *config.Config, r result) (config.Config, result) { return *cfg, r }
 
 func TestI1ServePrecedence(t *testing.T) {
 	t.Parallel()

@@ -81,12 +81,24 @@ func TestClip(t *testing.T) {
 
 func TestAge(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0: "now", 900 * time.Millisecond: "now", time.Second: "1s ago", 59 * time.Second: "59s ago", 90 * time.Second: "1m ago",
-		time.Hour: "1h ago", 47 * time.Hour: "47h ago", 48 * time.Hour: "2d ago", -time.Minute: "in 1m", -72 * time.Hour: "in 3d",
+	for _, tc := range []struct{ text, want string }{
+		{"0s", "now"},
+		{"900ms", "now"},
+		{"1s", "1s ago"},
+		{"59s", "59s ago"},
+		{"90s", "1m ago"},
+		{"1h", "1h ago"},
+		{"47h", "47h ago"},
+		{"48h", "2d ago"},
+		{"-1m", "in 1m"},
+		{"-72h", "in 3d"},
 	} {
-		if got := age(d); got != want {
-			t.Errorf("age(%v) = %q, want %q", d, got, want)
+		d, err := time.ParseDuration(tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := age(d); got != tc.want {
+			t.Errorf("age(%v) = %q, want %q", d, got, tc.want)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestI1Mistakes(t *testing.T) {
 		{"two ids", "runs get a b", `does not know what to do with "b"`, "Write: lineshaft runs get RUN_ID"},
 		{"no ids", "runs cancel", "needs a run id (`lineshaft runs list` shows them)", "Write: lineshaft runs cancel RUN_ID..."},
 		{"arguments to list", "runs list failed", `does not know what to do with "failed"`, "lineshaft runs list"},
-		{"bad state", "runs list --state succeded", `--state "succeded" is not a state`, "Did you mean succeeded?"},
+		{"bad state", "runs list --state cancled", `--state "cancled" is not a state`, "Did you mean cancelled?"},
 		{"far state", "runs list --state zzz", "is not a state", "States are: queued"},
 		{"bad sort", "runs list --sort age", `--sort "age" is none of`, "Leave it out"},
 		{"limit too large", "runs list --limit 1000", "not between 1 and 500", "--all"},

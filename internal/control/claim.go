@@ -272,8 +272,8 @@ func (s *Service) directives(ctx context.Context, workerID string) ([]lineshaft.
 			if mine {
 				out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveInterrupt})
 			}
-		case h.Followups:
-			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveFollowup})
+		case h.FollowupID != "":
+			out = append(out, lineshaft.Directive{ExecutionID: h.ExecutionID, Kind: lineshaft.DirectiveFollowup, FollowupID: h.FollowupID})
 		}
 	}
 	return out, nil

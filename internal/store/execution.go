@@ -236,19 +236,20 @@ type Held struct {
 	State       lineshaft.RunState
 	Current     bool
 	Interrupted bool
-	Followups   bool
+	// FollowupID is the oldest follow-up that waits; empty if none does.
+	FollowupID string
 }
 
 // ListHeld reads the live executions of a worker process.
 func (r reader) ListHeld(ctx context.Context, workerID string) ([]Held, error) {
 	var held []Held
 	err := r.each(ctx, `SELECT e.id, e.run_id, r.state, r.execution_id, e.interrupted,
-		EXISTS (SELECT 1 FROM followups f WHERE f.run_id = e.run_id AND f.state <> 'done' AND f.state = 'pending')
+		COALESCE((SELECT MIN(f.id) FROM followups f WHERE f.run_id = e.run_id AND f.state <> 'done' AND f.state = 'pending'), '')
 		FROM executions e JOIN runs r ON r.id = e.run_id WHERE e.worker_id = $1 AND e.ended_at = 0`, []any{workerID}, func(scan func(...any) error) error {
 		var h Held
 		var current string
 		var interrupted int
-		err := scan(&h.ExecutionID, &h.RunID, &h.State, &current, &interrupted, &h.Followups)
+		err := scan(&h.ExecutionID, &h.RunID, &h.State, &current, &interrupted, &h.FollowupID)
 		h.Current, h.Interrupted = current == h.ExecutionID, interrupted == 1
 		held = append(held, h)
 		return err

@@ -70,3 +70,10 @@ func (r *Recorder) query(ctx context.Context, query string, args ...any) (*sql.R
 	r.keep(query, args)
 	return r.inner.query(ctx, query, args...)
 }
+
+// Translate is translate, for statements that tests send themselves.
+func Translate(err error) error { return translate(err) }
+
+// SetBudget makes pages short that look at more rows than this. Nobody else may
+// use the store yet.
+func (s *Store) SetBudget(rows int) { s.budget = rows }

@@ -33,6 +33,8 @@ type groupCommit struct {
 	quit  chan struct{}
 	done  chan struct{}
 	last  int64 // number of the newest transaction
+	// batchTime is maxBatchTime, or more in tests that must not depend on the clock.
+	batchTime time.Duration
 	// between, when set by a test, runs after a batch's first caller was taken and
 	// before others are: it can fill the queue and so force a batch.
 	between func()
@@ -50,7 +52,7 @@ type unit struct {
 
 func newGroupCommit(s *Store, conn *sql.Conn, last int64) *groupCommit {
 	return &groupCommit{
-		store: s, conn: conn, last: last, stmts: map[string]*sql.Stmt{},
+		store: s, conn: conn, last: last, batchTime: maxBatchTime, stmts: map[string]*sql.Stmt{},
 		queue: make(chan *unit, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -130,7 +132,7 @@ func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) 
 	}
 	var members []*unit
 	began := time.Now()
-	for u := first; u != nil; u = g.another(waiting, len(members), began) {
+	for u := first; u != nil; u = g.another(first, waiting, len(members), began) {
 		if u.ctx.Err() != nil {
 			u.done <- u.ctx.Err()
 			continue
@@ -151,12 +153,16 @@ func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) 
 	return nil
 }
 
-// another picks the next caller for a running batch, or nil to close it.
-func (g *groupCommit) another(waiting *[]*unit, taken int, began time.Time) *unit {
-	if taken >= maxBatch || time.Since(began) > maxBatchTime {
+// another picks the next caller for a running batch, or nil to close it. Callers of
+// a lost transaction are tried again among themselves: a new one might lose it again.
+func (g *groupCommit) another(first *unit, waiting *[]*unit, taken int, began time.Time) *unit {
+	if taken >= maxBatch || time.Since(began) > g.batchTime {
 		return nil
 	}
-	if len(*waiting) > 0 {
+	if first.retried {
+		if len(*waiting) == 0 {
+			return nil
+		}
 		u := (*waiting)[0]
 		*waiting = (*waiting)[1:]
 		return u
@@ -175,9 +181,13 @@ func (g *groupCommit) member(ctx context.Context, u *unit) bool {
 		u.err = translate(err)
 		return false
 	}
-	tx := &Tx{reader: reader{q: g, d: g.store.d}, store: g.store, number: g.last}
+	q := &untilFailure{g: g}
+	tx := &Tx{reader: reader{q: q, d: g.store.d}, store: g.store, number: g.last}
 	u.err = protect(ctx, u.work, tx)
 	u.topics = tx.topics
+	if u.err == nil {
+		u.err = translate(q.failed)
+	}
 	if u.err != nil {
 		if err := g.control(ctx, "ROLLBACK TO member"); err != nil {
 			return false
@@ -229,6 +239,28 @@ func protect(ctx context.Context, work func(context.Context, *Tx) error, tx *Tx)
 		}
 	}()
 	return work(ctx, tx)
+}
+
+// untilFailure refuses statements, and then the commit, after one that failed, as
+// PostgreSQL does: SQLite may have ended the transaction, and what came then would
+// be durable at once.
+type untilFailure struct {
+	g      *groupCommit
+	failed error
+}
+
+func (q *untilFailure) exec(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
+	if q.failed == nil {
+		res, q.failed = q.g.exec(ctx, query, args...)
+	}
+	return res, q.failed
+}
+
+func (q *untilFailure) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	if q.failed == nil {
+		rows, q.failed = q.g.query(ctx, query, args...)
+	}
+	return rows, q.failed
 }
 
 func (g *groupCommit) control(ctx context.Context, statement string) error {

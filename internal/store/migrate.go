@@ -105,7 +105,7 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-type sqliteSchema struct{ conn *sql.Conn }
+type sqliteSchema struct{ schemaConn }
 
 func (s sqliteSchema) engine() string { return "sqlite" }
 
@@ -114,7 +114,10 @@ func (s sqliteSchema) lock(context.Context) (func() error, error) {
 	return func() error { return nil }, nil
 }
 
-func (s sqliteSchema) version(ctx context.Context) (version int, err error) {
+// schemaConn is the connection that is migrated on, which the engines use alike.
+type schemaConn struct{ conn *sql.Conn }
+
+func (s schemaConn) version(ctx context.Context) (version int, err error) {
 	if _, err := s.conn.ExecContext(ctx, versionTable); err != nil {
 		return 0, translate(err)
 	}
@@ -122,16 +125,8 @@ func (s sqliteSchema) version(ctx context.Context) (version int, err error) {
 	return version, translate(row.Scan(&version))
 }
 
-func (s sqliteSchema) apply(ctx context.Context, text string, number int, at time.Time) error {
-	return applyMigration(ctx, s.conn, text, number, at)
-}
-
-type beginner interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-}
-
-func applyMigration(ctx context.Context, db beginner, text string, number int, at time.Time) error {
-	tx, err := db.BeginTx(ctx, nil)
+func (s schemaConn) apply(ctx context.Context, text string, number int, at time.Time) error {
+	tx, err := s.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return translate(err)
 	}

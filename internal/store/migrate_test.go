@@ -1,8 +1,12 @@
 package store_test
 
 import (
+	"context"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -12,15 +16,95 @@ func TestOpenTwice(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		for range 2 {
 			s, err := store.Open(t.Context(), store.Options{Database: database})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.CheckSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
+			must(t, err)
+			must(t, s.CheckSchema(t.Context()))
+			must(t, s.Close())
+		}
+	})
+}
+
+// Nodes that start at once migrate one after the other.
+func TestD3NodesStartTogether(t *testing.T) {
+	t.Parallel()
+	database := storetest.Postgres(t)
+	stores := make([]*store.Store, 6)
+	err := inParallel(len(stores), func(i int) (err error) {
+		stores[i], err = store.Open(t.Context(), store.Options{Database: database, MaxConns: 2})
+		return err
+	})
+	for _, s := range stores {
+		if s != nil {
+			t.Cleanup(func() { _ = s.Close() })
+		}
+	}
+	must(t, err)
+	want, err := store.SchemaVersion()
+	must(t, err)
+	if rows := texts(t, stores[0].DB(), "SELECT version FROM schema_version"); len(rows) != want {
+		t.Fatalf("migrations %v, want %d", rows, want)
+	}
+}
+
+// Migrating must not need a second connection while it holds the lock on the first.
+func TestD3OneConnectionIsEnoughToMigrate(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		s, err := store.Open(t.Context(), store.Options{Database: database, MaxConns: 1})
+		must(t, err)
+		must(t, s.Ping(t.Context()))
+		must(t, s.Close())
+	})
+}
+
+func TestD3NewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		s, err := store.Open(t.Context(), store.Options{Database: database})
+		must(t, err)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO schema_version (version, applied_at) VALUES (999, 1)")
+			return err
+		})
+		must(t, s.Close())
+		for range 2 { // the refusal leaves nothing locked
+			_, err = store.Open(t.Context(), store.Options{Database: database})
+			wantCode(t, err, lineshaft.CodeConflict)
+			if text := err.Error(); !strings.Contains(text, "999") || !strings.Contains(text, "newer lineshaft") {
+				t.Fatalf("error %v does not say what to do", err)
 			}
 		}
 	})
+}
+
+func TestD3OlderSchemaIsReported(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.Exec(ctx, "DELETE FROM schema_version")
+			return err
+		})
+		err := s.CheckSchema(t.Context())
+		wantCode(t, err, lineshaft.CodeConflict)
+		if !strings.Contains(err.Error(), "lineshaft migrate") {
+			t.Fatalf("error %v does not say what to do", err)
+		}
+	})
+}
+
+func TestD1SecondServerOnOneFileIsRefused(t *testing.T) {
+	t.Parallel()
+	database := filepath.Join(t.TempDir(), "sub dir", "te?st#1.db")
+	s, err := store.Open(t.Context(), store.Options{Database: database})
+	must(t, err)
+	_, err = store.Open(t.Context(), store.Options{Database: database})
+	wantCode(t, err, lineshaft.CodeConflict)
+	for _, word := range []string{"another lineshaft server", "--data-dir", "PostgreSQL", database} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("error %v does not name %q", err, word)
+		}
+	}
+	must(t, s.Close())
+	s, err = store.Open(t.Context(), store.Options{Database: database})
+	must(t, err)
+	must(t, s.Close())
 }

@@ -31,7 +31,7 @@ func lookups(s *store.Store) map[string]lookup {
 		"claim none": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "away", 10)) }},
 		"busy":       {201, func(ctx context.Context) error { return third(s.CountBusy(ctx, lineshaft.HostedWorker, 5)) }, nil},
 		"lock":       {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockRun(ctx, run)) }},
-		"save":       {1, nil, func(ctx context.Context, tx *store.Tx) error { return touchRun(ctx, tx, run) }},
+		"save":       {3, nil, func(ctx context.Context, tx *store.Tx) error { return touchRun(ctx, tx, run) }},
 		"executions": {1, nil, func(ctx context.Context, tx *store.Tx) error { return third(tx.LockExecutions(ctx, refs)) }},
 		"extend": {40, nil, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.ExtendLeases(ctx, "w1", []string{"e" + run}, time.Minute))

@@ -28,15 +28,26 @@ func (s *Store) openPostgres(ctx context.Context, opts Options) error {
 	if conns == 0 {
 		conns = max(16, 8*runtime.NumCPU())
 	}
+	conns = max(conns, 2) // one is the listener's
 	s.db.SetMaxOpenConns(conns)
 	s.db.SetMaxIdleConns(conns)
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
 	s.q = &pool{db: s.db}
 	s.w = pgWriter{s}
-	if err := migrate(ctx, postgresSchema{s.db}, s.now()); err != nil {
+	if err := s.migratePostgres(ctx); err != nil {
 		return errors.Join(err, s.db.Close())
 	}
 	return nil
+}
+
+// migratePostgres migrates on one connection: its lock would keep out a second.
+func (s *Store) migratePostgres(ctx context.Context) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to database: %w", translate(err))
+	}
+	defer conn.Close()
+	return migrate(ctx, postgresSchema{schemaConn{conn}}, s.now())
 }
 
 // settle fits a new connection to short statements that follow an index. Costs of
@@ -102,34 +113,18 @@ func (t pgTx) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return t.tx.QueryContext(ctx, query, args...)
 }
 
-type postgresSchema struct{ db *sql.DB }
+type postgresSchema struct{ schemaConn }
 
 func (s postgresSchema) engine() string { return "postgres" }
 
 func (s postgresSchema) lock(ctx context.Context) (func() error, error) {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
+	if _, err := s.conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(schemaLock)); err != nil {
 		return nil, translate(err)
 	}
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(schemaLock)); err != nil {
-		return nil, errors.Join(translate(err), conn.Close())
-	}
 	return func() error {
-		_, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(schemaLock))
-		return errors.Join(translate(err), conn.Close())
+		_, err := s.conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(schemaLock))
+		return translate(err)
 	}, nil
-}
-
-func (s postgresSchema) version(ctx context.Context) (version int, err error) {
-	if _, err := s.db.ExecContext(ctx, versionTable); err != nil {
-		return 0, translate(err)
-	}
-	row := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM schema_version")
-	return version, translate(row.Scan(&version))
-}
-
-func (s postgresSchema) apply(ctx context.Context, text string, number int, at time.Time) error {
-	return applyMigration(ctx, s.db, text, number, at)
 }
 
 // channel is the PostgreSQL notification channel of all nodes.

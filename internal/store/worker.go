@@ -46,6 +46,12 @@ func (tx *Tx) DeleteWorker(ctx context.Context, workerID string) error {
 	return err
 }
 
+// DeleteOldWorkers forgets worker processes that were last seen before a time.
+func (tx *Tx) DeleteOldWorkers(ctx context.Context, before time.Time) error {
+	_, err := tx.exec(ctx, "DELETE FROM workers WHERE last_seen_at < $1", micros(before))
+	return err
+}
+
 // ListWorkers reads the worker processes seen since a time.
 func (r reader) ListWorkers(ctx context.Context, since time.Time) ([]Worker, error) {
 	var workers []Worker

@@ -23,19 +23,20 @@ type Control interface {
 	// returns none after about 20 s. The lease of each job begins when it returns.
 	Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]lineshaft.Job, error)
 	// Heartbeat extends the leases of the held executions. A stop directive names
-	// those that could not be extended.
+	// those that could not be extended; a follow-up directive those for which a
+	// follow-up waits now, again with each heartbeat until EndTurn gives it.
 	Heartbeat(ctx context.Context, workerID string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error)
 	// Directives waits for the next directives for executions of this worker, and
-	// returns none after about 20 s. Each is given once, with one follow-up
-	// directive for each follow-up.
+	// returns none after about 20 s. What is missed is made good by the heartbeat.
 	Directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error)
 	// Report takes batches of events, at most one batch per execution in a call, and
 	// gives one error per report. Event numbers that were taken before are skipped.
 	// An artifact event of type PULL_REQUEST has no uid yet.
 	Report(ctx context.Context, reports []lineshaft.Report) ([]error, error)
 	// EndTurn records how a turn ended and gives the next one, or nil when the
-	// execution is over. After a stop directive it is called with state Cancelled to
-	// say that nothing of the agent is left.
+	// execution is over. The name of the turn in the result lets a call whose answer
+	// was lost be made again. After a stop directive it is called with state
+	// Cancelled to say that nothing of the agent is left.
 	EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error)
 	// Upload stores an artifact or the execution's snapshot; an artifact is
 	// recorded, with its event, when Upload returns. Nothing is stored when reading

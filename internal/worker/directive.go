@@ -64,6 +64,6 @@ func (e *execution) obey(d lineshaft.Directive) {
 	case lineshaft.DirectiveInterrupt:
 		e.interrupt()
 	case lineshaft.DirectiveFollowup:
-		e.followups.came()
+		e.followup.poke()
 	}
 }

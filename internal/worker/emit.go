@@ -23,6 +23,9 @@ type said struct {
 
 // emit is the harness.Emit of every turn.
 func (e *execution) emit(draft lineshaft.Draft) {
+	if draft.Type == lineshaft.EventOutput {
+		e.started() // a program may print before its start is known here
+	}
 	draft = e.masked(draft)
 	e.watch.saw(draft)
 	for _, d := range e.admit(draft) {

@@ -39,8 +39,9 @@ type execution struct {
 	outbox    *outbox
 	mask      func() *mask.Masker  // made when first asked for: it costs more than a small run
 	workspace *workspace.Workspace // nil without one
+	snapshot  string               // what the last stored snapshot was of
 	said      said
-	followups followups
+	followup  signal         // a follow-up waits at the control plane
 	once      sync.Once      // for started
 	isBlocked atomic.Bool    // as the harness said last
 	ending    sync.WaitGroup // for the ends of processes
@@ -48,10 +49,11 @@ type execution struct {
 
 	mu      sync.Mutex
 	endTurn context.CancelCauseFunc // of the present turn; nil between turns
+	early   bool                    // an interrupt came before the first turn
+	turns   int                     // that have begun
 
 	// for the log
 	harnessName string
-	turns       int
 	outcome     lineshaft.TurnResult
 }
 
@@ -64,8 +66,8 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 		mask: sync.OnceValue(func() *mask.Masker {
 			return mask.New(map[string]string{runTokenVariable: job.RunToken})
 		}),
-		outbox:    newOutbox(job.ExecutionRef, w.reports.poke),
-		followups: followups{signal: newSignal()},
+		outbox:   newOutbox(job.ExecutionRef, w.reports.poke),
+		followup: newSignal(),
 	}
 	e.life, e.endLife = context.WithCancelCause(w.life)
 	e.work, e.endWork = context.WithCancelCause(e.life)
@@ -94,12 +96,13 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 	defer e.close(session)
 	if err != nil {
 		result = e.judge(e.work, lineshaft.TurnResult{}, err)
-		result.Dead = true
+		result.Turn, result.Dead = e.job.Turn.Name(), true
 		_, err = e.conclude(session, result)
 		return result, err == nil
 	}
 	for turn := &e.job.Turn; ; {
 		result = e.turn(session, *turn)
+		result.Turn = turn.Name()
 		next, err := e.conclude(session, result)
 		if err != nil || next == nil {
 			return result, err == nil
@@ -126,17 +129,17 @@ func (e *execution) open() (harness.Session, error) {
 
 // turn does one turn and says how it ended.
 func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft.TurnResult {
-	e.turns++
 	ctx, cancel := context.WithCancelCause(e.work)
 	defer cancel(errOver)
-	if err := e.prepare(ctx, turn); err != nil {
-		return e.judge(ctx, lineshaft.TurnResult{}, err)
+	e.beginTurn(cancel)
+	var result lineshaft.TurnResult
+	err := e.prepare(ctx, turn)
+	if err == nil {
+		e.watch.turn(true)
+		result, err = session.Turn(ctx, turn, e.emit)
+		e.watch.turn(false)
 	}
-	e.setTurn(cancel)
-	e.watch.turn(true)
-	result, err := session.Turn(ctx, turn, e.emit)
-	e.watch.turn(false)
-	e.setTurn(nil)
+	e.beginTurn(nil)
 	e.blocked(false)
 	for _, url := range e.said.endTurn() {
 		e.outbox.put(e.life, e.pullRequest(url))
@@ -194,20 +197,22 @@ func (e *execution) judgeCause(cause error) lineshaft.TurnResult {
 func (e *execution) awaitFollowup() lineshaft.TurnResult {
 	idle := e.idleTime()
 	result := e.judgeCause(errInterrupted)
-	if !e.followups.waiting() && idle > 0 {
+	if idle > 0 {
 		e.notice("info", "The turn was interrupted. A follow-up within "+inMinutes(idle)+" continues the run.")
 	}
+	select {
+	case <-e.followup: // may be about one that was given since: ask
+	default:
+	}
+	e.worker.asks.poke()
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
-	for !e.followups.waiting() {
-		select {
-		case <-e.followups.signal:
-		case <-timer.C:
-			result.Message = "interrupted and not continued within " + inMinutes(idle)
-			return result
-		case <-e.work.Done():
-			return e.judgeCause(context.Cause(e.work))
-		}
+	select {
+	case <-e.followup:
+	case <-timer.C:
+		result.Message = "interrupted and not continued within " + inMinutes(idle)
+	case <-e.work.Done():
+		return e.judgeCause(context.Cause(e.work))
 	}
 	return result
 }
@@ -234,14 +239,16 @@ func (e *execution) conclude(session harness.Session, result lineshaft.TurnResul
 		next, err = e.worker.control.EndTurn(ctx, e.job.ExecutionRef, result)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err == nil:
+		return next, nil
+	case gone(err):
 		e.endLife(errLost)
-		return nil, err
+	case refused(err):
+		e.warn(e.life, "end turn", err)
+		e.endLife(errRefused)
 	}
-	if next != nil {
-		e.followups.got()
-	}
-	return next, nil
+	return nil, err // else life has ended
 }
 
 // close ends the session and everything that is left of the agent. Only the first
@@ -281,19 +288,31 @@ func (e *execution) lastWord() {
 	}
 }
 
-// interrupt ends the present turn, if there is one.
+// interrupt ends the present turn, or the first as soon as it begins. Between two
+// turns it is for the one that has ended.
 func (e *execution) interrupt() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.endTurn != nil {
+	switch {
+	case e.endTurn != nil:
 		e.endTurn(errInterrupted)
+	case e.turns == 0:
+		e.early = true
 	}
 }
 
-func (e *execution) setTurn(end context.CancelCauseFunc) {
+// beginTurn notes how the present turn is ended; nil when it has.
+func (e *execution) beginTurn(end context.CancelCauseFunc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.endTurn = end
+	if e.endTurn = end; end == nil {
+		return
+	}
+	e.turns++
+	if e.early {
+		e.early = false
+		end(errInterrupted)
+	}
 }
 
 // log writes the one line about an execution.

@@ -45,6 +45,8 @@ type fakeControl struct {
 	directives chan lineshaft.Directive
 	// fail is asked before every call; an error is the answer.
 	fail func(method string) error
+	// order wants no output before the execution has started.
+	order bool
 	// lose is asked after every call has done its work; an error is the answer.
 	lose func(method string) error
 
@@ -63,6 +65,7 @@ type fakeRun struct {
 	marks   []string
 	results []lineshaft.TurnResult
 	next    []lineshaft.Turn
+	at      *lineshaft.Turn // the follow-up that was given last
 	uploads []lineshaft.Upload
 	// answer is the answer to its reports.
 	answer  error
@@ -137,7 +140,13 @@ func (c *fakeControl) Heartbeat(_ context.Context, _ string, held []lineshaft.Ex
 	}
 	slices.Sort(ids)
 	c.beats = append(c.beats, ids)
-	return nil, c.lose("Heartbeat")
+	var directives []lineshaft.Directive
+	for _, id := range ids {
+		if run := c.runs[id]; run != nil && len(run.next) > 0 {
+			directives = append(directives, lineshaft.Directive{ExecutionID: id, Kind: lineshaft.DirectiveFollowup})
+		}
+	}
+	return directives, c.lose("Heartbeat")
 }
 
 func (c *fakeControl) Directives(ctx context.Context, _ string) ([]lineshaft.Directive, error) {
@@ -177,6 +186,9 @@ func (c *fakeControl) take(r lineshaft.Report) error {
 		c.t.Errorf("report of %s begins with %d, %d are here", r.ExecutionID, r.First, have)
 	}
 	for i, draft := range r.Events {
+		if c.order && draft.Type == lineshaft.EventOutput && !r.Started && len(run.marks) == 0 {
+			c.t.Errorf("output of %s before it started", r.ExecutionID)
+		}
 		if r.First+int64(i) > have {
 			run.events = append(run.events, draft)
 		}
@@ -195,13 +207,15 @@ func (c *fakeControl) EndTurn(_ context.Context, ref lineshaft.ExecutionRef, res
 	}
 	run, unlock := c.lock(ref.ExecutionID)
 	defer unlock()
+	if at := run.at; at != nil && result.Turn != "" && at.Name() != result.Turn {
+		return at, c.lose("EndTurn") // sent again
+	}
 	run.results = append(run.results, result)
 	if len(run.next) == 0 || result.Dead {
 		return nil, c.lose("EndTurn")
 	}
-	next := run.next[0]
-	run.next = run.next[1:]
-	return &next, nil
+	run.at, run.next = &run.next[0], run.next[1:]
+	return run.at, c.lose("EndTurn")
 }
 
 func (c *fakeControl) Upload(_ context.Context, ref lineshaft.ExecutionRef, upload lineshaft.Upload, content io.Reader) (string, error) {

@@ -117,9 +117,9 @@ func (e *execution) prepare(ctx context.Context, turn lineshaft.Turn) error {
 	return nil
 }
 
-// storeFiles uploads what a turn left: artifacts always, a snapshot when the
-// execution may end now. Trouble is told in the log and does not change the
-// outcome of the turn.
+// storeFiles uploads what a turn left, artifacts and a snapshot: whether the
+// execution ends now is only known afterwards. Trouble is told in the log and
+// does not change the outcome of the turn.
 func (e *execution) storeFiles() {
 	if e.workspace == nil || e.life.Err() != nil {
 		return
@@ -127,9 +127,6 @@ func (e *execution) storeFiles() {
 	ctx, cancel := context.WithTimeout(e.life, uploadTime)
 	defer cancel()
 	e.storeArtifacts(ctx)
-	if e.followups.waiting() {
-		return // there is a next turn, which changes the workspace again
-	}
 	err := e.storeSnapshot(ctx)
 	switch {
 	case err == nil || e.life.Err() != nil:
@@ -190,10 +187,14 @@ func (e *execution) storeSnapshot(ctx context.Context) error {
 		e.notice("warning", "No snapshot was taken: the workspace is too large. A follow-up finds its files only while this worker keeps them.")
 		return nil
 	}
-	if err != nil {
+	if err != nil || measured.Print == e.snapshot {
 		return err
 	}
-	return persist(ctx, func(ctx context.Context) error { return e.uploadSnapshot(ctx, measured) })
+	err = persist(ctx, func(ctx context.Context) error { return e.uploadSnapshot(ctx, measured) })
+	if err == nil {
+		e.snapshot = measured.Print
+	}
+	return err
 }
 
 // uploadSnapshot packs and sends at the same time: nothing is stored twice.

@@ -145,6 +145,8 @@ func (w *Worker) heartbeatLoop() {
 		case <-w.beats:
 			timer.Stop()
 			continue // another lease may be due earlier
+		case <-w.asks:
+			timer.Stop()
 		case <-timer.C:
 		}
 		failed = time.Time{}

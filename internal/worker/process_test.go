@@ -353,6 +353,19 @@ func TestX7EnvironmentOfTheAgent(t *testing.T) {
 	})
 }
 
+// What a program prints comes after the move to INPROGRESS, however fast it is.
+func TestX7OutputComesAfterStarted(t *testing.T) {
+	t.Parallel()
+	c := newControl(t)
+	c.order = true
+	real(t, c, sandbox.NewNone(harnesstest.Options()), Config{})
+	for i := range 10 {
+		id := fmt.Sprint("e", i)
+		c.jobs <- job(id, script("echo fast"))
+		c.ended(id, 1)
+	}
+}
+
 // Many agents at once, some of which fail, flood or leave children behind.
 func TestX10ManyAgentsAtOnce(t *testing.T) {
 	t.Parallel()

@@ -25,9 +25,10 @@ func (w *Worker) reportLoop() {
 			return
 		case <-w.reports:
 		}
+		alone := false
 		for {
-			sent, err := w.report()
-			if err != nil {
+			sent, err := w.report(alone)
+			if alone = alone || refused(err); err != nil {
 				w.logger.WarnContext(w.life, "report did not work", "err", err)
 				if !pause.wait(w.life) {
 					return
@@ -42,16 +43,17 @@ func (w *Worker) reportLoop() {
 	}
 }
 
-// report sends one call with what is there. The error says that something has to
-// be sent again.
-func (w *Worker) report() (sent bool, err error) {
+// report sends one call with what is there, or with one execution's part alone.
+// The error says that something has to be sent again; a call that was refused is
+// followed by such with one report each, to find the one that is to blame.
+func (w *Worker) report(alone bool) (sent bool, err error) {
 	var (
 		from    []*execution
 		reports []lineshaft.Report
 		bytes   int
 	)
 	for _, e := range w.held() {
-		if bytes >= callBytes || e.life.Err() != nil || !e.outbox.pending() {
+		if bytes >= callBytes || alone && len(from) > 0 || e.life.Err() != nil || !e.outbox.pending() {
 			continue
 		}
 		if report, ok := e.outbox.take(); ok {
@@ -70,7 +72,10 @@ func (w *Worker) report() (sent bool, err error) {
 	if err == nil && len(answers) != len(reports) {
 		err = errors.New("the number of answers is not that of the reports")
 	}
-	if err != nil { // whatever it says, it is about the call and not about an execution
+	if refused(err) && len(from) == 1 {
+		return true, from[0].reported(err)
+	}
+	if err != nil { // it is about the call and not about an execution
 		for _, e := range from {
 			e.outbox.keep()
 		}

@@ -209,23 +209,44 @@ func TestR7StopBeforeTheJobIsHere(t *testing.T) {
 	})
 }
 
-// The directive for a follow-up may come after EndTurn gave it: it must not count
-// as another one, or the run would end without its snapshot.
-func TestR6LateDirectiveIsNoSecondFollowup(t *testing.T) {
+// An interrupt that comes while the workspace is being prepared is for the turn
+// that is about to begin.
+func TestR8InterruptBeforeTheTurn(t *testing.T) {
 	t.Parallel()
-	f := followups{signal: newSignal()}
-	f.got()
-	if f.waiting() {
-		t.Error("waiting without a directive")
-	}
-	f.came()
-	if f.waiting() {
-		t.Error("the directive of a follow-up that was given counts as another")
-	}
-	f.came()
-	if !f.waiting() {
-		t.Error("the second follow-up is not seen")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl(t)
+		begin(t, c, Config{}, scripted{echo})
+		c.directives <- lineshaft.Directive{ExecutionID: "a", Kind: lineshaft.DirectiveInterrupt}
+		synctest.Wait()
+		run, unlock := c.lock("a")
+		run.next = []lineshaft.Turn{{FollowupID: "f1", Message: "instead"}}
+		unlock()
+		c.jobs <- job("a", "wait")
+		if result := c.ended("a", 1); result.State != lineshaft.Cancelled || result.Turn != lineshaft.PromptTurn {
+			t.Errorf("interrupted turn %+v", result)
+		}
+		if result := c.ended("a", 2); result.State != lineshaft.Succeeded || result.Turn != "f1" {
+			t.Errorf("follow-up %+v", result)
+		}
+	})
+}
+
+// What was said about a follow-up before it was given says nothing about now.
+func TestR8OldDirectiveDoesNotEndTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl(t)
+		begin(t, c, Config{}, scripted{echo})
+		c.jobs <- job("a", "wait")
+		synctest.Wait()
+		c.directives <- lineshaft.Directive{ExecutionID: "a", Kind: lineshaft.DirectiveFollowup}
+		synctest.Wait()
+		c.directives <- lineshaft.Directive{ExecutionID: "a", Kind: lineshaft.DirectiveInterrupt}
+		advance(5 * time.Minute)
+		if n := c.count("EndTurn"); n != 0 {
+			t.Errorf("the interrupted run ended although nothing waited: %d results", n)
+		}
+	})
 }
 
 func TestX6UnknownHarnessFails(t *testing.T) {
@@ -253,11 +274,11 @@ func TestX6ErrorsOfTheHarness(t *testing.T) {
 	}{
 		{
 			"of the caller", &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: "no such model", Cause: secret},
-			lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeInvalidRequest, Message: "no such model"},
+			lineshaft.TurnResult{Turn: lineshaft.PromptTurn, State: lineshaft.Failed, Code: lineshaft.CodeInvalidRequest, Message: "no such model"},
 		},
 		{
 			"of the platform", secret,
-			lineshaft.TurnResult{State: lineshaft.Errored, Code: lineshaft.CodeInternal, Message: "the agent could not be run; the log of worker w1 says why", Dead: true},
+			lineshaft.TurnResult{Turn: lineshaft.PromptTurn, State: lineshaft.Errored, Code: lineshaft.CodeInternal, Message: "the agent could not be run; the log of worker w1 says why", Dead: true},
 		},
 	}
 	for _, test := range tests {

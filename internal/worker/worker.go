@@ -112,8 +112,9 @@ type Worker struct {
 
 	// slots holds the numbers of the free ones.
 	slots chan int
-	// reports, beats and sweeps wake the loops of these names.
-	reports, beats, sweeps signal
+	// reports, beats and sweeps wake the loops of these names; asks wants a
+	// heartbeat now.
+	reports, beats, asks, sweeps signal
 
 	mu         sync.Mutex
 	started    bool
@@ -145,7 +146,7 @@ func New(config Config, control Control) (*Worker, error) {
 	w := &Worker{
 		config: config, control: control, workspaces: workspaces,
 		logger: config.Logger.With("worker", config.WorkerID),
-		slots:  make(chan int, config.Slots), reports: newSignal(), beats: newSignal(), sweeps: newSignal(),
+		slots:  make(chan int, config.Slots), reports: newSignal(), beats: newSignal(), asks: newSignal(), sweeps: newSignal(),
 		executions: map[string]*execution{}, idle: make(chan struct{}),
 	}
 	close(w.idle)

@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +27,8 @@ type Measured struct {
 	// Skipped are the special files, and the files that also have a name outside
 	// the workspace.
 	Skipped int
+	// Print is the same for the same files: names, sizes, modes and times.
+	Print string
 
 	// foreign are the inodes with a name outside.
 	foreign map[uint64]bool
@@ -36,6 +40,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 	m := Measured{foreign: map[uint64]bool{}}
 	type names struct{ here, all uint64 }
 	linked := map[uint64]names{}
+	sum := sha256.New()
 	err := w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
 		if name == PrivateDir {
 			return fs.SkipDir
@@ -43,6 +48,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 		if m.Entries++; m.Entries > w.limits.Entries {
 			return fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
 		}
+		_, _ = fmt.Fprintf(sum, "%q %v %+v\n", name, info.Mode(), stampOf(info)) // a hash never fails
 		switch {
 		case info.Mode().IsRegular():
 			m.Bytes += info.Size()
@@ -67,6 +73,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 			m.Skipped++
 		}
 	}
+	m.Print = hex.EncodeToString(sum.Sum(nil))
 	return m, nil
 }
 

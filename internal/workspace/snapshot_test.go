@@ -178,6 +178,46 @@ func TestR6SnapshotOfClosedFiles(t *testing.T) {
 	}
 }
 
+// The print tells whether another snapshot is worth its while.
+func TestR6PrintChangesWithTheFiles(t *testing.T) {
+	t.Parallel()
+	w := workspace(t, Limits{})
+	printed := func() string {
+		t.Helper()
+		m, err := w.Measure(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Print
+	}
+	seen := map[string]string{printed(): "nothing"}
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"a file", func() { write(t, w, "a", "1") }},
+		{"another content", func() { write(t, w, "a", "12") }},
+		{"another mode", func() {
+			if err := os.Chmod(filepath.Join(w.Dir(), "a"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a folder", func() { write(t, w, "b/c", "1") }},
+		{"a link", func() { symlink(t, "a", filepath.Join(w.Dir(), "l")) }},
+	} {
+		step.do()
+		if before, ok := seen[printed()]; ok {
+			t.Errorf("%s looks like %s", step.name, before)
+		}
+		seen[printed()] = step.name
+	}
+	last := printed()
+	write(t, w, ArtifactsDir+"/x", "is in no snapshot")
+	if printed() != last {
+		t.Error("what is ours changes the print")
+	}
+}
+
 func TestR6SnapshotTooLarge(t *testing.T) {
 	t.Parallel()
 	w := workspace(t, Limits{SnapshotBytes: 10})

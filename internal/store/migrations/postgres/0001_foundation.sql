@@ -31,6 +31,7 @@ CREATE TABLE sessions (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 );
+CREATE INDEX sessions_expiry ON sessions (expires_at);
 
 CREATE TABLE settings (
     name  TEXT COLLATE "C" NOT NULL PRIMARY KEY,

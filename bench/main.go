@@ -1,0 +1,101 @@
+// Command bench measures Lineshaft against anchors that are measured in the same
+// run on the same machine, prints one table and writes all figures as JSON.
+// docs/benchmarks.md says what each figure means. It is no test: it decides
+// nothing, and nothing but `make bench` calls it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+func main() {
+	os.Exit(start(context.Background(), os.Args[1:]))
+}
+
+// start tells the roles of this program apart: it is its own load generator, its
+// own server with an agent of the benchmark's, and the supervisor of that server's
+// agents.
+func start(ctx context.Context, args []string) int {
+	if len(args) > 0 && args[0] == superviseRole {
+		return sandbox.Supervise(ctx)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if len(args) == 1 && roles()[args[0]] != nil {
+		err = roles()[args[0]](ctx, os.Stdin, os.Stdout)
+	} else {
+		err = bench(ctx, args, os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+// role is what a child process does: it reads its orders as JSON from in and
+// writes its findings as JSON to out.
+type role func(ctx context.Context, in io.Reader, out io.Writer) error
+
+const (
+	superviseRole = "supervise"
+	serveRole     = "child-serve"
+	startsRole    = "child-starts"
+	followRole    = "child-follow"
+)
+
+func roles() map[string]role {
+	return map[string]role{serveRole: serveChild, startsRole: startsChild, followRole: followChild}
+}
+
+// benchmark is one line of the list in docs/benchmarks.md.
+type benchmark struct {
+	id   string
+	what string
+	run  func(ctx context.Context, s *session) error
+}
+
+// benchmarks lists what can be measured, in the order it is measured.
+func benchmarks() []benchmark {
+	return []benchmark{
+		{"B5", "start latency", benchStarts},
+		{"B6", "queue", benchQueue},
+		{"B7", "lists", benchLists},
+		{"B8", "followers", benchFollowers},
+		{"B9", "cost at rest", benchRest},
+	}
+}
+
+func bench(ctx context.Context, args []string, out, errOut io.Writer) error {
+	opts, err := parseOptions(args, errOut)
+	if err != nil {
+		return err
+	}
+	s, err := newSession(ctx, opts, errOut)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, b := range benchmarks() {
+		if !opts.wants(b.id) {
+			continue
+		}
+		s.progress.step("%s %s", b.id, b.what)
+		if err := b.run(ctx, s); err != nil {
+			return fmt.Errorf("%s %s: %w", b.id, b.what, err)
+		}
+	}
+	s.progress.done()
+	if err := s.report.write(out); err != nil {
+		return err
+	}
+	return s.report.save(s.resultsFile())
+}

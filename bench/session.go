@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// session is one run of the program: what the benchmarks share.
+type session struct {
+	opts     options
+	dir      string // for everything that is made, removed at the end
+	root     string // of the module
+	self     string // this program
+	progress *progress
+	report   *report
+	// admin is the URL of the PostgreSQL server; empty when there is none.
+	admin     string
+	databases []*database
+	filled    map[string]*database
+	binary    func() (string, error)
+	river     func() (string, error)
+}
+
+func newSession(ctx context.Context, opts options, errOut io.Writer) (*session, error) {
+	s := &session{
+		opts: opts, progress: newProgress(errOut), admin: os.Getenv("LINESHAFT_TEST_POSTGRES"), filled: map[string]*database{},
+		report: &report{Time: time.Now().UTC(), Scale: opts.scale, Versions: map[string]string{}, Settings: map[string]string{}},
+	}
+	var err error
+	if s.self, err = os.Executable(); err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	module, err := output(ctx, "", "go", "env", "GOMOD")
+	if err != nil {
+		return nil, fmt.Errorf("find the module: %w", err)
+	}
+	s.root = filepath.Dir(module)
+	if s.dir, err = os.MkdirTemp(opts.dir, "lineshaft-bench-"); err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	// Agents are other users when the server is root, and have to get through here.
+	if err := os.Chmod(s.dir, 0o755); err != nil {
+		return nil, errors.Join(fmt.Errorf("open folder: %w", err), os.RemoveAll(s.dir))
+	}
+	s.binary = sync.OnceValues(func() (string, error) { return s.buildBinary(ctx) })
+	s.river = sync.OnceValues(func() (string, error) { return s.buildRiver(ctx) })
+	s.describe(ctx)
+	return s, nil
+}
+
+// close removes everything that was made.
+func (s *session) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, db := range s.databases {
+		if err := db.drop(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+}
+
+func (s *session) resultsFile() string {
+	if s.opts.out != "" {
+		return s.opts.out
+	}
+	return filepath.Join(s.root, "bench", "results", "latest.json")
+}
+
+// buildBinary builds the program the way `make build` does.
+func (s *session) buildBinary(ctx context.Context) (string, error) {
+	if s.opts.binary != "" {
+		return filepath.Abs(s.opts.binary)
+	}
+	s.progress.step("build lineshaft")
+	file := filepath.Join(s.dir, "lineshaft")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/lineshaft")
+	cmd.Dir, cmd.Env = s.root, append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build lineshaft: %w\n%s", err, text)
+	}
+	return file, nil
+}
+
+// profiled calls fn, with a CPU profile of this process if one was asked for.
+func (s *session) profiled(name string, fn func() error) error {
+	if s.opts.cpuProfile == "" {
+		return fn()
+	}
+	stop, err := profileTo(s.profileFile(name))
+	if err != nil {
+		return err
+	}
+	err = fn()
+	return errors.Join(err, stop())
+}
+
+// profileFile is where a profile goes; empty when none was asked for.
+func (s *session) profileFile(name string) string {
+	if s.opts.cpuProfile == "" {
+		return ""
+	}
+	return s.opts.cpuProfile + "-" + name + ".prof"
+}
+
+// output runs a program and returns what it prints, without the space around it.
+func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(text)))
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// sleep waits and says whether ctx still goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

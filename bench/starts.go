@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// startMargin is what a start through the server may take longer at the 99th
+// percentile than one without it.
+const startMargin = 25 * time.Millisecond
+
+// benchStarts is B5: from the request until the agent's process runs.
+func benchStarts(ctx context.Context, s *session) error {
+	for _, engine := range s.opts.engines {
+		db, err := s.newDatabase(ctx, engine, "starts")
+		if errors.Is(err, errNoPostgres) {
+			s.report.missing("B5", "start latency", engine, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		found, err := s.measureStarts(ctx, db)
+		if err != nil {
+			return fmt.Errorf("%s: %w", engine, err)
+		}
+		s.startRows(engine, found)
+		if err := s.dropDatabase(ctx, db); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) measureStarts(ctx context.Context, db *database) (found startsFound, err error) {
+	dataDir := filepath.Join(s.dir, "starts-"+db.engine)
+	order := startsOrder{Key: adminKey, Samples: s.opts.count(200, 4), DataDir: dataDir, Dir: filepath.Join(s.dir, "direct-"+db.engine)}
+	var srv *server
+	if profile := s.profileFile("starts-" + db.engine); profile != "" {
+		order.Supervisor = []string{s.self, superviseRole}
+		srv, err = s.startChild(ctx, serveOrder{Database: db.url, DataDir: dataDir, Profile: profile})
+	} else {
+		srv, err = s.startServer(ctx, db.url, dataDir)
+		if err == nil {
+			order.Supervisor = []string{srv.cmd.Path, superviseRole}
+		}
+	}
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, srv.stop()) }()
+	order.URL = srv.url
+	s.progress.step("B5 %s: %d starts", db.engine, order.Samples)
+	return found, s.child(ctx, startsRole, order, &found)
+}
+
+// child runs this program in another role: orders in, findings out.
+func (s *session) child(ctx context.Context, role string, order, found any) error {
+	input, err := json.Marshal(order)
+	if err != nil {
+		return fmt.Errorf("encode order: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, s.self, role)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = pipe.Write(input) // a child that ends early says why on standard error
+		_ = pipe.Close()
+	}()
+	text, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", role, err)
+	}
+	if err := json.Unmarshal(text, found); err != nil {
+		return fmt.Errorf("%s: read findings: %w", role, err)
+	}
+	return nil
+}
+
+// startRows writes what was found.
+func (s *session) startRows(engine string, found startsFound) {
+	through, direct := found.total(), found.Direct
+	first, last := ends(direct)
+	s.report.anchor("B5", "direct start (p50), "+engine, inMillis(percentile(first, 50)), inMillis(percentile(last, 50)))
+	for _, p := range []float64{50, 99} {
+		measured, anchor := percentile(through, p), percentile(direct, p)
+		line := row{
+			ID: "B5", What: fmt.Sprintf("start latency, p%.0f", p), Engine: engine, Measured: inMillis(measured),
+			Anchor: inMillis(anchor), AnchorName: "the same process started directly in the same sandbox (" + found.Sandbox + ")",
+			Ratio: ratio(float64(measured), float64(anchor)), Verdict: shown,
+		}
+		if p == 99 {
+			line.Bar, line.Verdict = fmt.Sprintf("≤ anchor + %d ms", startMargin.Milliseconds()), judge(measured <= anchor+startMargin)
+			line.Note = fmt.Sprintf("%+.1f ms to the anchor; of the p50, %s are until the run was durable, %s until it was claimed, %s until the process ran, which is %s after the request was answered",
+				float64(measured-anchor)/float64(time.Millisecond), inMillis(found.p50(startSample.untilQueued)), inMillis(found.p50(startSample.untilClaimed)),
+				inMillis(found.p50(startSample.untilRunning)), inMillis(found.p50(startSample.afterAnswer)))
+			line.Detail = found
+		}
+		s.report.add(line)
+	}
+}
+
+// startsOrder is what the load generator of B5 gets.
+type startsOrder struct {
+	URL, Key   string
+	Samples    int
+	Supervisor []string
+	DataDir    string // of the server: hidden from agents there and here
+	Dir        string // for the workspaces of direct starts
+}
+
+// startsFound is what it found: one sample each, in turn.
+type startsFound struct {
+	Sandbox string          `json:"sandbox"`
+	Through []startSample   `json:"through"`
+	Direct  []time.Duration `json:"direct_ns"`
+}
+
+// startSample has the moments of one start through the server. They are of one
+// machine's clock, though of three processes.
+type startSample struct {
+	Sent     time.Time `json:"sent"`
+	Answered time.Time `json:"answered"`
+	// Queued and Claimed are the times of the run's state changes.
+	Queued  time.Time `json:"queued"`
+	Claimed time.Time `json:"claimed"`
+	// Running is what the agent's process itself saw when it ran.
+	Running time.Time `json:"running"`
+}
+
+func (t startSample) untilQueued() time.Duration  { return t.Queued.Sub(t.Sent) }
+func (t startSample) untilClaimed() time.Duration { return t.Claimed.Sub(t.Queued) }
+func (t startSample) untilRunning() time.Duration { return t.Running.Sub(t.Claimed) }
+func (t startSample) afterAnswer() time.Duration  { return t.Running.Sub(t.Answered) }
+
+func (f startsFound) total() []time.Duration {
+	return f.each(func(t startSample) time.Duration { return t.Running.Sub(t.Sent) })
+}
+
+func (f startsFound) p50(part func(startSample) time.Duration) time.Duration {
+	return percentile(f.each(part), 50)
+}
+
+func (f startsFound) each(part func(startSample) time.Duration) []time.Duration {
+	out := make([]time.Duration, len(f.Through))
+	for i, sample := range f.Through {
+		out[i] = part(sample)
+	}
+	return out
+}
+
+// startsChild is the load generator of B5.
+func startsChild(ctx context.Context, in io.Reader, out io.Writer) error {
+	var order startsOrder
+	if err := json.NewDecoder(in).Decode(&order); err != nil {
+		return fmt.Errorf("read order: %w", err)
+	}
+	load, err := newStartLoad(ctx, order)
+	if err != nil {
+		return err
+	}
+	found := startsFound{Sandbox: load.sandbox.Name()}
+	for range order.Samples {
+		through, err := load.through(ctx)
+		if err != nil {
+			return err
+		}
+		direct, err := load.direct(ctx)
+		if err != nil {
+			return err
+		}
+		found.Through, found.Direct = append(found.Through, through), append(found.Direct, direct)
+	}
+	return json.NewEncoder(out).Encode(found)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// movedTooFar is the change of an anchor within a run above which its figures are
+// marked as uncertain.
+const movedTooFar = 0.10
+
+// percentile is the nearest-rank percentile; 0 when there are no values.
+func percentile(values []time.Duration, percent float64) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(percent / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// median is the middle of some figures; 0 when there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// ratio is a/b; 0 when there is nothing to compare with.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// moved is how far an anchor went between its first and its last measurement, as a
+// part of the first.
+func moved(first, last float64) float64 {
+	if first == 0 {
+		return 0
+	}
+	return (last - first) / first
+}
+
+// ends cuts what was measured in turn with other things into its first and its
+// last quarter: the anchor at the start and at the end.
+func ends(values []time.Duration) (first, last []time.Duration) {
+	quarter := (len(values) + 3) / 4
+	return values[:quarter], values[len(values)-quarter:]
+}
+
+// figure is a number with its unit.
+type figure struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+const (
+	perSecond    = "/s"
+	milliseconds = "ms"
+	megabytes    = "MB"
+	kilobytes    = "KB"
+	pieces       = ""
+)
+
+func inMillis(d time.Duration) figure {
+	return figure{float64(d) / float64(time.Millisecond), milliseconds}
+}
+func inMegabytes(n int64) figure { return figure{float64(n) / 1e6, megabytes} }
+
+// String shows three digits that count, or whole numbers with separators.
+func (f figure) String() string {
+	if f == (figure{}) {
+		return "–"
+	}
+	text := strconv.FormatFloat(f.Value, 'f', decimals(f.Value), 64)
+	if math.Abs(f.Value) >= 1000 {
+		text = thousands(int64(math.Round(f.Value)))
+	}
+	if f.Unit == perSecond || f.Unit == pieces {
+		return text + f.Unit
+	}
+	return text + " " + f.Unit
+}
+
+func decimals(v float64) int {
+	switch v = math.Abs(v); {
+	case v == math.Trunc(v) || v >= 100:
+		return 0
+	case v >= 10:
+		return 1
+	}
+	return 2
+}
+
+func thousands(n int64) string {
+	if n < 0 {
+		return "-" + thousands(-n)
+	}
+	if n < 1000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return thousands(n/1000) + fmt.Sprintf(",%03d", n%1000)
+}
