@@ -24,8 +24,11 @@ type Job struct {
 	// RunToken lets the agent call the API as its own run; it dies with the execution.
 	RunToken string
 	// Lease is how long the claim holds without a heartbeat.
-	Lease  time.Duration
-	Source Source
+	Lease time.Duration
+	// Granted is when the lease began, on this process's clock. Zero when another
+	// process gave the job: the worker then counts from its arrival.
+	Granted time.Time
+	Source  Source
 	// Snapshot is the blob of the workspace that an earlier execution left; empty if none.
 	Snapshot string
 	// Resumed says that an earlier execution of this run has ended: the workspace

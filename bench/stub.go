@@ -5,7 +5,6 @@ import (
 	"io"
 )
 
-func benchLists(context.Context, *session) error     { return nil }
 func benchFollowers(context.Context, *session) error { return nil }
 func benchRest(context.Context, *session) error      { return nil }
 func followChild(context.Context, io.Reader, io.Writer) error { return nil }

@@ -53,6 +53,7 @@ func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest) ([]l
 		return nil, err
 	}
 	var jobs []lineshaft.Job
+	granted := time.Now() // the leases begin later, in the transaction: this errs on the safe side
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		jobs = nil
 		claims, err := tx.PickQueued(ctx, req.WorkerHost, req.Limit)
@@ -62,6 +63,9 @@ func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest) ([]l
 		jobs, err = s.claim(ctx, tx, req, claims)
 		return err
 	})
+	for i := range jobs {
+		jobs[i].Granted = granted
+	}
 	return jobs, err
 }
 

@@ -123,6 +123,10 @@ func (s *Store) walk(ctx context.Context, w *walk, found *scanResult) error {
 	if len(w.checks) == 0 { // every row counts, so a page and one more is enough
 		cut = found.limit + 1 - len(found.keys)
 	}
+	if cut <= 0 { // the part before used it up
+		found.more = true
+		return nil
+	}
 	query, args := w.query(cut)
 	rows, stop := 0, false
 	err := s.each(ctx, query, args, func(scan func(...any) error) error {

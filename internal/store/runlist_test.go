@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -15,7 +16,9 @@ import (
 
 // filterParts are the ways to narrow a filter; a list uses some of them together.
 func filterParts(m *model) []func(t *rapid.T, f *lineshaft.RunFilter) {
-	one := func(t *rapid.T, items ...string) string { return rapid.SampledFrom(append(items, "nobody")).Draw(t, "value") }
+	one := func(t *rapid.T, items ...string) string {
+		return rapid.SampledFrom(append(items, "nobody")).Draw(t, "value")
+	}
 	run := func(t *rapid.T) *modelRun { return rapid.SampledFrom(m.runs[:20]).Draw(t, "run") }
 	at := func(t *rapid.T) time.Time {
 		return m.start.Add(time.Duration(rapid.IntRange(-10, 2*len(m.runs)).Draw(t, "at")) * time.Microsecond)
@@ -69,11 +72,12 @@ func drawScan(t *rapid.T, m *model) store.RunScan {
 
 // pages reads a whole list in pages of the given sizes, in turn. Each page must
 // bring the list forward, if only by its cursor.
-func pages(t rapid.TB, s *store.Store, q store.RunScan, limits []int) []string {
+func pages(ctx context.Context, t rapid.TB, s *store.Store, q store.RunScan, limits []int) []string {
+	t.Helper()
 	var ids []string
 	for page := 0; ; page++ {
 		q.Limit = limits[page%len(limits)]
-		runs, last, more, err := s.ScanRuns(t.Context(), q)
+		runs, last, more, err := s.ScanRuns(ctx, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +112,7 @@ func TestR4ListsEqualTheModel(t *testing.T) {
 			q := drawScan(rt, m)
 			s.SetBudget(rapid.SampledFrom([]int{12, 40, store.ScanBudget}).Draw(rt, "budget"))
 			limits := rapid.SliceOfN(rapid.IntRange(1, 60), 1, 3).Draw(rt, "limits")
-			if got, want := pages(rt, s, q, limits), m.list(q); !slices.Equal(got, want) {
+			if got, want := pages(t.Context(), rt, s, q, limits), m.list(q); !slices.Equal(got, want) {
 				rt.Fatalf("got %d runs, want %d\n%v\n%v", len(got), len(want), got, want)
 			}
 			run := rapid.SampledFrom(m.runs).Draw(rt, "run")

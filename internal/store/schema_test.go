@@ -17,7 +17,9 @@ import (
 
 // ownTable names the tables that differ by design: the full-text index is each
 // engine's own kind of table, and SQLite keeps its parts in tables beside it.
-func ownTable(name string) bool { return name == "run_search" || strings.HasPrefix(name, "run_search_") }
+func ownTable(name string) bool {
+	return name == "run_search" || strings.HasPrefix(name, "run_search_")
+}
 
 // plain brings a type or a condition of either engine into one form.
 func plain(text string) string {

@@ -71,7 +71,7 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 	}
 	e.life, e.endLife = context.WithCancelCause(w.life)
 	e.work, e.endWork = context.WithCancelCause(e.life)
-	e.lease = newLease(job.Lease, e.endLife)
+	e.lease = newLease(job, e.endLife)
 	e.watch = newWatch(job.Config, e.endWork)
 	return e
 }

@@ -30,10 +30,13 @@ type lease struct {
 	over      bool
 }
 
-func newLease(length time.Duration, lose func(error)) *lease {
-	l := &lease{length: length, lose: lose, fresh: make(chan struct{}), processes: map[*sandbox.Process]struct{}{}}
-	l.renewed = time.Now()
-	l.timer = time.AfterFunc(l.holds(), l.runOut)
+func newLease(job lineshaft.Job, lose func(error)) *lease {
+	l := &lease{length: job.Lease, lose: lose, fresh: make(chan struct{}), processes: map[*sandbox.Process]struct{}{}}
+	l.renewed = job.Granted
+	if l.renewed.IsZero() {
+		l.renewed = time.Now()
+	}
+	l.timer = time.AfterFunc(l.holds()-time.Since(l.renewed), l.runOut)
 	return l
 }
 

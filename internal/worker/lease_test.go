@@ -154,7 +154,7 @@ func TestX1LateAnswerDoesNotRenew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Int32
-		l := newLease(testLease, func(error) { lost.Add(1) })
+		l := newLease(lineshaft.Job{Lease: testLease}, func(error) { lost.Add(1) })
 		sent := time.Now()
 		advance(testLease/3 + time.Millisecond)
 		l.renew(sent)
@@ -179,7 +179,7 @@ func TestX1LateAnswerDoesNotRenew(t *testing.T) {
 func TestX1StartWaitsForAFreshLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLease(testLease, func(error) {})
+		l := newLease(lineshaft.Job{Lease: testLease}, func(error) {})
 		defer l.end()
 		if err := l.wait(t.Context()); err != nil {
 			t.Error(err)
@@ -242,4 +242,23 @@ func (s *stoppingControl) Heartbeat(ctx context.Context, id string, held []lines
 	}
 	_, err := s.fakeControl.Heartbeat(ctx, id, held)
 	return directives, err
+}
+
+// TestX1LeaseCountsFromItsGrant starts with a job whose lease was granted before the
+// worker froze: it is lost already, and nothing may be started under it.
+func TestX1LeaseCountsFromItsGrant(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lost := make(chan error, 1)
+		l := newLease(lineshaft.Job{Lease: testLease, Granted: time.Now().Add(-testLease)}, func(err error) { lost <- err })
+		defer l.end()
+		if err := <-lost; !errors.Is(err, errLeaseLost) {
+			t.Fatalf("lost by %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), testLease)
+		defer cancel()
+		if l.wait(ctx) == nil {
+			t.Fatal("a process may start under a lease that is over")
+		}
+	})
 }
