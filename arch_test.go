@@ -68,5 +68,6 @@ func TestHouseContextFirst(t *testing.T) {
 
 func TestHouseTestsOutweighSource(t *testing.T) {
 	t.Parallel()
-	archHold(t, archTestLines)
+	elsewhere := archForeignTests(t)
+	archHold(t, func(tree *archTree) []string { return archTestLines(tree, elsewhere) })
 }

@@ -42,7 +42,7 @@ var archTable = map[string][]string{
 	"internal/mcpserver": {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/harness":   {".", "internal/mask"},
+	"internal/harness":   {".", "internal/mask", "internal/sandbox"},
 	"internal/sandbox":   {".", "internal/mask"},
 	"internal/workspace": {".", "internal/mask"},
 	"internal/worker":    {".", "internal/mask", "internal/harness", "internal/sandbox", "internal/workspace"},

@@ -1,10 +1,15 @@
 package lineshaft_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // The house numbers.
@@ -140,13 +145,15 @@ func archNoInit(tree *archTree) []string {
 	return complaints
 }
 
-// archTestLines weighs tests, e2e/ and tests/ against all the rest.
-func archTestLines(tree *archTree) []string {
-	source, tests := 0, 0
+// archTestLines weighs tests in every language against the source. Packages that
+// only tests import (…test) are tests; the benchmark is neither.
+func archTestLines(tree *archTree, elsewhere int) []string {
+	source, tests := 0, elsewhere
 	for _, f := range tree.written(true) {
-		if f.test || strings.HasPrefix(f.dir+"/", "e2e/") || strings.HasPrefix(f.dir+"/", "tests/") {
+		switch {
+		case f.test || strings.HasPrefix(f.dir+"/", "e2e/") || strings.HasPrefix(f.dir+"/", "tests/") || strings.HasSuffix(f.dir, "test"):
 			tests += f.lines
-		} else {
+		case f.dir != "bench":
 			source += f.lines
 		}
 	}
@@ -154,4 +161,30 @@ func archTestLines(tree *archTree) []string {
 		return []string{fmt.Sprintf("%d lines of tests for %d lines of source; there must be at least as many", tests, source)}
 	}
 	return nil
+}
+
+// archForeignTests counts the lines of tests that are not Go: scripts that drive the
+// binary, the browser, the published clients.
+func archForeignTests(t *testing.T) (lines int) {
+	t.Helper()
+	for _, root := range []string{"e2e", "tests"} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if entry.IsDir() && (entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			if !slices.Contains([]string{".py", ".mjs", ".js", ".ts", ".txtar"}, filepath.Ext(path)) {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			lines += bytes.Count(text, []byte("\n"))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return lines
 }

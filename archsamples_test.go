@@ -154,7 +154,7 @@ func TestHouseInterfaceWidthCanFail(t *testing.T) {
 
 func TestHouseTestLinesCanFail(t *testing.T) {
 	t.Parallel()
-	archTry(t, archTestLines, []archSample{
+	archTry(t, func(tree *archTree) []string { return archTestLines(tree, 0) }, []archSample{
 		{"even", map[string]string{"a.go": "package x\n", "a_test.go": "package x\n"}, nil},
 		{"too few", map[string]string{"a.go": "package x\n\n", "a_test.go": "package x\n"}, []string{"1 lines of tests for 2"}},
 		{"e2e and tests count", map[string]string{"a.go": "package x\n\n", "e2e/a.go": "package x\n", "tests/sdk/a.go": "package x\n"}, nil},

@@ -28,6 +28,7 @@ func fillID(i int) string {
 
 // fillCreated and fillUpdated are the times of run number i.
 func fillCreated(i int) time.Time { return time.UnixMilli(fillBegan + int64(i)*fillEvery).UTC() }
+
 func fillUpdated(i int) time.Time {
 	return fillCreated(i).Add(time.Duration(i*104729%3607) * time.Second)
 }

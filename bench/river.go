@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,8 +17,11 @@ const riverModule = "github.com/riverqueue/river/cmd/river"
 
 // riverRates are what River's own benchmark says of itself.
 type riverRates struct {
-	// Continuous inserts jobs all the time while they are worked.
+	// Continuous inserts jobs all the time while they are worked. It is 0 when
+	// River gave up, for the reason given: it wants to insert 75,000 jobs within its
+	// own time limit first, which a slow disk does not allow.
 	Continuous float64 `json:"continuous_per_second"`
+	GaveUp     string  `json:"gave_up,omitempty"`
 	// BurnDown inserts them before the clock starts, as B6 does with runs.
 	BurnDown float64 `json:"burn_down_per_second"`
 }
@@ -26,7 +31,7 @@ type riverRates struct {
 // versions too, which some proxies do not have.)
 func (s *session) buildRiver(ctx context.Context) (string, error) {
 	if s.opts.river == "" {
-		return "", fmt.Errorf("left out by -river")
+		return "", errors.New("River was left out by -river")
 	}
 	s.progress.step("build River %s", s.opts.river)
 	dir := filepath.Join(s.dir, "river")
@@ -61,21 +66,37 @@ func (s *session) riverBench(ctx context.Context, engine string) (rates riverRat
 	if engine == sqlite {
 		address = "sqlite://" + db.url + "?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 	}
-	if _, err := output(ctx, "", program, "migrate-up", "--database-url", address); err != nil {
+	if _, err := riverOutput(ctx, program, "migrate-up", "--database-url", address); err != nil {
 		return rates, fmt.Errorf("migrate River: %w", err)
 	}
 	duration := s.opts.time(20*time.Second, 2*time.Second)
 	s.progress.step("B6 %s: River, continuous, %s", engine, duration)
-	if rates.Continuous, err = riverRate(output(ctx, "", program, "bench", "--database-url", address, "--duration", duration.String())); err != nil {
-		return rates, err
+	rates.Continuous, err = riverRate(riverOutput(ctx, program, "bench", "--database-url", address, "--duration", duration.String()))
+	if err != nil {
+		rates.GaveUp = err.Error()
 	}
 	jobs := s.opts.count(20_000, 200)
 	s.progress.step("B6 %s: River, %d jobs", engine, jobs)
-	rates.BurnDown, err = riverRate(output(ctx, "", program, "bench", "--database-url", address, "--num-total-jobs", strconv.Itoa(jobs)))
+	rates.BurnDown, err = riverRate(riverOutput(ctx, program, "bench", "--database-url", address, "--num-total-jobs", strconv.Itoa(jobs)))
 	if err != nil {
 		return rates, err
 	}
 	return rates, s.dropDatabase(ctx, db)
+}
+
+// riverOutput runs River. Of what it prints when it fails, which is mostly its
+// usage, the one line that says why is kept.
+func riverOutput(ctx context.Context, program string, args ...string) (string, error) {
+	text, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if err == nil {
+		return string(text), nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if why, ok := strings.CutPrefix(strings.TrimSpace(line), "Error: "); ok {
+			return "", errors.New(why)
+		}
+	}
+	return "", fmt.Errorf("%w: %s", err, lastLine(string(text)))
 }
 
 // riverTotal matches the last line of `river bench`.
@@ -93,12 +114,11 @@ func riverRate(text string, err error) (float64, error) {
 	return strconv.ParseFloat(found[1], 64)
 }
 
+// lastLine is the last one that says something.
 func lastLine(text string) string {
-	lines := regexp.MustCompile(`[\r\n]+`).Split(text, -1)
-	for i := len(lines) - 1; i >= 0; i-- {
-		if lines[i] != "" {
-			return lines[i]
-		}
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	if len(lines) == 0 {
+		return ""
 	}
-	return ""
+	return lines[len(lines)-1]
 }

@@ -134,8 +134,11 @@ func (l *startLoad) direct(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("start directly: %w", err)
 	}
 	exit, err := p.Wait()
-	if err != nil || exit.Code != 0 {
-		return 0, fmt.Errorf("start directly: it ended with code %d: %w", exit.Code, err)
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("it ended with code %d", exit.Code)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("start directly: %w", err)
 	}
 	running, err := readClock(printed.String())
 	if err != nil {

@@ -297,6 +297,7 @@ func TestR9HeartbeatsReachTheWire(t *testing.T) {
 func TestS2RevokedKeysAndForeignRunsGetNoStream(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
+	b.key(lineshaft.RoleRun) // of another run
 	id := b.start(lineshaft.NewRun{Prompt: "x"})
 	header := map[string]string{"Accept": eventStream}
 	b.play(t, []scenario{

@@ -354,11 +354,11 @@ func (b *bench) drain() {
 	live := lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Queued, lineshaft.Pending, lineshaft.Claimed, lineshaft.InProgress, lineshaft.Blocked}}
 	changes := must[*stream.States](b)(b.s.FollowStates(b.Context(), b.admin, lineshaft.RunFilter{}, ""))
 	defer changes.Close()
-	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.Context(), 15*time.Second)
 	defer cancel()
 	for len(b.list(live)) > 0 {
 		if _, err := changes.Next(ctx); err != nil {
-			b.Fatalf("still alive: %v (%v)", b.list(live), err)
+			b.dump(b.list(live)); b.Fatalf("still alive: %v (%v)", b.list(live), err)
 		}
 	}
 }

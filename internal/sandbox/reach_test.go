@@ -38,6 +38,9 @@ func TestX5ClosedSourcesBecomeReachableForOneThreadOnly(t *testing.T) {
 		t.Skip("only a server that is root has other users to reach for")
 	}
 	base, sources := closedTree(t)
+	if err := os.Chown(filepath.Join(base, "runs/r1"), 61999, 61999); err != nil { // as a workspace is
+		t.Fatal(err)
+	}
 	result := make(chan error)
 	go func() {
 		// The thread ends with this goroutine, and its mounts with it.

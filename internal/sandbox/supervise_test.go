@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -215,6 +216,7 @@ func TestX5PolledLimits(t *testing.T) {
 func TestR7DescendantsAreFoundParentsFirst(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'sleep 1000; :' & echo up; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // as a supervisor has it
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

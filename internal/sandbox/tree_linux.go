@@ -138,7 +138,7 @@ func killTree(root int) {
 // of its own, so they hold nothing but its descendants; and a signal to a group
 // is one act for the kernel, which a fork bomb cannot outrun.
 func signalGroups(tree []process, root int, sig syscall.Signal) {
-	done := map[int]bool{root: true, 0: true, 1: true}
+	done := map[int]bool{root: true, syscall.Getpgrp(): true, 0: true, 1: true} // never ourselves
 	for _, p := range tree {
 		if !done[p.group] && !p.dead() {
 			done[p.group] = true

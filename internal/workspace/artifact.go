@@ -1,17 +1,18 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"mime"
-	"net/http"
 	"os"
 	"path"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 )
 
 // Artifact is a file that the agent left to be kept.
@@ -173,8 +174,14 @@ func mimeType(name string, f io.ReadSeeker) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	return http.DetectContentType(head[:n]), nil
+	if text := head[:n]; utf8.Valid(bytes.TrimRightFunc(text, isCut)) && !bytes.ContainsRune(text, 0) {
+		return "text/plain; charset=utf-8", nil
+	}
+	return "application/octet-stream", nil
 }
+
+// isCut says that the end of a sample may be the beginning of a longer character.
+func isCut(r rune) bool { return r == utf8.RuneError }
 
 func stampOf(info fs.FileInfo) stamp {
 	s := stamp{Size: info.Size(), Nanos: info.ModTime().UnixNano()}

@@ -76,7 +76,7 @@ func TestR11ArtifactTypes(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, kinds, "page.html text/html; charset=utf-8", "picture image/png", "void text/plain; charset=utf-8")
+	equal(t, kinds, "page.html text/html; charset=utf-8", "picture application/octet-stream", "void text/plain; charset=utf-8")
 }
 
 // A hostile agent must not get a file of the host stored as its artifact.

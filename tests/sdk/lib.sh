@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # lib.sh has what tests/sdk/run and e2e/browser/run share: a server to test, a
 # folder for what the tests make, databases, packages, counts. It is sourced.
 
@@ -171,7 +172,7 @@ count_tap() {
 	local -A got=()
 	while read -r _ key value; do
 		got[$key]=$value
-	done < <(grep -E '^# (pass|fail|cancelled|skipped|todo) [0-9]+$' "$1")
+	done < <(grep -a -E '^# (pass|fail|cancelled|skipped|todo) [0-9]+$' "$1")
 	passed=$((passed + ${got[pass]:-0}))
 	failed=$((failed + ${got[fail]:-1} + ${got[cancelled]:-0}))
 	skipped=$((skipped + ${got[skipped]:-0} + ${got[todo]:-0}))

@@ -3,13 +3,12 @@
 package storetest
 
 import (
+	"crypto/rand"
 	"database/sql"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // creates the schemas of the tests
@@ -44,8 +43,6 @@ func EachDatabase(t *testing.T, fn func(t *testing.T, database string)) {
 	})
 }
 
-var schemas atomic.Int64
-
 // Postgres makes a schema for one test and returns a URL that points at it.
 func Postgres(t *testing.T) string {
 	t.Helper()
@@ -56,7 +53,7 @@ func Postgres(t *testing.T) string {
 		}
 		t.Skip("no PostgreSQL: LINESHAFT_TEST_POSTGRES is not set (make test sets it)")
 	}
-	name := fmt.Sprintf("t%d_%d_%s", os.Getpid(), schemas.Add(1), strings.ToLower(filepath.Base(t.TempDir())))
+	name := "t_" + strings.ToLower(rand.Text())
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
 		t.Fatal(err)

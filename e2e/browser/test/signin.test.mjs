@@ -1,0 +1,89 @@
+// S-4 signing in and out, and the list of runs.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { launch, member, visitor } from "./browser.mjs";
+import { Server, adminKey, shell } from "./server.mjs";
+
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test("S-4 a wrong key is told so and opens nothing", async () => {
+  const { page, context } = await visitor(browser, server.url);
+  await page.goto("/login");
+  await page.getByLabel("API key").fill("ls_wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  assert.match(await page.getByRole("alert").textContent(), /That key opens nothing here/);
+  assert.deepEqual(await context.cookies(), []);
+  await context.close();
+});
+
+test("S-4 the right key goes on to where one came from", async () => {
+  const runID = await server.parkRun("Came from here");
+  const { page, context, complaints } = await visitor(browser, server.url);
+  await page.goto(`/runs/${runID}`);
+  assert.equal(new URL(page.url()).pathname, "/login");
+  await page.getByLabel("API key").fill("ls_wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  complaints.length = 0; // the browser notes the 401
+  await page.getByLabel("API key").fill(adminKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`**/runs/${runID}`);
+  assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Came from here");
+  assert.deepEqual(complaints, []);
+  await server.cancel(runID);
+  await context.close();
+});
+
+test("S-4 a way back to another server is not followed", async () => {
+  for (const next of ["//evil.example/x", "https://evil.example", "/\\evil.example"]) {
+    const { page, context } = await visitor(browser, server.url);
+    await page.goto(`/login?next=${encodeURIComponent(next)}`);
+    await page.getByLabel("API key").fill(adminKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    assert.equal(new URL(page.url()).origin, server.url);
+    await context.close();
+  }
+});
+
+test("S-4 the session is a cookie that no script can read, and signing out ends it", async () => {
+  const { page, context } = await member(browser, server.url);
+  const [cookie] = await context.cookies();
+  assert.equal(cookie.httpOnly, true);
+  assert.equal(cookie.sameSite, "Lax");
+  assert.ok(!cookie.value.includes(adminKey), "the cookie holds the key itself");
+  assert.equal(await page.evaluate(() => document.cookie), "");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL("**/login");
+  await context.addCookies([cookie]);
+  await page.goto("/");
+  assert.equal(new URL(page.url()).pathname, "/login");
+  await context.close();
+});
+
+test("I-2 the list shows the newest runs and leads to each", async () => {
+  const runID = await server.startRun({ prompt: shell("echo listed"), title: "Listed run" });
+  await server.ended(runID);
+  const { page, context, complaints } = await member(browser, server.url);
+  const row = page.getByRole("row", { name: /Listed run/ });
+  assert.match(await row.textContent(), /SUCCEEDED/);
+  await row.getByRole("link", { name: "Listed run" }).click();
+  await page.waitForURL(`**/runs/${runID}`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("an unknown run is a page that says so", async () => {
+  const { page, context } = await member(browser, server.url);
+  const response = await page.goto("/runs/00000000-0000-7000-8000-000000000000");
+  assert.equal(response.status(), 404);
+  assert.match(await page.getByRole("alert").textContent(), /run/);
+  await page.getByRole("link", { name: "Back to the runs" }).click();
+  await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await context.close();
+});

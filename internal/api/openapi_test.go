@@ -1,0 +1,271 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/goccy/go-yaml"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// update rewrites the checked-in files instead of comparing them.
+var update = flag.Bool("update", false, "write api/openapi.yaml and api/examples again")
+
+// contract is the folder of the checked-in contract.
+const contract = "../../api"
+
+func TestContractOpenAPIIsCheckedIn(t *testing.T) {
+	t.Parallel()
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFile(t, filepath.Join(contract, "openapi.yaml"), text)
+}
+
+func compareFile(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the code says; run: make generate, or go test ./internal/api -run TestContract -update (%v)", path, err)
+	}
+}
+
+// exampleSchemas says which schema each example file is of.
+func exampleSchemas() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for name, value := range exampleValues() {
+		types[name+".json"] = reflect.TypeOf(value)
+	}
+	return types
+}
+
+func TestContractExamplesRoundTrip(t *testing.T) {
+	t.Parallel()
+	files, err := Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testServer()
+	for name, text := range files {
+		path := filepath.Join(contract, "examples", name)
+		compareFile(t, path, text)
+		stored, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Decoding the file and encoding it again loses nothing.
+		kind := exampleSchemas()[name]
+		value := reflect.New(kind)
+		if err := json.Unmarshal(stored, value.Interface()); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		again, err := json.MarshalIndent(value.Interface(), "", "  ")
+		if err != nil || !bytes.Equal(append(again, '\n'), stored) {
+			t.Errorf("%s does not survive the round trip (%v):\n%s", name, err, again)
+		}
+		s.conformsTo(t, s.api.OpenAPI().Components.Schemas.Schema(kind, true, ""), stored)
+	}
+	entries, err := os.ReadDir(filepath.Join(contract, "examples"))
+	if err != nil || len(entries) != len(files) {
+		t.Errorf("%d files for %d examples, %v", len(entries), len(files), err)
+	}
+}
+
+func TestContractExamplesOfRequestsAreAccepted(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	for name, sc := range map[string]scenario{
+		"run_agent_request.json":     {method: post, path: "/agent/runs", status: 200},
+		"create_apikey_request.json": {method: post, path: "/apikeys", status: 201},
+		"cancel_runs_request.json":   {method: post, path: "/agent/runs/cancel", status: 200},
+		"run_followup_request.json":  {method: post, path: "/agent/runs/" + b.start(lineshaft.NewRun{Prompt: "x"}) + "/followups", status: 200},
+	} {
+		text, err := os.ReadFile(filepath.Join(contract, "examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc.as, sc.body = lineshaft.RoleAdmin, string(text)
+		b.check(t, sc)
+	}
+}
+
+func TestH1OpenAPIIsServed(t *testing.T) {
+	t.Parallel()
+	b := newServer(t, func(d *Deps) { d.Version = "9.8.7" })
+	asJSON := b.check(t, scenario{method: get, path: "/api/v1/openapi.json", status: 200, has: []string{`"openapi":"3.1.0"`, `"version":"9.8.7"`}, not: []string{"$schema", "ErrorModel"}})
+	asYAML := b.check(t, scenario{method: get, path: "/api/v1/openapi.yaml", status: 200})
+	var fromJSON, fromYAML any
+	if err := json.Unmarshal(asJSON.Body.Bytes(), &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(asYAML.Body.Bytes(), &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	normal, err := json.Marshal(fromYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(normal, &fromYAML); err != nil || !reflect.DeepEqual(fromJSON, fromYAML) {
+		t.Errorf("the two documents differ (%v)", err)
+	}
+}
+
+func TestContractEveryOperationIsDocumented(t *testing.T) {
+	t.Parallel()
+	s := testServer()
+	for _, row := range s.operations() {
+		item := s.api.OpenAPI().Paths[row.Path]
+		op := map[string]*huma.Operation{get: item.Get, post: item.Post, del: item.Delete}[row.Method]
+		if op.Summary == "" || len(op.Tags) != 1 {
+			t.Errorf("%s has no summary or tag", row.ID)
+		}
+		for _, status := range []string{"400", "429", "500", "503"} {
+			if r := op.Responses[status]; r == nil || r.Content["application/problem+json"] == nil {
+				t.Errorf("%s does not document %s", row.ID, status)
+			}
+		}
+		public := row.Permission == lineshaft.PermissionNone
+		if (op.Responses["401"] == nil) != public || (op.Responses["403"] == nil) != public || (len(op.Security) == 0) != public {
+			t.Errorf("%s: authentication is not documented as it is", row.ID)
+		}
+		if strings.Contains(row.Path, "{") && op.Responses["404"] == nil {
+			t.Errorf("%s does not document 404", row.ID)
+		}
+		if op.Responses["default"] != nil {
+			t.Errorf("%s has a default answer", row.ID)
+		}
+		for status, response := range op.Responses {
+			if media := response.Content["application/json"]; media != nil && media.Example == nil {
+				t.Errorf("%s: no example for %s", row.ID, status)
+			}
+		}
+		if op.RequestBody != nil && op.RequestBody.Content["application/json"].Example == nil {
+			t.Errorf("%s: no example of a request", row.ID)
+		}
+	}
+}
+
+func TestContractOperationExamplesFitTheirSchemas(t *testing.T) {
+	t.Parallel()
+	s := testServer()
+	for path, item := range s.api.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Delete} {
+			if op == nil {
+				continue
+			}
+			bodies := []*huma.MediaType{}
+			if op.RequestBody != nil {
+				bodies = append(bodies, op.RequestBody.Content["application/json"])
+			}
+			for _, response := range op.Responses {
+				if media := response.Content["application/json"]; media != nil {
+					bodies = append(bodies, media)
+				}
+			}
+			for _, media := range bodies {
+				text, err := marshal(media.Example)
+				if err != nil {
+					t.Errorf("%s: %v", path, err)
+				}
+				s.conformsTo(t, media.Schema, text)
+			}
+		}
+	}
+}
+
+func TestContractPublishedOperationIDs(t *testing.T) {
+	t.Parallel()
+	ids := map[string]string{}
+	for _, route := range Routes() {
+		ids[route.OperationID] = route.Method + " " + strings.TrimPrefix(route.Path, Prefix)
+	}
+	for id, want := range map[string]string{
+		"runAgent": "POST /agent/run", "createRun": "POST /agent/runs", "listRuns": "GET /agent/runs", "getRun": "GET /agent/runs/{runId}",
+		"getRunTimeline": "GET /agent/runs/{runId}/timeline", "getRunConversation": "GET /agent/runs/{runId}/conversation",
+		"getRunTranscript": "GET /agent/runs/{runId}/transcript", "cancelRun": "POST /agent/runs/{runId}/cancel",
+		"submitRunFollowup": "POST /agent/runs/{runId}/followups", "getRunByExternalReferenceURL": "GET /agent/run-by-external-reference",
+		"getConversation": "GET /agent/conversations/{conversationId}", "getConversationTranscript": "GET /agent/conversations/{conversationId}/transcript",
+		"listModels": "GET /agent/models", "getArtifact": "GET /agent/artifacts/{artifactUid}", "downloadArtifact": "GET /agent/artifacts/{artifactUid}/download",
+		"listConnectedSelfHostedWorkers": "GET /agent/connected-self-hosted-workers",
+	} {
+		if ids[id] != want {
+			t.Errorf("%s is %q, want %q", id, ids[id], want)
+		}
+	}
+}
+
+func TestContractNothingIsNullable(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]bool{
+		"RunItem.finished_at": true, "RunItem.started_at": true, "RunFollowupResponse.followup_id": true,
+		"ConversationFollowupResponse.followup_id": true, "AmbientAgentConfig.credential_strategy": true,
+	}
+	for name, schema := range testServer().api.OpenAPI().Components.Schemas.Map() {
+		if name == "ErrorModel" {
+			continue
+		}
+		for field, property := range schema.Properties {
+			if property.Nullable != allowed[name+"."+field] {
+				t.Errorf("%s.%s: nullable is %v", name, field, property.Nullable)
+			}
+		}
+	}
+}
+
+func TestH1DocsPage(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	w := b.check(t, scenario{method: get, path: "/api/v1/docs", status: 200, has: []string{"<h1>Lineshaft API</h1>", "Start a run", "AmbientAgentConfig", "text/event-stream"}, not: []string{"<script", "src="}})
+	page := w.Body.String()
+	for _, row := range b.srv.operations() {
+		if !strings.Contains(page, `<details id="`+row.ID+`">`) {
+			t.Errorf("%s is not on the page", row.ID)
+		}
+	}
+	// Addresses of other hosts appear in examples only, never where a browser would fetch them.
+	for _, link := range regexp.MustCompile(`(href|action|url)\s*[=(]\s*["']?(https?:)?//`).FindAllString(page, -1) {
+		t.Errorf("the page refers to another host: %s", link)
+	}
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") {
+		t.Errorf("policy %q", policy)
+	}
+}
+
+func TestServersAreIndependent(t *testing.T) {
+	t.Parallel()
+	// Built side by side, as parallel tests do, under the race detector.
+	done := make(chan string, 4)
+	for range cap(done) {
+		go func() {
+			text, err := OpenAPI()
+			if err != nil {
+				done <- err.Error()
+				return
+			}
+			done <- string(text)
+		}()
+	}
+	first := <-done
+	for range cap(done) - 1 {
+		if <-done != first {
+			t.Error("the document differs from server to server")
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+// changes says what happens to a run of fillRuns while lists are read.
+func changes(i int) string {
+	switch i % 10 {
+	case 3:
+		return "touched"
+	case 7:
+		return "deleted"
+	}
+	return ""
+}
+
+// disturb touches and deletes runs, and adds new ones, until ctx ends. It returns
+// how much it did.
+func disturb(ctx context.Context, s *store.Store, runs int) (done int, err error) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for ctx.Err() == nil {
+		i := random.IntN(runs)
+		err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			switch changes(i) {
+			case "touched":
+				h, err := tx.LockRun(ctx, bulkID(i))
+				if err != nil {
+					return err
+				}
+				h.Touch(time.UnixMicro(2_000_000 + random.Int64N(int64(runs))))
+				return tx.SaveRun(ctx, h)
+			case "deleted":
+				return tx.DeleteRun(ctx, bulkID(i))
+			}
+			n := newRun(s)
+			n.Head.UpdatedAt = time.UnixMicro(2_000_000 + random.Int64N(int64(runs)/2))
+			n.Title = "run new"
+			return tx.InsertRun(ctx, n, nil)
+		})
+		if err != nil && ctx.Err() == nil {
+			return done, err
+		}
+		done++
+	}
+	return done, nil
+}
+
+// A walk over a long list while it changes gives every run that does not change
+// exactly once (H-8).
+func TestH8WalkWhileRunsChange(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		runs := 20_000
+		if fullTest() {
+			runs = 200_000
+		}
+		for from := 0; from < runs; from += 20_000 {
+			fillRuns(t, s, from, from+20_000)
+		}
+		analyze(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		var done int
+		go func() {
+			var err error
+			done, err = disturb(ctx, s, runs)
+			ended <- err
+		}()
+		for name, q := range map[string]store.RunScan{
+			"updated":           {Sort: lineshaft.SortUpdated},
+			"updated ascending": {Sort: lineshaft.SortUpdated, Ascending: true},
+			"created":           {Sort: lineshaft.SortCreated},
+			"title":             {Sort: lineshaft.SortTitle},
+			"agent":             {Sort: lineshaft.SortAgent},
+			"tag":               {Sort: lineshaft.SortUpdated, Filter: lineshaft.RunFilter{Metadata: map[string]string{"team": "a"}}},
+			"states":            {Sort: lineshaft.SortUpdated, Filter: lineshaft.RunFilter{States: lineshaft.RunStates()}},
+		} {
+			b := time.Now()
+			checkWalk(t, s, name, q, runs)
+			t.Log(name, time.Since(b))
+		}
+		stop()
+		must(t, <-ended)
+		if done == 0 {
+			t.Fatal("nothing changed meanwhile")
+		}
+		t.Logf("%d changes meanwhile", done)
+	})
+}
+
+// checkWalk reads a list to its end and counts the runs that do not change.
+func checkWalk(t *testing.T, s *store.Store, name string, q store.RunScan, runs int) {
+	t.Helper()
+	seen := map[string]int{}
+	for _, runID := range pages(t.Context(), t, s, q, []int{500, 333}) {
+		seen[runID]++
+	}
+	for i := range runs {
+		want := 1
+		if len(q.Filter.Metadata) > 0 && i%4 != 0 {
+			want = 0
+		}
+		if got := seen[bulkID(i)]; got != want && changes(i) == "" {
+			t.Errorf("%s: run %d was seen %d times, want %d", name, i, got, want)
+		}
+	}
+}
