@@ -51,7 +51,7 @@ var archTable = map[string][]string{
 	"internal/config":    {"."},
 	"internal/telemetry": {"."},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
-	"internal/cli":       {".", "client", "internal/app", "internal/config"},
+	"internal/cli":       {".", "client", "internal/app", "internal/config", "internal/telemetry"},
 	"cmd":                {"internal/cli"},
 
 	// Public: other people's programs import it, so it brings nothing of ours.

@@ -143,10 +143,9 @@ func (s *session) followRows(engine string, rounds []followRound) {
 	s.report.anchor("B8", "delay with 1 follower (p50), "+engine, inMillis(first.Found.P50), inMillis(last.Found.P50))
 	for _, round := range rounds[:len(rounds)-1] {
 		line := row{
-			ID: "B8", What: fmt.Sprintf("events, delay p99, %d followers", round.Followers), Engine: engine, Measured: inMillis(round.Found.P99),
+			ID: "B8", What: "events, delay p99, " + plural(round.Followers, "follower"), Engine: engine, Measured: inMillis(round.Found.P99),
 			Bar: "0 lost", Verdict: judge(round.Found.Lost == 0), Detail: round,
-			Note: fmt.Sprintf("%d of %d events lost, %s events/s sent in all", round.Found.Lost, round.Found.Events*round.Followers,
-				thousands(int64(float64(round.Found.Events*round.Followers)/max(round.Found.Took.Seconds(), 1e-9)))),
+			Note: round.Found.describe(round.Followers),
 		}
 		if round.Followers > 1 {
 			line.Anchor, line.AnchorName = inMillis(first.Found.P99), "1 follower"

@@ -32,6 +32,13 @@ type followFound struct {
 	Took time.Duration `json:"took_ns"`
 }
 
+// describe says what became of all the events.
+func (f followFound) describe(followers int) string {
+	sent := f.Events * followers
+	return fmt.Sprintf("%s of %s events lost; %s arrived", thousands(int64(f.Lost)), thousands(int64(sent)),
+		figure{ratio(float64(sent-f.Lost), f.Took.Seconds()), perSecond})
+}
+
 // followChild is the load generator of B8: it says how many followers are
 // connected, then what they found.
 func followChild(ctx context.Context, in io.Reader, out io.Writer) error {

@@ -91,7 +91,7 @@ func (s *session) queueRows(engine string, rounds []queueRound, first, last rive
 	best := slices.MaxFunc(rounds, func(a, b queueRound) int { return cmp.Compare(a.Rate, b.Rate) })
 	for _, round := range rounds {
 		line := row{
-			ID: "B6", What: fmt.Sprintf("queue, %d slots", round.Slots), Engine: engine, Measured: figure{round.Rate, perSecond},
+			ID: "B6", What: "queue, " + plural(round.Slots, "slot"), Engine: engine, Measured: figure{round.Rate, perSecond},
 			Anchor: figure{anchor.rate, perSecond}, AnchorName: anchor.name, Ratio: ratio(round.Rate, anchor.rate),
 			Verdict: shown, Detail: map[string]any{"round": round, "river": []riverRates{first, last}},
 		}

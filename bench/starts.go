@@ -103,9 +103,9 @@ func (s *session) startRows(engine string, found startsFound) {
 		}
 		if p == 99 {
 			line.Bar, line.Verdict = fmt.Sprintf("≤ anchor + %d ms", startMargin.Milliseconds()), judge(measured <= anchor+startMargin)
-			line.Note = fmt.Sprintf("%+.1f ms to the anchor; of the p50, %s are until the run was durable, %s until it was claimed, %s until the process ran, which is %s after the request was answered",
+			line.Note = fmt.Sprintf("%+.1f ms to the anchor; of the p50, %s until the server made the run, %s more until a worker claimed it, %s more until the process ran; the request was answered after %s",
 				float64(measured-anchor)/float64(time.Millisecond), inMillis(found.p50(startSample.untilQueued)), inMillis(found.p50(startSample.untilClaimed)),
-				inMillis(found.p50(startSample.untilRunning)), inMillis(found.p50(startSample.afterAnswer)))
+				inMillis(found.p50(startSample.untilRunning)), inMillis(found.p50(startSample.untilAnswered)))
 			line.Detail = found
 		}
 		s.report.add(line)
@@ -140,10 +140,10 @@ type startSample struct {
 	Running time.Time `json:"running"`
 }
 
-func (t startSample) untilQueued() time.Duration  { return t.Queued.Sub(t.Sent) }
-func (t startSample) untilClaimed() time.Duration { return t.Claimed.Sub(t.Queued) }
-func (t startSample) untilRunning() time.Duration { return t.Running.Sub(t.Claimed) }
-func (t startSample) afterAnswer() time.Duration  { return t.Running.Sub(t.Answered) }
+func (t startSample) untilQueued() time.Duration   { return t.Queued.Sub(t.Sent) }
+func (t startSample) untilClaimed() time.Duration  { return t.Claimed.Sub(t.Queued) }
+func (t startSample) untilRunning() time.Duration  { return t.Running.Sub(t.Claimed) }
+func (t startSample) untilAnswered() time.Duration { return t.Answered.Sub(t.Sent) }
 
 func (f startsFound) total() []time.Duration {
 	return f.each(func(t startSample) time.Duration { return t.Running.Sub(t.Sent) })

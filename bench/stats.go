@@ -112,3 +112,11 @@ func thousands(n int64) string {
 	}
 	return thousands(n/1000) + fmt.Sprintf(",%03d", n%1000)
 }
+
+// plural counts things.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(int64(n)) + " " + noun + "s"
+}

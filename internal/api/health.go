@@ -54,8 +54,8 @@ func (s *server) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 		return &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "this server shows no metrics here"}
 	}
 	if s.MetricsKey != "" {
-		key, _ := bearer(r.Header)
-		if subtle.ConstantTimeCompare([]byte(key), []byte(s.MetricsKey)) != 1 {
+		key, ok := bearer(r.Header)
+		if !ok || subtle.ConstantTimeCompare([]byte(key), []byte(s.MetricsKey)) != 1 {
 			return &lineshaft.Error{Code: lineshaft.CodeAuthenticationRequired}
 		}
 	}

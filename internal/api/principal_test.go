@@ -110,10 +110,11 @@ func TestX2Workers(t *testing.T) {
 	b.check(t, scenario{method: get, path: "/agent/connected-self-hosted-workers", as: lineshaft.RoleViewer, status: 200, has: []string{`{"workers":[]}`}})
 	id := b.start(lineshaft.NewRun{Prompt: "x", Config: lineshaft.AgentConfig{WorkerHost: "farm"}})
 	b.check(t, scenario{method: get, path: "/agent/runs/" + id, as: lineshaft.RoleViewer, status: 200, has: []string{`not connected`, `"worker_host":"farm"`}})
+	b.start(lineshaft.NewRun{Prompt: "y", Config: lineshaft.AgentConfig{WorkerHost: "farm"}})
 	for _, worker := range []string{"a", "b"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, _ = b.control.Claim(ctx, lineshaft.ClaimRequest{WorkerHost: "farm", WorkerID: worker, Limit: 4, Capacity: 4})
-		cancel()
+		if jobs, err := b.control.Claim(t.Context(), lineshaft.ClaimRequest{WorkerHost: "farm", WorkerID: worker, Limit: 1, Capacity: 4}); err != nil || len(jobs) != 1 {
+			t.Fatal(jobs, err)
+		}
 	}
 	w := b.check(t, scenario{method: get, path: "/agent/connected-self-hosted-workers", as: lineshaft.RoleViewer, status: 200})
 	list := decode[ListWorkersResponse](t, w).Workers

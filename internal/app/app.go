@@ -171,6 +171,7 @@ func (a *App) startWorker(ctx context.Context) error {
 		Harnesses: harness.Set{Harnesses: harnesses, Default: a.cfg.DefaultHarness},
 		Sandbox:   a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: a.cfg.EventLimit, Drain: a.cfg.ShutdownGrace / 2, Logger: a.log,
+		Ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
 	}, a.control)
 	if err != nil {
 		return err

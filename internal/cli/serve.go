@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/telemetry"
 )
 
 const serveHelp = "Start a server, with a worker that executes runs unless --no-worker is given.\n\n" +
@@ -58,9 +59,5 @@ func (sh *shell) logger(cfg config.Config) *slog.Logger {
 	var level slog.Level
 	// Validate has checked the word.
 	_ = level.UnmarshalText([]byte(cfg.LogLevel))
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && sh.errWidth > 0 {
-		return slog.New(slog.NewTextHandler(sh.err, options))
-	}
-	return slog.New(slog.NewJSONHandler(sh.err, options))
+	return telemetry.NewLogger(sh.err, cfg.LogFormat, sh.errWidth > 0, level)
 }

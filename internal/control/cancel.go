@@ -60,13 +60,14 @@ func (s *Service) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 		return err
 	}
 	return errors.Join(
-		s.settle(ctx, tx, h, now),
 		tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Cancelled, status, "")),
+		s.settle(ctx, tx, h, now),
 		s.audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
 }
 
 // settle passes the concurrency key of a run that is over on to the next one. A
-// run is over when it has ended and no execution of it can be alive.
+// run is over when it has ended and no execution of it can be alive. Its end must
+// be saved before: else it could be taken for one that waits.
 func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, now time.Time) error {
 	if h.ConcurrencyKey == "" || !h.State.Terminal() || h.Hold&store.HoldExecution != 0 {
 		return nil

@@ -354,11 +354,11 @@ func (b *bench) drain() {
 	live := lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Queued, lineshaft.Pending, lineshaft.Claimed, lineshaft.InProgress, lineshaft.Blocked}}
 	changes := must[*stream.States](b)(b.s.FollowStates(b.Context(), b.admin, lineshaft.RunFilter{}, ""))
 	defer changes.Close()
-	ctx, cancel := context.WithTimeout(b.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
 	for len(b.list(live)) > 0 {
 		if _, err := changes.Next(ctx); err != nil {
-			b.dump(b.list(live)); b.Fatalf("still alive: %v (%v)", b.list(live), err)
+			b.Fatalf("still alive: %v (%v)", b.list(live), err)
 		}
 	}
 }
@@ -366,14 +366,25 @@ func (b *bench) drain() {
 func TestX10PromotedRunThatWasCancelledPassesTheKeyOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		for range rounds(150) {
-			first, job := b.working(keyed(""))
+		for i := range rounds(300) {
+			first := b.start(keyed("")).RunID
+			end := func() error { // of a run that waits for a worker, and of one that works
+				_, err := b.s.Cancel(b.Context(), b.admin, first, false, nil)
+				return err
+			}
+			if i%2 == 0 {
+				job := b.claimOne(lineshaft.HostedWorker, first)
+				end = func() error {
+					_, err := b.s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Succeeded})
+					return err
+				}
+			}
 			second := b.start(keyed("")).RunID
 			third := b.start(keyed("")).RunID
 			together(2, func(who int) {
 				var err error
 				if who == 0 {
-					_, err = b.s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Succeeded})
+					err = end()
 				} else {
 					_, err = b.s.Cancel(b.Context(), b.admin, second, false, nil)
 				}

@@ -50,7 +50,7 @@ func (s *Service) endStray(ctx context.Context, tx *store.Tx, b *batch, e *store
 	if h == nil {
 		return s.endExecution(ctx, tx, e, nil, now)
 	}
-	return errors.Join(s.endExecution(ctx, tx, e, h, now), s.settle(ctx, tx, h, now), tx.SaveRun(ctx, h))
+	return errors.Join(s.endExecution(ctx, tx, e, h, now), tx.SaveRun(ctx, h), s.settle(ctx, tx, h, now))
 }
 
 // endExecution marks an execution as over. When it is the run's newest, the run

@@ -22,7 +22,7 @@ func (s *Service) lose(ctx context.Context, tx *store.Tx, e *store.Execution, h 
 		return err
 	}
 	if !current || !h.State.Held() {
-		return errors.Join(s.settle(ctx, tx, h, now), tx.SaveRun(ctx, h))
+		return errors.Join(tx.SaveRun(ctx, h), s.settle(ctx, tx, h, now))
 	}
 	from := h.State
 	if from == lineshaft.InProgress || from == lineshaft.Blocked {
@@ -69,7 +69,7 @@ func (s *Service) conclude(ctx context.Context, tx *store.Tx, h *store.RunHead, 
 		drafts = append(drafts, draft)
 	}
 	s.wakeRun(ctx, tx, h)
-	return errors.Join(s.settle(ctx, tx, h, now), tx.SaveRun(ctx, h, drafts...))
+	return errors.Join(tx.SaveRun(ctx, h, drafts...), s.settle(ctx, tx, h, now))
 }
 
 // ReapLeases ends executions whose lease is over. It returns how many it ended;
@@ -176,8 +176,8 @@ func (s *Service) endOverdue(ctx context.Context, runID string) (ended bool, err
 		if err := tx.DropFollowups(ctx, h); err != nil {
 			return err
 		}
-		return errors.Join(s.settle(ctx, tx, h, now),
-			tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, "")))
+		return errors.Join(tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, "")),
+			s.settle(ctx, tx, h, now))
 	})
 	return ended && err == nil, err
 }

@@ -241,6 +241,12 @@ type ancestry interface {
 	IsAncestor(ctx context.Context, ancestor, runID string) (bool, error)
 }
 
+// MayChange says whether a caller may continue or end a run that it sees, for pages
+// that show no button in vain.
+func MayChange(c lineshaft.Caller, run *lineshaft.Run) bool {
+	return mayChange(c, run.ID, run.Creator.UID) == nil
+}
+
 // mayChange says whether a caller may continue or end a run: its own, or any with
 // the permission to manage runs.
 func mayChange(c lineshaft.Caller, runID, creatorUID string) error {

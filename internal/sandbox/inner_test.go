@@ -185,3 +185,43 @@ func TestX5PrefaceIsBoundedAndForgotten(t *testing.T) {
 		t.Errorf("kept %q", p.String())
 	}
 }
+
+// Feed is called by the loop that keeps a lease: it must not hang on a supervisor
+// that does not listen, nor may a flood of feeds keep a kill from it.
+func TestX1FeedNeverBlocksAndLeavesRoom(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	p := &Process{control: w, feedEvery: time.Nanosecond, done: make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 50_000 { // more than a pipe holds
+			p.Feed()
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it blocks")
+	}
+	for feedEvery, want := range map[time.Duration]int{0: 0, time.Hour: 1} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &Process{control: w, feedEvery: feedEvery}
+		for range 1000 {
+			p.Feed()
+		}
+		_ = w.Close()
+		if text, err := io.ReadAll(r); strings.Count(string(text), commandFeed+"\n") != want || err != nil {
+			t.Errorf("every %s: got %q, %v", feedEvery, text, err)
+		}
+		_ = r.Close()
+	}
+	_ = w.Close()
+}

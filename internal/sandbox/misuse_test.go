@@ -6,38 +6,11 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
-
-// Feed is called by the loop that keeps a lease: it must not hang on a supervisor
-// that does not listen.
-func TestX1FeedNeverBlocks(t *testing.T) {
-	t.Parallel()
-	p := begin(t, sandbox.NewNone(options()), shell(t, "exec sleep 1000"))
-	supervisor := parent(t, p.PID())
-	if err := syscall.Kill(supervisor, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	fed := make(chan struct{})
-	go func() {
-		defer close(fed)
-		for range 50_000 { // more than a pipe holds
-			p.Feed()
-		}
-	}()
-	select {
-	case <-fed:
-	case <-time.After(20 * time.Second):
-		t.Error("it blocks")
-	}
-	if err := syscall.Kill(supervisor, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // All methods at once, from everywhere, at any time.
 func TestR7EverythingAtOnce(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 // is taken to be stopped or stuck, and its tree is ended without it.
 const killMargin = 3 * time.Second
 
+// feedsWithin is how many feeds are passed on within Spec.FeedWithin, at most.
+const feedsWithin = 100
+
 // orderWithin is how long a new supervisor may take to read its order.
 const orderWithin = 20 * time.Second
 
@@ -38,9 +41,12 @@ type Process struct {
 	preface    *preface
 	unwatch    func() bool // stops watching the context of Start
 
+	feedEvery time.Duration // feeds that come faster are not passed on; 0: none is
+
 	mu      sync.Mutex // guards what follows, and the process id against being used again
 	over    bool       // the supervisor is ending or was waited for
 	control *os.File
+	fed     time.Time
 
 	started chan report // gets the first report, closed without one
 	done    chan struct{}
@@ -56,7 +62,10 @@ func start(ctx context.Context, options Options, o *order, spec Spec) (*Process,
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("start agent: %w", context.Cause(ctx))
 	}
-	p := &Process{groups: o.Groups, preface: &preface{}, started: make(chan report, 1), done: make(chan struct{})}
+	p := &Process{
+		groups: o.Groups, preface: &preface{}, feedEvery: o.FeedWithin / feedsWithin,
+		started: make(chan report, 1), done: make(chan struct{}),
+	}
 	status, err := p.launch(options.Supervisor, spec)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -210,22 +219,31 @@ func (p *Process) Wait() (Exit, error) {
 
 // Feed keeps the supervisor from ending the agent for another Spec.FeedWithin.
 // It never blocks: a supervisor that does not listen loses the feed.
-func (p *Process) Feed() { p.tell(commandFeed) }
+func (p *Process) Feed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// A flood of feeds must not fill the pipe: there has to be room for a kill.
+	if now := time.Now(); p.feedEvery > 0 && now.Sub(p.fed) >= p.feedEvery {
+		p.fed = now
+		p.tellLocked(commandFeed)
+	}
+}
 
 // Kill ends the agent: SIGTERM to its process group now, SIGKILL to the whole
 // tree after grace, or at once when grace is zero. It does not wait; Wait does.
 // A later call with less grace shortens it.
 func (p *Process) Kill(grace time.Duration) {
-	if grace <= 0 {
-		grace = 0
-		p.tell(commandKill)
-	} else {
-		p.tell(termCommand(grace))
+	command := commandKill
+	if grace > 0 {
+		command = termCommand(grace)
 	}
+	p.mu.Lock()
+	p.tellLocked(command)
+	p.mu.Unlock()
 	if closed(p.done) {
 		return
 	}
-	timer := time.NewTimer(grace + killMargin)
+	timer := time.NewTimer(max(0, grace) + killMargin)
 	go func() {
 		defer timer.Stop()
 		select {
@@ -248,11 +266,9 @@ func (p *Process) forceLocked() {
 	_ = p.supervisor.Kill()
 }
 
-// tell writes one line to the supervisor, without waiting for room in the pipe:
-// when there is none it has long been stopped, and Kill goes on without it.
-func (p *Process) tell(command string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// tellLocked writes one line to the supervisor, without waiting for room in the
+// pipe: when there is none it has long been stopped, and Kill goes on without it.
+func (p *Process) tellLocked(command string) {
 	if p.over {
 		return
 	}

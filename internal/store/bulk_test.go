@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -11,6 +13,24 @@ import (
 
 // fullTest says whether the long form of tests is wanted.
 func fullTest() bool { return os.Getenv("LINESHAFT_TEST_FULL") != "" }
+
+// raced says whether the tests run under the race detector, which makes SQLite,
+// being Go, ten times slower, and PostgreSQL not at all.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// bulkSize is how many runs a test writes that is about many.
+func bulkSize(s *store.Store) int {
+	switch {
+	case s.Engine() == "sqlite" && raced():
+		return 3000
+	case fullTest():
+		return 200_000
+	}
+	return 20_000
+}
 
 // bulkID is the id of run number i of fillRuns: ids sort by number.
 func bulkID(i int) string { return "01900000-0000-7000-8000-000" + strconv.Itoa(100_000_000+i) }
@@ -44,6 +64,10 @@ WHERE r.tagged = 1 AND r.id >= $1 AND r.id < $2`
 // fillRuns writes runs number from to to-1 with bodies and tags, without events.
 func fillRuns(t *testing.T, s *store.Store, from, to int) {
 	t.Helper()
+	if most := 20_000; to-from > most { // in parts that a writer may take its time for
+		fillRuns(t, s, from, to-most)
+		from = to - most
+	}
 	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Exec(ctx, bulkSQL, from, to); err != nil {
 			return err

@@ -108,7 +108,7 @@ var errUndo = errors.New("undo this")
 func TestX1LookupsFollowAnIndex(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		fillRuns(t, s, 0, planRuns)
+		fillRuns(t, s, 0, max(planSize(s), 4001))
 		fillRest(t, s)
 		fillKeys(t, s, 2000)
 		analyze(t, s)

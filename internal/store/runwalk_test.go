@@ -22,11 +22,11 @@ func changes(i int) string {
 	return ""
 }
 
-// disturb touches and deletes runs, and adds new ones, until ctx ends. It returns
-// how much it did.
+// disturb touches and deletes runs, and adds new ones, until ctx ends or a tenth of
+// the runs was met. It returns how much it did.
 func disturb(ctx context.Context, s *store.Store, runs int) (done int, err error) {
 	random := rand.New(rand.NewPCG(3, 3))
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && done < runs/10 {
 		i := random.IntN(runs)
 		err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			switch changes(i) {
@@ -58,13 +58,8 @@ func disturb(ctx context.Context, s *store.Store, runs int) (done int, err error
 func TestH8WalkWhileRunsChange(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		runs := 20_000
-		if fullTest() {
-			runs = 200_000
-		}
-		for from := 0; from < runs; from += 20_000 {
-			fillRuns(t, s, from, from+20_000)
-		}
+		runs := bulkSize(s)
+		fillRuns(t, s, 0, runs)
 		analyze(t, s)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -78,14 +73,10 @@ func TestH8WalkWhileRunsChange(t *testing.T) {
 			"updated":           {Sort: lineshaft.SortUpdated},
 			"updated ascending": {Sort: lineshaft.SortUpdated, Ascending: true},
 			"created":           {Sort: lineshaft.SortCreated},
-			"title":             {Sort: lineshaft.SortTitle},
 			"agent":             {Sort: lineshaft.SortAgent},
 			"tag":               {Sort: lineshaft.SortUpdated, Filter: lineshaft.RunFilter{Metadata: map[string]string{"team": "a"}}},
-			"states":            {Sort: lineshaft.SortUpdated, Filter: lineshaft.RunFilter{States: lineshaft.RunStates()}},
 		} {
-			b := time.Now()
 			checkWalk(t, s, name, q, runs)
-			t.Log(name, time.Since(b))
 		}
 		stop()
 		must(t, <-ended)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -44,6 +45,8 @@ type sessionData struct {
 	Run       *lineshaft.Run
 	Lines     []line
 	After     int64
+	// CanSend and CanCancel say what the reader may do; the rest has no button.
+	CanSend   bool
 	CanCancel bool
 	Live      bool
 }
@@ -59,7 +62,7 @@ func (s *server) sessionPage(w http.ResponseWriter, r *http.Request, c lineshaft
 		s.fail(w, r, err)
 		return
 	}
-	data := sessionData{Run: run, Live: events.More || !run.State.Terminal(), CanCancel: !run.State.Terminal() && c.Role.May(lineshaft.PermissionRunsStart)}
+	data := sessionData{Run: run, Live: events.More || !run.State.Terminal(), CanSend: control.MayChange(c, run), CanCancel: !run.State.Terminal() && control.MayChange(c, run)}
 	for _, e := range events.Events {
 		data.Lines = append(data.Lines, lineOf(e))
 		data.After = e.Sequence

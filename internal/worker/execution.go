@@ -87,6 +87,7 @@ func (e *execution) run() {
 	e.watch.end()
 	e.release()
 	e.log()
+	e.worker.config.Ended(e.outcome.State)
 }
 
 // execute does the turns. It returns the last result and whether the control

@@ -50,6 +50,8 @@ type Config struct {
 	Drain time.Duration
 	// Now is the clock for the times of events and workspaces; default time.Now.
 	Now func() time.Time
+	// Ended is told how each execution ended; nil is nobody.
+	Ended func(outcome lineshaft.RunState)
 	// Logger gets one line per execution, and trouble; default none.
 	Logger *slog.Logger
 }
@@ -81,6 +83,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Ended == nil {
+		c.Ended = func(lineshaft.RunState) {}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
