@@ -14,7 +14,7 @@ type listQuery struct {
 // with that many runs. The filter by place of execution is left out: here it
 // either selects everything or nothing, without looking.
 func singleFilters(runs int) []listQuery {
-	middle := runs / 2
+	early, middle := runs/4, runs/2 // a deep page begins in the middle and goes back in time
 	f := func(set func(f *lineshaft.RunFilter)) lineshaft.RunFilter {
 		var filter lineshaft.RunFilter
 		set(&filter)
@@ -31,9 +31,9 @@ func singleFilters(runs int) []listQuery {
 		{"model_id", lineshaft.RunFilter{ModelID: "model-c"}},
 		{"creator", lineshaft.RunFilter{Creator: "user_7"}},
 		{"executor", lineshaft.RunFilter{Executor: "user_8"}},
-		{"created_after", f(func(f *lineshaft.RunFilter) { f.CreatedAfter = fillCreated(middle) })},
+		{"created_after", f(func(f *lineshaft.RunFilter) { f.CreatedAfter = fillCreated(early) })},
 		{"created_before", f(func(f *lineshaft.RunFilter) { f.CreatedBefore = fillCreated(middle) })},
-		{"updated_after", f(func(f *lineshaft.RunFilter) { f.UpdatedAfter = fillUpdated(middle) })},
+		{"updated_after", f(func(f *lineshaft.RunFilter) { f.UpdatedAfter = fillUpdated(early) })},
 		{"updated_before", f(func(f *lineshaft.RunFilter) { f.UpdatedBefore = fillUpdated(middle) })},
 		{"environment_id", lineshaft.RunFilter{EnvironmentID: "env1"}},
 		{"environment_id none", lineshaft.RunFilter{NoEnvironment: true}},
@@ -60,8 +60,7 @@ func usualCombinations(runs int) []listQuery {
 	states := func(s ...lineshaft.RunState) []lineshaft.RunState { return s }
 	failed, ok := states(lineshaft.Failed, lineshaft.Errored), states(lineshaft.Succeeded)
 	sources := func(s ...lineshaft.Source) []lineshaft.Source { return s }
-	recent := fillCreated(runs * 3 / 4)
-	lately := fillUpdated(runs * 3 / 4)
+	recent, lately := fillCreated(runs/4), fillUpdated(runs/4)
 	return []listQuery{
 		{"my failures", lineshaft.RunFilter{Creator: "user_7", States: failed}},
 		{"my runs from the CLI", lineshaft.RunFilter{Creator: "user_7", Sources: sources(lineshaft.SourceCLI)}},

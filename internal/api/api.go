@@ -76,6 +76,7 @@ type server struct {
 	mux          *http.ServeMux
 	api          huma.API
 	rows         map[string]route
+	docs         map[string]operationDoc
 	heartbeat    time.Duration
 	bodyTimeout  time.Duration
 
@@ -112,10 +113,11 @@ func build(deps Deps) *server {
 	s := &server{
 		Deps:         deps,
 		problems:     &problem.Writer{Base: deps.BaseURL, Logger: deps.Logger},
-		limiter:      newLimiter(deps.RateLimit, time.Minute),
+		limiter:      newLimiter(deps.RateLimit),
 		authenticate: deps.Control.Authenticate,
 		mux:          http.NewServeMux(),
 		rows:         map[string]route{},
+		docs:         docs(),
 		heartbeat:    heartbeat,
 		bodyTimeout:  bodyTimeout,
 	}

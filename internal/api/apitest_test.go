@@ -156,11 +156,11 @@ type scenario struct {
 	not []string
 }
 
-// play runs each scenario as a subtest.
+// play runs scenarios in order.
 func (b *bench) play(t *testing.T, list []scenario) {
 	t.Helper()
 	for _, sc := range list {
-		t.Run(sc.name, func(t *testing.T) { b.check(t, sc) })
+		b.check(t, sc)
 	}
 }
 
@@ -168,23 +168,24 @@ func (b *bench) play(t *testing.T, list []scenario) {
 func (b *bench) check(t *testing.T, sc scenario) *httptest.ResponseRecorder {
 	t.Helper()
 	w := b.do(t, sc)
+	call := sc.name + ": " + sc.method + " " + sc.path
 	if w.Code != sc.status {
-		t.Errorf("%s %s: status %d, want %d: %.500s", sc.method, sc.path, w.Code, sc.status, w.Body)
+		t.Errorf("%.200s: status %d, want %d: %.500s", call, w.Code, sc.status, w.Body)
 	}
 	if sc.code != "" {
 		var doc problem.Document
 		if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || doc.Code != sc.code || doc.Status != w.Code {
-			t.Errorf("%s %s: problem %q, want code %s", sc.method, sc.path, w.Body, sc.code)
+			t.Errorf("%.200s: problem %q, want code %s", call, w.Body, sc.code)
 		}
 	}
 	for _, fragment := range sc.has {
 		if !strings.Contains(w.Body.String(), fragment) {
-			t.Errorf("%s %s: %q is not in %.500s", sc.method, sc.path, fragment, w.Body)
+			t.Errorf("%.200s: %q is not in %.500s", call, fragment, w.Body)
 		}
 	}
 	for _, fragment := range sc.not {
 		if strings.Contains(w.Body.String(), fragment) {
-			t.Errorf("%s %s: %q is in %.500s", sc.method, sc.path, fragment, w.Body)
+			t.Errorf("%.200s: %q is in %.500s", call, fragment, w.Body)
 		}
 	}
 	return w

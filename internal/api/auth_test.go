@@ -115,10 +115,10 @@ func TestH2UnusableKeysGetByteEqualAnswers(t *testing.T) {
 		if first == "" {
 			first = w.Body.String()
 		}
-		if w.Code != http.StatusUnauthorized || w.Body.String() != first || w.Header().Get("Www-Authenticate") == "" {
+		if w.Code != http.StatusUnauthorized || w.Body.String() != first || w.Header().Get("WWW-Authenticate") == "" {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
-		if strings.Contains(w.Body.String(), w.Header().Get("X-Request-Id")) || strings.Contains(w.Body.String(), "/api/v1/agent") {
+		if strings.Contains(w.Body.String(), w.Header().Get("X-Request-ID")) || strings.Contains(w.Body.String(), "/api/v1/agent") {
 			t.Errorf("%s: the body names the request: %s", name, w.Body)
 		}
 	}

@@ -197,7 +197,7 @@ func TestR2Attachments(t *testing.T) {
 		return fmt.Sprintf(`{"file_name":%q,"mime_type":%q,"data":%q}`, name, kind, data)
 	}
 	with := func(files ...string) string { return `{"prompt":"x","attachments":[` + strings.Join(files, ",") + `]}` }
-	big := base64.StdEncoding.EncodeToString(make([]byte, 5<<20))
+	big := base64.StdEncoding.EncodeToString(make([]byte, 1<<19))
 	numbered := func(n int) (files []string) {
 		for i := range n {
 			files = append(files, file(fmt.Sprint("f", i), "image/png", "eA=="))
@@ -208,7 +208,7 @@ func TestR2Attachments(t *testing.T) {
 		create("five", with(numbered(5)...), 200, ""),
 		create("six", with(numbered(6)...), 400, "invalid_request", "attachments: "),
 		create("empty file", with(file("a", "text/plain", "")), 200, ""),
-		create("10 MiB together", with(file("a", "a/b", big), file("b", "a/b", big)), 200, ""),
+		create("1 MiB together", with(file("a", "a/b", big), file("b", "a/b", big)), 200, ""),
 		create("no name", with(`{"mime_type":"a/b","data":"eA=="}`), 400, "invalid_request", "attachments[0].file_name: is required"),
 		create("no type", with(`{"file_name":"a","data":"eA=="}`), 400, "invalid_request", "attachments[0].mime_type: is required"),
 		create("no data", with(`{"file_name":"a","mime_type":"a/b"}`), 400, "invalid_request", "attachments[0].data: is required"),

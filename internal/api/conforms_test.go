@@ -19,7 +19,7 @@ import (
 // every answer must have is checked too.
 func (s *server) conforms(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
-	if w.Header().Get("X-Request-Id") == "" {
+	if w.Header().Get("X-Request-ID") == "" {
 		t.Errorf("H-10: %s %s: no X-Request-Id", r.Method, r.URL.Path)
 	}
 	kind, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
@@ -121,7 +121,7 @@ func TestConformsNoticesWhatIsWrong(t *testing.T) {
 		"an unknown state":     {func(m map[string]any) { m["state"] = "NOWHERE" }, true, false},
 		"a bad time":           {func(m map[string]any) { m["created_at"] = "yesterday" }, true, false},
 		"an unknown field":     {func(m map[string]any) { m["secret"] = "x" }, false, true},
-		"an unknown below":     {func(m map[string]any) { m["creator"].(map[string]any)["password"] = "x" }, false, true},
+		"an unknown below":     {func(m map[string]any) { m["creator"] = map[string]any{"password": "x"} }, false, true},
 		"any metadata is fine": {func(m map[string]any) { m["metadata"] = map[string]any{"a": "b"} }, false, false},
 	} {
 		text, err := marshal(exampleRun())

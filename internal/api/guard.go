@@ -25,7 +25,7 @@ type gate struct {
 // guard stands before every route: it lets a request through once the caller is
 // known, within the rate and permitted, and the request is fit to be decoded.
 func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
-	known := gate{row.Permission, docs()[row.ID]}
+	known := gate{row.Permission, s.docs[row.ID]}
 	steps := []func(http.ResponseWriter, *http.Request, gate) error{
 		checkPath, s.checkCaller, checkQuery, s.readBody, checkIdempotency,
 	}
@@ -93,9 +93,9 @@ func (s *server) checkRate(w http.ResponseWriter, keyID string) error {
 	if !on {
 		return nil
 	}
-	w.Header().Set("RateLimit-Limit", strconv.Itoa(s.RateLimit))
-	w.Header().Set("RateLimit-Remaining", strconv.Itoa(verdict.remaining))
-	w.Header().Set("RateLimit-Reset", strconv.FormatInt(ceilSeconds(verdict.reset), 10))
+	w.Header().Set("Ratelimit-Limit", strconv.Itoa(s.RateLimit))
+	w.Header().Set("Ratelimit-Remaining", strconv.Itoa(verdict.remaining))
+	w.Header().Set("Ratelimit-Reset", strconv.FormatInt(ceilSeconds(verdict.reset), 10))
 	if verdict.wait > 0 {
 		return lineshaft.RateLimited(verdict.wait, "this key may make %d requests a minute; wait %d s", s.RateLimit, ceilSeconds(verdict.wait))
 	}

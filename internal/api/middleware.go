@@ -26,7 +26,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithValue(problem.WithTrace(r.Context(), info.traceID), requestKey{}, info)
 	r = r.WithContext(ctx)
 	rec := &recorder{ResponseWriter: w}
-	rec.Header().Set("X-Request-Id", info.id)
+	rec.Header().Set("X-Request-ID", info.id)
 	if _, traced := parseTraceparent(r.Header.Get("Traceparent")); traced {
 		rec.Header().Set("Traceparent", "00-"+info.traceID+"-"+randomHex(8)+"-01")
 	}

@@ -78,8 +78,8 @@ func schemaName(t reflect.Type, hint string) string {
 }
 
 // describe makes the huma operation of a row.
-func describe(row route) huma.Operation {
-	doc := docs()[row.ID]
+func (s *server) describe(row route) huma.Operation {
+	doc := s.docs[row.ID]
 	op := huma.Operation{
 		OperationID: row.ID, Method: row.Method, Path: row.Path, Summary: doc.summary, Description: doc.text, Tags: []string{doc.tag},
 		DefaultStatus: doc.status, Deprecated: doc.deprecated,

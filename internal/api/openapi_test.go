@@ -251,21 +251,14 @@ func TestH1DocsPage(t *testing.T) {
 func TestServersAreIndependent(t *testing.T) {
 	t.Parallel()
 	// Built side by side, as parallel tests do, under the race detector.
-	done := make(chan string, 4)
+	done := make(chan int, 4)
 	for range cap(done) {
-		go func() {
-			text, err := OpenAPI()
-			if err != nil {
-				done <- err.Error()
-				return
-			}
-			done <- string(text)
-		}()
+		go func() { done <- len(testServer().api.OpenAPI().Components.Schemas.Map()) }()
 	}
-	first := <-done
-	for range cap(done) - 1 {
-		if <-done != first {
-			t.Error("the document differs from server to server")
+	want := len(testServer().api.OpenAPI().Components.Schemas.Map())
+	for range cap(done) {
+		if got := <-done; got != want {
+			t.Errorf("%d schemas, want %d", got, want)
 		}
 	}
 }

@@ -34,11 +34,9 @@ type verdict struct {
 	wait time.Duration
 }
 
-func newLimiter(limit int, window time.Duration) *limiter {
-	return &limiter{limit: limit, window: window, keys: newKeys()}
+func newLimiter(limit int) *limiter {
+	return &limiter{limit: limit, window: time.Minute, keys: map[string]*window{}}
 }
-
-func newKeys() map[string]*window { return map[string]*window{} }
 
 // take counts one request of key at the given time. The second result is false
 // when there is no limit.

@@ -14,7 +14,7 @@ import (
 
 func TestH11AtMostSoManyInAnyWindow(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(3, time.Minute)
+	l := newLimiter(3)
 	base := time.Unix(1_000_000, 0)
 	for _, tc := range []struct {
 		at        time.Duration
@@ -40,7 +40,7 @@ func TestH11AtMostSoManyInAnyWindow(t *testing.T) {
 
 func TestH11KeysDoNotShareALimit(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(1, time.Minute)
+	l := newLimiter(1)
 	now := time.Unix(1_000_000, 0)
 	for _, key := range []string{"a", "b", "c"} {
 		if v, _ := l.take(key, now); v.wait != 0 {
@@ -54,7 +54,7 @@ func TestH11KeysDoNotShareALimit(t *testing.T) {
 
 func TestH11NoLimit(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(0, time.Minute)
+	l := newLimiter(0)
 	if _, on := l.take("k", time.Unix(0, 0)); on || len(l.keys) != 0 {
 		t.Error("a limit of 0 is none")
 	}
@@ -62,7 +62,7 @@ func TestH11NoLimit(t *testing.T) {
 
 func TestH11QuietKeysAreForgotten(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(5, time.Minute)
+	l := newLimiter(5)
 	now := time.Unix(1_000_000, 0)
 	for i := range 1000 {
 		l.take(fmt.Sprint("k", i), now)
@@ -80,7 +80,7 @@ func TestH11LimiterProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")
-		l := newLimiter(limit, time.Minute)
+		l := newLimiter(limit)
 		now := time.Unix(1_000_000, 0)
 		var passed []time.Time
 		for range rapid.IntRange(1, 60).Draw(t, "requests") {
@@ -113,14 +113,14 @@ func TestH11TooManyRequestsTellHowLongToWait(t *testing.T) {
 	sc := scenario{method: get, path: "/api/v1/whoami", as: lineshaft.RoleViewer, status: 200}
 	for want := 1; want >= 0; want-- {
 		w := b.check(t, sc)
-		if w.Header().Get("RateLimit-Limit") != "2" || w.Header().Get("RateLimit-Remaining") != strconv.Itoa(want) {
+		if w.Header().Get("Ratelimit-Limit") != "2" || w.Header().Get("Ratelimit-Remaining") != strconv.Itoa(want) {
 			t.Errorf("headers %v", w.Header())
 		}
 	}
 	clock = clock.Add(500 * time.Millisecond)
 	sc.status, sc.code = http.StatusTooManyRequests, lineshaft.CodeUnavailable
 	w := b.check(t, sc)
-	if w.Header().Get("Retry-After") != "60" || w.Header().Get("RateLimit-Remaining") != "0" || w.Header().Get("RateLimit-Reset") != "60" {
+	if w.Header().Get("Retry-After") != "60" || w.Header().Get("Ratelimit-Remaining") != "0" || w.Header().Get("Ratelimit-Reset") != "60" {
 		t.Errorf("headers %v", w.Header())
 	}
 	b.check(t, scenario{method: get, path: "/api/v1/whoami", as: lineshaft.RoleMember, status: 200, has: []string{`"requests_per_minute":2`}})

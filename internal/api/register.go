@@ -16,7 +16,7 @@ type binder func(s *server, row route)
 // bind makes an operation of a typed handler. Its errors leave as problems.
 func bind[I, O any](handler func(context.Context, *I) (*O, error)) binder {
 	return func(s *server, row route) {
-		huma.Register(s.api, describe(row), func(ctx context.Context, in *I) (*O, error) {
+		huma.Register(s.api, s.describe(row), func(ctx context.Context, in *I) (*O, error) {
 			out, err := handler(ctx, in)
 			if err != nil {
 				return nil, s.failure(ctx, err)

@@ -41,7 +41,7 @@ func (s *server) newRequest(r *http.Request) *request {
 	if !ok {
 		traceID = randomHex(16)
 	}
-	id := r.Header.Get("X-Request-Id")
+	id := r.Header.Get("X-Request-ID")
 	if !saneRequestID(id) {
 		id = rand.Text()
 	}

@@ -19,14 +19,14 @@ func TestH10RequestIDIsTakenWhenSane(t *testing.T) {
 	} {
 		for _, path := range []string{"/healthz", "/nowhere", "/agent/runs", "//"} {
 			w := b.do(t, scenario{method: get, path: path, header: map[string]string{"X-Request-Id": id}})
-			got := w.Header().Get("X-Request-Id")
+			got := w.Header().Get("X-Request-ID")
 			if (got == id) != taken || !saneRequestID(got) {
 				t.Errorf("%s: %q answered with %q", path, id, got)
 			}
 		}
 	}
 	first, second := b.do(t, scenario{method: get, path: "/healthz"}), b.do(t, scenario{method: get, path: "/healthz"})
-	if first.Header().Get("X-Request-Id") == second.Header().Get("X-Request-Id") {
+	if first.Header().Get("X-Request-ID") == second.Header().Get("X-Request-ID") {
 		t.Error("two requests have one id")
 	}
 }

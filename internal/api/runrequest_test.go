@@ -55,15 +55,11 @@ func TestR2AttachmentsAreBoundedTogether(t *testing.T) {
 	half := AttachmentInput{FileName: "a", MimeType: "a/b", Data: base64.StdEncoding.EncodeToString(make([]byte, lineshaft.MaxAttachmentBytes/2))}
 	other := half
 	other.FileName = "b"
-	request := RunAgentRequest{Prompt: "p", Attachments: []AttachmentInput{half, other}}
-	if _, err := request.domain(lineshaft.SourceAPI); err != nil {
-		t.Errorf("10 MiB: %v", err)
-	}
-	request.Attachments = append(request.Attachments, AttachmentInput{FileName: "c", MimeType: "a/b", Data: "eA=="})
+	request := RunAgentRequest{Prompt: "p", Attachments: []AttachmentInput{half, other, {FileName: "c", MimeType: "a/b", Data: "eA=="}}}
 	_, err := request.domain(lineshaft.SourceAPI)
 	var pub *lineshaft.Error
 	if !errors.As(err, &pub) || pub.Field != "attachments" {
-		t.Errorf("a byte more: %v", err)
+		t.Errorf("10 MiB and a byte: %v", err)
 	}
 }
 

@@ -30,8 +30,20 @@ func each(t *testing.T, fn func(b *bench), settings ...func(*control.Config)) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database, settings...)) })
 }
 
-// open returns a control plane on a database, as a node of its own.
+// open returns a control plane on a database, as a node of its own, with its
+// administrator.
 func open(t *testing.T, database string, settings ...func(*control.Config)) *bench {
+	t.Helper()
+	b := bare(t, database, settings...)
+	if _, err := b.s.EnsureAdmin(t.Context(), adminKey); err != nil {
+		t.Fatal(err)
+	}
+	b.admin = must[lineshaft.Caller](b)(b.s.Authenticate(t.Context(), adminKey))
+	return b
+}
+
+// bare is open without any key.
+func bare(t *testing.T, database string, settings ...func(*control.Config)) *bench {
 	t.Helper()
 	b := &bench{T: t, clock: &clock{}}
 	hub := stream.NewHub()
@@ -55,10 +67,6 @@ func open(t *testing.T, database string, settings ...func(*control.Config)) *ben
 		t.Fatal(err)
 	}
 	b.s, b.store = s, st
-	if _, err := s.EnsureAdmin(t.Context(), adminKey); err != nil {
-		t.Fatal(err)
-	}
-	b.admin = must[lineshaft.Caller](b)(s.Authenticate(t.Context(), adminKey))
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/lineshaft/lineshaft/internal/mask"
@@ -236,6 +237,38 @@ func TestS2JSONStaysValidWithStrangeNames(t *testing.T) {
 			t.Errorf("%q: got %q", in, got)
 		}
 	}
+}
+
+// The result must not depend on the order in which a map is walked.
+func TestS2SameValueTwiceHasOneName(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		m := mask.New(map[string]string{"B_COPY": token, "A_FIRST": token, "C_PART": token[2:]})
+		if got := m.String(token + " " + encodings(token, "", "")[1]); !strings.HasPrefix(got, "***A_FIRST*** ***A_FIRST***") {
+			t.Fatalf("got %q", got)
+		}
+	}
+}
+
+func TestS2OneMaskerServesManyStreams(t *testing.T) {
+	t.Parallel()
+	m := mask.New(map[string]string{"T": token, "KEY": "-----BEGIN-----\nfirst line\nsecond line"})
+	text := strings.Repeat("some "+token+" text\nand second line\n", 200)
+	want := strings.Repeat("some ***T*** text\nand ***KEY***\n", 200)
+	var wg sync.WaitGroup
+	for size := 1; size <= 16; size++ {
+		wg.Go(func() {
+			s := m.Stream()
+			var got []byte
+			for rest := []byte(text); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+				got = append(got, s.Write(rest[:min(size, len(rest))])...)
+			}
+			if got = append(got, s.Flush()...); string(got) != want {
+				t.Errorf("pieces of %d: got %.200q", size, got)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func ExampleMasker_Stream() {

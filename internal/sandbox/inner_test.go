@@ -208,7 +208,7 @@ func TestX1FeedNeverBlocksAndLeavesRoom(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("it blocks")
 	}
-	for feedEvery, want := range map[time.Duration]int{0: 0, time.Hour: 1} {
+	for want, feedEvery := range []time.Duration{0, time.Hour} { // none, and the first only
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

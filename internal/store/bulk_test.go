@@ -25,7 +25,7 @@ func raced() bool {
 func bulkSize(s *store.Store) int {
 	switch {
 	case s.Engine() == "sqlite" && raced():
-		return 3000
+		return 2000
 	case fullTest():
 		return 200_000
 	}

@@ -81,3 +81,20 @@ func inParallel(n int, fn func(i int) error) error {
 	}
 	return all
 }
+
+// eventually waits for something that other users of the PostgreSQL server can
+// hold up, such as the end of all transactions that had begun before.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for !done() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s did not happen in time", what)
+		case <-again.C:
+		}
+	}
+}

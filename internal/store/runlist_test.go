@@ -106,7 +106,11 @@ func TestR4ListsEqualTheModel(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		random := rand.New(rand.NewPCG(7, 7))
-		m := newModel(random, 250)
+		size := 200
+		if raced() {
+			size = 100
+		}
+		m := newModel(random, size)
 		m.save(t, s, random)
 		rapid.Check(t, func(rt *rapid.T) {
 			q := drawScan(rt, m)

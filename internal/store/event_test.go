@@ -1,0 +1,199 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+func output(text string) lineshaft.Draft {
+	return lineshaft.NewDraft(lineshaft.EventOutput, time.UnixMicro(1_700_000_000_000_007), lineshaft.OutputData{Stream: "stdout", Text: text})
+}
+
+// Many writers on one run leave a log without holes.
+func TestR9WritersLeaveNoHoles(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run := insertRun(t, s, nil)
+		const writers, rounds = 12, 8
+		must(t, inParallel(writers, func(i int) error {
+			for round := range rounds {
+				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					h, err := tx.LockRun(ctx, run)
+					if err != nil {
+						return err
+					}
+					if err := tx.SaveRun(ctx, h, output(fmt.Sprint(i, round)), output("more")); err != nil {
+						return err
+					}
+					if round%4 == 3 { // its numbers must be used again
+						return errUndo
+					}
+					return nil
+				})
+				if err != nil && round%4 != 3 {
+					return err
+				}
+			}
+			return nil
+		}))
+		wantSequence(t, s, run, 1+writers*rounds*2*3/4)
+	})
+}
+
+func TestR9EventsInOrder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run := insertRun(t, s, nil)
+		const many = 450 // more than one statement's worth
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, run)
+			if err != nil {
+				return err
+			}
+			h.ExecutionID = "e1"
+			var drafts []lineshaft.Draft
+			for i := range many {
+				drafts = append(drafts, output(fmt.Sprintf("line %d \u0000 ✓", i)))
+			}
+			return tx.SaveRun(ctx, h, drafts...)
+		})
+		wantSequence(t, s, run, many+1)
+		var after int64
+		for after < many+1 {
+			events, err := s.ListEvents(t.Context(), run, after, 100)
+			must(t, err)
+			if len(events) == 0 || len(events) > 100 || events[0].Sequence != after+1 {
+				t.Fatalf("%d events after %d", len(events), after)
+			}
+			after = events[len(events)-1].Sequence
+		}
+		events, err := s.ListEvents(t.Context(), run, many, 10)
+		must(t, err)
+		e := events[0]
+		draft := output(fmt.Sprintf("line %d \u0000 ✓", many-1))
+		if e.RunID != run || e.ExecutionID != "e1" || e.Type != draft.Type || !e.Time.Equal(draft.Time) || string(e.Data) != string(draft.Data) || e.ID == "" {
+			t.Errorf("event %+v, data %s", e, e.Data)
+		}
+	})
+}
+
+// Writers change states at once while a reader follows: it sees each change once,
+// and each run's in order.
+func TestR9StatesWhileWritersGoOn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		const writers, rounds = 8, 6
+		runs := make([]string, writers)
+		for i := range runs {
+			runs[i] = insertRun(t, s, nil)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- inParallel(writers, func(i int) error {
+				for round := range rounds {
+					to := []lineshaft.RunState{lineshaft.Cancelled, lineshaft.Queued}[round%2]
+					err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return move(ctx, tx, runs[i], to) })
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}()
+		var at store.StatePosition
+		last := map[string]int64{}
+		seen := 0
+		eventually(t, "seeing all changes", func() bool {
+			changes, err := s.ListStateChanges(t.Context(), at, 5)
+			must(t, err)
+			for _, change := range changes {
+				if change.Event.Sequence != last[change.Event.RunID]+1 {
+					t.Fatalf("event %d of run %s came after %d", change.Event.Sequence, change.Event.RunID, last[change.Event.RunID])
+				}
+				last[change.Event.RunID] = change.Event.Sequence
+				at = change.Position
+				seen++
+			}
+			return seen == writers*(rounds+1)
+		})
+		must(t, <-ended)
+		if end, err := s.StateEnd(t.Context()); err != nil || end != at {
+			t.Errorf("the end is %v, %v; want %v", end, err, at)
+		}
+	})
+}
+
+// A transaction that commits late is not passed over: nothing that began after it
+// is given out before it.
+func TestR9LateCommitIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Options{Database: storetest.Postgres(t)})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	late, soon := insertRun(t, s, nil), insertRun(t, s, nil)
+	var start store.StatePosition
+	eventually(t, "settling", func() bool {
+		start, err = s.StateEnd(t.Context())
+		must(t, err)
+		return start.RunID == soon
+	})
+	wrote, commit, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			if err := move(ctx, tx, late, lineshaft.Cancelled); err != nil {
+				return err
+			}
+			close(wrote)
+			<-commit
+			return nil
+		})
+	}()
+	<-wrote
+	write(t, s, func(ctx context.Context, tx *store.Tx) error { return move(ctx, tx, soon, lineshaft.Cancelled) })
+	wantSequence(t, s, soon, 2)
+	changes, err := s.ListStateChanges(t.Context(), start, 10)
+	must(t, err)
+	if end, err := s.StateEnd(t.Context()); len(changes) != 0 || err != nil || end != start {
+		t.Errorf("given out before the earlier transaction ended: %v, end %v, %v", changes, end, err)
+	}
+	close(commit)
+	must(t, <-done)
+	var seen []string
+	eventually(t, "seeing both", func() bool {
+		changes, err := s.ListStateChanges(t.Context(), start, 1)
+		must(t, err)
+		for _, change := range changes {
+			seen, start = append(seen, change.Event.RunID), change.Position
+		}
+		return len(seen) >= 2 && len(changes) == 0
+	})
+	if !slices.Equal(seen, []string{late, soon}) {
+		t.Errorf("saw %v, want %v", seen, []string{late, soon})
+	}
+}
+
+// SQLite's transaction numbers go on after a restart, whatever the clock says.
+func TestR9NumbersGoOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	database := t.TempDir() + "/test.db"
+	var at store.StatePosition
+	for i, now := range []time.Time{time.Unix(2_000_000_000, 0), time.Unix(1_000_000_000, 0), time.Unix(1_500_000_000, 0)} {
+		s, err := store.Open(t.Context(), store.Options{Database: database, Now: func() time.Time { return now }})
+		must(t, err)
+		run := insertRun(t, s, nil)
+		changes, err := s.ListStateChanges(t.Context(), at, 10)
+		must(t, err)
+		if len(changes) != 1 || changes[0].Event.RunID != run {
+			t.Fatalf("start %d: %v", i, changes)
+		}
+		at = changes[0].Position
+		must(t, s.Close())
+	}
+}

@@ -1,0 +1,381 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+// head reads a run's head as a transaction sees it.
+func head(t *testing.T, s *store.Store, runID string) *store.RunHead {
+	t.Helper()
+	var h *store.RunHead
+	write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
+		h, err = tx.LockRun(ctx, runID)
+		return err
+	})
+	return h
+}
+
+// move saves a run in another state, with the event of it.
+func move(ctx context.Context, tx *store.Tx, runID string, to lineshaft.RunState) error {
+	h, err := tx.LockRun(ctx, runID)
+	if err != nil {
+		return err
+	}
+	if err := h.Move(to, lineshaft.StatusMessage{}, time.Now()); err != nil {
+		return err
+	}
+	return tx.SaveRun(ctx, h, stateEvent(to))
+}
+
+func fullRun(s *store.Store) *store.NewRun {
+	n := newRun(s)
+	retryable := false
+	n.Head.State, n.Head.FinishedAt = lineshaft.Errored, n.CreatedAt.Add(time.Second)
+	n.Head.Status = lineshaft.StatusMessage{Message: "it \"broke\" – ganz", ErrorCode: lineshaft.CodeRunTimeout, Retryable: &retryable}
+	n.Head.FactoryUID, n.Head.ParentRunID, n.Head.WorkerHost = "fac", "parent", "mac"
+	n.Head.ConcurrencyKey, n.Head.Hold, n.Head.MaxAttempts = "key", store.HoldConcurrency|store.HoldExecution, 3
+	n.Title, n.Source, n.ScheduleID, n.RootRunID, n.Depth = "Titel ✓", lineshaft.SourceCLI, "sched", "root", 2
+	n.Ancestors = []string{"parent", "root"}
+	config := lineshaft.AgentConfig{Name: "n", ModelID: "m", EnvironmentID: "e", Skills: []string{"o/r:s"}, WorkerHost: "mac"}
+	n.Body = store.RunBody{
+		Prompt: "a\nb", Submitted: "a\nb\n\nc", Config: config, Request: lineshaft.AgentConfig{Name: "asked"},
+		Origins: map[string]string{"name": "request"}, Metadata: map[string]string{"k": "v", "q": "a=b'\"%"}, Files: 2,
+	}
+	return n
+}
+
+func TestRunRoundTrip(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		n := fullRun(s)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			err := tx.PutPrincipal(ctx, lineshaft.Principal{UID: "u1", Type: lineshaft.User, DisplayName: "Ada", Email: "a@b"}, time.Now())
+			if err != nil {
+				return err
+			}
+			return tx.InsertRun(ctx, n, []lineshaft.Draft{stateEvent(lineshaft.Errored)})
+		})
+		got, err := s.GetRun(t.Context(), n.Head.ID)
+		must(t, err)
+		ada := lineshaft.Principal{UID: "u1", Type: lineshaft.User, DisplayName: "Ada", Email: "a@b"}
+		want := &lineshaft.Run{
+			ID: n.Head.ID, Title: n.Title, Prompt: n.Body.Prompt, Submitted: n.Body.Submitted, State: lineshaft.Errored, Status: n.Head.Status,
+			Source: n.Source, Creator: ada, Executor: ada, Config: n.Body.Config, ConversationID: n.ConversationID, SessionID: n.SessionID,
+			ParentRunID: "parent", RootRunID: "root", Depth: 2, FactoryUID: "fac", ScheduleID: "sched", Metadata: n.Body.Metadata,
+			CreatedAt: n.CreatedAt, UpdatedAt: n.Head.UpdatedAt, FinishedAt: n.Head.FinishedAt, LastSequence: 1,
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("run\n%s\nwant\n%s", asJSON(t, got), asJSON(t, want))
+		}
+		body, err := s.GetRunBody(t.Context(), n.Head.ID)
+		must(t, err)
+		if n.Body.Files = 0; !reflect.DeepEqual(body, &n.Body) { // read with a claim only
+			t.Errorf("body\n%s\nwant\n%s", asJSON(t, body), asJSON(t, n.Body))
+		}
+		h := head(t, s, n.Head.ID)
+		if h.ConcurrencyKey != "key" || h.Hold != 3 || h.MaxAttempts != 3 || !h.Tagged || h.LastSequence != 1 || *h.Status.Retryable ||
+			!h.QueueDeadline.Equal(n.Head.QueueDeadline) || !h.QueuedAt.Equal(n.Head.QueuedAt) {
+			t.Errorf("head %s", asJSON(t, h))
+		}
+	})
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.MarshalIndent(v, "", " ")
+	must(t, err)
+	return string(raw)
+}
+
+// Everything of a head that a report changes is written back.
+func TestHeadRoundTrip(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run := insertRun(t, s, func(n *store.NewRun) { n.Body.Metadata = map[string]string{"k": "v"} })
+		var saved store.RunHead
+		at := time.UnixMicro(1_800_000_000_000_001).UTC()
+		retryable := true
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, run)
+			if err != nil {
+				return err
+			}
+			status := lineshaft.StatusMessage{Message: "m", ErrorCode: lineshaft.CodeInternal, Retryable: &retryable}
+			if err := h.Move(lineshaft.Errored, status, at); err != nil {
+				return err
+			}
+			h.StartedAt, h.RunTime, h.Usage = at.Add(-time.Hour), 90*time.Second, lineshaft.Usage{InputTokens: 1, OutputTokens: 1 << 40, CostMicros: 3}
+			h.QueuedAt, h.QueueDeadline, h.Hold, h.ExecutionID, h.WorkerID = at, at.Add(time.Minute), 2, "e1", "w1"
+			h.Executions, h.Attempts, h.PromptDone, h.Unread, h.Taken, h.SandboxRunning = 4, 2, true, 3, true, true
+			if err := tx.SaveRun(ctx, h, stateEvent(lineshaft.Errored), stateEvent(lineshaft.Errored)); err != nil {
+				return err
+			}
+			saved = *h
+			return nil
+		})
+		if got := head(t, s, run); asJSON(t, got) != asJSON(t, saved) || got.LastSequence != 3 || !got.FinishedAt.Equal(at) {
+			t.Errorf("head\n%s\nwant\n%s", asJSON(t, got), asJSON(t, saved))
+		}
+		runs, _, _, err := s.ScanRuns(t.Context(), store.RunScan{
+			Limit: 5, Sort: lineshaft.SortUpdated,
+			Filter: lineshaft.RunFilter{Metadata: map[string]string{"k": "v"}, UpdatedAfter: at},
+		})
+		must(t, err)
+		if len(runs) != 1 {
+			t.Errorf("the run's tags did not follow its update time: %v", runs)
+		}
+	})
+}
+
+func TestMissingRuns(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		missing, _ := s.NewID()
+		_, err := s.GetRun(t.Context(), missing)
+		wantCode(t, err, lineshaft.CodeNotFound)
+		_, err = s.GetRunBody(t.Context(), missing)
+		wantCode(t, err, lineshaft.CodeNotFound)
+		_, _, err = s.LogEnd(t.Context(), missing)
+		wantCode(t, err, lineshaft.CodeNotFound)
+		_, _, err = s.NewestOfConversation(t.Context(), missing)
+		wantCode(t, err, lineshaft.CodeNotFound)
+		_, err = s.ConversationOfSession(t.Context(), missing)
+		wantCode(t, err, lineshaft.CodeNotFound)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.LockRun(ctx, missing)
+			wantCode(t, err, lineshaft.CodeNotFound)
+			_, err = tx.GetLineage(ctx, missing)
+			wantCode(t, err, lineshaft.CodeInvalidRequest)
+			return nil
+		})
+		if there, err := s.RunExists(t.Context(), missing); there || err != nil {
+			t.Fatalf("RunExists = %v, %v", there, err)
+		}
+	})
+}
+
+// A head that was read before the run went to another state cannot be saved.
+func TestSaveRunsRefusesAStateThatMoved(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run, other := insertRun(t, s, nil), insertRun(t, s, nil)
+		stale, fine := head(t, s, run), head(t, s, other)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return move(ctx, tx, run, lineshaft.Cancelled) })
+		for _, events := range [][][]lineshaft.Draft{{nil, nil}, {{stateEvent(lineshaft.Failed)}, nil}} {
+			one, two := *stale, *fine
+			must(t, one.Move(lineshaft.Failed, lineshaft.StatusMessage{}, time.Now()))
+			must(t, two.Move(lineshaft.Failed, lineshaft.StatusMessage{}, time.Now()))
+			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				return tx.SaveRuns(ctx, []*store.RunHead{&one, &two}, events)
+			})
+			if err == nil {
+				t.Fatal("the stale head was saved")
+			}
+			if a, b := head(t, s, run), head(t, s, other); a.State != lineshaft.Cancelled || b.State != lineshaft.Queued {
+				t.Fatalf("states are %s and %s", a.State, b.State)
+			}
+		}
+		wantSequence(t, s, run, 2)
+	})
+}
+
+// A run that was just inserted can be saved in the same transaction.
+func TestInsertThenSave(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		n := newRun(s)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			if err := tx.InsertRun(ctx, n, []lineshaft.Draft{stateEvent(lineshaft.Queued)}); err != nil {
+				return err
+			}
+			if err := n.Head.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, time.Now()); err != nil {
+				return err
+			}
+			return tx.SaveRun(ctx, &n.Head, stateEvent(lineshaft.Cancelled))
+		})
+		wantSequence(t, s, n.Head.ID, 2)
+	})
+}
+
+func TestSaveManyRuns(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		const many = 300
+		var ids []string
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			ids = nil
+			for range many {
+				n := newRun(s)
+				ids = append(ids, n.Head.ID)
+				if err := tx.InsertRun(ctx, n, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			shuffled := slices.Clone(ids)
+			slices.Reverse(shuffled)
+			heads, err := tx.LockRuns(ctx, append(shuffled, "missing"))
+			if err != nil {
+				return err
+			}
+			if len(heads) != many || !slices.IsSortedFunc(heads, func(a, b *store.RunHead) int { return strings.Compare(a.ID, b.ID) }) {
+				return fmt.Errorf("%d heads, or not in order", len(heads))
+			}
+			events := make([][]lineshaft.Draft, many)
+			for i, h := range heads {
+				if err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, time.Now()); err != nil {
+					return err
+				}
+				events[i] = slices.Repeat([]lineshaft.Draft{stateEvent(lineshaft.Cancelled)}, i%3)
+			}
+			return tx.SaveRuns(ctx, heads, events)
+		})
+		for i, id := range ids {
+			wantSequence(t, s, id, int64(i%3))
+		}
+	})
+}
+
+// wantSequence checks that a run's log ends at a number and has no holes.
+func wantSequence(t *testing.T, s *store.Store, runID string, want int64) {
+	t.Helper()
+	last, _, err := s.LogEnd(t.Context(), runID)
+	must(t, err)
+	events, err := s.ListEvents(t.Context(), runID, 0, int(want)+10)
+	must(t, err)
+	for i, e := range events {
+		if e.Sequence != int64(i)+1 {
+			t.Fatalf("event %d has number %d", i, e.Sequence)
+		}
+	}
+	if last != want || int64(len(events)) != want {
+		t.Fatalf("the log ends at %d with %d events, want %d", last, len(events), want)
+	}
+}
+
+// Transactions over the same runs in other orders do not wait for each other for ever.
+func TestLocksInAnyOrder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		ids := []string{insertRun(t, s, nil), insertRun(t, s, nil), insertRun(t, s, nil)}
+		must(t, inParallel(8, func(i int) error {
+			order := slices.Clone(ids)
+			order[0], order[i%3] = order[i%3], order[0]
+			for range 5 {
+				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					heads, err := tx.LockRuns(ctx, order)
+					if err != nil {
+						return err
+					}
+					events := slices.Repeat([][]lineshaft.Draft{{stateEvent(lineshaft.Queued)}}, len(heads))
+					return tx.SaveRuns(ctx, heads, events)
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		for _, id := range ids {
+			wantSequence(t, s, id, 41)
+		}
+	})
+}
+
+func TestMoveAndTouch(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(100, 0)
+	h := store.RunHead{State: lineshaft.Queued, UpdatedAt: at}
+	wantCode(t, h.Move(lineshaft.Succeeded, lineshaft.StatusMessage{}, at), lineshaft.CodeConflict)
+	if h.State != lineshaft.Queued || !h.UpdatedAt.Equal(at) {
+		t.Fatal("a refused move changed the head")
+	}
+	must(t, h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{Message: "x"}, at.Add(-time.Hour)))
+	if !h.UpdatedAt.After(at) || !h.FinishedAt.Equal(h.UpdatedAt) || h.Status.Message != "x" {
+		t.Fatalf("after an earlier clock: %+v", h)
+	}
+	must(t, h.Move(lineshaft.Queued, lineshaft.StatusMessage{}, at.Add(time.Hour)))
+	if !h.FinishedAt.IsZero() || !h.UpdatedAt.Equal(at.Add(time.Hour)) {
+		t.Fatalf("after reopening: %+v", h)
+	}
+}
+
+func TestLineage(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		root := insertRun(t, s, func(n *store.NewRun) { n.Head.FactoryUID, n.Body.Metadata = "fac", map[string]string{"k": "v"} })
+		child := func(parent string, ancestors ...string) string {
+			return insertRun(t, s, func(n *store.NewRun) {
+				n.Head.ParentRunID, n.RootRunID, n.Depth, n.Ancestors = parent, root, len(ancestors), ancestors
+			})
+		}
+		middle := child(root, root)
+		leaf := child(middle, middle, root)
+		ended := child(middle, middle, root)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return move(ctx, tx, ended, lineshaft.Cancelled) })
+		var top, mid *store.Lineage
+		write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
+			if top, err = tx.GetLineage(ctx, root); err != nil {
+				return err
+			}
+			mid, err = tx.GetLineage(ctx, middle)
+			return err
+		})
+		if top.FactoryUID != "fac" || top.Metadata["k"] != "v" || top.LiveChildren != 1 || !slices.Equal(top.Ancestors, []string{root}) {
+			t.Errorf("root: %+v", top)
+		}
+		if mid.RootRunID != root || mid.Depth != 1 || mid.LiveChildren != 1 || !slices.Equal(mid.Ancestors, []string{middle, root}) {
+			t.Errorf("middle: %+v", mid)
+		}
+		for _, pair := range []struct {
+			above, below string
+			want         bool
+		}{{root, leaf, true}, {middle, leaf, true}, {leaf, root, false}, {root, root, false}} {
+			if got, err := s.IsAncestor(t.Context(), pair.above, pair.below); err != nil || got != pair.want {
+				t.Errorf("IsAncestor(%s, %s) = %v, %v", pair.above, pair.below, got, err)
+			}
+		}
+	})
+}
+
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		first := insertRun(t, s, func(n *store.NewRun) { n.ConversationID, n.SessionID = "c1", "s1" })
+		second := insertRun(t, s, func(n *store.NewRun) { n.ConversationID, n.SessionID = "c1", "s2" })
+		insertRun(t, s, nil)
+		run, session, err := s.NewestOfConversation(t.Context(), "c1")
+		if err != nil || run != second || session != "s2" || run == first {
+			t.Errorf("newest is %s, %s, %v", run, session, err)
+		}
+		if conversation, err := s.ConversationOfSession(t.Context(), "s1"); err != nil || conversation != "c1" {
+			t.Errorf("conversation is %s, %v", conversation, err)
+		}
+	})
+}
+
+func TestR6PromptGrows(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run := insertRun(t, s, nil)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AppendPrompt(ctx, run, "and this") })
+		got, err := s.GetRun(t.Context(), run)
+		must(t, err)
+		if got.Prompt != "do it" || got.Submitted != "do it\n\nand this" {
+			t.Errorf("prompt %q, submitted %q", got.Prompt, got.Submitted)
+		}
+	})
+}
