@@ -45,6 +45,9 @@ type Artifact struct {
 	Description string
 }
 
+// PrivateFolder is where the platform keeps its own files in a workspace.
+const PrivateFolder = ".lineshaft"
+
 // NewAttachment is a file that comes with a run or a follow-up.
 type NewAttachment struct {
 	FileName string
@@ -91,5 +94,5 @@ func validFileName(name string) bool {
 	if name == "" || len(name) > 255 || !utf8.ValidString(name) || strings.ContainsAny(name, "/\\\x00\n\r") {
 		return false
 	}
-	return name != "." && name != ".." && path.Base(name) == name
+	return name != "." && name != ".." && name != PrivateFolder && path.Base(name) == name
 }

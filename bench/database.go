@@ -97,9 +97,9 @@ func (d *database) with(ctx context.Context, fn func(ctx context.Context, db *sq
 }
 
 // number asks for one number.
-func (d *database) number(ctx context.Context, query string, args ...any) (n int64, err error) {
+func (d *database) number(ctx context.Context, query string) (n int64, err error) {
 	err = d.with(ctx, func(ctx context.Context, db *sql.DB) error {
-		return db.QueryRowContext(ctx, query, args...).Scan(&n)
+		return db.QueryRowContext(ctx, query).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", query, err)

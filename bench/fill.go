@@ -76,7 +76,7 @@ func (s *session) fill(ctx context.Context, db *sql.DB, engine string, runs int)
 			return fmt.Errorf("drop index %s: %w", index.name, err)
 		}
 	}
-	s.progress.step("fill %s with %s runs", engine, thousands(int64(runs)))
+	s.progress.stepf("fill %s with %s runs", engine, thousands(int64(runs)))
 	for from := 0; from < runs; from += fillStep {
 		until := min(from+fillStep, runs)
 		for _, statement := range d.statements() {
@@ -88,7 +88,7 @@ func (s *session) fill(ctx context.Context, db *sql.DB, engine string, runs int)
 	}
 	after := d.after
 	for i, index := range indexes {
-		s.progress.step("index %s: %s, %d of %d", engine, index.name, i+1, len(indexes))
+		s.progress.stepf("index %s: %s, %d of %d", engine, index.name, i+1, len(indexes))
 		if _, err := db.ExecContext(ctx, index.definition); err != nil {
 			return fmt.Errorf("make index %s: %w", index.name, err)
 		}

@@ -66,7 +66,7 @@ func (s *session) followRound(ctx context.Context, engine string, followers int)
 		return round, err
 	}
 	defer func() { err = errors.Join(err, srv.stop(), s.dropDatabase(ctx, db)) }()
-	s.progress.step("B8 %s: %d followers", engine, followers)
+	s.progress.stepf("B8 %s: %d followers", engine, followers)
 	c, err := newClient(srv.url)
 	if err != nil {
 		return round, err

@@ -16,8 +16,10 @@ import (
 
 // followOrder is what the followers of B8 get.
 type followOrder struct {
-	URL, Key, RunID string
-	Followers       int
+	URL       string `json:"url"`
+	Key       string `json:"key"`
+	RunID     string `json:"run_id"`
+	Followers int    `json:"followers"`
 }
 
 // followFound is what they found.

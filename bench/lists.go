@@ -18,6 +18,10 @@ const (
 	listPage = 20
 	// listAgain is how much longer a list is measured that missed its bar.
 	listAgain = 5
+	// listLimit ends the measurement of a list that is too slow for all its calls,
+	// if there are enough of them for a percentile.
+	listLimit = 10 * time.Second
+	listLeast = 100
 )
 
 // benchLists is B7: the same pages of a small and of a large database, in turn.
@@ -78,7 +82,7 @@ func (s *session) measureLists(ctx context.Context, engine string) (err error) {
 	var found []listFound
 	cases := listCases(len(small.queries))
 	for i, c := range cases {
-		s.progress.step("B7 %s: %d of %d lists, %s", engine, i+1, len(cases), small.queries[c.number].name)
+		s.progress.stepf("B7 %s: %d of %d lists, %s", engine, i+1, len(cases), small.queries[c.number].name)
 		f, err := m.judged(ctx, c)
 		if err != nil {
 			return fmt.Errorf("list %s: %w", small.queries[c.number].name, err)
@@ -148,20 +152,23 @@ func (m *listMeter) judged(ctx context.Context, c listCase) (listFound, error) {
 	return m.measure(ctx, c, m.calls*listAgain)
 }
 
-func (m *listMeter) measure(ctx context.Context, c listCase, calls int) (found listFound, err error) {
-	found = listFound{Name: m.small.queries[c.number].name, Sort: c.sort, Deep: c.deep, Calls: calls, number: c.number}
+func (m *listMeter) measure(ctx context.Context, c listCase, calls int) (listFound, error) {
+	found := listFound{Name: m.small.queries[c.number].name, Sort: c.sort, Deep: c.deep, number: c.number}
 	for range 5 { // plans, caches
 		if _, _, err := m.pair(ctx, c, &found); err != nil {
 			return found, err
 		}
 	}
 	runtime.GC()
-	small, big := make([]time.Duration, calls), make([]time.Duration, calls)
-	for i := range calls {
-		if small[i], big[i], err = m.pair(ctx, c, &found); err != nil {
+	var small, big []time.Duration
+	for began := time.Now(); len(big) < calls && (len(big) < listLeast || time.Since(began) < listLimit); {
+		a, b, err := m.pair(ctx, c, &found)
+		if err != nil {
 			return found, err
 		}
+		small, big = append(small, a), append(big, b)
 	}
+	found.Calls = len(big)
 	found.SmallP50, found.SmallP99 = inMillis(percentile(small, 50)).Value, inMillis(percentile(small, 99)).Value
 	found.BigP50, found.BigP99 = inMillis(percentile(big, 50)).Value, inMillis(percentile(big, 99)).Value
 	found.Ratio = ratio(found.BigP99, found.SmallP99)

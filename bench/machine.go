@@ -41,11 +41,11 @@ func (s *session) describe(ctx context.Context) {
 		r.Machine.MemoryBytes = n << 10
 	}
 	if r.Machine.FileSystem == "tmpfs" {
-		r.warn("the databases are in memory: a commit costs nothing there; choose a real disk with -dir")
+		r.warnf("the databases are in memory: a commit costs nothing there; choose a real disk with -dir")
 	}
 	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
 	if n, err := strconv.ParseFloat(load, 64); err == nil && n > float64(r.Machine.Cores)/2 {
-		r.warn("the machine was busy when the benchmark began (load %s): the figures are worth little", load)
+		r.warnf("the machine was busy when the benchmark began (load %s): the figures are worth little", load)
 	}
 	r.Commit = versionOf(ctx, s.root, "git", "describe", "--always", "--dirty", "--tags")
 	r.Versions["go"] = runtime.Version()
@@ -79,7 +79,7 @@ func (s *session) describeEngines(ctx context.Context) {
 		value := ask("pgx", s.admin, "SHOW "+name)
 		s.report.Settings["postgresql."+name] = value
 		if value != "on" {
-			s.report.warn("PostgreSQL has %s=%s: what it answers is not durable, so its figures do not count", name, value)
+			s.report.warnf("PostgreSQL has %s=%s: what it answers is not durable, so its figures do not count", name, value)
 		}
 	}
 	s.report.Settings["postgresql.shared_buffers"] = ask("pgx", s.admin, "SHOW shared_buffers")
@@ -123,11 +123,12 @@ func fileSystem(dir string) string {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return "unknown"
 	}
-	names := map[int64]string{0xEF53: "ext4", 0x58465342: "xfs", 0x9123683E: "btrfs", 0x01021994: "tmpfs", 0x794c7630: "overlayfs", 0x2fc12fc1: "zfs"}
-	if name := names[int64(st.Type)]; name != "" {
+	number := fmt.Sprintf("%#x", st.Type) // its type is not the same on every system
+	names := map[string]string{"0xef53": "ext4", "0x58465342": "xfs", "0x9123683e": "btrfs", "0x1021994": "tmpfs", "0x794c7630": "overlayfs", "0x2fc12fc1": "zfs"}
+	if name := names[number]; name != "" {
 		return name
 	}
-	return fmt.Sprintf("file system %#x", st.Type)
+	return "file system " + number
 }
 
 // residentBytes is the memory that a process holds.

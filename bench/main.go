@@ -83,12 +83,12 @@ func bench(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.close(context.WithoutCancel(ctx))
 	for _, b := range benchmarks() {
 		if !opts.wants(b.id) {
 			continue
 		}
-		s.progress.step("%s %s", b.id, b.what)
+		s.progress.stepf("%s %s", b.id, b.what)
 		if err := b.run(ctx, s); err != nil {
 			return fmt.Errorf("%s %s: %w", b.id, b.what, err)
 		}

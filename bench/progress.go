@@ -31,7 +31,7 @@ func newProgress(out io.Writer) *progress {
 }
 
 // step begins something that takes a while.
-func (p *progress) step(format string, args ...any) {
+func (p *progress) stepf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.title, p.drawn = fmt.Sprintf(format, args...), time.Now()

@@ -47,10 +47,9 @@ func benchQueue(ctx context.Context, s *session) error {
 			}
 			rounds = append(rounds, round)
 		}
-		last, err := riverRates{}, error(nil)
+		var last riverRates
 		if noRiver == nil {
-			last, err = s.riverBench(ctx, engine)
-			noRiver = err
+			last, noRiver = s.riverBench(ctx, engine)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -73,7 +72,7 @@ func (s *session) riverAnchor(engine string, first, last riverRates) riverAnchor
 	a := riverAnchor{"river bench, continuous", (first.Continuous + last.Continuous) / 2, (first.BurnDown + last.BurnDown) / 2}
 	s.report.anchor("B6", "river bench, burn down, "+engine, figure{first.BurnDown, perSecond}, figure{last.BurnDown, perSecond})
 	if gaveUp := first.GaveUp + last.GaveUp; gaveUp != "" {
-		s.report.warn("B6: River could not work continuously on %s (%s): its rate with jobs inserted beforehand is the anchor", engine, gaveUp)
+		s.report.warnf("B6: River could not work continuously on %s (%s): its rate with jobs inserted beforehand is the anchor", engine, gaveUp)
 		a.name, a.rate = "river bench, burn down", a.burnDown
 		return a
 	}
@@ -135,14 +134,14 @@ func (s *session) queueRound(ctx context.Context, engine string, slots int) (rou
 
 	runs := s.opts.count(20_000, 100)
 	round = queueRound{Slots: slots, Runs: runs}
-	s.progress.step("B6 %s, %d slots: create runs", engine, slots)
+	s.progress.stepf("B6 %s, %d slots: create runs", engine, slots)
 	if round.CreateRate, err = s.createRuns(ctx, server.Control(), runs); err != nil {
 		return round, err
 	}
 	if err := awaitIndex(ctx, db); err != nil {
 		return round, err
 	}
-	s.progress.step("B6 %s, %d slots: execute runs", engine, slots)
+	s.progress.stepf("B6 %s, %d slots: execute runs", engine, slots)
 	err = s.profiled(fmt.Sprintf("queue-%s-%d", engine, slots), func() error {
 		return s.drain(ctx, server.Control(), filepath.Join(cfg.DataDir, "worker"), &round)
 	})

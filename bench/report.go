@@ -73,7 +73,7 @@ type report struct {
 
 func (r *report) add(line row) { r.Rows = append(r.Rows, line) }
 
-func (r *report) warn(format string, args ...any) {
+func (r *report) warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
@@ -82,7 +82,7 @@ func (r *report) anchor(id, name string, first, last figure) {
 	d := drift{ID: id, Anchor: name, First: first, Last: last, Moved: moved(first.Value, last.Value)}
 	r.Anchors = append(r.Anchors, d)
 	if d.Moved > movedTooFar || d.Moved < -movedTooFar {
-		r.warn("%s: the anchor %s moved by %+.0f %% during the run, from %s to %s: its ratios are uncertain by as much",
+		r.warnf("%s: the anchor %s moved by %+.0f %% during the run, from %s to %s: its ratios are uncertain by as much",
 			id, name, 100*d.Moved, first, last)
 	}
 }

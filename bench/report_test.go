@@ -41,7 +41,7 @@ func TestReportTable(t *testing.T) {
 	})
 	r.add(row{ID: "B9", What: "memory", Measured: figure{80, megabytes}, Bar: "≤ 60 MB", Verdict: judge(false)})
 	r.missing("B7", "lists", postgres, errors.New("no database"))
-	r.warn("be careful with %s", "this")
+	r.warnf("be careful with %s", "this")
 	var out strings.Builder
 	must(t, r.write(&out))
 	text := out.String()
@@ -102,13 +102,13 @@ func TestProgressIsForTerminals(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	p := newProgress(&out)
-	p.step("work")
+	p.stepf("work")
 	p.at(1, 2)
 	p.done()
 	equal(t, "printed", out.String(), "")
 
 	p = &progress{out: &out}
-	p.step("fill %s", "it")
+	p.stepf("fill %s", "it")
 	p.at(1, 2) // too early to be shown
 	p.drawn = p.drawn.Add(-2 * redraw)
 	p.at(1500, 2000)

@@ -74,7 +74,7 @@ func (s *session) restOn(ctx context.Context, engine string) error {
 		{empty, "on an empty database", 0, idleBar},
 		{full, fmt.Sprintf("on %s runs", thousands(int64(s.bigRuns()))), s.opts.count(restLists, 20), loadedBar},
 	} {
-		s.progress.step("B9 %s: start %s", engine, on.what)
+		s.progress.stepf("B9 %s: start %s", engine, on.what)
 		found, err := s.restRounds(ctx, on.db, on.lists)
 		if err != nil {
 			return fmt.Errorf("%s: %w", on.what, err)

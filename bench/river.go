@@ -31,9 +31,9 @@ type riverRates struct {
 // versions too, which some proxies do not have.)
 func (s *session) buildRiver(ctx context.Context) (string, error) {
 	if s.opts.river == "" {
-		return "", errors.New("River was left out by -river")
+		return "", errors.New("left out by -river")
 	}
-	s.progress.step("build River %s", s.opts.river)
+	s.progress.stepf("build River %s", s.opts.river)
 	dir := filepath.Join(s.dir, "river")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("build River: %w", err)
@@ -70,13 +70,13 @@ func (s *session) riverBench(ctx context.Context, engine string) (rates riverRat
 		return rates, fmt.Errorf("migrate River: %w", err)
 	}
 	duration := s.opts.time(20*time.Second, 2*time.Second)
-	s.progress.step("B6 %s: River, continuous, %s", engine, duration)
+	s.progress.stepf("B6 %s: River, continuous, %s", engine, duration)
 	rates.Continuous, err = riverRate(riverOutput(ctx, program, "bench", "--database-url", address, "--duration", duration.String()))
 	if err != nil {
 		rates.GaveUp = err.Error()
 	}
 	jobs := s.opts.count(20_000, 200)
-	s.progress.step("B6 %s: River, %d jobs", engine, jobs)
+	s.progress.stepf("B6 %s: River, %d jobs", engine, jobs)
 	rates.BurnDown, err = riverRate(riverOutput(ctx, program, "bench", "--database-url", address, "--num-total-jobs", strconv.Itoa(jobs)))
 	if err != nil {
 		return rates, err

@@ -162,13 +162,13 @@ func freeAddress(ctx context.Context) (string, error) {
 
 // serveOrder is what the child that is a server gets on its first line of input.
 type serveOrder struct {
-	Listen   string
-	Database string
-	DataDir  string
+	Listen   string `json:"listen"`
+	Database string `json:"database"`
+	DataDir  string `json:"data_dir"`
 	// Talker plugs in the agent that talks; it begins with the second line of input.
-	Talker bool
+	Talker bool `json:"talker"`
 	// Profile is a file for a CPU profile; empty for none.
-	Profile string
+	Profile string `json:"profile"`
 }
 
 // serveChild is a server in this program. It ends with its input.

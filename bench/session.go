@@ -57,8 +57,8 @@ func newSession(ctx context.Context, opts options, errOut io.Writer) (*session, 
 }
 
 // close removes everything that was made.
-func (s *session) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+func (s *session) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, db := range s.databases {
 		if err := db.drop(ctx); err != nil {
@@ -82,7 +82,7 @@ func (s *session) buildBinary(ctx context.Context) (string, error) {
 	if s.opts.binary != "" {
 		return filepath.Abs(s.opts.binary)
 	}
-	s.progress.step("build lineshaft")
+	s.progress.stepf("build lineshaft")
 	file := filepath.Join(s.dir, "lineshaft")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/lineshaft")
 	cmd.Dir, cmd.Env = s.root, append(os.Environ(), "CGO_ENABLED=0")

@@ -95,6 +95,7 @@ func (t *startSample) take(event client.Event, printed *strings.Builder) error {
 			t.Claimed = event.Time
 		case client.StateFailed, client.StateError, client.StateCancelled:
 			return fmt.Errorf("the run ended as %s: %s", data.To, data.Message)
+		default: // not measured
 		}
 	case client.EventOutput:
 		var data client.OutputData
@@ -102,6 +103,7 @@ func (t *startSample) take(event client.Event, printed *strings.Builder) error {
 			return err
 		}
 		printed.WriteString(data.Text)
+	default: // nothing about the start
 	}
 	return nil
 }

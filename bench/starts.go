@@ -41,7 +41,7 @@ func benchStarts(ctx context.Context, s *session) error {
 
 func (s *session) measureStarts(ctx context.Context, db *database) (found startsFound, err error) {
 	dataDir := filepath.Join(s.dir, "starts-"+db.engine)
-	order := startsOrder{Key: adminKey, Samples: s.opts.count(200, 4), DataDir: dataDir, Dir: filepath.Join(s.dir, "direct-"+db.engine)}
+	order := startsOrder{Samples: s.opts.count(200, 4), DataDir: dataDir, Dir: filepath.Join(s.dir, "direct-"+db.engine)}
 	var srv *server
 	if profile := s.profileFile("starts-" + db.engine); profile != "" {
 		order.Supervisor = []string{s.self, superviseRole}
@@ -57,7 +57,7 @@ func (s *session) measureStarts(ctx context.Context, db *database) (found starts
 	}
 	defer func() { err = errors.Join(err, srv.stop()) }()
 	order.URL = srv.url
-	s.progress.step("B5 %s: %d starts", db.engine, order.Samples)
+	s.progress.stepf("B5 %s: %d starts", db.engine, order.Samples)
 	return found, s.child(ctx, startsRole, order, &found)
 }
 
@@ -104,8 +104,8 @@ func (s *session) startRows(engine string, found startsFound) {
 		if p == 99 {
 			line.Bar, line.Verdict = fmt.Sprintf("≤ anchor + %d ms", startMargin.Milliseconds()), judge(measured <= anchor+startMargin)
 			line.Note = fmt.Sprintf("%+.1f ms to the anchor; of the p50, %s until the server made the run, %s more until a worker claimed it, %s more until the process ran; the request was answered after %s",
-				float64(measured-anchor)/float64(time.Millisecond), inMillis(found.p50(startSample.untilQueued)), inMillis(found.p50(startSample.untilClaimed)),
-				inMillis(found.p50(startSample.untilRunning)), inMillis(found.p50(startSample.untilAnswered)))
+				float64(measured-anchor)/float64(time.Millisecond), inMillis(found.p50((*startSample).untilQueued)), inMillis(found.p50((*startSample).untilClaimed)),
+				inMillis(found.p50((*startSample).untilRunning)), inMillis(found.p50((*startSample).untilAnswered)))
 			line.Detail = found
 		}
 		s.report.add(line)
@@ -114,11 +114,13 @@ func (s *session) startRows(engine string, found startsFound) {
 
 // startsOrder is what the load generator of B5 gets.
 type startsOrder struct {
-	URL, Key   string
-	Samples    int
-	Supervisor []string
-	DataDir    string // of the server: hidden from agents there and here
-	Dir        string // for the workspaces of direct starts
+	URL        string   `json:"url"`
+	Samples    int      `json:"samples"`
+	Supervisor []string `json:"supervisor"`
+	// DataDir is that of the server: hidden from agents there and here.
+	DataDir string `json:"data_dir"`
+	// Dir is for the workspaces of direct starts.
+	Dir string `json:"dir"`
 }
 
 // startsFound is what it found: one sample each, in turn.
@@ -140,23 +142,23 @@ type startSample struct {
 	Running time.Time `json:"running"`
 }
 
-func (t startSample) untilQueued() time.Duration   { return t.Queued.Sub(t.Sent) }
-func (t startSample) untilClaimed() time.Duration  { return t.Claimed.Sub(t.Queued) }
-func (t startSample) untilRunning() time.Duration  { return t.Running.Sub(t.Claimed) }
-func (t startSample) untilAnswered() time.Duration { return t.Answered.Sub(t.Sent) }
+func (t *startSample) untilQueued() time.Duration   { return t.Queued.Sub(t.Sent) }
+func (t *startSample) untilClaimed() time.Duration  { return t.Claimed.Sub(t.Queued) }
+func (t *startSample) untilRunning() time.Duration  { return t.Running.Sub(t.Claimed) }
+func (t *startSample) untilAnswered() time.Duration { return t.Answered.Sub(t.Sent) }
 
 func (f startsFound) total() []time.Duration {
-	return f.each(func(t startSample) time.Duration { return t.Running.Sub(t.Sent) })
+	return f.each(func(t *startSample) time.Duration { return t.Running.Sub(t.Sent) })
 }
 
-func (f startsFound) p50(part func(startSample) time.Duration) time.Duration {
+func (f startsFound) p50(part func(*startSample) time.Duration) time.Duration {
 	return percentile(f.each(part), 50)
 }
 
-func (f startsFound) each(part func(startSample) time.Duration) []time.Duration {
+func (f startsFound) each(part func(*startSample) time.Duration) []time.Duration {
 	out := make([]time.Duration, len(f.Through))
-	for i, sample := range f.Through {
-		out[i] = part(sample)
+	for i := range f.Through {
+		out[i] = part(&f.Through[i])
 	}
 	return out
 }

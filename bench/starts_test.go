@@ -37,10 +37,10 @@ func TestB5SampleTakesItsEvents(t *testing.T) {
 	must(t, err)
 	found := startsFound{Through: []startSample{sample}}
 	equal(t, "total", found.total()[0], 20*time.Millisecond)
-	equal(t, "until queued", found.p50(startSample.untilQueued), 2*time.Millisecond)
-	equal(t, "until claimed", found.p50(startSample.untilClaimed), 3*time.Millisecond)
-	equal(t, "until running", found.p50(startSample.untilRunning), 15*time.Millisecond)
-	equal(t, "until answered", found.p50(startSample.untilAnswered), 6*time.Millisecond)
+	equal(t, "until queued", found.p50((*startSample).untilQueued), 2*time.Millisecond)
+	equal(t, "until claimed", found.p50((*startSample).untilClaimed), 3*time.Millisecond)
+	equal(t, "until running", found.p50((*startSample).untilRunning), 15*time.Millisecond)
+	equal(t, "until answered", found.p50((*startSample).untilAnswered), 6*time.Millisecond)
 }
 
 func TestB5SampleOfARunThatFailed(t *testing.T) {

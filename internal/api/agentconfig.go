@@ -67,6 +67,7 @@ type Harness struct {
 	ModelID        string      `json:"model_id,omitempty" doc:"The model, for agents other than the built-in one."`
 	ReasoningLevel string      `json:"reasoning_level,omitempty"`
 	Command        []string    `json:"command,omitempty" doc:"The program of the command and acp harnesses, with its arguments."`
+	AuthSecretName Unsupported `json:"auth_secret_name,omitzero"`
 }
 
 // Budget stops a run that consumes more.
@@ -251,6 +252,7 @@ func (c *AmbientAgentConfig) unsupported() error {
 		{"inference_providers", c.InferenceProviders.Set},
 		{"harness_auth_secrets", c.HarnessAuthSecrets.Set},
 		{"experimental", c.Experimental.Set},
+		{"harness.auth_secret_name", c.Harness != nil && c.Harness.AuthSecretName.Set},
 	} {
 		if f.set {
 			return notOffered("config." + f.name)
@@ -282,7 +284,7 @@ func wireConfig(c lineshaft.AgentConfig) *AmbientAgentConfig {
 		}
 	}
 	if h := c.Harness; h != nil {
-		out.Harness = &Harness{HarnessType(h.Type), h.ModelID, h.ReasoningLevel, h.Command}
+		out.Harness = &Harness{Type: HarnessType(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command}
 	}
 	for _, name := range c.Secrets {
 		out.Secrets = append(out.Secrets, SecretRef{name})

@@ -76,6 +76,11 @@ func TestH3ContentTypeDoesNotMatter(t *testing.T) {
 		}
 		b.check(t, scenario{method: post, path: "/agent/runs", as: lineshaft.RoleMember, header: header, body: `{"prompt":"x"}`, status: 200})
 	}
+	b.check(t, scenario{
+		method: post, path: "/agent/runs", as: lineshaft.RoleMember, header: map[string]string{"Content-Encoding": "gzip"}, body: "\x1f\x8b", status: 400,
+		code: "invalid_request", has: []string{"Content-Encoding: "},
+	})
+	b.check(t, scenario{method: post, path: "/agent/runs", as: lineshaft.RoleMember, header: map[string]string{"Content-Encoding": "identity"}, body: `{"prompt":"x"}`, status: 200})
 	for _, accept := range []string{"*/*", "application/octet-stream", "text/html", "garbage", "application/json;q=0"} {
 		w := b.check(t, scenario{method: get, path: "/agent/runs", as: lineshaft.RoleMember, header: map[string]string{"Accept": accept}, status: 200})
 		if w.Header().Get("Content-Type") != "application/json" {

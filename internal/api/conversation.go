@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -63,13 +64,23 @@ type conversationBuilder struct {
 	steps []ConversationStep
 	// open holds the tool calls that have no result yet, in order.
 	open []*openCall
+	// tail is the last block while it is output of the agent itself, which may go on.
+	tail *outputTail
+}
+
+// outputTail gathers text for a block; joining strings piece by piece would take
+// forever over a long log.
+type outputTail struct {
+	stream string
+	text   strings.Builder
+	data   Object
 }
 
 // openCall is a tool call that has not ended, with what it wrote so far.
 type openCall struct {
 	call   lineshaft.ToolCallData
-	stdout string
-	stderr string
+	stdout strings.Builder
+	stderr strings.Builder
 }
 
 func newConversation() *conversationBuilder { return &conversationBuilder{} }
@@ -170,17 +181,27 @@ func (b *conversationBuilder) output(e *lineshaft.Event) {
 			return
 		}
 	}
-	if last := b.lastBlock(); data.ToolCallID == "" && last != nil && last.Name == "output" && last.Data["stream"] == data.Stream {
-		if text, ok := last.Data["text"].(string); ok {
-			last.Data["text"] = text + data.Text
-			return
-		}
+	if data.ToolCallID == "" && b.tail != nil && b.tail.stream == data.Stream {
+		b.tail.text.WriteString(data.Text)
+		return
 	}
 	shown := Object{"stream": data.Stream, "text": data.Text}
 	if data.ToolCallID != "" {
 		shown["tool_call_id"] = data.ToolCallID
 	}
 	b.block(roleAssistant, e, ConversationContent{Type: blockEvent, Name: "output", Data: shown})
+	if data.ToolCallID == "" {
+		b.tail = &outputTail{stream: data.Stream, data: shown}
+		b.tail.text.WriteString(data.Text)
+	}
+}
+
+// flush ends the output block that was still growing.
+func (b *conversationBuilder) flush() {
+	if b.tail != nil {
+		b.tail.data["text"] = b.tail.text.String()
+		b.tail = nil
+	}
 }
 
 // state ends the step when the run ends; calls that never got a result have failed.
@@ -231,6 +252,7 @@ func (b *conversationBuilder) block(role string, e *lineshaft.Event, c Conversat
 
 // append adds a block to the last message, or to a new one when the side changes.
 func (b *conversationBuilder) append(role, eventID, at string, c ConversationContent) {
+	b.flush()
 	step := &b.steps[len(b.steps)-1]
 	if n := len(step.Messages); n == 0 || step.Messages[n-1].Role != role {
 		step.Messages = append(step.Messages, ConversationMessage{Role: role, Timestamp: at})
@@ -242,19 +264,8 @@ func (b *conversationBuilder) append(role, eventID, at string, c ConversationCon
 	}
 }
 
-func (b *conversationBuilder) lastBlock() *ConversationContent {
-	if len(b.steps) == 0 {
-		return nil
-	}
-	step := &b.steps[len(b.steps)-1]
-	if len(step.Messages) == 0 {
-		return nil
-	}
-	content := step.Messages[len(step.Messages)-1].Content
-	return &content[len(content)-1]
-}
-
 func (b *conversationBuilder) finish(id string) ConversationResponse {
+	b.flush()
 	if len(b.steps) > 0 {
 		b.settle(lineshaft.ToolRunning)
 	}
@@ -266,16 +277,16 @@ func (b *conversationBuilder) finish(id string) ConversationResponse {
 
 func (c *openCall) write(stream, text string) {
 	if stream == "stderr" {
-		c.stderr += text
+		c.stderr.WriteString(text)
 	} else {
-		c.stdout += text
+		c.stdout.WriteString(text)
 	}
 }
 
 // fold adds what the call wrote to its output, unless the output has it already.
 func (c *openCall) fold(output map[string]any) Object {
 	out := filled(output)
-	for name, text := range map[string]string{"stdout": c.stdout, "stderr": c.stderr} {
+	for name, text := range map[string]string{"stdout": c.stdout.String(), "stderr": c.stderr.String()} {
 		if _, has := out[name]; !has && text != "" {
 			out[name] = text
 		}

@@ -253,3 +253,26 @@ func TestR10ConversationAlwaysFitsItsSchema(t *testing.T) {
 		}
 	})
 }
+
+// A long log of small pieces must not take time with the square of its length.
+func TestR10LongOutputsAreJoinedInLinearTime(t *testing.T) {
+	t.Parallel()
+	const pieces = 50_000
+	piece := lineshaft.Event{Type: lineshaft.EventOutput, Data: json.RawMessage(`{"stream":"stdout","text":"` + strings.Repeat("x", 100) + `"}`)}
+	tool := lineshaft.Event{Type: lineshaft.EventOutput, Data: json.RawMessage(`{"stream":"stdout","tool_call_id":"t","text":"` + strings.Repeat("y", 100) + `"}`)}
+	b := newConversation()
+	for range pieces {
+		b.add(&piece)
+	}
+	b.add(&lineshaft.Event{Type: lineshaft.EventToolCall, Data: json.RawMessage(`{"id":"t","name":"n"}`)})
+	for range pieces {
+		b.add(&tool)
+	}
+	got := b.finish("c").Steps[0].Messages
+	if n := len(fmt.Sprint(got[0].Content[0].Data["text"])); n != 100*pieces {
+		t.Errorf("the agent's own output has %d bytes", n)
+	}
+	if n := len(fmt.Sprint(got[1].Content[0].Output["stdout"])); n != 100*pieces {
+		t.Errorf("the tool's output has %d bytes", n)
+	}
+}

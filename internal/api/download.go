@@ -118,7 +118,7 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 
 // transcript sends the event log of a run, one JSON object per line.
 func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
-	info := fileInfo{name: "transcript-" + runID + ".jsonl", kind: "application/jsonl", size: -1}
+	info := fileInfo{name: "transcript-" + runID + ".jsonl", kind: "application/x-ndjson", size: -1}
 	return s.attachment(ctx, info, func(w io.Writer) error {
 		return eachEvent(func(after int64) (control.EventPage, error) {
 			return s.Control.Transcript(ctx, runID, after, maxEvents)

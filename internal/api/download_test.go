@@ -48,7 +48,7 @@ func TestR10TranscriptIsARedirectToJSONL(t *testing.T) {
 			}
 			last++
 		}
-		if last < 5 || file.Header().Get("Content-Type") != "application/jsonl" || !strings.Contains(file.Header().Get("Content-Disposition"), ".jsonl") {
+		if last < 5 || file.Header().Get("Content-Type") != "application/x-ndjson" || !strings.Contains(file.Header().Get("Content-Disposition"), ".jsonl") {
 			t.Errorf("%d lines, %v", last, file.Header())
 		}
 	}

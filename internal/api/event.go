@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -182,10 +183,31 @@ func (s *server) streamOf(ctx context.Context, closeSource func(), next func(con
 		if r.Method == http.MethodHead {
 			return
 		}
-		if err := pump(ctx, rec, s.heartbeat, next); err != nil && !errors.Is(err, context.Canceled) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more is to be read
+		if err := pump(ctx, rec, s.heartbeat, s.whileWelcome(infoFrom(ctx).caller, next)); err != nil && !errors.Is(err, context.Canceled) {
 			s.Logger.InfoContext(ctx, "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(ctx).traceID)
 		}
 	}}
+}
+
+// recheckEvery is how long a stream relies on its key without asking again.
+const recheckEvery = time.Second
+
+// whileWelcome ends a stream whose key was revoked or has expired, before anything
+// more is given out.
+func (s *server) whileWelcome(caller lineshaft.Caller, next func(context.Context) ([]byte, error)) func(context.Context) ([]byte, error) {
+	asked := s.Now()
+	return func(ctx context.Context) ([]byte, error) {
+		out, err := next(ctx)
+		if len(out) == 0 || s.Now().Sub(asked) < recheckEvery {
+			return out, err
+		}
+		if err := s.Control.Recheck(ctx, caller); err != nil {
+			return nil, err
+		}
+		asked = s.Now()
+		return out, err
+	}
 }
 
 // jsonOutput answers with JSON from an operation that can also stream.

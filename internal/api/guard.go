@@ -32,6 +32,9 @@ func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, step := range steps {
 			if err := step(w, r, known); err != nil {
+				if r.ContentLength != 0 {
+					w.Header().Set("Connection", "close") // an answer must not wait for the rest of a body
+				}
 				s.problems.Write(w, r, err)
 				return
 			}
@@ -129,7 +132,9 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 			delete(values, name)
 		}
 	}
-	r.URL.RawQuery = values.Encode()
+	cleaned := *r.URL // the address itself belongs to whoever called us
+	cleaned.RawQuery = values.Encode()
+	r.URL = &cleaned
 	return nil
 }
 
@@ -138,6 +143,9 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return lineshaft.Invalid("Content-Encoding", "send the body as it is, not compressed")
 	}
 	limit := int64(smallBody)
 	if row.large {

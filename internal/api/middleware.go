@@ -27,6 +27,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	rec := &recorder{ResponseWriter: w}
 	rec.Header().Set("X-Request-ID", info.id)
+	rec.Header().Set("X-Content-Type-Options", "nosniff")
 	if _, traced := parseTraceparent(r.Header.Get("Traceparent")); traced {
 		rec.Header().Set("Traceparent", "00-"+info.traceID+"-"+randomHex(8)+"-01")
 	}
@@ -105,6 +106,9 @@ func probed() []string {
 
 // unmatched answers what no pattern took: 405 if another method would fit, else 404.
 func (s *server) unmatched(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close") // as in guard
+	}
 	var allowed []string
 	for _, method := range probed() {
 		probe := *r

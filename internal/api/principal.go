@@ -51,7 +51,7 @@ type APIKey struct {
 	Name        string         `json:"name"`
 	Role        KeyRole        `json:"role"`
 	Owner       RunCreatorInfo `json:"owner"`
-	Hint        string         `json:"hint,omitempty" doc:"The last characters of the key, to tell keys apart."`
+	Hint        string         `json:"hint,omitempty" doc:"The first characters of the key, to tell keys apart."`
 	FactoryUIDs []string       `json:"factory_uids,omitempty"`
 	WorkerIDs   []string       `json:"worker_ids,omitempty"`
 	CreatedAt   string         `json:"created_at" format:"date-time"`

@@ -21,6 +21,7 @@ type RunAgentRequest struct {
 	OnBehalfOf       Unsupported         `json:"on_behalf_of,omitzero"`
 	ConversationID   string              `json:"conversation_id,omitempty" doc:"Continues a conversation."`
 	Attachments      []AttachmentInput   `json:"attachments,omitempty" maxItems:"5" doc:"Files for the workspace, at most 10 MB together."`
+	Images           Unsupported         `json:"images,omitzero"`
 	ParentRunID      string              `json:"parent_run_id,omitempty"`
 	Interactive      *bool               `json:"interactive,omitempty"`
 	Metadata         Metadata            `json:"metadata,omitempty"`
@@ -103,6 +104,8 @@ func (r *RunAgentRequest) unsupported() error {
 		return notOffered("agent_identity_uid")
 	case r.OnBehalfOf.Set:
 		return notOffered("on_behalf_of")
+	case r.Images.Set:
+		return notOffered("images")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness/command"
 	"github.com/lineshaft/lineshaft/internal/harness/shell"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // isolation is the sandbox that agents run in, and what people should know of it.
@@ -42,7 +43,7 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 	if err != nil {
 		return isolation{}, fmt.Errorf("find data directory: %w", err)
 	}
-	options := sandbox.Options{Supervisor: opts.Supervisor, Hide: []string{dataDir}, Logger: opts.Logger}
+	options := sandbox.Options{Supervisor: opts.Supervisor, Hide: append(serverFiles(cfg), dataDir), Logger: opts.Logger}
 	wrapped := sandbox.NewBubblewrap(options)
 	switch cfg.Isolation {
 	case "none":
@@ -62,6 +63,23 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 		warning: "AGENTS ARE NOT ISOLATED: they can read and change what this server can. Install bubblewrap and restart, " +
 			"or say --isolation none if you accept it (" + err.Error() + ")",
 	}, nil
+}
+
+// serverFiles are files of the server that may lie outside its data directory.
+func serverFiles(cfg config.Config) []string {
+	files := []string{cfg.TLSCert, cfg.TLSKey}
+	if database := cfg.DatabaseOrDefault(); !store.IsPostgres(database) {
+		for _, part := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
+			files = append(files, database+part)
+		}
+	}
+	var absolute []string
+	for _, file := range files {
+		if path, err := filepath.Abs(file); err == nil && file != "" {
+			absolute = append(absolute, path)
+		}
+	}
+	return absolute
 }
 
 // loopback says whether only this machine reaches an address.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,11 @@ import (
 
 // listen takes the port early: a taken one should be known before anything starts.
 func (a *App) listen(ctx context.Context) error {
+	if a.cfg.TLS() {
+		if _, err := tls.LoadX509KeyPair(a.cfg.TLSCert, a.cfg.TLSKey); err != nil {
+			return fmt.Errorf("load certificate: %w; check --tls-cert and --tls-key", err)
+		}
+	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
@@ -43,15 +49,17 @@ func (a *App) serve(ctx context.Context) error {
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if api.Serves(r.URL.Path) {
+			if api.Serves(r.URL.Path) || strings.HasPrefix(r.URL.Path, "//") {
 				programs.ServeHTTP(w, r)
 				return
 			}
 			pages.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		// Whoever sends a body does it within this time, wanted or not; streams lift it.
+		ReadTimeout:    time.Minute,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
 	}
 	go func() {
 		err := a.accept()

@@ -21,6 +21,9 @@ func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPI
 	if err := s.validateKey(n); err != nil {
 		return lineshaft.APIKey{}, "", err
 	}
+	if !within(c, n.FactoryUIDs) {
+		return lineshaft.APIKey{}, "", lineshaft.Denied("your key is limited to factories; give factory_uids that are among its own")
+	}
 	return s.insertKey(ctx, c, n, KeyPrefix+id.Secret(30), nil)
 }
 
@@ -49,8 +52,14 @@ func (s *Service) validateKey(n NewAPIKey) error {
 func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string, allowed func(context.Context, *store.Tx) error) (lineshaft.APIKey, string, error) {
 	keyID, at := s.store.NewID()
 	owner := n.Owner
+	if owner.Type == "" {
+		owner.Type = lineshaft.ServiceAccount
+	}
 	if owner.UID == "" {
-		owner = lineshaft.Principal{UID: "sa_" + keyID, Type: lineshaft.ServiceAccount, DisplayName: n.Name}
+		owner.UID = string(owner.Type) + "_" + keyID
+	}
+	if owner.DisplayName == "" {
+		owner.DisplayName = n.Name
 	}
 	stored := lineshaft.APIKey{
 		ID: keyID, Name: n.Name, Role: n.Role, Owner: owner, Hint: key[:len(KeyPrefix)+4] + "…",
@@ -86,13 +95,26 @@ func noKeyYet(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// ListAPIKeys reads all keys, newest first.
-func (s *Service) ListAPIKeys(ctx context.Context, _ lineshaft.Caller) ([]lineshaft.APIKey, error) {
-	return s.store.ListAPIKeys(ctx)
+// within says whether a limit to factories is no wider than the caller's own.
+func within(c lineshaft.Caller, factories []string) bool {
+	if len(c.FactoryUIDs) == 0 {
+		return true
+	}
+	outside := func(uid string) bool { return !slices.Contains(c.FactoryUIDs, uid) }
+	return len(factories) > 0 && !slices.ContainsFunc(factories, outside)
+}
+
+// ListAPIKeys reads the keys that reach no further than the caller's, newest first.
+func (s *Service) ListAPIKeys(ctx context.Context, c lineshaft.Caller) ([]lineshaft.APIKey, error) {
+	keys, err := s.store.ListAPIKeys(ctx)
+	return slices.DeleteFunc(keys, func(k lineshaft.APIKey) bool { return !within(c, k.FactoryUIDs) }), err
 }
 
 // RevokeAPIKey ends a key, and the browser sessions that were signed in with it.
 func (s *Service) RevokeAPIKey(ctx context.Context, c lineshaft.Caller, keyID string) error {
+	if key, err := s.store.GetAPIKey(ctx, keyID); err == nil && !within(c, key.FactoryUIDs) {
+		return lineshaft.NotFound("API key", keyID)
+	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		tx.Wake(stream.KeysTopic)
 		return errors.Join(
@@ -125,8 +147,8 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 		}
 		return key, err
 	}
-	if !strings.HasPrefix(chosen, KeyPrefix) || len(chosen) < minKeyLength {
-		return "", lineshaft.Invalid("LINESHAFT_ADMIN_KEY", "it must begin with %s and have at least %d characters", KeyPrefix, minKeyLength)
+	if !strings.HasPrefix(chosen, KeyPrefix) || strings.HasPrefix(chosen, runTokenPrefix) || len(chosen) < minKeyLength {
+		return "", lineshaft.Invalid("LINESHAFT_ADMIN_KEY", "it must begin with %s, but not with %s, and have at least %d characters", KeyPrefix, runTokenPrefix, minKeyLength)
 	}
 	_, err := s.store.FindAPIKey(ctx, chosen)
 	if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
@@ -140,7 +162,10 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 }
 
 // ListAudit reads a page of the audit log, newest first.
-func (s *Service) ListAudit(ctx context.Context, _ lineshaft.Caller, limit int, cursor string) (AuditPage, error) {
+func (s *Service) ListAudit(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (AuditPage, error) {
+	if len(c.FactoryUIDs) > 0 {
+		return AuditPage{}, lineshaft.Denied("the audit log tells of all factories; your key is limited to some")
+	}
 	if cursor != "" && !id.Valid(cursor) {
 		return AuditPage{}, errBadCursor()
 	}

@@ -163,6 +163,23 @@ func (s *Service) authenticateRun(ctx context.Context, token string) (lineshaft.
 	return c, nil
 }
 
+// Recheck says whether a caller's key or token still opens anything. Streams ask it
+// from time to time: they live longer than a look at the key.
+func (s *Service) Recheck(ctx context.Context, c lineshaft.Caller) error {
+	if c.Role == lineshaft.RoleRun {
+		live, err := s.store.IsLive(ctx, c.KeyID)
+		if err == nil && !live {
+			err = errUnauthenticated()
+		}
+		return err
+	}
+	key, err := s.store.GetAPIKey(ctx, c.KeyID)
+	if err == nil && !key.Usable(s.store.Now()) {
+		err = errUnauthenticated()
+	}
+	return err
+}
+
 // CreateSession signs a browser in with a key and returns the cookie's token.
 func (s *Service) CreateSession(ctx context.Context, key string) (string, error) {
 	c, err := s.Authenticate(ctx, key)

@@ -12,6 +12,13 @@ import (
 // Cancel ends a run that has not ended. When it returns, the state is CANCELLED
 // and the worker has been told; the processes are gone soon after.
 func (s *Service) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cascade bool, idem *Idempotency) (CancelResult, error) {
+	kept := CancelResult{Replayed: true}
+	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
+		if err == nil && cascade { // the first call may have been cut off before it was through
+			err = s.cancelBelow(ctx, c, runID)
+		}
+		return kept, err
+	}
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {
 		return CancelResult{}, err
@@ -27,6 +34,9 @@ func (s *Service) Cancel(ctx context.Context, c lineshaft.Caller, runID string, 
 			h, err := tx.LockRun(ctx, runID)
 			if err != nil {
 				return err
+			}
+			if h.State.Terminal() && cascade {
+				return nil // what is below may still live
 			}
 			if h.State.Terminal() {
 				return lineshaft.Invalid("runId", "run %s is %s already; only runs that have not ended can be cancelled", runID, h.State)
@@ -84,6 +94,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, no
 		}
 		if err == nil && waiting.State == lineshaft.Queued {
 			waiting.Hold &^= store.HoldConcurrency
+			waiting.Status = lineshaft.StatusMessage{Message: "waiting for a worker"}
 			waiting.Touch(now)
 			s.wakeRun(ctx, tx, waiting)
 			return tx.SaveRun(ctx, waiting)
@@ -94,8 +105,12 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, no
 
 // cancelBelow cancels all live descendants of a run.
 func (s *Service) cancelBelow(ctx context.Context, c lineshaft.Caller, runID string) error {
-	_, err := s.cancelAll(ctx, c, lineshaft.RunFilter{AncestorRunID: runID}, "cancelled with run "+runID)
-	return err
+	for { // again, until nothing was started by one that was not cancelled yet
+		cancelled, err := s.cancelAll(ctx, c, lineshaft.RunFilter{AncestorRunID: runID}, "cancelled with run "+runID)
+		if err != nil || len(cancelled) == 0 {
+			return err
+		}
+	}
 }
 
 // CancelMatching cancels every live run that a filter selects, and returns their ids.

@@ -16,6 +16,10 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err := req.Validate(); err != nil {
 		return FollowupResult{}, err
 	}
+	kept := FollowupResult{Replayed: true}
+	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
+		return kept, err
+	}
 	run, err := s.visibleRun(ctx, c, req.RunID)
 	if err != nil {
 		return FollowupResult{}, err

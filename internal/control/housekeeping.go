@@ -55,45 +55,68 @@ func (s *Service) Purge(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("purge sessions and workers: %w", err)
 	}
-	dead, err := s.store.ListDeadBlobs(ctx, now.Add(-24*time.Hour), now, sweepBatch)
-	if err != nil {
-		return fmt.Errorf("list dead blobs: %w", err)
-	}
-	for _, blob := range dead {
-		if err := s.store.DeleteBlob(ctx, blob); err != nil {
-			return err
-		}
-	}
-	return s.purgeRuns(ctx, now)
-}
-
-func (s *Service) purgeRuns(ctx context.Context, now time.Time) error {
-	if s.cfg.RunRetention > 0 {
-		old, err := s.store.ListOldRuns(ctx, now.Add(-s.cfg.RunRetention), sweepBatch)
+	for {
+		dead, err := s.store.ListDeadBlobs(ctx, now.Add(-24*time.Hour), now, sweepBatch)
 		if err != nil {
-			return fmt.Errorf("list old runs: %w", err)
+			return fmt.Errorf("list dead blobs: %w", err)
 		}
-		for _, runID := range old {
-			if err := s.DeleteRun(ctx, system(), runID); ignoreGone(err) != nil {
-				return fmt.Errorf("delete old run: %w", err)
+		for _, blob := range dead {
+			if err := s.store.DeleteBlob(ctx, blob); err != nil {
+				return err
 			}
+		}
+		if len(dead) < sweepBatch {
+			break
+		}
+	}
+	if s.cfg.RunRetention > 0 {
+		if err := s.purgeRuns(ctx, now.Add(-s.cfg.RunRetention)); err != nil {
+			return err
 		}
 	}
 	return s.RemoveDeleted(ctx)
 }
 
-// RemoveDeleted removes the rows of runs that were deleted.
-func (s *Service) RemoveDeleted(ctx context.Context) error {
-	gone, err := s.store.ListDeletedRuns(ctx, sweepBatch)
-	if err != nil {
-		return fmt.Errorf("list deleted runs: %w", err)
-	}
-	for _, runID := range gone {
-		if err := s.store.DeleteRunRows(ctx, runID); err != nil {
-			return err
+// purgeRuns deletes ended runs that were created before a time, until none is left
+// that can be deleted.
+func (s *Service) purgeRuns(ctx context.Context, before time.Time) error {
+	for {
+		old, err := s.store.ListOldRuns(ctx, before, sweepBatch)
+		if err != nil {
+			return fmt.Errorf("list old runs: %w", err)
+		}
+		deleted := 0
+		for _, runID := range old {
+			err := s.DeleteRun(ctx, system(), runID)
+			if ignoreGone(err) != nil {
+				return fmt.Errorf("delete old run: %w", err)
+			}
+			if err == nil {
+				deleted++
+			}
+		}
+		if deleted == 0 {
+			return nil
 		}
 	}
-	return nil
+}
+
+// RemoveDeleted removes the rows of runs that were deleted.
+func (s *Service) RemoveDeleted(ctx context.Context) error {
+	for {
+		gone, err := s.store.ListDeletedRuns(ctx, sweepBatch)
+		if err != nil {
+			return fmt.Errorf("list deleted runs: %w", err)
+		}
+		for _, runID := range gone {
+			if err := s.store.DeleteRunRows(ctx, runID); err != nil {
+				return err
+			}
+		}
+		if len(gone) < sweepBatch {
+			return nil
+		}
+	}
 }
 
 func ignoreGone(err error) error {

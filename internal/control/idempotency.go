@@ -22,20 +22,13 @@ func (s *Service) idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	if key == nil {
 		return false, work()
 	}
-	name := store.Hash(fmt.Sprintf("%s\x00%s\x00%s\x00%s", c.Principal.UID, key.Method, key.Path, key.Key))
-	body := hex.EncodeToString(key.BodyHash[:])
+	name, body := key.names(c)
 	kept, err := tx.ReserveKey(ctx, name, body, s.store.Now(), answerLife)
 	if err != nil {
 		return false, err
 	}
 	if kept != nil {
-		if kept.BodyHash != body {
-			return false, &lineshaft.Error{
-				Code:    lineshaft.CodeIdempotencyMismatch,
-				Message: "this Idempotency-Key was used with another body; use a new key for a new request",
-			}
-		}
-		return true, json.Unmarshal([]byte(kept.Answer), answer)
+		return true, decodeKept(kept, body, answer)
 	}
 	if err := work(); err != nil {
 		return false, err
@@ -45,4 +38,34 @@ func (s *Service) idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 		return false, fmt.Errorf("encode answer: %w", err)
 	}
 	return false, tx.KeepAnswer(ctx, name, string(raw))
+}
+
+// names are what a key and the body it came with are stored under.
+func (k *Idempotency) names(c lineshaft.Caller) (name, body string) {
+	name = store.Hash(fmt.Sprintf("%s\x00%s\x00%s\x00%s", c.Principal.UID, k.Method, k.Path, k.Key))
+	return name, hex.EncodeToString(k.BodyHash[:])
+}
+
+func decodeKept(kept *store.Kept, body string, answer any) error {
+	if kept.BodyHash != body {
+		return &lineshaft.Error{
+			Code:    lineshaft.CodeIdempotencyMismatch,
+			Message: "this Idempotency-Key was used with another body; use a new key for a new request",
+		}
+	}
+	return json.Unmarshal([]byte(kept.Answer), answer)
+}
+
+// replay looks for a kept answer before anything else is: the call may name things
+// that are gone by now, and it was answered when they were there.
+func (s *Service) replay(ctx context.Context, c lineshaft.Caller, key *Idempotency, answer any) (bool, error) {
+	if key == nil {
+		return false, nil
+	}
+	name, body := key.names(c)
+	kept, err := s.store.FindAnswer(ctx, name, s.store.Now().Add(-answerLife))
+	if err != nil || kept == nil {
+		return false, err
+	}
+	return true, decodeKept(kept, body, answer)
 }

@@ -22,6 +22,10 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err := req.Validate(); err != nil {
 		return Started{}, err
 	}
+	kept := Started{Replayed: true}
+	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
+		return kept, err
+	}
 	if err := s.checkReferences(ctx, c, req); err != nil {
 		return Started{}, err
 	}
@@ -51,19 +55,28 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 // checkReferences looks at the runs that a request names, outside the transaction.
 func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) error {
 	if req.ParentRunID != "" {
-		if _, err := s.visibleRun(ctx, c, req.ParentRunID); err != nil {
-			if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-				return lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
-			}
+		parent, err := s.visibleRun(ctx, c, req.ParentRunID)
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			return lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
+		}
+		if err := errors.Join(err, mayExtend(c, parent)); err != nil {
 			return err
 		}
 	}
-	if req.ConversationID != "" {
-		if _, err := s.RunByConversation(ctx, c, req.ConversationID); err != nil {
-			return err
-		}
+	if req.ConversationID == "" {
+		return nil
 	}
-	return nil
+	run, err := s.RunByConversation(ctx, c, req.ConversationID)
+	return errors.Join(err, mayExtend(c, run))
+}
+
+// mayExtend says whether a caller may add a run below another or to its
+// conversation: an agent to what it sees, others to what they may continue.
+func mayExtend(c lineshaft.Caller, run *lineshaft.Run) error {
+	if run == nil || c.Role == lineshaft.RoleRun {
+		return nil
+	}
+	return mayChange(c, run.ID, run.Creator.UID)
 }
 
 func (s *Service) storeAttachments(ctx context.Context, files []lineshaft.NewAttachment) ([]lineshaft.Attachment, error) {
@@ -320,8 +333,13 @@ func (s *Service) RunByReference(ctx context.Context, c lineshaft.Caller, url st
 	if err != nil {
 		return "", err
 	}
-	_, err = s.visibleRun(ctx, c, runID)
-	return runID, err
+	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			return "", lineshaft.NotFound("reference", url)
+		}
+		return "", err
+	}
+	return runID, nil
 }
 
 // Rerun starts a new run with the same request.

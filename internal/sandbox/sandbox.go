@@ -125,7 +125,8 @@ type Options struct {
 	UIDBase int
 	// ReadOnly are further paths that isolated agents see, at the same place and read-only.
 	ReadOnly []string
-	// Hide are paths that must not be seen even when they lie below a path that is: the data directory.
+	// Hide are directories and files that must not be seen even when they lie below
+	// a path that is: the data directory, the database. They need not exist.
 	Hide []string
 	// Bubblewrap is the program to use; default "bwrap", looked up in the server's PATH.
 	Bubblewrap string

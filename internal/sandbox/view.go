@@ -25,7 +25,8 @@ type view struct {
 type mount struct {
 	path   string
 	link   string // the path is a symbolic link to this
-	hidden bool   // the path is covered by an empty directory
+	hidden bool   // the path is covered by an empty directory, or an empty file
+	file   bool   // it is a file
 }
 
 // The system, as far as it exists. Each is shown as it is on the host: a link as
@@ -68,9 +69,15 @@ func (b *Bubblewrap) view(spec Spec) (*view, error) {
 		v.mounts = append(v.mounts, mount{path: filepath.Clean(p)})
 	}
 	for _, p := range b.options.Hide {
-		if real, err := filepath.EvalSymlinks(p); err == nil && v.shows(real) {
-			v.mounts = append(v.mounts, mount{path: real, hidden: true})
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil || !v.shows(real) {
+			continue
 		}
+		info, err := os.Lstat(real)
+		if err != nil {
+			return nil, fmt.Errorf("look at hidden path: %w", err)
+		}
+		v.mounts = append(v.mounts, mount{path: real, hidden: true, file: !info.IsDir()})
 	}
 	slices.SortStableFunc(v.mounts, func(a, b mount) int { return strings.Compare(a.path, b.path) })
 	return v, nil
@@ -131,6 +138,8 @@ func (v *view) args() []string {
 		switch {
 		case m.link != "":
 			args = append(args, "--symlink", m.link, m.path)
+		case m.hidden && m.file:
+			args = append(args, "--ro-bind", "/dev/null", m.path)
 		case m.hidden:
 			args = append(args, "--tmpfs", m.path)
 			seal = append(seal, "--remount-ro", m.path)

@@ -136,3 +136,20 @@ func (s *Store) StateEnd(ctx context.Context) (StatePosition, error) {
 	}
 	return p, err
 }
+
+// ListUnsettled reads the places of state changes after another that can be seen
+// already, although a transaction that is still running may come before them.
+func (s *Store) ListUnsettled(ctx context.Context, after StatePosition) ([]StatePosition, error) {
+	var found []StatePosition
+	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE txid > 0 AND (txid, run_id, sequence) > ($1, $2, $3)",
+		[]any{after.Txid, after.RunID, after.Sequence}, func(scan func(...any) error) error {
+			var p StatePosition
+			err := scan(&p.Txid, &p.RunID, &p.Sequence)
+			found = append(found, p)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read unsettled state changes: %w", err)
+	}
+	return found, nil
+}

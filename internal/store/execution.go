@@ -308,10 +308,12 @@ func (r reader) executions(ctx context.Context, query string, args ...any) ([]*E
 	return found, nil
 }
 
-// NewestSnapshot is the blob of the last workspace snapshot of a run, or "".
+// NewestSnapshot is the blob of the last workspace snapshot of a run that is still
+// kept, or "".
 func (r reader) NewestSnapshot(ctx context.Context, runID string) (string, error) {
 	var blob string
-	err := r.one(ctx, "SELECT snapshot_id FROM executions WHERE run_id = $1 AND snapshot_id <> '' ORDER BY number DESC LIMIT 1", []any{runID}, &blob)
+	err := r.one(ctx, `SELECT e.snapshot_id FROM executions e JOIN blobs b ON b.id = e.snapshot_id
+		WHERE e.run_id = $1 AND (b.expires_at = 0 OR b.expires_at > `+r.d.now+") ORDER BY e.number DESC LIMIT 1", []any{runID}, &blob)
 	if errors.Is(err, errNoRows) {
 		return "", nil
 	}
@@ -322,6 +324,16 @@ func (r reader) NewestSnapshot(ctx context.Context, runID string) (string, error
 func (r reader) RunOfToken(ctx context.Context, token string) (runID, executionID string, err error) {
 	err = r.one(ctx, "SELECT run_id, id FROM executions WHERE run_token_hash = $1 AND ended_at = 0 AND lease_until > "+r.d.now, []any{Hash(token)}, &runID, &executionID)
 	return runID, executionID, err
+}
+
+// IsLive says whether an execution has not ended and holds its lease.
+func (r reader) IsLive(ctx context.Context, executionID string) (bool, error) {
+	var one int
+	err := r.one(ctx, "SELECT 1 FROM executions WHERE id = $1 AND ended_at = 0 AND lease_until > "+r.d.now, []any{executionID}, &one)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // CountBusy counts the live executions of a host and the runs that could be

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -92,10 +93,9 @@ func TestX1NoRunIsClaimedTwice(t *testing.T) {
 func TestClaimsFollowTheQueue(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		at := time.Unix(1000, 0)
-		queued := func(second time.Duration, change func(*store.NewRun)) string {
+		queued := func(second int64, change func(*store.NewRun)) string {
 			return insertRun(t, s, func(n *store.NewRun) {
-				n.Head.QueuedAt = at.Add(second * time.Second)
+				n.Head.QueuedAt = time.Unix(1000+second, 0)
 				n.Body.Submitted, n.Body.Files = "go", 1
 				if change != nil {
 					change(n)
@@ -193,10 +193,11 @@ func TestX1Leases(t *testing.T) {
 	})
 }
 
-func endExecution(t *testing.T, s *store.Store, executionID string) {
+func endExecution(t *testing.T, s *store.Store, executionID string, snapshots ...string) {
 	t.Helper()
+	snapshot := strings.Join(snapshots, "")
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveExecutions(ctx, []*store.Execution{{ID: executionID, StartedAt: time.Unix(1, 0), EndedAt: time.Unix(2, 0), LastNumber: 9, SnapshotID: "snap"}})
+		return tx.SaveExecutions(ctx, []*store.Execution{{ID: executionID, StartedAt: time.Unix(1, 0), EndedAt: time.Unix(2, 0), LastNumber: 9, SnapshotID: snapshot}})
 	})
 }
 
@@ -304,14 +305,19 @@ func TestExecutionRoundTrip(t *testing.T) {
 		if snapshot, err := s.NewestSnapshot(t.Context(), run); snapshot != "" || err != nil {
 			t.Errorf("snapshot %q, %v", snapshot, err)
 		}
-		endExecution(t, s, c.ExecutionID)
+		snap, _, err := s.PutBlob(t.Context(), strings.NewReader("workspace"), 100)
+		must(t, err)
+		endExecution(t, s, c.ExecutionID, snap)
 		list, err := s.ListExecutions(t.Context(), run)
 		must(t, err)
 		if len(list) != 1 || list[0].LastNumber != 9 || list[0].StartedAt.Unix() != 1 || list[0].EndedAt.Unix() != 2 || !list[0].Interrupted {
 			t.Errorf("executions %+v", list)
 		}
-		if snapshot, err := s.NewestSnapshot(t.Context(), run); snapshot != "snap" || err != nil {
-			t.Errorf("snapshot %q, %v", snapshot, err)
+		for until, want := range map[time.Time]string{{}: snap, time.Now().Add(time.Hour): snap, time.Now().Add(-time.Hour): ""} {
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.KeepBlob(ctx, snap, run, until) })
+			if snapshot, err := s.NewestSnapshot(t.Context(), run); snapshot != want || err != nil {
+				t.Errorf("kept until %v: snapshot %q, %v", until, snapshot, err)
+			}
 		}
 		if held, err = s.ListHeld(t.Context(), "w1"); len(held) != 0 || err != nil {
 			t.Errorf("an ended execution is held: %v, %v", held, err)

@@ -99,7 +99,9 @@ func explainPostgres(t *testing.T, db *sql.DB, st store.Statement, generic bool)
 	}
 	var text string
 	must(t, tx.QueryRowContext(t.Context(), query, args...).Scan(&text))
-	var plans []struct{ Plan pgNode }
+	var plans []struct {
+		Plan pgNode `json:"Plan"`
+	}
 	must(t, json.Unmarshal([]byte(text), &plans))
 	return plans[0].Plan
 }

@@ -77,3 +77,6 @@ func Translate(err error) error { return translate(err) }
 // SetBudget makes pages short that look at more rows than this. Nobody else may
 // use the store yet.
 func (s *Store) SetBudget(rows int) { s.budget = rows }
+
+// ChunkBytes is the size of a blob's rows.
+const ChunkBytes = chunkBytes

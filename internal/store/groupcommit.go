@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -48,6 +49,21 @@ type unit struct {
 	topics  []string
 	err     error
 	retried bool
+	// begun is set by the writer, or by a caller that gives up before that: whoever
+	// is first decides whether the work is done at all.
+	begun atomic.Bool
+}
+
+// begin says whether the work is to be done: not when its caller has gone.
+func (u *unit) begin() bool {
+	if !u.begun.CompareAndSwap(false, true) {
+		return false
+	}
+	if err := u.ctx.Err(); err != nil {
+		u.done <- err
+		return false
+	}
+	return true
 }
 
 func newGroupCommit(s *Store, conn *sql.Conn, last int64) *groupCommit {
@@ -71,15 +87,28 @@ func (g *groupCommit) run(ctx context.Context, work func(context.Context, *Tx) e
 	case err := <-u.done:
 		return err
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-g.done:
-		// The loop may have answered just before it ended.
-		select {
-		case err := <-u.done:
-			return err
-		default:
-			return lineshaft.Unavailable(nil, "the server is stopping; try again")
+		if u.begun.CompareAndSwap(false, true) {
+			return ctx.Err() // nobody will do it any more
 		}
+		return g.outcome(u) // it is being done: soon it is known how that went
+	case <-g.done:
+		return g.outcome(u)
+	}
+}
+
+// outcome waits for a unit that the writer has taken. The loop may have answered
+// just before it ended.
+func (g *groupCommit) outcome(u *unit) error {
+	select {
+	case err := <-u.done:
+		return err
+	case <-g.done:
+	}
+	select {
+	case err := <-u.done:
+		return err
+	default:
+		return lineshaft.Unavailable(nil, "the server is stopping; try again")
 	}
 }
 
@@ -133,8 +162,7 @@ func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) 
 	var members []*unit
 	began := time.Now()
 	for u := first; u != nil; u = g.another(first, waiting, len(members), began) {
-		if u.ctx.Err() != nil {
-			u.done <- u.ctx.Err()
+		if !u.retried && !u.begin() {
 			continue
 		}
 		members = append(members, u)
@@ -269,7 +297,7 @@ func (g *groupCommit) control(ctx context.Context, statement string) error {
 }
 
 func (g *groupCommit) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	stmt, err := g.stmt(ctx, query)
+	stmt, err := g.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +305,7 @@ func (g *groupCommit) exec(ctx context.Context, query string, args ...any) (sql.
 }
 
 func (g *groupCommit) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := g.stmt(ctx, query)
+	stmt, err := g.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err
 	}

@@ -233,25 +233,38 @@ func TestD1ContextEndsInTheMiddle(t *testing.T) {
 	b.want("one", "quits", "two")
 }
 
-// Write itself returns as soon as the context ends.
-func TestD1WriteReturnsWhenItsContextEnds(t *testing.T) {
+// Work that has begun is waited for; work that has not is never done once its
+// caller has gone.
+func TestD1ContextEndsBeforeOrAfterTheBeginning(t *testing.T) {
 	t.Parallel()
 	b := openBatch(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	finish := make(chan struct{})
-	err := b.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		cancel()
-		<-finish
-		return put("slow")(ctx, tx)
+	begun, finish := make(chan struct{}), make(chan struct{})
+	first := make(chan error, 1)
+	go func() {
+		first <- b.Write(ctx, func(ctx context.Context, tx *Tx) error {
+			close(begun)
+			<-finish
+			return put("begun")(ctx, tx)
+		})
+	}()
+	<-begun
+	cancel()
+	err := b.Write(ctx, func(context.Context, *Tx) error {
+		t.Error("work of a caller that had gone was done")
+		return nil
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v", err)
+		t.Errorf("a caller that had gone got %v", err)
 	}
 	close(finish)
+	if err := <-first; err != nil {
+		t.Errorf("the work was done, but its caller got %v", err)
+	}
 	if err := b.Write(t.Context(), put("next")); err != nil {
 		t.Fatal(err)
 	}
-	b.want("next", "slow")
+	b.want("begun", "next")
 }
 
 func TestD2StopWhileCallersWait(t *testing.T) {

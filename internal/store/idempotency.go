@@ -50,3 +50,13 @@ func (tx *Tx) DeleteOldKeys(ctx context.Context, before time.Time, limit int) (i
 	return tx.exec(ctx, `DELETE FROM idempotency_keys WHERE id IN
 		(SELECT id FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, micros(before), limit)
 }
+
+// FindAnswer reads the answer under a key that was kept since a time; nil if there is none.
+func (r reader) FindAnswer(ctx context.Context, key string, since time.Time) (*Kept, error) {
+	var kept Kept
+	err := r.one(ctx, "SELECT body_hash, answer FROM idempotency_keys WHERE id = $1 AND created_at >= $2", []any{key, micros(since)}, &kept.BodyHash, &kept.Answer)
+	if errors.Is(err, errNoRows) {
+		return nil, nil
+	}
+	return &kept, err
+}

@@ -101,6 +101,12 @@ func TestH9KeysGrowOld(t *testing.T) {
 				t.Fatalf("%+v: kept %+v", step, kept)
 			}
 		}
+		for since, want := range map[time.Duration]bool{25 * time.Hour: true, 26 * time.Hour: false} {
+			kept, err := s.FindAnswer(t.Context(), "a", start.Add(since))
+			if err != nil || (kept != nil) != want || want && kept.Answer != "answer to two" {
+				t.Errorf("since %v: %+v, %v", since, kept, err)
+			}
+		}
 		for _, want := range []int64{1, 1, 0} {
 			write(t, s, func(ctx context.Context, tx *store.Tx) error {
 				if n, err := tx.DeleteOldKeys(ctx, start.Add(26*time.Hour), 1); err != nil || n != want {

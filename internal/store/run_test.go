@@ -211,7 +211,7 @@ func TestInsertThenSave(t *testing.T) {
 func TestSaveManyRuns(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		const many = 300
+		const many = 120
 		var ids []string
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			ids = nil

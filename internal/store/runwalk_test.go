@@ -70,11 +70,9 @@ func TestH8WalkWhileRunsChange(t *testing.T) {
 			ended <- err
 		}()
 		for name, q := range map[string]store.RunScan{
-			"updated":           {Sort: lineshaft.SortUpdated},
-			"updated ascending": {Sort: lineshaft.SortUpdated, Ascending: true},
-			"created":           {Sort: lineshaft.SortCreated},
-			"agent":             {Sort: lineshaft.SortAgent},
-			"tag":               {Sort: lineshaft.SortUpdated, Filter: lineshaft.RunFilter{Metadata: map[string]string{"team": "a"}}},
+			"updated": {Sort: lineshaft.SortUpdated},
+			"agent":   {Sort: lineshaft.SortAgent, Ascending: true},
+			"tag":     {Sort: lineshaft.SortUpdated, Filter: lineshaft.RunFilter{Metadata: map[string]string{"team": "a"}}},
 		} {
 			checkWalk(t, s, name, q, runs)
 		}

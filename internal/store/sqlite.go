@@ -21,6 +21,9 @@ func (s *Store) openSQLite(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
+	if err := private(opts.Database); err != nil {
+		return errors.Join(err, unlock())
+	}
 	s.unlock, s.d = unlock, sqliteDialect()
 	if err := s.startSQLite(ctx, opts); err != nil {
 		return errors.Join(err, unlock())
@@ -28,11 +31,28 @@ func (s *Store) openSQLite(ctx context.Context, opts Options) error {
 	return nil
 }
 
+// private makes the file readable for this user only. SQLite gives the same mode to
+// the files it puts beside it.
+func private(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return fmt.Errorf("make database private: %w", err)
+	}
+	return nil
+}
+
 func (s *Store) startSQLite(ctx context.Context, opts Options) error {
+	lite, err := sqliteDriver()
+	if err != nil {
+		return fmt.Errorf("find sqlite driver: %w", err)
+	}
 	dsn := "file:" + (&url.URL{Path: opts.Database}).EscapedPath()
 	// The order matters: wait for locks before anything takes one, and make the
 	// file a WAL file before the durability of its commits is set.
-	writes := sql.OpenDB(liteConnector{dsn: dsn, pragmas: []string{
+	writes := sql.OpenDB(liteConnector{driver: lite, dsn: dsn, pragmas: []string{
 		"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -65536", "temp_store = MEMORY",
 	}})
 	writes.SetMaxOpenConns(1)
@@ -48,7 +68,7 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 	if err := tx.one(ctx, "SELECT COALESCE(MAX(txid), 0) FROM events WHERE txid > 0", nil, &g.last); err != nil {
 		return errors.Join(err, conn.Close(), writes.Close())
 	}
-	s.db = sql.OpenDB(liteConnector{dsn: dsn, pragmas: []string{
+	s.db = sql.OpenDB(liteConnector{driver: lite, dsn: dsn, pragmas: []string{
 		"busy_timeout = 5000", "query_only = 1", "cache_size = -8192", "temp_store = MEMORY",
 	}})
 	readers := opts.MaxConns
@@ -79,13 +99,14 @@ func (w liteWriter) stop() {
 // liteConnector opens connections and runs pragmas in the given order. (Pragmas in
 // the driver's DSN are sorted by name.)
 type liteConnector struct {
+	driver  driver.Driver
 	dsn     string
 	pragmas []string
 }
 
 // Connect opens one connection.
 func (c liteConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Driver().Open(c.dsn)
+	conn, err := c.driver.Open(c.dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +122,14 @@ func (c liteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// Driver returns the registered SQLite driver.
-func (c liteConnector) Driver() driver.Driver {
+// Driver returns the SQLite driver.
+func (c liteConnector) Driver() driver.Driver { return c.driver }
+
+// sqliteDriver finds the registered driver. A pool is the only way to ask for it.
+func sqliteDriver() (driver.Driver, error) {
 	db, err := sql.Open("sqlite", "")
-	if err != nil { // only an unregistered name fails here
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return db.Driver()
+	return db.Driver(), db.Close()
 }

@@ -86,8 +86,8 @@ func (s *Store) Now() time.Time { return s.now() }
 // Work may run again after a conflict with another node, so it must not change
 // anything but the database and variables it sets anew each time.
 //
-// A caller whose ctx ends gets its error, but work that had begun is finished: it
-// may become durable nonetheless.
+// When ctx ends before the work has begun, it is not done. Work that has begun is
+// finished, and Write says how it went: work never runs after Write has returned.
 func (s *Store) Write(ctx context.Context, work func(ctx context.Context, tx *Tx) error) error {
 	return s.w.run(ctx, work)
 }
@@ -152,7 +152,7 @@ func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows,
 	if !p.prepare {
 		return p.db.QueryContext(ctx, query, args...)
 	}
-	stmt, err := p.stmt(ctx, query)
+	stmt, err := p.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err
 	}

@@ -74,9 +74,10 @@ func TestContextEndsWithinAStatement(t *testing.T) {
 		defer cancel()
 		rows, err := s.DB().QueryContext(ctx, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n")
 		if err == nil {
+			defer rows.Close()
 			for rows.Next() {
 			}
-			err = errors.Join(rows.Err(), rows.Close())
+			err = rows.Err()
 		}
 		if err = store.Translate(err); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)

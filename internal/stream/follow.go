@@ -37,12 +37,12 @@ func New(s *store.Store, hub *Hub, encode func(lineshaft.Event) []byte) *Streams
 // node is a stretch of a run's log in a list that only grows. Followers hold a
 // node and wait for ready; what nobody holds any more is collected.
 type node struct {
-	ready chan struct{} // closed once items, end, err and next are set
+	ready chan struct{} // closed once the rest is set: items and next, end, or err
 	items []Item
-	// end says that the run is over and items are the end of its log.
-	end  bool
-	err  error
-	next *node
+	next  *node
+	// end says that the run is over and this is the end of its log.
+	end bool
+	err error
 }
 
 // tail reads one run's log for all its followers.
@@ -64,25 +64,42 @@ type Follower struct {
 	after   int64
 	// until is where the tail takes over from reading the store.
 	until int64
-	once  sync.Once
+	// known is an end that the log had when the follower joined its tail.
+	known  int64
+	closed bool
 }
 
 // Follow starts reading after a sequence. Close must be called.
 func (s *Streams) Follow(ctx context.Context, runID string, after int64) (*Follower, error) {
-	last, _, err := s.store.LogEnd(ctx, runID)
-	if err != nil {
+	f := &Follower{streams: s, runID: runID, after: after}
+	if err := f.attach(ctx); err != nil {
 		return nil, err
 	}
-	t := s.join(context.WithoutCancel(ctx), runID, last)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return &Follower{streams: s, runID: runID, tail: t, at: t.head, after: after, until: t.after}, nil
+	return f, nil
 }
 
-// join finds the tail of a run or starts one at the given end of its log.
+// attach joins the run's tail and leaves the one before.
+func (f *Follower) attach(ctx context.Context) error {
+	last, _, err := f.streams.store.LogEnd(ctx, f.runID)
+	if err != nil {
+		return err
+	}
+	f.streams.mu.Lock()
+	defer f.streams.mu.Unlock()
+	if f.closed {
+		return context.Canceled
+	}
+	f.leave()
+	f.tail, f.known = f.streams.join(context.WithoutCancel(ctx), f.runID, last), last
+	f.tail.mu.Lock()
+	defer f.tail.mu.Unlock()
+	f.at, f.until = f.tail.head, f.tail.after
+	return nil
+}
+
+// join finds the tail of a run or starts one at the given end of its log. The
+// streams are locked.
 func (s *Streams) join(ctx context.Context, runID string, last int64) *tail {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	t := s.tails[runID]
 	if t == nil {
 		ctx, cancel := context.WithCancel(ctx)
@@ -94,19 +111,27 @@ func (s *Streams) join(ctx context.Context, runID string, last int64) *tail {
 	return t
 }
 
-// Close stops following; it may be called twice.
-func (f *Follower) Close() {
-	f.once.Do(func() {
-		f.streams.mu.Lock()
-		defer f.streams.mu.Unlock()
-		f.tail.followers--
-		if f.tail.followers == 0 {
-			f.tail.cancel()
-			if f.streams.tails[f.runID] == f.tail {
-				delete(f.streams.tails, f.runID)
-			}
+// leave gives the tail up; the last one to do so ends it. The streams are locked.
+func (f *Follower) leave() {
+	if f.tail == nil {
+		return
+	}
+	f.tail.followers--
+	if f.tail.followers == 0 {
+		f.tail.cancel()
+		if f.streams.tails[f.runID] == f.tail {
+			delete(f.streams.tails, f.runID)
 		}
-	})
+	}
+	f.tail = nil
+}
+
+// Close stops following; it may be called twice, and while Next waits.
+func (f *Follower) Close() {
+	f.streams.mu.Lock()
+	defer f.streams.mu.Unlock()
+	f.closed = true
+	f.leave()
 }
 
 // Next returns the next events, waiting for them. It returns io.EOF when the run
@@ -126,17 +151,18 @@ func (f *Follower) Next(ctx context.Context) ([]Item, error) {
 		if n.err != nil {
 			return nil, n.err
 		}
+		if n.end && f.after >= f.known {
+			return nil, io.EOF
+		}
+		if n.end { // the run went on after the tail saw its end, and just before this follower came
+			if err := f.attach(ctx); err != nil {
+				return nil, err
+			}
+			return f.Next(ctx)
+		}
 		items := n.items
 		for len(items) > 0 && items[0].Event.Sequence <= f.after {
 			items = items[1:]
-		}
-		if len(items) == 0 && n.end {
-			return nil, io.EOF
-		}
-		if n.end {
-			// The same node says io.EOF next time: its items are behind us then.
-			f.after = items[len(items)-1].Event.Sequence
-			return items, nil
 		}
 		f.at = n.next
 		if len(items) > 0 {

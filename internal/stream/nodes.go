@@ -53,7 +53,7 @@ func (n *Nodes) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := n.store.Listen(ctx, n.hub.WakeAll, func(payload string) { n.hub.Wake(strings.Split(payload, "\n")) })
 		if ctx.Err() == nil {
-			n.log.Warn("listen for other nodes", "err", err)
+			n.log.WarnContext(ctx, "listen for other nodes", "err", err)
 			pause(ctx, time.Second)
 		}
 	}
@@ -70,7 +70,7 @@ func (n *Nodes) sendLoop(ctx context.Context) {
 			pause(ctx, 2*time.Millisecond)
 			for _, payload := range n.payloads(n.gather(topics)) {
 				if err := n.store.Notify(ctx, payload); err != nil && ctx.Err() == nil {
-					n.log.Warn("notify other nodes", "err", err)
+					n.log.WarnContext(ctx, "notify other nodes", "err", err)
 				}
 			}
 		}

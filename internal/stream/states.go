@@ -18,6 +18,8 @@ type States struct {
 	store *store.Store
 	sub   *Subscription
 	after store.StatePosition
+	// old are changes behind after that had happened when following began.
+	old map[store.StatePosition]bool
 	// Match says which changes the follower may and wants to see.
 	match func(ctx context.Context, e lineshaft.Event) (bool, error)
 }
@@ -27,14 +29,28 @@ type States struct {
 func (s *Streams) FollowStates(ctx context.Context, cursor string, match func(context.Context, lineshaft.Event) (bool, error)) (*States, error) {
 	sub := s.hub.Subscribe(StatesTopic)
 	after, err := parsePosition(cursor)
+	f := &States{store: s.store, sub: sub, after: after, match: match, old: map[store.StatePosition]bool{}}
 	if err == nil && cursor == "" {
-		after, err = s.store.StateEnd(ctx)
+		err = f.fromNow(ctx)
 	}
 	if err != nil {
 		sub.Close()
 		return nil, err
 	}
-	return &States{store: s.store, sub: sub, after: after, match: match}, nil
+	return f, nil
+}
+
+// fromNow starts behind everything that has happened. The place to resume from is
+// where all is settled; what can be seen beyond it is left out one by one.
+func (f *States) fromNow(ctx context.Context) (err error) {
+	if f.after, err = f.store.StateEnd(ctx); err != nil {
+		return err
+	}
+	unsettled, err := f.store.ListUnsettled(ctx, f.after)
+	for _, p := range unsettled {
+		f.old[p] = true
+	}
+	return err
 }
 
 // Close stops following.
@@ -68,6 +84,10 @@ func (f *States) fetch(ctx context.Context) (found []StateChange, read int, err 
 		return nil, 0, err
 	}
 	for _, change := range changes {
+		if f.old[change.Position] {
+			delete(f.old, change.Position)
+			continue
+		}
 		ok, err := f.match(ctx, change.Event)
 		if err != nil {
 			return nil, 0, err

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -84,7 +85,9 @@ func (s *server) logout(w http.ResponseWriter, r *http.Request) {
 
 // localPath keeps a redirect on this server.
 func localPath(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n") {
+	odd := func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsFunc(path, odd) {
 		return "/"
 	}
 	return path

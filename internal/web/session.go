@@ -20,6 +20,8 @@ const (
 	heartbeat   = 15 * time.Second
 	writeWithin = 30 * time.Second
 	newestRuns  = 50
+	// recheckEvery is how long a stream relies on its key without asking again.
+	recheckEvery = time.Second
 )
 
 func (s *server) runsPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) {
@@ -42,9 +44,9 @@ type line struct {
 }
 
 type sessionData struct {
-	Run       *lineshaft.Run
-	Lines     []line
-	After     int64
+	Run   *lineshaft.Run
+	Lines []line
+	After int64
 	// CanSend and CanCancel say what the reader may do; the rest has no button.
 	CanSend   bool
 	CanCancel bool
@@ -142,8 +144,18 @@ func (s *server) sessionEvents(w http.ResponseWriter, r *http.Request, c linesha
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
-	for {
+	_ = out.SetReadDeadline(time.Time{}) // nothing more is to be read
+	if _, err := io.WriteString(w, "retry: 1000\n\n"); err != nil || out.Flush() != nil {
+		return
+	}
+	for asked := time.Now(); ; {
 		items, err := next(ctx, follower)
+		if time.Since(asked) > recheckEvery {
+			if s.Control.Recheck(ctx, c) != nil {
+				return // the browser comes back and is sent to sign in
+			}
+			asked = time.Now()
+		}
 		if errors.Is(err, io.EOF) {
 			_, _ = io.WriteString(w, "event: end\ndata: {}\n\n")
 			return

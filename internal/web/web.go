@@ -54,7 +54,7 @@ func New(deps Deps) (http.Handler, error) {
 		s.pages[name] = page
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /static/", http.FileServerFS(files))
+	mux.Handle("GET /static/{file}", http.FileServerFS(files))
 	mux.HandleFunc("GET /login", s.loginPage)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
@@ -109,6 +109,9 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, status int, name
 
 // fail shows an error page. The cause of an internal error goes to the log only.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // the reader has gone
+	}
 	status, message := problem.StatusOf(err), "Something went wrong here. The log has the details."
 	if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Code != lineshaft.CodeInternal {
 		message = pub.Message

@@ -147,7 +147,7 @@ func TestS4SignInAndOut(t *testing.T) {
 	if _, at, _ := s.post("/login", url.Values{"key": {s.key}, "next": {"/runs/" + runID}}); at != "/runs/"+runID {
 		t.Errorf("after sign-in at %s", at)
 	}
-	for _, next := range []string{"https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"} {
+	for _, next := range []string{"https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)"} {
 		if _, at, _ := s.post("/login", url.Values{"key": {s.key}, "next": {next}}); at != "/" {
 			t.Errorf("next=%s led to %s", next, at)
 		}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 // The names inside a workspace that are ours, relative to it. They are in no snapshot.
 const (
 	// PrivateDir holds what the platform and the agent hand each other.
-	PrivateDir = ".lineshaft"
+	PrivateDir = lineshaft.PrivateFolder
 	// ArtifactsDir is where an agent leaves files to be kept ($LINESHAFT_ARTIFACTS).
 	ArtifactsDir = PrivateDir + "/artifacts"
 )
@@ -94,10 +95,12 @@ func (w *Workspace) WritePrivate(name string, content io.Reader) (string, error)
 // put writes beside the name and renames: a link that an agent left under the
 // name is replaced, not followed.
 func (w *Workspace) put(name string, content io.Reader, limit int64) (err error) {
-	temporary := name + ".lineshaft-new"
-	if err := w.root.RemoveAll(temporary); err != nil {
+	// A name of its own in the private folder: names beside the file may be too long,
+	// or belong to somebody.
+	if err := w.root.MkdirAll(PrivateDir, 0o700); err != nil {
 		return err
 	}
+	temporary := PrivateDir + "/new-" + rand.Text()
 	f, err := w.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -119,6 +119,7 @@ test("S-3 a viewer sees a run and can neither cancel nor continue it", async () 
   await page.goto(`/runs/${runID}`);
   assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Only to look at");
   assert.equal(await page.getByRole("button", { name: "Cancel run" }).count(), 0);
+  assert.equal(await page.getByLabel("Follow up").count(), 0);
   const post = (action, form) => page.evaluate(([url, body]) => fetch(url, { method: "POST", body: new URLSearchParams(body) }).then((r) => r.status), [`/runs/${runID}/${action}`, form]);
   assert.equal(await post("cancel", {}), 403);
   assert.equal(await post("followups", { message: "x" }), 403);

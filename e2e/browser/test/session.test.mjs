@@ -91,6 +91,16 @@ test("R-7 the cancel button ends the run", async () => {
   assert.deepEqual(complaints, []);
 });
 
+test("I-2 the page says that it is live before the run says anything", async () => {
+  const { page, complaints } = someone;
+  const runID = await server.parkRun("Silent");
+  await page.goto(`/runs/${runID}`);
+  await page.getByText("Live.").waitFor({ timeout: 10_000 }); // the first heartbeat comes after 15 s
+  await server.cancel(runID);
+  await over(page);
+  assert.deepEqual(complaints, []);
+});
+
 test("I-2 a cancel from elsewhere shows on an open page", async () => {
   const { page, complaints } = someone;
   const runID = await server.parkRun("Cancelled elsewhere");

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"context"
 	"crypto/rand"
 	"database/sql"
 	"net/url"
@@ -62,7 +63,7 @@ func Postgres(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = db.Exec("DROP SCHEMA " + name + " CASCADE")
+		_, _ = db.ExecContext(context.WithoutCancel(t.Context()), "DROP SCHEMA "+name+" CASCADE")
 		_ = db.Close()
 	})
 	u, err := url.Parse(dsn)

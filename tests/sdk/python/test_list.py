@@ -53,7 +53,7 @@ def test_h8_the_page_size_is_20_and_500_at_most(thousand: Thousand) -> None:
 
 def test_every_listed_run_fits_the_model_strictly(thousand: Thousand) -> None:
     raw = client().agent.runs.with_raw_response.list(name=thousand.name, limit=500)
-    page = json.loads(raw.content if hasattr(raw, "content") else raw.text())
+    page = json.loads(raw.http_response.content)
     assert len(page["runs"]) == 500
     for run in page["runs"]:
         RunItem.model_validate_json(json.dumps(run), strict=True)

@@ -16,7 +16,7 @@ from support import ADMIN_KEY, SERVER, client, ended, options, output, parked, s
 def strict(run_id: str) -> RunItem:
     """The run, whose JSON must fit the client's model exactly, without conversions."""
     raw = client().agent.runs.with_raw_response.retrieve(run_id)
-    return RunItem.model_validate_json(raw.content if hasattr(raw, "content") else raw.text(), strict=True)
+    return RunItem.model_validate_json(raw.http_response.content, strict=True)
 
 
 def start(prompt: str, word: str, **more: object) -> str:

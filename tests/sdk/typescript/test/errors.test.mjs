@@ -97,6 +97,13 @@ test("422 is UnprocessableEntityError: parts of the published API that are not o
   await fails(client().get("/agent/identities"), refused);
 });
 
+test("H-3 422 for a known field without a meaning here, instead of dropping what the caller sent", async () => {
+  const images = [{ data: "aGVsbG8=", mime_type: "image/png" }];
+  const refused = { kind: sdk.UnprocessableEntityError, status: 422, code: "operation_not_supported" };
+  const error = await fails(client().agent.run({ prompt: "x", config: parked(unique("images")), images }), refused);
+  assert.match(error.error.detail, /images/);
+});
+
 test("H-11 429 is RateLimitError with a Retry-After", async () => {
   const apiKey = await keyFor("viewer", { url: limitedServer });
   const limited = client({ url: limitedServer, apiKey, maxRetries: 0 });

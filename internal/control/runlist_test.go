@@ -1,0 +1,183 @@
+package control_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// pages reads a whole list page by page.
+func (b *bench) pages(c lineshaft.Caller, q lineshaft.RunQuery) []string {
+	b.Helper()
+	var ids []string
+	for range 100 {
+		page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), c, q))
+		for _, run := range page.Runs {
+			ids = append(ids, run.ID)
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return ids
+		}
+	}
+	b.Fatal("the list does not end")
+	return nil
+}
+
+func TestH8PagesWithoutGapOrRepeat(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		var created []string
+		for i := range 11 {
+			config := lineshaft.AgentConfig{}
+			if i%3 == 0 {
+				config.Skills = []string{fmt.Sprint("o/r:", i%2)}
+			}
+			created = append(created, b.start(lineshaft.NewRun{Title: fmt.Sprint("title ", i%4), Config: config, Metadata: map[string]string{"odd": fmt.Sprint(i % 2)}}).RunID)
+		}
+		b.cancel(created[2]) // now it is the last updated
+		for _, sort := range lineshaft.RunSorts() {
+			for _, ascending := range []bool{false, true} {
+				for _, filter := range []lineshaft.RunFilter{{}, {Metadata: map[string]string{"odd": "0"}}, {States: []lineshaft.RunState{lineshaft.Queued, lineshaft.Cancelled}}} {
+					q := lineshaft.RunQuery{Filter: filter, Sort: sort, Ascending: ascending, Limit: 500}
+					whole := b.pages(b.admin, q)
+					q.Limit = 2
+					if paged := b.pages(b.admin, q); !slices.Equal(paged, whole) {
+						b.Errorf("%s %t %+v: pages give %v, the whole is %v", sort, ascending, filter, paged, whole)
+					}
+					want := 11
+					if filter.Metadata != nil {
+						want = 6
+					}
+					if len(whole) != want {
+						b.Errorf("%s: %d runs", sort, len(whole))
+					}
+				}
+			}
+		}
+		newest := b.pages(b.admin, lineshaft.RunQuery{Sort: lineshaft.SortCreated, Limit: 4})
+		slices.Reverse(newest)
+		if !slices.Equal(newest, created) {
+			b.Error("not in order of creation")
+		}
+		if first := b.pages(b.admin, lineshaft.RunQuery{Sort: lineshaft.SortUpdated, Limit: 4})[0]; first != created[2] {
+			b.Error("the cancelled run is not the last updated")
+		}
+	})
+}
+
+func TestH8CursorsBelongToTheirList(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		for range 5 {
+			b.start(lineshaft.NewRun{Metadata: map[string]string{"a": "1"}})
+		}
+		q := lineshaft.RunQuery{Filter: lineshaft.RunFilter{Metadata: map[string]string{"a": "1"}}, Sort: lineshaft.SortUpdated, Limit: 2}
+		cursor := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), b.admin, q)).Next
+		if cursor == "" {
+			b.Fatal("no cursor")
+		}
+		raw := must[[]byte](b)(base64.RawURLEncoding.DecodeString(cursor))
+		other := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(raw), `"v":1`, `"v":2`, 1)))
+		for name, change := range map[string]func(*lineshaft.RunQuery){
+			"other sort":      func(q *lineshaft.RunQuery) { q.Sort = lineshaft.SortCreated },
+			"other direction": func(q *lineshaft.RunQuery) { q.Ascending = true },
+			"other filter":    func(q *lineshaft.RunQuery) { q.Filter.Metadata = map[string]string{"a": "2"} },
+			"no filter":       func(q *lineshaft.RunQuery) { q.Filter = lineshaft.RunFilter{} },
+			"more filters":    func(q *lineshaft.RunQuery) { q.Filter.States = []lineshaft.RunState{lineshaft.Queued} },
+			"garbage":         func(q *lineshaft.RunQuery) { q.Cursor = "garbage" },
+			"not base64":      func(q *lineshaft.RunQuery) { q.Cursor = "!!!" },
+			"cut":             func(q *lineshaft.RunQuery) { q.Cursor = cursor[:len(cursor)/2] },
+			"other version":   func(q *lineshaft.RunQuery) { q.Cursor = other },
+			"a run id":        func(q *lineshaft.RunQuery) { q.Cursor = b.newID() },
+			"empty object":    func(q *lineshaft.RunQuery) { q.Cursor = base64.RawURLEncoding.EncodeToString([]byte("{}")) },
+		} {
+			changed := q
+			changed.Cursor = cursor
+			change(&changed)
+			if _, err := b.s.ListRuns(b.Context(), b.admin, changed); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
+				b.Errorf("%s: %v", name, err)
+			}
+		}
+		q.Cursor, q.Limit = cursor, 100 // the size of a page may change
+		if page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), b.admin, q)); len(page.Runs) != 3 || page.Next != "" {
+			b.Errorf("%d runs", len(page.Runs))
+		}
+	})
+}
+
+// A cursor is no key: with another caller's it still shows only what one may see.
+func TestH8CursorGivesNoSight(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		for _, factory := range []string{"f1", "f2", "f1", "f2", "f1"} {
+			b.inFactory(factory, lineshaft.NewRun{})
+		}
+		q := lineshaft.RunQuery{Sort: lineshaft.SortCreated, Limit: 1}
+		q.Cursor = must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), b.admin, q)).Next
+		q.Limit = 10
+		page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), b.caller(lineshaft.RoleViewer, "f2"), q))
+		if len(page.Runs) != 2 || page.Runs[0].FactoryUID != "f2" {
+			b.Fatalf("%+v", page.Runs)
+		}
+	})
+}
+
+func TestR4Filters(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		member := b.caller(lineshaft.RoleMember)
+		plain := b.start(lineshaft.NewRun{Prompt: "plain words"}).RunID
+		mid := b.clock.now()
+		b.clock.advance(time.Second)
+		rich := b.start(lineshaft.NewRun{
+			Prompt: "search for Überraschung", Source: lineshaft.SourceMCP, ParentRunID: plain, Metadata: map[string]string{"a": "1", "b": "2"},
+			Config: lineshaft.AgentConfig{Name: "ann", ModelID: "m", EnvironmentID: "env", WorkerHost: "box", Skills: []string{"o/r:s"}},
+		}).RunID
+		foreign, err := b.as(member, lineshaft.NewRun{})
+		wantCode(b, err, "")
+		must[int](b)(b.s.IndexSearch(b.Context()))
+		all := []string{foreign.RunID, rich, plain}
+		for name, test := range map[string]struct {
+			filter lineshaft.RunFilter
+			want   []string
+		}{
+			"none":             {lineshaft.RunFilter{}, all},
+			"state":            {lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Queued}}, all},
+			"no states":        {lineshaft.RunFilter{States: []lineshaft.RunState{}}, nil},
+			"other state":      {lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Blocked}}, nil},
+			"source":           {lineshaft.RunFilter{Sources: []lineshaft.Source{lineshaft.SourceMCP, "LINEAR"}}, []string{rich}},
+			"name":             {lineshaft.RunFilter{Name: "ann"}, []string{rich}},
+			"model":            {lineshaft.RunFilter{ModelID: "m"}, []string{rich}},
+			"creator":          {lineshaft.RunFilter{Creator: member.Principal.UID}, []string{foreign.RunID}},
+			"executor":         {lineshaft.RunFilter{Executor: b.admin.Principal.UID}, []string{rich, plain}},
+			"created before":   {lineshaft.RunFilter{CreatedBefore: mid}, []string{plain}},
+			"created after":    {lineshaft.RunFilter{CreatedAfter: mid}, []string{foreign.RunID, rich}},
+			"environment":      {lineshaft.RunFilter{EnvironmentID: "env"}, []string{rich}},
+			"no environment":   {lineshaft.RunFilter{NoEnvironment: true}, []string{foreign.RunID, plain}},
+			"skill":            {lineshaft.RunFilter{SkillSpec: "o/r:s"}, []string{rich}},
+			"factory only":     {lineshaft.RunFilter{FactoryOnly: true}, nil},
+			"parent":           {lineshaft.RunFilter{ParentRunID: plain}, []string{rich}},
+			"ancestor":         {lineshaft.RunFilter{AncestorRunID: plain}, []string{rich}},
+			"worker":           {lineshaft.RunFilter{WorkerHost: "box"}, []string{rich}},
+			"hosted":           {lineshaft.RunFilter{WorkerHost: lineshaft.HostedWorker}, []string{foreign.RunID, plain}},
+			"metadata":         {lineshaft.RunFilter{Metadata: map[string]string{"a": "1", "b": "2"}}, []string{rich}},
+			"half of metadata": {lineshaft.RunFilter{Metadata: map[string]string{"a": "1", "b": "3"}}, nil},
+			"local":            {lineshaft.RunFilter{Local: true}, nil},
+			"words":            {lineshaft.RunFilter{Query: "SEARCH überr"}, []string{rich}},
+			"id":               {lineshaft.RunFilter{Query: plain}, []string{plain}},
+			"odd words":        {lineshaft.RunFilter{Query: `"'*:&|!() --`}, nil},
+			"and":              {lineshaft.RunFilter{ModelID: "m", Creator: member.Principal.UID}, nil},
+		} {
+			if got := b.list(test.filter); !slices.Equal(got, test.want) {
+				b.Errorf("%s: %v, want %v", name, got, test.want)
+			}
+		}
+		_, err = b.s.ListRuns(b.Context(), b.admin, lineshaft.RunQuery{Filter: lineshaft.RunFilter{AncestorRunID: b.newID()}, Sort: lineshaft.SortCreated, Limit: 1})
+		wantCode(b, err, lineshaft.CodeNotFound)
+	})
+}

@@ -1,0 +1,151 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+func TestSearchWords(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä", 40) // 80 bytes
+	for text, want := range map[string]string{
+		"":                        "",
+		"--- !":                   "",
+		"Fix the bug, fix it":     "fix the bug it",
+		"o/r:my-skill_2":          "o r my skill 2",
+		"Über STRASSE ẞ":          "über strasse ß",
+		"修复 错误 ٣":                 "修复 错误 ٣",
+		"𞤀𞤣𞤤𞤢𞤥 x":                 "𞤢𞤣𞤤𞤢𞤥 x",
+		"it's \"quoted\" a:* b&c": "it s quoted a b c",
+		long:                      long[:64],
+	} {
+		if got := strings.Join(store.SearchWords(text), " "); got != want {
+			t.Errorf("words of %q are %q, want %q", text, got, want)
+		}
+	}
+}
+
+// found lists what a search finds, by title, oldest first.
+func found(t *testing.T, s *store.Store, query string) []string {
+	t.Helper()
+	runs, _, more, err := s.ScanRuns(t.Context(), store.RunScan{
+		Filter: lineshaft.RunFilter{Query: query}, Sort: lineshaft.SortCreated, Ascending: true, Limit: 100,
+	})
+	must(t, err)
+	if more {
+		t.Fatalf("the search for %q has more than a page", query)
+	}
+	titles := make([]string, len(runs))
+	for i, run := range runs {
+		titles[i] = run.Title
+	}
+	return titles
+}
+
+// The words of title, name, skill and the prompt's start are found by their
+// beginnings, in every script, on both engines and both ways of searching (R-4).
+func TestR4Search(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		add := func(title, name, skill, prompt string) string {
+			return insertRun(t, s, func(n *store.NewRun) {
+				n.Title, n.Body.Config.Name, n.Body.Prompt = title, name, prompt
+				if skill != "" {
+					n.Body.Config.Skills = []string{skill}
+				}
+			})
+		}
+		one := add("one", "nightly-build", "acme/tools:lint", "Fix the PARSER")
+		add("two", "", "", "Übersetze die Seite, 修复错误")
+		add("three", "", "", strings.Repeat("x ", 1024)+"beyond")
+		four := add("four", "", "", "about run "+one)
+		add("five", "", "", "𞤀𞤣𞤤𞤢𞤥 and o'brien \"quoted\" v100%")
+		if got := found(t, s, "fix"); len(got) != 0 {
+			t.Errorf("found %v before it was indexed", got)
+		}
+		indexAll(t, s)
+		cases := map[string][]string{
+			"fix": {"one"}, "FIX par": {"one"}, "nightly": {"one"}, "build lint": {"one"}, "tools": {"one"}, "ix": nil, "fix seite": nil,
+			"übers": {"two"}, "ÜBERSETZE": {"two"}, "ubers": nil, "修复": {"two"}, "修": {"two"}, "错误": nil,
+			"x": {"three"}, "beyond": nil, "o": {"one", "five"}, "brien": {"five"}, `"quoted"`: {"five"}, "v100": {"five"}, "𞤢𞤣": {"five"},
+			one: {"one", "four"}, strings.ToUpper(four): {"four"}, " " + four + " ": {"four"}, "id": nil, "id0": nil, "words": nil, "run_id": nil,
+			"*": nil, "AND": {"five"}, "NOT": nil, "t' | 'l": {"one"},
+		}
+		for _, budget := range []int{store.ScanBudget, 10} { // few matches, and so many that the list is walked
+			s.SetBudget(budget)
+			for query, want := range cases {
+				if got := found(t, s, query); !slices.Equal(got, want) && len(got)+len(want) > 0 {
+					t.Errorf("budget %d: %q finds %v, want %v", budget, query, got, want)
+				}
+			}
+		}
+	})
+}
+
+// Indexers of several nodes at once index each run once.
+func TestR4IndexersAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		const runs = 60
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			for i := range runs {
+				n := newRun(s)
+				n.Title = fmt.Sprintf("run%d common", i)
+				if err := tx.InsertRun(ctx, n, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		done := make([]int, 4)
+		must(t, inParallel(len(done), func(i int) error {
+			for {
+				n, err := s.IndexSearch(t.Context(), 7)
+				done[i] += n
+				if err != nil || n == 0 {
+					return err
+				}
+			}
+		}))
+		indexAll(t, s) // what an indexer passed over because another had it
+		if got := found(t, s, "common"); len(got) != runs {
+			t.Errorf("found %d of %d", len(got), runs)
+		}
+		if got := found(t, s, "run7"); !slices.Equal(got, []string{"run7 common"}) {
+			t.Errorf("found %v", got)
+		}
+	})
+}
+
+// A run that is deleted while it is indexed leaves nothing in the index.
+func TestR12DeletedRunsAreNotFound(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		insertRun(t, s, func(n *store.NewRun) { n.Title = "stays" })
+		var ids []string
+		for range 20 {
+			ids = append(ids, insertRun(t, s, nil))
+		}
+		must(t, inParallel(len(ids)+4, func(i int) error {
+			if i >= len(ids) {
+				_, err := s.IndexSearch(t.Context(), 3)
+				return err
+			}
+			return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, ids[i]) })
+		}))
+		indexAll(t, s)
+		if got := found(t, s, "do"); !slices.Equal(got, []string{"stays"}) {
+			t.Errorf("found %v", got)
+		}
+		if rows := texts(t, s.DB(), "SELECT run_id FROM run_search"); len(rows) != 1 {
+			t.Errorf("%d entries in the index", len(rows))
+		}
+	})
+}
