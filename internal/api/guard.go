@@ -32,9 +32,6 @@ func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, step := range steps {
 			if err := step(w, r, known); err != nil {
-				if r.ContentLength != 0 {
-					w.Header().Set("Connection", "close") // an answer must not wait for the rest of a body
-				}
 				s.problems.Write(w, r, err)
 				return
 			}

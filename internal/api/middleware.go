@@ -106,9 +106,6 @@ func probed() []string {
 
 // unmatched answers what no pattern took: 405 if another method would fit, else 404.
 func (s *server) unmatched(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		w.Header().Set("Connection", "close") // as in guard
-	}
 	var allowed []string
 	for _, method := range probed() {
 		probe := *r

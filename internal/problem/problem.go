@@ -77,6 +77,11 @@ func (p *Writer) Write(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", ContentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if r.ContentLength != 0 {
+		// A body may be left that was not wanted. The server would read it before it
+		// sends this, and it may never come.
+		w.Header().Set("Connection", "close")
+	}
 	w.WriteHeader(doc.Status)
 	_, _ = w.Write(body) // nobody is left to tell
 }

@@ -21,13 +21,14 @@ func raced() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// bulkSize is how many runs a test writes that is about many.
+// bulkSize is how many runs a test writes that is about many. Under the race
+// detector it takes the soak test to write them all.
 func bulkSize(s *store.Store) int {
 	switch {
+	case os.Getenv("LINESHAFT_SOAK") != "", fullTest() && !raced():
+		return 200_000
 	case s.Engine() == "sqlite" && raced():
 		return 2000
-	case fullTest():
-		return 200_000
 	}
 	return 20_000
 }

@@ -195,6 +195,11 @@ func TestX10KeysPassInOrder(t *testing.T) {
 			if holder, err := tx.SlotHolder(ctx, "k"); err != nil || holder != ids[1] {
 				return errors.Join(fmt.Errorf("holder is %s", holder), err)
 			}
+			for i, want := range []bool{false, true, false} {
+				if taken, err := tx.TrySlot(ctx, []string{"k", "free", "free"}[i], ids[2]); err != nil || taken != want {
+					return errors.Join(fmt.Errorf("try %d: %v", i, taken), err)
+				}
+			}
 			if holder, err := tx.TakeSlot(ctx, "other", ids[2]); err != nil || holder != ids[2] {
 				return errors.Join(fmt.Errorf("holder of another key is %s", holder), err)
 			}

@@ -85,7 +85,6 @@ func (f *States) fetch(ctx context.Context) (found []StateChange, read int, err 
 	}
 	for _, change := range changes {
 		if f.old[change.Position] {
-			delete(f.old, change.Position)
 			continue
 		}
 		ok, err := f.match(ctx, change.Event)
@@ -96,8 +95,9 @@ func (f *States) fetch(ctx context.Context) (found []StateChange, read int, err 
 			found = append(found, StateChange{Cursor: formatPosition(change.Position), Event: change.Event})
 		}
 	}
-	if len(changes) > 0 {
-		f.after = changes[len(changes)-1].Position
+	for _, change := range changes { // only now: a match that failed is tried again
+		f.after = change.Position
+		delete(f.old, change.Position)
 	}
 	return found, len(changes), nil
 }

@@ -169,6 +169,32 @@ func TestR9BadCursors(t *testing.T) {
 	}
 }
 
+// begin writes a state event of a run in a transaction that ends when the returned
+// function is called.
+func (b *bench) begin(runID string) (commit func()) {
+	b.Helper()
+	wrote, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, runID)
+			if err != nil {
+				return err
+			}
+			if err := tx.SaveRun(ctx, h, state(lineshaft.InProgress)); err != nil {
+				return err
+			}
+			close(wrote)
+			<-end
+			return nil
+		})
+	}()
+	<-wrote
+	return func() {
+		close(end)
+		b.must(<-done)
+	}
+}
+
 // A change whose transaction ends late comes before those that began after it, to
 // followers too.
 func TestR9StatesWaitForALateCommit(t *testing.T) {
@@ -177,31 +203,53 @@ func TestR9StatesWaitForALateCommit(t *testing.T) {
 	b := open(t, storetest.Postgres(t), hub, hub.Wake)
 	late, soon := b.run(), b.run()
 	cursor, _ := b.states(start(), 2, everything)
-	wrote, commit, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- b.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			h, err := tx.LockRun(ctx, late)
-			if err != nil {
-				return err
-			}
-			if err := tx.SaveRun(ctx, h, state(lineshaft.InProgress)); err != nil {
-				return err
-			}
-			close(wrote)
-			<-commit
-			return nil
-		})
-	}()
-	<-wrote
+	commit := b.begin(late)
 	b.must(b.move(soon, lineshaft.Cancelled))
 	got := make(chan []string, 1)
 	go func() {
 		_, seen := b.states(cursor, 2, everything)
 		got <- seen
 	}()
-	close(commit)
-	b.must(<-done)
+	commit()
 	if seen := <-got; !slices.Equal(seen, []string{late + "/2", soon + "/2"}) {
 		t.Errorf("saw %v", seen)
+	}
+}
+
+// What had happened when a follower came is not told as new, although a transaction
+// from before was still running; what that one did is. Nor when a match fails.
+func TestR9FromNowLeavesOutWhatHappened(t *testing.T) {
+	t.Parallel()
+	hub := NewHub()
+	b := open(t, storetest.Postgres(t), hub, hub.Wake)
+	late, soon := b.run(), b.run()
+	b.states(start(), 2, everything)
+	commit := b.begin(late)
+	b.must(b.move(soon, lineshaft.Cancelled)) // happened, but is not settled
+	failure := errors.New("no database")
+	fails := 1
+	f, err := b.streams.FollowStates(t.Context(), "", func(_ context.Context, e lineshaft.Event) (bool, error) {
+		if e.RunID == soon && fails > 0 {
+			fails--
+			return false, failure
+		}
+		return true, nil
+	})
+	b.must(err)
+	defer f.Close()
+	b.must(b.move(soon, lineshaft.Queued))
+	commit()
+	var seen []string
+	for len(seen) < 2 {
+		changes, err := f.Next(t.Context())
+		if !errors.Is(err, failure) {
+			b.must(err)
+		}
+		for _, change := range changes {
+			seen = append(seen, fmt.Sprintf("%s/%d", change.Event.RunID, change.Event.Sequence))
+		}
+	}
+	if want := []string{late + "/2", soon + "/3"}; !slices.Equal(seen, want) || fails != 0 {
+		t.Errorf("saw %v, want %v", seen, want)
 	}
 }
