@@ -101,8 +101,9 @@ func TestH9KeysGrowOld(t *testing.T) {
 				t.Fatalf("%+v: kept %+v", step, kept)
 			}
 		}
-		for since, want := range map[time.Duration]bool{25 * time.Hour: true, 26 * time.Hour: false} {
-			kept, err := s.FindAnswer(t.Context(), "a", start.Add(since))
+		for hours, want := range map[int]bool{25: true, 26: false} {
+			since := start.Add(time.Duration(hours) * time.Hour)
+			kept, err := s.FindAnswer(t.Context(), "a", since)
 			if err != nil || (kept != nil) != want || want && kept.Answer != "answer to two" {
 				t.Errorf("since %v: %+v, %v", since, kept, err)
 			}
