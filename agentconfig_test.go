@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lineshaft/lineshaft"
 	"pgregory.net/rapid"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 func TestR3ConfigLimits(t *testing.T) {

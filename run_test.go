@@ -7,8 +7,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/lineshaft/lineshaft"
 	"pgregory.net/rapid"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // wantField checks that err blames field; an empty field means no error.

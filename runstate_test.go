@@ -11,7 +11,7 @@ import (
 
 // legal says the rules of SPEC 2.2 in other words than the table does.
 func legal(from, to lineshaft.RunState) bool {
-	forward := map[lineshaft.RunState]lineshaft.RunState{
+	forward := map[lineshaft.RunState]lineshaft.RunState{ //nolint:exhaustive // the way of a run that goes well
 		lineshaft.Queued: lineshaft.Pending, lineshaft.Pending: lineshaft.Claimed, lineshaft.Claimed: lineshaft.InProgress,
 	}
 	works := from == lineshaft.InProgress || from == lineshaft.Blocked

@@ -99,8 +99,8 @@ func (s *session) queueRows(engine string, rounds []queueRound, first, last rive
 			line.Anchor, line.Verdict, line.Note = figure{}, notMeasured, "no anchor: "+noRiver.Error()
 		case round == best:
 			line.Bar, line.Verdict = fmt.Sprintf("≥ %.1f of River", bar), judge(line.Ratio >= bar)
-			line.Note = fmt.Sprintf("%.2f of River's %s with jobs inserted before the clock starts, as the runs were (at %s by %d callers)",
-				ratio(round.Rate, anchor.burnDown), figure{anchor.burnDown, perSecond}, figure{round.CreateRate, perSecond}, queueCallers)
+			line.Note = fmt.Sprintf("%.2f of River's %s with jobs inserted before the clock starts, as the runs were (at %s by %d callers); %s of processor time for a run, without the database server's",
+				ratio(round.Rate, anchor.burnDown), figure{anchor.burnDown, perSecond}, figure{round.CreateRate, perSecond}, queueCallers, figure{round.CPU, milliseconds})
 		}
 		s.report.add(line)
 	}
@@ -116,6 +116,9 @@ type queueRound struct {
 	Rate float64 `json:"runs_per_second"`
 	// CreateRate is runs per second while they were created.
 	CreateRate float64 `json:"created_per_second"`
+	// CPU is the processor time of this process for one run, in milliseconds. It
+	// moves less than the rate when the machine is not quiet.
+	CPU float64 `json:"cpu_ms_per_run"`
 }
 
 func (s *session) queueRound(ctx context.Context, engine string, slots int) (round queueRound, err error) {
@@ -202,7 +205,7 @@ func (s *session) drain(ctx context.Context, c worker.Control, dir string, round
 	defer beat.Stop()
 	limit := time.NewTimer(queueLimit)
 	defer limit.Stop()
-	began := time.Now()
+	began, used := time.Now(), processorTime()
 	if err := w.Start(ctx); err != nil {
 		return err
 	}
@@ -220,6 +223,7 @@ func (s *session) drain(ctx context.Context, c worker.Control, dir string, round
 	}
 	round.Ended = int(count.ended.Load())
 	round.Rate = float64(round.Ended) / time.Since(began).Seconds()
+	round.CPU = ratio(inMillis(processorTime()-used).Value, float64(round.Ended))
 	return w.Stop(context.WithoutCancel(ctx))
 }
 

@@ -14,7 +14,7 @@ func TestB6RoundOnSQLite(t *testing.T) {
 	must(t, err)
 	equal(t, "runs", round.Runs, 100)
 	equal(t, "ended", round.Ended, 100)
-	if round.Rate <= 0 || round.CreateRate <= 0 {
+	if round.Rate <= 0 || round.CreateRate <= 0 || round.CPU <= 0 {
 		t.Errorf("rates are %+v", round)
 	}
 }

@@ -151,7 +151,7 @@ func checkLog(t *testing.T, e *entry, run *client.Run, events []client.Event) {
 		if event.Sequence != int64(i+1) {
 			t.Fatalf("run %s: event %d has sequence %d", e.runID, i+1, event.Sequence)
 		}
-		switch event.Type {
+		switch event.Type { //nolint:exhaustive // the others tell nothing about promises
 		case "state":
 			var data struct{ To string }
 			if err := event.Decode(&data); err != nil {

@@ -62,7 +62,7 @@ func create(t *testing.T, n *node, key string, body []byte) string {
 	}
 	req.Header.Set("Authorization", "Bearer "+adminKey)
 	req.Header.Set("Idempotency-Key", key)
-	res, err := http.DefaultClient.Do(req)
+	res, err := browser().Do(req)
 	if err != nil {
 		t.Error(err)
 		return ""

@@ -131,7 +131,7 @@ func (n *node) call(t *testing.T, method, path, body string) int {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+adminKey)
-	res, err := http.DefaultClient.Do(req)
+	res, err := browser().Do(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // TestScripts drives the built binary as a person would, on both engines. Besides

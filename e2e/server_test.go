@@ -102,7 +102,7 @@ func (n *node) waitReady(ctx context.Context) {
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		if res, err := http.DefaultClient.Do(req); err == nil {
+		if res, err := browser().Do(req); err == nil {
 			_ = res.Body.Close()
 			if res.StatusCode == http.StatusOK {
 				return
@@ -158,6 +158,9 @@ func waitEnd(ctx context.Context, t *testing.T, c *client.Client, runID string) 
 	}
 	return run
 }
+
+// browser is an HTTP client that keeps nothing between calls.
+func browser() *http.Client { return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} }
 
 // lockedBuffer is a log that may be read while a process writes it.
 type lockedBuffer struct {

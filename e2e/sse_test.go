@@ -68,7 +68,7 @@ func (n *node) stream(t *testing.T, runID, last string, limit int) []byte {
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := browser().Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

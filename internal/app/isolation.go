@@ -33,7 +33,7 @@ func (a *App) chooseIsolation(ctx context.Context) error {
 	}
 	a.isolated = chosen
 	if chosen.warning != "" {
-		a.log.WarnContext(ctx, chosen.warning)
+		a.log.WarnContext(ctx, "agents are not isolated", "warning", chosen.warning)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func errBadCursor() error {
 
 // listPrint identifies a list by its sort and filters; the page size may change.
 func listPrint(q lineshaft.RunQuery) (string, error) {
-	raw, err := json.Marshal(struct {
+	raw, err := json.Marshal(struct { //nolint:musttag // only hashed, never read back
 		Filter    lineshaft.RunFilter
 		Sort      lineshaft.RunSort
 		Ascending bool

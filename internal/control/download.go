@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -52,7 +53,7 @@ func (s *Service) OpenDownload(_ context.Context, token string) (Download, error
 	if err != nil {
 		return Download{}, bad
 	}
-	cut := strings.LastIndexByte(string(raw), '.')
+	cut := bytes.LastIndexByte(raw, '.')
 	if cut < 0 {
 		return Download{}, bad
 	}

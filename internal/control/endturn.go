@@ -29,7 +29,7 @@ func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, resul
 		e, h, err := b.current(ref)
 		if err != nil {
 			refused = err
-			return s.endStray(ctx, tx, b, e, h, result, &refused)
+			return s.endStray(ctx, tx, e, h, result, &refused)
 		}
 		next, err = s.endTurn(ctx, tx, e, h, result)
 		return err
@@ -41,7 +41,7 @@ func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, resul
 }
 
 // endStray notes that an execution which lost its run has nothing running any more.
-func (s *Service) endStray(ctx context.Context, tx *store.Tx, b *batch, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, refused *error) error {
+func (s *Service) endStray(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, refused *error) error {
 	if e == nil || result.State != lineshaft.Cancelled {
 		return nil
 	}

@@ -25,16 +25,16 @@ func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 
 // wantCode checks the code of an error; an empty code means no error.
-func wantCode(t testing.TB, err error, code lineshaft.Code) {
-	t.Helper()
+func wantCode(tb testing.TB, err error, code lineshaft.Code) {
+	tb.Helper()
 	if code == "" {
 		if err != nil {
-			t.Fatalf("error is %v, want none", err)
+			tb.Fatalf("error is %v, want none", err)
 		}
 		return
 	}
 	if err == nil || lineshaft.CodeOf(err) != code {
-		t.Fatalf("error is %v, want %s", err, code)
+		tb.Fatalf("error is %v, want %s", err, code)
 	}
 }
 

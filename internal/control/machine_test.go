@@ -8,9 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
-	"pgregory.net/rapid"
 )
 
 // The life of runs as a machine: random calls on a few runs, against a model that

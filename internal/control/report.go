@@ -43,7 +43,7 @@ func (s *Service) Report(ctx context.Context, reports []lineshaft.Report) ([]err
 				return refused[i]
 			}
 		}
-		return b.save(ctx, s, tx)
+		return b.save(ctx, tx)
 	})
 	return refused, err
 }
@@ -77,7 +77,7 @@ func (b *batch) current(ref lineshaft.ExecutionRef) (*store.Execution, *store.Ru
 	return e, h, nil
 }
 
-func (b *batch) save(ctx context.Context, s *Service, tx *store.Tx) error {
+func (b *batch) save(ctx context.Context, tx *store.Tx) error {
 	var heads []*store.RunHead
 	var events [][]lineshaft.Draft
 	for runID, h := range b.heads {
@@ -139,7 +139,8 @@ func (s *Service) takeReport(ctx context.Context, tx *store.Tx, b *batch, r line
 
 // takeBlocking moves a run whose agent began or stopped waiting for an answer.
 func (s *Service) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Report, now time.Time) []lineshaft.Draft {
-	from, to := h.State, h.State
+	from := h.State
+	var to lineshaft.RunState
 	switch {
 	case r.Blocked && h.State == lineshaft.InProgress:
 		to = lineshaft.Blocked
@@ -197,7 +198,8 @@ func clean(d lineshaft.Draft) lineshaft.Draft {
 // once for each address. Others are for readers only.
 func (s *Service) takeArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead, draft lineshaft.Draft) (lineshaft.Draft, error) {
 	var data lineshaft.ArtifactData
-	if json.Unmarshal(draft.Data, &data) != nil || data.URL == "" || len(data.URL) > 2048 || data.UID != "" ||
+	_ = json.Unmarshal(draft.Data, &data) // what cannot be read has no address
+	if data.URL == "" || len(data.URL) > 2048 || data.UID != "" ||
 		strings.ContainsRune(data.URL, 0) || !slices.Contains(lineshaft.ArtifactTypes(), lineshaft.ArtifactType(data.Type)) {
 		return draft, nil
 	}

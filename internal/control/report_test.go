@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lineshaft/lineshaft"
 	"pgregory.net/rapid"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // outputs makes numbered lines from first to last.
@@ -211,7 +212,8 @@ func TestX3OddEventsDoNotStopTheLog(t *testing.T) {
 			raw(lineshaft.EventOutput, `{"text":"nul \u0000"}`), raw(lineshaft.EventUsage, `"no object"`), raw(lineshaft.EventArtifact, `[]`),
 			raw(lineshaft.EventState, `{"from":"INPROGRESS","to":"SUCCEEDED"}`), // a worker cannot move the run by telling so
 			b.link("PAINTING", "https://example.com/1"), b.link(lineshaft.ArtifactPlan, "https://example.com/\x00"),
-			{Type: lineshaft.EventThought, Data: json.RawMessage(`{"text":"no time"}`)}, raw("brand_new", `{"x":1}`), b.output("last"),
+			{Type: lineshaft.EventThought, Data: json.RawMessage(`{"text":"no time"}`)},
+			raw("brand_new", `{"x":1}`), b.output("last"),
 		}
 		wantCode(b, b.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: drafts}), "")
 		run := b.want(runID, lineshaft.InProgress)
@@ -219,7 +221,7 @@ func TestX3OddEventsDoNotStopTheLog(t *testing.T) {
 			b.Fatalf("%+v", run)
 		}
 		b.sound(runID)
-		if _, err := json.Marshal(b.events(runID)); err != nil {
+		if _, err := json.Marshal(b.events(runID)); err != nil { //nolint:musttag // only whether it can be encoded
 			b.Fatalf("the log cannot be read any more: %v", err)
 		}
 		if lines := b.lines(runID); lines[len(lines)-1] != "last" {

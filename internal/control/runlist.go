@@ -21,13 +21,13 @@ func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.
 	if !ok {
 		return lineshaft.RunPage{}, nil
 	}
-	print, err := listPrint(q)
+	list, err := listPrint(q)
 	if err != nil {
 		return lineshaft.RunPage{}, fmt.Errorf("fingerprint list: %w", err)
 	}
 	scan := store.RunScan{Filter: filter, Sort: q.Sort, Ascending: q.Ascending, Limit: q.Limit}
 	if q.Cursor != "" {
-		if scan.After, err = decodeCursor(print, q.Cursor); err != nil {
+		if scan.After, err = decodeCursor(list, q.Cursor); err != nil {
 			return lineshaft.RunPage{}, err
 		}
 	}
@@ -37,7 +37,7 @@ func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.
 	}
 	page := lineshaft.RunPage{Runs: runs}
 	if more {
-		if page.Next, err = encodeCursor(print, *last); err != nil {
+		if page.Next, err = encodeCursor(list, *last); err != nil {
 			return lineshaft.RunPage{}, fmt.Errorf("encode cursor: %w", err)
 		}
 	}

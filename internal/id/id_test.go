@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lineshaft/lineshaft/internal/id"
 	"pgregory.net/rapid"
+
+	"github.com/lineshaft/lineshaft/internal/id"
 )
 
 func TestH7IDsSortByCreationTime(t *testing.T) {

@@ -14,6 +14,9 @@ import (
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// advance lets time pass in a bubble of synctest.
+func advance(d time.Duration) { <-time.After(d) }
+
 func TestJobsRunAtOnceAndThenInTheirRhythm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,7 +27,7 @@ func TestJobsRunAtOnceAndThenInTheirRhythm(t *testing.T) {
 			return false, nil
 		}}}, discard())
 		r.Start(t.Context())
-		time.Sleep(25 * time.Second)
+		advance(25 * time.Second)
 		r.Stop()
 		if len(at) != 3 || at[0] != 0 || at[1] != 10*time.Second || at[2] != 20*time.Second {
 			t.Fatalf("ran at %v", at)
@@ -41,7 +44,7 @@ func TestJobThatDidSomethingGoesOnAtOnce(t *testing.T) {
 			return rounds < 5, nil
 		}}}, discard())
 		r.Start(t.Context())
-		time.Sleep(time.Second)
+		advance(time.Second)
 		r.Stop()
 		if rounds != 5 {
 			t.Fatalf("%d rounds, want 5 without a pause", rounds)
@@ -64,16 +67,16 @@ func TestH1HealthNamesAJobThatKeepsFailing(t *testing.T) {
 		}, discard())
 		r.Start(t.Context())
 		defer r.Stop()
-		time.Sleep(1500 * time.Millisecond) // two failures: may be a restart
+		advance(1500 * time.Millisecond) // two failures: may be a restart
 		if h := r.Health(); h != "" {
 			t.Fatalf("after two failures: %q", h)
 		}
-		time.Sleep(time.Second)
+		advance(time.Second)
 		if h := r.Health(); h != "bad keeps failing" || strings.Contains(h, "hunter2") {
 			t.Fatalf("after three failures: %q", h)
 		}
 		broken = false
-		time.Sleep(time.Second)
+		advance(time.Second)
 		if h := r.Health(); h != "" {
 			t.Fatalf("after it worked again: %q", h)
 		}

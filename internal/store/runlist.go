@@ -18,10 +18,10 @@ const ScanBudget = 5000
 // RunKey is a place in a sorted list.
 type RunKey struct {
 	// Rank is 1 for the part of the list by agent that has no agent, else 0.
-	Rank  int
-	Text  string // title or skill, when sorted by one
-	Micro int64  // update time, when sorted by it
-	ID    string
+	Rank  int    `json:"r,omitempty"`
+	Text  string `json:"t,omitempty"` // title or skill, when sorted by one
+	Micro int64  `json:"m,omitempty"` // update time, when sorted by it
+	ID    string `json:"i"`
 }
 
 // RunScan is a request for the next part of a list.

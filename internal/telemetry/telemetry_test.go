@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 	busy := 2.0
 	m.Gauge("lineshaft_worker_running", "test", func() float64 { return busy })
 	rec := httptest.NewRecorder()
-	m.Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
 		`lineshaft_http_request_duration_seconds_count{method="POST",route="/api/v1/agent/runs",status="200"} 2`,
 		`lineshaft_executions_total{outcome="SUCCEEDED"} 1`,
@@ -66,7 +67,7 @@ func TestMetricsOfTwoServersAreApart(t *testing.T) {
 	a, b := telemetry.NewMetrics("a"), telemetry.NewMetrics("b")
 	a.ObserveExecution("FAILED")
 	rec := httptest.NewRecorder()
-	b.Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	b.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if strings.Contains(rec.Body.String(), "FAILED") {
 		t.Error("one server's counts show in the other's metrics")
 	}

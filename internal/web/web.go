@@ -45,7 +45,7 @@ type server struct {
 // New returns the handler of all pages, to be mounted at "/".
 func New(deps Deps) (http.Handler, error) {
 	s := &server{Deps: deps, pages: map[string]*template.Template{}}
-	funcs := template.FuncMap{"clock": clock, "lower": func(v any) string { return strings.ToLower(string(v.(lineshaft.RunState))) }}
+	funcs := template.FuncMap{"clock": clock, "lower": func(state lineshaft.RunState) string { return strings.ToLower(string(state)) }}
 	for _, name := range []string{"login", "runs", "session", "error"} {
 		page, err := template.New("layout.html").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/event.html", "templates/"+name+".html")
 		if err != nil {
