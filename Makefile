@@ -30,7 +30,9 @@ help: ## Show this list.
 
 .PHONY: run
 run: ## Start a server here, with its data in ./lineshaft-data.
-	@go run ./cmd/lineshaft serve
+	@echo "building (the first time takes a minute) …"
+	@go build -o bin/lineshaft ./cmd/lineshaft
+	@exec bin/lineshaft serve
 
 .PHONY: build
 build: ## Build the static binary bin/lineshaft.

@@ -165,11 +165,14 @@ func (a *App) startWorker(ctx context.Context) error {
 	if harnesses == nil {
 		harnesses = builtinHarnesses(a.cfg)
 	}
+	set := harness.Set{Harnesses: harnesses, Default: defaultHarness(a.cfg)}
+	if _, err := set.Select(lineshaft.AgentConfig{}); err != nil {
+		return fmt.Errorf("default harness: %w; choose another with --default-harness", err)
+	}
 	w, err := worker.New(worker.Config{
 		WorkerHost: lineshaft.HostedWorker, WorkerID: a.workerID, Version: a.opts.Version,
 		DataDir: filepath.Join(a.cfg.DataDir, "worker"), Slots: a.cfg.Slots(runtime.NumCPU()),
-		Harnesses: harness.Set{Harnesses: harnesses, Default: a.cfg.DefaultHarness},
-		Sandbox:   a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
+		Harnesses: set, Sandbox: a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: a.cfg.EventLimit, Drain: a.cfg.ShutdownGrace / 2, Logger: a.log,
 		Ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
 	}, a.control)

@@ -142,7 +142,7 @@ func checkHarness(cfg config.Config) config.Check {
 	if len(cfg.AgentCommand) == 0 {
 		return good("agents", "shell blocks of the prompt; set --agent-command to run a program of your own")
 	}
-	return good("agents", "shell blocks of the prompt, and the command %s", cfg.AgentCommand[0])
+	return good("agents", "the command %s, and shell blocks of the prompt; runs that do not choose get %s", cfg.AgentCommand[0], defaultHarness(cfg))
 }
 
 // Migrate brings the database to the schema of this binary and says which one that is.

@@ -98,6 +98,15 @@ func limitsOf(cfg config.Config) sandbox.Limits {
 
 func networkOf(cfg config.Config) sandbox.Network { return sandbox.Network(cfg.Egress) }
 
+// defaultHarness drives runs that do not choose: the operator's program if there is
+// one, else the blocks of the prompt.
+func defaultHarness(cfg config.Config) string {
+	if cfg.DefaultHarness == "" && len(cfg.AgentCommand) > 0 {
+		return "command"
+	}
+	return cfg.DefaultHarness
+}
+
 func builtinHarnesses(cfg config.Config) []harness.Harness {
 	return []harness.Harness{shell.Shell{}, command.New(cfg.AgentCommand)}
 }

@@ -11,7 +11,7 @@ import (
 // models tells what this server can run. There is no model endpoint yet, so the
 // list of models is empty and the harnesses say what works without one.
 func (a *App) models(context.Context) api.ListModelsResponse {
-	set := harness.Set{Harnesses: builtinHarnesses(a.cfg), Default: a.cfg.DefaultHarness}
+	set := harness.Set{Harnesses: builtinHarnesses(a.cfg), Default: defaultHarness(a.cfg)}
 	var out api.ListModelsResponse
 	for _, name := range lineshaft.HarnessTypes() {
 		info := api.HarnessInfo{Type: api.HarnessType(name), Available: true}

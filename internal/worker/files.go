@@ -33,7 +33,7 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 			return err
 		}
 	case e.job.Resumed:
-		text = "The execution before left no workspace and no snapshot: a new, empty workspace was made."
+		text = "The execution before left no files in its workspace, or they are gone: a new, empty workspace was made."
 	}
 	e.notice(level, text)
 	return nil

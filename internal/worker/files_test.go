@@ -113,7 +113,7 @@ func TestR6WorkspaceOfALaterExecution(t *testing.T) {
 		run(third, "was restored from the snapshot")
 		c.said("c", `one\ntwo\n`)
 		fourth := resumed("d", 5, script("test ! -e file")) // the fourth was elsewhere and left no snapshot
-		run(fourth, "left no workspace and no snapshot")
+		run(fourth, "left no files in its workspace")
 		fifth := resumed("e", 7, script("test ! -e file"))
 		fifth.Snapshot = "gone"
 		run(fifth, "could not be restored")
