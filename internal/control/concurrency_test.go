@@ -257,7 +257,7 @@ func TestX10NeverTwoAndNobodyStuck(t *testing.T) {
 		var mu sync.Mutex
 		runs := map[string]bool{}
 		together(6, func(i int) {
-			for j := range rounds(200) {
+			for j := range rounds(120) {
 				req := keyed(policies[(i+j)%len(policies)])
 				started, err := nodes[i%2].s.StartRun(b.Context(), b.admin, req, nil)
 				if err != nil {

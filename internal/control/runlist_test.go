@@ -32,7 +32,7 @@ func TestH8PagesWithoutGapOrRepeat(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		var created []string
-		for i := range 11 {
+		for i := range 7 {
 			config := lineshaft.AgentConfig{}
 			if i%3 == 0 {
 				config.Skills = []string{fmt.Sprint("o/r:", i%2)}
@@ -49,9 +49,9 @@ func TestH8PagesWithoutGapOrRepeat(t *testing.T) {
 					if paged := b.pages(b.admin, q); !slices.Equal(paged, whole) {
 						b.Errorf("%s %t %+v: pages give %v, the whole is %v", sort, ascending, filter, paged, whole)
 					}
-					want := 11
+					want := 7
 					if filter.Metadata != nil {
-						want = 6
+						want = 4
 					}
 					if len(whole) != want {
 						b.Errorf("%s: %d runs", sort, len(whole))

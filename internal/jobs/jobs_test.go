@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,11 +56,12 @@ func TestJobThatDidSomethingGoesOnAtOnce(t *testing.T) {
 func TestH1HealthNamesAJobThatKeepsFailing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		r := New([]Job{
 			{Name: "good", Every: time.Second, Do: func(context.Context) (bool, error) { return false, nil }},
 			{Name: "bad", Every: time.Second, Do: func(context.Context) (bool, error) {
-				if broken {
+				if broken.Load() {
 					return true, errors.New("the database is away: password hunter2")
 				}
 				return false, nil
@@ -75,7 +77,7 @@ func TestH1HealthNamesAJobThatKeepsFailing(t *testing.T) {
 		if h := r.Health(); h != "bad keeps failing" || strings.Contains(h, "hunter2") {
 			t.Fatalf("after three failures: %q", h)
 		}
-		broken = false
+		broken.Store(false)
 		advance(time.Second)
 		if h := r.Health(); h != "" {
 			t.Fatalf("after it worked again: %q", h)
