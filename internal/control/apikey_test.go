@@ -160,9 +160,9 @@ func TestH2KeyExpires(t *testing.T) {
 		_, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember, ExpiresAt: end})
 		wantCode(b, err, "")
 		session := must[string](b)(b.s.CreateSession(b.Context(), key))
-		b.clock.advance(time.Until(end) - 300*time.Millisecond)
+		b.clock.advance(time.Until(end) - 900*time.Millisecond)
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), key))
-		b.clock.advance(300 * time.Millisecond) // less than what is kept in memory
+		b.clock.advance(900 * time.Millisecond) // less than what is kept in memory
 		_, err = b.s.Authenticate(b.Context(), key)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		_, err = b.s.SessionCaller(b.Context(), session)

@@ -4,9 +4,12 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
-// TestMain bounds the random tests: each of their rounds writes to two databases.
+// TestMain bounds the random tests, each of whose rounds writes to two databases,
+// and sees that nothing is left running.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("LINESHAFT_TEST_FULL") == "" && !given("rapid.checks") {
@@ -14,7 +17,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func given(name string) (set bool) {
