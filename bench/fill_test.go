@@ -117,7 +117,7 @@ func TestFillCanBeSearched(t *testing.T) {
 		opened, err := store.Open(t.Context(), store.Options{Database: db.url})
 		must(t, err)
 		t.Cleanup(func() { _ = opened.Close() })
-		for query, want := range map[string]int{"module42": 4, "t123": 1, "failing pull": 100, "zebra": 0, fillID(17): 1} {
+		for query, want := range map[string]int{"module42": 4, "t0000123": 1, "t00001": 100, "failing pull": 100, "zebra": 0, fillID(17): 1} {
 			runs, _, _, err := opened.ScanRuns(t.Context(), store.RunScan{Filter: lineshaft.RunFilter{Query: query}, Sort: lineshaft.SortCreated, Limit: 100})
 			must(t, err)
 			equal(t, query, len(runs), want)

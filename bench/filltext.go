@@ -44,7 +44,7 @@ FROM d`
 const fillBodies = `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata, files)
 SELECT id, prompt, prompt, '{"worker_host":"hosted","idle_timeout_minutes":10,"timeout_minutes":60,"stall_minutes":10,"queue_timeout_minutes":1440,"max_attempts":1}',
 	'{"worker_host":"server"}', '{}', CASE WHEN team < 50 THEN '{"team":"team' || CAST(team / 10 AS TEXT) || '"}' ELSE '{}' END, 0
-FROM (SELECT d.*, 'Fix the failing test in module' || CAST(i % 97 AS TEXT) || ' and open a pull request, ticket t' || CAST(i AS TEXT) AS prompt FROM d) AS d`
+FROM (SELECT d.*, 'Fix the failing test in module' || CAST(i % 97 AS TEXT) || ' and open a pull request, ticket t' || substr(CAST(10000000 + i AS TEXT), 2) AS prompt FROM d) AS d`
 
 const fillTags = `INSERT INTO run_tags (tag, run_id, updated_at)
 SELECT 'm:team=team' || CAST(team / 10 AS TEXT), id, updated FROM d WHERE team < 50
@@ -54,7 +54,7 @@ UNION ALL SELECT 't:FILE', id, updated FROM d WHERE made >= 20 AND made < 30
 UNION ALL SELECT 'a:' || %s, id, updated FROM d WHERE family < 10 AND i >= 5`
 
 // fillWords are the words that the search indexer would find.
-const fillWords = `'fix module' || CAST(i % 97 AS TEXT) || ' the failing test in and open a pull request ticket t' || CAST(i AS TEXT)
+const fillWords = `'fix module' || CAST(i % 97 AS TEXT) || ' the failing test in and open a pull request ticket t' || substr(CAST(10000000 + i AS TEXT), 2)
 	|| CASE WHEN agent < 10 THEN ' nightly' WHEN agent < 20 THEN ' review' WHEN agent < 30 THEN ' triage' ELSE '' END
 	|| CASE WHEN talent < 20 THEN ' org repo skill' || CAST(talent / 2 AS TEXT) ELSE '' END`
 

@@ -50,7 +50,7 @@ func singleFilters(runs int) []listQuery {
 		{"artifact_type", lineshaft.RunFilter{ArtifactType: lineshaft.ArtifactFile}},
 		{"q in every run", lineshaft.RunFilter{Query: "failing test"}},
 		{"q in one of 97", lineshaft.RunFilter{Query: "module42"}},
-		{"q in one run", lineshaft.RunFilter{Query: "t1234"}},
+		{"q in one run", lineshaft.RunFilter{Query: "t0001234"}},
 		{"q run id", lineshaft.RunFilter{Query: fillID(middle)}},
 	}
 }
