@@ -26,8 +26,8 @@ func (sh *shell) runCommand() *cobra.Command {
 		Short: "Start an agent run",
 		Long: "Start an agent run from a prompt; `-` reads the prompt from standard input.\n\n" +
 			"Without --wait or --follow the run's id alone goes to standard output, as soon as the server has\n" +
-				"stored the run; with them it goes to standard error. A server without a model or an agent program\n" +
-				"runs the fenced sh and bash blocks of the prompt, and nothing else.",
+			"stored the run; with them it goes to standard error. A server without a model or an agent program\n" +
+			"runs the fenced sh and bash blocks of the prompt, and nothing else.",
 		Example: example(
 			`lineshaft run "Fix the failing test" --follow`, "watch it work",
 			"lineshaft run - < task.md", "the prompt is in a file",
