@@ -46,9 +46,10 @@ func benchFollowers(ctx context.Context, s *session) error {
 type followRound struct {
 	Followers int         `json:"followers"`
 	Found     followFound `json:"found"`
-	// Alone is the server's memory before anybody followed, Busy the most it held
-	// while events flowed.
+	// Alone is the server's memory before anybody followed, Quiet that with all
+	// followers connected, Busy the most it held while events flowed.
 	Alone int64 `json:"alone_bytes"`
+	Quiet int64 `json:"quiet_bytes"`
 	Busy  int64 `json:"busy_bytes"`
 }
 
@@ -110,6 +111,9 @@ func (s *session) listen(ctx context.Context, srv *server, round *followRound, o
 		err = answers.Decode(&connected)
 	}
 	if err == nil {
+		round.Quiet, err = residentBytes(srv.cmd.Process.Pid)
+	}
+	if err == nil {
 		_, err = io.WriteString(srv.input, "\"begin\"\n")
 	}
 	watching, stop := context.WithCancel(ctx)
@@ -161,6 +165,7 @@ func (s *session) followRows(engine string, rounds []followRound) {
 	s.report.add(row{
 		ID: "B8", What: fmt.Sprintf("memory per follower, of %d", most.Followers), Engine: engine, Measured: figure{float64(each) / 1e3, kilobytes},
 		Bar: fmt.Sprintf("≤ %d KB", followerBar/1000), Verdict: judge(each <= followerBar),
-		Note: fmt.Sprintf("the server held %s at most while events flowed, %s with one follower", inMegabytes(most.Busy), inMegabytes(first.Busy)),
+		Note: fmt.Sprintf("the server held %s at most while events flowed, %s with one follower; a follower of a silent run costs %s",
+			inMegabytes(most.Busy), inMegabytes(first.Busy), figure{float64(max(most.Quiet-most.Alone, 0)) / 1e3 / float64(most.Followers), kilobytes}),
 	})
 }

@@ -133,7 +133,7 @@ func TestB8RoundOnSQLite(t *testing.T) {
 	round, err := s.followRound(t.Context(), sqlite, 3)
 	must(t, err)
 	equal(t, "lost", round.Found.Lost, 0)
-	if round.Found.Events < 2*followRate || round.Found.P99 <= 0 || round.Alone <= 0 || round.Busy <= 0 {
+	if round.Found.Events < 2*followRate || round.Found.P99 <= 0 || round.Alone <= 0 || round.Quiet <= 0 || round.Busy <= 0 {
 		t.Errorf("found %+v", round)
 	}
 }

@@ -71,7 +71,7 @@ type riverAnchor struct {
 func (s *session) riverAnchor(engine string, first, last riverRates) riverAnchor {
 	a := riverAnchor{"river bench, continuous", (first.Continuous + last.Continuous) / 2, (first.BurnDown + last.BurnDown) / 2}
 	s.report.anchor("B6", "river bench, burn down, "+engine, figure{first.BurnDown, perSecond}, figure{last.BurnDown, perSecond})
-	if gaveUp := first.GaveUp + last.GaveUp; gaveUp != "" {
+	if gaveUp := cmp.Or(first.GaveUp, last.GaveUp); gaveUp != "" {
 		s.report.warnf("B6: River could not work continuously on %s (%s): its rate with jobs inserted beforehand is the anchor", engine, gaveUp)
 		a.name, a.rate = "river bench, burn down", a.burnDown
 		return a
