@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // for the databases of the benchmark
 	_ "modernc.org/sqlite"             // same
@@ -28,7 +30,7 @@ var errNoPostgres = errors.New("LINESHAFT_TEST_POSTGRES is not set; make bench s
 
 // newDatabase makes an empty one, which is dropped at the end.
 func (s *session) newDatabase(ctx context.Context, engine, name string) (*database, error) {
-	name = fmt.Sprintf("bench_%d_%s_%d", os.Getpid(), name, len(s.databases))
+	name = "bench_" + name + "_" + strings.ToLower(rand.Text()) // others may use the same server
 	var db *database
 	if engine == sqlite {
 		file := filepath.Join(s.dir, name+".db")

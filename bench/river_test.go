@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -26,10 +27,13 @@ func TestRiverRate(t *testing.T) {
 	}
 }
 
-// fakeRiver is a program that behaves like River.
+// fakeRiver is a program that behaves like River. No other test may start a
+// process while the file is open: the kernel runs no program that is being written.
 func fakeRiver(t *testing.T, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "river")
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	must(t, os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o700))
 	return file
 }

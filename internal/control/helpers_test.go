@@ -184,12 +184,17 @@ func checkLog(ctx context.Context, s *control.Service, c lineshaft.Caller, runID
 	if err != nil {
 		return err
 	}
-	page, err := s.Events(ctx, c, runID, 0, 10_000)
-	if err != nil {
-		return err
+	var events []lineshaft.Event
+	for more := true; more; {
+		page, err := s.Events(ctx, c, runID, int64(len(events)), 5000)
+		if err != nil {
+			return err
+		}
+		events = append(events, page.Events...)
+		more = len(page.Events) == 5000
 	}
 	var at lineshaft.RunState
-	for i, e := range page.Events {
+	for i, e := range events {
 		if e.Sequence != int64(i+1) {
 			return fmt.Errorf("event %d has number %d", i+1, e.Sequence)
 		}
@@ -205,8 +210,8 @@ func checkLog(ctx context.Context, s *control.Service, c lineshaft.Caller, runID
 		}
 		at = data.To
 	}
-	if at != run.State || run.LastSequence != int64(len(page.Events)) {
-		return fmt.Errorf("the log ends at %s, number %d; the run is %s, number %d", at, len(page.Events), run.State, run.LastSequence)
+	if at != run.State || run.LastSequence != int64(len(events)) {
+		return fmt.Errorf("the log ends at %s, number %d; the run is %s, number %d", at, len(events), run.State, run.LastSequence)
 	}
 	if run.State.Terminal() == run.FinishedAt.IsZero() {
 		return fmt.Errorf("the run is %s and finished at %v", run.State, run.FinishedAt)
