@@ -1,0 +1,85 @@
+package filter
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// appendUnescaped appends what the inside of a checked JSON string says. Half of
+// a surrogate pair becomes U+FFFD, as encoding/json reads it.
+func appendUnescaped(dst, s []byte) []byte {
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 || i+1 >= len(s) {
+			return append(dst, s...)
+		}
+		dst = append(dst, s[:i]...)
+		if s[i+1] != 'u' {
+			dst = append(dst, unescaped(s[i+1]))
+			s = s[i+2:]
+			continue
+		}
+		var r rune
+		r, s = unescapeUnicode(s[i:])
+		dst = utf8.AppendRune(dst, r)
+	}
+}
+
+func unescaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	default: // a quote, a slash or a backslash stands for itself
+		return c
+	}
+}
+
+// unescapeUnicode reads \uXXXX at the start of s, or two that make one character.
+func unescapeUnicode(s []byte) (r rune, rest []byte) {
+	r, ok := hex4(s[2:])
+	if !ok {
+		return utf8.RuneError, s[2:] // not in a checked string
+	}
+	s = s[6:]
+	if !utf16.IsSurrogate(r) {
+		return r, s
+	}
+	if len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
+		if low, ok := hex4(s[2:]); ok {
+			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+				return pair, s[6:]
+			}
+		}
+	}
+	return utf8.RuneError, s
+}
+
+// hex4 reads four hexadecimal digits at the start of s.
+func hex4(s []byte) (r rune, ok bool) {
+	if len(s) < 4 {
+		return 0, false
+	}
+	for _, c := range s[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
