@@ -109,7 +109,7 @@ func (c AgentConfig) Validate() error {
 			return err
 		}
 	}
-	for _, check := range []func() error{c.validateTexts, c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency} {
+	for _, check := range []func() error{c.validateTexts, c.validateSecrets, c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -120,10 +120,25 @@ func (c AgentConfig) Validate() error {
 func (c AgentConfig) validateTexts() error {
 	for _, err := range []error{
 		checkText("config.name", c.Name), checkText("config.base_prompt", c.BasePrompt),
-		checkText("config.skills", c.Skills...), checkText("config.secrets", c.Secrets...),
+		checkText("config.skills", c.Skills...),
 	} {
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (c AgentConfig) validateSecrets() error {
+	if len(c.Secrets) > MaxRunSecrets {
+		return Invalid("config.secrets", "%d are too many; at most %d are allowed", len(c.Secrets), MaxRunSecrets)
+	}
+	for i, name := range c.Secrets {
+		switch field := fieldAt("config.secrets", i) + ".name"; {
+		case !ValidSecretName(name):
+			return Invalid(field, "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", clip(name, 40))
+		case slices.Contains(c.Secrets[:i], name):
+			return Invalid(field, "%s is named twice", name)
 		}
 	}
 	return nil

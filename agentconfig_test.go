@@ -30,7 +30,7 @@ func TestR3ConfigLimits(t *testing.T) {
 		"long worker":         {config{WorkerHost: strings.Repeat("w", 257)}, "config.worker_host"},
 		"long runner":         {config{RunnerID: strings.Repeat("r", 257)}, "config.runner_id"},
 		"bad skill":           {config{Skills: []string{"ok", "\xff"}}, "config.skills"},
-		"bad secret":          {config{Secrets: []string{"\x00"}}, "config.secrets"},
+		"bad secret":          {config{Secrets: []string{"\x00"}}, "config.secrets[0].name"},
 		"idle 0":              {config{IdleTimeoutMinutes: new(0)}, ""},
 		"idle 60":             {config{IdleTimeoutMinutes: new(60)}, ""},
 		"idle -1":             {config{IdleTimeoutMinutes: new(-1)}, "config.idle_timeout_minutes"},

@@ -20,6 +20,7 @@ var archTable = map[string][]string{
 	"internal/id":         {"."},
 	"internal/mask":       {"."},
 	"internal/jsonbody":   {"."},
+	"internal/peer":       {},
 	"internal/problem":    {"."},
 	"internal/filter":     {"."},
 	"internal/signature":  {"."},
@@ -36,8 +37,8 @@ var archTable = map[string][]string{
 	"internal/jobs": {".", "internal/id", "internal/store", "internal/control", "internal/signature"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
-	"internal/ingress":   {".", "internal/id", "internal/control", "internal/problem", "internal/jsonbody", "internal/signature"},
+	"internal/api":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer"},
+	"internal/ingress":   {".", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
 	"internal/web":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 	"internal/mcpserver": {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
@@ -51,7 +52,7 @@ var archTable = map[string][]string{
 	"internal/config":    {"."},
 	"internal/telemetry": {"."},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
-	"internal/cli":       {".", "client", "internal/app", "internal/config", "internal/telemetry"},
+	"internal/cli":       {".", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature"}, // webhook send signs as senders do
 	"cmd":                {"internal/cli"},
 
 	// Public: other people's programs import it, so it brings nothing of ours.

@@ -17,8 +17,13 @@ type Job struct {
 	// Number counts the executions of the run, from 1.
 	Number int
 	Title  string
-	// Config is resolved; its secrets are not.
+	// Config is resolved.
 	Config AgentConfig
+	// Secrets are the values of Config.Secrets, by name, for the agent's environment.
+	Secrets SecretValues
+	// Fault is set when the run cannot be executed, such as when a secret is gone: the
+	// worker ends it FAILED with this message instead of starting the agent.
+	Fault string
 	// Turn is the first thing to do.
 	Turn Turn
 	// RunToken lets the agent call the API as its own run; it dies with the execution.

@@ -50,20 +50,24 @@ const (
 	PermissionRunsRead   Permission = "runs:read"
 	PermissionRunsStart  Permission = "runs:start"
 	PermissionRunsManage Permission = "runs:manage"
-	PermissionKeys       Permission = "keys:manage"
-	PermissionAudit      Permission = "audit:read"
-	PermissionWork       Permission = "runs:work"
+	// PermissionFactoriesRead covers factories, agents, automations, webhooks and deliveries.
+	PermissionFactoriesRead   Permission = "factories:read"
+	PermissionFactoriesManage Permission = "factories:manage"
+	PermissionSecrets         Permission = "secrets:manage"
+	PermissionKeys            Permission = "keys:manage"
+	PermissionAudit           Permission = "audit:read"
+	PermissionWork            Permission = "runs:work"
 )
 
 func grants() map[Role][]Permission {
-	viewer := []Permission{PermissionWhoami, PermissionRunsRead}
+	viewer := []Permission{PermissionWhoami, PermissionRunsRead, PermissionFactoriesRead}
 	member := append(slices.Clone(viewer), PermissionRunsStart)
-	manager := append(slices.Clone(member), PermissionRunsManage)
+	manager := append(slices.Clone(member), PermissionRunsManage, PermissionFactoriesManage)
 	return map[Role][]Permission{
 		RoleViewer:  viewer,
 		RoleMember:  member,
 		RoleManager: manager,
-		RoleAdmin:   append(slices.Clone(manager), PermissionKeys, PermissionAudit),
+		RoleAdmin:   append(slices.Clone(manager), PermissionKeys, PermissionAudit, PermissionSecrets),
 		RoleWorker:  {PermissionWhoami, PermissionWork},
 		RoleRun:     {PermissionWhoami, PermissionRunsRead, PermissionRunsStart},
 	}

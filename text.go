@@ -1,6 +1,7 @@
 package lineshaft
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,3 +19,6 @@ func checkText(field string, texts ...string) error {
 	}
 	return nil
 }
+
+// fieldAt is the path of an element of a list.
+func fieldAt(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

@@ -5,11 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
 // request is what the middleware learned about a request. The handlers and the
@@ -41,28 +41,7 @@ func (s *server) newRequest(r *http.Request) *request {
 	if !ok {
 		traceID = randomHex(16)
 	}
-	id := r.Header.Get("X-Request-ID")
-	if !saneRequestID(id) {
-		id = rand.Text()
-	}
-	return &request{id: id, traceID: traceID, path: r.URL.EscapedPath(), remote: s.remoteAddr(r)}
-}
-
-// saneRequestID limits what we echo and log of a stranger's id (H-10).
-func saneRequestID(id string) bool {
-	if id == "" || len(id) > 128 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if !alphanumeric(c) && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
-
-func alphanumeric(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	return &request{id: peer.RequestID(r), traceID: traceID, path: r.URL.EscapedPath(), remote: s.remoteAddr(r)}
 }
 
 // parseTraceparent takes the trace id out of a W3C traceparent header.
@@ -96,32 +75,12 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// remoteAddr is the address of the client: the peer, or, while the peer is a
-// trusted proxy, the last address before it in X-Forwarded-For.
+// remoteAddr is the address of the client as text.
 func (s *server) remoteAddr(r *http.Request) string {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
+	if addr := peer.Addr(r, s.TrustedProxies); addr.IsValid() {
+		return addr.String()
 	}
-	addr := peer.Addr().Unmap()
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && s.trusts(addr); i-- {
-		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		addr = next.Unmap()
-	}
-	return addr.String()
-}
-
-func (s *server) trusts(addr netip.Addr) bool {
-	for _, prefix := range s.TrustedProxies {
-		if prefix.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return r.RemoteAddr
 }
 
 // sourceOf says where a run that this request starts comes from.

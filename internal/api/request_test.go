@@ -20,7 +20,7 @@ func TestH10RequestIDIsTakenWhenSane(t *testing.T) {
 		for _, path := range []string{"/healthz", "/nowhere", "/agent/runs", "//"} {
 			w := b.do(t, scenario{method: get, path: path, header: map[string]string{"X-Request-Id": id}})
 			got := w.Header().Get("X-Request-ID")
-			if (got == id) != taken || !saneRequestID(got) {
+			if (got == id) != taken || got == "" || len(got) > 128 {
 				t.Errorf("%s: %q answered with %q", path, id, got)
 			}
 		}
