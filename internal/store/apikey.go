@@ -138,15 +138,3 @@ func (tx *Tx) DeleteOldSessions(ctx context.Context, now time.Time) error {
 	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE expires_at < $1", micros(now))
 	return err
 }
-
-// EnsureSetting returns the stored value of a setting, storing value if there is none.
-func (tx *Tx) EnsureSetting(ctx context.Context, name, value string) (string, error) {
-	if _, err := tx.exec(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value); err != nil {
-		return "", fmt.Errorf("put setting: %w", err)
-	}
-	var stored string
-	if err := tx.one(ctx, "SELECT value FROM settings WHERE name = $1", []any{name}, &stored); err != nil {
-		return "", fmt.Errorf("read setting: %w", err)
-	}
-	return stored, nil
-}

@@ -9,20 +9,19 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// Audit appends an entry in the transaction of the change it tells of. The
-// entry's id and time are made here.
-func (tx *Tx) Audit(ctx context.Context, e lineshaft.AuditEntry) error {
-	detail, err := json.Marshal(e.Detail)
-	if err != nil {
-		return fmt.Errorf("encode audit detail: %w", err)
+// Audit appends entries in the transaction of the changes they tell of. Their ids
+// and times are made here.
+func (tx *Tx) Audit(ctx context.Context, entries ...lineshaft.AuditEntry) error {
+	v := inserts{into: "audit_log (id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail)"}
+	for _, e := range entries {
+		detail, err := json.Marshal(e.Detail)
+		if err != nil {
+			return fmt.Errorf("encode audit detail: %w", err)
+		}
+		v.row(tx.newID(), e.Actor.UID, e.Actor.Type, e.Actor.DisplayName, e.KeyID, e.Action, e.TargetType, e.TargetID,
+			e.RemoteAddr, e.RequestID, string(detail))
 	}
-	_, err = tx.exec(ctx, `INSERT INTO audit_log (id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr,
-		request_id, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, tx.newID(), e.Actor.UID, e.Actor.Type, e.Actor.DisplayName,
-		e.KeyID, e.Action, e.TargetType, e.TargetID, e.RemoteAddr, e.RequestID, string(detail))
-	if err != nil {
-		return fmt.Errorf("insert audit entry: %w", err)
-	}
-	return nil
+	return tx.insert(ctx, &v)
 }
 
 // ListAudit reads entries older than before ("" for the newest), newest first.

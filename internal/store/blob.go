@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -13,6 +15,13 @@ import (
 // chunkBytes is the size of a blob's rows: small enough that writing one does not
 // hold up other writers.
 const chunkBytes = 256 << 10
+
+// payloadPrefix marks blobs that are the body of a delivery: stored once for all
+// runs that it starts.
+const payloadPrefix = "delivery/"
+
+// PayloadBlob is the body of a delivery as a blob.
+func PayloadBlob(deliveryID string) string { return payloadPrefix + deliveryID }
 
 // PutBlob stores what r yields, chunk by chunk, each chunk a write of its own. The
 // blob is loose until KeepBlob gives it a run; loose ones are removed after a day.
@@ -80,6 +89,10 @@ func (r reader) BlobRun(ctx context.Context, blobID string) (runID string, size 
 
 // OpenBlob reads a blob chunk by chunk.
 func (s *Store) OpenBlob(ctx context.Context, blobID string) (io.ReadCloser, error) {
+	if deliveryID, ok := strings.CutPrefix(blobID, payloadPrefix); ok {
+		body, err := s.GetPayload(ctx, deliveryID)
+		return io.NopCloser(bytes.NewReader(body)), err
+	}
 	_, size, err := s.BlobRun(ctx, blobID)
 	if err != nil {
 		return nil, err

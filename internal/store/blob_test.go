@@ -125,3 +125,44 @@ func TestDeadBlobs(t *testing.T) {
 		}
 	})
 }
+
+// The body of a delivery is read like a blob, by every run that it starts.
+func TestW13PayloadIsABlob(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		d := newDelivery(s, "w")
+		d.Body = pattern(chunk + 1)
+		insertDeliveries(t, s, d)
+		read := func() ([]byte, error) {
+			r, err := s.OpenBlob(t.Context(), store.PayloadBlob(d.ID))
+			if err != nil {
+				return nil, err
+			}
+			got, err := io.ReadAll(iotest.HalfReader(r))
+			return got, errors.Join(err, r.Close())
+		}
+		runs := []string{runOf(t, s, d.ID), runOf(t, s, d.ID)}
+		for _, run := range runs {
+			list, err := s.ListRunAttachments(t.Context(), run)
+			must(t, err)
+			if len(list) != 1 || list[0].FileName != lineshaft.PayloadFile || list[0].BlobID != store.PayloadBlob(d.ID) {
+				t.Errorf("attachments %+v", list)
+			}
+		}
+		if rows := texts(t, s.DB(), "SELECT id FROM blobs"); len(rows) != 0 {
+			t.Errorf("%d copies of the body", len(rows))
+		}
+		for _, run := range runs {
+			if got, err := read(); err != nil || !bytes.Equal(got, d.Body) {
+				t.Errorf("read %d bytes, %v", len(got), err)
+			}
+			must(t, removeRun(t.Context(), s, run))
+		}
+		if got, err := read(); err != nil || !bytes.Equal(got, d.Body) { // the delivery is in the log
+			t.Errorf("read %d bytes, %v", len(got), err)
+		}
+		deleteDeliveries(t, s, "w", d.ReceivedAt.Add(time.Second), 0, 10)
+		_, err := read()
+		wantCode(t, err, lineshaft.CodeNotFound)
+	})
+}

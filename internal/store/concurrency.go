@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // TakeSlot gives a concurrency key to a run, or returns the run that has it. The
@@ -65,4 +66,30 @@ func (tx *Tx) SlotHolder(ctx context.Context, key string) (string, error) {
 // ListWaiting finds the queued runs of a concurrency key, in their order.
 func (tx *Tx) ListWaiting(ctx context.Context, key string) ([]string, error) {
 	return tx.texts(ctx, "SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' ORDER BY queued_at, id", key)
+}
+
+// LockAhead takes, in one order, what a transaction with several concurrency keys
+// and other names is about to need one after the other. SQLite has one writer.
+func (tx *Tx) LockAhead(ctx context.Context, keys, names []string) error {
+	if tx.d.lockNames == "" || len(keys)+len(names) < 2 {
+		return nil
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(keys, names))))
+	var v values
+	for _, name := range all {
+		v.typed([]string{"TEXT"}, name)
+	}
+	if _, err := tx.exec(ctx, fmt.Sprintf(tx.d.lockNames, v.text.String()), v.args...); err != nil {
+		return fmt.Errorf("lock names: %w", err)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	var args []any
+	holders, err := tx.texts(ctx, "SELECT run_id FROM concurrency_slots WHERE key IN "+list(&args, keys), args...)
+	if err != nil || len(holders) == 0 {
+		return err
+	}
+	_, err = tx.LockRuns(ctx, holders)
+	return err
 }

@@ -1,10 +1,15 @@
 package store
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // dialect is everything that differs between the two engines.
 type dialect struct {
 	name string
+	// texts keeps what tuples made.
+	texts *sync.Map
 	// forUpdate locks rows that a transaction is about to change. SQLite has one
 	// writer, so there is nothing to lock out.
 	forUpdate string
@@ -24,6 +29,14 @@ type dialect struct {
 	// horizon is the smallest transaction number that may still be running. With one
 	// writer every visible row is settled.
 	horizon string
+	// lockFactory and shareFactory order changes of a factory and deliveries to it.
+	// Locks in memory, because a lock of the row would be a write for each delivery.
+	// SQLite has one writer: what it reads stays so until the commit.
+	lockFactory  string
+	shareFactory string
+	// lockNames takes names in their order before the rows behind them: transactions
+	// that need several then wait for each other instead of in a circle.
+	lockNames string
 	// searchInsert, searchMatch and searchDelete are the full-text index, which is
 	// the engine's own. SQLite's finds an entry by its words only, so it has the
 	// run's id as words of another column.
@@ -35,6 +48,7 @@ type dialect struct {
 func sqliteDialect() *dialect {
 	return &dialect{
 		name:         "sqlite",
+		texts:        &sync.Map{},
 		follow:       "%s = %s",
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
@@ -47,12 +61,16 @@ func sqliteDialect() *dialect {
 func postgresDialect() *dialect {
 	return &dialect{
 		name:         "postgres",
+		texts:        &sync.Map{},
 		follow:       "%s = ANY (ARRAY[CAST(%s AS TEXT)])",
 		forUpdate:    " FOR UPDATE",
 		skipLocked:   " FOR UPDATE SKIP LOCKED",
 		now:          "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
 		txid:         "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
 		horizon:      "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
+		lockFactory:  "SELECT pg_advisory_xact_lock(hashtextextended($1, 7001))",
+		shareFactory: "SELECT pg_advisory_xact_lock_shared(hashtextextended(uid, 7001)) FROM (VALUES %s) AS v (uid)",
+		lockNames:    "SELECT pg_advisory_xact_lock(hashtextextended(name, 7002)) FROM (VALUES %s) AS v (name)",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, array_to_tsvector(string_to_array($2, ' '))) ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE run_id = $1",

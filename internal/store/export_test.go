@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"time"
 )
 
 // DB is the pool that the store reads from.
@@ -27,9 +28,11 @@ type Statement struct {
 
 // Recorder keeps the statements that pass through it.
 type Recorder struct {
-	inner querier
-	mu    sync.Mutex
-	seen  []Statement
+	// Before, if set, is told of each statement before it is sent.
+	Before func(query string)
+	inner  querier
+	mu     sync.Mutex
+	seen   []Statement
 }
 
 // Record keeps what the store reads from now on. Nobody else may use the store yet.
@@ -56,6 +59,9 @@ func (r *Recorder) Take() []Statement {
 }
 
 func (r *Recorder) keep(query string, args []any) {
+	if r.Before != nil {
+		r.Before(query)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, Statement{Text: query, Args: args})
@@ -77,6 +83,50 @@ func Translate(err error) error { return translate(err) }
 // SetBudget makes pages short that look at more rows than this. Nobody else may
 // use the store yet.
 func (s *Store) SetBudget(rows int) { s.budget = rows }
+
+// DeleteAttachments is deleteAttachments, for tests that stop between two steps.
+func (tx *Tx) DeleteAttachments(ctx context.Context, runID string) error {
+	return tx.deleteAttachments(ctx, runID)
+}
+
+// SetClock makes the store take this expression for the database's clock. Nobody
+// else may use the store yet.
+func (s *Store) SetClock(expression string) {
+	d := *s.d
+	d.now = expression
+	s.d = &d
+}
+
+// MakeOld makes a database with the first migrations only, as an older binary did.
+func MakeOld(ctx context.Context, database string, version int) (*sql.DB, error) {
+	engine, driver := "sqlite", "sqlite"
+	if IsPostgres(database) {
+		engine, driver = "postgres", "pgx"
+	}
+	db, err := sql.Open(driver, database)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	texts, err := migrationTexts(engine)
+	if err != nil {
+		return nil, err
+	}
+	s := schemaConn{conn}
+	if _, err := s.version(ctx); err != nil {
+		return nil, err
+	}
+	for number := 1; number <= version; number++ {
+		if err := s.apply(ctx, texts[number-1], number, time.UnixMicro(1)); err != nil {
+			return nil, err
+		}
+	}
+	return db, nil
+}
 
 // ChunkBytes is the size of a blob's rows.
 const ChunkBytes = chunkBytes

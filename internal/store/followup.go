@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -86,6 +88,9 @@ func (tx *Tx) InsertAttachments(ctx context.Context, runID, followupID string, l
 			VALUES ($1, $2, $3, $4, $5, $6, $7)`, a.ID, runID, followupID, a.FileName, a.MimeType, a.Size, a.BlobID); err != nil {
 			return fmt.Errorf("insert attachment: %w", err)
 		}
+		if strings.HasPrefix(a.BlobID, payloadPrefix) {
+			continue // kept while somebody refers to it
+		}
 		if err := tx.KeepBlob(ctx, a.BlobID, runID, time.Time{}); err != nil {
 			return err
 		}
@@ -96,6 +101,16 @@ func (tx *Tx) InsertAttachments(ctx context.Context, runID, followupID string, l
 // ListAttachments reads the attachments of a run's prompt (followupID "") or of a follow-up.
 func (r reader) ListAttachments(ctx context.Context, runID, followupID string) ([]lineshaft.Attachment, error) {
 	return r.attachments(ctx, "WHERE run_id = $1 AND followup_id = $2 ORDER BY id", runID, followupID)
+}
+
+// Attached says whether a blob is an attachment of a run.
+func (r reader) Attached(ctx context.Context, runID, blobID string) (bool, error) {
+	var one int
+	err := r.one(ctx, "SELECT 1 FROM attachments WHERE blob_id = $1 AND run_id = $2 LIMIT 1", []any{blobID, runID}, &one)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ListRunAttachments reads all attachments of a run.
@@ -125,4 +140,13 @@ func (tx *Tx) DropFollowups(ctx context.Context, h *RunHead) error {
 	h.Unread, h.Taken = 0, false
 	_, err := tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done'", h.ID)
 	return err
+}
+
+// AttachPayloads gives each run the body of its delivery.
+func (tx *Tx) AttachPayloads(ctx context.Context, runIDs []string, files []lineshaft.Attachment) error {
+	rows := inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
+	for i, a := range files {
+		rows.row(a.ID, runIDs[i], "", a.FileName, a.MimeType, a.Size, a.BlobID)
+	}
+	return tx.insert(ctx, &rows)
 }

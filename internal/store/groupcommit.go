@@ -166,6 +166,12 @@ func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) 
 			continue
 		}
 		members = append(members, u)
+		if len(members) == 1 {
+			if !g.alone(ctx, u) {
+				return nil
+			}
+			continue
+		}
 		if !g.member(ctx, u) {
 			return g.lost(ctx, members, u)
 		}
@@ -203,12 +209,20 @@ func (g *groupCommit) another(first *unit, waiting *[]*unit, taken int, began ti
 	}
 }
 
-// member runs one caller in a savepoint. It returns false when the transaction is gone.
-func (g *groupCommit) member(ctx context.Context, u *unit) bool {
-	if err := g.control(ctx, "SAVEPOINT member"); err != nil {
-		u.err = translate(err)
-		return false
+// alone runs the first caller of a batch. It needs no savepoint: if it fails, nobody
+// else's work is undone with it. It returns false when the batch is over.
+func (g *groupCommit) alone(ctx context.Context, u *unit) bool {
+	g.do(ctx, u)
+	if u.err == nil {
+		return true
 	}
+	_ = g.control(ctx, "ROLLBACK") // SQLite may have done it already
+	u.done <- u.err
+	return false
+}
+
+// do runs one caller's work.
+func (g *groupCommit) do(ctx context.Context, u *unit) {
 	q := &untilFailure{g: g}
 	tx := &Tx{reader: reader{q: q, d: g.store.d}, store: g.store, number: g.last}
 	u.err = protect(ctx, u.work, tx)
@@ -216,6 +230,15 @@ func (g *groupCommit) member(ctx context.Context, u *unit) bool {
 	if u.err == nil {
 		u.err = translate(q.failed)
 	}
+}
+
+// member runs one caller in a savepoint. It returns false when the transaction is gone.
+func (g *groupCommit) member(ctx context.Context, u *unit) bool {
+	if err := g.control(ctx, "SAVEPOINT member"); err != nil {
+		u.err = translate(err)
+		return false
+	}
+	g.do(ctx, u)
 	if u.err != nil {
 		if err := g.control(ctx, "ROLLBACK TO member"); err != nil {
 			return false

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -107,4 +108,39 @@ func TestD1SecondServerOnOneFileIsRefused(t *testing.T) {
 	s, err = store.Open(t.Context(), store.Options{Database: database})
 	must(t, err)
 	must(t, s.Close())
+}
+
+// A database of the first release, with its rows, becomes what a new one is.
+func TestD3WebhooksAreAddedToAnOldDatabase(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		old, err := store.MakeOld(t.Context(), database, 1)
+		must(t, err)
+		t.Cleanup(func() { _ = old.Close() })
+		_, err = old.ExecContext(t.Context(), bulkSQL, 0, 100)
+		must(t, err)
+		for _, query := range []string{bulkBodies, bulkTags} {
+			_, err = old.ExecContext(t.Context(), query, bulkID(0), bulkID(100))
+			must(t, err)
+		}
+		count := "SELECT (SELECT COUNT(*) FROM runs), (SELECT COUNT(*) FROM run_bodies), (SELECT COUNT(*) FROM run_tags)"
+		before := texts(t, old, count)
+		must(t, old.Close())
+		s, err := store.Open(t.Context(), store.Options{Database: database})
+		must(t, err)
+		t.Cleanup(func() { _ = s.Close() })
+		must(t, s.CheckSchema(t.Context()))
+		if after := texts(t, s.DB(), count); fmt.Sprint(after) != fmt.Sprint(before) || before[0][0] != "100" {
+			t.Errorf("rows %v, before %v", after, before)
+		}
+		run, err := s.GetRun(t.Context(), bulkID(7))
+		must(t, err)
+		if run.Title != "run 7" {
+			t.Errorf("run %+v", run)
+		}
+		f := insertFactory(t, s, "new")
+		w := putWebhook(t, s, newWebhook(s, f.UID, "ci"))
+		insertDeliveries(t, s, newDelivery(s, w.UID))
+		must(t, removeRun(t.Context(), s, bulkID(7))) // which has no delivery
+	})
 }

@@ -19,3 +19,12 @@ func (tx *Tx) PutPrincipal(ctx context.Context, p lineshaft.Principal, at time.T
 	}
 	return nil
 }
+
+// RenamePrincipal changes how a principal is shown, also as the creator of what it
+// made before.
+func (tx *Tx) RenamePrincipal(ctx context.Context, p lineshaft.Principal) error {
+	if _, err := tx.exec(ctx, "UPDATE principals SET display_name = $2 WHERE uid = $1", p.UID, p.DisplayName); err != nil {
+		return fmt.Errorf("rename principal: %w", err)
+	}
+	return nil
+}

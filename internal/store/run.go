@@ -107,65 +107,75 @@ type NewRun struct {
 	CreatedAt      time.Time
 	// Ancestors are the runs above this one, nearest first.
 	Ancestors []string
+	// Events are the first of its log.
+	Events []lineshaft.Draft
 }
 
 // InsertRun writes a new run with its first events.
 func (tx *Tx) InsertRun(ctx context.Context, n *NewRun, events []lineshaft.Draft) error {
-	tags := runTags(n)
-	n.Head.Tagged = len(tags) > 0
+	n.Events = events
+	return tx.InsertRuns(ctx, []*NewRun{n})
+}
+
+const (
+	newRunColumns = `id, title, state, status_message, error_code, retryable, source, creator_uid,
+		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
+		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
+		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
+		max_attempts, prompt_done, unread, taken, sandbox_running, tagged`
+	bodyColumns = "run_id, prompt, submitted_prompt, config, origins, request, metadata, files"
+)
+
+// InsertRuns writes new runs with their first events, in few statements.
+func (tx *Tx) InsertRuns(ctx context.Context, runs []*NewRun) error {
+	rows, bodies := inserts{into: "runs (" + newRunColumns + ")"}, inserts{into: "run_bodies (" + bodyColumns + ")"}
+	tags, queue := inserts{into: "run_tags (tag, run_id, updated_at)"}, inserts{into: "search_queue (run_id)"}
+	events := make([]runEvents, len(runs))
+	for i, n := range runs {
+		n.row(&rows)
+		if err := n.Body.row(&bodies, n.Head.ID); err != nil {
+			return err
+		}
+		for _, tag := range runTags(n) {
+			tags.row(tag, n.Head.ID, micros(n.Head.UpdatedAt))
+		}
+		queue.row(n.Head.ID)
+		events[i] = runEvents{runID: n.Head.ID, first: 1, drafts: n.Events}
+	}
+	for _, table := range []*inserts{&rows, &bodies, &tags, &queue} {
+		if err := tx.insert(ctx, table); err != nil {
+			return err
+		}
+	}
+	return tx.insertEvents(ctx, events)
+}
+
+// row adds the run's own row.
+func (n *NewRun) row(v *inserts) {
 	h := &n.Head
-	h.was, h.LastSequence = h.State, int64(len(events))
+	h.Tagged = len(n.Body.Metadata) > 0 || len(n.Ancestors) > 0
+	h.was, h.LastSequence = h.State, int64(len(n.Events))
 	skill := ""
 	if len(n.Body.Config.Skills) > 0 {
 		skill = n.Body.Config.Skills[0]
 	}
-	var v values
 	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
 		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(skill), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
 		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
 		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged))
-	if _, err := tx.exec(ctx, `INSERT INTO runs (id, title, state, status_message, error_code, retryable, source, creator_uid,
-		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
-		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
-		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
-		max_attempts, prompt_done, unread, taken, sandbox_running, tagged) VALUES `+v.text.String(), v.args...); err != nil {
-		return fmt.Errorf("insert run: %w", err)
-	}
-	if err := tx.insertRunBody(ctx, h.ID, &n.Body); err != nil {
-		return err
-	}
-	if err := tx.insertTags(ctx, h.ID, micros(h.UpdatedAt), tags); err != nil {
-		return err
-	}
-	if _, err := tx.exec(ctx, "INSERT INTO search_queue (run_id) VALUES ($1)", h.ID); err != nil {
-		return fmt.Errorf("queue for search: %w", err)
-	}
-	return tx.insertEvents(ctx, []runEvents{{runID: h.ID, first: 1, drafts: events}})
 }
 
-func (tx *Tx) insertRunBody(ctx context.Context, runID string, b *RunBody) error {
-	config, err := json.Marshal(b.Config)
-	if err != nil {
-		return fmt.Errorf("encode config: %w", err)
+func (b *RunBody) row(v *inserts, runID string) error {
+	parts := make([]string, 4)
+	for i, part := range []any{b.Config, b.Origins, b.Request, b.Metadata} {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return fmt.Errorf("encode run: %w", err)
+		}
+		parts[i] = string(text)
 	}
-	request, err := json.Marshal(b.Request)
-	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
-	}
-	origins, err := json.Marshal(b.Origins)
-	if err != nil {
-		return fmt.Errorf("encode origins: %w", err)
-	}
-	metadata, err := json.Marshal(b.Metadata)
-	if err != nil {
-		return fmt.Errorf("encode metadata: %w", err)
-	}
-	_, err = tx.exec(ctx, `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata, files)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, runID, b.Prompt, b.Submitted, string(config), string(origins), string(request), string(metadata), b.Files)
-	if err != nil {
-		return fmt.Errorf("insert run body: %w", err)
-	}
+	v.row(runID, b.Prompt, b.Submitted, parts[0], parts[1], parts[2], parts[3], b.Files)
 	return nil
 }
 

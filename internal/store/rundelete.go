@@ -39,7 +39,10 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 		}
 	}
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		for _, table := range []string{"followups", "attachments", "artifacts", "executions", "run_bodies"} {
+		if err := tx.deleteAttachments(ctx, runID); err != nil {
+			return err
+		}
+		for _, table := range []string{"followups", "artifacts", "executions", "run_bodies"} {
 			if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE run_id = $1", runID); err != nil {
 				return fmt.Errorf("delete from %s: %w", table, err)
 			}

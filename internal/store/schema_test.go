@@ -191,3 +191,79 @@ func TestArtifactTypesOfTheSchema(t *testing.T) {
 		}
 	})
 }
+
+// The words that the schema takes are those of the domain.
+func TestWordsOfTheSchema(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		for name, c := range map[string]struct {
+			good, bad []string
+			insert    func(ctx context.Context, tx *store.Tx, word string) error
+		}{
+			"agent type": {
+				[]string{"CUSTOM", "FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY"},
+				[]string{"", "MAIN", "custom"},
+				func(ctx context.Context, tx *store.Tx, word string) error {
+					a := newAgent(s, rowID(s), "a")
+					a.Type = lineshaft.AgentType(word)
+					return tx.InsertAgent(ctx, a)
+				},
+			},
+			"factory mode": {
+				[]string{"managed", "repository"},
+				[]string{"", "MANAGED"},
+				func(ctx context.Context, tx *store.Tx, word string) error {
+					f := newFactory(s, "")
+					f.Mode = lineshaft.FactoryMode(word)
+					return tx.InsertFactory(ctx, f)
+				},
+			},
+			"auth mode": {
+				[]string{"token", "url_token", "signature"},
+				[]string{"", "none"},
+				func(ctx context.Context, tx *store.Tx, word string) error {
+					w := newWebhook(s, rowID(s), "w")
+					w.AuthMode = lineshaft.AuthMode(word)
+					return tx.PutWebhook(ctx, w)
+				},
+			},
+			"secret kind": {
+				[]string{"managed", "webhook"},
+				[]string{"", "file"},
+				func(ctx context.Context, tx *store.Tx, word string) error {
+					return tx.InsertSecret(ctx, store.Secret{Secret: lineshaft.Secret{Name: rowID(s), Kind: lineshaft.SecretKind(word), Access: lineshaft.AccessRuns}})
+				},
+			},
+			"secret access": {
+				[]string{"granted", "runs"},
+				[]string{"", "all"},
+				func(ctx context.Context, tx *store.Tx, word string) error {
+					return tx.InsertSecret(ctx, store.Secret{Secret: lineshaft.Secret{Name: rowID(s), Kind: lineshaft.SecretManaged, Access: lineshaft.SecretAccess(word)}})
+				},
+			},
+			"delivery status": {
+				[]string{"accepted", "duplicate", "rejected_auth", "rejected_invalid_json", "rejected_too_large"},
+				[]string{"", "lost"},
+				func(ctx context.Context, tx *store.Tx, word string) error {
+					d := newDelivery(s, "w")
+					d.Status = lineshaft.DeliveryStatus(word)
+					return tx.InsertDeliveries(ctx, []store.NewDelivery{d})
+				},
+			},
+		} {
+			try := func(word string) error {
+				return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return c.insert(ctx, tx, word) })
+			}
+			for _, word := range c.good {
+				if err := try(word); err != nil {
+					t.Errorf("%s %q: %v", name, word, err)
+				}
+			}
+			for _, word := range c.bad {
+				if err := try(word); lineshaft.CodeOf(err) != lineshaft.CodeInternal {
+					t.Errorf("%s %q: %v", name, word, err)
+				}
+			}
+		}
+	})
+}

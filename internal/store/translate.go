@@ -76,3 +76,7 @@ func retryable(err error) bool {
 
 // IsNoRows says that a look-up found nothing, as opposed to the store being away.
 func IsNoRows(err error) bool { return errors.Is(err, errNoRows) }
+
+// Deadlocked says that a transaction was given up because it and others waited for
+// each other, as opposed to the store being away.
+func Deadlocked(err error) bool { return retryable(err) }

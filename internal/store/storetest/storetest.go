@@ -75,3 +75,39 @@ func Postgres(t *testing.T) string {
 	u.RawQuery = q.Encode()
 	return u.String()
 }
+
+// Exec changes a database behind the back of its store, such as the times of rows
+// that the database itself dated.
+func Exec(t *testing.T, database string, statements ...string) {
+	t.Helper()
+	db := connect(t, database)
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Query reads one row beside the store.
+func Query(t *testing.T, database, query string, dest ...any) {
+	t.Helper()
+	if err := connect(t, database).QueryRowContext(t.Context(), query).Scan(dest...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connect(t *testing.T, database string) *sql.DB {
+	t.Helper()
+	driver := "sqlite"
+	if store.IsPostgres(database) {
+		driver = "pgx"
+	} else {
+		database = "file:" + database + "?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const automationColumns = "uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at"
+
+func scanAutomation(scan func(...any) error) (*lineshaft.Automation, error) {
+	var a lineshaft.Automation
+	var enabled int
+	var triggers, config string
+	var created, updated int64
+	if err := scan(&a.UID, &a.FactoryUID, &a.Name, &a.Prompt, &enabled, &a.Agent, &triggers, &config, &a.MaxRunsPerHour, &created, &updated); err != nil {
+		return nil, fmt.Errorf("scan automation: %w", err)
+	}
+	if err := errors.Join(json.Unmarshal([]byte(triggers), &a.Triggers), json.Unmarshal([]byte(config), &a.Config)); err != nil {
+		return nil, fmt.Errorf("decode automation: %w", err)
+	}
+	a.Enabled, a.CreatedAt, a.UpdatedAt = enabled == 1, fromMicros(created), fromMicros(updated)
+	return &a, nil
+}
+
+// PutAutomation stores an automation, new or changed; another one of the same name
+// is a conflict.
+func (tx *Tx) PutAutomation(ctx context.Context, a lineshaft.Automation) error {
+	var triggers strings.Builder
+	encoder := json.NewEncoder(&triggers)
+	encoder.SetEscapeHTML(false) // a filter is read as it was written
+	if err := encoder.Encode(a.Triggers); err != nil {
+		return fmt.Errorf("encode triggers: %w", err)
+	}
+	config, err := json.Marshal(a.Config)
+	if err != nil {
+		return fmt.Errorf("encode automation: %w", err)
+	}
+	_, err = tx.exec(ctx, `INSERT INTO automations (`+automationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, prompt = excluded.prompt, enabled = excluded.enabled, agent = excluded.agent,
+		triggers = excluded.triggers, config = excluded.config, max_runs_per_hour = excluded.max_runs_per_hour, updated_at = excluded.updated_at`,
+		a.UID, a.FactoryUID, a.Name, a.Prompt, flag(a.Enabled), a.Agent, strings.TrimSpace(triggers.String()), string(config), a.MaxRunsPerHour,
+		micros(a.CreatedAt), micros(a.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("put automation: %w", err)
+	}
+	return nil
+}
+
+// DeleteAutomation removes an automation; its runs stay.
+func (tx *Tx) DeleteAutomation(ctx context.Context, factoryUID, uid string) error {
+	n, err := tx.exec(ctx, "DELETE FROM automations WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
+	if err != nil {
+		return fmt.Errorf("delete automation: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("automation", uid)
+	}
+	return nil
+}
+
+// GetAutomation reads one automation of a factory.
+func (r reader) GetAutomation(ctx context.Context, factoryUID, uid string) (*lineshaft.Automation, error) {
+	found, err := r.automations(ctx, "WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("automation", uid)
+	}
+	return &found[0], nil
+}
+
+// ListAutomations reads the automations of a factory by name.
+func (r reader) ListAutomations(ctx context.Context, factoryUID string) ([]lineshaft.Automation, error) {
+	return r.automations(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
+}
+
+func (r reader) automations(ctx context.Context, where string, args ...any) ([]lineshaft.Automation, error) {
+	var found []lineshaft.Automation
+	err := r.each(ctx, "SELECT "+automationColumns+" FROM automations "+where, args, func(scan func(...any) error) error {
+		a, err := scanAutomation(scan)
+		if err == nil {
+			found = append(found, *a)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read automations: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+)
+
+// NewDelivery is a delivery to be logged. Body is stored if it is not nil.
+type NewDelivery struct {
+	lineshaft.Delivery
+
+	Body []byte
+}
+
+// InsertDeliveries logs deliveries and stores their bodies, in few statements.
+func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	rows := inserts{into: "deliveries (" + deliveryColumns + ")"}
+	bodies := inserts{into: "delivery_payloads (delivery_id, body)"}
+	for _, d := range deliveries {
+		outcomes, err := encodeOutcomes(d.Outcomes)
+		if err != nil {
+			return err
+		}
+		rows.row(d.ID, d.WebhookUID, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr, d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes)
+		if d.Body != nil {
+			bodies.row(d.ID, d.Body)
+		}
+	}
+	if err := tx.insert(ctx, &rows); err != nil {
+		return err
+	}
+	return tx.insert(ctx, &bodies)
+}
+
+// encodeOutcomes spares the many deliveries without outcomes an encoder.
+func encodeOutcomes(outcomes []lineshaft.DeliveryOutcome) (string, error) {
+	if len(outcomes) == 0 {
+		return "[]", nil
+	}
+	text, err := json.Marshal(outcomes)
+	if err != nil {
+		return "", fmt.Errorf("encode outcomes: %w", err)
+	}
+	return string(text), nil
+}
+
+// Identity is a claim that a delivery is the first of its kind.
+type Identity struct {
+	Digest     string
+	DeliveryID string
+}
+
+// ClaimIdentities stores the identities that are new and returns, for those that
+// are not, the delivery that has them. Each digest may be given once.
+func (tx *Tx) ClaimIdentities(ctx context.Context, claims []Identity) (taken map[string]string, err error) {
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	// In one order everywhere, so that two nodes with the same ones cannot wait for each other.
+	claims = slices.SortedFunc(slices.Values(claims), func(a, b Identity) int { return strings.Compare(a.Digest, b.Digest) })
+	rows := inserts{into: "delivery_identities (digest, delivery_id)", suffix: " ON CONFLICT (digest) DO NOTHING RETURNING digest"}
+	open := make(map[string]bool, len(claims))
+	for _, c := range claims {
+		rows.row(c.Digest, c.DeliveryID)
+		open[c.Digest] = true
+	}
+	won, err := tx.insertReturning(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("claim identities: %w", err)
+	}
+	if len(won) == len(claims) {
+		return nil, nil
+	}
+	for _, digest := range won {
+		delete(open, digest)
+	}
+	taken, err = tx.identityHolders(ctx, open)
+	if err != nil || len(taken) == len(open) {
+		return taken, err
+	}
+	// Some were forgotten just now, for their age: they are free after all.
+	free := slices.DeleteFunc(claims, func(c Identity) bool { return !open[c.Digest] || taken[c.Digest] != "" })
+	more, err := tx.ClaimIdentities(ctx, free)
+	maps.Copy(taken, more)
+	return taken, err
+}
+
+func (tx *Tx) identityHolders(ctx context.Context, digests map[string]bool) (map[string]string, error) {
+	var lost []string
+	for digest := range digests {
+		lost = append(lost, digest)
+	}
+	var args []any
+	taken := make(map[string]string, len(lost))
+	err := tx.each(ctx, "SELECT digest, delivery_id FROM delivery_identities WHERE digest IN "+list(&args, lost), args, func(scan func(...any) error) error {
+		var digest, deliveryID string
+		err := scan(&digest, &deliveryID)
+		taken[digest] = deliveryID
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read identities: %w", err)
+	}
+	return taken, nil
+}
+
+// FreeIdentity takes back a claim of this transaction.
+func (tx *Tx) FreeIdentity(ctx context.Context, claim Identity) error {
+	_, err := tx.exec(ctx, "DELETE FROM delivery_identities WHERE digest = $1 AND delivery_id = $2", claim.Digest, claim.DeliveryID)
+	return err
+}
+
+const deliveryColumns = "id, webhook_uid, status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes"
+
+func scanDelivery(scan func(...any) error) (*lineshaft.Delivery, error) {
+	var d lineshaft.Delivery
+	var outcomes string
+	if err := scan(&d.ID, &d.WebhookUID, &d.Status, &d.Size, &d.Identity, &d.IdentitySource, &d.RemoteAddr, &d.DuplicateOf, &d.RedeliveryOf,
+		&d.NotMatched, &outcomes); err != nil {
+		return nil, fmt.Errorf("scan delivery: %w", err)
+	}
+	if err := json.Unmarshal([]byte(outcomes), &d.Outcomes); err != nil {
+		return nil, fmt.Errorf("decode outcomes: %w", err)
+	}
+	d.ReceivedAt, _ = id.Time(d.ID)
+	return &d, nil
+}
+
+// GetDelivery reads one delivery of a webhook.
+func (r reader) GetDelivery(ctx context.Context, webhookUID, deliveryID string) (*lineshaft.Delivery, error) {
+	found, err := r.deliveries(ctx, "WHERE id = $1 AND webhook_uid = $2", deliveryID, webhookUID)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("delivery", deliveryID)
+	}
+	return &found[0], nil
+}
+
+// FindDelivery reads a delivery whose webhook is not known.
+func (r reader) FindDelivery(ctx context.Context, deliveryID string) (*lineshaft.Delivery, error) {
+	found, err := r.deliveries(ctx, "WHERE id = $1", deliveryID)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("delivery", deliveryID)
+	}
+	return &found[0], nil
+}
+
+// ListDeliveries reads a webhook's log, newest first, from before an id on ("" for
+// the newest).
+func (r reader) ListDeliveries(ctx context.Context, webhookUID, before string, limit int) ([]lineshaft.Delivery, error) {
+	if before == "" {
+		before = "z" // above every id
+	}
+	return r.deliveries(ctx, "WHERE webhook_uid = $1 AND id < $2 ORDER BY id DESC LIMIT $3", webhookUID, before, limit)
+}
+
+func (r reader) deliveries(ctx context.Context, where string, args ...any) ([]lineshaft.Delivery, error) {
+	var found []lineshaft.Delivery
+	err := r.each(ctx, "SELECT "+deliveryColumns+" FROM deliveries "+where, args, func(scan func(...any) error) error {
+		d, err := scanDelivery(scan)
+		if err == nil {
+			found = append(found, *d)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	return found, nil
+}
+
+// GetPayload reads the body of an accepted delivery.
+func (r reader) GetPayload(ctx context.Context, deliveryID string) ([]byte, error) {
+	var body []byte
+	err := r.one(ctx, "SELECT body FROM delivery_payloads WHERE delivery_id = $1", []any{deliveryID}, &body)
+	if errors.Is(err, errNoRows) {
+		return nil, lineshaft.NotFound("payload of delivery", deliveryID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read payload: %w", err)
+	}
+	return body, nil
+}

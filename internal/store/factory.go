@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const factoryColumns = "uid, name, alias, description, mode, defaults, paused, foreman, revision, created_at, updated_at"
+
+func scanFactory(scan func(...any) error) (*lineshaft.Factory, error) {
+	var f lineshaft.Factory
+	var defaults string
+	var paused int
+	var created, updated int64
+	if err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, &defaults, &paused, &f.Foreman, &f.Revision, &created, &updated); err != nil {
+		return nil, fmt.Errorf("scan factory: %w", err)
+	}
+	if err := json.Unmarshal([]byte(defaults), &f.Defaults); err != nil {
+		return nil, fmt.Errorf("decode factory: %w", err)
+	}
+	f.Paused, f.CreatedAt, f.UpdatedAt = paused == 1, fromMicros(created), fromMicros(updated)
+	return &f, nil
+}
+
+// aliasKey makes aliases unique whatever their case; no alias is NULL.
+func aliasKey(alias string) any { return null(strings.ToLower(alias)) }
+
+// InsertFactory stores a new factory; a taken alias is a conflict.
+func (tx *Tx) InsertFactory(ctx context.Context, f lineshaft.Factory) error {
+	defaults, err := json.Marshal(f.Defaults)
+	if err != nil {
+		return fmt.Errorf("encode factory: %w", err)
+	}
+	_, err = tx.exec(ctx, `INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, paused, foreman, revision, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11)`, f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, f.Mode, string(defaults),
+		flag(f.Paused), f.Foreman, micros(f.CreatedAt), micros(f.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("insert factory: %w", err)
+	}
+	return nil
+}
+
+// UpdateFactory writes what people may change of a factory that LockFactory returned.
+func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
+	defaults, err := json.Marshal(f.Defaults)
+	if err != nil {
+		return fmt.Errorf("encode factory: %w", err)
+	}
+	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, paused = $7, foreman = $8 WHERE uid = $1",
+		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, string(defaults), flag(f.Paused), f.Foreman)
+	if err != nil {
+		return fmt.Errorf("update factory: %w", err)
+	}
+	return nil
+}
+
+// DeleteFactory removes a factory with its agents and automations. Its webhooks are
+// deleted too, but keep their rows for the log.
+func (tx *Tx) DeleteFactory(ctx context.Context, uid string, at time.Time) error {
+	for _, table := range []string{"agents", "automations"} {
+		if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE factory_uid = $1", uid); err != nil {
+			return fmt.Errorf("delete %s: %w", table, err)
+		}
+	}
+	if _, err := tx.exec(ctx, "UPDATE webhooks SET deleted_at = $2, credential = '', old_credential = '' WHERE factory_uid = $1 AND deleted_at = 0", uid, micros(at)); err != nil {
+		return fmt.Errorf("delete webhooks: %w", err)
+	}
+	if _, err := tx.exec(ctx, "DELETE FROM factories WHERE uid = $1", uid); err != nil {
+		return fmt.Errorf("delete factory: %w", err)
+	}
+	return nil
+}
+
+// LockFactory begins a change to a factory or a part of it: no delivery is accepted
+// meanwhile, and those that were prepared before find another revision.
+func (tx *Tx) LockFactory(ctx context.Context, uid string, at time.Time) (*lineshaft.Factory, error) {
+	if tx.d.lockFactory != "" {
+		if _, err := tx.exec(ctx, tx.d.lockFactory, uid); err != nil {
+			return nil, fmt.Errorf("lock factory: %w", err)
+		}
+	}
+	return tx.factory(ctx, uid, "UPDATE factories SET revision = revision + 1, updated_at = $2 WHERE uid = $1 RETURNING "+factoryColumns, uid, micros(at))
+}
+
+// ShareFactories keeps factories from changing until the transaction ends and
+// returns their revisions; one that is gone has none.
+func (tx *Tx) ShareFactories(ctx context.Context, uids []string) (map[string]int64, error) {
+	if len(uids) == 0 {
+		return nil, nil
+	}
+	uids = slices.Compact(slices.Sorted(slices.Values(uids)))
+	if tx.d.shareFactory != "" {
+		var v values
+		for _, uid := range uids {
+			v.typed([]string{"TEXT"}, uid)
+		}
+		if _, err := tx.exec(ctx, fmt.Sprintf(tx.d.shareFactory, v.text.String()), v.args...); err != nil {
+			return nil, fmt.Errorf("share factories: %w", err)
+		}
+	}
+	var args []any
+	return tx.revisions(ctx, "SELECT uid, revision FROM factories WHERE uid IN "+list(&args, uids), args...)
+}
+
+// FactoryRevisions reads the revision of every factory, for copies kept in memory.
+func (r reader) FactoryRevisions(ctx context.Context) (map[string]int64, error) {
+	return r.revisions(ctx, "SELECT uid, revision FROM factories")
+}
+
+func (r reader) revisions(ctx context.Context, query string, args ...any) (map[string]int64, error) {
+	found := map[string]int64{}
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var uid string
+		var revision int64
+		err := scan(&uid, &revision)
+		found[uid] = revision
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read factory revisions: %w", err)
+	}
+	return found, nil
+}
+
+// GetFactory reads a factory.
+func (r reader) GetFactory(ctx context.Context, uid string) (*lineshaft.Factory, error) {
+	return r.factory(ctx, uid, "SELECT "+factoryColumns+" FROM factories WHERE uid = $1", uid)
+}
+
+func (r reader) factory(ctx context.Context, uid, query string, args ...any) (*lineshaft.Factory, error) {
+	var found *lineshaft.Factory
+	err := r.each(ctx, query, args, func(scan func(...any) error) (err error) {
+		found, err = scanFactory(scan)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read factory: %w", err)
+	}
+	if found == nil {
+		return nil, lineshaft.NotFound("factory", uid)
+	}
+	return found, nil
+}
+
+// ListFactories reads factories in the order of their making, from after a uid on.
+func (r reader) ListFactories(ctx context.Context, after string, limit int) ([]lineshaft.Factory, error) {
+	var found []lineshaft.Factory
+	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid > $1 ORDER BY uid LIMIT $2", []any{after, limit}, func(scan func(...any) error) error {
+		f, err := scanFactory(scan)
+		if err == nil {
+			found = append(found, *f)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list factories: %w", err)
+	}
+	return found, nil
+}
+
+// AliasTaken says whether another factory has an alias.
+func (r reader) AliasTaken(ctx context.Context, alias, exceptUID string) (bool, error) {
+	var one int
+	err := r.one(ctx, "SELECT 1 FROM factories WHERE alias_key = $1 AND uid <> $2", []any{aliasKey(alias), exceptUID}, &one)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

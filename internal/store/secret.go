@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Secret is a managed secret with its sealed value.
+type Secret struct {
+	lineshaft.Secret
+
+	Sealed string
+}
+
+const secretColumns = "name, kind, access, description, sealed, created_at, updated_at"
+
+// InsertSecret stores a new secret; a taken name is a conflict.
+func (tx *Tx) InsertSecret(ctx context.Context, s Secret) error {
+	_, err := tx.exec(ctx, "INSERT INTO secrets ("+secretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		s.Name, s.Kind, s.Access, s.Description, s.Sealed, micros(s.CreatedAt), micros(s.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("insert secret: %w", err)
+	}
+	return nil
+}
+
+// UpdateSecret writes a secret's value, access and description.
+func (tx *Tx) UpdateSecret(ctx context.Context, s Secret) error {
+	n, err := tx.exec(ctx, "UPDATE secrets SET access = $2, description = $3, sealed = $4, updated_at = $5 WHERE name = $1",
+		s.Name, s.Access, s.Description, s.Sealed, micros(s.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("update secret: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("secret", s.Name)
+	}
+	return nil
+}
+
+// ReplaceSealed writes a value sealed anew if it was not changed meanwhile.
+func (tx *Tx) ReplaceSealed(ctx context.Context, name, was, sealed string) error {
+	_, err := tx.exec(ctx, "UPDATE secrets SET sealed = $3 WHERE name = $1 AND sealed = $2", name, was, sealed)
+	return err
+}
+
+// DeleteSecret removes a secret.
+func (tx *Tx) DeleteSecret(ctx context.Context, name string) error {
+	n, err := tx.exec(ctx, "DELETE FROM secrets WHERE name = $1", name)
+	if err != nil {
+		return fmt.Errorf("delete secret: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("secret", name)
+	}
+	return nil
+}
+
+// LockSecret reads a secret that this transaction is about to change or to rely on.
+func (tx *Tx) LockSecret(ctx context.Context, name string) (*Secret, error) {
+	return tx.secret(ctx, name, "WHERE name = $1"+tx.d.forUpdate)
+}
+
+// GetSecret reads a secret.
+func (r reader) GetSecret(ctx context.Context, name string) (*Secret, error) {
+	return r.secret(ctx, name, "WHERE name = $1")
+}
+
+func (r reader) secret(ctx context.Context, name, where string) (*Secret, error) {
+	found, err := r.secrets(ctx, where, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("secret", name)
+	}
+	return &found[0], nil
+}
+
+// ListSecrets reads secrets by name, from after one on.
+func (r reader) ListSecrets(ctx context.Context, after string, limit int) ([]Secret, error) {
+	return r.secrets(ctx, "WHERE name > $1 ORDER BY name LIMIT $2", after, limit)
+}
+
+func (r reader) secrets(ctx context.Context, where string, args ...any) ([]Secret, error) {
+	var found []Secret
+	err := r.each(ctx, "SELECT "+secretColumns+" FROM secrets "+where, args, func(scan func(...any) error) error {
+		var s Secret
+		var created, updated int64
+		if err := scan(&s.Name, &s.Kind, &s.Access, &s.Description, &s.Sealed, &created, &updated); err != nil {
+			return fmt.Errorf("scan secret: %w", err)
+		}
+		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
+		found = append(found, s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read secrets: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Webhook is a webhook with its sealed credentials.
+type Webhook struct {
+	lineshaft.Webhook
+
+	Credential string
+	// OldCredential counts until OldUntil, after a rotation with overlap.
+	OldCredential string
+	OldUntil      time.Time
+}
+
+const webhookColumns = `uid, factory_uid, name, auth_mode, signature_scheme, secret_name, owns_secret, delivery_id_header, enabled, needs_secret,
+	rate_limit, max_body_bytes, replay_guard, hmac, credential, old_credential, old_until, created_at, updated_at, deleted_at`
+
+func scanWebhook(scan func(...any) error) (*Webhook, error) {
+	var w Webhook
+	var hmac string
+	var owns, enabled, needs, guard int
+	var until, created, updated, deleted int64
+	if err := scan(&w.UID, &w.FactoryUID, &w.Name, &w.AuthMode, &w.SignatureScheme, &w.SecretName, &owns, &w.DeliveryIDHeader, &enabled, &needs,
+		&w.RateLimit, &w.MaxBodyBytes, &guard, &hmac, &w.Credential, &w.OldCredential, &until, &created, &updated, &deleted); err != nil {
+		return nil, fmt.Errorf("scan webhook: %w", err)
+	}
+	if err := json.Unmarshal([]byte(hmac), &w.HMAC); err != nil {
+		return nil, fmt.Errorf("decode webhook: %w", err)
+	}
+	w.OwnsSecret, w.Enabled, w.NeedsSecret, w.ReplayGuard = owns == 1, enabled == 1, needs == 1, guard == 1
+	w.OldUntil, w.CreatedAt, w.UpdatedAt, w.DeletedAt = fromMicros(until), fromMicros(created), fromMicros(updated), fromMicros(deleted)
+	return &w, nil
+}
+
+// PutWebhook stores a webhook, new or changed; another live one of the same name
+// in the factory is a conflict. Name, mode and scheme of a stored one stay.
+func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
+	hmac, err := json.Marshal(w.HMAC)
+	if err != nil {
+		return fmt.Errorf("encode webhook: %w", err)
+	}
+	_, err = tx.exec(ctx, `INSERT INTO webhooks (`+webhookColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+		ON CONFLICT (uid) DO UPDATE SET secret_name = excluded.secret_name, owns_secret = excluded.owns_secret,
+		delivery_id_header = excluded.delivery_id_header, enabled = excluded.enabled, needs_secret = excluded.needs_secret,
+		rate_limit = excluded.rate_limit, max_body_bytes = excluded.max_body_bytes, replay_guard = excluded.replay_guard, hmac = excluded.hmac,
+		credential = excluded.credential, old_credential = excluded.old_credential, old_until = excluded.old_until,
+		updated_at = excluded.updated_at, deleted_at = excluded.deleted_at`,
+		w.UID, w.FactoryUID, w.Name, w.AuthMode, w.SignatureScheme, w.SecretName, flag(w.OwnsSecret), w.DeliveryIDHeader, flag(w.Enabled),
+		flag(w.NeedsSecret), w.RateLimit, w.MaxBodyBytes, flag(w.ReplayGuard), string(hmac), w.Credential, w.OldCredential, micros(w.OldUntil),
+		micros(w.CreatedAt), micros(w.UpdatedAt), micros(w.DeletedAt))
+	if err != nil {
+		return fmt.Errorf("put webhook: %w", err)
+	}
+	return nil
+}
+
+// GetWebhook reads a webhook of a factory, also a deleted one.
+func (r reader) GetWebhook(ctx context.Context, factoryUID, uid string) (*Webhook, error) {
+	found, err := r.webhooks(ctx, "WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("webhook", uid)
+	}
+	return &found[0], nil
+}
+
+// ListWebhooks reads the live webhooks of a factory by name.
+func (r reader) ListWebhooks(ctx context.Context, factoryUID string) ([]Webhook, error) {
+	return r.webhooks(ctx, "WHERE factory_uid = $1 AND deleted_at = 0 ORDER BY name", factoryUID)
+}
+
+// WebhooksWithSecret reads the live webhooks that name a secret.
+func (r reader) WebhooksWithSecret(ctx context.Context, name string) ([]Webhook, error) {
+	return r.webhooks(ctx, "WHERE secret_name = $1 AND deleted_at = 0 ORDER BY factory_uid, name", name)
+}
+
+// ListCredentials reads live webhooks in the order of their uid, from after one on:
+// for a change of the master key.
+func (r reader) ListCredentials(ctx context.Context, after string, limit int) ([]Webhook, error) {
+	return r.webhooks(ctx, "WHERE uid > $1 AND deleted_at = 0 ORDER BY uid LIMIT $2", after, limit)
+}
+
+// SetCredentials replaces the sealed credentials if they are still the given ones.
+func (tx *Tx) SetCredentials(ctx context.Context, was Webhook, credential, old string) error {
+	_, err := tx.exec(ctx, "UPDATE webhooks SET credential = $4, old_credential = $5 WHERE uid = $1 AND credential = $2 AND old_credential = $3",
+		was.UID, was.Credential, was.OldCredential, credential, old)
+	return err
+}
+
+func (r reader) webhooks(ctx context.Context, where string, args ...any) ([]Webhook, error) {
+	var found []Webhook
+	err := r.each(ctx, "SELECT "+webhookColumns+" FROM webhooks "+where, args, func(scan func(...any) error) error {
+		w, err := scanWebhook(scan)
+		if err == nil {
+			found = append(found, *w)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read webhooks: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,221 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+// hookNumbers counts: i from 0 up, and n as text that sorts by number.
+const hookNumbers = `WITH RECURSIVE k (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i + 1 < CAST($1 AS INTEGER)),
+	numbers (i, n) AS (SELECT i, CAST(100000000 + i AS TEXT) FROM k) `
+
+// bulkHooks makes a row of each table for each number. Webhook h7 has twice as many
+// deliveries as the others, one webhook in three is live, and one identity in ten has
+// lost its delivery.
+func bulkHooks() []string {
+	return []string{
+		"INSERT INTO secrets (name, kind, access, description, sealed, created_at, updated_at) SELECT 'S' || n, 'managed', 'runs', '', '', 1, 1 FROM numbers",
+		`INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, paused, foreman, revision, created_at, updated_at)
+			SELECT 'f' || i, 'f', 'A' || n, 'a' || n, '', 'managed', '{}', 0, '', 1, 1, 1 FROM numbers`,
+		`INSERT INTO agents (uid, factory_uid, name, type, description, prompt, config, created_at, updated_at)
+			SELECT 'g' || i, 'f' || (i / 5), 'g' || n, 'CUSTOM', '', '', '{}', 1, 1 FROM numbers`,
+		`INSERT INTO automations (uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at)
+			SELECT 'u' || i, 'f' || (i / 5), 'u' || n, '', 1, '', '[]', '{}', 0, 1, 1 FROM numbers`,
+		`INSERT INTO webhooks (uid, factory_uid, name, auth_mode, signature_scheme, secret_name, owns_secret, delivery_id_header, enabled, needs_secret,
+			rate_limit, max_body_bytes, replay_guard, hmac, credential, old_credential, old_until, created_at, updated_at, deleted_at)
+			SELECT 'h' || i, 'f' || (i / 9), 'h' || n, 'token', '', 'S' || (i / 9), 0, '', 1, 0, 60, 1, 0, '{}', '', '', 0, 1, 1, i % 3 FROM numbers`,
+		`INSERT INTO deliveries (id, webhook_uid, status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes)
+			SELECT '01900000-0000-7000-8000-000' || n, CASE WHEN i % 100 = 0 THEN 'h7' ELSE 'h' || (i % 100) END, 'accepted', 1, '', '', '', '', '', 0, '[]'
+			FROM numbers`,
+		"INSERT INTO delivery_payloads (delivery_id, body) SELECT '01900000-0000-7000-8000-000' || n, '1' FROM numbers",
+		`INSERT INTO delivery_identities (digest, delivery_id)
+			SELECT 'd' || n, '01900000-0000-7000-8000-000' || n || CASE WHEN i % 10 = 0 THEN 'gone' ELSE '' END FROM numbers`,
+		`INSERT INTO attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)
+			SELECT 'a' || n, 'r' || (i / 2), '', '', '', 1, 'delivery/01900000-0000-7000-8000-000' || n FROM numbers WHERE i % 2 = 0`,
+		"INSERT INTO rate_windows (name, count, last_at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
+		"INSERT INTO rate_hits (name, number, at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
+	}
+}
+
+func fillHooks(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
+		for _, query := range bulkHooks() {
+			if _, err := tx.Exec(ctx, hookNumbers+query, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// hookReads are the look-ups of the tables of webhooks, with the most rows of a
+// table that each may read.
+func hookReads(s *store.Store) map[string]lookup {
+	return map[string]lookup{
+		"factory":         {1, func(ctx context.Context) error { return second(s.GetFactory(ctx, "f7")) }, nil},
+		"factories":       {10, func(ctx context.Context) error { return second(s.ListFactories(ctx, "f3", 10)) }, nil},
+		"alias":           {1, func(ctx context.Context) error { return second(s.AliasTaken(ctx, "A100000007", "")) }, nil},
+		"agents":          {5, func(ctx context.Context) error { return second(s.ListAgents(ctx, "f7")) }, nil},
+		"automation":      {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
+		"automations":     {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
+		"webhook":         {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
+		"webhooks":        {3, func(ctx context.Context) error { return second(s.ListWebhooks(ctx, "f7")) }, nil},
+		"webhooks secret": {3, func(ctx context.Context) error { return second(s.WebhooksWithSecret(ctx, "S7")) }, nil},
+		"credentials":     {40, func(ctx context.Context) error { return second(s.ListCredentials(ctx, "h", 10)) }, nil},
+		"webhook uids":    {10, func(ctx context.Context) error { return third(s.WebhookUIDs(ctx, "h", 10)) }, nil},
+		"secret":          {1, func(ctx context.Context) error { return second(s.GetSecret(ctx, "S100000007")) }, nil},
+		"secrets":         {10, func(ctx context.Context) error { return second(s.ListSecrets(ctx, "S", 10)) }, nil},
+		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
+		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
+		"newest":          {20, func(ctx context.Context) error { return second(s.ListDeliveries(ctx, "h7", "", 20)) }, nil},
+		"older":           {20, func(ctx context.Context) error { return second(s.ListDeliveries(ctx, "h7", bulkID(15_000), 20)) }, nil},
+		"none":            {0, func(ctx context.Context) error { return second(s.ListDeliveries(ctx, "nobody", "", 20)) }, nil},
+		"attached":        {1, func(ctx context.Context) error { return second(s.Attached(ctx, "r7", "delivery/"+bulkID(14))) }, nil},
+		"rate": {1, func(ctx context.Context) error {
+			return second(s.RateWait(ctx, store.Rate{Name: "w7", Limit: 1, Window: 1}))
+		}, nil},
+		"payload": {1, func(ctx context.Context) error { return second(s.GetPayload(ctx, bulkID(107))) }, nil},
+	}
+}
+
+// hookWrites are the statements that change the tables of webhooks.
+func hookWrites() map[string]lookup {
+	now := time.UnixMicro(1_800_000_000_000_000)
+	work := func(most int, work func(ctx context.Context, tx *store.Tx) error) lookup {
+		return lookup{most, nil, work}
+	}
+	return map[string]lookup{
+		"lock factory": work(1, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockFactory(ctx, "f7", now)) }),
+		"share": work(3, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.ShareFactories(ctx, []string{"f7", "f9", "f8"}))
+		}),
+		"update factory": work(1, func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdateFactory(ctx, lineshaft.Factory{UID: "f7"})
+		}),
+		"delete factory": work(5, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteFactory(ctx, "f7", now) }),
+		"automation":     work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteAutomation(ctx, "f7", "u37") }),
+		"credentials": work(1, func(ctx context.Context, tx *store.Tx) error {
+			return tx.SetCredentials(ctx, store.Webhook{Webhook: lineshaft.Webhook{UID: "h7"}}, "a", "b")
+		}),
+		"lock secret": work(1, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockSecret(ctx, "S100000007")) }),
+		"update secret": work(1, func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdateSecret(ctx, store.Secret{Secret: lineshaft.Secret{Name: "S100000007", Access: lineshaft.AccessRuns}})
+		}),
+		"seal":          work(1, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSealed(ctx, "S100000007", "", "x") }),
+		"delete secret": work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSecret(ctx, "S100000007") }),
+		"claim": work(3, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.ClaimIdentities(ctx, []store.Identity{{Digest: "new", DeliveryID: "x"}, {Digest: "d100000007", DeliveryID: "x"}, {Digest: "d100000009", DeliveryID: "x"}}))
+		}),
+		"free": work(1, func(ctx context.Context, tx *store.Tx) error {
+			return tx.FreeIdentity(ctx, store.Identity{Digest: "d100000007", DeliveryID: bulkID(7)})
+		}),
+		"deliveries": work(20, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.DeleteDeliveries(ctx, "h7", now, 20, 10))
+		}),
+		"all of them": work(10, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.DeleteDeliveries(ctx, "h7", now, 0, 10))
+		}),
+		"identities":  work(110, func(ctx context.Context, tx *store.Tx) error { return second(tx.DeleteIdentities(ctx, now, 10)) }),
+		"attachments": work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteAttachments(ctx, "r7") }),
+		"webhook row": work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteWebhookRow(ctx, "h199") }),
+		"rates": work(10, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.DeleteRates(ctx, now, 10))
+		}),
+		"hit": work(1, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.HitRates(ctx, store.Rate{Name: "w7", Limit: 1, Window: time.Minute}, store.Rate{Name: "w9", Limit: 1, Window: time.Minute}))
+		}),
+	}
+}
+
+// Every statement on the tables of webhooks follows an index: it reads as many rows
+// as it is for, and sorts none.
+func TestW7StatementsFollowAnIndex(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		fillHooks(t, s, planSize(s))
+		analyze(t, s)
+		reads := s.Record()
+		for name, look := range hookReads(s) {
+			t.Log(name) // shown with what fails
+			must(t, look.read(t.Context()))
+			checkHooks(t, s, reads.Take(), look.most)
+		}
+		for name, look := range hookWrites() {
+			t.Log(name)
+			var sent []store.Statement
+			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				recorder := tx.Record()
+				err := look.work(ctx, tx)
+				sent = recorder.Take()
+				return errors.Join(err, errUndo)
+			})
+			if !errors.Is(err, errUndo) || lineshaft.CodeOf(err) != lineshaft.CodeInternal {
+				must(t, err)
+			}
+			checkHooks(t, s, sent, look.most)
+		}
+	})
+}
+
+func checkHooks(t *testing.T, s *store.Store, sent []store.Statement, most int) {
+	t.Helper()
+	if len(sent) == 0 {
+		t.Fatal("no statement")
+	}
+	for _, st := range sent {
+		checkReads(t, s, st, most, false)
+		if bad := unindexed(t, s, st); bad != "" {
+			t.Errorf("%s\n%s %v", bad, st.Text, st.Args)
+		}
+		if !strings.Contains(st.Text, "LIMIT $") {
+			checkReads(t, s, st, most, true)
+		}
+	}
+}
+
+// unindexed says what a statement reads without an index or sorts. It is stricter
+// than the checks of runs, whose lists may sort what they found.
+func unindexed(t *testing.T, s *store.Store, st store.Statement) string {
+	t.Helper()
+	var bad string
+	if s.Engine() == "sqlite" {
+		for _, line := range explainSQLite(t, s.DB(), st) {
+			if strings.HasPrefix(line.detail, "SCAN") && !strings.Contains(line.detail, "CONSTANT ROW") && !strings.Contains(line.detail, "VALUES CLAUSE") || strings.Contains(line.detail, "TEMP B-TREE") {
+				bad = line.detail
+			}
+		}
+		return bad
+	}
+	explainPostgres(t, s.DB(), st, false).each(func(n pgNode) {
+		if n.Type == "Seq Scan" || n.Type == "Sort" {
+			bad = n.Type + " " + n.Relation
+		}
+	})
+	return bad
+}
+
+// The check above must be able to fail.
+func TestHookPlanCheckFindsBadPlans(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		fillHooks(t, s, max(planSize(s)/10, 200))
+		analyze(t, s)
+		for _, text := range []string{
+			"SELECT uid FROM webhooks WHERE secret_name = 'S7' ORDER BY factory_uid, name",
+			"SELECT id FROM deliveries WHERE webhook_uid = 'h7' ORDER BY size LIMIT 1",
+			"DELETE FROM rate_windows WHERE count = 7",
+		} {
+			if unindexed(t, s, store.Statement{Text: text}) == "" {
+				t.Errorf("%q passes", text)
+			}
+		}
+	})
+}
