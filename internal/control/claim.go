@@ -109,7 +109,10 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 		Lease: s.cfg.Lease, Source: claim.Source, Turn: lineshaft.Turn{Message: claim.Body.Submitted}, Resumed: h.Executions > 1,
 	}
 	job.Config.WorkerHost = h.WorkerHost
-	var err error
+	err := s.giveSecrets(ctx, tx, &job)
+	if err != nil {
+		return job, err
+	}
 	if h.PromptDone {
 		turn, err := s.takeTurn(ctx, tx, h)
 		if err != nil {

@@ -12,11 +12,13 @@ import (
 // when another run has it. A result means that no new run is to be made.
 func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, files []lineshaft.Attachment) (*Started, error) {
 	rule := n.Body.Config.Concurrency
-	if rule == nil {
+	if rule == nil || rule.Key == "" {
 		return nil, nil
 	}
-	n.Head.ConcurrencyKey = rule.Key
-	holder, err := s.lockHolder(ctx, tx, rule.Key, n.Head.ID)
+	if n.Head.ConcurrencyKey == "" {
+		n.Head.ConcurrencyKey = slotKey(n.Head.FactoryUID, rule.Key)
+	}
+	holder, err := s.lockHolder(ctx, tx, n.Head.ConcurrencyKey, n.Head.ID)
 	if err != nil || holder == nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 		if holder.State.Terminal() {
 			break // it is only waiting for its processes to go
 		}
-		if err := mayTakeOver(ctx, tx, c, holder); err != nil {
+		if err := mayTakeOver(ctx, tx, c, rule, holder); err != nil {
 			return nil, err
 		}
 		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: n.Body.Prompt}, files)
@@ -38,10 +40,10 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 		}
 		return &Started{RunID: result.RunID, State: holder.State}, nil
 	case lineshaft.PolicyCancelPrevious:
-		if err := s.cancelPrevious(ctx, tx, c, rule.Key, holder); err != nil {
+		if err := s.cancelPrevious(ctx, tx, c, rule, n.Head.ConcurrencyKey, holder); err != nil {
 			return nil, err
 		}
-		next, err := tx.TakeSlot(ctx, rule.Key, n.Head.ID)
+		next, err := tx.TakeSlot(ctx, n.Head.ConcurrencyKey, n.Head.ID)
 		if err != nil || next == n.Head.ID {
 			return nil, err
 		}
@@ -50,6 +52,15 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 	n.Head.Hold |= store.HoldConcurrency
 	n.Head.Status.Message = fmt.Sprintf("waiting for run %s, which has the concurrency key %q", holder.ID, rule.Key)
 	return nil, nil
+}
+
+// slotKey is what a concurrency key is in the whole database: a factory has its own,
+// so that nobody holds up, or sees, another one's runs.
+func slotKey(factoryUID, key string) string {
+	if factoryUID == "" {
+		return "run/" + key
+	}
+	return "factory/" + factoryUID + "/" + key
 }
 
 // slotTries bounds how often a key that keeps changing hands is looked at.
@@ -81,13 +92,12 @@ func (s *Service) lockHolder(ctx context.Context, tx *store.Tx, key, runID strin
 			return h, slotErr
 		}
 	}
-	return nil, lineshaft.Unavailable(nil, "the concurrency key %q is too busy; try again", key)
+	return nil, lineshaft.Unavailable(nil, "this concurrency key is too busy; try again")
 }
 
 // cancelPrevious cancels the runs that wait for a key, then the one that has it:
 // in that order the key is not handed to a run that is about to go.
-func (s *Service) cancelPrevious(ctx context.Context, tx *store.Tx, c lineshaft.Caller, key string, holder *store.RunHead) error {
-	why := fmt.Sprintf("cancelled: a newer run took the concurrency key %q", key)
+func (s *Service) cancelPrevious(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rule *lineshaft.Concurrency, key string, holder *store.RunHead) error {
 	waiting, err := tx.ListWaiting(ctx, key)
 	if err != nil {
 		return err
@@ -100,32 +110,32 @@ func (s *Service) cancelPrevious(ctx context.Context, tx *store.Tx, c lineshaft.
 		if err != nil {
 			return err
 		}
-		if err := s.cancelFor(ctx, tx, c, h, why); err != nil {
+		if err := s.cancelFor(ctx, tx, c, rule, h); err != nil {
 			return err
 		}
 	}
-	return s.cancelFor(ctx, tx, c, holder, why)
+	return s.cancelFor(ctx, tx, c, rule, holder)
 }
 
-func (s *Service) cancelFor(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, why string) error {
+func (s *Service) cancelFor(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rule *lineshaft.Concurrency, h *store.RunHead) error {
 	if h.State.Terminal() {
 		return nil
 	}
-	if err := mayTakeOver(ctx, tx, c, h); err != nil {
+	if err := mayTakeOver(ctx, tx, c, rule, h); err != nil {
 		return err
 	}
-	return s.cancelLocked(ctx, tx, c, h, why)
+	return s.cancelLocked(ctx, tx, c, h, fmt.Sprintf("cancelled: a newer run took the concurrency key %q", rule.Key))
 }
 
 // mayTakeOver says whether a caller may continue or end the run that has its
 // concurrency key: a key is no way around the permissions on runs.
-func mayTakeOver(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead) error {
+func mayTakeOver(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rule *lineshaft.Concurrency, h *store.RunHead) error {
 	visible, err := maySee(ctx, tx, c, h.ID, h.FactoryUID)
 	if err != nil {
 		return err
 	}
 	if !visible || mayChange(c, h.ID, h.CreatorUID) != nil {
-		return lineshaft.Denied("the concurrency key %q belongs to a run that is not yours; use another key, or the policy queue or skip", h.ConcurrencyKey)
+		return lineshaft.Denied("the concurrency key %q belongs to a run that is not yours; use another key, or the policy queue or skip", rule.Key)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func keyed(policy lineshaft.ConcurrencyPolicy) lineshaft.NewRun {
 func (b *bench) holder() (runID string) {
 	b.Helper()
 	err := b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-		runID, err = tx.SlotHolder(ctx, "deploy")
+		runID, err = tx.SlotHolder(ctx, "run/deploy")
 		return err
 	})
 	wantCode(b, err, "")

@@ -6,17 +6,16 @@ import (
 	"encoding/json"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // cursorVersion changes when the content of cursors does.
 const cursorVersion = 1
 
-// runCursor is the content of a list cursor: where to go on, and in which list.
-type runCursor struct {
-	Version int          `json:"v"`
-	List    string       `json:"l"`
-	Key     store.RunKey `json:"k"`
+// listCursor is the content of a cursor: where to go on, and in which list.
+type listCursor[K any] struct {
+	Version int    `json:"v"`
+	List    string `json:"l"`
+	Key     K      `json:"k"`
 }
 
 func errBadCursor() error {
@@ -33,24 +32,28 @@ func listPrint(q lineshaft.RunQuery) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(raw)
-	return base64.RawURLEncoding.EncodeToString(sum[:12]), nil
+	return fingerprint(string(raw)), nil
 }
 
-func encodeCursor(list string, key store.RunKey) (string, error) {
-	raw, err := json.Marshal(runCursor{cursorVersion, list, key})
+func fingerprint(list string) string {
+	sum := sha256.Sum256([]byte(list))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+func encodeCursor[K any](list string, key K) (string, error) {
+	raw, err := json.Marshal(listCursor[K]{cursorVersion, list, key})
 	if err != nil {
 		return "", err
 	}
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-func decodeCursor(list, cursor string) (*store.RunKey, error) {
+func decodeCursor[K any](list, cursor string) (*K, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return nil, errBadCursor()
 	}
-	var c runCursor
+	var c listCursor[K]
 	if json.Unmarshal(raw, &c) != nil || c.Version != cursorVersion || c.List != list {
 		return nil, errBadCursor()
 	}

@@ -17,7 +17,22 @@ import (
 //
 // An execution that lost its run gets a Conflict; it must end its processes and
 // then call EndTurn with State Cancelled, which tells that nothing of it is left.
+//
+// Turns that end at the same time share a transaction if they are plain.
 func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	t := &turnEnd{ref: ref, result: result}
+	if plainEnd(result) {
+		if err := s.ends.do(ctx, t, s.endTurns); err != nil {
+			return nil, err
+		}
+		if t.done || t.err != nil {
+			return nil, t.err
+		}
+	}
+	return s.endTurnAlone(ctx, ref, result)
+}
+
+func (s *Service) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	var next *lineshaft.Turn
 	var refused error
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -56,6 +71,11 @@ func (s *Service) endStray(ctx context.Context, tx *store.Tx, e *store.Execution
 // endExecution marks an execution as over. When it is the run's newest, the run
 // has no live process any more and may be claimed again.
 func (s *Service) endExecution(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, now time.Time) error {
+	markEnded(tx, e, h, now)
+	return tx.SaveExecutions(ctx, []*store.Execution{e})
+}
+
+func markEnded(tx *store.Tx, e *store.Execution, h *store.RunHead, now time.Time) {
 	e.EndedAt = now
 	if h != nil && h.ExecutionID == e.ID {
 		h.SandboxRunning, h.Hold = false, h.Hold&^store.HoldExecution
@@ -66,7 +86,6 @@ func (s *Service) endExecution(ctx context.Context, tx *store.Tx, e *store.Execu
 			tx.Wake(stream.QueueTopic(h.WorkerHost))
 		}
 	}
-	return tx.SaveExecutions(ctx, []*store.Execution{e})
 }
 
 func (s *Service) endTurn(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
@@ -146,6 +165,18 @@ func (s *Service) continueRun(ctx context.Context, tx *store.Tx, h *store.RunHea
 
 // finish ends the execution and moves the run to where the result says.
 func (s *Service) finish(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, now time.Time) error {
+	drafts, err := finalMoves(e, h, result, now)
+	if err != nil {
+		return err
+	}
+	if err := s.endExecution(ctx, tx, e, h, now); err != nil {
+		return err
+	}
+	return s.conclude(ctx, tx, h, drafts, now)
+}
+
+// finalMoves takes a run to the state that its last turn ended in.
+func finalMoves(e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, now time.Time) ([]lineshaft.Draft, error) {
 	var drafts []lineshaft.Draft
 	move := func(to lineshaft.RunState, status lineshaft.StatusMessage) error {
 		from := h.State
@@ -155,7 +186,7 @@ func (s *Service) finish(ctx context.Context, tx *store.Tx, e *store.Execution, 
 	}
 	if h.State == lineshaft.Claimed && result.State == lineshaft.Succeeded {
 		if err := move(lineshaft.InProgress, lineshaft.StatusMessage{}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	status := lineshaft.StatusMessage{Message: result.Message, ErrorCode: result.Code}
@@ -166,11 +197,5 @@ func (s *Service) finish(ctx context.Context, tx *store.Tx, e *store.Execution, 
 	if status.Message == "" {
 		status.Message = "the agent has finished"
 	}
-	if err := move(result.State, status); err != nil {
-		return err
-	}
-	if err := s.endExecution(ctx, tx, e, h, now); err != nil {
-		return err
-	}
-	return s.conclude(ctx, tx, h, drafts, now)
+	return drafts, move(result.State, status)
 }

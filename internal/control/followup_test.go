@@ -19,6 +19,14 @@ func rounds(full int) int {
 	return full / 10
 }
 
+// longRounds are a quarter of that in make test, and all of them in make soak.
+func longRounds(full int) int {
+	if os.Getenv("LINESHAFT_SOAK") != "" {
+		return full
+	}
+	return rounds(full / 4)
+}
+
 func TestR6QueuedPromptIsAppended(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -213,7 +221,7 @@ func TestR6FollowupRacingTheEndIsNeverLost(t *testing.T) {
 	each(t, func(b *bench) {
 		turns, requeued := 0, 0
 		runID, job := b.working(lineshaft.NewRun{Prompt: "p"})
-		for i := range rounds(2000) {
+		for i := range longRounds(2000) {
 			message := fmt.Sprint("message ", i)
 			var next *lineshaft.Turn
 			var endErr, sendErr error

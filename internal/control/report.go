@@ -261,12 +261,25 @@ func (s *Service) Download(ctx context.Context, ref lineshaft.ExecutionRef, blob
 	if err != nil {
 		return nil, err
 	}
-	runID, _, err := s.store.BlobRun(ctx, blobID)
+	e := found[ref.ExecutionID]
+	if e == nil || !e.EndedAt.IsZero() {
+		return nil, errNotYours()
+	}
+	mine, err := s.ownsBlob(ctx, e.RunID, blobID)
 	if err != nil {
 		return nil, err
 	}
-	if e := found[ref.ExecutionID]; e == nil || e.RunID != runID || !e.EndedAt.IsZero() {
+	if !mine {
 		return nil, errNotYours()
 	}
 	return s.store.OpenBlob(ctx, blobID)
+}
+
+// ownsBlob says whether a run may read a blob: its own, or the body of its delivery.
+func (s *Service) ownsBlob(ctx context.Context, runID, blobID string) (bool, error) {
+	if attached, err := s.store.Attached(ctx, runID, blobID); err != nil || attached {
+		return attached, err
+	}
+	owner, _, err := s.store.BlobRun(ctx, blobID)
+	return owner == runID, err
 }

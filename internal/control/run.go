@@ -29,6 +29,9 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err := s.checkReferences(ctx, c, req); err != nil {
 		return Started{}, err
 	}
+	if err := s.checkSecrets(ctx, c, req.Config.Secrets); err != nil {
+		return Started{}, err
+	}
 	attachments, err := s.storeAttachments(ctx, req.Attachments)
 	if err != nil {
 		return Started{}, err
@@ -104,17 +107,13 @@ func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 		return *live, nil
 	}
 	n.Body.Files = len(attachments)
-	events := []lineshaft.Draft{
-		stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, ""),
-		lineshaft.NewDraft(lineshaft.EventMessage, n.CreatedAt, lineshaft.MessageData{Role: "user", Text: n.Body.Prompt}),
-	}
 	if c.Role == lineshaft.RoleRun {
 		if err := tx.PutPrincipal(ctx, c.Principal, n.CreatedAt); err != nil {
 			return Started{}, err
 		}
 	}
 	if err := errors.Join(
-		tx.InsertRun(ctx, n, events),
+		tx.InsertRun(ctx, n, firstEvents(n)),
 		tx.InsertAttachments(ctx, n.Head.ID, "", attachments),
 		s.audit(ctx, tx, c, "run.create", "run", n.Head.ID, map[string]string{"source": string(n.Source)}),
 	); err != nil {
@@ -127,7 +126,26 @@ func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 
 // newRun fills in a run from a request: configuration, lineage, times.
 func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun) (*store.NewRun, error) {
-	config, origins := lineshaft.Resolve(lineshaft.Layer{Origin: "run", Config: req.Config}, lineshaft.Layer{Origin: "server", Config: s.defaults()})
+	config, origins := lineshaft.Resolve(lineshaft.Layer{Origin: runOrigin, Config: req.Config}, lineshaft.Layer{Origin: "server", Config: s.defaults()})
+	n := s.draftRun(c, req, config, origins)
+	if c.Role == lineshaft.RoleRun {
+		if err := holdsRun(ctx, tx, c); err != nil {
+			return nil, err
+		}
+	}
+	if req.ParentRunID != "" {
+		if err := s.inherit(ctx, tx, n); err != nil {
+			return nil, err
+		}
+	}
+	if !c.MaySeeFactory(n.Head.FactoryUID) {
+		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
+	}
+	return n, nil
+}
+
+// draftRun makes the run of a request whose configuration is resolved.
+func (s *Service) draftRun(c lineshaft.Caller, req lineshaft.NewRun, config lineshaft.AgentConfig, origins map[string]string) *store.NewRun {
 	runID, at := s.store.NewID()
 	n := &store.NewRun{
 		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID,
@@ -145,20 +163,15 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 	if n.ConversationID == "" {
 		n.ConversationID, _ = s.store.NewID()
 	}
-	if c.Role == lineshaft.RoleRun {
-		if err := holdsRun(ctx, tx, c); err != nil {
-			return nil, err
-		}
+	return n
+}
+
+// firstEvents begin the log of a new run.
+func firstEvents(n *store.NewRun) []lineshaft.Draft {
+	return []lineshaft.Draft{
+		stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, ""),
+		lineshaft.NewDraft(lineshaft.EventMessage, n.CreatedAt, lineshaft.MessageData{Role: "user", Text: n.Body.Prompt}),
 	}
-	if req.ParentRunID != "" {
-		if err := s.inherit(ctx, tx, n); err != nil {
-			return nil, err
-		}
-	}
-	if !c.MaySeeFactory(n.Head.FactoryUID) {
-		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
-	}
-	return n, nil
 }
 
 // holdsRun makes sure, under the run's row lock, that a run token's execution still
@@ -356,10 +369,26 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (
 	if body.Prompt == "" {
 		req.ConversationID = run.ConversationID
 	}
+	if run.Source == lineshaft.SourceWebhook {
+		if len(body.Request.Secrets) > 0 {
+			return Started{}, lineshaft.NotSupported("", "the automation of this run gave it secrets, which a rerun cannot have; redeliver delivery %s instead", body.Metadata[lineshaft.MetadataDelivery])
+		}
+		req.Metadata = withoutDelivery(body.Metadata)
+	}
 	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
 		return Started{}, err
 	}
 	return s.StartRun(ctx, c, req, nil)
+}
+
+// withoutDelivery drops what says that a run is the one of its automation for a
+// delivery: there is only one.
+func withoutDelivery(metadata map[string]string) map[string]string {
+	kept := maps.Clone(metadata)
+	for _, key := range []string{lineshaft.MetadataWebhook, lineshaft.MetadataDelivery, lineshaft.MetadataAutomation} {
+		delete(kept, key)
+	}
+	return kept
 }
 
 // DeleteRun removes an ended run from every list at once; its rows go in the background.

@@ -27,7 +27,7 @@ func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.
 	}
 	scan := store.RunScan{Filter: filter, Sort: q.Sort, Ascending: q.Ascending, Limit: q.Limit}
 	if q.Cursor != "" {
-		if scan.After, err = decodeCursor(list, q.Cursor); err != nil {
+		if scan.After, err = decodeCursor[store.RunKey](list, q.Cursor); err != nil {
 			return lineshaft.RunPage{}, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/vault"
 )
 
 // Config has the settings that use cases need.
@@ -21,7 +22,17 @@ type Config struct {
 	SnapshotKeep time.Duration
 	// RunRetention removes ended runs after this time; 0 keeps them.
 	RunRetention time.Duration
-	Logger       *slog.Logger
+	// MaxWebhooks is how many webhooks a factory may have; 20 by default.
+	MaxWebhooks int
+	// DeliveryRetention is how long the log of webhooks is kept; 7 days by default and
+	// at least.
+	DeliveryRetention time.Duration
+	// DeliveryKeep is how many of a webhook's newest deliveries are kept whatever their
+	// age; 50 by default and at least.
+	DeliveryKeep int
+	// Vault seals secrets. Nil makes one whose key is lost with the service, for tests.
+	Vault  *vault.Vault
+	Logger *slog.Logger
 }
 
 // Service is the control plane.
@@ -33,6 +44,12 @@ type Service struct {
 	log     *slog.Logger
 	keys    *keyCache
 	signKey []byte
+	hooks   hooks
+	accepts gathering[*acceptance]
+	ends    gathering[*turnEnd]
+	blocked blocklist
+	// noWebhookRuns, when set, is why deliveries start no runs.
+	noWebhookRuns string
 
 	mu    sync.Mutex
 	inbox map[string]*stream.Subscription // directives, by worker process
@@ -48,22 +65,49 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	if cfg.SnapshotKeep == 0 {
 		cfg.SnapshotKeep = 7 * 24 * time.Hour
 	}
+	cfg.deliveryDefaults()
+	if cfg.MaxWebhooks == 0 {
+		cfg.MaxWebhooks = lineshaft.DefaultMaxWebhooks
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	shared := cfg.Vault != nil
+	if !shared {
+		var err error
+		if cfg.Vault, err = temporaryVault(); err != nil {
+			return nil, err
+		}
 	}
 	service := &Service{
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
 		inbox: map[string]*stream.Subscription{}, seen: map[string]time.Time{}, parts: map[string]func() string{},
 	}
+	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]map[string]*Hook{}
+	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: acceptsAtOnce(s.Engine()), weigh: (*acceptance).weight}
+	service.ends = gathering[*turnEnd]{most: maxEndBatch, atOnce: acceptsAtOnce(s.Engine())}
+	if shared {
+		if err := service.checkVault(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return service, service.loadSignKey(ctx)
 }
 
+// RefuseWebhookRuns makes deliveries start nothing, for the given reason: agents are
+// not isolated although strangers reach the server. Call it before serving.
+func (s *Service) RefuseWebhookRuns(reason string) { s.noWebhookRuns = reason }
+
 // audit records what caller did, in the transaction of the change.
 func (s *Service) audit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) error {
-	return tx.Audit(ctx, lineshaft.AuditEntry{
+	return tx.Audit(ctx, auditEntry(c, action, targetType, targetID, detail))
+}
+
+func auditEntry(c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) lineshaft.AuditEntry {
+	return lineshaft.AuditEntry{
 		Actor: c.Principal, KeyID: c.KeyID, Action: action, TargetType: targetType, TargetID: targetID,
 		RemoteAddr: c.RemoteAddr, RequestID: c.RequestID, Detail: detail,
-	})
+	}
 }
 
 // AddPart names a background part that Ready asks: health returns "" or a short

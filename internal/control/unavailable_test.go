@@ -37,7 +37,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -75,6 +75,7 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one := func(name string, call func() (any, error)) {
 		calls[name] = func() error { _, err := call(); return err }
 	}
+	secretCalls(b, one)
 	list := lineshaft.RunQuery{Sort: lineshaft.SortUpdated, Limit: 5}
 	one("GetRun", func() (any, error) { return s.GetRun(ctx, c, run.ID) })
 	one("ExplainRun", func() (any, error) { return s.ExplainRun(ctx, c, run.ID) })
@@ -122,7 +123,46 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("ReapLeases", func() (any, error) { return s.ReapLeases(ctx) })
 	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
 	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
+	awayFactoryCalls(b, one)
+	awayWebhookCalls(b, one)
+	awayDeliveryCalls(b, one)
 	return calls
 }
 
+func awayFactoryCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("CreateFactory", func() (any, error) { return s.CreateFactory(ctx, c, control.NewFactory{Name: "f"}) })
+	one("GetFactory", func() (any, error) { return s.GetFactory(ctx, c, "f") })
+	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, control.FactoryQuery{Limit: 5}) })
+	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", control.FactoryChange{}) })
+	one("DeleteFactory", func() (any, error) { return nil, s.DeleteFactory(ctx, c, "f") })
+	one("CreateAutomation", func() (any, error) { return s.CreateAutomation(ctx, c, "f", automation("a", "w")) })
+	one("GetAutomation", func() (any, error) { return s.GetAutomation(ctx, c, "f", "a") })
+	one("ListAutomations", func() (any, error) { return s.ListAutomations(ctx, c, "f", 5, "") })
+	one("UpdateAutomation", func() (any, error) { return s.UpdateAutomation(ctx, c, "f", "a", control.AutomationChange{}) })
+	one("DeleteAutomation", func() (any, error) { return nil, s.DeleteAutomation(ctx, c, "f", "a") })
+}
+
+func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c, h := b.Context(), b.s, b.admin, &control.Hook{}
+	one("Accept", func() (any, error) { return s.Accept(ctx, received(h, "1", "{}")) })
+	one("Reject", func() (any, error) { return nil, s.Reject(ctx, control.Rejected{Hook: h}) })
+	one("RefreshHooks", func() (any, error) { return nil, s.RefreshHooks(ctx) })
+	one("ListDeliveries", func() (any, error) { return s.ListDeliveries(ctx, c, "f", "w", control.DeliveryQuery{Limit: 5}) })
+	one("GetDelivery", func() (any, error) { return s.GetDelivery(ctx, c, "f", "w", "d", true) })
+	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, control.Redelivery{}, nil) })
+	one("TestFilter", func() (any, error) { return s.TestFilter(ctx, c, "f", control.FilterTest{DeliveryID: "d"}) })
+	one("PurgeDeliveries", func() (any, error) { return nil, s.PurgeDeliveries(ctx) })
+}
+
 func keyRequest() control.NewAPIKey { return control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer} }
+
+func secretCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c, text := b.Context(), b.s, b.admin, "a value of these tests"
+	one("CreateSecret", func() (any, error) { return s.CreateSecret(ctx, c, lineshaft.Secret{Name: "A"}, text) })
+	one("UpdateSecret", func() (any, error) { return s.UpdateSecret(ctx, c, "A", control.SecretChange{Value: &text}) })
+	one("GetSecret", func() (any, error) { return s.GetSecret(ctx, c, "A") })
+	one("ListSecrets", func() (any, error) { return s.ListSecrets(ctx, c, 5, "") })
+	one("RewrapSecrets", func() (any, error) { return s.RewrapSecrets(ctx) })
+	one("DeleteSecret", func() (any, error) { return nil, s.DeleteSecret(ctx, c, "A") })
+}

@@ -60,6 +60,8 @@ func For(s *control.Service, lease time.Duration) []Job {
 		{Name: "search", Every: 300 * time.Millisecond, Do: count(s.IndexSearch)},
 		{Name: "keys", Every: 30 * time.Second, Do: quiet(s.NoteKeyUse)},
 		{Name: "deleted", Every: 10 * time.Second, Do: quiet(s.RemoveDeleted)},
+		{Name: "master key", Every: time.Hour, Do: count(s.RewrapSecrets)},
+		{Name: "deliveries", Every: 10 * time.Minute, Do: quiet(s.PurgeDeliveries)},
 		{Name: "retention", Every: 10 * time.Minute, Do: quiet(s.Purge)},
 	}
 }

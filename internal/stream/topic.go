@@ -16,3 +16,6 @@ const StatesTopic = "states"
 
 // KeysTopic is woken when an API key changed.
 const KeysTopic = "keys"
+
+// FactoriesTopic is woken when a factory, or a part of one, changed.
+const FactoriesTopic = "factories"

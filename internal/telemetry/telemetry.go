@@ -28,6 +28,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	states   *prometheus.CounterVec
+	hooks    *prometheus.HistogramVec
 }
 
 // NewMetrics returns metrics in a registry of their own.
@@ -41,12 +42,16 @@ func NewMetrics(version string) *Metrics {
 		states: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lineshaft_executions_total", Help: "Executions that ended on this node's worker, by outcome.",
 		}, []string{"outcome"}),
+		hooks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lineshaft_delivery_duration_seconds", Help: "Time to answer requests to webhooks, by what became of them.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
+		}, []string{"outcome", "status"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "lineshaft_build_info", Help: "Always 1; the label tells the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.states, build,
+	m.registry.MustRegister(m.requests, m.states, m.hooks, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -59,6 +64,11 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 // ObserveRequest counts an answered request.
 func (m *Metrics) ObserveRequest(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// ObserveDelivery counts an answered request to a webhook.
+func (m *Metrics) ObserveDelivery(outcome string, status int, took time.Duration) {
+	m.hooks.WithLabelValues(outcome, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // ObserveExecution counts an ended execution.

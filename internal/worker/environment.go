@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,15 +37,20 @@ func (e *execution) environment() harness.Environment {
 	return env
 }
 
-// variables are all that an agent gets; nothing of the server's own environment.
+// variables are all that an agent gets: its secrets, and nothing of the server's own
+// environment. No secret has the name of one of the others.
 func (e *execution) variables() []string {
-	vars := []string{
-		"PATH=" + e.worker.config.Path,
-		"LANG=C.UTF-8",
-		runIDVariable + "=" + e.job.RunID,
-		runTokenVariable + "=" + e.job.RunToken,
-		apiURLVariable + "=" + e.worker.config.APIURL,
+	var vars []string
+	for _, name := range slices.Sorted(maps.Keys(e.job.Secrets)) {
+		vars = append(vars, name+"="+e.job.Secrets[name])
 	}
+	vars = append(vars,
+		"PATH="+e.worker.config.Path,
+		"LANG=C.UTF-8",
+		runIDVariable+"="+e.job.RunID,
+		runTokenVariable+"="+e.job.RunToken,
+		apiURLVariable+"="+e.worker.config.APIURL,
+	)
 	if e.workspace == nil || e.worker.config.Sandbox == nil {
 		return vars
 	}

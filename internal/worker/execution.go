@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,7 +65,9 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 	e := &execution{
 		worker: w, job: job, slot: slot, began: time.Now(),
 		mask: sync.OnceValue(func() *mask.Masker {
-			return mask.New(map[string]string{runTokenVariable: job.RunToken})
+			secrets := map[string]string{runTokenVariable: job.RunToken}
+			maps.Copy(secrets, job.Secrets)
+			return mask.New(secrets)
 		}),
 		outbox:   newOutbox(job.ExecutionRef, w.reports.poke),
 		followup: newSignal(),
@@ -115,6 +118,9 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 // open prepares the workspace and opens the session; it returns a session or an
 // error.
 func (e *execution) open() (harness.Session, error) {
+	if e.job.Fault != "" {
+		return nil, &lineshaft.Error{Code: lineshaft.CodeEnvironmentSetupFailed, Message: e.job.Fault}
+	}
 	h, err := e.worker.config.Harnesses.Select(e.job.Config)
 	if err != nil {
 		return nil, err
@@ -166,7 +172,7 @@ func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err 
 		return lineshaft.TurnResult{State: lineshaft.Failed, Code: public.Code, Message: e.mask().String(public.Message)}
 	}
 	if err != nil {
-		e.worker.logger.ErrorContext(ctx, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", err)
+		e.worker.logger.ErrorContext(ctx, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", e.mask().String(err.Error()))
 		return lineshaft.TurnResult{
 			State: lineshaft.Errored, Code: lineshaft.CodeInternal, Dead: true,
 			Message: "the agent could not be run; the log of worker " + e.worker.config.WorkerID + " says why",

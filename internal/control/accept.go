@@ -1,0 +1,144 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/filter"
+)
+
+// Received is an authentic request to a webhook.
+type Received struct {
+	Hook *Hook
+	// Body is what was sent, decoded; it must not change any more.
+	Body []byte
+	// InvalidJSON says that the body is not one acceptable JSON value: it is logged
+	// and counts, but starts nothing.
+	InvalidJSON bool
+	// Handshake says that the provider only wants to know whether we are there.
+	Handshake bool
+	// Identity tells a delivery sent again; the source says where it was found.
+	Identity       string
+	IdentitySource string
+	RemoteAddr     string
+	// Reason is why the JSON is invalid, for the log.
+	Reason string
+}
+
+// Receipt is what became of a request.
+type Receipt struct {
+	// DeliveryID is the one to answer with: a duplicate has that of the first.
+	DeliveryID string
+	Delivery   lineshaft.Delivery
+}
+
+// ErrStale says that the webhook was changed since its Hook was read: read it again
+// and begin anew.
+var ErrStale = errors.New("the webhook was changed meanwhile")
+
+// Accept takes an authentic delivery: when it returns without error, the delivery,
+// its identity and all runs that it starts are durable, in one transaction.
+//
+// Deliveries that come at the same time share a transaction.
+func (s *Service) Accept(ctx context.Context, r Received) (Receipt, error) {
+	block := rateName(r.Hook) + "@" + strconv.FormatInt(r.Hook.revision, 10) // a changed limit is asked for again
+	if wait := s.blocked.wait(block, s.store.Now()); wait > 0 {
+		return Receipt{}, errors.Join(s.checkCurrent(ctx, r.Hook), rateLimited(r.Hook, wait))
+	}
+	a := newAcceptance(r)
+	err := s.accepts.do(ctx, a, s.acceptUnit)
+	if err == nil {
+		err = a.err
+	}
+	if limited, ok := errors.AsType[*lineshaft.Error](err); ok && limited.Limited {
+		s.blocked.block(block, s.store.Now(), limited.RetryAfter)
+	}
+	return a.receipt, err
+}
+
+// rateName names the window of a webhook's deliveries.
+func rateName(h *Hook) string { return "deliveries/" + h.UID }
+
+func rateLimited(h *Hook, wait time.Duration) error {
+	return lineshaft.RateLimited(wait, "this webhook takes %d deliveries per minute; try again after the time in Retry-After", h.RateLimit)
+}
+
+// acceptance is a delivery on its way into the log.
+type acceptance struct {
+	Received
+	evaluation
+
+	// digests are what makes it unique: of the identity, and of the body if the
+	// webhook guards against replay.
+	digests []string
+
+	// Set by each try of the transaction.
+	delivery lineshaft.Delivery
+	verdict  error
+	// alone says that it has to be tried again without the others of its batch.
+	alone bool
+	// counted says that it is in the webhook's rate already, from a try that went well.
+	counted bool
+
+	// Set when it is over.
+	receipt Receipt
+	err     error
+}
+
+func newAcceptance(r Received) *acceptance {
+	a := &acceptance{Received: r}
+	if r.InvalidJSON {
+		return a
+	}
+	a.digests = []string{digest(r.Hook.UID, "id", r.Identity)}
+	if r.Hook.ReplayGuard {
+		sum := sha256.Sum256(r.Body)
+		a.digests = append(a.digests, digest(r.Hook.UID, "body", string(sum[:])))
+	}
+	if !r.Handshake {
+		a.evaluation = r.Hook.evaluate(r.Body)
+	}
+	return a
+}
+
+// digest is a short name for an identity of a webhook: 128 bits, since ids may be
+// long and the key of a table should not be.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// evaluation is which automations of a webhook a body matches.
+type evaluation struct {
+	doc        *filter.Doc
+	matched    []*hookAutomation // by name
+	notMatched int
+	// broken is why no filter could be evaluated.
+	broken error
+}
+
+// evaluate matches a body against the webhook's automations.
+func (h *Hook) evaluate(body []byte) evaluation {
+	var ev evaluation
+	if len(h.automations) == 0 {
+		return ev
+	}
+	if ev.doc, ev.broken = filter.Parse(body); ev.broken != nil {
+		ev.matched = h.automations // each of them says why it did not start
+		return ev
+	}
+	last := -1
+	for _, i := range h.filters.Match(ev.doc, nil) {
+		if owner := h.owners[i]; owner != last { // triggers of one automation stand together
+			ev.matched, last = append(ev.matched, h.automations[owner]), owner
+		}
+	}
+	ev.notMatched = len(h.automations) - len(ev.matched)
+	return ev
+}

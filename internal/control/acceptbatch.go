@@ -1,0 +1,252 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// Batches of deliveries. SQLite has one writer: while one batch is written, the next
+// is asked for and fills. On PostgreSQL a round trip is most of the time.
+const maxAcceptBatch = 128
+
+// weight is what a delivery takes of a batch: its runs, those with a concurrency key
+// one by one, and its bytes. Nobody should wait long for the writer.
+func (a *acceptance) weight() int {
+	w := 1 + len(a.Body)/(16<<10)
+	for _, automation := range a.matched {
+		if w++; automation.config.Concurrency != nil {
+			w += 3
+		}
+	}
+	return w
+}
+
+func acceptsAtOnce(engine string) int {
+	if engine == "postgres" {
+		return 4
+	}
+	return 2
+}
+
+// acceptBatch accepts some deliveries together.
+func (s *Service) acceptBatch(ctx context.Context, batch []*acceptance) {
+	s.acceptUnit(ctx, func() []*acceptance { return batch })
+}
+
+// acceptUnit does a batch in one transaction. If that fails although the database is
+// there, one of them is to blame: each is then tried alone.
+func (s *Service) acceptUnit(ctx context.Context, take func() []*acceptance) {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		batch := take()
+		for _, a := range batch {
+			a.delivery, a.verdict, a.alone = lineshaft.Delivery{}, nil, false
+		}
+		if len(batch) == 0 {
+			return nil
+		}
+		return s.acceptAll(ctx, tx, batch)
+	})
+	batch := take()
+	blame := err != nil && len(batch) > 1 && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err)) && ctx.Err() == nil
+	for _, a := range batch {
+		switch {
+		case blame || err == nil && a.alone:
+			a.counted = err == nil
+			s.acceptBatch(ctx, []*acceptance{a})
+		case err != nil:
+			a.err = err
+		case a.verdict != nil:
+			a.err = a.verdict
+		default:
+			a.receipt = Receipt{DeliveryID: a.delivery.ID, Delivery: a.delivery}
+			if a.delivery.DuplicateOf != "" {
+				a.receipt.DeliveryID = a.delivery.DuplicateOf
+			}
+		}
+	}
+}
+
+// acceptAll is the transaction: revisions, rates, identities, runs, log.
+func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptance) error {
+	// In one order everywhere, so that two batches cannot wait for each other's windows.
+	batch = slices.Clone(batch)
+	slices.SortStableFunc(batch, func(a, b *acceptance) int { return strings.Compare(a.Hook.UID, b.Hook.UID) })
+	open, err := s.admit(ctx, tx, batch)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	if open, err = s.claimIdentities(ctx, tx, open); err != nil || len(open) == 0 {
+		return err
+	}
+	starts := &runStarts{s: s, tx: tx}
+	if err := starts.lockAhead(ctx, evaluationsOf(open)); err != nil {
+		return err
+	}
+	rows := make([]store.NewDelivery, 0, len(open))
+	for _, a := range open {
+		row := store.NewDelivery{}
+		if a.delivery.Status == lineshaft.DeliveryAccepted {
+			row.Body = a.Body
+			a.delivery.NotMatched = a.notMatched
+			if err := starts.forDelivery(ctx, a.Hook, a.evaluation, &a.delivery); err != nil {
+				return err
+			}
+			if a.Handshake {
+				a.delivery.Outcomes = []lineshaft.DeliveryOutcome{{Result: lineshaft.ResultHandshake}}
+			}
+		}
+		row.Delivery = a.delivery
+		rows = append(rows, row)
+	}
+	if err := starts.flush(ctx); err != nil {
+		return err
+	}
+	return tx.InsertDeliveries(ctx, rows)
+}
+
+// evaluationsOf are those of the deliveries that start something.
+func evaluationsOf(open []*acceptance) []evaluation {
+	var all []evaluation
+	for _, a := range open {
+		if a.delivery.Status == lineshaft.DeliveryAccepted && len(a.matched) > 0 {
+			all = append(all, a.evaluation)
+		}
+	}
+	return all
+}
+
+// admit checks that the copies of the webhooks are current and the rates kept, and
+// makes the rows. What it leaves out has a verdict.
+func (s *Service) admit(ctx context.Context, tx *store.Tx, batch []*acceptance) ([]*acceptance, error) {
+	uids := make([]string, len(batch))
+	for i, a := range batch {
+		uids[i] = a.Hook.FactoryUID
+	}
+	revisions, err := tx.ShareFactories(ctx, uids)
+	if err != nil {
+		return nil, err
+	}
+	open := make([]*acceptance, 0, len(batch))
+	for _, a := range batch {
+		if revisions[a.Hook.FactoryUID] != a.Hook.revision {
+			a.verdict = ErrStale
+			continue
+		}
+		if a.Hook.RateLimit > 0 && !a.counted {
+			wait, err := tx.HitRates(ctx, store.Rate{Name: rateName(a.Hook), Limit: a.Hook.RateLimit, Window: time.Minute})
+			if err != nil {
+				return nil, err
+			}
+			if wait > 0 {
+				a.verdict = rateLimited(a.Hook, wait)
+				continue
+			}
+		}
+		a.delivery = s.newDelivery(a.Received)
+		open = append(open, a)
+	}
+	return open, nil
+}
+
+// newDelivery makes the row of a request; its id carries the time of receipt.
+func (s *Service) newDelivery(r Received) lineshaft.Delivery {
+	deliveryID, at := s.store.NewID()
+	d := lineshaft.Delivery{
+		ID: deliveryID, WebhookUID: r.Hook.UID, Status: lineshaft.DeliveryAccepted, Size: int64(len(r.Body)), ReceivedAt: at,
+		Identity: r.Identity, IdentitySource: r.IdentitySource, RemoteAddr: r.RemoteAddr,
+	}
+	if r.InvalidJSON {
+		d.Status, d.Outcomes = lineshaft.DeliveryRejectedJSON, why(r.Reason)
+	}
+	return d
+}
+
+// claimIdentities decides who is the first of its identity; the others become
+// duplicates of it. It returns those that are to be logged now.
+func (s *Service) claimIdentities(ctx context.Context, tx *store.Tx, open []*acceptance) ([]*acceptance, error) {
+	owners := map[string]*acceptance{}
+	var claims []store.Identity
+	var kept []*acceptance
+	for _, a := range open {
+		rival := a.rival(owners)
+		switch {
+		case rival == nil:
+			for _, d := range a.digests {
+				owners[d] = a
+				claims = append(claims, store.Identity{Digest: d, DeliveryID: a.delivery.ID})
+			}
+		case rival.digests[0] != a.digests[0]:
+			// The same body under another id, in one batch: whether the first of them
+			// counts is not known yet.
+			a.alone = true
+			continue
+		}
+		kept = append(kept, a)
+	}
+	if len(claims) == 0 {
+		return kept, nil
+	}
+	taken, err := tx.ClaimIdentities(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range kept {
+		if err := a.settle(ctx, tx, owners, taken); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(kept, func(a *acceptance) bool { return a.alone }), nil
+}
+
+// rival is another delivery of the batch with the same identity or body.
+func (a *acceptance) rival(owners map[string]*acceptance) *acceptance {
+	for _, d := range a.digests {
+		if owners[d] != nil {
+			return owners[d]
+		}
+	}
+	return nil
+}
+
+// settle makes a delivery a duplicate if its identity was not its own to claim.
+func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string]*acceptance, taken map[string]string) error {
+	if len(a.digests) == 0 {
+		return nil
+	}
+	if first := owners[a.digests[0]]; first != a {
+		// If the first is a duplicate only for its body, this one may be new.
+		a.alone = first.delivery.DuplicateOf != "" && taken[a.digests[0]] == ""
+		a.duplicate(first.delivery)
+		return nil
+	}
+	holder := ""
+	for _, d := range a.digests {
+		if holder == "" {
+			holder = taken[d]
+		}
+	}
+	if holder == "" {
+		return nil
+	}
+	for _, d := range a.digests { // what it won must not speak for a delivery that was not accepted
+		if taken[d] == "" {
+			if err := tx.FreeIdentity(ctx, store.Identity{Digest: d, DeliveryID: a.delivery.ID}); err != nil {
+				return err
+			}
+		}
+	}
+	a.duplicate(lineshaft.Delivery{ID: holder})
+	return nil
+}
+
+func (a *acceptance) duplicate(of lineshaft.Delivery) {
+	a.delivery.Status, a.delivery.DuplicateOf = lineshaft.DeliveryDuplicate, of.ID
+	if of.DuplicateOf != "" {
+		a.delivery.DuplicateOf = of.DuplicateOf
+	}
+}

@@ -1,0 +1,313 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/filter"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// NewAutomation asks for an automation.
+type NewAutomation struct {
+	Name    string
+	Prompt  string
+	Enabled bool
+	// Agent is the name of one of the factory's agents; empty means the foreman.
+	Agent          string
+	Triggers       []lineshaft.Trigger
+	Config         lineshaft.AgentConfig
+	MaxRunsPerHour int
+}
+
+// AutomationChange says what to change of an automation; nil keeps. Triggers and
+// the configuration are replaced as a whole, but for the concurrency rule, which
+// goes by itself: one without a key takes it away.
+type AutomationChange struct {
+	Name           *string
+	Prompt         *string
+	Enabled        *bool
+	Agent          *string
+	Triggers       []lineshaft.Trigger
+	Config         *lineshaft.AgentConfig
+	Concurrency    *lineshaft.Concurrency
+	MaxRunsPerHour *int
+}
+
+// AutomationPage is a page of a factory's automations by name.
+type AutomationPage struct {
+	Automations []lineshaft.Automation
+	Next        string
+}
+
+// CreateAutomation adds an automation to a factory.
+func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID string, n NewAutomation) (*lineshaft.Automation, error) {
+	uid, at := s.store.NewID()
+	made := lineshaft.Automation{
+		UID: uid, FactoryUID: factoryUID, Name: n.Name, Prompt: n.Prompt, Enabled: n.Enabled, Agent: n.Agent, Triggers: n.Triggers,
+		Config: n.Config, MaxRunsPerHour: n.MaxRunsPerHour, CreatedAt: at, UpdatedAt: at,
+	}
+	if err := checkAutomation(made); err != nil {
+		return nil, err
+	}
+	if err := mayName(c, nil, made.Config.Secrets); err != nil {
+		return nil, err
+	}
+	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets} {
+			if err := check(ctx, tx, made); err != nil {
+				return err
+			}
+		}
+		return errors.Join(
+			tx.PutPrincipal(ctx, automationPrincipal(uid, made.Name), at),
+			tx.PutAutomation(ctx, made),
+			s.audit(ctx, tx, c, "automation.create", "automation", uid, map[string]string{"name": made.Name, "factory": factoryUID}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &made, nil
+}
+
+// checkAutomation checks what needs no store: the rules of the noun, the payload
+// filters and the template of the concurrency key.
+func checkAutomation(a lineshaft.Automation) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	if rule := a.Config.Concurrency; rule != nil {
+		if err := checkKeyTemplate(rule.Key); err != nil {
+			return err
+		}
+	}
+	return checkFilters(a.Triggers)
+}
+
+func checkFilters(triggers []lineshaft.Trigger) error {
+	for i, t := range triggers {
+		_, err := filter.Compile(t.Filter.Payload)
+		if err == nil {
+			continue
+		}
+		// The filter knows its own paths, which begin with "payload", but not where it is.
+		if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
+			blamed := *pub
+			blamed.Field = fmt.Sprintf("triggers[%d].filter.%s", i, cmp.Or(pub.Field, "payload"))
+			return &blamed
+		}
+		return fmt.Errorf("compile filter: %w", err)
+	}
+	return nil
+}
+
+// checkKeyTemplate refuses what could never be filled in from a payload.
+func checkKeyTemplate(key string) error {
+	for rest := key; ; {
+		_, after, found := strings.Cut(rest, "{{")
+		if !found {
+			return nil
+		}
+		name, next, closed := strings.Cut(after, "}}")
+		path, known := strings.CutPrefix(strings.TrimSpace(name), "payload.")
+		if !closed || !known || path == "" {
+			return lineshaft.Invalid("concurrency.key", "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; mend what stands between the braces")
+		}
+		rest = next
+	}
+}
+
+// checkAutomationName finds another automation of the factory with the same name.
+// The factory is locked, so nobody else takes it meanwhile.
+func checkAutomationName(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
+	others, err := tx.ListAutomations(ctx, a.FactoryUID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(others, func(o lineshaft.Automation) bool { return o.Name == a.Name && o.UID != a.UID }) {
+		taken := lineshaft.Conflict("the factory has another automation named %q; choose another name, or change that one", a.Name)
+		taken.Field = "name"
+		return taken
+	}
+	return nil
+}
+
+func checkAgent(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
+	if a.Agent == "" {
+		return nil
+	}
+	agents, err := tx.ListAgents(ctx, a.FactoryUID)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, agent := range agents {
+		if agent.Name == a.Agent {
+			return nil
+		}
+		names = append(names, agent.Name)
+	}
+	return lineshaft.Invalid("agent", "the factory has no agent of this name; it has: %s", strings.Join(names, ", "))
+}
+
+// checkWebhooks wants every webhook that a trigger names to be a live one of the
+// factory. One of another factory gets the same answer as none at all.
+func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
+	webhooks, err := tx.ListWebhooks(ctx, a.FactoryUID)
+	if err != nil {
+		return err
+	}
+	uids, names := map[string]bool{}, map[string]bool{}
+	for _, w := range webhooks {
+		uids[w.UID], names[w.Name] = true, true
+	}
+	for i, t := range a.Triggers {
+		for _, list := range []struct {
+			field string
+			refs  []string
+			known map[string]bool
+		}{{"webhook_ids", t.Filter.WebhookIDs, uids}, {"webhooks", t.Filter.Webhooks, names}} {
+			for j, ref := range list.refs {
+				if !list.known[ref] {
+					return lineshaft.Invalid(fmt.Sprintf("triggers[%d].filter.%s[%d]", i, list.field, j),
+						"%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(shorten(ref, 100)))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// shorten cuts text that a caller sent to what a message can hold.
+func shorten(text string, runes int) string {
+	if all := []rune(text); len(all) > runes {
+		return string(all[:runes]) + "…"
+	}
+	return text
+}
+
+// GetAutomation reads an automation of a factory.
+func (s *Service) GetAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) (*lineshaft.Automation, error) {
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return nil, err
+	}
+	return s.store.GetAutomation(ctx, factoryUID, uid)
+}
+
+// ListAutomations reads a page of a factory's automations, by the bytes of their
+// names: a database may order text in another way than a cursor is compared.
+func (s *Service) ListAutomations(ctx context.Context, c lineshaft.Caller, factoryUID string, limit int, cursor string) (AutomationPage, error) {
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return AutomationPage{}, err
+	}
+	list, after := fingerprint("automations\x00"+factoryUID), ""
+	if cursor != "" {
+		key, err := decodeCursor[string](list, cursor)
+		if err != nil {
+			return AutomationPage{}, err
+		}
+		after = *key
+	}
+	found, err := s.store.ListAutomations(ctx, factoryUID)
+	if err != nil {
+		return AutomationPage{}, err
+	}
+	slices.SortFunc(found, func(a, b lineshaft.Automation) int { return strings.Compare(a.Name, b.Name) })
+	found = slices.DeleteFunc(found, func(a lineshaft.Automation) bool { return a.Name <= after })
+	if len(found) <= limit {
+		return AutomationPage{Automations: found}, nil
+	}
+	next, err := encodeCursor(list, found[limit-1].Name)
+	return AutomationPage{Automations: found[:limit], Next: next}, err
+}
+
+// UpdateAutomation changes an automation. Only what is given is held against the
+// factory: one that names a deleted webhook can still be renamed or disabled.
+func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, change AutomationChange) (*lineshaft.Automation, error) {
+	var changed *lineshaft.Automation
+	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+		a, err := tx.GetAutomation(ctx, factoryUID, uid)
+		if err != nil {
+			return err
+		}
+		named := a.Config.Secrets
+		detail := change.apply(a)
+		a.UpdatedAt = s.store.Now()
+		if err := errors.Join(checkAutomation(*a), mayName(c, named, a.Config.Secrets)); err != nil {
+			return err
+		}
+		for _, check := range []struct {
+			given bool
+			run   func(context.Context, *store.Tx, lineshaft.Automation) error
+		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Config != nil, s.checkAutomationSecrets}} {
+			if !check.given {
+				continue
+			}
+			if err := check.run(ctx, tx, *a); err != nil {
+				return err
+			}
+		}
+		changed = a
+		return errors.Join(
+			tx.RenamePrincipal(ctx, automationPrincipal(uid, a.Name)),
+			tx.PutAutomation(ctx, *a),
+			s.audit(ctx, tx, c, "automation.update", "automation", uid, detail))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// apply writes the change into a and tells what it is, for the audit log.
+func (change AutomationChange) apply(a *lineshaft.Automation) map[string]string {
+	var fields []string
+	set(&fields, "name", &a.Name, change.Name)
+	set(&fields, "prompt", &a.Prompt, change.Prompt)
+	set(&fields, "enabled", &a.Enabled, change.Enabled)
+	set(&fields, "agent", &a.Agent, change.Agent)
+	set(&fields, "max_runs_per_hour", &a.MaxRunsPerHour, change.MaxRunsPerHour)
+	if change.Triggers != nil {
+		a.Triggers, fields = change.Triggers, append(fields, "triggers")
+	}
+	if change.Config != nil {
+		rule := a.Config.Concurrency
+		a.Config, fields = *change.Config, append(fields, "config")
+		a.Config.Concurrency = rule
+	}
+	if change.Concurrency != nil {
+		a.Config.Concurrency, fields = nil, append(fields, "concurrency")
+		if change.Concurrency.Key != "" {
+			a.Config.Concurrency = change.Concurrency
+		}
+	}
+	return map[string]string{
+		"name": a.Name, "factory": a.FactoryUID, "enabled": strconv.FormatBool(a.Enabled), "changed": strings.Join(fields, ", "),
+	}
+}
+
+// set writes a given value and notes the field.
+func set[T any](fields *[]string, name string, to, from *T) {
+	if from != nil {
+		*to, *fields = *from, append(*fields, name)
+	}
+}
+
+// DeleteAutomation removes an automation; its runs stay.
+func (s *Service) DeleteAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) error {
+	return s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+		a, err := tx.GetAutomation(ctx, factoryUID, uid)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			tx.DeleteAutomation(ctx, factoryUID, uid),
+			s.audit(ctx, tx, c, "automation.delete", "automation", uid, map[string]string{"name": a.Name, "factory": factoryUID}))
+	})
+}

@@ -1,0 +1,99 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+const (
+	// identityLife is how long an identity is remembered at least (W-10).
+	identityLife = 30 * 24 * time.Hour
+	// rateIdle is how long a window without a hit is kept. The longest one is an
+	// hour; the rest is for clocks that differ.
+	rateIdle = 2 * time.Hour
+	// purgeBatch is how many rows one transaction removes.
+	purgeBatch = 200
+)
+
+// PurgeDeliveries removes what is too old of the log of deliveries (W-11): rows
+// beyond the newest ones of their webhook, all rows of deleted webhooks and then the
+// webhooks, identities, idle rate windows. It works in small steps.
+func (s *Service) PurgeDeliveries(ctx context.Context) error {
+	now := s.store.Now()
+	after := ""
+	for {
+		live, deleted, err := s.store.WebhookUIDs(ctx, after, purgeBatch)
+		if err != nil {
+			return fmt.Errorf("list webhooks: %w", err)
+		}
+		for _, uid := range live {
+			if err := s.purgeLog(ctx, uid, now, s.cfg.DeliveryKeep); err != nil {
+				return err
+			}
+		}
+		for _, uid := range deleted {
+			if err := s.purgeDeleted(ctx, uid, now); err != nil {
+				return err
+			}
+		}
+		uids := slices.Concat(live, deleted)
+		if len(uids) < purgeBatch {
+			break
+		}
+		after = slices.Max(uids)
+	}
+	forget := now.Add(-max(identityLife, s.cfg.DeliveryRetention))
+	if err := s.inBatches(ctx, "purge identities", func(ctx context.Context, tx *store.Tx) (int, error) {
+		n, err := tx.DeleteIdentities(ctx, forget, purgeBatch)
+		return int(n), err
+	}); err != nil {
+		return err
+	}
+	return s.inBatches(ctx, "purge rate windows", func(ctx context.Context, tx *store.Tx) (int, error) {
+		return tx.DeleteRates(ctx, now.Add(-rateIdle), purgeBatch)
+	})
+}
+
+// purgeLog removes a webhook's old deliveries but for the newest ones.
+func (s *Service) purgeLog(ctx context.Context, uid string, now time.Time, keep int) error {
+	return s.inBatches(ctx, "purge deliveries", func(ctx context.Context, tx *store.Tx) (int, error) {
+		return tx.DeleteDeliveries(ctx, uid, now.Add(-s.cfg.DeliveryRetention), keep, purgeBatch)
+	})
+}
+
+// purgeDeleted removes the old deliveries of a deleted webhook, and the webhook when
+// none is left.
+func (s *Service) purgeDeleted(ctx context.Context, uid string, now time.Time) error {
+	if err := s.purgeLog(ctx, uid, now, 0); err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteWebhookRow(ctx, uid) })
+}
+
+// inBatches repeats a step until it finds less than a batch to do.
+func (s *Service) inBatches(ctx context.Context, what string, step func(context.Context, *store.Tx) (int, error)) error {
+	for {
+		var n int
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			n, err = step(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if n < purgeBatch {
+			return nil
+		}
+	}
+}
+
+// deliveryDefaults fills in what the log keeps; it can be set upward only.
+func (cfg *Config) deliveryDefaults() {
+	cfg.DeliveryRetention = max(cfg.DeliveryRetention, lineshaft.MinDeliveryRetention)
+	cfg.DeliveryKeep = max(cfg.DeliveryKeep, lineshaft.MinDeliveryKeep)
+}

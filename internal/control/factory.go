@@ -1,0 +1,233 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// NewFactory asks for a managed factory.
+type NewFactory struct {
+	Name        string
+	Alias       string
+	Description string
+}
+
+// FactoryChange says what to change of a factory: nil keeps, an empty alias or
+// description clears.
+type FactoryChange struct {
+	Name        *string
+	Alias       *string
+	Description *string
+	Paused      *bool
+}
+
+// FactoryQuery selects a page of factories.
+type FactoryQuery struct {
+	// Search is a part of the name or alias, whatever its case.
+	Search string
+	Limit  int
+	Cursor string
+}
+
+// FactoryPage is a page of factories in the order of their making.
+type FactoryPage struct {
+	Factories []lineshaft.Factory
+	Next      string
+}
+
+// CreateFactory makes a managed factory with its foreman.
+func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFactory) (*lineshaft.Factory, error) {
+	if len(c.FactoryUIDs) > 0 {
+		return nil, lineshaft.Denied("your key is limited to factories, so it could not see a new one; use a key without such a limit")
+	}
+	uid, at := s.store.NewID()
+	agentUID, _ := s.store.NewID()
+	made := lineshaft.Factory{
+		UID: uid, Name: n.Name, Alias: n.Alias, Description: n.Description, Mode: lineshaft.ModeManaged,
+		Foreman: lineshaft.ForemanName, CreatedAt: at, UpdatedAt: at,
+	}
+	if err := made.Validate(); err != nil {
+		return nil, err
+	}
+	foreman := lineshaft.Agent{
+		UID: agentUID, FactoryUID: uid, Name: lineshaft.ForemanName, Type: lineshaft.AgentForeman,
+		Description: "Takes the work that names no other agent.", CreatedAt: at, UpdatedAt: at,
+	}
+	var stored *lineshaft.Factory
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := checkAlias(ctx, tx, made); err != nil {
+			return err
+		}
+		tx.Wake(stream.FactoriesTopic)
+		if err := tx.InsertFactory(ctx, made); err != nil {
+			return aliasConflict(err, made.Alias)
+		}
+		if err := errors.Join(tx.InsertAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made))); err != nil {
+			return err
+		}
+		var err error
+		stored, err = tx.GetFactory(ctx, uid)
+		return err
+	})
+	return stored, err
+}
+
+func factoryDetail(f lineshaft.Factory) map[string]string {
+	detail := map[string]string{"name": f.Name}
+	if f.Alias != "" {
+		detail["alias"] = f.Alias
+	}
+	return detail
+}
+
+// checkAlias finds an alias that another factory has.
+func checkAlias(ctx context.Context, tx *store.Tx, f lineshaft.Factory) error {
+	if f.Alias == "" {
+		return nil
+	}
+	taken, err := tx.AliasTaken(ctx, f.Alias, f.UID)
+	if err != nil {
+		return fmt.Errorf("check alias: %w", err)
+	}
+	if taken {
+		return errAliasTaken(f.Alias, nil)
+	}
+	return nil
+}
+
+// aliasConflict explains what the database says when two writers took an alias at
+// the same time: nothing else of a factory is unique.
+func aliasConflict(err error, alias string) error {
+	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
+		return errAliasTaken(alias, err)
+	}
+	return err
+}
+
+func errAliasTaken(alias string, cause error) error {
+	taken := lineshaft.Conflict("another factory has the alias %q, in this or another case; choose another", alias)
+	taken.Field, taken.Cause = "alias", cause
+	return taken
+}
+
+// GetFactory reads a factory.
+func (s *Service) GetFactory(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
+	return s.visibleFactory(ctx, c, uid)
+}
+
+// factoryBatch is how many factories are read at once when looking for matches.
+const factoryBatch = 500
+
+// ListFactories reads a page of the factories that the caller's key reaches. The
+// search is done here: the engines do not agree on what differs only in case.
+func (s *Service) ListFactories(ctx context.Context, c lineshaft.Caller, q FactoryQuery) (FactoryPage, error) {
+	list, after := fingerprint("factories\x00"+q.Search), ""
+	if q.Cursor != "" {
+		key, err := decodeCursor[string](list, q.Cursor)
+		if err != nil {
+			return FactoryPage{}, err
+		}
+		after = *key
+	}
+	var page FactoryPage
+	for {
+		batch, err := s.store.ListFactories(ctx, after, factoryBatch)
+		if err != nil {
+			return FactoryPage{}, err
+		}
+		for _, f := range batch {
+			after = f.UID
+			if !c.MaySeeFactory(f.UID) || !factoryMatches(f, q.Search) {
+				continue
+			}
+			if len(page.Factories) == q.Limit {
+				page.Next, err = encodeCursor(list, page.Factories[q.Limit-1].UID)
+				return page, err
+			}
+			page.Factories = append(page.Factories, f)
+		}
+		if len(batch) < factoryBatch {
+			return page, nil
+		}
+	}
+}
+
+func factoryMatches(f lineshaft.Factory, search string) bool {
+	if search == "" {
+		return true
+	}
+	search = strings.ToLower(search)
+	return strings.Contains(strings.ToLower(f.Name), search) || strings.Contains(strings.ToLower(f.Alias), search)
+}
+
+// UpdateFactory changes a factory's name, alias, description or pause.
+func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid string, change FactoryChange) (*lineshaft.Factory, error) {
+	var changed *lineshaft.Factory
+	err := s.changeFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		detail := change.apply(f)
+		if err := f.Validate(); err != nil {
+			return err
+		}
+		if err := checkAlias(ctx, tx, *f); err != nil {
+			return err
+		}
+		if err := tx.UpdateFactory(ctx, *f); err != nil {
+			return aliasConflict(err, f.Alias)
+		}
+		changed = f
+		return s.audit(ctx, tx, c, "factory.update", "factory", uid, detail)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// apply writes the change into f and tells what it is, for the audit log.
+func (change FactoryChange) apply(f *lineshaft.Factory) map[string]string {
+	detail := map[string]string{}
+	for field, text := range map[string]struct{ to, from *string }{
+		"name": {&f.Name, change.Name}, "alias": {&f.Alias, change.Alias}, "description": {&f.Description, change.Description},
+	} {
+		if text.from != nil {
+			*text.to = *text.from
+			if field != "description" { // too long for a log
+				detail[field] = *text.from
+			} else {
+				detail[field] = "changed"
+			}
+		}
+	}
+	if change.Paused != nil {
+		f.Paused = *change.Paused
+		detail["paused"] = strconv.FormatBool(f.Paused)
+	}
+	return detail
+}
+
+// DeleteFactory removes a factory with its agents, automations and webhooks, and
+// the secrets that were made for those webhooks. Its runs stay.
+func (s *Service) DeleteFactory(ctx context.Context, c lineshaft.Caller, uid string) error {
+	return s.changeFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		webhooks, err := tx.ListWebhooks(ctx, uid)
+		if err != nil {
+			return err
+		}
+		for i := range webhooks {
+			err := errors.Join(s.dropOwnedSecret(ctx, tx, c, &webhooks[i]), s.auditWebhook(ctx, tx, c, "webhook.delete", &webhooks[i], nil))
+			if err != nil {
+				return err
+			}
+		}
+		return errors.Join(
+			tx.DeleteFactory(ctx, uid, s.store.Now()),
+			s.audit(ctx, tx, c, "factory.delete", "factory", uid, factoryDetail(*f)))
+	})
+}

@@ -1,0 +1,256 @@
+package control
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/filter"
+	"github.com/lineshaft/lineshaft/internal/signature"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// Hook is a webhook made ready for deliveries: its credentials are open, its
+// automations compiled. It is a copy as of one revision of its factory; the
+// transaction that accepts a delivery checks that it is still the newest.
+type Hook struct {
+	lineshaft.Webhook
+
+	revision int64
+	paused   bool
+	current  credential
+	// old counts until oldUntil, after a rotation with overlap.
+	old      credential
+	oldUntil time.Time
+
+	automations []*hookAutomation
+	// filters has one entry for each trigger; owners says whose it is.
+	filters *filter.Set
+	owners  []int
+}
+
+// credential is what a sender proves itself with: a token or a signature.
+type credential struct {
+	token    [sha256.Size]byte
+	verifier *signature.Verifier
+	set      bool
+}
+
+// hookAutomation is an automation with all that its runs have in common.
+type hookAutomation struct {
+	lineshaft.Automation
+
+	caller  lineshaft.Caller
+	config  lineshaft.AgentConfig
+	origins map[string]string
+	// broken is why it cannot start runs, such as an agent that is gone.
+	broken string
+}
+
+// CheckToken says whether a token is the webhook's, in constant time.
+func (h *Hook) CheckToken(token string, now time.Time) bool {
+	sum := sha256.Sum256([]byte(token))
+	match := h.current.matches(sum)
+	if h.old.set && now.Before(h.oldUntil) {
+		match |= h.old.matches(sum)
+	}
+	return match == 1
+}
+
+func (c credential) matches(sum [sha256.Size]byte) int {
+	if !c.set {
+		return 0
+	}
+	return subtle.ConstantTimeCompare(c.token[:], sum[:])
+}
+
+// Verify checks a signature with the credentials in force.
+func (h *Hook) Verify(r signature.Request) error {
+	if !h.current.set {
+		return signature.ErrNotAuthentic
+	}
+	err := h.current.verifier.Verify(r)
+	if err != nil && h.old.set && r.Now.Before(h.oldUntil) {
+		return h.old.verifier.Verify(r)
+	}
+	return err
+}
+
+// Provider reads what the provider's scheme says about an authentic request; nil
+// for the token modes.
+func (h *Hook) Provider() *signature.Verifier { return h.current.verifier }
+
+// newHook opens a webhook's credentials and compiles its automations.
+func (s *Service) newHook(f *lineshaft.Factory, w store.Webhook, automations []*hookAutomation) (*Hook, error) {
+	h := &Hook{Webhook: w.Webhook, revision: f.Revision, paused: f.Paused, oldUntil: w.OldUntil}
+	var err error
+	if h.current, err = s.openCredential(w, w.Credential); err != nil {
+		return nil, err
+	}
+	if h.old, err = s.openCredential(w, w.OldCredential); err != nil {
+		return nil, err
+	}
+	var filters []*filter.Filter
+	for _, a := range automations {
+		compiled, err := filtersFor(a, w.Webhook)
+		if err != nil {
+			return nil, fmt.Errorf("automation %s: %w", a.UID, err)
+		}
+		if len(compiled) == 0 {
+			continue
+		}
+		h.automations = append(h.automations, a)
+		for _, f := range compiled {
+			filters, h.owners = append(filters, f), append(h.owners, len(h.automations)-1)
+		}
+	}
+	h.filters = filter.NewSet(filters)
+	return h, nil
+}
+
+// filtersFor compiles the triggers of an automation that listen to a webhook.
+func filtersFor(a *hookAutomation, w lineshaft.Webhook) ([]*filter.Filter, error) {
+	var compiled []*filter.Filter
+	for _, t := range a.Triggers {
+		if !listens(t, w) {
+			continue
+		}
+		f, err := filter.Compile(t.Filter.Payload)
+		if err != nil {
+			return nil, err
+		}
+		compiled = append(compiled, f)
+	}
+	return compiled, nil
+}
+
+// listens says whether deliveries to a webhook concern a trigger.
+func listens(t lineshaft.Trigger, w lineshaft.Webhook) bool {
+	return t.Provider == lineshaft.ProviderWebhook && selects(t.Filter, w)
+}
+
+// selects says whether a filter names a webhook.
+func selects(f lineshaft.TriggerFilter, w lineshaft.Webhook) bool {
+	return slices.Contains(f.WebhookIDs, w.UID) || slices.Contains(f.Webhooks, w.Name)
+}
+
+func (s *Service) openCredential(w store.Webhook, sealed string) (credential, error) {
+	if sealed == "" {
+		return credential{}, nil
+	}
+	secret, err := s.open(webhookSeal(w.UID), sealed)
+	if err != nil {
+		return credential{}, fmt.Errorf("open credential of webhook %s: %w", w.UID, err)
+	}
+	if w.AuthMode != lineshaft.AuthSignature {
+		return credential{token: sha256.Sum256(secret), set: true}, nil
+	}
+	verifier, err := signature.New(w.SignatureScheme, signature.HMAC(w.HMAC), string(secret))
+	if err != nil {
+		return credential{}, fmt.Errorf("prepare webhook %s: %w", w.UID, err)
+	}
+	return credential{verifier: verifier, set: true}, nil
+}
+
+// automationPrincipal is who runs of an automation belong to.
+func automationPrincipal(uid, name string) lineshaft.Principal {
+	return lineshaft.Principal{UID: "automation_" + uid, Type: lineshaft.ServiceAccount, DisplayName: name}
+}
+
+// newHookAutomation resolves what all runs of an automation share.
+func (s *Service) newHookAutomation(f *lineshaft.Factory, agents []lineshaft.Agent, a lineshaft.Automation) *hookAutomation {
+	h := &hookAutomation{Automation: a, caller: lineshaft.Caller{
+		Principal: automationPrincipal(a.UID, a.Name), Role: lineshaft.RoleManager, FactoryUIDs: []string{f.UID},
+	}}
+	name := a.Agent
+	if name == "" {
+		name = f.Foreman
+	}
+	at := slices.IndexFunc(agents, func(agent lineshaft.Agent) bool { return agent.Name == name })
+	if at < 0 {
+		h.broken = fmt.Sprintf("the factory has no agent %q; name another one in the automation", name)
+		return h
+	}
+	agent := agents[at].Config
+	if agents[at].Prompt != "" && agent.BasePrompt == "" {
+		agent.BasePrompt = agents[at].Prompt
+	}
+	own := a.Config
+	if own.Name == "" {
+		own.Name = a.Name
+	}
+	// Payloads come from outside: only secrets that the automation itself names go
+	// to its runs.
+	defaults := f.Defaults
+	agent.Secrets, defaults.Secrets = nil, nil
+	h.config, h.origins = lineshaft.Resolve(
+		lineshaft.Layer{Origin: "automation", Config: own}, lineshaft.Layer{Origin: "agent", Config: agent},
+		lineshaft.Layer{Origin: "factory", Config: defaults}, lineshaft.Layer{Origin: "server", Config: s.defaults()})
+	return h
+}
+
+// concurrency fills the payload's values into the key of an automation's rule. Runs
+// of a factory share its keys, but one that a payload fills in is the automation's
+// own: a sender must not reach the runs of another automation with it.
+func (h *hookAutomation) concurrency(doc *filter.Doc) (rule *lineshaft.Concurrency, slot string, err error) {
+	rule = h.config.Concurrency
+	if rule == nil {
+		return nil, "", nil
+	}
+	if !strings.Contains(rule.Key, "{{") {
+		return rule, slotKey(h.FactoryUID, rule.Key), nil
+	}
+	key, err := fillTemplate(rule.Key, doc)
+	if err != nil {
+		return nil, "", err
+	}
+	return &lineshaft.Concurrency{Key: key, Policy: rule.Policy}, "automation/" + h.UID + "/" + key, nil
+}
+
+// brake is the window of an automation's runs per hour.
+func (h *hookAutomation) brake() store.Rate {
+	return store.Rate{Name: "automation/" + h.UID, Limit: h.MaxRunsPerHour, Window: time.Hour}
+}
+
+const (
+	maxConcurrencyKey = 256
+	payloadVariable   = "payload."
+)
+
+// fillTemplate replaces {{payload.path}} by the value at that path.
+func fillTemplate(template string, doc *filter.Doc) (string, error) {
+	var out strings.Builder
+	for rest := template; ; {
+		text, after, found := strings.Cut(rest, "{{")
+		out.WriteString(text)
+		if !found {
+			break
+		}
+		name, next, closed := strings.Cut(after, "}}")
+		name = strings.TrimSpace(name)
+		path, known := strings.CutPrefix(name, payloadVariable)
+		if !closed || !known {
+			return "", fmt.Errorf("the concurrency key has %q, but only {{payload.path}} can be filled in", "{{"+name)
+		}
+		value, ok := "", false
+		if doc != nil {
+			value, ok = doc.Lookup(path)
+		}
+		if !ok || value == "" {
+			return "", fmt.Errorf("the concurrency key needs %s, which this payload does not have as a single value that is not empty", name)
+		}
+		out.WriteString(value)
+		rest = next
+	}
+	if out.Len() > maxConcurrencyKey {
+		return "", fmt.Errorf("the concurrency key would have %d bytes; at most %d are allowed", out.Len(), maxConcurrencyKey)
+	}
+	if strings.ContainsRune(out.String(), 0) {
+		return "", fmt.Errorf("the concurrency key would have a NUL character")
+	}
+	return out.String(), nil
+}

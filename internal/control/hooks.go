@@ -1,0 +1,205 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// hookPoll is how often changes by other nodes are looked for without being told.
+const hookPoll = 500 * time.Millisecond
+
+// hooks holds every webhook that takes deliveries. Readers never wait.
+type hooks struct {
+	live atomic.Pointer[map[string]*Hook]
+	// missed is when a request last made us look.
+	missed atomic.Int64
+
+	mu sync.Mutex
+	// revisions are those of the copies; a factory that could not be read has none.
+	revisions map[string]int64
+	parts     map[string]map[string]*Hook // by factory
+}
+
+// missPoll is how often, at most, a webhook that is unknown or turns senders away
+// makes us look whether another node has just changed it.
+const missPoll = 200 * time.Millisecond
+
+// Hook finds a webhook that takes deliveries; nil when it is unknown, disabled or
+// deleted, and nothing tells which.
+func (s *Service) Hook(ctx context.Context, uid string) *Hook {
+	if h := s.hooks.find(uid); h != nil {
+		return h
+	}
+	s.lookAgain(ctx)
+	return s.hooks.find(uid)
+}
+
+// lookAgain asks the database for changes, unless that was done just now.
+func (s *Service) lookAgain(ctx context.Context) {
+	last := s.hooks.missed.Load()
+	now := time.Now().UnixNano() // a clock for pauses only
+	if now-last < int64(missPoll) || !s.hooks.missed.CompareAndSwap(last, now) {
+		return
+	}
+	if err := s.RefreshHooks(ctx); err != nil {
+		s.log.WarnContext(ctx, "refresh webhooks", "err", err)
+	}
+}
+
+// checkCurrent says that a webhook was changed. It is for answers that are given
+// without a transaction: a sender with the newest secret must not be turned away for
+// the sake of an old copy.
+func (s *Service) checkCurrent(ctx context.Context, h *Hook) error {
+	s.lookAgain(ctx)
+	if s.hooks.find(h.UID) != h {
+		return ErrStale
+	}
+	return nil
+}
+
+func (h *hooks) find(uid string) *Hook {
+	live := h.live.Load()
+	if live == nil {
+		return nil
+	}
+	return (*live)[uid]
+}
+
+// FollowFactories keeps the copies of webhooks current until ctx ends.
+func (s *Service) FollowFactories(ctx context.Context) {
+	sub := s.hub.Subscribe(stream.FactoriesTopic)
+	defer sub.Close()
+	poll := time.NewTicker(hookPoll)
+	defer poll.Stop()
+	for {
+		if err := s.RefreshHooks(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "refresh webhooks", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-sub.C:
+		case <-poll.C:
+		}
+	}
+}
+
+// RefreshHooks brings the copies of webhooks up to date now.
+func (s *Service) RefreshHooks(ctx context.Context) error {
+	h := &s.hooks
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	newest, err := s.store.FactoryRevisions(ctx)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for uid := range h.parts {
+		if _, there := newest[uid]; !there {
+			delete(h.parts, uid)
+			delete(h.revisions, uid)
+			changed = true
+		}
+	}
+	for uid, revision := range newest {
+		if have, there := h.revisions[uid]; there && have == revision {
+			continue
+		}
+		part, err := s.factoryHooks(ctx, uid)
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			continue // deleted just now; the next round sees it
+		}
+		if err != nil {
+			return err
+		}
+		h.parts[uid], h.revisions[uid], changed = part.live, part.factory.Revision, true
+	}
+	if changed || h.live.Load() == nil {
+		all := map[string]*Hook{}
+		for _, part := range h.parts {
+			maps.Copy(all, part)
+		}
+		h.live.Store(&all)
+	}
+	return nil
+}
+
+// factoryCopy is a factory with its webhooks made ready.
+type factoryCopy struct {
+	factory     *lineshaft.Factory
+	automations []*hookAutomation
+	live        map[string]*Hook
+}
+
+// factoryHooks reads a factory and makes its enabled webhooks ready. The revision is
+// read first: a change meanwhile then makes the copy look old, not new.
+func (s *Service) factoryHooks(ctx context.Context, uid string) (*factoryCopy, error) {
+	c, err := s.factoryAutomations(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	webhooks, err := s.store.ListWebhooks(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range webhooks {
+		if !w.Enabled || w.NeedsSecret {
+			continue
+		}
+		h, err := s.newHook(c.factory, w, c.automations)
+		if err != nil {
+			// One that cannot be made ready must not take the others down.
+			s.log.LogAttrs(ctx, slog.LevelError, "webhook takes no deliveries", slog.String("webhook", w.UID), slog.Any("err", err))
+			continue
+		}
+		c.live[w.UID] = h
+	}
+	return c, nil
+}
+
+func (s *Service) factoryAutomations(ctx context.Context, uid string) (*factoryCopy, error) {
+	f, err := s.store.GetFactory(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := s.store.ListAgents(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	automations, err := s.store.ListAutomations(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	c := &factoryCopy{factory: f, live: map[string]*Hook{}}
+	for _, a := range automations {
+		c.automations = append(c.automations, s.newHookAutomation(f, agents, a))
+	}
+	return c, nil
+}
+
+// loadHook makes one webhook ready from the store, also a disabled or deleted one,
+// for looking at its log and for redelivery.
+func (s *Service) loadHook(ctx context.Context, factoryUID, webhookUID string) (*Hook, error) {
+	c, err := s.factoryAutomations(ctx, factoryUID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.store.GetWebhook(ctx, factoryUID, webhookUID)
+	if err != nil {
+		return nil, err
+	}
+	w.Credential, w.OldCredential = "", "" // nobody is to be authenticated
+	h, err := s.newHook(c.factory, *w, c.automations)
+	if err != nil {
+		return nil, fmt.Errorf("make webhook ready: %w", err)
+	}
+	return h, nil
+}

@@ -1,0 +1,190 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/vault"
+)
+
+const (
+	// ProbeSetting holds a text sealed under the master key that this database's
+	// secrets are under: a server with another key finds out before it does harm.
+	ProbeSetting = "vault_probe"
+
+	// rewrapBatch is how many secrets are wrapped anew in one transaction.
+	rewrapBatch = 100
+)
+
+// checkVault makes sure that this server has the master key of this database. The
+// first server that comes decides which one that is.
+func (s *Service) checkVault(ctx context.Context) error {
+	mine, err := s.seal(ProbeSetting, []byte(ProbeSetting))
+	if err != nil {
+		return err
+	}
+	var probe string
+	if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		probe, err = tx.EnsureSetting(ctx, ProbeSetting, mine)
+		return err
+	}); err != nil {
+		return fmt.Errorf("check master key: %w", err)
+	}
+	_, err = s.open(ProbeSetting, probe)
+	if errors.Is(err, vault.ErrUnknownKey) {
+		return fmt.Errorf("the secrets in this database are not under this server's master key %s: %w; every server of a database needs the same key", s.cfg.Vault.CurrentID(), err)
+	}
+	if err != nil {
+		return fmt.Errorf("check master key: %w", err)
+	}
+	return nil
+}
+
+// SealedCount counts what a look at everything sealed found.
+type SealedCount struct {
+	// Current are under the current master key already.
+	Current int
+	// Old are under an older key; RewrapSecrets has wrapped them anew.
+	Old int
+	// Stuck are damaged, or under a key that this server does not have.
+	Stuck int
+}
+
+// RewrapSecrets puts everything that is sealed under an older master key under the
+// current one, in small steps, and returns how many that were. What is changed
+// meanwhile is left for the next round.
+func (s *Service) RewrapSecrets(ctx context.Context) (int, error) {
+	total := 0
+	for range 3 { // the probe follows when a look finds nothing old any more
+		found, err := s.rewrapOnce(ctx)
+		if err != nil {
+			return total, fmt.Errorf("rewrap secrets: %w", err)
+		}
+		total += found.Old
+		if found.Stuck > 0 {
+			s.log.WarnContext(ctx, "secrets cannot be opened: damaged, or under a master key that this server does not have; update them, or add the key to LINESHAFT_MASTER_KEY_OLD", "count", found.Stuck)
+		}
+		if found.Old == 0 {
+			break
+		}
+	}
+	if total > 0 {
+		s.log.InfoContext(ctx, "secrets are under the new master key", "count", total, "key_id", s.cfg.Vault.CurrentID())
+	}
+	return total, nil
+}
+
+func (s *Service) rewrapOnce(ctx context.Context) (SealedCount, error) {
+	return sealedValues{s.store, s.cfg.Vault}.each(ctx, func(changes []change) error {
+		return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			for _, change := range changes {
+				if err := change(ctx, tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// CountSealed tells how much is under the current master key, and how much is not.
+func CountSealed(ctx context.Context, s *store.Store, v *vault.Vault) (SealedCount, error) {
+	return sealedValues{s, v}.each(ctx, func([]change) error { return nil })
+}
+
+// change is a write in a transaction.
+type change func(ctx context.Context, tx *store.Tx) error
+
+// sealedValues is everything in a database that a vault has sealed.
+type sealedValues struct {
+	store *store.Store
+	vault *vault.Vault
+}
+
+// each looks at all of it and gives the changes that put it under the current key
+// to write, a few at a time. The probe is the last: as long as anything else needs
+// the older key, a server without that key does not start.
+func (v sealedValues) each(ctx context.Context, write func([]change) error) (SealedCount, error) {
+	var found SealedCount
+	for i, part := range []func(context.Context, *SealedCount, string) ([]change, string, error){v.secrets, v.credentials, v.probe} {
+		if i == 2 && found.Old+found.Stuck > 0 {
+			break // something may still need the older key
+		}
+		for after := ""; ; {
+			changes, last, err := part(ctx, &found, after)
+			if err != nil {
+				return found, err
+			}
+			if len(changes) > 0 {
+				if err := write(changes); err != nil {
+					return found, err
+				}
+			}
+			if last == "" {
+				break
+			}
+			after = last
+		}
+	}
+	return found, nil
+}
+
+// rewrap returns a sealed text under the current key, and counts what it was.
+func (v sealedValues) rewrap(found *SealedCount, name, sealed string) (fresh string, changed bool) {
+	if sealed == "" { // no credential
+		return "", false
+	}
+	fresh, changed, err := v.vault.Rewrap(name, sealed)
+	switch {
+	case err != nil:
+		found.Stuck++
+		return sealed, false
+	case changed:
+		found.Old++
+	default:
+		found.Current++
+	}
+	return fresh, changed
+}
+
+func (v sealedValues) secrets(ctx context.Context, found *SealedCount, after string) (changes []change, last string, err error) {
+	list, err := v.store.ListSecrets(ctx, after, rewrapBatch)
+	for _, secret := range list {
+		last = secret.Name
+		if fresh, changed := v.rewrap(found, secretSeal(secret.Name), secret.Sealed); changed {
+			changes = append(changes, func(ctx context.Context, tx *store.Tx) error {
+				return tx.ReplaceSealed(ctx, secret.Name, secret.Sealed, fresh)
+			})
+		}
+	}
+	return changes, last, err
+}
+
+func (v sealedValues) credentials(ctx context.Context, found *SealedCount, after string) (changes []change, last string, err error) {
+	list, err := v.store.ListCredentials(ctx, after, rewrapBatch)
+	for _, hook := range list {
+		last = hook.UID
+		fresh, changed := v.rewrap(found, webhookSeal(hook.UID), hook.Credential)
+		old, oldChanged := v.rewrap(found, webhookSeal(hook.UID), hook.OldCredential)
+		if changed || oldChanged {
+			changes = append(changes, func(ctx context.Context, tx *store.Tx) error { return tx.SetCredentials(ctx, hook, fresh, old) })
+		}
+	}
+	return changes, last, err
+}
+
+func (v sealedValues) probe(ctx context.Context, _ *SealedCount, _ string) (changes []change, last string, err error) {
+	probe, err := v.store.GetSetting(ctx, ProbeSetting)
+	if err != nil || probe == "" {
+		return nil, "", err
+	}
+	var ignored SealedCount // it is no secret
+	if fresh, changed := v.rewrap(&ignored, ProbeSetting, probe); changed {
+		changes = append(changes, func(ctx context.Context, tx *store.Tx) error {
+			return tx.ReplaceSetting(ctx, ProbeSetting, probe, fresh)
+		})
+	}
+	return changes, "", nil
+}

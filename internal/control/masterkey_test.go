@@ -1,0 +1,224 @@
+package control_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/vault"
+)
+
+func masterKey(t *testing.T, text string) vault.Key {
+	t.Helper()
+	key, err := vault.NewKey([]byte(strings.Repeat(text, 32)[:32]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// under is a setting that makes a service use these master keys.
+func under(t *testing.T, current string, old ...string) func(*control.Config) {
+	t.Helper()
+	var olds []vault.Key
+	for _, text := range old {
+		olds = append(olds, masterKey(t, text))
+	}
+	v := vault.New(masterKey(t, current), olds...)
+	return func(c *control.Config) { c.Vault = v }
+}
+
+// node opens a further service on the store of b, or says why it cannot.
+func (b *bench) node(set func(*control.Config)) (*bench, error) {
+	b.Helper()
+	cfg := control.Config{}
+	set(&cfg)
+	hub := stream.NewHub()
+	s, err := control.New(b.Context(), b.store, hub, stream.New(b.store, hub, func(lineshaft.Event) []byte { return nil }), cfg)
+	return &bench{T: b.T, s: s, store: b.store, admin: b.admin, clock: b.clock}, err
+}
+
+func (b *bench) with(set func(*control.Config)) *bench {
+	b.Helper()
+	return must[*bench](b)(b.node(set))
+}
+
+func TestS1AServerWithAnotherKeyDoesNotStart(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		b := open(t, database, under(t, "first"))
+		b.managed("TOKEN", lineshaft.AccessRuns)
+		_, err := b.node(under(t, "second"))
+		if err == nil {
+			t.Fatal("a server with another key starts")
+		}
+		for _, want := range []string{masterKey(t, "first").ID(), masterKey(t, "second").ID(), "LINESHAFT_MASTER_KEY_OLD", "same key"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q does not say %q", err, want)
+			}
+		}
+		b.with(under(t, "first"))
+		b.with(under(t, "second", "first"))
+	})
+}
+
+// Two nodes that begin together with keys of their own: one of them is refused.
+func TestS1FirstKeyWins(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		errs := make([]error, 8)
+		sets := make([]func(*control.Config), len(errs))
+		for i := range sets {
+			sets[i] = under(b.T, strconv.Itoa(i))
+		}
+		together(len(errs), func(i int) { _, errs[i] = b.node(sets[i]) })
+		started := 0
+		for _, err := range errs {
+			if err == nil {
+				started++
+			}
+		}
+		if started != 1 {
+			b.Errorf("%d of 8 nodes with different keys started", started)
+		}
+	})
+}
+
+func TestS1RotationRewrapsEverything(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		b := open(t, database, under(t, "first"))
+		const secrets = 230 // more than two steps
+		b.write(func(ctx context.Context, tx *store.Tx) error {
+			for i := range secrets {
+				err := control.InsertSecret(ctx, b.s, tx, b.admin, lineshaft.Secret{Name: "S" + strconv.Itoa(i), Kind: lineshaft.SecretManaged, Access: lineshaft.AccessRuns}, hidden)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		b.sealedWebhook("w1", hidden, changed)
+		b.sealedWebhook("w2", "", "")
+
+		var log bytes.Buffer
+		next := b.with(func(c *control.Config) {
+			under(t, "second", "first")(c)
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		if n := must[int](b)(next.s.RewrapSecrets(t.Context())); n != secrets+2 {
+			t.Errorf("wrapped %d anew, want %d", n, secrets+2)
+		}
+		if n := must[int](b)(next.s.RewrapSecrets(t.Context())); n != 0 {
+			t.Errorf("a second time %d", n)
+		}
+		if text := log.String(); !strings.Contains(text, "count=232") || strings.Contains(text, hidden) || strings.Count(text, "\n") != 1 {
+			t.Errorf("logged %s", text)
+		}
+		// The old key is not needed any more, and does not work any more.
+		alone := b.with(under(t, "second"))
+		alone.start(naming("S0", "S229"))
+		if job := alone.claim(1)[0]; job.Secrets["S0"] != hidden || job.Secrets["S229"] != hidden {
+			t.Errorf("after the rotation: fault %q", job.Fault)
+		}
+		alone.wantCredentials("w1", hidden, changed)
+		if _, err := b.node(under(t, "first")); err == nil {
+			t.Error("a server with the old key alone starts")
+		}
+	})
+}
+
+func (b *bench) sealedWebhook(uid, credential, old string) {
+	b.Helper()
+	b.secretHook(uid, "X", false)
+	seal := func(value string) string {
+		if value == "" {
+			return ""
+		}
+		return must[string](b)(control.SealCredential(b.s, uid, value))
+	}
+	b.write(func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetCredentials(ctx, store.Webhook{Webhook: lineshaft.Webhook{UID: uid}}, seal(credential), seal(old))
+	})
+}
+
+func (b *bench) wantCredentials(uid, credential, old string) {
+	b.Helper()
+	hook := must[*store.Webhook](b)(b.store.GetWebhook(b.Context(), factoryF, uid))
+	for sealed, want := range map[string]string{hook.Credential: credential, hook.OldCredential: old} {
+		if got, err := control.OpenCredential(b.s, uid, sealed); err != nil || string(got) != want {
+			b.Errorf("credential of %s: %v", uid, err)
+		}
+	}
+}
+
+// A change that comes between the look and the write is not undone.
+func TestS1RotationBesideUpdates(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		b := open(t, database, under(t, "first"))
+		b.managed("TOKEN", lineshaft.AccessRuns)
+		next := b.with(under(t, "second", "first"))
+		value := changed
+		together(8, func(i int) {
+			var err error
+			if i%2 == 0 {
+				_, err = next.s.RewrapSecrets(t.Context())
+			} else {
+				_, err = b.s.UpdateSecret(t.Context(), b.admin, "TOKEN", control.SecretChange{Value: &value})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		must[int](b)(next.s.RewrapSecrets(t.Context()))
+		alone := b.with(under(t, "second"))
+		alone.start(naming("TOKEN"))
+		if job := alone.claim(1)[0]; job.Secrets["TOKEN"] != changed {
+			t.Errorf("the update is lost: %q", job.Fault)
+		}
+	})
+}
+
+func TestS1DamageIsToldAndStaysWithItsSecret(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		var log bytes.Buffer
+		b := open(t, database, under(t, "first"), func(c *control.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		b.managed("GOOD", lineshaft.AccessRuns)
+		b.managed("SWAPPED", lineshaft.AccessRuns)
+		good := must[*store.Secret](b)(b.store.GetSecret(t.Context(), "GOOD"))
+		bad := must[*store.Secret](b)(b.store.GetSecret(t.Context(), "SWAPPED"))
+		b.write(func(ctx context.Context, tx *store.Tx) error {
+			return tx.ReplaceSealed(ctx, "SWAPPED", bad.Sealed, good.Sealed)
+		})
+		b.start(naming("SWAPPED"))
+		b.start(naming("GOOD"))
+		jobs := b.claim(2)
+		if len(jobs) != 2 || !strings.Contains(jobs[0].Fault, "SWAPPED cannot be opened") || len(jobs[0].Secrets) > 0 || jobs[1].Secrets["GOOD"] != hidden {
+			t.Errorf("claimed %+v", jobs)
+		}
+		must[int](b)(b.s.RewrapSecrets(t.Context()))
+		if text := log.String(); !strings.Contains(text, "secret=SWAPPED") || !strings.Contains(text, "count=1") || strings.Contains(text, hidden) {
+			t.Errorf("logged %s", text)
+		}
+		found := must[control.SealedCount](b)(control.CountSealed(t.Context(), b.store, vault.New(masterKey(t, "second"), masterKey(t, "first"))))
+		if found != (control.SealedCount{Old: 1, Stuck: 1}) {
+			t.Errorf("counted %+v", found)
+		}
+		value := changed
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(t.Context(), b.admin, "SWAPPED", control.SecretChange{Value: &value})) // mends it
+		b.start(naming("SWAPPED"))
+		if job := b.claim(1)[0]; job.Secrets["SWAPPED"] != changed {
+			t.Errorf("fault %q", job.Fault)
+		}
+	})
+}

@@ -1,0 +1,266 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// maxUses bounds how many users of a secret a refusal to delete it names.
+const maxUses = 5
+
+// SecretChange is what to change of a secret; nil leaves it as it is.
+type SecretChange struct {
+	Value       *string
+	Description *string
+	Access      *lineshaft.SecretAccess
+}
+
+// SecretPage is a page of secrets, by name.
+type SecretPage struct {
+	Secrets []lineshaft.Secret
+	Next    string
+}
+
+// teamSecrets says whether a caller's key reaches secrets, which belong to the team.
+func teamSecrets(c lineshaft.Caller) error {
+	if len(c.FactoryUIDs) > 0 {
+		return lineshaft.Denied("secrets belong to the whole team, and your key is limited to some factories; use another key")
+	}
+	return nil
+}
+
+// mayTouch says whether a caller may look at or change a secret of that name.
+func mayTouch(c lineshaft.Caller, name string) error {
+	if err := teamSecrets(c); err != nil {
+		return err
+	}
+	if !lineshaft.ValidSecretName(name) { // no database can be asked for every text
+		return lineshaft.NotFound("secret", name)
+	}
+	return nil
+}
+
+// CreateSecret stores a secret that people manage. Its value cannot be read again.
+func (s *Service) CreateSecret(ctx context.Context, c lineshaft.Caller, secret lineshaft.Secret, value string) (lineshaft.Secret, error) {
+	secret.Kind = lineshaft.SecretManaged
+	if secret.Access == "" {
+		secret.Access = lineshaft.AccessGranted
+	}
+	if err := teamSecrets(c); err != nil {
+		return lineshaft.Secret{}, err
+	}
+	if err := secret.Validate(); err != nil {
+		return lineshaft.Secret{}, err
+	}
+	if err := lineshaft.CheckSecretValue(value); err != nil {
+		return lineshaft.Secret{}, err
+	}
+	sealed, err := s.seal(secretSeal(secret.Name), []byte(value))
+	if err != nil {
+		return lineshaft.Secret{}, err
+	}
+	var made lineshaft.Secret
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		made, err = s.putNewSecret(ctx, tx, c, secret, sealed)
+		return err
+	})
+	return made, err
+}
+
+// UpdateSecret changes a secret. Runs that begin later get the new value.
+func (s *Service) UpdateSecret(ctx context.Context, c lineshaft.Caller, name string, change SecretChange) (lineshaft.Secret, error) {
+	if err := mayTouch(c, name); err != nil {
+		return lineshaft.Secret{}, err
+	}
+	if change == (SecretChange{}) {
+		return lineshaft.Secret{}, lineshaft.Invalid("value", "nothing to change; give a value, a description or an access")
+	}
+	sealed := ""
+	if change.Value != nil {
+		err := lineshaft.CheckSecretValue(*change.Value)
+		if err == nil {
+			sealed, err = s.seal(secretSeal(name), []byte(*change.Value))
+		}
+		if err != nil {
+			return lineshaft.Secret{}, err
+		}
+	}
+	var changed lineshaft.Secret
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		secret, err := tx.LockSecret(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := peopleManage(ctx, tx, secret); err != nil {
+			return err
+		}
+		detail := change.apply(secret, sealed)
+		if err := secret.Validate(); err != nil {
+			return err
+		}
+		secret.UpdatedAt = s.store.Now()
+		changed = secret.Secret
+		return errors.Join(tx.UpdateSecret(ctx, *secret), s.audit(ctx, tx, c, "secret.update", "secret", name, detail))
+	})
+	if err != nil {
+		return lineshaft.Secret{}, err
+	}
+	return changed, nil
+}
+
+// apply writes the change into a secret and tells for the audit log what it was,
+// without the value.
+func (change SecretChange) apply(secret *store.Secret, sealed string) map[string]string {
+	detail := map[string]string{}
+	if sealed != "" {
+		secret.Sealed = sealed
+		detail["value"] = "changed"
+	}
+	if change.Description != nil {
+		secret.Description = *change.Description
+		detail["description"] = "changed"
+	}
+	if change.Access != nil {
+		secret.Access = *change.Access
+		detail["access"] = string(*change.Access)
+	}
+	return detail
+}
+
+// peopleManage refuses to change a credential that a live webhook owns: it would no
+// longer be the one that the webhook knows.
+func peopleManage(ctx context.Context, tx *store.Tx, secret *store.Secret) error {
+	if secret.Kind != lineshaft.SecretWebhook {
+		return nil
+	}
+	hooks, err := tx.WebhooksWithSecret(ctx, secret.Name)
+	if err != nil {
+		return err
+	}
+	for _, hook := range hooks {
+		if hook.OwnsSecret {
+			return lineshaft.Conflict("secret %s is the credential of webhook %s; rotate the webhook instead", secret.Name, hook.Name)
+		}
+	}
+	return nil
+}
+
+// GetSecret reads a secret without its value.
+func (s *Service) GetSecret(ctx context.Context, c lineshaft.Caller, name string) (lineshaft.Secret, error) {
+	if err := mayTouch(c, name); err != nil {
+		return lineshaft.Secret{}, err
+	}
+	secret, err := s.store.GetSecret(ctx, name)
+	if err != nil {
+		return lineshaft.Secret{}, err
+	}
+	return secret.Secret, nil
+}
+
+// ListSecrets reads secrets without their values, by name.
+func (s *Service) ListSecrets(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (SecretPage, error) {
+	if err := teamSecrets(c); err != nil {
+		return SecretPage{}, err
+	}
+	if cursor != "" && !lineshaft.ValidSecretName(cursor) {
+		return SecretPage{}, errBadCursor()
+	}
+	found, err := s.store.ListSecrets(ctx, cursor, limit+1)
+	if err != nil {
+		return SecretPage{}, err
+	}
+	var page SecretPage
+	if len(found) > limit {
+		found = found[:limit]
+		page.Next = found[limit-1].Name
+	}
+	for _, secret := range found {
+		page.Secrets = append(page.Secrets, secret.Secret)
+	}
+	return page, nil
+}
+
+// DeleteSecret removes a secret that no definition names.
+func (s *Service) DeleteSecret(ctx context.Context, c lineshaft.Caller, name string) error {
+	if err := mayTouch(c, name); err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// The lock keeps definitions from naming it meanwhile: they take it, too.
+		if _, err := tx.LockSecret(ctx, name); err != nil {
+			return err
+		}
+		uses, err := secretUses(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 {
+			more := ""
+			if len(uses) > maxUses {
+				uses, more = uses[:maxUses], " and more"
+			}
+			return lineshaft.Conflict("secret %s is in use by %s%s; change these first", name, strings.Join(uses, ", "), more)
+		}
+		return errors.Join(tx.DeleteSecret(ctx, name), s.audit(ctx, tx, c, "secret.delete", "secret", name, nil))
+	})
+}
+
+// secretUses tells which definitions name a secret; it stops after a few.
+func secretUses(ctx context.Context, tx *store.Tx, name string) ([]string, error) {
+	hooks, err := tx.WebhooksWithSecret(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var uses []string
+	for _, hook := range hooks {
+		uses = append(uses, "webhook "+hook.Name)
+	}
+	for after := ""; len(uses) <= maxUses; {
+		factories, err := tx.ListFactories(ctx, after, factoryBatch)
+		if err != nil || len(factories) == 0 {
+			return uses, err
+		}
+		for _, f := range factories {
+			found, err := factoryUses(ctx, tx, f, name)
+			if err != nil {
+				return nil, err
+			}
+			if uses = append(uses, found...); len(uses) > maxUses {
+				break
+			}
+		}
+		after = factories[len(factories)-1].UID
+	}
+	return uses, nil
+}
+
+func factoryUses(ctx context.Context, tx *store.Tx, f lineshaft.Factory, name string) ([]string, error) {
+	var uses []string
+	note := func(config lineshaft.AgentConfig, format string, args ...any) {
+		if slices.Contains(config.Secrets, name) {
+			uses = append(uses, fmt.Sprintf(format, args...))
+		}
+	}
+	note(f.Defaults, "factory %s", f.Name)
+	agents, err := tx.ListAgents(ctx, f.UID)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		note(a.Config, "agent %s of factory %s", a.Name, f.Name)
+	}
+	automations, err := tx.ListAutomations(ctx, f.UID)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range automations {
+		note(a.Config, "automation %s of factory %s", a.Name, f.Name)
+	}
+	return uses, nil
+}

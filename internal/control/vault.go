@@ -1,0 +1,97 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/vault"
+)
+
+// What is sealed is bound to one of these names, so that nothing can be passed off
+// as something else.
+func secretSeal(name string) string { return "secret/" + name }
+
+func webhookSeal(uid string) string { return "webhook/" + uid }
+
+// temporaryVault is for a server without a master key: what it seals is lost with it.
+func temporaryVault() (*vault.Vault, error) {
+	raw := make([]byte, 32)
+	defer clear(raw)
+	_, _ = rand.Read(raw) // never fails: without randomness the program ends
+	key, err := vault.NewKey(raw)
+	if err != nil {
+		return nil, err
+	}
+	return vault.New(key), nil
+}
+
+// seal encrypts a value for the database and binds it to a name.
+func (s *Service) seal(name string, value []byte) (string, error) {
+	return s.cfg.Vault.Seal(name, value)
+}
+
+// open decrypts what seal made for the same name.
+func (s *Service) open(name, sealed string) ([]byte, error) { return s.cfg.Vault.Open(name, sealed) }
+
+// insertSecret seals and stores a new secret of either kind. Its times are set here.
+func (s *Service) insertSecret(ctx context.Context, tx *store.Tx, c lineshaft.Caller, secret lineshaft.Secret, value string) error {
+	if err := errors.Join(secret.Validate(), lineshaft.CheckSecretValue(value)); err != nil {
+		return err
+	}
+	sealed, err := s.seal(secretSeal(secret.Name), []byte(value))
+	if err != nil {
+		return err
+	}
+	_, err = s.putNewSecret(ctx, tx, c, secret, sealed)
+	return err
+}
+
+func (s *Service) putNewSecret(ctx context.Context, tx *store.Tx, c lineshaft.Caller, secret lineshaft.Secret, sealed string) (lineshaft.Secret, error) {
+	secret.CreatedAt = s.store.Now()
+	secret.UpdatedAt = secret.CreatedAt
+	err := tx.InsertSecret(ctx, store.Secret{Secret: secret, Sealed: sealed})
+	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
+		return secret, lineshaft.Conflict("there is a secret %s already; update it, or choose another name", secret.Name)
+	}
+	if err != nil {
+		return secret, err
+	}
+	return secret, s.audit(ctx, tx, c, "secret.create", "secret", secret.Name, map[string]string{"kind": string(secret.Kind), "access": string(secret.Access)})
+}
+
+// replaceSecretValue seals and stores another value of a secret.
+func (s *Service) replaceSecretValue(ctx context.Context, tx *store.Tx, c lineshaft.Caller, name, value string) error {
+	secret, err := tx.LockSecret(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := lineshaft.CheckSecretValue(value); err != nil {
+		return err
+	}
+	if secret.Sealed, err = s.seal(secretSeal(name), []byte(value)); err != nil {
+		return err
+	}
+	secret.UpdatedAt = s.store.Now()
+	if err := tx.UpdateSecret(ctx, *secret); err != nil {
+		return err
+	}
+	return s.audit(ctx, tx, c, "secret.update", "secret", name, map[string]string{"value": "changed"})
+}
+
+// secretValue reads a secret with its value and keeps it from changing until the
+// transaction ends.
+func (s *Service) secretValue(ctx context.Context, tx *store.Tx, name string) (string, lineshaft.Secret, error) {
+	secret, err := tx.LockSecret(ctx, name)
+	if err != nil {
+		return "", lineshaft.Secret{}, err
+	}
+	value, err := s.open(secretSeal(name), secret.Sealed)
+	if err != nil {
+		return "", secret.Secret, fmt.Errorf("read secret: %w", err)
+	}
+	return string(value), secret.Secret, nil
+}

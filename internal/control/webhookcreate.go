@@ -1,0 +1,124 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/signature"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// secretNameTries is how often a name is suggested when others are faster; from the
+// second on it is a random one.
+const secretNameTries = 3
+
+// CreateWebhook makes a webhook. A secret that was generated is in the answer and
+// cannot be read again.
+func (s *Service) CreateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID string, n NewWebhook) (IssuedWebhook, error) {
+	wanted := newWebhook(factoryUID, n)
+	if err := checkWebhook(wanted); err != nil {
+		return IssuedWebhook{}, err
+	}
+	fresh, err := s.prepareSecret(wanted, n.Secret)
+	if err != nil {
+		return IssuedWebhook{}, err
+	}
+	var made IssuedWebhook
+	for range secretNameTries {
+		err = s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+			stored, err := s.insertWebhook(ctx, tx, c, store.Webhook{Webhook: wanted}, n, fresh)
+			if err != nil {
+				return err
+			}
+			made.Webhook, made.Secret = stored.Webhook, ""
+			if fresh.generated && stored.OwnsSecret {
+				made.Secret = fresh.value
+			}
+			return nil
+		})
+		if !errors.Is(err, errSecretRaced) {
+			break
+		}
+		fresh.suffix = randomSuffix()
+	}
+	if err != nil {
+		return IssuedWebhook{}, err
+	}
+	return made, nil
+}
+
+func newWebhook(factoryUID string, n NewWebhook) lineshaft.Webhook {
+	w := lineshaft.Webhook{
+		UID: newWebhookUID(), FactoryUID: factoryUID, Name: n.Name, AuthMode: n.AuthMode, SignatureScheme: n.SignatureScheme,
+		DeliveryIDHeader: n.DeliveryIDHeader, Enabled: true, RateLimit: lineshaft.DefaultWebhookRate,
+		MaxBodyBytes: lineshaft.DefaultWebhookBytes, ReplayGuard: n.ReplayGuard, HMAC: n.HMAC,
+	}
+	if w.AuthMode == "" {
+		w.AuthMode = lineshaft.AuthToken
+	}
+	assign(&w.Enabled, n.Enabled)
+	assign(&w.RateLimit, n.RateLimit)
+	assign(&w.MaxBodyBytes, n.MaxBodyBytes)
+	return w
+}
+
+// assign writes what was given.
+func assign[T any](to *T, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+// checkWebhook adds to the noun's own checks what the table of schemes knows.
+func checkWebhook(w lineshaft.Webhook) error {
+	if err := w.Validate(); err != nil {
+		return err
+	}
+	if w.AuthMode != lineshaft.AuthSignature {
+		return nil
+	}
+	scheme, ok := signature.Find(w.SignatureScheme)
+	if !ok {
+		return lineshaft.Invalid("signature_scheme", "there is no such scheme; use one of %s", strings.Join(SignatureSchemes(), ", "))
+	}
+	headers := scheme.Headers
+	if scheme.Name == "hmac" {
+		if err := signature.HMAC(w.HMAC).Validate(); err != nil {
+			return err
+		}
+		headers = []string{w.HMAC.Header, w.HMAC.TimestampHeader}
+	}
+	name := textproto.CanonicalMIMEHeaderKey(w.DeliveryIDHeader)
+	if name != "" && slices.ContainsFunc(headers, func(h string) bool { return textproto.CanonicalMIMEHeaderKey(h) == name }) {
+		return lineshaft.Invalid("delivery_id_header", "%s carries the signature of scheme %s or its time and cannot be a delivery id", name, scheme.Name)
+	}
+	return nil
+}
+
+// insertWebhook stores a new webhook in a locked factory, with its secret.
+func (s *Service) insertWebhook(ctx context.Context, tx *store.Tx, c lineshaft.Caller, w store.Webhook, n NewWebhook, fresh newSecret) (*store.Webhook, error) {
+	others, err := tx.ListWebhooks(ctx, w.FactoryUID)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(others, func(other store.Webhook) bool { return other.Name == w.Name }) {
+		return nil, lineshaft.Conflict("the factory has a webhook %q already; give another name", w.Name)
+	}
+	if len(others) >= s.cfg.MaxWebhooks {
+		return nil, lineshaft.Conflict("the factory has %d webhooks, which is its limit; delete one, or let the operator raise --max-webhooks-per-factory", len(others))
+	}
+	if err := s.attachSecret(ctx, tx, c, &w, n, fresh); err != nil {
+		return nil, err
+	}
+	w.CreatedAt = s.now()
+	w.UpdatedAt = w.CreatedAt
+	detail := map[string]string{"auth_mode": string(w.AuthMode), "secret_name": w.SecretName}
+	if w.SignatureScheme != "" {
+		detail["signature_scheme"] = w.SignatureScheme
+	}
+	return &w, errors.Join(tx.PutWebhook(ctx, w), s.auditWebhook(ctx, tx, c, "webhook.create", &w, detail))
+}

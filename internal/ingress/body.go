@@ -1,0 +1,99 @@
+package ingress
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
+)
+
+// body is what was sent, decoded. Limit, signature, identity and storage all mean
+// the decoded bytes.
+type body struct {
+	data     []byte
+	tooLarge bool
+	// unread says that more may come.
+	unread bool
+	// err is why the bytes could not be read to their end.
+	err error
+}
+
+// readBody reads at most one byte past the limit.
+func readBody(r *http.Request, limit int64) *body {
+	if r.ContentLength > limit {
+		return &body{tooLarge: true, unread: true}
+	}
+	switch encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); encoding {
+	case "", "identity":
+		return readUpTo(r.Body, limit, r.ContentLength)
+	case "gzip", "x-gzip":
+		return readGzip(r.Body, limit)
+	}
+	return &body{unread: true, err: lineshaft.Invalid("Content-Encoding", "send the body as it is or with gzip")}
+}
+
+// readUpTo reads a stream whose length may be known.
+func readUpTo(r io.Reader, limit, length int64) *body {
+	b := &body{}
+	if length > 0 {
+		b.data = make([]byte, length)
+		n, err := io.ReadFull(r, b.data)
+		b.data = b.data[:n]
+		if err != nil {
+			b.err, b.unread = broken(), true
+		}
+		return b
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	b.data = data
+	switch {
+	case int64(len(data)) > limit:
+		b.data, b.tooLarge, b.unread = data[:limit], true, true
+	case err != nil:
+		b.err, b.unread = broken(), true
+	}
+	return b
+}
+
+// readGzip unpacks while it reads: a small body that unpacks to a large one is
+// stopped at the limit, and a large one before that.
+func readGzip(r io.Reader, limit int64) *body {
+	packed := &io.LimitedReader{R: r, N: limit + 1}
+	unpacker, err := gzip.NewReader(packed)
+	if err != nil {
+		return &body{unread: true, err: lineshaft.Invalid("Content-Encoding", "the body is not in gzip form")}
+	}
+	b := readUpTo(unpacker, limit, -1)
+	switch {
+	case packed.N <= 0:
+		b.tooLarge, b.unread = true, true
+	case b.err != nil:
+		b.err = lineshaft.Invalid("Content-Encoding", "the gzip form of the body is broken or cut short")
+	}
+	return b
+}
+
+func broken() error {
+	return lineshaft.Invalid("", "the body ended before it was complete; send it again")
+}
+
+// check says why the body is not one acceptable JSON value, if it is not.
+func (b *body) check() error {
+	if b.err != nil {
+		return b.err
+	}
+	err := jsonbody.Check(b.data, jsonbody.Options{Limit: int64(len(b.data)), AllowNUL: true})
+	if err != nil && strings.HasPrefix(string(b.data[:min(len(b.data), 8)]), "payload=") {
+		return lineshaft.Invalid("", "the body is a form; choose the content type application/json in the sender's webhook settings")
+	}
+	return err
+}
+
+func limited(err error) bool {
+	pub, ok := errors.AsType[*lineshaft.Error](err)
+	return ok && pub.Limited
+}
