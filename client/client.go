@@ -26,6 +26,14 @@ type Client struct {
 	Runs *RunsService
 	// APIKeys manages keys; it needs the role admin.
 	APIKeys *APIKeysService
+	// Factories manages factories.
+	Factories *FactoriesService
+	// Automations manages what starts runs in a factory.
+	Automations *AutomationsService
+	// Secrets manages the team's secrets; it needs the role admin.
+	Secrets *SecretsService
+	// Webhooks manages the addresses that deliveries are sent to.
+	Webhooks *WebhooksService
 
 	base          *url.URL
 	key           string
@@ -74,6 +82,10 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c.http = guardRedirects(c.http)
 	c.Runs = &RunsService{c}
 	c.APIKeys = &APIKeysService{c}
+	c.Factories = &FactoriesService{c}
+	c.Automations = &AutomationsService{c}
+	c.Secrets = &SecretsService{c}
+	c.Webhooks = &WebhooksService{c}
 	return c, nil
 }
 

@@ -28,7 +28,7 @@ type AmbientAgentConfig struct {
 	Harness             *Harness            `json:"harness,omitempty"`
 	IdleTimeoutMinutes  *int                `json:"idle_timeout_minutes,omitempty" minimum:"0" maximum:"60" doc:"How long the workspace is kept after the run ended; 10 by default."`
 	RunnerID            string              `json:"runner_id,omitempty" doc:"Not offered yet: 422."`
-	Secrets             []SecretRef         `json:"secrets,omitempty" doc:"Managed secrets that the run may use. Not offered yet: 422."`
+	Secrets             []SecretRef         `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent or automation."`
 	ComputerUseEnabled  *bool               `json:"computer_use_enabled,omitempty"`
 	TimeoutMinutes      *int                `json:"timeout_minutes,omitempty" minimum:"1" maximum:"10080" doc:"The longest the agent may work; 60 by default."`
 	StallMinutes        *int                `json:"stall_minutes,omitempty" minimum:"1" maximum:"10080" doc:"The longest it may show no progress; 10 by default."`
@@ -196,6 +196,9 @@ func (c *AmbientAgentConfig) domain() (lineshaft.AgentConfig, error) {
 	if out.MCPServers, err = c.MCPServers.decode("config.mcp_servers"); err != nil {
 		return out, err
 	}
+	for _, secret := range c.Secrets {
+		out.Secrets = append(out.Secrets, secret.Name)
+	}
 	if h := c.Harness; h != nil {
 		out.Harness = &lineshaft.HarnessConfig{
 			Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command,
@@ -244,7 +247,6 @@ func (c *AmbientAgentConfig) unsupported() error {
 		{"skill_spec", c.SkillSpec != ""},
 		{"environment_id", c.EnvironmentID != ""},
 		{"runner_id", c.RunnerID != ""},
-		{"secrets", len(c.Secrets) > 0},
 		{"credential_strategy", c.CredentialStrategy != nil && *c.CredentialStrategy != "EXECUTOR"},
 		{"computer_use_model_id", c.ComputerUseModelID.Set},
 		{"session_sharing", c.SessionSharing.Set},
@@ -327,6 +329,9 @@ func wireMCPServer(s lineshaft.MCPServer) MCPServerConfig {
 
 var placeholder = regexp.MustCompile(`^\{\{\s*[A-Za-z_][A-Za-z0-9_]{0,127}\s*\}\}$`)
 
+// hiddenValue is answered instead of a value that may be secret.
+const hiddenValue = "***"
+
 // redacted hides values, except those that are nothing but a placeholder.
 func redacted(values map[string]string) map[string]string {
 	if len(values) == 0 {
@@ -335,7 +340,7 @@ func redacted(values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for name, value := range values {
 		if !placeholder.MatchString(value) {
-			value = "***"
+			value = hiddenValue
 		}
 		out[name] = value
 	}

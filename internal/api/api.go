@@ -37,6 +37,8 @@ type Deps struct {
 	// BaseURL is the public address of the server, shown in links; a slash at its
 	// end is dropped.
 	BaseURL string
+	// WebhookBaseURL is what addresses of webhooks begin with; empty is BaseURL.
+	WebhookBaseURL string
 	// TrustedProxies are the peers whose X-Forwarded-For counts.
 	TrustedProxies []netip.Prefix
 	// RateLimit is the number of requests per key in any minute; zero is no limit.
@@ -110,6 +112,9 @@ func build(deps Deps) *server {
 		deps.Now = time.Now
 	}
 	deps.BaseURL = strings.TrimRight(deps.BaseURL, "/")
+	if deps.WebhookBaseURL = strings.TrimRight(deps.WebhookBaseURL, "/"); deps.WebhookBaseURL == "" {
+		deps.WebhookBaseURL = deps.BaseURL
+	}
 	s := &server{
 		Deps:         deps,
 		problems:     &problem.Writer{Base: deps.BaseURL, Logger: deps.Logger},

@@ -199,7 +199,7 @@ func (b *bench) do(t *testing.T, sc scenario) *httptest.ResponseRecorder {
 		body = strings.NewReader(sc.body)
 	}
 	path := sc.path
-	if strings.HasPrefix(path, "/agent") || strings.HasPrefix(path, "/apikeys") || strings.HasPrefix(path, "/audit") {
+	if strings.HasPrefix(path, "/agent") || strings.HasPrefix(path, "/apikeys") || strings.HasPrefix(path, "/factory") || strings.HasPrefix(path, "/audit") || strings.HasPrefix(path, "/secrets") {
 		path = Prefix + path
 	}
 	r := httptest.NewRequestWithContext(t.Context(), sc.method, path, body)

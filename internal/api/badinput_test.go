@@ -237,7 +237,7 @@ func TestH3KnownButUnsupportedFieldsAreNamed(t *testing.T) {
 	unsupported := map[string]string{
 		"mode": `"plan"`, "skill": `"o/r:s"`, "agent_identity_uid": `"u"`, "on_behalf_of": `"a@b.c"`,
 		"config.skill_spec": `"o/r:s"`, "config.skills": `["o/r:s"]`, "config.environment_id": `"e"`, "config.runner_id": `"r"`,
-		"config.secrets": `[{"name":"A"}]`, "config.credential_strategy": `"CREATOR"`, "config.computer_use_model_id": `"m"`,
+		"config.credential_strategy": `"CREATOR"`, "config.computer_use_model_id": `"m"`,
 		"config.session_sharing": `{"public_access":"VIEWER"}`, "config.memory_stores": `[{"uid":"u"}]`,
 		"config.inference_providers": `{"aws":{"disabled":true}}`, "config.harness_auth_secrets": `{"claude_auth_secret_name":"A"}`,
 		"config.experimental": `{"a":1}`,

@@ -95,7 +95,7 @@ func (s *server) docsView() docsView {
 	// The order of the table is the order of the page.
 	for _, row := range s.operations() {
 		item := doc.Paths[row.Path]
-		op := map[string]*huma.Operation{get: item.Get, post: item.Post, del: item.Delete}[row.Method]
+		op := map[string]*huma.Operation{get: item.Get, post: item.Post, put: item.Put, patch: item.Patch, del: item.Delete}[row.Method]
 		byTag[op.Tags[0]] = append(byTag[op.Tags[0]], operationView(doc, op))
 	}
 	for _, tag := range doc.Tags {

@@ -1,6 +1,9 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // The examples of the OpenAPI document. They are typed, so they cannot leave the
 // wire types behind; api/examples holds them as JSON for the clients' tests.
@@ -13,6 +16,8 @@ const (
 	exampleFollowupID     = "01980f70-1122-7a3b-8c4d-5e6f70819203"
 	exampleArtifactID     = "01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff"
 	exampleKeyID          = "01980f00-0a0b-7c0d-8e0f-101112131415"
+	exampleFactoryUID     = "01980f10-2233-7445-9667-8899aabbccdd"
+	exampleAutomationUID  = "01980f11-3344-7556-8778-99aabbccddee"
 	exampleCreatedAt      = "2026-08-01T09:30:00.000000Z"
 	exampleStartedAt      = "2026-08-01T09:30:01.250000Z"
 	exampleFinishedAt     = "2026-08-01T09:32:31.250000Z"
@@ -33,7 +38,7 @@ func Examples() (map[string][]byte, error) {
 }
 
 func exampleValues() map[string]any {
-	return map[string]any{
+	values := map[string]any{
 		"run_agent_request":      exampleRunRequest(),
 		"run_agent_response":     exampleStarted(),
 		"run_item":               exampleRun(),
@@ -53,8 +58,15 @@ func exampleValues() map[string]any {
 		"create_apikey_response": exampleCreatedAPIKey(),
 		"list_apikeys_response":  exampleAPIKeys(),
 		"audit_response":         exampleAudit(),
+		"create_secret_request":  exampleSecretRequest(),
+		"secret":                 exampleSecret(),
+		"list_secrets_response":  exampleSecrets(),
 		"error":                  exampleProblem(),
 	}
+	maps.Copy(values, factoryExamples())
+	maps.Copy(values, webhookExamples())
+	maps.Copy(values, deliveryExamples())
+	return values
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -234,4 +246,19 @@ func exampleAudit() ListAuditResponse {
 		ID: "01980f6e-5b7f-7000-8000-00000000000b", Time: exampleCreatedAt, Actor: exampleUser(), KeyID: exampleKeyID,
 		Action: "run.create", TargetType: "run", TargetID: exampleRunID, RemoteAddr: "192.0.2.7", RequestID: "req-1",
 	}}}
+}
+
+func exampleSecretRequest() CreateSecretRequest {
+	return CreateSecretRequest{Name: "TRACKER_TOKEN", Value: "EXAMPLE-VALUE", Description: "Reads and writes tickets", Access: "granted"}
+}
+
+func exampleSecret() Secret {
+	return Secret{
+		Name: "TRACKER_TOKEN", Kind: "managed", Access: "granted", Description: "Reads and writes tickets",
+		CreatedAt: exampleCreatedAt, UpdatedAt: exampleCreatedAt,
+	}
+}
+
+func exampleSecrets() ListSecretsResponse {
+	return ListSecretsResponse{Secrets: []Secret{exampleSecret()}}
 }

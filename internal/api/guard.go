@@ -121,6 +121,9 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 			if !storable(name) || !storable(value) {
 				return lineshaft.Invalid(strings.ToValidUTF8(name, "?"), "query parameters must be UTF-8 without the character U+0000")
 			}
+			if value == "" && name == "dry_run" {
+				return lineshaft.Invalid(name, "write dry_run=1, or leave it out") // dropped, it would do what was only to be tried
+			}
 			if value != "" || strings.HasPrefix(name, "metadata[") {
 				kept = append(kept, value)
 			}

@@ -45,7 +45,7 @@ func (s *server) humaConfig() huma.Config {
 				},
 			},
 			Tags: []*huma.Tag{
-				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagServer}, {Name: tagAccess},
+				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagFactories}, {Name: tagWebhooks}, {Name: tagSecrets}, {Name: tagServer}, {Name: tagAccess},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
@@ -149,7 +149,7 @@ func errorResponses(row route, doc operationDoc) map[string]*huma.Response {
 	if strings.Contains(row.Path, "{") {
 		codes = append(codes, lineshaft.CodeNotFound)
 	}
-	if row.Method == post || row.Method == del {
+	if row.Method != get {
 		codes = append(codes, lineshaft.CodePayloadTooLarge)
 	}
 	out := map[string]*huma.Response{}
@@ -193,7 +193,7 @@ func finishOpenAPI(doc *huma.OpenAPI) {
 		neverNull(schema, seen)
 	}
 	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Delete} {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op == nil {
 				continue
 			}

@@ -34,12 +34,15 @@ const (
 	tagArtifacts     = "Artifacts"
 	tagServer        = "Server"
 	tagAccess        = "Access"
+	tagSecrets       = "Secrets"
+	tagFactories     = "Factories"
+	tagWebhooks      = "Webhooks"
 )
 
 // docs describes every operation of the table by its id.
 func docs() map[string]operationDoc {
 	all := map[string]operationDoc{}
-	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs()} {
+	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs()} {
 		for id, doc := range group {
 			all[id] = doc
 		}
@@ -193,5 +196,65 @@ func serverDocs() map[string]operationDoc {
 		},
 		"revokeAPIKey": {tag: tagAccess, summary: "Revoke an API key", status: http.StatusNoContent, codes: []lineshaft.Code{notFound}},
 		"listAudit":    {tag: tagAccess, summary: "Read the audit log", text: "Newest first.", response: exampleAudit()},
+	}
+}
+
+func secretDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listSecrets": {tag: tagSecrets, summary: "List secrets", text: "By name; values are never answered.", response: exampleSecrets()},
+		"createSecret": {
+			tag: tagSecrets, summary: "Create a secret", status: http.StatusCreated,
+			text:  "The value is stored encrypted and cannot be read again. Runs that name the secret get it as a variable of its name.",
+			codes: []lineshaft.Code{conflict, tooLarge}, request: exampleSecretRequest(), response: exampleSecret(),
+		},
+		"getSecret": {tag: tagSecrets, summary: "Get a secret", text: "Without its value.", codes: []lineshaft.Code{notFound}, response: exampleSecret()},
+		"updateSecret": {
+			tag: tagSecrets, summary: "Update a secret",
+			text: "What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled. " +
+				"The credential that a webhook made is 409: rotate the webhook.",
+			codes: []lineshaft.Code{notFound, conflict, tooLarge}, request: UpdateSecretRequest{Value: ptr(SecretValue("EXAMPLE-VALUE"))}, response: exampleSecret(),
+		},
+		"deleteSecret": {
+			tag: tagSecrets, summary: "Delete a secret", status: http.StatusNoContent,
+			text: "One that a webhook, factory, agent or automation names is 409.", codes: []lineshaft.Code{notFound, conflict},
+		},
+	}
+}
+
+func factoryDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listFactories": {
+			tag: tagFactories, summary: "List factories", text: "Those that the key reaches, in the order of their making.", response: exampleFactories(),
+		},
+		"createFactory": {
+			tag: tagFactories, summary: "Create a factory", status: http.StatusCreated,
+			text:  "A managed factory, which starts with a foreman. A key that is limited to factories cannot make one.",
+			codes: []lineshaft.Code{conflict, notSupported}, request: exampleFactoryRequest(), response: exampleFactory(),
+		},
+		"getFactory": {tag: tagFactories, summary: "Get a factory", response: exampleFactory()},
+		"updateFactory": {
+			tag: tagFactories, summary: "Change a factory", text: "What is absent stays; an empty alias or description is taken away.",
+			codes: []lineshaft.Code{conflict, notSupported}, request: exampleFactoryUpdate(), response: exampleFactory(),
+		},
+		"deleteFactory": {
+			tag: tagFactories, summary: "Delete a factory", status: http.StatusNoContent,
+			text:  "With its agents, automations and webhooks, and the secrets that were made for these. Its runs and the log of its deliveries stay.",
+			codes: []lineshaft.Code{conflict},
+		},
+		"listAutomations": {tag: tagFactories, summary: "List automations", text: "Ordered by name.", response: exampleAutomations()},
+		"createAutomation": {
+			tag: tagFactories, summary: "Create an automation", status: http.StatusCreated, large: true,
+			text:  "Starts a run of its agent for each delivery that one of its triggers matches.",
+			codes: []lineshaft.Code{conflict, notSupported}, request: exampleAutomationRequest(), response: exampleAutomation(),
+		},
+		"getAutomation": {tag: tagFactories, summary: "Get an automation", response: exampleAutomation()},
+		"updateAutomation": {
+			tag: tagFactories, summary: "Change an automation", large: true,
+			text:  "What is absent stays; triggers and config are replaced as a whole.",
+			codes: []lineshaft.Code{conflict, notSupported}, request: exampleAutomationUpdate(), response: exampleAutomation(),
+		},
+		"deleteAutomation": {
+			tag: tagFactories, summary: "Delete an automation", status: http.StatusNoContent, text: "Its runs stay.", codes: []lineshaft.Code{conflict},
+		},
 	}
 }

@@ -36,6 +36,7 @@ func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error)
 	}
 	for _, p := range []lineshaft.Permission{
 		lineshaft.PermissionWhoami, lineshaft.PermissionRunsRead, lineshaft.PermissionRunsStart, lineshaft.PermissionRunsManage,
+		lineshaft.PermissionFactoriesRead, lineshaft.PermissionFactoriesManage, lineshaft.PermissionSecrets,
 		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork,
 	} {
 		if caller.Role.May(p) {

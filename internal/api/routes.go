@@ -19,9 +19,11 @@ type route struct {
 
 // Short names keep the table readable.
 const (
-	get  = http.MethodGet
-	post = http.MethodPost
-	del  = http.MethodDelete
+	get   = http.MethodGet
+	post  = http.MethodPost
+	put   = http.MethodPut
+	patch = http.MethodPatch
+	del   = http.MethodDelete
 
 	public = lineshaft.PermissionNone
 	anyKey = lineshaft.PermissionWhoami
@@ -29,6 +31,9 @@ const (
 	start  = lineshaft.PermissionRunsStart
 	manage = lineshaft.PermissionRunsManage
 	keys   = lineshaft.PermissionKeys
+	see    = lineshaft.PermissionFactoriesRead
+	edit   = lineshaft.PermissionFactoriesManage
+	vault  = lineshaft.PermissionSecrets
 	audit  = lineshaft.PermissionAudit
 )
 
@@ -73,7 +78,32 @@ func (s *server) operations() []route {
 		{get, "/apikeys", "listAPIKeys", keys, bind(s.listAPIKeys)},
 		{post, "/apikeys", "createAPIKey", keys, bind(s.createAPIKey)},
 		{del, "/apikeys/{keyId}", "revokeAPIKey", keys, bind(s.revokeAPIKey)},
+		{get, "/secrets", "listSecrets", vault, bind(s.listSecrets)},
+		{post, "/secrets", "createSecret", vault, bind(s.createSecret)},
+		{get, "/secrets/{name}", "getSecret", vault, bind(s.getSecret)},
+		{put, "/secrets/{name}", "updateSecret", vault, bind(s.updateSecret)},
+		{del, "/secrets/{name}", "deleteSecret", vault, bind(s.deleteSecret)},
 		{get, "/audit", "listAudit", audit, bind(s.listAudit)},
+		{get, "/factory", "listFactories", see, bind(s.listFactories)},
+		{post, "/factory", "createFactory", edit, bind(s.createFactory)},
+		{get, "/factory/{factoryUid}", "getFactory", see, bind(s.getFactory)},
+		{patch, "/factory/{factoryUid}", "updateFactory", edit, bind(s.updateFactory)},
+		{del, "/factory/{factoryUid}", "deleteFactory", edit, bind(s.deleteFactory)},
+		{get, "/factory/{factoryUid}/automations", "listAutomations", see, bind(s.listAutomations)},
+		{post, "/factory/{factoryUid}/automations", "createAutomation", edit, bind(s.createAutomation)},
+		{get, "/factory/{factoryUid}/automations/{automationUid}", "getAutomation", see, bind(s.getAutomation)},
+		{patch, "/factory/{factoryUid}/automations/{automationUid}", "updateAutomation", edit, bind(s.updateAutomation)},
+		{del, "/factory/{factoryUid}/automations/{automationUid}", "deleteAutomation", edit, bind(s.deleteAutomation)},
+		{get, "/factory/{factoryUid}/webhooks", "listWebhooks", see, bind(s.listWebhooks)},
+		{post, "/factory/{factoryUid}/webhooks", "createWebhook", edit, bind(s.createWebhook)},
+		{get, "/factory/{factoryUid}/webhooks/{webhookUid}", "getWebhook", see, bind(s.getWebhook)},
+		{patch, "/factory/{factoryUid}/webhooks/{webhookUid}", "updateWebhook", edit, bind(s.updateWebhook)},
+		{del, "/factory/{factoryUid}/webhooks/{webhookUid}", "deleteWebhook", edit, bind(s.deleteWebhook)},
+		{post, "/factory/{factoryUid}/webhooks/{webhookUid}/rotate", "rotateWebhook", edit, bind(s.rotateWebhook)},
+		{get, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries", "listDeliveries", see, bind(s.listDeliveries)},
+		{get, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries/{deliveryId}", "getDelivery", see, bind(s.getDelivery)},
+		{post, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries/{deliveryId}/redeliver", "redeliver", edit, bind(s.redeliver)},
+		{post, "/factory/{factoryUid}/test-filter", "testFilter", see, bind(s.testFilter)},
 		{get, "/networking/egress-ranges", "listEgressRanges", read, bind(s.listEgressRanges)},
 	}
 }

@@ -85,7 +85,7 @@ func Run(ctx context.Context, cfg config.Config, opts Options) error {
 // Start builds and starts all parts; when it returns without error the server answers.
 func Start(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	a := &App{cfg: cfg, opts: opts, log: opts.Logger, stopping: make(chan struct{}), done: make(chan error, 1), metrics: telemetry.NewMetrics(opts.Version)}
-	for _, start := range []func(context.Context) error{a.openStore, a.ensureAdmin, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.serve, a.announce} {
+	for _, start := range []func(context.Context) error{a.openStore, a.ensureAdmin, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.followFactories, a.serve, a.announce} {
 		if err := start(ctx); err != nil {
 			return nil, errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
@@ -150,8 +150,13 @@ func (a *App) openStore(ctx context.Context) error {
 		<-over
 		return nil
 	})
+	keys, err := loadVault(ctx, a.cfg, s)
+	if err != nil {
+		return err
+	}
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
-		Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, Logger: a.log,
+		Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
+		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, Vault: keys, Logger: a.log,
 	})
 	return err
 }
@@ -199,6 +204,26 @@ func (a *App) startJobs(ctx context.Context) error {
 		return nil
 	})
 	a.control.AddPart("background jobs", a.jobs.Health)
+	return nil
+}
+
+// followFactories reads all webhooks before the first delivery can come, and keeps
+// them current.
+func (a *App) followFactories(ctx context.Context) error {
+	if err := a.control.RefreshHooks(ctx); err != nil {
+		return fmt.Errorf("read webhooks: %w", err)
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		a.control.FollowFactories(life)
+	}()
+	a.onStop(func(context.Context) error {
+		end()
+		<-over
+		return nil
+	})
 	return nil
 }
 

@@ -26,6 +26,7 @@ func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check
 	return []config.Check{
 		checkDataDir(cfg),
 		checkDatabase(ctx, cfg),
+		checkMasterKey(ctx, cfg),
 		checkListen(ctx, cfg),
 		checkIsolation(ctx, cfg, opts),
 		checkLimits(ctx, cfg, opts),

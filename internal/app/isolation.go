@@ -34,6 +34,9 @@ func (a *App) chooseIsolation(ctx context.Context) error {
 	a.isolated = chosen
 	if chosen.warning != "" {
 		a.log.WarnContext(ctx, "agents are not isolated", "warning", chosen.warning)
+		if !loopback(a.listener.Addr().String()) {
+			a.control.RefuseWebhookRuns("agents are not isolated and the server is reachable from outside; the operator must choose with --isolation")
+		}
 	}
 	return nil
 }
@@ -67,7 +70,7 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 
 // serverFiles are files of the server that may lie outside its data directory.
 func serverFiles(cfg config.Config) []string {
-	files := []string{cfg.TLSCert, cfg.TLSKey}
+	files := []string{cfg.TLSCert, cfg.TLSKey, cfg.MasterKeyFileOrDefault()}
 	if database := cfg.DatabaseOrDefault(); !store.IsPostgres(database) {
 		for _, part := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
 			files = append(files, database+part)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -39,9 +40,13 @@ func (a *App) listen(ctx context.Context) error {
 func (a *App) serve(ctx context.Context) error {
 	base := a.URL()
 	programs := api.New(api.Deps{
-		Control: a.control, Logger: a.log, BaseURL: base, TrustedProxies: a.cfg.TrustedProxies, RateLimit: a.cfg.RateLimit,
+		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, RateLimit: a.cfg.RateLimit,
 		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, Version: a.opts.Version, Stopping: a.stopping,
 		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
+	})
+	hooks := ingress.New(ingress.Deps{
+		Control: a.control, Logger: a.log, BaseURL: a.webhookURL(), ErrorBase: base, TrustedProxies: a.cfg.TrustedProxies,
+		Observe: a.metrics.ObserveDelivery,
 	})
 	pages, err := web.New(web.Deps{Control: a.control, Logger: a.log, Secure: strings.HasPrefix(base, "https://"), Warning: a.isolated.warning, Stopping: a.stopping})
 	if err != nil {
@@ -49,6 +54,10 @@ func (a *App) serve(ctx context.Context) error {
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/webhooks/") {
+				hooks.ServeHTTP(w, r)
+				return
+			}
 			if api.Serves(r.URL.Path) || strings.HasPrefix(r.URL.Path, "//") {
 				programs.ServeHTTP(w, r)
 				return
@@ -69,6 +78,14 @@ func (a *App) serve(ctx context.Context) error {
 	}()
 	a.onStop(a.shutdown)
 	return nil
+}
+
+// webhookURL is what webhook addresses begin with.
+func (a *App) webhookURL() string {
+	if a.cfg.WebhookBaseURL != "" {
+		return a.cfg.WebhookBaseURL
+	}
+	return a.URL()
 }
 
 func (a *App) accept() error {

@@ -67,7 +67,7 @@ func (sh *shell) apikeyCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&req.Role, "role", "member", "`ROLE`: viewer, member, manager, admin or worker")
 	cmd.Flags().StringVar(&expires, "expires", "", "`WHEN` the key ends, such as 90d or 2026-12-31 (default: never)")
 	cmd.Flags().StringArrayVar(&req.WorkerIDs, "worker", nil, "worker `ID` that the key may work for; repeatable")
-	cmd.Flags().StringArrayVar(&req.FactoryUIDs, "factory", nil, "`UID` of a factory that the key is limited to; repeatable")
+	cmd.Flags().StringArrayVar(&req.FactoryUIDs, "factory", nil, "`FACTORY` that the key is limited to, by uid, alias or name; repeatable")
 	completeWords(cmd, "role", roles()...)
 	return cmd
 }
@@ -75,6 +75,9 @@ func (sh *shell) apikeyCreateCommand() *cobra.Command {
 func (sh *shell) createKey(ctx context.Context, req client.APIKeyRequest) error {
 	c, err := sh.connect()
 	if err != nil {
+		return err
+	}
+	if req.FactoryUIDs, err = sh.factoryUIDs(ctx, c, req.FactoryUIDs); err != nil {
 		return err
 	}
 	key, err := c.APIKeys.Create(ctx, req)

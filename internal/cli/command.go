@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,21 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = fmt.Sprintf("Did you mean --%s? %s", near, hint)
 		}
 	}
-	return usage(err.Error(), hint)
+	return usage(flagMistake(err), hint)
+}
+
+// flagMistake says what is wrong without the words of the parser's own program.
+func flagMistake(err error) string {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err.Error()
+	}
+	flag := wrong.GetFlag()
+	kind := map[string]string{"int": "a whole number", "bool": "true or false"}[flag.Value.Type()]
+	if kind == "" {
+		return err.Error()
+	}
+	return fmt.Sprintf("--%s %q is not %s", flag.Name, wrong.GetValue(), kind)
 }
 
 // needs checks the number of arguments; most < 0 means any number.

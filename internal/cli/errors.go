@@ -93,13 +93,12 @@ func (sh *shell) explainAnswer(e *client.Error) *hintError {
 		}
 	case e.Status == http.StatusForbidden:
 		out.code = exitDenied
-		out.hint = "Your key's role does not allow it; an admin makes another with `lineshaft apikey create NAME --role ROLE`."
+		if strings.HasPrefix(out.message, "the role ") { // other refusals say themselves what would help
+			out.hint = "Your key's role does not allow it; an admin makes another with `lineshaft apikey create NAME --role ROLE`."
+		}
 	case e.Status == http.StatusNotFound:
 		out.code = exitNotFound
-		out.hint = "`lineshaft runs list` shows the runs that your key may see."
-		if strings.HasPrefix(e.Path, "/apikeys") {
-			out.hint = "`lineshaft apikey list` shows the keys."
-		}
+		out.hint = missingHint(e)
 	case e.Status == http.StatusTooManyRequests:
 		out.hint = fmt.Sprintf("Too many requests: try again in %s.", max(e.RetryAfter, time.Second).Round(time.Second))
 	case e.Status >= http.StatusInternalServerError:
@@ -110,6 +109,35 @@ func (sh *shell) explainAnswer(e *client.Error) *hintError {
 		out.hint += "; try again, and if it stays, `lineshaft doctor` on the server may tell."
 	}
 	return out
+}
+
+// missingHint says where to look for what is not there: for the thing that the server
+// names, else for what the path is about.
+func missingHint(e *client.Error) string {
+	noun, _, _ := strings.Cut(strings.TrimPrefix(e.Text(), "no "), ` "`)
+	if hint := map[string]string{
+		"delivery":   "`lineshaft webhook deliveries WEBHOOK` shows the log of a webhook.",
+		"webhook":    "`lineshaft webhook list` shows the webhooks of a factory.",
+		"automation": "`lineshaft automation list` shows the automations of a factory.",
+		"factory":    "`lineshaft factory list` shows the factories that your key may see.",
+		"secret":     "`lineshaft secret list` shows the secrets.",
+	}[noun]; hint != "" {
+		return hint
+	}
+	path := e.Path
+	switch {
+	case strings.HasPrefix(path, "/secrets"):
+		return "`lineshaft secret list` shows the secrets."
+	case strings.HasPrefix(path, "/apikeys"):
+		return "`lineshaft apikey list` shows the keys."
+	case strings.HasPrefix(path, "/factory") && strings.Contains(path, "/automations/"):
+		return "`lineshaft automation list` shows the automations of a factory."
+	case strings.HasPrefix(path, "/factory") && strings.Contains(path, "/webhooks/"):
+		return "`lineshaft webhook list` shows the webhooks of a factory."
+	case strings.HasPrefix(path, "/factory"):
+		return "`lineshaft factory list` shows the factories that your key may see."
+	}
+	return "`lineshaft runs list` shows the runs that your key may see."
 }
 
 // explainNetwork is about requests that got no answer.

@@ -26,7 +26,7 @@ func TestI1ExitCodes(t *testing.T) {
 	}{
 		{400, "invalid_request", "", exitFailed},
 		{401, "authentication_required", "lineshaft apikey create", exitDenied},
-		{403, "not_authorized", "--role ROLE", exitDenied},
+		{403, "not_authorized", "", exitDenied},
 		{404, "resource_not_found", "lineshaft runs list", exitNotFound},
 		{409, "conflict", "", exitFailed},
 		{413, "payload_too_large", "", exitFailed},
@@ -47,6 +47,45 @@ func TestI1ExitCodes(t *testing.T) {
 				t.Errorf("the server's words are missing: %q", r.err)
 			}
 		})
+	}
+}
+
+// TestI1HintsFitTheRefusal: the way out is about the thing that the server names.
+func TestI1HintsFitTheRefusal(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status     int
+		text, hint string
+		not        string
+	}{
+		{403, `the role "viewer" of this key does not include runs.start`, "--role ROLE", ""},
+		{403, "secret X is granted by definitions only; name it in the automation", "granted by definitions", "role"},
+		{404, `no secret "NOPE" here; check the id`, "lineshaft secret list", "runs list"},
+		{404, `no delivery "nope" here; check the id`, "lineshaft webhook deliveries WEBHOOK", "runs list"},
+		{404, `no webhook "w" here; check the id`, "lineshaft webhook list", "runs list"},
+		{404, `no run "r" here; check the id`, "lineshaft runs list", "factory list"},
+	} {
+		s := newStage(t)
+		code := map[int]string{403: "not_authorized", 404: "resource_not_found"}[tc.status]
+		s.mux.HandleFunc("GET /api/v1/agent/runs/run-9", problem(tc.status, code, tc.text))
+		r := s.run(t.Context(), "runs", "get", "run-9")
+		if !strings.Contains(r.err, tc.hint) || tc.not != "" && strings.Contains(r.err, tc.not) {
+			t.Errorf("%s: %s", tc.text, r.err)
+		}
+	}
+	s := newStage(t)
+	if r := s.run(t.Context(), "secret", "delete", "NOPE"); r.code != exitNotFound || !strings.Contains(r.err, "lineshaft secret list") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestI1ExitCodesAreInTheHelp(t *testing.T) {
+	t.Parallel()
+	r := newStage(t).run(t.Context(), "--help")
+	for code, word := range map[int]string{exitOK: "it worked", exitFailed: "it failed", exitUsage: "the command line is wrong", exitNotFound: "not found", exitDenied: "not allowed"} {
+		if !strings.Contains(r.out, fmt.Sprintf("%d %s", code, word)) {
+			t.Errorf("%d is missing: %s", code, r.out)
+		}
 	}
 }
 

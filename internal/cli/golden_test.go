@@ -46,6 +46,23 @@ func TestI1Golden(t *testing.T) {
 		{"apikey-list", []string{"apikey", "list"}},
 		{"apikey-list-ndjson", []string{"apikey", "list", "-o", "ndjson"}},
 		{"apikey-revoke", []string{"apikey", "revoke", "k-1", "k-2"}},
+		{"factory-list", []string{"factory", "list"}},
+		{"factory-list-json", []string{"factory", "list", "-o", "json"}},
+		{"factory-list-ndjson", []string{"factory", "list", "-o", "ndjson"}},
+		{"factory-get", []string{"factory", "get", "SHOP"}},
+		{"factory-get-yaml", []string{"factory", "get", "Web shop", "-o", "yaml"}},
+		{"factory-create", []string{"factory", "create", "Web shop", "--alias", "shop"}},
+		{"factory-create-json", []string{"factory", "create", "Web shop", "-o", "json"}},
+		{"factory-update", []string{"factory", "update", "shop", "--pause"}},
+		{"factory-delete", []string{"factory", "delete", "shop", factoryTwo}},
+		{"automation-list", []string{"automation", "list", "--factory", "shop"}},
+		{"automation-list-json", []string{"automation", "list", "--factory", "shop", "-o", "json"}},
+		{"automation-get", []string{"automation", "get", "triage", "--factory", "shop"}},
+		{"automation-get-json", []string{"automation", "get", automationOne, "--factory", factoryOne, "-o", "json"}},
+		{"automation-create", []string{"automation", "create", "--factory", "shop", "triage", "--prompt", "Label it", "--webhook", "issues"}},
+		{"automation-update", []string{"automation", "update", "triage", "--factory", "shop", "--name", "label"}},
+		{"automation-disable", []string{"automation", "disable", "triage", "deploy", "--factory", "shop"}},
+		{"automation-delete-json", []string{"automation", "delete", "triage", "--factory", "shop", "-o", "json"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

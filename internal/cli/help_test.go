@@ -25,7 +25,9 @@ func TestI1EveryHelpHasAnExample(t *testing.T) {
 	all := commands(newShell(Deps{Environ: []string{}}).root(), nil)
 	for _, want := range []string{
 		"serve", "run", "runs list", "runs get", "runs logs", "runs followup", "runs cancel", "runs interrupt", "runs rerun", "runs delete",
-		"runs open", "apikey create", "apikey list", "apikey revoke", "migrate", "doctor", "version", "completion bash", "openapi", "supervise",
+		"runs open", "apikey create", "apikey list", "apikey revoke", "secret create", "secret update", "secret list", "secret delete", "migrate",
+		"factory list", "factory create", "factory get", "factory update", "factory delete", "automation list", "automation get", "automation create",
+		"automation enable", "automation disable", "automation delete", "doctor", "version", "completion bash", "openapi", "supervise",
 	} {
 		if all["lineshaft "+want] == nil {
 			t.Errorf("there is no command %q", want)
@@ -85,6 +87,7 @@ func TestI1Completion(t *testing.T) {
 		{[]string{"runs", "list", "--sort", ""}, "created_at\n"},
 		{[]string{"apikey", "create", "x", "--role", ""}, "manager\n"},
 		{[]string{"runs", "list", "--output", ""}, "ndjson\n"},
+		{[]string{"automation", "create", "--concurrency-policy", ""}, "cancel_previous\n"},
 	} {
 		if r := s.run(t.Context(), append([]string{"__complete"}, tc.args...)...); r.code != 0 || !strings.Contains(r.out, tc.want) {
 			t.Errorf("%v: %+v", tc.args, r)

@@ -204,6 +204,7 @@ func (s *stage) library() *stage {
 		`{"id":"k-2","name":"old","role":"admin","created_at":"2025-06-01T04:00:00.000000Z","revoked_at":"2025-07-01T00:00:00.000000Z"},`+
 		`{"id":"k-3","name":"gone","role":"viewer","created_at":"2025-06-01T04:00:00.000000Z","expires_at":"2025-07-01T00:00:00.000000Z"}],"page_info":{"has_next_page":false}}`)
 	s.answer("DELETE /api/v1/apikeys/{id}", 204, ``)
+	s.factories()
 	s.mux.HandleFunc("GET /api/v1/agent/runs/run-1/events", func(w http.ResponseWriter, r *http.Request) {
 		list := events()
 		var after int

@@ -11,7 +11,9 @@ func (sh *shell) root() *cobra.Command {
 		Long: "Lineshaft runs cloud agents on your own machines.\n\n" +
 			"`lineshaft serve` starts a server; the other commands talk to one. They find it through\n" +
 			"LINESHAFT_URL (default " + defaultURL + ") and authenticate with LINESHAFT_API_KEY; on the\n" +
-			"server's own machine the admin key in its data directory is used when none is set.",
+			"server's own machine the admin key in its data directory is used when none is set.\n\n" +
+			"Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong, 3 not found, 4 not allowed.\n" +
+			"`lineshaft run --wait` fails when the run does.",
 		Example: example(
 			"lineshaft serve", "start a server here",
 			`lineshaft run "Fix the failing test" --follow`, "start a run and watch it",
@@ -30,6 +32,7 @@ func (sh *shell) root() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.checkFormat(cmd) }
 	root.AddCommand(
 		sh.serveCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),
+		sh.factoryCommand(), sh.automationCommand(), sh.webhookCommand(), sh.secretCommand(),
 		sh.migrateCommand(), sh.doctorCommand(), sh.versionCommand(), sh.openapiCommand(), superviseCommand(),
 	)
 	group(root)

@@ -16,7 +16,7 @@ import (
 type runFlags struct {
 	attend
 	name, model, host, title, harness, environment, skill string
-	metadata, files, mcp                                  []string
+	metadata, files, mcp, secrets                         []string
 }
 
 func (sh *shell) runCommand() *cobra.Command {
@@ -49,6 +49,7 @@ func (sh *shell) runCommand() *cobra.Command {
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with the run; repeatable")
 	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
+	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that the run gets as a variable; repeatable")
 	return cmd
 }
 
@@ -122,6 +123,9 @@ func (f runFlags) request() (client.RunRequest, error) {
 	if f.harness != "" {
 		cfg.Harness = &client.Harness{Type: f.harness}
 	}
+	for _, name := range f.secrets {
+		cfg.Secrets = append(cfg.Secrets, client.SecretRef{Name: name})
+	}
 	req := client.RunRequest{Title: f.title, Skill: f.skill}
 	var err error
 	if cfg.MCPServers, err = parseMCP(f.mcp); err != nil {
@@ -133,7 +137,7 @@ func (f runFlags) request() (client.RunRequest, error) {
 	if req.Attachments, err = readAttachments(f.files); err != nil {
 		return req, err
 	}
-	if f.name+f.model+f.host+f.environment+f.harness != "" || len(cfg.MCPServers) > 0 {
+	if f.name+f.model+f.host+f.environment+f.harness != "" || len(cfg.MCPServers) > 0 || len(cfg.Secrets) > 0 {
 		req.Config = &cfg
 	}
 	return req, nil

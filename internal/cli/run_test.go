@@ -94,7 +94,7 @@ func TestR4ListQuery(t *testing.T) {
 		{"", "limit=20"},
 		{"--state failed --state IN_PROGRESS", "limit=20&state=FAILED&state=INPROGRESS"},
 		{"--name n --model m --host h --environment e --skill s --creator c --parent p", "creator=c&environment_id=e&limit=20&model_id=m&name=n&parent_run_id=p&skill=s&worker_host=h"},
-		{"--source api --source CLI --factory f", "factory_uid=f&limit=20&source=API&source=CLI"},
+		{"--source api --source CLI --factory shop --factory " + factoryTwo + " --factory idle", "factory_uid=" + factoryOne + "&factory_uid=" + factoryTwo + "&factory_uid=" + factoryTwo + "&limit=20&source=API&source=CLI"},
 		{"--query words --sort title --reverse --limit 3 --cursor c", "cursor=c&limit=3&q=words&sort_by=title&sort_order=asc"},
 		{"--since 2h", "created_after=2026-01-02T02%3A00%3A00Z&limit=20"},
 		{"--since 2025-12-31", "created_after=2025-12-31T00%3A00%3A00Z&limit=20"},
@@ -104,8 +104,22 @@ func TestR4ListQuery(t *testing.T) {
 		if r := s.run(t.Context(), append([]string{"runs", "list"}, strings.Fields(tc.line)...)...); r.code != 0 {
 			t.Fatalf("%s: %+v", tc.line, r)
 		}
-		if got := s.requests()[0].query; got != tc.want {
+		if got := s.last(t).query; got != tc.want {
 			t.Errorf("%s: query %s, want %s", tc.line, got, tc.want)
+		}
+	}
+}
+
+// TestR4ListOfNoFactory: a wrong name is told, not taken for a factory without runs.
+func TestR4ListOfNoFactory(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"runs", "list", "--factory", "tpyo"}, {"apikey", "create", "ci", "--factory", "tpyo"}} {
+		s := newStage(t).library()
+		if r := s.run(t.Context(), args...); r.code != exitNotFound || !strings.Contains(r.err, `no factory has the name or alias "tpyo"`) {
+			t.Errorf("%v: %+v", args, r)
+		}
+		if r := s.run(t.Context(), append(args[:len(args)-1], "")...); r.code != exitUsage {
+			t.Errorf("%v: %+v", args, r)
 		}
 	}
 }
@@ -135,14 +149,14 @@ func TestAPIKeyRequest(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ line, want string }{
 		{"ci", `{"name":"ci","role":"member"}`},
-		{"ci --role viewer --expires 30d --factory f1 --factory f2", `{"name":"ci","role":"viewer","expires_at":"2026-02-01T04:00:00Z","factory_uids":["f1","f2"]}`},
+		{"ci --role viewer --expires 30d --factory shop --factory " + factoryTwo, `{"name":"ci","role":"viewer","expires_at":"2026-02-01T04:00:00Z","factory_uids":["` + factoryOne + `","` + factoryTwo + `"]}`},
 		{"w --role worker --worker a --worker b", `{"name":"w","role":"worker","worker_ids":["a","b"]}`},
 	} {
 		s := newStage(t).library()
 		if r := s.run(t.Context(), append([]string{"apikey", "create"}, strings.Fields(tc.line)...)...); r.code != 0 || r.out != "ls_madeup\n" {
 			t.Errorf("%+v", r)
 		}
-		if got := s.requests()[0].body; got != tc.want {
+		if got := s.last(t).body; got != tc.want {
 			t.Errorf("%s: sent %s, want %s", tc.line, got, tc.want)
 		}
 	}

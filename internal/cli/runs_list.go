@@ -17,6 +17,7 @@ import (
 type listFlags struct {
 	query            client.RunQuery
 	states, metadata []string
+	factories        []string
 	since            string
 	all, oldestFirst bool
 }
@@ -51,7 +52,7 @@ func (sh *shell) listCommand() *cobra.Command {
 	flags.StringVar(&f.query.Skill, "skill", "", "only runs of this `SKILL`")
 	flags.StringVar(&f.query.Creator, "creator", "", "only runs of the creator with this `UID`")
 	flags.StringVar(&f.query.ParentRunID, "parent", "", "only runs that the run with this `ID` started")
-	flags.StringArrayVar(&f.query.FactoryUIDs, "factory", nil, "only runs of the factory with this `UID`; repeatable")
+	flags.StringArrayVar(&f.factories, "factory", nil, "only runs of this `FACTORY`, by uid, alias or name; repeatable")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this `KEY=VALUE`; repeatable")
 	flags.StringVar(&f.query.SortBy, "sort", "", "`ORDER`: updated_at, created_at, title or agent (default updated_at)")
 	flags.BoolVar(&f.oldestFirst, "reverse", false, "turn the order around")
@@ -119,6 +120,9 @@ func parseState(word string) (client.RunState, error) {
 func (sh *shell) list(ctx context.Context, f listFlags) error {
 	c, err := sh.connect()
 	if err != nil {
+		return err
+	}
+	if f.query.FactoryUIDs, err = sh.factoryUIDs(ctx, c, f.factories); err != nil {
 		return err
 	}
 	page := &client.RunPage{}

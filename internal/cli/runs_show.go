@@ -56,6 +56,10 @@ func configPairs(cfg *client.AgentConfig) [][2]string {
 		skills = []string{cfg.SkillSpec}
 	}
 	tools := slices.Sorted(maps.Keys(cfg.MCPServers))
+	var secrets []string
+	for _, ref := range cfg.Secrets {
+		secrets = append(secrets, ref.Name)
+	}
 	return [][2]string{
 		{"Name", oneLine(cfg.Name)},
 		{"Model", oneLine(cfg.ModelID)},
@@ -64,6 +68,7 @@ func configPairs(cfg *client.AgentConfig) [][2]string {
 		{"Environment", oneLine(cfg.EnvironmentID)},
 		{"Skills", oneLine(strings.Join(skills, ", "))},
 		{"Tools", oneLine(strings.Join(tools, ", "))},
+		{"Secrets", oneLine(strings.Join(secrets, ", "))},
 	}
 }
 

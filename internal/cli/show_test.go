@@ -15,7 +15,8 @@ func TestEveryCommandNeedsAKey(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"run x", "runs list", "runs get r", "runs logs r", "runs logs -f r", "runs followup r m", "runs cancel r", "runs interrupt r",
-		"runs rerun r", "runs delete r", "runs open r", "apikey create n", "apikey list", "apikey revoke k",
+		"runs rerun r", "runs delete r", "runs open r", "apikey create n", "apikey list", "apikey revoke k", "secret update N --access runs", "secret list", "secret delete N",
+		"secret create N", "secret update N", "secret list", "secret delete N",
 	} {
 		s := keyStage(t, t.TempDir())
 		if r := s.run(t.Context(), strings.Fields(line)...); r.code != exitDenied || len(s.requests()) != 0 || r.out != "" {
@@ -30,7 +31,7 @@ func TestEveryCommandTellsTheServersError(t *testing.T) {
 	for _, line := range []string{
 		"run x", "run x --wait", "run x --follow", "runs list", "runs list --all", "runs get r", "runs logs r", "runs logs -f r",
 		"runs followup r m", "runs followup r m --follow", "runs cancel r", "runs cancel r s", "runs interrupt r", "runs rerun r",
-		"runs delete r", "runs open r", "apikey create n", "apikey list", "apikey revoke k",
+		"runs delete r", "runs open r", "apikey create n", "apikey list", "apikey revoke k", "secret update N --access runs", "secret list", "secret delete N",
 	} {
 		for _, format := range []string{"table", "json", "ndjson", "yaml"} {
 			s := newStage(t)
@@ -119,6 +120,15 @@ func TestParseTime(t *testing.T) {
 	for _, text := range []string{"", "soon", "-1h", "2026-13-01"} {
 		if _, err := parseTime("x", text, now, false); err == nil {
 			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 runs, 0 deliveries", 1: "1 run, 1 delivery", 2: "2 runs, 2 deliveries"} {
+		if got := count(n, "run") + ", " + count(n, "delivery"); got != want {
+			t.Error(got)
 		}
 	}
 }

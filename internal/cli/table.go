@@ -102,3 +102,14 @@ func age(d time.Duration) string {
 	}
 	return text + " ago"
 }
+
+// count is a number of things: 1 run, 2 runs.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

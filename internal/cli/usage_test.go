@@ -40,7 +40,8 @@ func TestI1Mistakes(t *testing.T) {
 		{"unknown key command", "apikey make x", `"make" is not a command of lineshaft apikey`, "Commands are: "},
 		{"flag of nobody", "runs list --frobnicate", "unknown flag: --frobnicate", "lineshaft runs list --help"},
 		{"flag without value", "runs list --name", "flag needs an argument: --name", "lineshaft runs list --help"},
-		{"bad number", "runs list --limit many", "invalid argument", "lineshaft runs list --help"},
+		{"bad number", "runs list --limit many", `--limit "many" is not a whole number`, "lineshaft runs list --help"},
+		{"bad switch", "runs list --all=perhaps", `--all "perhaps" is not true or false`, "lineshaft runs list --help"},
 		{"bad output", "runs list -o xml", `--output "xml" is none of table, json, ndjson, yaml`, "--help"},
 		{"no id", "runs get", "`lineshaft runs get` needs a run id", "Write: lineshaft runs get RUN_ID"},
 		{"two ids", "runs get a b", `does not know what to do with "b"`, "Write: lineshaft runs get RUN_ID"},
@@ -113,7 +114,7 @@ func TestI1EmptyArgument(t *testing.T) {
 // TestI1GroupsHelp: a command that only groups others shows them.
 func TestI1GroupsHelp(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"runs"}, {"apikey"}, {"help"}, {"help", "runs"}} {
+	for _, args := range [][]string{{}, {"runs"}, {"apikey"}, {"factory"}, {"automation"}, {"help"}, {"help", "runs"}} {
 		s := newStage(t)
 		if r := s.run(t.Context(), args...); r.code != 0 || !strings.Contains(r.out, "Available Commands:") || r.err != "" {
 			t.Errorf("%v: %+v", args, r)

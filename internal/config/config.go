@@ -13,13 +13,16 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // Config is everything that `lineshaft serve` can be told.
 type Config struct {
 	// Listen is the host and port of the server.
 	Listen string
-	// DataDir holds the database (unless Database says otherwise), workspaces and the admin key.
+	// DataDir holds the database (unless Database says otherwise), workspaces, the admin key and
+	// the master key (unless that comes from elsewhere).
 	DataDir string
 	// Database is a file or a postgres:// URL; see DatabaseOrDefault.
 	Database string
@@ -58,6 +61,12 @@ type Config struct {
 	Lease time.Duration
 	// RunRetention is how long ended runs are kept; 0 means for ever.
 	RunRetention time.Duration
+	// MaxWebhooks is how many webhooks a factory may have.
+	MaxWebhooks int
+	// DeliveryRetention is how long the log of webhooks is kept.
+	DeliveryRetention time.Duration
+	// DeliveryKeep is how many of a webhook's newest deliveries are kept whatever their age.
+	DeliveryKeep int
 	// EventLimit is how many events of one execution are kept.
 	EventLimit int
 	// OutputLimit is how many bytes of events of one execution are kept.
@@ -70,6 +79,14 @@ type Config struct {
 	PostgresMaxConns int
 	// AdminKey replaces the admin key that the first start would make up.
 	AdminKey Secret
+	// MasterKeyFile holds the key that secrets are sealed under; see MasterKeyFileOrDefault.
+	MasterKeyFile string
+	// MasterKey is the key itself, instead of a file.
+	MasterKey Secret
+	// MasterKeyCommand is a program, with its arguments, that prints the key.
+	MasterKeyCommand []string
+	// MasterKeyOld are older keys, with commas between them, that may still open secrets.
+	MasterKeyOld Secret
 	// ShutdownGrace is how long a stopping server waits for what it has begun.
 	ShutdownGrace time.Duration
 }
@@ -77,15 +94,18 @@ type Config struct {
 // Default is what holds when nobody says otherwise.
 func Default() Config {
 	return Config{
-		Listen:        "127.0.0.1:8484",
-		DataDir:       "./lineshaft-data",
-		Egress:        "full",
-		LogFormat:     "auto",
-		LogLevel:      "info",
-		Lease:         30 * time.Second,
-		EventLimit:    100_000,
-		OutputLimit:   100_000_000,
-		ShutdownGrace: 10 * time.Second,
+		Listen:            "127.0.0.1:8484",
+		DataDir:           "./lineshaft-data",
+		Egress:            "full",
+		LogFormat:         "auto",
+		LogLevel:          "info",
+		Lease:             30 * time.Second,
+		MaxWebhooks:       lineshaft.DefaultMaxWebhooks,
+		DeliveryRetention: lineshaft.MinDeliveryRetention,
+		DeliveryKeep:      lineshaft.MinDeliveryKeep,
+		EventLimit:        100_000,
+		OutputLimit:       100_000_000,
+		ShutdownGrace:     10 * time.Second,
 	}
 }
 
@@ -100,6 +120,16 @@ func (c Config) DatabaseOrDefault() string {
 
 // AdminKeyFile is where the admin key of the local CLI is stored.
 func (c Config) AdminKeyFile() string { return filepath.Join(c.DataDir, "admin.key") }
+
+// MasterKeyFileOrDefault is the file of the master key, made at the first start:
+// the one that was named, or master.key in the data directory. It is empty when the
+// key comes from elsewhere.
+func (c Config) MasterKeyFileOrDefault() string {
+	if c.MasterKeyFile == "" && c.MasterKey == "" && len(c.MasterKeyCommand) == 0 {
+		return filepath.Join(c.DataDir, "master.key")
+	}
+	return c.MasterKeyFile
+}
 
 // Slots is how many runs the own worker takes at once on a machine with that many cores.
 func (c Config) Slots(cores int) int {

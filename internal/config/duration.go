@@ -26,6 +26,9 @@ func (v duration) text() string {
 	if *v.to == 0 {
 		return "0"
 	}
+	if day := 24 * time.Hour; *v.to > 0 && *v.to%day == 0 {
+		return fmt.Sprintf("%dd", *v.to/day)
+	}
 	text := v.to.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

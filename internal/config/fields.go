@@ -60,7 +60,7 @@ func Fields() []Field {
 func serverFields() []Field {
 	return []Field{
 		text("listen", "host and port to listen on", func(c *Config) *string { return &c.Listen }),
-		text("data-dir", "directory for the database, workspaces and the admin key", func(c *Config) *string { return &c.DataDir }),
+		text("data-dir", "directory for the database, workspaces, the admin key and the master key", func(c *Config) *string { return &c.DataDir }),
 		text("database", "SQLite file or postgres:// URL; empty is lineshaft.db in the data directory", func(c *Config) *string { return &c.Database }),
 		text("base-url", "what links to this server begin with, such as https://lineshaft.example.com", func(c *Config) *string { return &c.BaseURL }),
 		text("webhook-base-url", "what webhook addresses begin with; empty is the base URL", func(c *Config) *string { return &c.WebhookBaseURL }),
@@ -69,11 +69,19 @@ func serverFields() []Field {
 		{Name: "trusted-proxy", Help: "address or network of a proxy whose X-Forwarded headers count; can be given several times", value: func(c *Config) value { return prefixes{&c.TrustedProxies} }},
 		{Name: "rate-limit", Help: "requests that one key may send in a minute; 0 is no limit", value: func(c *Config) value { return number{&c.RateLimit} }},
 		{Name: "run-retention", Help: "how long ended runs are kept, such as 90d; 0 is for ever", value: func(c *Config) value { return duration{&c.RunRetention} }},
+		{Name: "max-webhooks-per-factory", Help: "webhooks that a factory may have", value: func(c *Config) value { return number{&c.MaxWebhooks} }},
+		{Name: "delivery-retention", Help: "how long the deliveries of webhooks are kept, 7d or more", value: func(c *Config) value { return duration{&c.DeliveryRetention} }},
+		{Name: "delivery-keep", Help: "newest deliveries of each webhook that are kept whatever their age, 50 or more", value: func(c *Config) value { return number{&c.DeliveryKeep} }},
 		{Name: "event-limit", Help: "events that are kept of one execution", value: func(c *Config) value { return number{&c.EventLimit} }},
 		{Name: "output-limit", Help: "bytes of events that are kept of one execution, such as 100MB", value: func(c *Config) value { return size{&c.OutputLimit} }},
 		{Name: "postgres-max-conns", Help: "connections to PostgreSQL at most; 0 picks a number", value: func(c *Config) value { return number{&c.PostgresMaxConns} }},
 		{Name: "metrics-key", Help: "key that /metrics asks for; empty lets everyone read it", Secret: true, value: func(c *Config) value { return secret{&c.MetricsKey} }},
 		{Name: "admin-key", Help: "admin key to use instead of a made-up one; begins with ls_, 24 characters or more", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.AdminKey} }},
+		text("master-key-file", "file with the key that secrets are sealed under, made at the first start; empty is master.key in the data directory", func(c *Config) *string { return &c.MasterKeyFile }),
+		{Name: "master-key", Help: "the master key itself, instead of a file: 32 bytes as base64 or hexadecimal", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.MasterKey} }},
+		// Its arguments may hold credentials.
+		{Name: "master-key-command", Help: "program, with its arguments, that prints the master key", Secret: true, value: func(c *Config) value { return command{&c.MasterKeyCommand} }},
+		{Name: "master-key-old", Help: "older master keys, with commas between them, that may still open secrets", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.MasterKeyOld} }},
 		words("log-format", "form of the log; auto is text on a terminal and json elsewhere", func(c *Config) *string { return &c.LogFormat }, "auto", "text", "json"),
 		words("log-level", "least important messages to log", func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error"),
 		{Name: "shutdown-grace", Help: "how long a stopping server waits for what it has begun", value: func(c *Config) value { return duration{&c.ShutdownGrace} }},

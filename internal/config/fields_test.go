@@ -15,9 +15,11 @@ func samples() map[string]string {
 		"webhook-base-url": "https://b.example", "no-worker": "true", "max-concurrent-runs": "7", "isolation": "bubblewrap",
 		"egress": "none", "memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "rate-limit": "600",
 		"trusted-proxy": "10.0.0.0/8,192.0.2.1/32", "tls-cert": "/c.pem", "tls-key": "/k.pem", "metrics-key": "metricskey123",
-		"log-format": "json", "log-level": "debug", "lease": "1m", "run-retention": "2160h", "event-limit": "5",
+		"log-format": "json", "log-level": "debug", "lease": "1m", "run-retention": "90d", "delivery-retention": "30d", "delivery-keep": "75",
+		"max-webhooks-per-factory": "50", "event-limit": "5",
 		"output-limit": "3MB", "agent-command": "my-agent --print 'two words'", "default-harness": "shell",
-		"postgres-max-conns": "9", "admin-key": "ls_0123456789abcdefghijklm", "shutdown-grace": "25s",
+		"master-key-file": "/k/master.key", "master-key": "a-master-key-of-this-test", "master-key-command": "get-key --from 'the safe'",
+		"master-key-old": "an-old-key,an-older-key", "postgres-max-conns": "9", "admin-key": "ls_0123456789abcdefghijklm", "shutdown-grace": "25s",
 	}
 }
 

@@ -13,6 +13,7 @@ func TestS2NoWayOfPrintingShowsSecrets(t *testing.T) {
 	t.Parallel()
 	c := Default()
 	c.AdminKey, c.MetricsKey = "ls_hidden1hidden1hidden1", "hidden2"
+	c.MasterKey, c.MasterKeyOld, c.MasterKeyCommand = "hidden5", "hidden6,hidden7", []string{"get", "--token=hidden8"}
 	c.Database = "postgres://user:hidden3@db.example/x?password=hidden4"
 	var log strings.Builder
 	logger := slog.New(slog.NewTextHandler(&log, nil))
@@ -29,7 +30,7 @@ func TestS2NoWayOfPrintingShowsSecrets(t *testing.T) {
 			t.Errorf("shows a secret: %s", text)
 		}
 	}
-	for _, want := range []string{"admin_key=[set]", "metrics_key=[set]", "database=postgres://user@db.example/x", "listen=127.0.0.1:8484", "lease=30s"} {
+	for _, want := range []string{"admin_key=[set]", "metrics_key=[set]", "master_key=[set]", "master_key_old=[set]", "master_key_command=[set]", "database=postgres://user@db.example/x", "listen=127.0.0.1:8484", "lease=30s"} {
 		if !strings.Contains(c.Summary(), want) {
 			t.Errorf("summary lacks %q: %s", want, c.Summary())
 		}

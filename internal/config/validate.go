@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 const minAdminKey = 24
@@ -17,7 +19,7 @@ const minAdminKey = 24
 func (c Config) Validate() error {
 	var errs []error
 	for _, check := range []func() []error{
-		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys,
+		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey,
 	} {
 		errs = append(errs, check()...)
 	}
@@ -73,6 +75,8 @@ func (c Config) checkNumbers() []error {
 		{"memory-limit", c.MemoryLimit, 0, 1 << 50},
 		{"process-limit", int64(c.ProcessLimit), 0, 4_000_000},
 		{"rate-limit", int64(c.RateLimit), 0, 10_000_000},
+		{"max-webhooks-per-factory", int64(c.MaxWebhooks), 1, 10_000},
+		{"delivery-keep", int64(c.DeliveryKeep), lineshaft.MinDeliveryKeep, 1_000_000},
 		{"event-limit", int64(c.EventLimit), 1, 100_000_000},
 		{"output-limit", c.OutputLimit, 1, 1 << 50},
 		{"postgres-max-conns", int64(c.PostgresMaxConns), 0, 10_000},
@@ -96,10 +100,11 @@ func (c Config) checkTimes() []error {
 	}{
 		{"lease", c.Lease, time.Second, time.Hour},
 		{"run-retention", c.RunRetention, 0, 100 * 365 * 24 * time.Hour},
+		{"delivery-retention", c.DeliveryRetention, lineshaft.MinDeliveryRetention, 100 * 365 * 24 * time.Hour},
 		{"shutdown-grace", c.ShutdownGrace, 0, time.Hour},
 	} {
 		if d.value < d.least || d.value > d.largest {
-			errs = append(errs, fmt.Errorf("%s: %s is not between %s and %s", d.name, d.value, duration{&d.least}.text(), duration{&d.largest}.text()))
+			errs = append(errs, fmt.Errorf("%s: %s is not between %s and %s", d.name, duration{&d.value}.text(), duration{&d.least}.text(), duration{&d.largest}.text()))
 		}
 	}
 	return errs
@@ -147,6 +152,28 @@ func (c Config) checkKeys() []error {
 		if strings.ContainsFunc(key.value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			errs = append(errs, fmt.Errorf("%s: holds a space or another character that cannot be sent; use letters, digits and _", key.name))
 		}
+	}
+	return errs
+}
+
+func (c Config) checkMasterKey() []error {
+	var named []string
+	for _, source := range []struct {
+		name string
+		set  bool
+	}{
+		{"master-key-file", c.MasterKeyFile != ""}, {"LINESHAFT_MASTER_KEY", c.MasterKey != ""}, {"master-key-command", len(c.MasterKeyCommand) > 0},
+	} {
+		if source.set {
+			named = append(named, source.name)
+		}
+	}
+	var errs []error
+	if len(named) > 1 {
+		errs = append(errs, fmt.Errorf("%s: the master key can come from one place only; keep one of them", strings.Join(named, ", ")))
+	}
+	if len(c.MasterKeyCommand) > 0 && c.MasterKeyCommand[0] == "" {
+		errs = append(errs, errors.New("master-key-command: the program's name is empty"))
 	}
 	return errs
 }

@@ -34,6 +34,12 @@ func TestValidate(t *testing.T) {
 		{"negative processes", func(c *Config) { c.ProcessLimit = -1 }, "process-limit"},
 		{"negative cores", func(c *Config) { c.CPULimit = -0.5 }, "cpu-limit"},
 		{"negative rate", func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
+		{"no webhooks", func(c *Config) { c.MaxWebhooks = 0 }, "max-webhooks-per-factory: 0 is not between 1"},
+		{"W-11 short log", func(c *Config) { c.DeliveryRetention = 7*24*time.Hour - time.Second }, "delivery-retention: 167h59m59s is not between 7d and 36500d"},
+		{"W-11 shortest log", func(c *Config) { c.DeliveryRetention = 7 * 24 * time.Hour }, ""},
+		{"W-11 longer log", func(c *Config) { c.DeliveryRetention = 90 * 24 * time.Hour }, ""},
+		{"W-11 few deliveries", func(c *Config) { c.DeliveryKeep = 49 }, "delivery-keep: 49 is not between 50 and 1000000"},
+		{"W-11 more deliveries", func(c *Config) { c.DeliveryKeep = 51 }, ""},
 		{"no events", func(c *Config) { c.EventLimit = 0 }, "event-limit: 0 is not between 1"},
 		{"no output", func(c *Config) { c.OutputLimit = 0 }, "output-limit"},
 		{"negative connections", func(c *Config) { c.PostgresMaxConns = -1 }, "postgres-max-conns"},
@@ -106,6 +112,34 @@ func TestH12Warnings(t *testing.T) {
 			if !strings.Contains(got[i], tc.want[i]) {
 				t.Errorf("%s: %q, want %q", tc.name, got[i], tc.want[i])
 			}
+		}
+	}
+}
+
+func TestS1MasterKeyComesFromOnePlace(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		file, key string
+		command   []string
+		want      string
+	}{
+		{"", "", nil, ""},
+		{"/k", "", nil, ""},
+		{"", "hidden", nil, ""},
+		{"", "", []string{"get-key"}, ""},
+		{"/k", "hidden", nil, "master-key-file, LINESHAFT_MASTER_KEY: "},
+		{"/k", "hidden", []string{"get-key"}, "master-key-file, LINESHAFT_MASTER_KEY, master-key-command: "},
+		{"", "", []string{"", "x"}, "master-key-command: "},
+	} {
+		c := Default()
+		c.MasterKeyFile, c.MasterKey, c.MasterKeyCommand = tc.file, Secret(tc.key), tc.command
+		err := c.Validate()
+		if (err == nil) != (tc.want == "") || err != nil && (!strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hidden")) {
+			t.Errorf("%+v: %v", tc, err)
+		}
+		inData := tc.file == "" && tc.key == "" && tc.command == nil
+		if got := c.MasterKeyFileOrDefault(); inData && got != "lineshaft-data/master.key" || !inData && got != tc.file {
+			t.Errorf("%+v: file %q", tc, got)
 		}
 	}
 }

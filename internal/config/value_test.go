@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 		{"memory-limit", "0", "0"},
 		{"lease", "90s", "1m30s"},
 		{"lease", "60m", "1h"},
-		{"run-retention", "90d", "2160h"},
+		{"run-retention", "90d", "90d"},
 		{"run-retention", "1d12h", "36h"},
 		{"run-retention", "0", "0"},
 		{"trusted-proxy", "10.1.2.3/8, 192.0.2.1 ,::1,", "10.0.0.0/8,192.0.2.1/32,::1/128"},

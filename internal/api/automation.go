@@ -1,0 +1,262 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// Automation starts a run of an agent when one of its triggers fires.
+type Automation struct {
+	UID            string              `json:"uid"`
+	FactoryUID     string              `json:"factory_uid"`
+	Name           string              `json:"name"`
+	Prompt         string              `json:"prompt"`
+	Enabled        bool                `json:"enabled"`
+	Agent          string              `json:"agent" doc:"The name of an agent of the factory; empty means the foreman."`
+	Triggers       []Trigger           `json:"triggers"`
+	Config         *AmbientAgentConfig `json:"config,omitempty" doc:"What the automation says about the configuration of its runs."`
+	Concurrency    *Concurrency        `json:"concurrency,omitempty"`
+	MaxRunsPerHour int                 `json:"max_runs_per_hour" doc:"0 is no brake."`
+	CreatedAt      string              `json:"created_at" format:"date-time"`
+	UpdatedAt      string              `json:"updated_at" format:"date-time"`
+}
+
+// Trigger says what starts an automation.
+type Trigger struct {
+	Provider string        `json:"provider" doc:"webhook; others of the published list are 422."`
+	Event    string        `json:"event" doc:"received."`
+	Filter   TriggerFilter `json:"filter,omitzero"`
+	Schedule Unsupported   `json:"schedule,omitzero"`
+}
+
+// TriggerFilter names the webhooks of a trigger and which deliveries count.
+type TriggerFilter struct {
+	WebhookIDs []string      `json:"webhook_ids,omitempty" doc:"Webhooks of this factory by uid. Together with webhooks 1 to 50."`
+	Webhooks   []string      `json:"webhooks,omitempty" doc:"Webhooks of this factory by name."`
+	Payload    PayloadFilter `json:"payload,omitempty"`
+}
+
+// PayloadFilter is a payload filter in the text that the caller wrote: its numbers
+// must not pass through a float.
+type PayloadFilter json.RawMessage
+
+// UnmarshalJSON keeps the text; null is no filter.
+func (p *PayloadFilter) UnmarshalJSON(data []byte) error {
+	*p = nil
+	if string(data) != "null" {
+		*p = append(*p, data...)
+	}
+	return nil
+}
+
+// MarshalJSON writes the text.
+func (p PayloadFilter) MarshalJSON() ([]byte, error) { return json.RawMessage(p).MarshalJSON() }
+
+// Schema implements huma.SchemaProvider. What is inside is judged by the filter's
+// compiler, which says more than a schema could.
+func (PayloadFilter) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Description: "An object that mirrors the body: keys AND; a value is an array (any of these scalars), an object of the operators in, not_in and exists, " +
+			"or another object that nests. At most 10 deep, 64 conditions, 32 values each. Absent matches every delivery.",
+		Extensions: map[string]any{"type": "object"},
+	}
+}
+
+// CreateAutomationRequest asks for an automation.
+type CreateAutomationRequest struct {
+	Name           string              `json:"name" minLength:"1" maxLength:"100" doc:"Unique in the factory; also a file name of its definition."`
+	Prompt         string              `json:"prompt" minLength:"1" maxLength:"1048576"`
+	Enabled        *bool               `json:"enabled,omitempty" doc:"True when absent."`
+	Agent          string              `json:"agent,omitempty" doc:"The name of an agent of the factory; the foreman when absent."`
+	Triggers       []Trigger           `json:"triggers" minItems:"1" maxItems:"20"`
+	Config         *AmbientAgentConfig `json:"config,omitempty" doc:"Wins over what the agent and the factory say."`
+	Concurrency    *Concurrency        `json:"concurrency,omitempty" doc:"Its key may hold {{payload.path}}, filled in from each delivery."`
+	MaxRunsPerHour int                 `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000" doc:"A brake; 0 is none."`
+}
+
+// UpdateAutomationRequest changes an automation; what is absent stays. Triggers and
+// config are replaced as a whole.
+type UpdateAutomationRequest struct {
+	Name           *string             `json:"name,omitempty" minLength:"1" maxLength:"100"`
+	Prompt         *string             `json:"prompt,omitempty" minLength:"1" maxLength:"1048576"`
+	Enabled        *bool               `json:"enabled,omitempty"`
+	Agent          *string             `json:"agent,omitempty" doc:"Empty is the foreman."`
+	Triggers       []Trigger           `json:"triggers,omitempty" minItems:"1" maxItems:"20"`
+	Config         *AmbientAgentConfig `json:"config,omitempty"`
+	Concurrency    *ConcurrencyUpdate  `json:"concurrency,omitempty"`
+	MaxRunsPerHour *int                `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000"`
+}
+
+// ConcurrencyUpdate replaces a concurrency rule.
+type ConcurrencyUpdate struct {
+	Key    string `json:"key" maxLength:"256" doc:"Empty takes the rule away."`
+	Policy string `json:"policy,omitempty" enum:"queue,skip,cancel_previous,followup"`
+}
+
+// ListAutomationsResponse is a page of automations by name.
+type ListAutomationsResponse struct {
+	Automations []Automation `json:"automations"`
+	PageInfo    PageInfo     `json:"page_info"`
+}
+
+// AutomationPath is the part of a path that names an automation.
+type AutomationPath struct {
+	FactoryPath
+	AutomationUID string `path:"automationUid" doc:"The uid of an automation."`
+}
+
+type (
+	createAutomationInput struct {
+		FactoryPath
+		Body CreateAutomationRequest
+	}
+	updateAutomationInput struct {
+		AutomationPath
+		Body UpdateAutomationRequest
+	}
+	listAutomationsInput struct {
+		FactoryPath
+		Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"500"`
+		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
+	}
+	automationOutput      struct{ Body Automation }
+	listAutomationsOutput struct{ Body ListAutomationsResponse }
+)
+
+func (s *server) createAutomation(ctx context.Context, in *createAutomationInput) (*automationOutput, error) {
+	config, err := automationConfig(in.Body.Config)
+	if err != nil {
+		return nil, err
+	}
+	if rule := in.Body.Concurrency; rule != nil {
+		if config.Concurrency != nil {
+			return nil, twoRules()
+		}
+		config.Concurrency = &lineshaft.Concurrency{Key: rule.Key, Policy: lineshaft.ConcurrencyPolicy(rule.Policy)}
+	}
+	triggers, err := domainTriggers(in.Body.Triggers)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, control.NewAutomation{
+		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Agent: in.Body.Agent,
+		Triggers: triggers, Config: config, MaxRunsPerHour: in.Body.MaxRunsPerHour,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &automationOutput{wireAutomation(made)}, nil
+}
+
+func twoRules() error {
+	return lineshaft.Invalid("config.concurrency", "concurrency is given beside config already; give it once")
+}
+
+// automationConfig reads the configuration of an automation. A hidden value that
+// was read and sent back would become the value itself.
+func automationConfig(wire *AmbientAgentConfig) (lineshaft.AgentConfig, error) {
+	config, err := wire.domain()
+	if err != nil {
+		return config, err
+	}
+	for name, server := range config.MCPServers {
+		for part, values := range map[string]map[string]string{"env": server.Env, "headers": server.Headers} {
+			for key, value := range values {
+				if value == hiddenValue {
+					return config, lineshaft.Invalid(fmt.Sprintf("config.mcp_servers.%s.%s.%s", name, part, key),
+						"%s only stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", hiddenValue)
+				}
+			}
+		}
+	}
+	return config, nil
+}
+
+func domainTriggers(wire []Trigger) ([]lineshaft.Trigger, error) {
+	var triggers []lineshaft.Trigger
+	for i, t := range wire {
+		if t.Schedule.Set {
+			return nil, lineshaft.NotSupported(fmt.Sprintf("triggers[%d].schedule", i), "this server has no schedules yet; leave it out")
+		}
+		triggers = append(triggers, lineshaft.Trigger{Provider: t.Provider, Event: t.Event, Filter: lineshaft.TriggerFilter{
+			WebhookIDs: t.Filter.WebhookIDs, Webhooks: t.Filter.Webhooks, Payload: json.RawMessage(t.Filter.Payload),
+		}})
+	}
+	return triggers, nil
+}
+
+func (s *server) listAutomations(ctx context.Context, in *listAutomationsInput) (*listAutomationsOutput, error) {
+	page, err := s.Control.ListAutomations(ctx, infoFrom(ctx).caller, in.FactoryUID, in.Limit, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	out := &listAutomationsOutput{ListAutomationsResponse{Automations: []Automation{}, PageInfo: pageInfo(page.Next)}}
+	for i := range page.Automations {
+		out.Body.Automations = append(out.Body.Automations, wireAutomation(&page.Automations[i]))
+	}
+	return out, nil
+}
+
+func (s *server) getAutomation(ctx context.Context, in *AutomationPath) (*automationOutput, error) {
+	found, err := s.Control.GetAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, in.AutomationUID)
+	if err != nil {
+		return nil, err
+	}
+	return &automationOutput{wireAutomation(found)}, nil
+}
+
+func (s *server) updateAutomation(ctx context.Context, in *updateAutomationInput) (*automationOutput, error) {
+	change := control.AutomationChange{
+		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled, Agent: in.Body.Agent, MaxRunsPerHour: in.Body.MaxRunsPerHour,
+	}
+	var err error
+	if change.Triggers, err = domainTriggers(in.Body.Triggers); err != nil {
+		return nil, err
+	}
+	if rule := in.Body.Concurrency; rule != nil {
+		change.Concurrency = &lineshaft.Concurrency{Key: rule.Key, Policy: lineshaft.ConcurrencyPolicy(rule.Policy)}
+	}
+	if in.Body.Config != nil {
+		config, err := automationConfig(in.Body.Config)
+		if err != nil {
+			return nil, err
+		}
+		if config.Concurrency != nil {
+			if change.Concurrency != nil {
+				return nil, twoRules()
+			}
+			change.Concurrency, config.Concurrency = config.Concurrency, nil
+		}
+		change.Config = &config
+	}
+	changed, err := s.Control.UpdateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, in.AutomationUID, change)
+	if err != nil {
+		return nil, err
+	}
+	return &automationOutput{wireAutomation(changed)}, nil
+}
+
+func (s *server) deleteAutomation(ctx context.Context, in *AutomationPath) (*struct{}, error) {
+	return nil, s.Control.DeleteAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, in.AutomationUID)
+}
+
+func wireAutomation(a *lineshaft.Automation) Automation {
+	out := Automation{
+		UID: a.UID, FactoryUID: a.FactoryUID, Name: a.Name, Prompt: a.Prompt, Enabled: a.Enabled, Agent: a.Agent, Triggers: []Trigger{},
+		Config: wireConfig(a.Config), MaxRunsPerHour: a.MaxRunsPerHour, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
+	}
+	// The rule stands beside the configuration, where it is given.
+	out.Concurrency, out.Config.Concurrency = out.Config.Concurrency, nil
+	for _, t := range a.Triggers {
+		out.Triggers = append(out.Triggers, Trigger{Provider: t.Provider, Event: t.Event, Filter: TriggerFilter{
+			WebhookIDs: t.Filter.WebhookIDs, Webhooks: t.Filter.Webhooks, Payload: PayloadFilter(t.Filter.Payload),
+		}})
+	}
+	return out
+}

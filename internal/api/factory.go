@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// Factory groups agents, automations and webhooks.
+type Factory struct {
+	UID          string  `json:"uid"`
+	Name         string  `json:"name"`
+	Alias        *string `json:"alias" nullable:"true" doc:"A short name, unique whatever its case; null when there is none."`
+	Description  *string `json:"description" nullable:"true"`
+	Mode         string  `json:"mode" enum:"managed,repository" doc:"managed is edited here, repository in a Git repository."`
+	ForemanAgent string  `json:"foreman_agent" doc:"The name of the agent that work goes to when no other is named."`
+	Revision     int64   `json:"revision" doc:"Grows with every change to the factory or a part of it."`
+	Paused       bool    `json:"paused" doc:"While true its automations start no runs; deliveries are still accepted and logged."`
+	CreatedAt    string  `json:"created_at" format:"date-time"`
+	UpdatedAt    string  `json:"updated_at" format:"date-time"`
+}
+
+// CreateFactoryRequest asks for a managed factory.
+type CreateFactoryRequest struct {
+	Name        string      `json:"name" minLength:"1" maxLength:"200"`
+	Alias       string      `json:"alias,omitempty" maxLength:"60" doc:"Letters, digits, spaces, '.', '_' and '-'; unique whatever its case."`
+	Description string      `json:"description,omitempty" maxLength:"2000"`
+	Repository  Unsupported `json:"repository,omitzero"`
+}
+
+// UpdateFactoryRequest changes a factory; what is absent stays.
+type UpdateFactoryRequest struct {
+	Name        *string     `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Alias       *string     `json:"alias,omitempty" maxLength:"60" doc:"Empty takes it away."`
+	Description *string     `json:"description,omitempty" maxLength:"2000" doc:"Empty takes it away."`
+	Paused      *bool       `json:"paused,omitempty" doc:"Stops or resumes the factory's automations."`
+	Repository  Unsupported `json:"repository,omitzero"`
+}
+
+// ListFactoriesResponse is a page of factories in the order of their making.
+type ListFactoriesResponse struct {
+	Factories []Factory `json:"factories"`
+	PageInfo  PageInfo  `json:"page_info"`
+}
+
+// FactoryPath is the part of a path that names a factory. It is exported because
+// huma reads no parameters of an embedded type that is not.
+type FactoryPath struct {
+	FactoryUID string `path:"factoryUid" doc:"The uid of a factory."`
+}
+
+type (
+	createFactoryInput struct{ Body CreateFactoryRequest }
+	updateFactoryInput struct {
+		FactoryPath
+		Body UpdateFactoryRequest
+	}
+	listFactoriesInput struct {
+		Search string `query:"search" maxLength:"200" doc:"A part of the name or alias, in any case."`
+		Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"100"`
+		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor, with the same search."`
+	}
+	factoryOutput       struct{ Body Factory }
+	listFactoriesOutput struct{ Body ListFactoriesResponse }
+)
+
+func (s *server) createFactory(ctx context.Context, in *createFactoryInput) (*factoryOutput, error) {
+	if in.Body.Repository.Set {
+		return nil, noRepository()
+	}
+	made, err := s.Control.CreateFactory(ctx, infoFrom(ctx).caller, control.NewFactory{
+		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &factoryOutput{wireFactory(made)}, nil
+}
+
+func noRepository() error {
+	return lineshaft.NotSupported("repository", "this server does not follow repositories yet; leave it out and edit the factory here")
+}
+
+func (s *server) listFactories(ctx context.Context, in *listFactoriesInput) (*listFactoriesOutput, error) {
+	page, err := s.Control.ListFactories(ctx, infoFrom(ctx).caller, control.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return nil, err
+	}
+	out := &listFactoriesOutput{ListFactoriesResponse{Factories: []Factory{}, PageInfo: pageInfo(page.Next)}}
+	for i := range page.Factories {
+		out.Body.Factories = append(out.Body.Factories, wireFactory(&page.Factories[i]))
+	}
+	return out, nil
+}
+
+func (s *server) getFactory(ctx context.Context, in *FactoryPath) (*factoryOutput, error) {
+	found, err := s.Control.GetFactory(ctx, infoFrom(ctx).caller, in.FactoryUID)
+	if err != nil {
+		return nil, err
+	}
+	return &factoryOutput{wireFactory(found)}, nil
+}
+
+func (s *server) updateFactory(ctx context.Context, in *updateFactoryInput) (*factoryOutput, error) {
+	if in.Body.Repository.Set {
+		return nil, noRepository()
+	}
+	changed, err := s.Control.UpdateFactory(ctx, infoFrom(ctx).caller, in.FactoryUID, control.FactoryChange{
+		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Paused: in.Body.Paused,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &factoryOutput{wireFactory(changed)}, nil
+}
+
+func (s *server) deleteFactory(ctx context.Context, in *FactoryPath) (*struct{}, error) {
+	return nil, s.Control.DeleteFactory(ctx, infoFrom(ctx).caller, in.FactoryUID)
+}
+
+func wireFactory(f *lineshaft.Factory) Factory {
+	return Factory{
+		UID: f.UID, Name: f.Name, Alias: textOrNull(f.Alias), Description: textOrNull(f.Description), Mode: string(f.Mode),
+		ForemanAgent: f.Foreman, Revision: f.Revision, Paused: f.Paused, CreatedAt: stamp(f.CreatedAt), UpdatedAt: stamp(f.UpdatedAt),
+	}
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// pty opens both ends of a pseudo-terminal.
+func pty(t *testing.T) (person, terminal *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("this machine has no pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { person.Close() })
+	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this machine has no pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return person, terminal
+}
+
+func TestS2TheTerminalDoesNotShowTheValue(t *testing.T) {
+	t.Parallel()
+	person, terminal := pty(t)
+	s := newStage(t)
+	s.deps.Stdin = terminal
+	s.answer("POST /api/v1/secrets", 201, secretAnswer)
+	if _, err := person.WriteString("typed-by-a-person\n"); err != nil { // it waits in the terminal
+		t.Fatal(err)
+	}
+	r := s.run(t.Context(), "secret", "create", "TOKEN")
+	if r.code != exitOK || !strings.Contains(r.err, "Value of TOKEN (not shown): ") || strings.Contains(r.err+r.out, "typed-by") {
+		t.Errorf("%+v", r)
+	}
+	if !strings.Contains(s.requests()[0].body, `"value":"typed-by-a-person"`) {
+		t.Errorf("sent %s", s.requests()[0].body)
+	}
+	state, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+	if err != nil || state.Lflag&unix.ECHO == 0 {
+		t.Errorf("the terminal stays silent: %v", err)
+	}
+	restore, err := hideTyping(terminal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS); err != nil || state.Lflag&unix.ECHO != 0 {
+		t.Errorf("the terminal would show it: %v", err)
+	}
+	restore()
+}
+
+func TestS2InterruptedPromptRestoresTheTerminal(t *testing.T) {
+	t.Parallel()
+	person, terminal := pty(t)
+	s := newStage(t)
+	s.deps.Stdin = terminal
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := s.run(ctx, "secret", "create", "TOKEN"); r.code == exitOK || len(s.requests()) > 0 {
+		t.Errorf("%+v", r)
+	}
+	if state, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS); err != nil || state.Lflag&unix.ECHO == 0 {
+		t.Errorf("the terminal stays silent: %v", err)
+	}
+	if _, err := person.WriteString("\n"); err != nil { // lets the reader end
+		t.Fatal(err)
+	}
+}
