@@ -39,7 +39,7 @@ build: ## Build the static binary bin/lineshaft.
 	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/lineshaft ./cmd/lineshaft
 
 .PHONY: test
-test: ## Everything CI runs: checks, both engines, SDKs, browser. Installs what is missing.
+test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, browser. Installs what is missing.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the lint tool" $(MAKE) $(GOLANGCI)
 	$(STEP) "format" $(MAKE) fmt-check

@@ -18,7 +18,11 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-const adminKey = "ls_end_to_end_admin_key_0123456789"
+const (
+	adminKey = "ls_end_to_end_admin_key_0123456789"
+	// masterKey is what nodes on one database share.
+	masterKey = "bGluZXNoYWZ0LWVuZC10by1lbmQtbWFzdGVyLWtleSE="
+)
 
 // binary builds the program once for all tests of this package.
 var binary = sync.OnceValues(func() (string, error) {
@@ -79,7 +83,7 @@ func (n *node) start(ctx context.Context) {
 		n.t.Fatal(err)
 	}
 	n.cmd = exec.Command(bin, n.args...)
-	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LINESHAFT_ADMIN_KEY=" + adminKey}, n.extraEnv...)
+	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LINESHAFT_ADMIN_KEY=" + adminKey, "LINESHAFT_MASTER_KEY=" + masterKey}, n.extraEnv...)
 	n.cmd.Stdout, n.cmd.Stderr = n.log, n.log
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)

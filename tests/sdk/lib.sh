@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# lib.sh has what tests/sdk/run and e2e/browser/run share: a server to test, a
-# folder for what the tests make, databases, packages, counts. It is sourced.
+# lib.sh has what tests/sdk/run, tests/providers/run and e2e/browser/run share: a
+# server to test, a folder for what the tests make, databases, packages, counts. It
+# is sourced.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=
@@ -89,6 +90,7 @@ start_server() {
 	shift
 	local die_with_us=()
 	command -v setpriv >/dev/null 2>&1 && die_with_us=(setpriv --pdeathsig TERM)
+	: >"$work/$name.log" # there before anyone looks into it
 	"${die_with_us[@]}" "$LINESHAFT_BIN" serve --listen 127.0.0.1:0 --data-dir "$work/$name" "$@" >"$work/$name.log" 2>&1 </dev/null &
 	servers+=("$!")
 	local left=600
@@ -142,6 +144,15 @@ npm_packages() {
 	cp "$1/package-lock.json" "$stamp"
 }
 
+# python_packages REQUIREMENTS FOLDER makes a virtual environment with them, once.
+python_packages() {
+	cmp -s "$1" "$2/requirements.txt" && return
+	rm -rf "$2"
+	python3 -m venv "$2"
+	"$2/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$1"
+	cp "$1" "$2/requirements.txt"
+}
+
 # in_background COMMAND [ARG...] starts it in a process group of its own, so that
 # all of it can be stopped. wait_jobs waits for all of these.
 in_background() {
@@ -159,11 +170,17 @@ wait_jobs() {
 	jobs=()
 }
 
-# node_tests FOLDER NAME runs the folder's test files; the counts go to $work/NAME.tap.
+# node_tests FOLDER NAME [FILE...] runs test files of the folder, by default all; the
+# counts go to $work/NAME.tap.
 node_tests() {
-	(cd "$1" && node --test --test-concurrency=1 \
-		--test-reporter=spec --test-reporter-destination=stdout \
-		--test-reporter=tap --test-reporter-destination="$work/$2.tap" test/*.test.mjs)
+	(
+		cd "$1"
+		files=("${@:3}")
+		[ ${#files[@]} -gt 0 ] || files=(test/*.test.mjs)
+		node --test --test-concurrency=1 \
+			--test-reporter=spec --test-reporter-destination=stdout \
+			--test-reporter=tap --test-reporter-destination="$work/$2.tap" "${files[@]}"
+	)
 }
 
 # count_tap FILE and count_junit FILE add what a suite did to the totals.
