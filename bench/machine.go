@@ -151,3 +151,36 @@ func residentBytes(pid int) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	return n << 10, err
 }
+
+// ticksPerSecond is the unit of processor times in /proc, on every Linux there is.
+const ticksPerSecond = 100
+
+// usage is what a process has used since its start.
+type usage struct {
+	processor time.Duration
+	written   int64
+}
+
+// usageOf reads it from the kernel.
+func usageOf(pid int) (used usage, err error) {
+	text := firstLine(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, found := strings.Cut(text, ") ") // a name may hold spaces
+	fields := strings.Fields(after)
+	if !found || len(fields) < 13 {
+		return used, fmt.Errorf("read processor time of process %d: %q", pid, text)
+	}
+	var ticks int64
+	for _, field := range fields[11:13] { // in user and in system mode
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return used, fmt.Errorf("read processor time of process %d: %w", pid, err)
+		}
+		ticks += n
+	}
+	used.processor = time.Duration(ticks) * time.Second / ticksPerSecond
+	used.written, err = strconv.ParseInt(procField(fmt.Sprintf("/proc/%d/io", pid), "write_bytes"), 10, 64)
+	if err != nil {
+		return used, fmt.Errorf("read what process %d wrote: %w", pid, err)
+	}
+	return used, nil
+}

@@ -50,10 +50,12 @@ const (
 	serveRole     = "child-serve"
 	startsRole    = "child-starts"
 	followRole    = "child-follow"
+	anchorRole    = "child-anchor"
+	hitRole       = "child-hit"
 )
 
 func roles() map[string]role {
-	return map[string]role{serveRole: serveChild, startsRole: startsChild, followRole: followChild}
+	return map[string]role{serveRole: serveChild, startsRole: startsChild, followRole: followChild, anchorRole: anchorChild, hitRole: hitChild}
 }
 
 // benchmark is one line of the list in docs/benchmarks.md.
@@ -66,11 +68,16 @@ type benchmark struct {
 // benchmarks lists what can be measured, in the order it is measured.
 func benchmarks() []benchmark {
 	return []benchmark{
+		{"B1", "ingress", benchIngress},
+		{"B2", "ingress that starts runs", benchTriggers},
+		{"B3", "signatures", benchSignatures},
+		{"B4", "matching", benchMatching},
 		{"B5", "start latency", benchStarts},
 		{"B6", "queue", benchQueue},
 		{"B7", "lists", benchLists},
 		{"B8", "followers", benchFollowers},
 		{"B9", "cost at rest", benchRest},
+		{"B11", "what one might pick instead", benchRivals},
 	}
 }
 

@@ -28,6 +28,7 @@ type options struct {
 	binary     string
 	river      string
 	cpuProfile string
+	rivals     bool
 }
 
 func parseOptions(args []string, errOut io.Writer) (options, error) {
@@ -43,6 +44,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.binary, "binary", "", "lineshaft `PROGRAM` to measure; default: built from this tree")
 	flags.StringVar(&o.river, "river", riverVersion, "`VERSION` of River to compare with; empty leaves it out")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write CPU profiles of what is measured to files that begin with `NAME`")
+	flags.BoolVar(&o.rivals, "rivals", true, "fetch and measure what B11 compares with")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 	"time"
 
@@ -55,6 +56,28 @@ func (s *session) startServer(ctx context.Context, database, dataDir string, fla
 	return launch(ctx, cmd, address, dataDir)
 }
 
+// startLogged starts the real program without a worker, with its log in a file as
+// an operator would have it.
+func (s *session) startLogged(ctx context.Context, database, dataDir string) (*server, error) {
+	program, err := s.binary()
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(dataDir+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	defer func() { _ = log.Close() }() // the server has its own by then
+
+	cmd := exec.Command(program, "serve", "--listen", address, "--data-dir", dataDir, "--database", database, "--no-worker") //nolint:noctx // as above
+	cmd.Stderr = log
+	return launch(ctx, cmd, address, dataDir)
+}
+
 // startChild starts this program as a server, with agents of the benchmark's or a
 // profile.
 func (s *session) startChild(ctx context.Context, order serveOrder) (*server, error) {
@@ -82,9 +105,18 @@ func (s *session) startChild(ctx context.Context, order serveOrder) (*server, er
 	return srv, err
 }
 
+// launch starts a server of ours, or one that says in the same way that it is ready.
 func launch(ctx context.Context, cmd *exec.Cmd, address, dataDir string) (*server, error) {
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LINESHAFT_ADMIN_KEY=" + adminKey}
-	cmd.Stderr = os.Stderr
+	cmd.Env = []string{"LINESHAFT_ADMIN_KEY=" + adminKey}
+	return launchAt(ctx, cmd, address, dataDir, "/readyz")
+}
+
+// launchAt starts a server that is ready when it answers 200 at a path.
+func launchAt(ctx context.Context, cmd *exec.Cmd, address, dataDir, ready string) (*server, error) {
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, cmd.Env...)
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
 	srv := &server{cmd: cmd, url: "http://" + address, dataDir: dataDir, exited: make(chan struct{})}
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -94,7 +126,7 @@ func launch(ctx context.Context, cmd *exec.Cmd, address, dataDir string) (*serve
 		defer close(srv.exited)
 		_ = cmd.Wait() // it says on standard error what went wrong
 	}()
-	if err := srv.await(ctx); err != nil {
+	if err := srv.await(ctx, ready); err != nil {
 		return nil, errors.Join(err, srv.stop())
 	}
 	srv.ready = time.Since(began)
@@ -103,12 +135,12 @@ func launch(ctx context.Context, cmd *exec.Cmd, address, dataDir string) (*serve
 
 // await asks until the server is ready: there is nothing to wait on in another
 // process.
-func (srv *server) await(ctx context.Context) error {
+func (srv *server) await(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	caller := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for ctx.Err() == nil {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.url+"/readyz", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.url+path, nil)
 		if err != nil {
 			return err
 		}
@@ -145,6 +177,9 @@ func (srv *server) stop() error {
 	return errors.New("stop server: it had to be killed")
 }
 
+// address is where the server listens.
+func (srv *server) address() string { return strings.TrimPrefix(srv.url, "http://") }
+
 // client returns a client that sends each request once.
 func newClient(url string) (*client.Client, error) {
 	return client.New(url, adminKey, client.WithMaxRetries(0))
@@ -169,6 +204,10 @@ type serveOrder struct {
 	Talker bool `json:"talker"`
 	// Profile is a file for a CPU profile; empty for none.
 	Profile string `json:"profile"`
+	// NoWorker leaves runs in the queue.
+	NoWorker bool `json:"no_worker"`
+	// Log is a file for the log; empty for none.
+	Log string `json:"log"`
 }
 
 // serveChild is a server in this program. It ends with its input.
@@ -185,7 +224,15 @@ func serveChild(ctx context.Context, in io.Reader, _ io.Writer) (err error) {
 	}
 	cfg := config.Default()
 	cfg.Listen, cfg.Database, cfg.DataDir = order.Listen, order.Database, order.DataDir
-	cfg.AdminKey = config.Secret(os.Getenv("LINESHAFT_ADMIN_KEY"))
+	cfg.AdminKey, cfg.NoWorker = config.Secret(os.Getenv("LINESHAFT_ADMIN_KEY")), order.NoWorker
+	if order.Log != "" {
+		log, err := os.OpenFile(order.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		defer func() { err = errors.Join(err, log.Close()) }()
+		opts.Logger = slog.New(slog.NewJSONHandler(log, nil))
+	}
 	if order.Profile != "" {
 		stop, err := profileTo(order.Profile)
 		if err != nil {

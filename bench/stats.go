@@ -68,6 +68,7 @@ type figure struct {
 const (
 	perSecond    = "/s"
 	milliseconds = "ms"
+	microseconds = "µs"
 	megabytes    = "MB"
 	kilobytes    = "KB"
 	pieces       = ""
