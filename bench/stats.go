@@ -22,19 +22,6 @@ func percentile(values []time.Duration, percent float64) time.Duration {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// median is the middle of some figures; 0 when there are none.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
-
 // ratio is a/b; 0 when there is nothing to compare with.
 func ratio(a, b float64) float64 {
 	if b == 0 {

@@ -71,22 +71,6 @@ func TestPercentileOfAnything(t *testing.T) {
 	})
 }
 
-func TestMedian(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name   string
-		values []float64
-		want   float64
-	}{
-		{"none", nil, 0}, {"one", []float64{3}, 3}, {"two", []float64{4, 2}, 3}, {"three", []float64{9, 1, 2}, 2},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			equal(t, "median", median(tc.values), tc.want)
-		})
-	}
-}
-
 func TestRatioAndMoved(t *testing.T) {
 	t.Parallel()
 	equal(t, "ratio", ratio(3, 2), 1.5)

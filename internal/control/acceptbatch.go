@@ -10,8 +10,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Batches of deliveries. SQLite has one writer: while one batch is written, the next
-// is asked for and fills. On PostgreSQL a round trip is most of the time.
+// maxAcceptBatch bounds the weight of the deliveries in one transaction.
 const maxAcceptBatch = 128
 
 // weight is what a delivery takes of a batch: its runs, those with a concurrency key
@@ -26,7 +25,10 @@ func (a *acceptance) weight() int {
 	return w
 }
 
-func acceptsAtOnce(engine string) int {
+// batchesAtOnce is how many gathered transactions are under way. SQLite has one
+// writer: while one batch is written, the next is asked for and fills. On PostgreSQL
+// round trips are most of the time.
+func batchesAtOnce(engine string) int {
 	if engine == "postgres" {
 		return 4
 	}

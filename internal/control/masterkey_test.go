@@ -136,6 +136,28 @@ func TestS1RotationRewrapsEverything(t *testing.T) {
 	})
 }
 
+// As long as something is sealed under a key that nobody has here, the older key may
+// be needed: a server without it does not start.
+func TestS1ProbeStaysWhileSomethingIsStuck(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		b := open(t, database, under(t, "first"))
+		b.managed("TOKEN", lineshaft.AccessRuns)
+		b.write(func(ctx context.Context, tx *store.Tx) error {
+			secret, err := tx.LockSecret(ctx, "TOKEN")
+			if err != nil {
+				return err
+			}
+			return tx.ReplaceSealed(ctx, "TOKEN", secret.Sealed, "damaged")
+		})
+		next := b.with(under(t, "second", "first"))
+		must[int](b)(next.s.RewrapSecrets(t.Context()))
+		if _, err := b.node(under(t, "second")); err == nil {
+			t.Error("a server without the older key starts")
+		}
+	})
+}
+
 func (b *bench) sealedWebhook(uid, credential, old string) {
 	b.Helper()
 	b.secretHook(uid, "X", false)

@@ -84,8 +84,8 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 		inbox: map[string]*stream.Subscription{}, seen: map[string]time.Time{}, parts: map[string]func() string{},
 	}
 	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]map[string]*Hook{}
-	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: acceptsAtOnce(s.Engine()), weigh: (*acceptance).weight}
-	service.ends = gathering[*turnEnd]{most: maxEndBatch, atOnce: acceptsAtOnce(s.Engine())}
+	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: batchesAtOnce(s.Engine()), weigh: (*acceptance).weight}
+	service.ends = gathering[*turnEnd]{most: maxEndBatch, atOnce: batchesAtOnce(s.Engine())}
 	if shared {
 		if err := service.checkVault(ctx); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -204,4 +205,25 @@ func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 			w.Errorf("a delivery with 40 keyed runs weighs %d", weight)
 		}
 	})
+}
+
+// A node with an old copy looks again before it turns a sender away for the failures
+// of others: the sender may have the newest secret.
+func TestW6BlockedSenderWithTheNewSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{})
+	other := w.node()
+	failed := control.Rejected{Hook: other.ready(), Status: lineshaft.DeliveryRejectedAuth}
+	for range 30 {
+		wantCode(w, other.s.Reject(w.Context(), failed), "")
+	}
+	wantCode(w, other.s.Reject(w.Context(), failed), lineshaft.CodeUnavailable)
+	if _, err := w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.s.Reject(w.Context(), failed); !errors.Is(err, control.ErrStale) {
+		t.Errorf("%v", err)
+	}
+	failed.Hook = other.ready()
+	wantCode(w, other.s.Reject(w.Context(), failed), lineshaft.CodeUnavailable)
 }

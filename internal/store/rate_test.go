@@ -79,6 +79,21 @@ func TestW12SlidingWindowIsExact(t *testing.T) {
 }
 
 // A hit counts in all of its windows or in none.
+// When the database's clock is set back, what it then calls the future counts as now:
+// the wait is true, and the window opens again.
+func TestW12ClockSetBack(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		s.SetClock(ticker)
+		rate := store.Rate{Name: "hook", Limit: 2, Window: time.Minute}
+		wantWait(t, s, time.Hour, 0, rate)
+		wantWait(t, s, time.Hour, 0, rate)
+		wantWait(t, s, 0, time.Minute, rate)
+		wantWait(t, s, 59*time.Second, time.Second, rate)
+		wantWait(t, s, time.Minute, 0, rate)
+	})
+}
+
 func TestW12WindowsAreAllOrNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
