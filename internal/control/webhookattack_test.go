@@ -82,47 +82,6 @@ func TestW10NewBodyBesideAReplay(t *testing.T) {
 	})
 }
 
-// Batches with the same concurrency keys in another order wait for each other, but
-// not in a circle.
-func TestW7BatchesWithKeysDoNotDeadlock(t *testing.T) {
-	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{})
-	w.automation("all", "", concurrency("k-{{payload.k}}", lineshaft.PolicySkip), func(n *control.NewAutomation) { n.MaxRunsPerHour = 1000 })
-	w.automation("more", "", concurrency("m-{{payload.k}}", lineshaft.PolicyQueue), func(n *control.NewAutomation) { n.MaxRunsPerHour = 1000 })
-	nodes := []*works{w, w.node()}
-	before := deadlocks(t, w)
-	var senders sync.WaitGroup
-	for i := range 16 {
-		senders.Go(func() {
-			node := nodes[i%2]
-			for j := range 10 {
-				var list []control.Received
-				for k := range 4 {
-					list = append(list, received(node.ready(), fmt.Sprint(i, j, k), fmt.Sprintf(`{"k": %d}`, (k+i)%4)))
-				}
-				_, errs := control.AcceptTogether(t.Context(), node.s, list...)
-				for _, err := range errs {
-					if err != nil {
-						t.Error(err)
-					}
-				}
-			}
-		})
-	}
-	senders.Wait()
-	if n := deadlocks(t, w) - before; n > 0 {
-		t.Errorf("%d deadlocks", n)
-	}
-}
-
-// deadlocks is how often PostgreSQL broke one in this database.
-func deadlocks(t *testing.T, w *works) int {
-	t.Helper()
-	var n int
-	storetest.Query(t, w.database, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()", &n)
-	return n
-}
-
 // A key that is limited to a factory cannot get at the team's secrets by naming them.
 func TestS3LimitedManagerNamesNoSecrets(t *testing.T) {
 	t.Parallel()

@@ -88,14 +88,6 @@ func Exec(t *testing.T, database string, statements ...string) {
 	}
 }
 
-// Query reads one row beside the store.
-func Query(t *testing.T, database, query string, dest ...any) {
-	t.Helper()
-	if err := connect(t, database).QueryRowContext(t.Context(), query).Scan(dest...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func connect(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	driver := "sqlite"
