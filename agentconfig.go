@@ -2,6 +2,7 @@ package lineshaft
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -66,6 +67,11 @@ type HarnessConfig struct {
 	Command []string `json:"command,omitempty"`
 }
 
+// IsZero says that nothing is chosen.
+func (h HarnessConfig) IsZero() bool {
+	return h.Type == "" && h.ModelID == "" && h.ReasoningLevel == "" && len(h.Command) == 0
+}
+
 // Budget stops a run that consumes more; zero means no limit.
 type Budget struct {
 	MaxTokens     int64 `json:"max_tokens,omitempty"`
@@ -120,7 +126,7 @@ func (c AgentConfig) Validate() error {
 func (c AgentConfig) validateTexts() error {
 	for _, err := range []error{
 		checkText("config.name", c.Name), checkText("config.base_prompt", c.BasePrompt),
-		checkText("config.skills", c.Skills...),
+		checkText("config.skills", c.Skills...), validateSkills("config.skills", c.Skills),
 	} {
 		if err != nil {
 			return err
@@ -245,7 +251,9 @@ type Layer struct {
 }
 
 // Resolve merges layers, narrowest first: for each field the first layer that
-// says something wins. Origins tells for every set field which layer that was.
+// says something wins. Secrets and tool servers add up, and the first layer that
+// names one wins. Origins tells for every set field which layer that was; for
+// secrets and tool servers there is one entry for each, such as secrets.TOKEN.
 func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
 	var out AgentConfig
 	origins := map[string]string{}
@@ -255,8 +263,49 @@ func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
 				origins[f.name] = layer.Origin
 			}
 		}
+		addUp(&out, layer, origins)
 	}
 	return out, origins
+}
+
+// addUp takes over the secrets and tool servers that no narrower layer names.
+func addUp(out *AgentConfig, layer Layer, origins map[string]string) {
+	for _, name := range layer.Config.Secrets {
+		if key := SecretOrigin(name); origins[key] == "" {
+			origins[key] = layer.Origin
+		}
+	}
+	out.Secrets = union(out.Secrets, layer.Config.Secrets)
+	for name := range layer.Config.MCPServers {
+		if key := "mcp_servers." + name; origins[key] == "" {
+			origins[key] = layer.Origin
+		}
+	}
+	out.MCPServers = mergeServers(out.MCPServers, layer.Config.MCPServers)
+}
+
+// SecretOrigin is where the origins of a configuration tell which layer named a secret.
+func SecretOrigin(name string) string { return "secrets." + name }
+
+// union appends what is not there yet; it never changes its arguments.
+func union(first, then []string) []string {
+	out := slices.Clone(first)
+	for _, s := range then {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// mergeServers adds servers of names that are not there yet.
+func mergeServers(first, then map[string]MCPServer) map[string]MCPServer {
+	if len(then) == 0 {
+		return first
+	}
+	out := maps.Clone(then)
+	maps.Copy(out, first)
+	return out
 }
 
 type mergeField struct {
@@ -283,8 +332,6 @@ func mergeFields(dst, src *AgentConfig) []mergeField {
 		value("retry.max_attempts", &dst.MaxAttempts, src.MaxAttempts),
 		value("concurrency", &dst.Concurrency, src.Concurrency),
 		{"skills", len(dst.Skills) > 0, func() bool { dst.Skills = src.Skills; return len(src.Skills) > 0 }},
-		{"mcp_servers", len(dst.MCPServers) > 0, func() bool { dst.MCPServers = src.MCPServers; return len(src.MCPServers) > 0 }},
-		{"secrets", len(dst.Secrets) > 0, func() bool { dst.Secrets = src.Secrets; return len(src.Secrets) > 0 }},
 	}
 }
 

@@ -154,6 +154,21 @@ func TestR3ResolveTakesTheFirstThatSpeaks(t *testing.T) {
 					continue
 				}
 				fill(&layers[i].Config, field, i)
+				switch field { // these add up
+				case "Secrets":
+					want.Secrets = append(want.Secrets, layers[i].Config.Secrets...)
+					origins[lineshaft.SecretOrigin(layers[i].Config.Secrets[0])] = layers[i].Origin
+					continue
+				case "MCPServers":
+					if want.MCPServers == nil {
+						want.MCPServers = map[string]lineshaft.MCPServer{}
+					}
+					for server := range layers[i].Config.MCPServers {
+						want.MCPServers[server] = lineshaft.MCPServer{}
+						origins["mcp_servers."+server] = layers[i].Origin
+					}
+					continue
+				}
 				if _, set := origins[name]; !set {
 					origins[name] = layers[i].Origin
 					fill(&want, field, i)
@@ -168,6 +183,25 @@ func TestR3ResolveTakesTheFirstThatSpeaks(t *testing.T) {
 			t.Fatalf("origins are %v, want %v", gotOrigins, origins)
 		}
 	})
+}
+
+// What several layers name is there once, and is the narrowest one's.
+func TestR3SecretsAndServersAddUp(t *testing.T) {
+	t.Parallel()
+	server := func(url string) map[string]lineshaft.MCPServer {
+		return map[string]lineshaft.MCPServer{"tickets": {URL: url}}
+	}
+	config, origins := lineshaft.Resolve(
+		lineshaft.Layer{Origin: "run", Config: lineshaft.AgentConfig{Secrets: []string{"A", "B"}}},
+		lineshaft.Layer{Origin: "agent", Config: lineshaft.AgentConfig{Secrets: []string{"B", "C"}, MCPServers: server("https://near.test")}},
+		lineshaft.Layer{Origin: "factory", Config: lineshaft.AgentConfig{MCPServers: server("https://far.test")}})
+	if !reflect.DeepEqual(config.Secrets, []string{"A", "B", "C"}) || config.MCPServers["tickets"].URL != "https://near.test" {
+		t.Errorf("resolved to %+v", config)
+	}
+	want := map[string]string{"secrets.A": "run", "secrets.B": "run", "secrets.C": "agent", "mcp_servers.tickets": "agent"}
+	if !reflect.DeepEqual(origins, want) {
+		t.Errorf("origins are %v, want %v", origins, want)
+	}
 }
 
 func TestR3FillKnowsEveryField(t *testing.T) {

@@ -17,42 +17,50 @@ var archTable = map[string][]string{
 	".": {},
 
 	// Pure parts, each usable alone.
-	"internal/id":         {"."},
-	"internal/mask":       {"."},
-	"internal/jsonbody":   {"."},
-	"internal/peer":       {},
-	"internal/problem":    {"."},
-	"internal/filter":     {"."},
-	"internal/signature":  {"."},
-	"internal/vault":      {"."},
-	"internal/definition": {".", "internal/filter", "internal/signature"}, // validates both offline
+	"internal/id":          {"."},
+	"internal/mask":        {"."},
+	"internal/jsonbody":    {"."},
+	"internal/peer":        {},
+	"internal/problem":     {"."},
+	"internal/filter":      {"."},
+	"internal/signature":   {"."},
+	"internal/vault":       {"."},
+	"internal/nearest":     {},
+	"internal/frontmatter": {},
+	"internal/cron":        {".", "internal/nearest"}, // a wrong time zone names the one that was meant
+	"internal/forge":       {".", "internal/filter", "internal/nearest"},
+	"internal/skill":       {".", "internal/nearest", "internal/frontmatter"},
+	"internal/definition":  {".", "internal/filter", "internal/signature", "internal/cron", "internal/forge", "internal/skill", "internal/nearest", "internal/frontmatter"}, // validates all of it offline
+
+	// The git program, for definitions, skills and workspaces.
+	"internal/git": {"."},
 
 	// State, upward.
 	"internal/store":  {".", "internal/id"},
 	"internal/stream": {".", "internal/store"},
 	"internal/control": {
 		".", "internal/id", "internal/store", "internal/stream",
-		"internal/filter", "internal/signature", "internal/definition", "internal/vault",
+		"internal/filter", "internal/signature", "internal/definition", "internal/vault", "internal/cron", "internal/forge", "internal/skill", "internal/nearest",
 	},
 	"internal/jobs": {".", "internal/id", "internal/store", "internal/control", "internal/signature"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer"},
+	"internal/api":       {".", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer"},
 	"internal/ingress":   {".", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
 	"internal/web":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 	"internal/mcpserver": {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/harness":   {".", "internal/mask", "internal/sandbox"},
+	"internal/harness":   {".", "internal/mask", "internal/sandbox", "internal/skill"}, // the prompt is put together there
 	"internal/sandbox":   {".", "internal/mask"},
-	"internal/workspace": {".", "internal/mask"},
-	"internal/worker":    {".", "internal/mask", "internal/harness", "internal/sandbox", "internal/workspace"},
+	"internal/workspace": {".", "internal/mask", "internal/git"},
+	"internal/worker":    {".", "internal/mask", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
 
 	// Assembly.
-	"internal/config":    {"."},
+	"internal/config":    {".", "internal/nearest"},
 	"internal/telemetry": {"."},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
-	"internal/cli":       {".", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature"}, // webhook send signs as senders do
+	"internal/cli":       {".", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature", "internal/nearest", "internal/definition", "internal/cron"}, // webhook send signs as senders do; definitions are validated offline
 	"cmd":                {"internal/cli"},
 
 	// Public: other people's programs import it, so it brings nothing of ours.

@@ -1,7 +1,6 @@
 package lineshaft
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 )
@@ -34,27 +33,6 @@ type Automation struct {
 	UpdatedAt      time.Time
 }
 
-// Trigger says what starts an automation.
-type Trigger struct {
-	Provider string        `json:"provider"`
-	Event    string        `json:"event"`
-	Filter   TriggerFilter `json:"filter"`
-}
-
-// TriggerFilter narrows a trigger. Webhooks are named by UID or by name.
-type TriggerFilter struct {
-	WebhookIDs []string `json:"webhook_ids,omitempty"`
-	Webhooks   []string `json:"webhooks,omitempty"`
-	// Payload is a payload filter as JSON; empty matches every delivery.
-	Payload json.RawMessage `json:"payload,omitempty"`
-}
-
-// Trigger kinds that this server fires.
-const (
-	ProviderWebhook = "webhook"
-	EventReceived   = "received"
-)
-
 // Validate checks what can be checked without the store; payload filters are
 // compiled by whoever can.
 func (a Automation) Validate() error {
@@ -74,22 +52,31 @@ func (a Automation) Validate() error {
 		return Invalid("triggers", "an automation needs 1 to %d triggers", MaxTriggers)
 	}
 	for i, trigger := range a.Triggers {
-		if err := trigger.validate(fieldAt("triggers", i)); err != nil {
+		if err := trigger.Validate(fieldAt("triggers", i)); err != nil {
 			return err
 		}
 	}
-	return a.Config.Validate()
-}
-
-func (t Trigger) validate(field string) error {
-	if t.Provider != ProviderWebhook || t.Event != EventReceived {
-		if t.Provider == "" || t.Event == "" {
-			return Invalid(field, "needs a provider and an event, such as webhook and received")
-		}
-		return NotSupported(field, "this server has no trigger %s/%s; use webhook/received", clip(t.Provider, 40), clip(t.Event, 40))
+	if err := a.Config.Validate(); err != nil {
+		return err
 	}
-	if n := len(t.Filter.WebhookIDs) + len(t.Filter.Webhooks); n == 0 || n > MaxTriggerHooks {
-		return Invalid(field+".filter", "name 1 to %d webhooks in webhook_ids or webhooks", MaxTriggerHooks)
+	if rule := a.Config.Concurrency; rule != nil {
+		return checkKeyTemplate(rule.Key)
 	}
 	return nil
+}
+
+// checkKeyTemplate refuses what could never be filled in from a payload.
+func checkKeyTemplate(key string) error {
+	for rest := key; ; {
+		_, after, found := strings.Cut(rest, "{{")
+		if !found {
+			return nil
+		}
+		name, next, closed := strings.Cut(after, "}}")
+		path, known := strings.CutPrefix(strings.TrimSpace(name), "payload.")
+		if !closed || !known || path == "" {
+			return Invalid("concurrency.key", "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; mend what stands between the braces")
+		}
+		rest = next
+	}
 }

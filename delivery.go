@@ -75,6 +75,8 @@ type Delivery struct {
 	// NotMatched counts the automations whose filter did not match.
 	NotMatched int
 	Outcomes   []DeliveryOutcome
+	// Event is what a forge named in a header, such as pull_request; empty for others.
+	Event string
 }
 
 // Metadata keys of runs that a delivery started (W-13).
@@ -82,6 +84,8 @@ const (
 	MetadataWebhook    = "webhook_id"
 	MetadataDelivery   = "delivery_id"
 	MetadataAutomation = "automation_id"
+	// MetadataFinishedRun is the run whose end started this one (F-6).
+	MetadataFinishedRun = "finished_run_id"
 )
 
 // PayloadFile is the name under which a run finds the body of its delivery.

@@ -56,7 +56,9 @@ type Error struct {
 	Limited bool
 	// RetryAfter is how long to wait before a retry; zero leaves it to the caller.
 	RetryAfter time.Duration
-	Cause      error
+	// Problems are the places to mend, when files of a definition are to blame.
+	Problems []FileProblem
+	Cause    error
 }
 
 // Error returns the public message with its code; the cause is left out, so that

@@ -24,6 +24,11 @@ type Job struct {
 	// Fault is set when the run cannot be executed, such as when a secret is gone: the
 	// worker ends it FAILED with this message instead of starting the agent.
 	Fault string
+	// Prepare is what to make ready in the workspace before the agent starts.
+	Prepare Preparation
+	// Skills are those that the run was asked to use; they stand between the base
+	// prompt and the prompt.
+	Skills []Skill
 	// Turn is the first thing to do.
 	Turn Turn
 	// RunToken lets the agent call the API as its own run; it dies with the execution.

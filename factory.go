@@ -32,6 +32,14 @@ type Factory struct {
 	Mode        FactoryMode
 	// Defaults are the widest layer of the factory's runs.
 	Defaults AgentConfig
+	// Secrets and MCPServers are for all of its agents, besides what these name.
+	Secrets    []string
+	MCPServers map[string]MCPServer
+	// Repositories are what its agents work on.
+	Repositories []Repository
+	// Repository is how far it has followed its repository; nil for a managed one. Only
+	// answers of the control plane have it.
+	Repository *GitStatus
 	// Paused stops its automations from starting runs; deliveries are still taken.
 	Paused bool
 	// Foreman is the name of the agent that work without another one goes to.
@@ -59,7 +67,22 @@ func (f Factory) Validate() error {
 			return err
 		}
 	}
+	if err := ValidateRepositories("repositories", f.Repositories); err != nil {
+		return err
+	}
+	if err := (AgentConfig{Secrets: f.Secrets, MCPServers: f.MCPServers}).Validate(); err != nil {
+		return err
+	}
 	return f.Defaults.Validate()
+}
+
+// Layer is what the factory says about the configuration of its runs: its defaults
+// with what is for all of its agents.
+func (f Factory) Layer() AgentConfig {
+	layer := f.Defaults
+	layer.Secrets = union(f.Defaults.Secrets, f.Secrets)
+	layer.MCPServers = mergeServers(f.Defaults.MCPServers, f.MCPServers)
+	return layer
 }
 
 func validAlias(alias string) bool {

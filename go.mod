@@ -3,12 +3,14 @@ module github.com/lineshaft/lineshaft
 go 1.26.0
 
 require (
+	github.com/adhocore/gronx v1.20.4
 	github.com/danielgtaylor/huma/v2 v2.39.1
 	github.com/goccy/go-yaml v1.19.2
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/mattn/go-isatty v0.0.24
 	github.com/prometheus/client_golang v1.25.0
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	go.uber.org/goleak v1.3.0

@@ -31,14 +31,19 @@ const (
 	SourceOrchestration Source = "ORCHESTRATION"
 	SourceMCP           Source = "MCP"
 	SourceLocal         Source = "LOCAL"
+	SourceGitHub        Source = "GITHUB_WEBHOOK"
+	SourceGitLab        Source = "GITLAB_WEBHOOK"
 )
+
+// Delivered says that a delivery to a webhook started the run.
+func (s Source) Delivered() bool { return s == SourceWebhook || s == SourceGitHub || s == SourceGitLab }
 
 // Sources lists every published source: filters accept them all.
 func Sources() []Source {
 	return []Source{
-		SourceAPI, SourceCLI, SourceWebApp, SourceSchedule, SourceWebhook, SourceOrchestration, SourceMCP, SourceLocal,
-		"LINEAR", "SLACK", "GITHUB_ACTION", "CLOUD_MODE", "JIRA", "SELF_IMPROVEMENT", "GITHUB_WEBHOOK",
-		"GITLAB_WEBHOOK", "AUTOFIX", "RUN_SCORER", "TEAMS", "AZURE_DEVOPS_WEBHOOK", "BENCHMARK_TRIAL", "CREATE_BENCHMARK_TASK",
+		SourceAPI, SourceCLI, SourceWebApp, SourceSchedule, SourceWebhook, SourceOrchestration, SourceMCP, SourceLocal, SourceGitHub, SourceGitLab,
+		"LINEAR", "SLACK", "GITHUB_ACTION", "CLOUD_MODE", "JIRA", "SELF_IMPROVEMENT",
+		"AUTOFIX", "RUN_SCORER", "TEAMS", "AZURE_DEVOPS_WEBHOOK", "BENCHMARK_TRIAL", "CREATE_BENCHMARK_TASK",
 	}
 }
 
@@ -70,10 +75,16 @@ type Run struct {
 	Depth          int
 	FactoryUID     string
 	ScheduleID     string
-	Metadata       map[string]string
-	Artifacts      []Artifact
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	// AgentUID is the agent that the run was given to; empty is none.
+	AgentUID string
+	// FiredBy is set when a schedule started the run.
+	FiredBy *FiredBy
+	// Skills are those of Config.Skills as they were found.
+	Skills    []Skill
+	Metadata  map[string]string
+	Artifacts []Artifact
+	CreatedAt time.Time
+	UpdatedAt time.Time
 	// StartedAt is when an agent first began work; zero until then.
 	StartedAt time.Time
 	// FinishedAt is the last time a terminal state was reached; zero while active.
@@ -103,10 +114,16 @@ func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 
 // NewRun is a request to start a run.
 type NewRun struct {
-	Prompt         string
-	Title          string
-	Config         AgentConfig
-	Source         Source
+	Prompt string
+	Title  string
+	Config AgentConfig
+	Source Source
+	// AgentUID is the agent to give the run to; empty is none.
+	AgentUID string
+	// FiredBy is the schedule that asks for the run, if one does.
+	FiredBy *FiredBy
+	// Skills are those of Config.Skills that were found already.
+	Skills         []Skill
 	ConversationID string
 	ParentRunID    string
 	Metadata       map[string]string
@@ -116,8 +133,8 @@ type NewRun struct {
 
 // Validate checks what can be checked without the store and names every bad field's path.
 func (n NewRun) Validate() error {
-	if n.Prompt == "" && n.ConversationID == "" {
-		return Invalid("prompt", "a run needs a prompt, or a conversation_id to continue")
+	if n.Prompt == "" && n.ConversationID == "" && len(n.Config.Skills) == 0 {
+		return Invalid("prompt", "a run needs a prompt, a skill, or a conversation_id to continue")
 	}
 	if len(n.Prompt) > MaxPromptBytes {
 		return Invalid("prompt", "the prompt has %d bytes; at most %d are allowed", len(n.Prompt), MaxPromptBytes)

@@ -61,6 +61,20 @@ func (v SecretValues) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "[%d secrets]", len(v)), nil
 }
 
+// SecretText is one value. Printing or encoding it in any way does not tell it:
+// whoever passes it on has to convert it.
+type SecretText string
+
+// Format writes no more than that it is there, whatever the verb.
+func (v SecretText) Format(f fmt.State, _ rune) {
+	if v != "" {
+		_, _ = fmt.Fprint(f, "[secret]")
+	}
+}
+
+// MarshalText keeps the value out of JSON and YAML.
+func (v SecretText) MarshalText() ([]byte, error) { return fmt.Append(nil, v), nil }
+
 // Validate checks the name, access and description.
 func (s Secret) Validate() error {
 	if !ValidSecretName(s.Name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/client"
-	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 func roles() []string { return []string{"viewer", "member", "manager", "admin", "worker"} }
@@ -46,7 +46,7 @@ func (sh *shell) apikeyCreateCommand() *cobra.Command {
 			req.Name = args[0]
 			if !slices.Contains(roles(), req.Role) {
 				hint := "Roles are: " + strings.Join(roles(), ", ") + "."
-				if near := config.Nearest(req.Role, roles()); near != "" {
+				if near := nearest.Word(req.Role, roles()); near != "" {
 					hint = "Did you mean " + near + "? " + hint
 				}
 				return usage(fmt.Sprintf("--role %q is not a role", req.Role), hint)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // example lays out pairs of a command line and what it is for.
@@ -45,7 +45,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		}
 	}
 	hint := fmt.Sprintf("Commands are: %s. See `%s --help`.", strings.Join(names, ", "), cmd.CommandPath())
-	if near := config.Nearest(word, names); near != "" {
+	if near := nearest.Word(word, names); near != "" {
 		hint = fmt.Sprintf("Did you mean `%s %s`?", cmd.CommandPath(), near)
 	}
 	return usage(fmt.Sprintf("%q is not a command of %s", word, cmd.CommandPath()), hint)
@@ -62,7 +62,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := config.Nearest(name, names); near != "" {
+		if near := nearest.Word(name, names); near != "" {
 			hint = fmt.Sprintf("Did you mean --%s? %s", near, hint)
 		}
 	}

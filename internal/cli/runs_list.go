@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/client"
-	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // listFlags are the conditions of `runs list`.
@@ -111,7 +111,7 @@ func parseState(word string) (client.RunState, error) {
 		names = append(names, strings.ToLower(string(s)))
 	}
 	hint := "States are: " + strings.Join(names, ", ") + "."
-	if near := config.Nearest(strings.ToLower(word), names); near != "" {
+	if near := nearest.Word(strings.ToLower(word), names); near != "" {
 		hint = "Did you mean " + near + "? " + hint
 	}
 	return "", usage(fmt.Sprintf("--state %q is not a state", word), hint)

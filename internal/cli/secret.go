@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/client"
-	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 func accesses() []string { return []string{"granted", "runs"} }
@@ -30,7 +30,7 @@ func (f *secretFlags) check() error {
 		return nil
 	}
 	hint := "Write --access granted or --access runs."
-	if near := config.Nearest(f.access, accesses()); near != "" {
+	if near := nearest.Word(f.access, accesses()); near != "" {
 		hint = "Did you mean " + near + "? " + hint
 	}
 	return usage(fmt.Sprintf("--access %q is neither granted nor runs", f.access), hint)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client"
-	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/nearest"
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
@@ -58,7 +58,7 @@ func oneOf(flag, word string, words []string) error {
 		return nil
 	}
 	hint := "It is one of: " + strings.Join(words, ", ") + "."
-	if near := config.Nearest(word, words); near != "" {
+	if near := nearest.Word(word, words); near != "" {
 		hint = "Did you mean " + near + "? " + hint
 	}
 	return usage(fmt.Sprintf("--%s %q is not known", flag, word), hint)

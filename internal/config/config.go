@@ -67,6 +67,15 @@ type Config struct {
 	DeliveryRetention time.Duration
 	// DeliveryKeep is how many of a webhook's newest deliveries are kept whatever their age.
 	DeliveryKeep int
+	// ForgeURL is where repositories are that are named by owner and name: a URL with
+	// {owner} and {repo}, or a folder.
+	ForgeURL string
+	// ForgeCredentials open the forge: a token, user:token, or a private key.
+	ForgeCredentials Secret
+	// RepositoryPoll is how often repositories that factories follow are looked at.
+	RepositoryPoll time.Duration
+	// AllowLocalGit lets repositories be local paths and hosts of private networks.
+	AllowLocalGit bool
 	// EventLimit is how many events of one execution are kept.
 	EventLimit int
 	// OutputLimit is how many bytes of events of one execution are kept.
@@ -103,6 +112,8 @@ func Default() Config {
 		MaxWebhooks:       lineshaft.DefaultMaxWebhooks,
 		DeliveryRetention: lineshaft.MinDeliveryRetention,
 		DeliveryKeep:      lineshaft.MinDeliveryKeep,
+		ForgeURL:          "https://github.com/{owner}/{repo}.git",
+		RepositoryPoll:    time.Minute,
 		EventLimit:        100_000,
 		OutputLimit:       100_000_000,
 		ShutdownGrace:     10 * time.Second,

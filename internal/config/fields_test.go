@@ -16,7 +16,8 @@ func samples() map[string]string {
 		"egress": "none", "memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "rate-limit": "600",
 		"trusted-proxy": "10.0.0.0/8,192.0.2.1/32", "tls-cert": "/c.pem", "tls-key": "/k.pem", "metrics-key": "metricskey123",
 		"log-format": "json", "log-level": "debug", "lease": "1m", "run-retention": "90d", "delivery-retention": "30d", "delivery-keep": "75",
-		"max-webhooks-per-factory": "50", "event-limit": "5",
+		"max-webhooks-per-factory": "50", "event-limit": "5", "forge-url": "/srv/forge", "forge-credentials": "a-token-of-this-test",
+		"repository-poll": "5m", "allow-local-git": "true",
 		"output-limit": "3MB", "agent-command": "my-agent --print 'two words'", "default-harness": "shell",
 		"master-key-file": "/k/master.key", "master-key": "a-master-key-of-this-test", "master-key-command": "get-key --from 'the safe'",
 		"master-key-old": "an-old-key,an-older-key", "postgres-max-conns": "9", "admin-key": "ls_0123456789abcdefghijklm", "shutdown-grace": "25s",
@@ -127,17 +128,4 @@ func field(t *testing.T, name string) Field {
 		t.Fatalf("no setting %q", name)
 	}
 	return Fields()[i]
-}
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	words := []string{"listen", "lease", "log_level", "no_worker", ""}
-	for word, want := range map[string]string{
-		"lisen": "listen", "lsiten": "listen", "log-level": "log_level", "noworker": "no_worker", "leas": "lease",
-		"zzz": "", "": "", "x": "", "completely_different": "",
-	} {
-		if got := Nearest(word, words); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
 }

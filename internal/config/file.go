@@ -7,6 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // setFile takes the settings of a YAML file: one key per setting, no nesting.
@@ -61,7 +63,7 @@ func setEntry(c *Config, entry *ast.MappingValueNode) error {
 		}
 		return nil
 	}
-	if near := Nearest(key, keys); near != "" {
+	if near := nearest.Word(key, keys); near != "" {
 		return fmt.Errorf("unknown key %q; did you mean %s?", key, near)
 	}
 	return fmt.Errorf("unknown key %q; `lineshaft serve --help` lists the settings, with _ for - in a file", key)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // Sources is what people and their tools have said, in the order of growing weight.
@@ -81,7 +83,7 @@ func MisspeltEnv(environ []string) []string {
 			continue
 		}
 		for _, candidate := range names {
-			if distance(name, candidate) <= 2 {
+			if nearest.Distance(name, candidate) <= 2 {
 				warnings = append(warnings, fmt.Sprintf("%s is set but is no setting; did you mean %s?", name, candidate))
 				break
 			}

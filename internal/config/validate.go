@@ -101,6 +101,7 @@ func (c Config) checkTimes() []error {
 		{"lease", c.Lease, time.Second, time.Hour},
 		{"run-retention", c.RunRetention, 0, 100 * 365 * 24 * time.Hour},
 		{"delivery-retention", c.DeliveryRetention, lineshaft.MinDeliveryRetention, 100 * 365 * 24 * time.Hour},
+		{"repository-poll", c.RepositoryPoll, time.Second, 24 * time.Hour},
 		{"shutdown-grace", c.ShutdownGrace, 0, time.Hour},
 	} {
 		if d.value < d.least || d.value > d.largest {

@@ -34,6 +34,7 @@ func TestValidate(t *testing.T) {
 		{"negative processes", func(c *Config) { c.ProcessLimit = -1 }, "process-limit"},
 		{"negative cores", func(c *Config) { c.CPULimit = -0.5 }, "cpu-limit"},
 		{"negative rate", func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
+		{"restless", func(c *Config) { c.RepositoryPoll = 500 * time.Millisecond }, "repository-poll: 500ms is not between 1s"},
 		{"no webhooks", func(c *Config) { c.MaxWebhooks = 0 }, "max-webhooks-per-factory: 0 is not between 1"},
 		{"W-11 short log", func(c *Config) { c.DeliveryRetention = 7*24*time.Hour - time.Second }, "delivery-retention: 167h59m59s is not between 7d and 36500d"},
 		{"W-11 shortest log", func(c *Config) { c.DeliveryRetention = 7 * 24 * time.Hour }, ""},

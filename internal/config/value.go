@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // value is one field of a Config as text. set is given at least one text, and
@@ -37,7 +39,7 @@ func (v plain) set(texts []string) error {
 	}
 	if v.allowed != nil && !slices.Contains(v.allowed, text) {
 		hint := ""
-		if near := Nearest(text, v.allowed); near != "" {
+		if near := nearest.Word(text, v.allowed); near != "" {
 			hint = fmt.Sprintf("; did you mean %s?", near)
 		}
 		return fmt.Errorf("%q is none of %s%s", text, strings.Join(slices.DeleteFunc(slices.Clone(v.allowed), func(s string) bool { return s == "" }), ", "), hint)

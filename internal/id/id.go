@@ -103,3 +103,24 @@ func Secret(n int) string {
 	_, _ = rand.Read(raw) // crypto/rand never fails; it ends the program instead
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
+
+// alphabet are the letters and digits of Alphanumeric.
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// Alphanumeric returns n random letters and digits, each as likely as any other.
+func Alphanumeric(n int) string {
+	const even = 256 / len(alphabet) * len(alphabet) // above it the first letters would come more often
+	out := make([]byte, 0, n)
+	var raw [32]byte
+	for {
+		_, _ = rand.Read(raw[:]) // crypto/rand never fails; it ends the program instead
+		for _, b := range raw {
+			if len(out) == n {
+				return string(out)
+			}
+			if int(b) < even {
+				out = append(out, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+}

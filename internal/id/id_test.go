@@ -98,3 +98,28 @@ func TestSecretHasItsBits(t *testing.T) {
 		t.Fatalf("secrets %q %q", a, b)
 	}
 }
+
+func TestH7EnvironmentIDs(t *testing.T) {
+	t.Parallel()
+	seen := map[rune]int{}
+	for range 2000 {
+		text := id.Alphanumeric(22)
+		if len(text) != 22 {
+			t.Fatalf("%q has %d characters", text, len(text))
+		}
+		for _, c := range text {
+			seen[c]++
+		}
+	}
+	if a, b := id.Alphanumeric(22), id.Alphanumeric(22); a == b {
+		t.Error("the same twice")
+	}
+	if len(seen) != 62 { // 44,000 draws: one that is missing, or comes half as often again, is no chance
+		t.Errorf("%d characters are in use", len(seen))
+	}
+	for c, n := range seen {
+		if n < 475 || n > 950 {
+			t.Errorf("%c came %d times of about 710", c, n)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package lineshaft
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Limits of a skill.
+const (
+	MaxSkillBytes       = 256 << 10
+	MaxSkillDescription = 4096
+	MaxSkills           = 20
+	// MaxComposedBytes bounds what an agent is told first: base prompt, skills and
+	// prompt, with the prompt in all places that the skills have for it.
+	MaxComposedBytes = 8 << 20
+)
+
+// Skill is a prompt that is kept in a repository or in a factory's definition.
+type Skill struct {
+	// Agent is whose skill it is; empty when all agents of the factory have it. It
+	// says nothing about skills of a repository.
+	Agent       string `json:"agent,omitempty"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Body is the text below the front matter.
+	Body string `json:"body"`
+	// Spec is what the skill was asked for with, Path where it was found and Commit
+	// of which state of the repository. Empty for those of a definition.
+	Spec   string `json:"spec,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Commit string `json:"commit,omitempty"`
+}
+
+// SkillRef is a parsed skill_spec: owner/repo:name, owner/repo:path/to/SKILL.md, both
+// also without the owner, or the bare name of one of the factory's own.
+type SkillRef struct {
+	Repository Repository
+	// Target is a name, or a path when it has a slash or ends in .md.
+	Target string
+}
+
+// Local says that the skill is one of the factory's definition.
+func (r SkillRef) Local() bool { return r.Repository == Repository{} }
+
+// Ownerless says that the repository is named without its owner, and has yet to be
+// found among those of the run's environment or factory.
+func (r SkillRef) Ownerless() bool { return r.Repository.Owner == "" && r.Repository.Name != "" }
+
+// IsPath says that the target is an exact path in the repository.
+func (r SkillRef) IsPath() bool {
+	return strings.Contains(r.Target, "/") || strings.HasSuffix(r.Target, ".md")
+}
+
+// String is the spec again.
+func (r SkillRef) String() string {
+	if r.Local() {
+		return r.Target
+	}
+	if r.Ownerless() {
+		return r.Repository.Name + ":" + r.Target
+	}
+	return r.Repository.String() + ":" + r.Target
+}
+
+// ParseSkillRef reads a skill_spec.
+func ParseSkillRef(spec string) (SkillRef, error) {
+	const form = "%q is no skill; write owner/repo:skill-name, owner/repo:path/to/SKILL.md, or the name of a skill of the factory"
+	repository, target, ok := strings.Cut(spec, ":")
+	if !ok {
+		if CheckPartName("", spec) != nil {
+			return SkillRef{}, Invalid("", form, clip(spec, 120))
+		}
+		return SkillRef{Target: spec}, nil
+	}
+	r, err := parseOwnerless(repository)
+	if err != nil || target == "" || len(target) > 512 || !storable(target) {
+		return SkillRef{}, Invalid("", form, clip(spec, 120))
+	}
+	for part := range strings.SplitSeq(target, "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsAny(part, "\\\n\r") {
+			return SkillRef{}, Invalid("", "the path of skill %q must stay inside its repository", clip(spec, 120))
+		}
+	}
+	return SkillRef{Repository: r, Target: target}, nil
+}
+
+// parseOwnerless reads owner/name, or a name alone.
+func parseOwnerless(s string) (Repository, error) {
+	if strings.Contains(s, "/") {
+		return ParseRepository(s)
+	}
+	return Repository{Name: s}, Repository{Owner: "any", Name: s}.Validate("")
+}
+
+// validateSkills checks the form of the skills of a configuration.
+func validateSkills(field string, specs []string) error {
+	if len(specs) > MaxSkills {
+		return Invalid(field, "%d are too many; at most %d are allowed", len(specs), MaxSkills)
+	}
+	for i, spec := range specs {
+		if _, err := ParseSkillRef(spec); err != nil {
+			return at(fieldAt(field, i), err)
+		}
+		if slices.Contains(specs[:i], spec) {
+			return Invalid(fieldAt(field, i), "%s is named twice", clip(spec, 120))
+		}
+	}
+	return nil
+}
+
+// at says which field an error is about.
+func at(field string, err error) error {
+	public, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	named := *public
+	named.Field = field
+	return &named
+}
