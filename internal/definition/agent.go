@@ -1,0 +1,78 @@
+package definition
+
+import (
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const (
+	agentFile      = "agent.md"
+	automationFile = "automation.md"
+	skillFile      = "SKILL.md"
+	// foremanAlias is the published word for the foreman.
+	foremanAlias = "MAIN"
+)
+
+func agentTypes() []string {
+	var words []string
+	for _, t := range lineshaft.AgentTypes() {
+		words = append(words, string(t))
+	}
+	return words
+}
+
+// agentKeys are those of agent.md.
+func agentKeys(a *lineshaft.Agent) []key {
+	return append([]key{
+		{name: "description", doc: "What the agent is for.", value: text(&a.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
+		{name: "agentType", doc: "The part it plays; CUSTOM by default. Exactly one is the FOREMAN (or MAIN).", value: agentType(&a.Type)},
+		{name: "prompt", doc: "The prompt, for one that cannot stand below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
+	}, configKeys(&a.Config)...)
+}
+
+func agentType(to *lineshaft.AgentType) value {
+	v := text(to, textRules{words: append(agentTypes(), foremanAlias)})
+	read, write := v.read, v.write
+	v.read = func(r *reader, path string, n *node) {
+		if read(r, path, n); *to == foremanAlias {
+			*to = lineshaft.AgentForeman
+		}
+	}
+	v.write = func() *node {
+		if *to == lineshaft.AgentCustom {
+			return nil
+		}
+		return write()
+	}
+	return v
+}
+
+// readAgent reads agents/NAME/agent.md.
+func (p *parsing) readAgent(file, name, text string) {
+	r := p.reader(file, KindAgent, name)
+	a := lineshaft.Agent{Name: name, Type: lineshaft.AgentCustom}
+	before := len(r.problems)
+	if !r.markdown(text, &a.Prompt, agentKeys(&a)) {
+		p.unreadAgents++
+	}
+	if len(r.problems) == before {
+		r.blame(checkAgent(a), "")
+	}
+	p.def.Agents = append(p.def.Agents, a)
+}
+
+// checkAgent makes the checks of the API. Whose factory's it is does not matter here.
+func checkAgent(a lineshaft.Agent) error {
+	a.FactoryUID = "-"
+	return a.Validate()
+}
+
+// checkPrompt bounds a prompt.
+func (r *reader) checkPrompt(prompt string, line int) {
+	if len(prompt) > lineshaft.MaxPromptBytes {
+		r.add(lineshaft.FileProblem{
+			File: r.file, Line: line, Column: 1, Message: fmt.Sprintf("prompt: has %d bytes", len(prompt)), Hint: fmt.Sprintf("at most %d are allowed; make it shorter", lineshaft.MaxPromptBytes),
+		})
+	}
+}

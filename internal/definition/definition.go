@@ -1,0 +1,74 @@
+package definition
+
+import "github.com/lineshaft/lineshaft"
+
+// Version is the schemaVersion that this package reads and writes.
+const Version = "v1alpha1"
+
+// Files is a folder: texts by path, with slashes and below the folder.
+type Files map[string]string
+
+// Definition is what a folder says. Its nouns have no uids and no times, and every
+// list is sorted by name: two definitions that say the same are deeply equal.
+type Definition struct {
+	// Factory has name, alias, description, defaults, secrets, servers, repositories and foreman.
+	Factory     lineshaft.Factory
+	Agents      []lineshaft.Agent
+	Automations []lineshaft.Automation
+	Webhooks    []lineshaft.Webhook
+	Runners     []lineshaft.Runner
+	Skills      []lineshaft.Skill
+	// Unused are files that are accepted and not used, such as those of benchmarks/.
+	Unused []string
+
+	places map[string]place
+}
+
+// place is where in a folder something is said.
+type place struct {
+	file         string
+	line, column int
+}
+
+// Kind is a kind of part of a factory.
+type Kind string
+
+// The kinds.
+const (
+	KindFactory    Kind = "factory"
+	KindAgent      Kind = "agent"
+	KindAutomation Kind = "automation"
+	KindWebhook    Kind = "webhook"
+	KindRunner     Kind = "runner"
+	KindSkill      Kind = "skill"
+)
+
+// Action is what a plan does with a part.
+type Action string
+
+// The actions.
+const (
+	ActionAdd    Action = "add"
+	ActionChange Action = "change"
+	ActionRemove Action = "remove"
+)
+
+// Change is one difference between two definitions.
+type Change struct {
+	Action Action `json:"action"`
+	Kind   Kind   `json:"kind"`
+	Name   string `json:"name"`
+	File   string `json:"file"`
+	// Fields are what differs of a part that is changed.
+	Fields []FieldChange `json:"fields,omitempty"`
+	// Note says what a reader of a plan should know, such as that a renamed webhook
+	// gets another address.
+	Note string `json:"note,omitempty"`
+}
+
+// FieldChange is a value before and after, as it is written in a file; empty is absent.
+type FieldChange struct {
+	Field  string `json:"field"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}

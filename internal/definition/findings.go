@@ -1,0 +1,44 @@
+package definition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// findings are what reading a folder collects: its problems, and where things are.
+type findings struct {
+	problems []lineshaft.FileProblem
+	untold   int
+	places   map[string]place
+	// keys and yamlBytes count what was read of all files.
+	keys      int
+	yamlBytes int
+}
+
+// maxProblems is how many are told; whoever has more will not read them at once.
+const maxProblems = 1000
+
+// add takes down a problem, or only counts it.
+func (f *findings) add(p lineshaft.FileProblem) {
+	if len(f.problems) >= maxProblems {
+		f.untold++
+		return
+	}
+	f.problems = append(f.problems, p)
+}
+
+// told are the problems in the order of reading, each once.
+func (f *findings) told() []lineshaft.FileProblem {
+	slices.SortStableFunc(f.problems, func(a, b lineshaft.FileProblem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+	})
+	told := slices.Compact(f.problems)
+	if f.untold > 0 {
+		told = append(told, lineshaft.FileProblem{File: ".", Message: fmt.Sprintf("there are %d more problems", f.untold), Hint: "mend these first"})
+	}
+	return told
+}

@@ -1,0 +1,93 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/nearest"
+)
+
+// key is a key that an object may have.
+type key struct {
+	name     string
+	doc      string
+	required bool
+	value    value
+}
+
+// value is how what stands at a key is read, written and described.
+type value struct {
+	read func(r *reader, path string, n *node)
+	// write gives nil for what need not be said.
+	write  func() *node
+	schema schema
+}
+
+// object reads the keys of an object.
+func (r *reader) object(path string, n *node, keys []key) {
+	if n.kind != objectNode {
+		r.wrongKind(n, path, "keys: "+strings.Join(names(keys), ", "), "write each key on its own line, as in key: value")
+		return
+	}
+	seen := map[string]bool{}
+	for _, f := range n.fields {
+		at := slices.IndexFunc(keys, func(k key) bool { return k.name == f.key })
+		switch {
+		case at < 0:
+			r.unknownKey(path, f, names(keys))
+		case seen[f.key]:
+			r.report(f.line, f.column, joinPath(path, f.key)+": the key is written twice", "keep one of the two")
+		case f.value.kind == nullNode:
+			seen[f.key] = true
+			r.report(f.line, f.column, joinPath(path, f.key)+": the key has no value", "write one, or take the key out")
+		default:
+			seen[f.key] = true
+			r.note(joinPath(path, f.key), f.value.line, f.value.column)
+			keys[at].value.read(r, joinPath(path, f.key), f.value)
+		}
+	}
+	for _, k := range keys {
+		if k.required && !seen[k.name] {
+			r.wrong(n, path, fmt.Sprintf("the key %s is missing", k.name), "add "+k.name+": "+k.doc)
+		}
+	}
+}
+
+func (r *reader) unknownKey(path string, f field, known []string) {
+	hint := "the keys are " + strings.Join(known, ", ")
+	if near := nearestKey(f.key, known); near != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	}
+	r.report(f.line, f.column, fmt.Sprintf("%s: there is no such key", joinPath(path, short(f.key, 60))), hint)
+}
+
+// nearestKey also knows the words of the API, such as secret_name.
+func nearestKey(word string, known []string) string {
+	folded := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(word))
+	for _, k := range known {
+		if strings.ToLower(strings.ReplaceAll(k, "_", "")) == folded {
+			return k
+		}
+	}
+	return nearest.Word(word, known)
+}
+
+func names(keys []key) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = k.name
+	}
+	return out
+}
+
+// writeObject makes the object of what the keys have to say.
+func writeObject(keys []key) *node {
+	n := &node{kind: objectNode}
+	for _, k := range keys {
+		if v := k.value.write(); v != nil {
+			n.fields = append(n.fields, field{key: k.name, value: v})
+		}
+	}
+	return n
+}

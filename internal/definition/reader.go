@@ -1,0 +1,87 @@
+package definition
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// reader reads one document of a folder.
+type reader struct {
+	*findings
+	file string
+	// kind and name are those of the part that the document describes.
+	kind Kind
+	name string
+	// above is how many lines of the file stand before the YAML.
+	above int
+}
+
+// report adds a problem at a line and column of the document.
+func (r *reader) report(line, column int, message, hint string) {
+	if line > 0 {
+		line += r.above
+	}
+	r.add(lineshaft.FileProblem{File: r.file, Line: line, Column: column, Message: message, Hint: hint})
+}
+
+// wrong adds a problem at a value.
+func (r *reader) wrong(n *node, path, message, hint string) {
+	if path != "" {
+		message = path + ": " + message
+	}
+	r.report(n.line, n.column, message, hint)
+}
+
+// wrongKind says that a value is not what it should be.
+func (r *reader) wrongKind(n *node, path, want, hint string) {
+	r.wrong(n, path, fmt.Sprintf("is %s; expected %s", n.kind, want), hint)
+}
+
+// invalid reports an error of a check at a value. Texts of checks end with what to
+// do, behind a semicolon.
+func (r *reader) invalid(n *node, path string, err error) {
+	message, hint := advice(err)
+	r.wrong(n, path, message, hint)
+}
+
+// advice splits the text of a check into what is wrong and what to do.
+func advice(err error) (message, hint string) {
+	message = err.Error()
+	if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
+		message = pub.Message
+	}
+	message, hint, _ = strings.Cut(fileWords(message), "; ")
+	if hint == "" && strings.Contains(message, "goes with") {
+		hint = "take it out"
+	}
+	return message, cmp.Or(hint, "change it so that it fits")
+}
+
+// note remembers where something is said.
+func (r *reader) note(path string, line, column int) {
+	if line > 0 {
+		line += r.above
+	}
+	r.places[placeKey(r.kind, r.name, path)] = place{file: r.file, line: line, column: column}
+}
+
+// blame reports the error of a noun's own check where the field that it names is.
+func (r *reader) blame(err error, prefix string) {
+	if err == nil {
+		return
+	}
+	path := prefix
+	if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Field != "" {
+		path = joinPath(prefix, strings.TrimPrefix(strings.TrimPrefix(pub.Field, "config."), "."))
+	}
+	message, hint := advice(err)
+	at, found := findPlace(r.places, r.kind, r.name, path)
+	if !found {
+		at = place{file: r.file, line: 1, column: 1}
+	}
+	r.add(lineshaft.FileProblem{File: at.file, Line: at.line, Column: at.column, Message: camelPath(path) + ": " + message, Hint: hint})
+}

@@ -1,0 +1,142 @@
+package definition
+
+import (
+	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/frontmatter"
+)
+
+// part is a part of a definition as a document.
+type part struct {
+	kind Kind
+	name string
+	// keys are what its file says. A prompt is one of them.
+	keys *node
+	// body is the text of a skill.
+	body string
+}
+
+// parts are all of a definition, in the order of plans.
+func (d *Definition) parts() []part {
+	version, f := Version, d.Factory
+	list := []part{{kind: KindFactory, name: d.Factory.Name, keys: writeObject(factoryKeys(&version, &f))}}
+	for _, a := range d.Agents {
+		list = append(list, part{kind: KindAgent, name: a.Name, keys: writeObject(agentKeys(&a))})
+	}
+	for _, a := range d.Automations {
+		list = append(list, part{kind: KindAutomation, name: a.Name, keys: writeObject(automationKeys(&a))})
+	}
+	for _, w := range d.Webhooks {
+		list = append(list, part{kind: KindWebhook, name: w.Name, keys: writeObject(webhookKeys(&w))})
+	}
+	for _, r := range d.Runners {
+		list = append(list, part{kind: KindRunner, name: r.Name, keys: writeObject(runnerKeys(&r.Config))})
+	}
+	for _, s := range d.Skills {
+		name := s.Name
+		list = append(list, part{kind: KindSkill, name: skillName(s), keys: writeObject(skillKeys(&s, &name)), body: s.Body})
+	}
+	return list
+}
+
+// id tells parts apart. There is one factory, whatever it is called.
+func (p part) id() string {
+	if p.kind == KindFactory {
+		return string(KindFactory)
+	}
+	return string(p.kind) + "\x00" + p.name
+}
+
+// value is all that a part says.
+func (p part) value() string { return p.keys.json() + p.body }
+
+// file is where a part stands.
+func (d *Definition) file(p part) string {
+	if at, ok := d.places[placeKey(p.kind, p.name, "")]; ok {
+		return at.file
+	}
+	return partFile(p.kind, p.name)
+}
+
+// text is the file of a part.
+func (p part) text() string {
+	switch p.kind {
+	case KindAgent, KindAutomation:
+		keys, prompt := p.splitPrompt()
+		return frontmatter.Join(writeYAML(keys), prompt)
+	case KindSkill:
+		return frontmatter.Join(writeYAML(p.keys), p.body)
+	case KindFactory, KindWebhook, KindRunner:
+	}
+	if text := writeYAML(p.keys); text != "" {
+		return text
+	}
+	return "{}\n" // a file that is empty is taken for a mistake
+}
+
+// splitPrompt takes the prompt out of the keys, if it reads back the same from below
+// the front matter.
+func (p part) splitPrompt() (*node, string) {
+	keys, prompt := &node{kind: objectNode}, ""
+	for _, f := range p.keys.fields {
+		if f.key == "prompt" && frontmatter.Split(frontmatter.Join("", f.value.text)).Body == f.value.text {
+			prompt = f.value.text
+			continue
+		}
+		keys.fields = append(keys.fields, f)
+	}
+	return keys, prompt
+}
+
+// Render makes the folder of a definition. A file of keep that is without problems
+// and says the same stays as it is, byte for byte, and so do those that are not used.
+func Render(d *Definition, keep Files) Files {
+	kept, texts := keptParts(keep)
+	out := Files{}
+	for _, p := range d.parts() {
+		if old, ok := kept[p.id()]; ok && old.value == p.value() {
+			out[old.file] = keep[old.file]
+			continue
+		}
+		out[partFile(p.kind, p.name)] = p.text()
+	}
+	for _, name := range texts {
+		if _, taken := out[name]; !taken {
+			out[name] = keep[name]
+		}
+	}
+	return out
+}
+
+type keptPart struct{ file, value string }
+
+// keptParts reads what may be kept, and lists the files that are not used.
+func keptParts(keep Files) (map[string]keptPart, []string) {
+	if len(keep) == 0 {
+		return nil, nil
+	}
+	def, problems := Parse(keep)
+	bad := map[string]bool{}
+	for _, p := range problems {
+		bad[p.File] = true
+	}
+	kept := map[string]keptPart{}
+	for _, p := range def.parts() {
+		if file := def.file(p); !bad[file] && keep[file] != "" {
+			kept[p.id()] = keptPart{file, p.value()}
+		}
+	}
+	return kept, def.Unused
+}
+
+// shortText is a text on one line, for plans. Blank space around it is shown.
+func shortText(s string) string {
+	line, _, more := strings.Cut(s, "\n")
+	if line = short(line, 80); more && !strings.HasSuffix(line, "…") {
+		line += "…"
+	}
+	if line != strings.TrimSpace(line) || line == "" || strings.HasPrefix(s, "\n") {
+		return quoteJSON(short(s, 80))
+	}
+	return line
+}

@@ -1,0 +1,112 @@
+package definition
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// texts is a list of texts.
+func texts(to *[]string, most int, rules textRules) value {
+	described := listSchema(rules.schema(), most)
+	if rules.once {
+		described["uniqueItems"] = true
+	}
+	return value{
+		read: func(r *reader, path string, n *node) {
+			r.items(path, n, most, func(_ int, at string, item *node) {
+				s, ok := r.readText(at, item, rules)
+				switch {
+				case ok && rules.once && slices.Contains(*to, s):
+					r.wrong(item, at, short(s, 60)+" is named twice", "name it once")
+				case ok:
+					*to = append(*to, s)
+					r.note(valuePath(path, s), item.line, item.column)
+				}
+			})
+		},
+		write:  func() *node { return writeTexts(*to) },
+		schema: described,
+	}
+}
+
+func writeTexts(list []string) *node {
+	if len(list) == 0 {
+		return nil
+	}
+	n := &node{kind: listNode}
+	for _, s := range list {
+		n.items = append(n.items, textOf(s))
+	}
+	return n
+}
+
+// items reads the elements of a list.
+func (r *reader) items(path string, n *node, most int, read func(i int, path string, item *node)) {
+	if n.kind != listNode {
+		r.wrongKind(n, path, "a list", "write each element on its own line behind a dash, or all in [ ]")
+		return
+	}
+	if most > 0 && len(n.items) > most {
+		r.wrong(n, path, fmt.Sprintf("%d are too many", len(n.items)), fmt.Sprintf("at most %d are allowed", most))
+	}
+	for i, item := range n.items {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		r.note(at, item.line, item.column)
+		if item.kind == nullNode {
+			r.wrong(item, at, "is empty", "write a value, or take it out")
+			continue
+		}
+		read(i, at, item)
+	}
+}
+
+// textMap is a map from names to texts.
+func textMap(to *map[string]string, rules textRules) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			r.entries(path, n, func(path, name string, v *node) {
+				if s, ok := r.readText(path, v, rules); ok {
+					if *to == nil {
+						*to = map[string]string{}
+					}
+					(*to)[name] = s
+				}
+			})
+		},
+		write: func() *node {
+			if len(*to) == 0 {
+				return nil
+			}
+			n := &node{kind: objectNode}
+			for _, name := range slices.Sorted(maps.Keys(*to)) {
+				n.fields = append(n.fields, field{key: name, value: textOf((*to)[name])})
+			}
+			return n
+		},
+		schema: schema{"type": "object", "additionalProperties": rules.schema()},
+	}
+}
+
+// entries reads an object whose keys are names.
+func (r *reader) entries(path string, n *node, read func(path, name string, v *node)) {
+	if n.kind != objectNode {
+		r.wrongKind(n, path, "names with values", "write each on its own line, as in name: value")
+		return
+	}
+	seen := map[string]bool{}
+	for _, f := range n.fields {
+		at := joinPath(path, f.key)
+		switch {
+		case seen[f.key]:
+			r.report(f.line, f.column, at+": the name is written twice", "keep one of the two")
+		case f.value.kind == nullNode:
+			r.report(f.line, f.column, at+": has no value", "write one, or take it out")
+		default:
+			r.note(at, f.value.line, f.value.column)
+			read(at, f.key, f.value)
+		}
+		seen[f.key] = true
+	}
+}

@@ -1,0 +1,105 @@
+package definition
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// readWhole reads a whole number between two bounds.
+func (r *reader) readWhole(path string, n *node, least, most int64) (int64, bool) {
+	if n.kind != numberNode {
+		r.wrongKind(n, path, "a whole number", fmt.Sprintf("write one from %d to %d, without quotes", least, most))
+		return 0, false
+	}
+	v, err := strconv.ParseInt(n.text, 10, 64)
+	if err != nil || v < least || v > most {
+		r.wrong(n, path, fmt.Sprintf("%s is no whole number from %d to %d", short(n.text, 40), least, most), "write one of these")
+		return 0, false
+	}
+	return v, true
+}
+
+func wholeSchema(least, most int64) schema {
+	return schema{"type": "integer", "minimum": least, "maximum": most}
+}
+
+// whole is a number that need not be said when it is the usual one.
+func whole[T ~int | ~int64](to *T, least, most, usual int64) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			if v, ok := r.readWhole(path, n, least, most); ok {
+				*to = T(v)
+			}
+		},
+		write: func() *node {
+			if int64(*to) == usual {
+				return nil
+			}
+			return numberOf(strconv.FormatInt(int64(*to), 10))
+		},
+		schema: wholeSchema(least, most),
+	}
+}
+
+// wholeOption is a number that may be left open.
+func wholeOption(to **int, least, most int64) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			if v, ok := r.readWhole(path, n, least, most); ok {
+				number := int(v)
+				*to = &number
+			}
+		},
+		write: func() *node {
+			if *to == nil {
+				return nil
+			}
+			return numberOf(strconv.Itoa(**to))
+		},
+		schema: wholeSchema(least, most),
+	}
+}
+
+func (r *reader) readFlag(path string, n *node) (value, ok bool) {
+	if n.kind != flagNode {
+		r.wrongKind(n, path, "true or false", "write true or false, without quotes")
+		return false, false
+	}
+	return n.text == "true", true
+}
+
+// toggle is true or false, and not said when it is the usual one.
+func toggle(to *bool, usual bool) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			if v, ok := r.readFlag(path, n); ok {
+				*to = v
+			}
+		},
+		write: func() *node {
+			if *to == usual {
+				return nil
+			}
+			return flagOf(*to)
+		},
+		schema: schema{"type": "boolean"},
+	}
+}
+
+// toggleOption may be left open.
+func toggleOption(to **bool) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			if v, ok := r.readFlag(path, n); ok {
+				*to = &v
+			}
+		},
+		write: func() *node {
+			if *to == nil {
+				return nil
+			}
+			return flagOf(**to)
+		},
+		schema: schema{"type": "boolean"},
+	}
+}
