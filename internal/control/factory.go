@@ -69,7 +69,7 @@ func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFa
 		if err := tx.InsertFactory(ctx, made); err != nil {
 			return aliasConflict(err, made.Alias)
 		}
-		if err := errors.Join(tx.InsertAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made))); err != nil {
+		if err := errors.Join(tx.PutAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made))); err != nil {
 			return err
 		}
 		var err error

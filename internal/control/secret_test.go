@@ -116,7 +116,7 @@ func TestS1SecretInUseCannotBeDeleted(t *testing.T) {
 			if err := tx.InsertFactory(ctx, lineshaft.Factory{UID: factoryF, Name: "mill", Mode: lineshaft.ModeManaged, Defaults: named, CreatedAt: at, UpdatedAt: at}); err != nil {
 				return err
 			}
-			if err := tx.InsertAgent(ctx, lineshaft.Agent{UID: "a", FactoryUID: factoryF, Name: "miller", Type: lineshaft.AgentForeman, Config: named, CreatedAt: at, UpdatedAt: at}); err != nil {
+			if err := tx.PutAgent(ctx, lineshaft.Agent{UID: "a", FactoryUID: factoryF, Name: "miller", Type: lineshaft.AgentForeman, Config: named, CreatedAt: at, UpdatedAt: at}); err != nil {
 				return err
 			}
 			return tx.PutAutomation(ctx, lineshaft.Automation{UID: "au", FactoryUID: factoryF, Name: "grind", Prompt: "p", Config: named, CreatedAt: at, UpdatedAt: at})

@@ -4,30 +4,96 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 )
 
-// InsertAgent stores a new agent; its name is unique in the factory.
-func (tx *Tx) InsertAgent(ctx context.Context, a lineshaft.Agent) error {
-	config, err := json.Marshal(a.Config)
+const agentColumns = "uid, factory_uid, name, type, description, prompt, config, created_at, updated_at"
+
+// PutAgent stores an agent, new or changed; its name is unique in the factory, or
+// among those of none. Its name stays known to its runs.
+func (tx *Tx) PutAgent(ctx context.Context, a lineshaft.Agent) error {
+	config, err := encode(a.Config)
 	if err != nil {
-		return fmt.Errorf("encode agent: %w", err)
+		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO agents (uid, factory_uid, name, type, description, prompt, config, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, a.UID, a.FactoryUID, a.Name, a.Type, a.Description, a.Prompt, string(config),
-		micros(a.CreatedAt), micros(a.UpdatedAt))
+	_, err = tx.exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, type = excluded.type, description = excluded.description,
+		prompt = excluded.prompt, config = excluded.config, updated_at = excluded.updated_at`,
+		a.UID, a.FactoryUID, a.Name, a.Type, a.Description, a.Prompt, config, micros(a.CreatedAt), micros(a.UpdatedAt))
 	if err != nil {
-		return fmt.Errorf("insert agent: %w", err)
+		return fmt.Errorf("put agent: %w", err)
+	}
+	executor := lineshaft.Principal{UID: a.UID, Type: lineshaft.ServiceAccount, DisplayName: a.Name}
+	if err := tx.PutPrincipal(ctx, executor, a.CreatedAt); err != nil {
+		return err
+	}
+	return tx.RenamePrincipal(ctx, executor)
+}
+
+// DeleteAgent removes an agent; its runs stay.
+func (tx *Tx) DeleteAgent(ctx context.Context, uid string) error {
+	n, err := tx.exec(ctx, "DELETE FROM agents WHERE uid = $1", uid)
+	if err != nil {
+		return fmt.Errorf("delete agent: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("agent", uid)
 	}
 	return nil
 }
 
-// ListAgents reads the agents of a factory by name.
+// LockAgent reads an agent that this transaction is about to change.
+func (tx *Tx) LockAgent(ctx context.Context, uid string) (*lineshaft.Agent, error) {
+	return tx.agent(ctx, uid, tx.d.forUpdate)
+}
+
+// SchedulesOfAgent reads the names of the schedules that start runs of an agent.
+func (r reader) SchedulesOfAgent(ctx context.Context, uid string) ([]string, error) {
+	var names []string
+	err := r.each(ctx, "SELECT name FROM schedules WHERE agent_uid = $1 AND agent_uid <> ''", []any{uid}, func(scan func(...any) error) error {
+		var name string
+		err := scan(&name)
+		names = append(names, name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read schedules of agent: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// GetAgent reads an agent of any factory, or of none.
+func (r reader) GetAgent(ctx context.Context, uid string) (*lineshaft.Agent, error) {
+	return r.agent(ctx, uid, "")
+}
+
+func (r reader) agent(ctx context.Context, uid, lock string) (*lineshaft.Agent, error) {
+	found, err := r.agents(ctx, "WHERE uid = $1"+lock, uid)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("agent", uid)
+	}
+	return &found[0], nil
+}
+
+// ListAgents reads the agents of a factory by name; those of none for an empty uid.
 func (r reader) ListAgents(ctx context.Context, factoryUID string) ([]lineshaft.Agent, error) {
+	return r.agents(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
+}
+
+// AllAgents reads every agent by factory and name.
+func (r reader) AllAgents(ctx context.Context) ([]lineshaft.Agent, error) {
+	return r.agents(ctx, "ORDER BY factory_uid, name")
+}
+
+func (r reader) agents(ctx context.Context, where string, args ...any) ([]lineshaft.Agent, error) {
 	var found []lineshaft.Agent
-	err := r.each(ctx, `SELECT uid, factory_uid, name, type, description, prompt, config, created_at, updated_at FROM agents
-		WHERE factory_uid = $1 ORDER BY name`, []any{factoryUID}, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+agentColumns+" FROM agents "+where, args, func(scan func(...any) error) error {
 		var a lineshaft.Agent
 		var config string
 		var created, updated int64
@@ -42,7 +108,7 @@ func (r reader) ListAgents(ctx context.Context, factoryUID string) ([]lineshaft.
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
+		return nil, fmt.Errorf("read agents: %w", err)
 	}
 	return found, nil
 }

@@ -26,10 +26,10 @@ func TestF2Agents(t *testing.T) {
 		b, a := newAgent(s, factory, "b"), newAgent(s, factory, "a")
 		same := newAgent(s, other, "b")
 		for _, agent := range []lineshaft.Agent{b, a, same} {
-			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.InsertAgent(ctx, agent) })
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.PutAgent(ctx, agent) })
 		}
 		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			return tx.InsertAgent(ctx, newAgent(s, factory, "b"))
+			return tx.PutAgent(ctx, newAgent(s, factory, "b"))
 		})
 		wantCode(t, err, lineshaft.CodeConflict)
 		for uid, want := range map[string][]lineshaft.Agent{factory: {a, b}, other: {same}, "none": nil} {

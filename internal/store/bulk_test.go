@@ -43,7 +43,7 @@ const bulkSQL = `WITH RECURSIVE n (i) AS (SELECT CAST($1 AS BIGINT) UNION ALL SE
 INSERT INTO runs (id, title, state, status_message, error_code, retryable, source, creator_uid, name, model_id, environment_id, skill_spec,
 	schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth, conversation_id, session_id, created_at, updated_at, started_at,
 	finished_at, run_time, input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key,
-	execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, tagged)
+	execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, tagged, agent_uid)
 SELECT '01900000-0000-7000-8000-000' || CAST(100000000 + i AS TEXT), 'run ' || CAST(i % 1000 AS TEXT),
 	CASE WHEN i >= $2 - ($2 - $1) / 10 THEN 'QUEUED' WHEN i % 50 = 0 THEN 'FAILED' ELSE 'SUCCEEDED' END, '', '', NULL,
 	CASE WHEN i % 100 = 0 THEN 'CLI' ELSE 'API' END, CASE WHEN i % 100 = 1 THEN 'rare' ELSE 'common' END,
@@ -52,7 +52,8 @@ SELECT '01900000-0000-7000-8000-000' || CAST(100000000 + i AS TEXT), 'run ' || C
 	CASE WHEN i % 8 < 2 THEN 'fac' || CAST(i % 8 AS TEXT) END, CASE WHEN i % 9 = 0 THEN 'mac' ELSE 'hosted' END,
 	CASE WHEN i % 10 = 0 THEN 'par' END, 'root', 0, 'c' || CAST(i AS TEXT), 's' || CAST(i AS TEXT),
 	1000000 + i, 2000000 + i / 2, 0, 0, 0, 0, 0, 0, 0, 3000000 + i, 9000000 + i, CASE WHEN i % 11 = 0 THEN 1 ELSE 0 END,
-	CASE WHEN i % 13 = 0 THEN 'key' END, '', '', 0, 0, 1, 0, 0, 0, 0, CASE WHEN i % 4 = 0 THEN 1 ELSE 0 END
+	CASE WHEN i % 13 = 0 THEN 'key' END, '', '', 0, 0, 1, 0, 0, 0, 0, CASE WHEN i % 4 = 0 THEN 1 ELSE 0 END,
+	CASE WHEN i % 100 = 2 THEN '01910000-0000-7000-8000-000000000002' WHEN i % 3 = 0 THEN '01910000-0000-7000-8000-000000000001' END
 FROM n`
 
 const bulkBodies = `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata, files)

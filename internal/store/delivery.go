@@ -32,7 +32,7 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) er
 		if err != nil {
 			return err
 		}
-		rows.row(d.ID, d.WebhookUID, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr, d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes)
+		rows.row(d.ID, d.WebhookUID, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr, d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes, d.Event)
 		if d.Body != nil {
 			bodies.row(d.ID, d.Body)
 		}
@@ -121,13 +121,13 @@ func (tx *Tx) FreeIdentity(ctx context.Context, claim Identity) error {
 	return err
 }
 
-const deliveryColumns = "id, webhook_uid, status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes"
+const deliveryColumns = "id, webhook_uid, status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes, event"
 
 func scanDelivery(scan func(...any) error) (*lineshaft.Delivery, error) {
 	var d lineshaft.Delivery
 	var outcomes string
 	if err := scan(&d.ID, &d.WebhookUID, &d.Status, &d.Size, &d.Identity, &d.IdentitySource, &d.RemoteAddr, &d.DuplicateOf, &d.RedeliveryOf,
-		&d.NotMatched, &outcomes); err != nil {
+		&d.NotMatched, &outcomes, &d.Event); err != nil {
 		return nil, fmt.Errorf("scan delivery: %w", err)
 	}
 	if err := json.Unmarshal([]byte(outcomes), &d.Outcomes); err != nil {
@@ -196,4 +196,36 @@ func (r reader) GetPayload(ctx context.Context, deliveryID string) ([]byte, erro
 		return nil, fmt.Errorf("read payload: %w", err)
 	}
 	return body, nil
+}
+
+// Payload is an accepted delivery with its body.
+type Payload struct {
+	DeliveryID string
+	Event      string
+	// Handshake says that the delivery only asked whether we are there.
+	Handshake bool
+	Body      []byte
+}
+
+// EachPayload calls fn for the accepted deliveries of a webhook that have a body,
+// newest first, from before an id on ("" for the newest), with one body in memory at
+// a time. fn must not keep it.
+func (r reader) EachPayload(ctx context.Context, webhookUID, before string, limit int, fn func(Payload) error) error {
+	if before == "" {
+		before = "z" // above every id
+	}
+	err := r.each(ctx, `SELECT d.id, d.event, d.outcomes, p.body FROM deliveries d JOIN delivery_payloads p ON p.delivery_id = d.id
+		WHERE d.webhook_uid = $1 AND d.id < $2 AND d.status = 'accepted' ORDER BY d.id DESC LIMIT $3`, []any{webhookUID, before, limit}, func(scan func(...any) error) error {
+		var p Payload
+		var outcomes string
+		if err := scan(&p.DeliveryID, &p.Event, &outcomes, &p.Body); err != nil {
+			return fmt.Errorf("scan payload: %w", err)
+		}
+		p.Handshake = strings.Contains(outcomes, `"result":"`+string(lineshaft.ResultHandshake)+`"`)
+		return fn(p)
+	})
+	if err != nil {
+		return fmt.Errorf("read payloads: %w", err)
+	}
+	return nil
 }

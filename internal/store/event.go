@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,9 +99,14 @@ func (r reader) LogEnd(ctx context.Context, runID string) (last int64, state lin
 
 // StatePosition is a place in the stream of state changes over all runs.
 type StatePosition struct {
-	Txid     int64
-	RunID    string
-	Sequence int64
+	Txid     int64  `json:"txid"`
+	RunID    string `json:"run_id"`
+	Sequence int64  `json:"sequence"`
+}
+
+// Compare orders places.
+func (p StatePosition) Compare(other StatePosition) int {
+	return cmp.Or(cmp.Compare(p.Txid, other.Txid), cmp.Compare(p.RunID, other.RunID), cmp.Compare(p.Sequence, other.Sequence))
 }
 
 // StateChange is a state event with its place.

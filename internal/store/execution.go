@@ -75,14 +75,18 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int) ([]*Claim,
 		ids[i], byID[c.Head.ID] = c.Head.ID, c
 	}
 	var args []any
-	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
-		var runID, prompt, config string
+	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+		var runID, prompt, config, skills string
 		var files int
-		if err := scan(&runID, &prompt, &config, &files); err != nil {
+		if err := scan(&runID, &prompt, &config, &files, &skills); err != nil {
 			return err
 		}
-		byID[runID].Body.Submitted, byID[runID].Body.Files = prompt, files
-		return json.Unmarshal([]byte(config), &byID[runID].Body.Config)
+		body := &byID[runID].Body
+		body.Submitted, body.Files = prompt, files
+		if err := decodeParts(runID, skills, "", &body.Skills, nil); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(config), &body.Config)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read claimed runs: %w", err)

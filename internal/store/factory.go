@@ -12,21 +12,42 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-const factoryColumns = "uid, name, alias, description, mode, defaults, paused, foreman, revision, created_at, updated_at"
+const factoryColumns = "uid, name, alias, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at"
 
 func scanFactory(scan func(...any) error) (*lineshaft.Factory, error) {
 	var f lineshaft.Factory
-	var defaults string
+	var defaults, text string
 	var paused int
 	var created, updated int64
-	if err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, &defaults, &paused, &f.Foreman, &f.Revision, &created, &updated); err != nil {
+	if err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, &defaults, &text, &paused, &f.Foreman, &f.Revision, &created, &updated); err != nil {
 		return nil, fmt.Errorf("scan factory: %w", err)
 	}
 	if err := json.Unmarshal([]byte(defaults), &f.Defaults); err != nil {
 		return nil, fmt.Errorf("decode factory: %w", err)
 	}
+	var shared factoryShared
+	if err := json.Unmarshal([]byte(text), &shared); err != nil {
+		return nil, fmt.Errorf("decode factory: %w", err)
+	}
+	f.Secrets, f.MCPServers, f.Repositories = shared.Secrets, shared.MCPServers, shared.Repositories
 	f.Paused, f.CreatedAt, f.UpdatedAt = paused == 1, fromMicros(created), fromMicros(updated)
 	return &f, nil
+}
+
+// factoryShared is what a factory has besides its defaults.
+type factoryShared struct {
+	Secrets      []string                       `json:"secrets,omitempty"`
+	MCPServers   map[string]lineshaft.MCPServer `json:"mcp_servers,omitempty"`
+	Repositories []lineshaft.Repository         `json:"repositories,omitempty"`
+}
+
+// encodeFactory makes the texts of a factory's row.
+func encodeFactory(f lineshaft.Factory) (defaults, shared string, err error) {
+	if defaults, err = encode(f.Defaults); err != nil {
+		return "", "", err
+	}
+	shared, err = encode(factoryShared{f.Secrets, f.MCPServers, f.Repositories})
+	return defaults, shared, err
 }
 
 // aliasKey makes aliases unique whatever their case; no alias is NULL.
@@ -34,12 +55,12 @@ func aliasKey(alias string) any { return null(strings.ToLower(alias)) }
 
 // InsertFactory stores a new factory; a taken alias is a conflict.
 func (tx *Tx) InsertFactory(ctx context.Context, f lineshaft.Factory) error {
-	defaults, err := json.Marshal(f.Defaults)
+	defaults, shared, err := encodeFactory(f)
 	if err != nil {
-		return fmt.Errorf("encode factory: %w", err)
+		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, paused, foreman, revision, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11)`, f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, f.Mode, string(defaults),
+	_, err = tx.exec(ctx, `INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, $12)`, f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, f.Mode, defaults, shared,
 		flag(f.Paused), f.Foreman, micros(f.CreatedAt), micros(f.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("insert factory: %w", err)
@@ -49,12 +70,12 @@ func (tx *Tx) InsertFactory(ctx context.Context, f lineshaft.Factory) error {
 
 // UpdateFactory writes what people may change of a factory that LockFactory returned.
 func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
-	defaults, err := json.Marshal(f.Defaults)
+	defaults, shared, err := encodeFactory(f)
 	if err != nil {
-		return fmt.Errorf("encode factory: %w", err)
+		return err
 	}
-	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, paused = $7, foreman = $8 WHERE uid = $1",
-		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, string(defaults), flag(f.Paused), f.Foreman)
+	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9 WHERE uid = $1",
+		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, defaults, shared, flag(f.Paused), f.Foreman)
 	if err != nil {
 		return fmt.Errorf("update factory: %w", err)
 	}
@@ -64,7 +85,7 @@ func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
 // DeleteFactory removes a factory with its agents and automations. Its webhooks are
 // deleted too, but keep their rows for the log.
 func (tx *Tx) DeleteFactory(ctx context.Context, uid string, at time.Time) error {
-	for _, table := range []string{"agents", "automations"} {
+	for _, table := range []string{"agents", "automations", "runners", "skills", "definition_revisions", "definition_files", "factory_repositories", "timers"} {
 		if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE factory_uid = $1", uid); err != nil {
 			return fmt.Errorf("delete %s: %w", table, err)
 		}

@@ -142,7 +142,7 @@ func TestF1DeleteFactory(t *testing.T) {
 			hook := newWebhook(s, f.UID, "hook")
 			hooks[f.UID] = hook
 			write(t, s, func(ctx context.Context, tx *store.Tx) error {
-				if err := tx.InsertAgent(ctx, newAgent(s, f.UID, "a")); err != nil {
+				if err := tx.PutAgent(ctx, newAgent(s, f.UID, "a")); err != nil {
 					return err
 				}
 				if err := tx.PutAutomation(ctx, newAutomation(s, f.UID, "a")); err != nil {

@@ -55,12 +55,18 @@ func lookups(s *store.Store) map[string]lookup {
 		"drop": {1, nil, func(ctx context.Context, tx *store.Tx) error {
 			return tx.DropFollowups(ctx, &store.RunHead{ID: run, Unread: 1})
 		}},
-		"overdue": {10, func(ctx context.Context) error { return second(s.ListOverdue(ctx, time.UnixMicro(1<<50), 10)) }, nil},
-		"old":     {10, func(ctx context.Context) error { return second(s.ListOldRuns(ctx, time.UnixMicro(1<<50), 10)) }, nil},
-		"log":     {1, func(ctx context.Context) error { return second(s.ListEvents(ctx, run, 0, 100)) }, nil},
-		"log end": {1, func(ctx context.Context) error { return third(s.LogEnd(ctx, run)) }, nil},
+		"skill waits": {10, func(ctx context.Context) error { return second(s.ListSkillWaiting(ctx, store.WaitingRun{}, 10)) }, nil},
+		"agent name":  {1, func(ctx context.Context) error { return second(s.AgentName(ctx, run)) }, nil},
+		"set skills":  {3, nil, func(ctx context.Context, tx *store.Tx) error { return tx.SetSkills(ctx, run, &store.RunBody{}) }},
+		"overdue":     {10, func(ctx context.Context) error { return second(s.ListOverdue(ctx, time.UnixMicro(1<<50), 10)) }, nil},
+		"old":         {10, func(ctx context.Context) error { return second(s.ListOldRuns(ctx, time.UnixMicro(1<<50), 10)) }, nil},
+		"log":         {1, func(ctx context.Context) error { return second(s.ListEvents(ctx, run, 0, 100)) }, nil},
+		"log end":     {1, func(ctx context.Context) error { return third(s.LogEnd(ctx, run)) }, nil},
 		"states": {50, func(ctx context.Context) error {
 			return second(s.ListStateChanges(ctx, store.StatePosition{Txid: 500}, 50))
+		}, nil},
+		"ended runs": {3, func(ctx context.Context) error {
+			return second(s.ListEndedRuns(ctx, []string{run, bulkID(4), bulkID(9)}))
 		}, nil},
 		"states end":   {1, func(ctx context.Context) error { return second(s.StateEnd(ctx)) }, nil},
 		"waiting":      {200, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.ListWaiting(ctx, "key")) }},

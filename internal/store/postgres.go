@@ -78,7 +78,11 @@ const conflictRetries = 5
 func (w pgWriter) run(ctx context.Context, work func(context.Context, *Tx) error) error {
 	for attempt := 1; ; attempt++ {
 		err := w.once(ctx, work)
-		if err == nil || attempt > conflictRetries || !retryable(err) {
+		if err == nil || !retryable(err) {
+			return err
+		}
+		w.s.deadlocks.Add(1)
+		if attempt > conflictRetries {
 			return err
 		}
 	}

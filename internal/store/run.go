@@ -16,6 +16,8 @@ const (
 	HoldConcurrency = 1
 	// HoldExecution waits until the last execution is known to be over.
 	HoldExecution = 2
+	// HoldSkill waits until the run's skills are found.
+	HoldSkill = 4
 )
 
 // RunHead is the part of a run that changes while it lives, read under the run's
@@ -91,6 +93,10 @@ type RunBody struct {
 	Metadata map[string]string
 	// Files is how many attachments came with the prompt.
 	Files int
+	// Skills are those of Config.Skills as they were found.
+	Skills []lineshaft.Skill
+	// FiredBy is the schedule that started the run, if one did.
+	FiredBy *lineshaft.FiredBy
 }
 
 // NewRun is a run to be inserted.
@@ -104,6 +110,7 @@ type NewRun struct {
 	RootRunID      string
 	Depth          int
 	ScheduleID     string
+	AgentUID       string
 	CreatedAt      time.Time
 	// Ancestors are the runs above this one, nearest first.
 	Ancestors []string
@@ -122,8 +129,8 @@ const (
 		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
 		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
 		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
-		max_attempts, prompt_done, unread, taken, sandbox_running, tagged`
-	bodyColumns = "run_id, prompt, submitted_prompt, config, origins, request, metadata, files"
+		max_attempts, prompt_done, unread, taken, sandbox_running, tagged, agent_uid`
+	bodyColumns = "run_id, prompt, submitted_prompt, config, origins, request, metadata, files, skills, fired_by"
 )
 
 // InsertRuns writes new runs with their first events, in few statements.
@@ -155,15 +162,19 @@ func (n *NewRun) row(v *inserts) {
 	h := &n.Head
 	h.Tagged = len(n.Body.Metadata) > 0 || len(n.Ancestors) > 0
 	h.was, h.LastSequence = h.State, int64(len(n.Events))
-	skill := ""
-	if len(n.Body.Config.Skills) > 0 {
-		skill = n.Body.Config.Skills[0]
-	}
 	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
-		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(skill), null(n.ScheduleID),
+		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
 		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
-		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged))
+		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged), null(n.AgentUID))
+}
+
+// firstSkill is the one that lists show and sort by.
+func (b *RunBody) firstSkill() string {
+	if len(b.Config.Skills) == 0 {
+		return ""
+	}
+	return b.Config.Skills[0]
 }
 
 func (b *RunBody) row(v *inserts, runID string) error {
@@ -175,13 +186,38 @@ func (b *RunBody) row(v *inserts, runID string) error {
 		}
 		parts[i] = string(text)
 	}
-	v.row(runID, b.Prompt, b.Submitted, parts[0], parts[1], parts[2], parts[3], b.Files)
+	var skills, firedBy string
+	var err error
+	if len(b.Skills) > 0 { // most runs have none: they are spared an encoder
+		skills, err = encode(b.Skills)
+	}
+	if b.FiredBy != nil && err == nil {
+		firedBy, err = encode(b.FiredBy)
+	}
+	v.row(runID, b.Prompt, b.Submitted, parts[0], parts[1], parts[2], parts[3], b.Files, skills, firedBy)
+	return err
+}
+
+// decodeParts reads what few runs have.
+func decodeParts(runID, skills, firedBy string, intoSkills *[]lineshaft.Skill, intoFired **lineshaft.FiredBy) error {
+	if skills != "" {
+		if err := json.Unmarshal([]byte(skills), intoSkills); err != nil {
+			return fmt.Errorf("decode skills of run %s: %w", runID, err)
+		}
+	}
+	if firedBy != "" {
+		if err := json.Unmarshal([]byte(firedBy), intoFired); err != nil {
+			return fmt.Errorf("decode schedule of run %s: %w", runID, err)
+		}
+	}
 	return nil
 }
 
 // AppendPrompt adds a follow-up's text to the prompt of a run that has not started.
 func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) error {
-	_, err := tx.exec(ctx, "UPDATE run_bodies SET submitted_prompt = submitted_prompt || $2 WHERE run_id = $1", runID, "\n\n"+text)
+	// A run of a skill may have had no prompt before.
+	_, err := tx.exec(ctx, `UPDATE run_bodies SET submitted_prompt = CASE WHEN submitted_prompt = '' THEN $2 ELSE submitted_prompt || $3 END
+		WHERE run_id = $1`, runID, text, "\n\n"+text)
 	return err
 }
 
@@ -302,26 +338,31 @@ func (tx *Tx) SaveRun(ctx context.Context, h *RunHead, events ...lineshaft.Draft
 const runColumns = `r.id, r.title, r.state, r.status_message, r.error_code, r.retryable, r.source, r.creator_uid, p.type, p.display_name, p.email,
 	r.conversation_id, r.session_id, r.parent_run_id, r.root_run_id, r.depth, r.factory_uid, r.schedule_id, r.created_at, r.updated_at,
 	r.started_at, r.finished_at, r.run_time, r.input_tokens, r.output_tokens, r.cost_micros, r.execution_id, r.executions,
-	r.sandbox_running, r.last_sequence, b.submitted_prompt, b.config, b.metadata, b.prompt, r.worker_host`
+	r.sandbox_running, r.last_sequence, b.submitted_prompt, b.config, b.metadata, b.prompt, r.worker_host,
+	r.agent_uid, e.display_name, b.skills, b.fired_by`
 
-const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid `
+const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid
+	LEFT JOIN principals e ON e.uid = r.agent_uid `
 
 func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
 	var r lineshaft.Run
 	var retry *int64
-	var ptype, pname, pmail, parent, factory, schedule *string
+	var ptype, pname, pmail, parent, factory, schedule, agent, agentName *string
 	var created, updated, started, finished, runTime int64
 	var sandbox int
-	var submitted, config, metadata, host string
+	var submitted, config, metadata, host, skills, firedBy string
 	if err := scan(&r.ID, &r.Title, &r.State, &r.Status.Message, &r.Status.ErrorCode, &retry, &r.Source, &r.Creator.UID, &ptype, &pname, &pmail,
 		&r.ConversationID, &r.SessionID, &parent, &r.RootRunID, &r.Depth, &factory, &schedule, &created, &updated, &started, &finished,
 		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &r.LastSequence,
-		&submitted, &config, &metadata, &r.Prompt, &host); err != nil {
+		&submitted, &config, &metadata, &r.Prompt, &host, &agent, &agentName, &skills, &firedBy); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
 	}
 	r.Status.Retryable = boolOf(retry)
 	r.Creator.Type, r.Creator.DisplayName, r.Creator.Email = lineshaft.PrincipalType(text(ptype)), text(pname), text(pmail)
-	r.Executor = r.Creator
+	r.Executor, r.AgentUID = r.Creator, text(agent)
+	if r.AgentUID != "" {
+		r.Executor = lineshaft.Principal{UID: r.AgentUID, Type: lineshaft.ServiceAccount, DisplayName: text(agentName)}
+	}
 	r.ParentRunID, r.FactoryUID, r.ScheduleID = text(parent), text(factory), text(schedule)
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(finished)
 	r.RunTime, r.SandboxRunning, r.Submitted = time.Duration(runTime)*time.Microsecond, sandbox == 1, submitted
@@ -332,7 +373,7 @@ func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
 		return nil, fmt.Errorf("decode metadata of run %s: %w", r.ID, err)
 	}
 	r.Config.WorkerHost = host
-	return &r, nil
+	return &r, decodeParts(r.ID, skills, firedBy, &r.Skills, &r.FiredBy)
 }
 
 // GetRun reads a run in full, with its artifacts.
@@ -379,9 +420,9 @@ func (r reader) runsByID(ctx context.Context, ids []string) (map[string]*linesha
 // GetRunBody reads what was written once.
 func (r reader) GetRunBody(ctx context.Context, runID string) (*RunBody, error) {
 	var b RunBody
-	var config, origins, request, metadata string
-	err := r.one(ctx, "SELECT prompt, submitted_prompt, config, origins, request, metadata FROM run_bodies WHERE run_id = $1", []any{runID},
-		&b.Prompt, &b.Submitted, &config, &origins, &request, &metadata)
+	var config, origins, request, metadata, skills, firedBy string
+	err := r.one(ctx, "SELECT prompt, submitted_prompt, config, origins, request, metadata, skills, fired_by FROM run_bodies WHERE run_id = $1", []any{runID},
+		&b.Prompt, &b.Submitted, &config, &origins, &request, &metadata, &skills, &firedBy)
 	if errors.Is(err, errNoRows) {
 		return nil, lineshaft.NotFound("run", runID)
 	}
@@ -396,7 +437,7 @@ func (r reader) GetRunBody(ctx context.Context, runID string) (*RunBody, error) 
 			return nil, fmt.Errorf("decode body of run %s: %w", runID, err)
 		}
 	}
-	return &b, nil
+	return &b, decodeParts(runID, skills, firedBy, &b.Skills, &b.FiredBy)
 }
 
 // NewestOfConversation finds the last run of a conversation.

@@ -199,7 +199,11 @@ func conditions(f lineshaft.RunFilter) []condition {
 	add("model_id", f.ModelID)
 	add("state", distinct(f.States)...)
 	add("creator_uid", f.Creator)
-	add("creator_uid", f.Executor) // until agents have identities of their own, a run's creator executes it
+	if id.Valid(f.Executor) { // an agent; the other principals have other ids
+		add("agent_uid", f.Executor)
+	} else {
+		add("creator_uid", f.Executor)
+	}
 	add("source", distinct(f.Sources)...)
 	if f.NoEnvironment { // as above
 		out = append(out, condition{sql: "environment_id IS NULL"})

@@ -206,7 +206,7 @@ func TestWordsOfTheSchema(t *testing.T) {
 				func(ctx context.Context, tx *store.Tx, word string) error {
 					a := newAgent(s, rowID(s), "a")
 					a.Type = lineshaft.AgentType(word)
-					return tx.InsertAgent(ctx, a)
+					return tx.PutAgent(ctx, a)
 				},
 			},
 			"factory mode": {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/id"
@@ -38,7 +39,13 @@ type Store struct {
 	close  sync.Once
 	// budget is ScanBudget, or less in tests.
 	budget int
+	// deadlocks counts transactions that waited for each other and were redone.
+	deadlocks atomic.Int64
 }
+
+// Deadlocks is how many transactions had to be redone because they and others waited
+// for each other. Nothing is lost by it, but each costs a second.
+func (s *Store) Deadlocks() int64 { return s.deadlocks.Load() }
 
 // writer runs units of work so that each is durable, or undone, when run returns.
 type writer interface {

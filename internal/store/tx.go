@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -156,6 +157,15 @@ func list[T any](args *[]any, items []T) string {
 	}
 	text.WriteByte(')')
 	return text.String()
+}
+
+// encode makes the JSON text of a column.
+func encode(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode %T: %w", v, err)
+	}
+	return string(text), nil
 }
 
 func micros(t time.Time) int64 {

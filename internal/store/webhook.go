@@ -40,7 +40,7 @@ func scanWebhook(scan func(...any) error) (*Webhook, error) {
 }
 
 // PutWebhook stores a webhook, new or changed; another live one of the same name
-// in the factory is a conflict. Name, mode and scheme of a stored one stay.
+// in the factory is a conflict. The name of a stored one stays.
 func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
 	hmac, err := json.Marshal(w.HMAC)
 	if err != nil {
@@ -48,7 +48,7 @@ func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
 	}
 	_, err = tx.exec(ctx, `INSERT INTO webhooks (`+webhookColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-		ON CONFLICT (uid) DO UPDATE SET secret_name = excluded.secret_name, owns_secret = excluded.owns_secret,
+		ON CONFLICT (uid) DO UPDATE SET auth_mode = excluded.auth_mode, signature_scheme = excluded.signature_scheme, secret_name = excluded.secret_name, owns_secret = excluded.owns_secret,
 		delivery_id_header = excluded.delivery_id_header, enabled = excluded.enabled, needs_secret = excluded.needs_secret,
 		rate_limit = excluded.rate_limit, max_body_bytes = excluded.max_body_bytes, replay_guard = excluded.replay_guard, hmac = excluded.hmac,
 		credential = excluded.credential, old_credential = excluded.old_credential, old_until = excluded.old_until,

@@ -58,11 +58,11 @@ func TestW1WebhookRoundTrip(t *testing.T) {
 		changed.SecretName, changed.OwnsSecret, changed.DeliveryIDHeader, changed.Enabled, changed.NeedsSecret = "B", false, "", false, false
 		changed.RateLimit, changed.MaxBodyBytes, changed.ReplayGuard, changed.HMAC = 0, 1, false, lineshaft.WebhookHMAC{}
 		changed.Credential, changed.OldCredential, changed.OldUntil = "new", "", time.Time{}
-		changed.UpdatedAt = w.UpdatedAt.Add(time.Minute)
+		changed.UpdatedAt, changed.AuthMode, changed.SignatureScheme = w.UpdatedAt.Add(time.Minute), lineshaft.AuthToken, ""
 		putWebhook(t, s, changed)
 		wantWebhook(t, s, changed)
 		other := changed // these stay
-		other.Name, other.AuthMode, other.SignatureScheme, other.CreatedAt = "x", lineshaft.AuthToken, "", w.CreatedAt.Add(time.Minute)
+		other.Name, other.CreatedAt = "x", w.CreatedAt.Add(time.Minute)
 		putWebhook(t, s, other)
 		wantWebhook(t, s, changed)
 		for _, at := range [][2]string{{w.FactoryUID, "missing"}, {"other", w.UID}} {

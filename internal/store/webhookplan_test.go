@@ -39,8 +39,18 @@ func bulkHooks() []string {
 			SELECT 'd' || n, '01900000-0000-7000-8000-000' || n || CASE WHEN i % 10 = 0 THEN 'gone' ELSE '' END FROM numbers`,
 		`INSERT INTO attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)
 			SELECT 'a' || n, 'r' || (i / 2), '', '', '', 1, 'delivery/01900000-0000-7000-8000-000' || n FROM numbers WHERE i % 2 = 0`,
+		`INSERT INTO factory_repositories (factory_uid, url, branch, path, seen, applied, problems, fault, checked_at, applied_at, claim, next_at)
+			SELECT 'f' || i, '', '', '', '', '', '[]', '', 1, 1, '', i FROM numbers`,
+		"INSERT INTO timers (owner, factory_uid, timing, next_at, slot, anchor) SELECT 'automation/' || n, 'f' || (i / 5), '{}', i, '', 0 FROM numbers",
+		`INSERT INTO schedules (id, name, timing, enabled, prompt, agent_uid, factory_uid, config, metadata, last_error, last_run, creator_uid, editor_uid, created_at, updated_at)
+			SELECT 'c' || n, 'c', '{}', 1, '', CASE WHEN i % 2 = 0 THEN 'g' || (i / 6) ELSE '' END, '', '{}', '{}', '', 0, '', '', 1, 1 FROM numbers`,
 		"INSERT INTO rate_windows (name, count, last_at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
 		"INSERT INTO rate_hits (name, number, at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
+		"INSERT INTO runners (uid, factory_uid, name, config, created_at, updated_at) SELECT 'n' || i, 'f' || (i / 5), 'n' || n, '{}', 1, 1 FROM numbers",
+		"INSERT INTO skills (factory_uid, agent, name, description, body) SELECT 'f' || (i / 5), '', 's' || n, '', '' FROM numbers",
+		`INSERT INTO definition_revisions (factory_uid, number, source, actor_uid, actor_type, actor_name, comment, commit_id, files, created_at)
+			SELECT 'f' || (i % 100), i, 'edit', 'u', 'user', 'U', '', '', '{"factory.yaml":"d' || n || '"}', 1 FROM numbers`,
+		"INSERT INTO definition_files (factory_uid, digest, body) SELECT 'f' || (i % 100), 'd' || n, 'name: x' FROM numbers",
 	}
 }
 
@@ -64,6 +74,9 @@ func hookReads(s *store.Store) map[string]lookup {
 		"factories":       {10, func(ctx context.Context) error { return second(s.ListFactories(ctx, "f3", 10)) }, nil},
 		"alias":           {1, func(ctx context.Context) error { return second(s.AliasTaken(ctx, "A100000007", "")) }, nil},
 		"agents":          {5, func(ctx context.Context) error { return second(s.ListAgents(ctx, "f7")) }, nil},
+		"agent":           {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
+		"schedules":       {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
+		"skills":          {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
 		"automation":      {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
 		"automations":     {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
 		"webhook":         {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
@@ -83,11 +96,20 @@ func hookReads(s *store.Store) map[string]lookup {
 			return second(s.RateWait(ctx, store.Rate{Name: "w7", Limit: 1, Window: 1}))
 		}, nil},
 		"payload": {1, func(ctx context.Context) error { return second(s.GetPayload(ctx, bulkID(107))) }, nil},
+		"payloads": {20, func(ctx context.Context) error {
+			return s.EachPayload(ctx, "h7", bulkID(15_000), 20, func(store.Payload) error { return nil })
+		}, nil},
+		"revision":  {1, func(ctx context.Context) error { return second(s.GetRevision(ctx, "f7", 107)) }, nil},
+		"revisions": {10, func(ctx context.Context) error { return second(s.ListRevisions(ctx, "f7", 1_000_000, 10)) }, nil},
+		"last":      {1, func(ctx context.Context) error { return second(s.LastRevision(ctx, "f7")) }, nil},
+		"texts": {1, func(ctx context.Context) error {
+			return second(s.RevisionTexts(ctx, &lineshaft.Revision{FactoryUID: "f7", Files: map[string]string{"factory.yaml": "d100000107"}}))
+		}, nil},
 	}
 }
 
 // hookWrites are the statements that change the tables of webhooks.
-func hookWrites() map[string]lookup {
+func hookWrites(s *store.Store) map[string]lookup {
 	now := time.UnixMicro(1_800_000_000_000_000)
 	work := func(most int, work func(ctx context.Context, tx *store.Tx) error) lookup {
 		return lookup{most, nil, work}
@@ -100,8 +122,13 @@ func hookWrites() map[string]lookup {
 		"update factory": work(1, func(ctx context.Context, tx *store.Tx) error {
 			return tx.UpdateFactory(ctx, lineshaft.Factory{UID: "f7"})
 		}),
-		"delete factory": work(5, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteFactory(ctx, "f7", now) }),
+		"revision": work(1, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.InsertRevision(ctx, lineshaft.Revision{FactoryUID: "f7", Number: 1 << 40, Source: lineshaft.RevisionEdit}, map[string]string{"a": "b", "c": "d"}))
+		}),
+		"delete factory": work(planSize(s)/100+5, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteFactory(ctx, "f7", now) }),
 		"automation":     work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteAutomation(ctx, "f7", "u37") }),
+		"lock agent":     work(1, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockAgent(ctx, "g37")) }),
+		"delete agent":   work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteAgent(ctx, "g37") }),
 		"credentials": work(1, func(ctx context.Context, tx *store.Tx) error {
 			return tx.SetCredentials(ctx, store.Webhook{Webhook: lineshaft.Webhook{UID: "h7"}}, "a", "b")
 		}),
@@ -148,7 +175,7 @@ func TestW7StatementsFollowAnIndex(t *testing.T) {
 			must(t, look.read(t.Context()))
 			checkHooks(t, s, reads.Take(), look.most)
 		}
-		for name, look := range hookWrites() {
+		for name, look := range hookWrites(s) {
 			t.Log(name)
 			var sent []store.Statement
 			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {

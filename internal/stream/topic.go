@@ -17,5 +17,11 @@ const StatesTopic = "states"
 // KeysTopic is woken when an API key changed.
 const KeysTopic = "keys"
 
+// RepositoriesTopic is woken when a repository that a factory follows is to be looked at.
+const RepositoriesTopic = "repositories"
+
 // FactoriesTopic is woken when a factory, or a part of one, changed.
 const FactoriesTopic = "factories"
+
+// SkillsTopic is woken when a run waits for its skills to be found.
+const SkillsTopic = "skills"

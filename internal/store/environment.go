@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const environmentColumns = "uid, config, creator_uid, editor_uid, created_at, updated_at"
+
+// PutEnvironment stores an environment, new or changed.
+func (tx *Tx) PutEnvironment(ctx context.Context, e lineshaft.Environment) error {
+	config, err := encode(e.Config)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `INSERT INTO environments (`+environmentColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (uid) DO UPDATE SET config = excluded.config, editor_uid = excluded.editor_uid, updated_at = excluded.updated_at`,
+		e.UID, config, e.Creator, e.Editor, micros(e.CreatedAt), micros(e.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("put environment: %w", err)
+	}
+	return nil
+}
+
+// DeleteEnvironment removes an environment; runs keep its uid.
+func (tx *Tx) DeleteEnvironment(ctx context.Context, uid string) error {
+	n, err := tx.exec(ctx, "DELETE FROM environments WHERE uid = $1", uid)
+	if err != nil {
+		return fmt.Errorf("delete environment: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("environment", uid)
+	}
+	return nil
+}
+
+// LockEnvironment reads an environment that this transaction is about to change or
+// to rely on.
+func (tx *Tx) LockEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error) {
+	return tx.environment(ctx, uid, tx.d.forUpdate)
+}
+
+// GetEnvironment reads an environment.
+func (r reader) GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error) {
+	return r.environment(ctx, uid, "")
+}
+
+func (r reader) environment(ctx context.Context, uid, lock string) (*lineshaft.Environment, error) {
+	found, err := r.environments(ctx, "WHERE uid = $1"+lock, uid)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("environment", uid)
+	}
+	return &found[0], nil
+}
+
+// ListEnvironments reads all environments.
+func (r reader) ListEnvironments(ctx context.Context) ([]lineshaft.Environment, error) {
+	return r.environments(ctx, "ORDER BY uid")
+}
+
+func (r reader) environments(ctx context.Context, where string, args ...any) ([]lineshaft.Environment, error) {
+	var found []lineshaft.Environment
+	err := r.each(ctx, "SELECT "+environmentColumns+" FROM environments "+where, args, func(scan func(...any) error) error {
+		var e lineshaft.Environment
+		var config string
+		var created, updated int64
+		if err := scan(&e.UID, &config, &e.Creator, &e.Editor, &created, &updated); err != nil {
+			return fmt.Errorf("scan environment: %w", err)
+		}
+		if err := json.Unmarshal([]byte(config), &e.Config); err != nil {
+			return fmt.Errorf("decode environment: %w", err)
+		}
+		e.CreatedAt, e.UpdatedAt = fromMicros(created), fromMicros(updated)
+		found = append(found, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read environments: %w", err)
+	}
+	return found, nil
+}
+
+// LiveRun finds a run in an environment that has not ended; "" when there is none.
+func (r reader) LiveRun(ctx context.Context, environmentUID string) (runID string, err error) {
+	err = r.one(ctx, "SELECT id FROM runs WHERE environment_id = $1 AND finished_at = 0 ORDER BY id LIMIT 1", []any{environmentUID}, &runID)
+	if err != nil && !errors.Is(err, errNoRows) {
+		return "", fmt.Errorf("find live run of environment: %w", err)
+	}
+	return runID, nil
+}
+
+// DescribeEnvironment reads an environment with what is known of its use.
+func (r reader) DescribeEnvironment(ctx context.Context, uid string) (*lineshaft.EnvironmentDetail, error) {
+	e, err := r.GetEnvironment(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.describe(ctx, []lineshaft.Environment{*e}, "WHERE uid = $1", uid)
+	if err != nil {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// DescribeEnvironments reads all environments with what is known of their use.
+func (r reader) DescribeEnvironments(ctx context.Context) ([]lineshaft.EnvironmentDetail, error) {
+	list, err := r.ListEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.describe(ctx, list, "")
+}
+
+// describe adds to environments who made them and their newest runs.
+func (r reader) describe(ctx context.Context, list []lineshaft.Environment, where string, args ...any) ([]lineshaft.EnvironmentDetail, error) {
+	details := make([]lineshaft.EnvironmentDetail, len(list))
+	at := map[string]*lineshaft.EnvironmentDetail{}
+	for i, e := range list {
+		details[i] = lineshaft.EnvironmentDetail{Environment: e, CreatedBy: lineshaft.Principal{UID: e.Creator}, EditedBy: lineshaft.Principal{UID: e.Editor}}
+		at[e.UID] = &details[i]
+	}
+	err := r.each(ctx, `WITH e (uid, creator, editor, newest) AS (SELECT uid, creator_uid, editor_uid,
+			(SELECT id FROM runs WHERE environment_id = environments.uid ORDER BY id DESC LIMIT 1) FROM environments `+where+`)
+		SELECT e.uid, c.type, c.display_name, c.email, d.type, d.display_name, d.email,
+			r.id, r.title, r.state, r.error_code, r.created_at, r.updated_at, r.started_at
+		FROM e LEFT JOIN principals c ON c.uid = e.creator LEFT JOIN principals d ON d.uid = e.editor LEFT JOIN runs r ON r.id = e.newest`,
+		args, func(scan func(...any) error) error { return scanDetail(scan, at) })
+	if err != nil {
+		return nil, fmt.Errorf("describe environments: %w", err)
+	}
+	return details, nil
+}
+
+func scanDetail(scan func(...any) error, at map[string]*lineshaft.EnvironmentDetail) error {
+	var uid string
+	var creator, editor [3]*string
+	var runID, title, state, code *string
+	var created, updated, started *int64
+	err := scan(&uid, &creator[0], &creator[1], &creator[2], &editor[0], &editor[1], &editor[2], &runID, &title, &state, &code, &created, &updated, &started)
+	d := at[uid]
+	if err != nil || d == nil { // made since the list was read
+		return err
+	}
+	d.CreatedBy = lineshaft.Principal{UID: d.Creator, Type: lineshaft.PrincipalType(text(creator[0])), DisplayName: text(creator[1]), Email: text(creator[2])}
+	d.EditedBy = lineshaft.Principal{UID: d.Editor, Type: lineshaft.PrincipalType(text(editor[0])), DisplayName: text(editor[1]), Email: text(editor[2])}
+	if runID != nil {
+		d.LastRun = &lineshaft.EnvironmentRun{
+			ID: *runID, Title: text(title), State: lineshaft.RunState(text(state)), Code: lineshaft.Code(text(code)),
+			CreatedAt: fromMicros(*created), UpdatedAt: fromMicros(*updated), StartedAt: fromMicros(*started),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const runnerColumns = "uid, factory_uid, name, config, created_at, updated_at"
+
+// PutRunner stores a runner, new or changed; its name is unique in the factory.
+func (tx *Tx) PutRunner(ctx context.Context, n lineshaft.Runner) error {
+	config, err := encode(n.Config)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `INSERT INTO runners (`+runnerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, config = excluded.config, updated_at = excluded.updated_at`,
+		n.UID, n.FactoryUID, n.Name, config, micros(n.CreatedAt), micros(n.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("put runner: %w", err)
+	}
+	return nil
+}
+
+// DeleteRunner removes a runner.
+func (tx *Tx) DeleteRunner(ctx context.Context, uid string) error {
+	if _, err := tx.exec(ctx, "DELETE FROM runners WHERE uid = $1", uid); err != nil {
+		return fmt.Errorf("delete runner: %w", err)
+	}
+	return nil
+}
+
+// GetRunner reads a runner of any factory.
+func (r reader) GetRunner(ctx context.Context, uid string) (*lineshaft.Runner, error) {
+	found, err := r.runners(ctx, "WHERE uid = $1", uid)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("runner", uid)
+	}
+	return &found[0], nil
+}
+
+// ListRunners reads the runners of a factory by name.
+func (r reader) ListRunners(ctx context.Context, factoryUID string) ([]lineshaft.Runner, error) {
+	return r.runners(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
+}
+
+func (r reader) runners(ctx context.Context, where string, args ...any) ([]lineshaft.Runner, error) {
+	var found []lineshaft.Runner
+	err := r.each(ctx, "SELECT "+runnerColumns+" FROM runners "+where, args, func(scan func(...any) error) error {
+		var n lineshaft.Runner
+		var config string
+		var created, updated int64
+		if err := scan(&n.UID, &n.FactoryUID, &n.Name, &config, &created, &updated); err != nil {
+			return fmt.Errorf("scan runner: %w", err)
+		}
+		if err := json.Unmarshal([]byte(config), &n.Config); err != nil {
+			return fmt.Errorf("decode runner: %w", err)
+		}
+		n.CreatedAt, n.UpdatedAt = fromMicros(created), fromMicros(updated)
+		found = append(found, n)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runners: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+const scheduleColumns = "id, name, timing, enabled, prompt, agent_uid, factory_uid, config, metadata, last_error, last_run, creator_uid, editor_uid, created_at, updated_at"
+
+// readSchedules has the time of the next run, which is the timer's, and who made and changed it, last.
+const readSchedules = `SELECT s.id, s.name, s.timing, s.enabled, s.prompt, s.agent_uid, s.factory_uid, s.config, s.metadata, s.last_error, s.last_run,
+	s.created_at, s.updated_at, t.next_at, c.uid, c.type, c.display_name, c.email, e.uid, e.type, e.display_name, e.email
+	FROM schedules s JOIN timers t ON t.owner = 'schedule/' || s.id JOIN principals c ON c.uid = s.creator_uid JOIN principals e ON e.uid = s.editor_uid `
+
+// PutSchedule stores a schedule, new or changed. When it last ran and why not stays,
+// and so does who made it.
+func (tx *Tx) PutSchedule(ctx context.Context, s lineshaft.Schedule) error {
+	timing, timingErr := encode(s.Timing)
+	config, configErr := encode(s.Config)
+	metadata, metadataErr := encode(s.Metadata)
+	if err := errors.Join(timingErr, configErr, metadataErr); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `INSERT INTO schedules (`+scheduleColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', 0, $10, $11, $12, $13)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, timing = excluded.timing, enabled = excluded.enabled, prompt = excluded.prompt,
+		agent_uid = excluded.agent_uid, factory_uid = excluded.factory_uid, config = excluded.config, metadata = excluded.metadata,
+		editor_uid = excluded.editor_uid, updated_at = excluded.updated_at`,
+		s.ID, s.Name, timing, flag(s.Enabled), s.Prompt, s.AgentUID, s.FactoryUID, config, metadata, s.Creator.UID, s.Editor.UID, micros(s.CreatedAt), micros(s.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("put schedule: %w", err)
+	}
+	return nil
+}
+
+// NoteSpawn records that a schedule started a run at a time, or why it did not.
+func (tx *Tx) NoteSpawn(ctx context.Context, id string, at time.Time, problem string) error {
+	query, args := "UPDATE schedules SET last_error = '', last_run = $2 WHERE id = $1", []any{id, micros(at)}
+	if problem != "" {
+		query, args = "UPDATE schedules SET last_error = $2 WHERE id = $1", []any{id, problem}
+	}
+	if _, err := tx.exec(ctx, query, args...); err != nil {
+		return fmt.Errorf("note run of schedule: %w", err)
+	}
+	return nil
+}
+
+// DeleteSchedule removes a schedule and its timer; its runs stay.
+func (tx *Tx) DeleteSchedule(ctx context.Context, id string) error {
+	if err := tx.DeleteTimers(ctx, []string{ScheduleTimer(id)}); err != nil {
+		return err
+	}
+	n, err := tx.exec(ctx, "DELETE FROM schedules WHERE id = $1", id)
+	if err != nil {
+		return fmt.Errorf("delete schedule: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("schedule", id)
+	}
+	return nil
+}
+
+// GetSchedule reads a schedule.
+func (r reader) GetSchedule(ctx context.Context, id string) (*lineshaft.Schedule, error) {
+	found, err := r.schedules(ctx, readSchedules+"WHERE s.id = $1", id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("schedule", id)
+	}
+	return &found[0], nil
+}
+
+// ListSchedules reads every schedule by name.
+func (r reader) ListSchedules(ctx context.Context) ([]lineshaft.Schedule, error) {
+	return r.schedules(ctx, readSchedules+"ORDER BY s.name, s.id")
+}
+
+func (r reader) schedules(ctx context.Context, query string, args ...any) ([]lineshaft.Schedule, error) {
+	var found []lineshaft.Schedule
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var s lineshaft.Schedule
+		var timing, config, metadata string
+		var enabled int
+		var last, created, updated, next int64
+		if err := scan(&s.ID, &s.Name, &timing, &enabled, &s.Prompt, &s.AgentUID, &s.FactoryUID, &config, &metadata, &s.LastError, &last,
+			&created, &updated, &next, &s.Creator.UID, &s.Creator.Type, &s.Creator.DisplayName, &s.Creator.Email,
+			&s.Editor.UID, &s.Editor.Type, &s.Editor.DisplayName, &s.Editor.Email); err != nil {
+			return fmt.Errorf("scan schedule: %w", err)
+		}
+		if err := errors.Join(json.Unmarshal([]byte(timing), &s.Timing), json.Unmarshal([]byte(config), &s.Config), json.Unmarshal([]byte(metadata), &s.Metadata)); err != nil {
+			return fmt.Errorf("decode schedule: %w", err)
+		}
+		s.Enabled, s.LastRun, s.NextRun = enabled == 1, fromMicros(last), fromNext(next)
+		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
+		found = append(found, s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read schedules: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// ReplaceSkills writes the skills of a factory's definition; others of it go.
+func (tx *Tx) ReplaceSkills(ctx context.Context, factoryUID string, skills []lineshaft.Skill) error {
+	if _, err := tx.exec(ctx, "DELETE FROM skills WHERE factory_uid = $1", factoryUID); err != nil {
+		return fmt.Errorf("delete skills: %w", err)
+	}
+	if len(skills) == 0 {
+		return nil
+	}
+	rows := inserts{into: "skills (factory_uid, agent, name, description, body)"}
+	for _, s := range skills {
+		rows.row(factoryUID, s.Agent, s.Name, s.Description, s.Body)
+	}
+	return tx.insert(ctx, &rows)
+}
+
+// ListSkills reads the skills of a factory's definition by agent and name.
+func (r reader) ListSkills(ctx context.Context, factoryUID string) ([]lineshaft.Skill, error) {
+	var found []lineshaft.Skill
+	err := r.each(ctx, "SELECT agent, name, description, body FROM skills WHERE factory_uid = $1 ORDER BY agent, name", []any{factoryUID}, func(scan func(...any) error) error {
+		var s lineshaft.Skill
+		err := scan(&s.Agent, &s.Name, &s.Description, &s.Body)
+		found = append(found, s)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read skills: %w", err)
+	}
+	return found, nil
+}
+
+// WaitingRun is a run whose skills are still to be found.
+type WaitingRun struct {
+	ID       string
+	QueuedAt time.Time
+}
+
+// ListSkillWaiting finds queued runs whose skills are still to be found, oldest
+// first, after a given one.
+func (r reader) ListSkillWaiting(ctx context.Context, after WaitingRun, limit int) ([]WaitingRun, error) {
+	var found []WaitingRun
+	err := r.each(ctx, `SELECT id, queued_at FROM runs WHERE state = 'QUEUED' AND hold >= 4 AND (queued_at, id) > ($1, $2)
+		ORDER BY queued_at, id LIMIT $3`, []any{micros(after.QueuedAt), after.ID, limit}, func(scan func(...any) error) error {
+		var w WaitingRun
+		var queued int64
+		err := scan(&w.ID, &queued)
+		w.QueuedAt = fromMicros(queued)
+		found = append(found, w)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs that wait for skills: %w", err)
+	}
+	return found, nil
+}
+
+// SetSkills writes the skills of a run that was made before they were known, and
+// what follows from them. The run must be locked.
+func (tx *Tx) SetSkills(ctx context.Context, runID string, body *RunBody) error {
+	var parts [3]string
+	for i, part := range []any{body.Skills, body.Config, body.Origins} {
+		var err error
+		if parts[i], err = encode(part); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.exec(ctx, "UPDATE run_bodies SET skills = $2, config = $3, origins = $4 WHERE run_id = $1", runID, parts[0], parts[1], parts[2]); err != nil {
+		return fmt.Errorf("set skills: %w", err)
+	}
+	if _, err := tx.exec(ctx, "UPDATE runs SET name = $2, skill_spec = $3 WHERE id = $1", runID, null(body.Config.Name), null(body.firstSkill())); err != nil {
+		return fmt.Errorf("set name: %w", err)
+	}
+	if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil { // SQLite would find it twice
+		return fmt.Errorf("index run: %w", err)
+	}
+	if _, err := tx.exec(ctx, "INSERT INTO search_queue (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID); err != nil {
+		return fmt.Errorf("index run: %w", err)
+	}
+	return nil
+}
+
+// AgentName is the name of the agent that a run was given to; "" when there is none,
+// or not any more.
+func (r reader) AgentName(ctx context.Context, runID string) (string, error) {
+	var name string
+	err := r.one(ctx, "SELECT a.name FROM runs r JOIN agents a ON a.uid = r.agent_uid WHERE r.id = $1", []any{runID}, &name)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read agent of run: %w", err)
+	}
+	return name, nil
+}

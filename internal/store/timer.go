@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Timer is when a schedule, or a schedule trigger of an automation, fires next.
+type Timer struct {
+	// Owner is schedule/<id>, or automation/<uid>/<digest of the timing>.
+	Owner string
+	// FactoryUID is that of the automation; empty for schedules.
+	FactoryUID string
+	Timing     lineshaft.Timing
+	// Anchor is what @every counts from.
+	Anchor time.Time
+	// NextAt is zero for a timer that is paused.
+	NextAt time.Time
+	// Slot names the time that NextAt is for.
+	Slot string
+}
+
+// ScheduleTimer is the owner of a schedule's timer.
+func ScheduleTimer(scheduleID string) string { return "schedule/" + scheduleID }
+
+// never is next_at of a timer that is paused.
+const never = math.MaxInt64
+
+func toNext(at time.Time) int64 {
+	if at.IsZero() {
+		return never
+	}
+	return at.UnixMicro()
+}
+
+func fromNext(next int64) time.Time {
+	if next == never {
+		return time.Time{}
+	}
+	return time.UnixMicro(next).UTC()
+}
+
+const timerColumns = "owner, factory_uid, timing, anchor, next_at, slot"
+
+// Clock is the database's clock: timers of many nodes must be measured by one.
+func (r reader) Clock(ctx context.Context) (time.Time, error) {
+	var now int64
+	if err := r.one(ctx, "SELECT "+r.d.now, nil, &now); err != nil {
+		return time.Time{}, fmt.Errorf("read clock: %w", err)
+	}
+	return fromMicros(now), nil
+}
+
+// PutTimer stores a timer, new or changed.
+func (tx *Tx) PutTimer(ctx context.Context, t Timer) error {
+	timing, err := encode(t.Timing)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `INSERT INTO timers (`+timerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (owner) DO UPDATE SET factory_uid = excluded.factory_uid, timing = excluded.timing, anchor = excluded.anchor,
+		next_at = excluded.next_at, slot = excluded.slot`, t.Owner, t.FactoryUID, timing, micros(t.Anchor), toNext(t.NextAt), t.Slot)
+	if err != nil {
+		return fmt.Errorf("put timer: %w", err)
+	}
+	return nil
+}
+
+// MoveTimer sets when a timer fires next.
+func (tx *Tx) MoveTimer(ctx context.Context, owner string, next time.Time, slot string) error {
+	if _, err := tx.exec(ctx, "UPDATE timers SET next_at = $2, slot = $3 WHERE owner = $1", owner, toNext(next), slot); err != nil {
+		return fmt.Errorf("move timer: %w", err)
+	}
+	return nil
+}
+
+// DeleteTimers removes timers; those that are not there do no harm.
+func (tx *Tx) DeleteTimers(ctx context.Context, owners []string) error {
+	if len(owners) == 0 {
+		return nil
+	}
+	var args []any
+	if _, err := tx.exec(ctx, "DELETE FROM timers WHERE owner IN "+list(&args, owners), args...); err != nil {
+		return fmt.Errorf("delete timers: %w", err)
+	}
+	return nil
+}
+
+// LockTimer reads a timer and keeps it from firing until the transaction ends.
+func (tx *Tx) LockTimer(ctx context.Context, owner string) (*Timer, error) {
+	found, err := tx.timers(ctx, "WHERE owner = $1"+tx.d.forUpdate, owner)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("timer", owner)
+	}
+	return &found[0], nil
+}
+
+// ListTimers reads the timers of a factory's automations.
+func (r reader) ListTimers(ctx context.Context, factoryUID string) ([]Timer, error) {
+	return r.timers(ctx, "WHERE factory_uid = $1", factoryUID)
+}
+
+// DueTimers reads timers whose time has come, the longest due first, without locking
+// them.
+func (r reader) DueTimers(ctx context.Context, now time.Time, limit int) ([]Timer, error) {
+	return r.timers(ctx, "WHERE next_at <= $1 ORDER BY next_at, owner LIMIT $2", micros(now), limit)
+}
+
+// TakeTimers locks those of some timers whose time has come still. It passes over
+// timers that another node is looking at.
+func (tx *Tx) TakeTimers(ctx context.Context, owners []string, now time.Time) ([]Timer, error) {
+	if len(owners) == 0 {
+		return nil, nil
+	}
+	args := []any{micros(now)}
+	return tx.timers(ctx, "WHERE next_at <= $1 AND owner IN "+list(&args, owners)+tx.d.skipLocked, args...)
+}
+
+func (r reader) timers(ctx context.Context, where string, args ...any) ([]Timer, error) {
+	var found []Timer
+	err := r.each(ctx, "SELECT "+timerColumns+" FROM timers "+where, args, func(scan func(...any) error) error {
+		var t Timer
+		var timing string
+		var anchor, next int64
+		if err := scan(&t.Owner, &t.FactoryUID, &timing, &anchor, &next, &t.Slot); err != nil {
+			return fmt.Errorf("scan timer: %w", err)
+		}
+		if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
+			return fmt.Errorf("decode timer: %w", err)
+		}
+		t.Anchor, t.NextAt = fromMicros(anchor), fromNext(next)
+		found = append(found, t)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read timers: %w", err)
+	}
+	return found, nil
+}
+
+// Fire is a slot of a timer that has fired.
+type Fire struct {
+	Owner string
+	Slot  string
+	// At is when the slot was due.
+	At time.Time
+	// RunID is empty when no run was started.
+	RunID string
+}
+
+// ClaimFire records that a slot fires now; false says that it has fired before.
+func (tx *Tx) ClaimFire(ctx context.Context, f Fire) (first bool, err error) {
+	n, err := tx.exec(ctx, "INSERT INTO fires (owner, slot, at, run_id) VALUES ($1, $2, $3, $4) ON CONFLICT (owner, slot) DO NOTHING",
+		f.Owner, f.Slot, micros(f.At), f.RunID)
+	if err != nil {
+		return false, fmt.Errorf("claim fire: %w", err)
+	}
+	return n == 1, nil
+}
+
+// SetFireRun records which run a slot has started.
+func (tx *Tx) SetFireRun(ctx context.Context, f Fire) error {
+	if _, err := tx.exec(ctx, "UPDATE fires SET run_id = $3 WHERE owner = $1 AND slot = $2", f.Owner, f.Slot, f.RunID); err != nil {
+		return fmt.Errorf("set run of fire: %w", err)
+	}
+	return nil
+}
+
+// GetFire reads what became of a slot; nil if it has not fired, or long ago.
+func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) {
+	f := Fire{Owner: owner, Slot: slot}
+	var at int64
+	err := r.one(ctx, "SELECT at, run_id FROM fires WHERE owner = $1 AND slot = $2", []any{owner, slot}, &at, &f.RunID)
+	if errors.Is(err, errNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read fire: %w", err)
+	}
+	f.At = fromMicros(at)
+	return &f, nil
+}
+
+// DeleteFires forgets slots that were due before a time, at most so many, but none
+// that its timer could still come to.
+func (tx *Tx) DeleteFires(ctx context.Context, before time.Time, limit int) (int64, error) {
+	n, err := tx.exec(ctx, `DELETE FROM fires WHERE (owner, slot) IN (SELECT f.owner, f.slot FROM fires f WHERE f.at < $1
+		AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.owner = f.owner AND t.next_at <= f.at) ORDER BY f.at LIMIT $2)`, micros(before), limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete fires: %w", err)
+	}
+	return n, nil
+}
