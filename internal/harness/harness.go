@@ -17,6 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/mask"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/skill"
 )
 
 // Harness opens sessions with one kind of agent. Its methods may be called at
@@ -94,12 +95,11 @@ type Program struct {
 	Stdout, Stderr io.Writer
 }
 
-// Prompt is the text of a turn for an agent: a run's own prompt comes after the
-// configured base prompt, a follow-up comes alone.
+// Prompt is the text of a turn for an agent: a run's own prompt comes with the
+// configured base prompt and the skills of the run, a follow-up comes alone.
 func (e Environment) Prompt(turn lineshaft.Turn) string {
-	base := e.Job.Config.BasePrompt
-	if turn.FollowupID != "" || base == "" {
+	if turn.FollowupID != "" {
 		return turn.Message
 	}
-	return base + "\n\n" + turn.Message
+	return skill.Compose(e.Job.Config.BasePrompt, e.Job.Skills, turn.Message)
 }

@@ -76,6 +76,13 @@ func TestX7Prompt(t *testing.T) {
 	if got := (harness.Environment{}).Prompt(lineshaft.Turn{Message: "hello"}); got != "hello" {
 		t.Errorf("prompt without a base %q", got)
 	}
+	env.Job.Skills = []lineshaft.Skill{{Body: "Fix $0."}}
+	if got := env.Prompt(lineshaft.Turn{Message: "bug"}); got != "Be brief.\n\nFix bug." {
+		t.Errorf("prompt of a skill %q", got)
+	}
+	if got := env.Prompt(lineshaft.Turn{Message: "bug", FollowupID: "f"}); got != "bug" {
+		t.Errorf("follow-up after a skill %q", got)
+	}
 }
 
 func TestX6Describe(t *testing.T) {

@@ -31,6 +31,7 @@ func (e *execution) environment() harness.Environment {
 		Job: e.job, Env: e.variables(), Mask: e.mask, Start: e.start, WriteFile: e.writeFile,
 		Started: e.started, Blocked: e.blocked, Now: e.worker.config.Now,
 	}
+	env.Job.Prepare.GitCredentials = "" // they are the worker's alone
 	if e.workspace != nil {
 		env.Dir = e.workspace.Dir()
 	}
@@ -103,7 +104,7 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 	p, err := e.worker.config.Sandbox.Start(hard, sandbox.Spec{
 		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.variables(), program.Env...),
 		Stdin: program.Stdin, Stdout: program.Stdout, Stderr: program.Stderr,
-		Limits: e.worker.config.Limits, Network: e.worker.config.Network,
+		Limits: e.limits(), Network: e.worker.config.Network,
 		FeedWithin: e.lease.holds(), Slot: e.slot,
 	})
 	close(running)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +39,7 @@ type execution struct {
 	outbox    *outbox
 	mask      func() *mask.Masker  // made when first asked for: it costs more than a small run
 	workspace *workspace.Workspace // nil without one
+	preparing bool                 // the workspace is not ready yet: nothing of it is kept
 	snapshot  string               // what the last stored snapshot was of
 	said      said
 	followup  signal         // a follow-up waits at the control plane
@@ -65,9 +65,7 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 	e := &execution{
 		worker: w, job: job, slot: slot, began: time.Now(),
 		mask: sync.OnceValue(func() *mask.Masker {
-			secrets := map[string]string{runTokenVariable: job.RunToken}
-			maps.Copy(secrets, job.Secrets)
-			return mask.New(secrets)
+			return mask.New(secretsToMask(job))
 		}),
 		outbox:   newOutbox(job.ExecutionRef, w.reports.poke),
 		followup: newSignal(),
@@ -121,6 +119,9 @@ func (e *execution) open() (harness.Session, error) {
 	if e.job.Fault != "" {
 		return nil, &lineshaft.Error{Code: lineshaft.CodeEnvironmentSetupFailed, Message: e.job.Fault}
 	}
+	if err := e.fits(); err != nil {
+		return nil, err
+	}
 	h, err := e.worker.config.Harnesses.Select(e.job.Config)
 	if err != nil {
 		return nil, err
@@ -130,6 +131,10 @@ func (e *execution) open() (harness.Session, error) {
 		if err := e.openWorkspace(e.work); err != nil {
 			return nil, err
 		}
+		if err := e.setUp(e.work); err != nil {
+			return nil, err
+		}
+		e.placeSkills()
 	}
 	return h.Open(e.work, e.environment())
 }

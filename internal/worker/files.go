@@ -18,12 +18,13 @@ const uploadTime = 2 * time.Minute
 // openWorkspace finds, restores or makes the folder, and says which in the log.
 func (e *execution) openWorkspace(ctx context.Context) error {
 	ws, err := e.worker.workspaces.Open(ctx, workspace.OpenRequest{
-		RunID: e.job.RunID, Number: e.job.Number, Keep: e.job.Resumed,
+		RunID: e.job.RunID, Number: e.job.Number, Keep: e.job.Resumed, Preparing: !e.job.Prepare.Empty(),
 	})
 	if err != nil {
 		return err
 	}
 	e.workspace = ws
+	e.preparing = !ws.Kept() && !e.job.Prepare.Empty()
 	level, text := "info", "A new, empty workspace was made."
 	switch {
 	case ws.Kept():
@@ -56,7 +57,7 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 	})
 	switch {
 	case err == nil:
-		return "info", "The workspace was restored from the snapshot of the execution before.", nil
+		return "info", "The workspace was restored from the snapshot of the execution before.", e.prepared()
 	case ctx.Err() != nil:
 		return "", "", err
 	}
@@ -121,7 +122,7 @@ func (e *execution) prepare(ctx context.Context, turn lineshaft.Turn) error {
 // execution ends now is only known afterwards. Trouble is told in the log and
 // does not change the outcome of the turn.
 func (e *execution) storeFiles() {
-	if e.workspace == nil || e.life.Err() != nil {
+	if e.workspace == nil || e.preparing || e.life.Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(e.life, uploadTime)
@@ -225,7 +226,7 @@ func (e *execution) release() {
 	ctx := context.WithoutCancel(e.life)
 	var until time.Time
 	idle := e.idleTime()
-	if empty, err := e.workspace.Empty(); idle > 0 && (err != nil || !empty) {
+	if empty, err := e.workspace.Empty(); idle > 0 && !e.preparing && (err != nil || !empty) {
 		until = e.worker.config.Now().Add(idle)
 	}
 	if err := e.workspace.Release(ctx, until); err != nil {

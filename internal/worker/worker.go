@@ -29,6 +29,8 @@ type Config struct {
 	Slots int
 	// Harnesses are what agents can be driven by.
 	Harnesses harness.Set
+	// Git clones the repositories of environments; nil when there is no git.
+	Git Cloner
 	// Sandbox starts the agents' processes. Nil is for harnesses that start none.
 	Sandbox sandbox.Sandbox
 	// Limits and Network hold for every process tree.

@@ -85,6 +85,9 @@ type OpenRequest struct {
 	// Keep says that an earlier execution's folder may be used again. Otherwise
 	// what is there is removed.
 	Keep bool
+	// Preparing says that a folder that is not kept has to be made ready first: until
+	// Prepared is called no later execution takes it over.
+	Preparing bool
 }
 
 // Open gives the run's workspace: the kept one or an empty one. It is held until
@@ -119,7 +122,7 @@ var runID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error) {
 	w := &Workspace{manager: m, runID: req.RunID, home: filepath.Join(m.dir, req.RunID), limits: m.limits}
 	old, err := readState(w.home)
-	kept := err == nil && req.Keep && old.Number == req.Number-1 && isDir(w.Dir())
+	kept := err == nil && req.Keep && old.Number == req.Number-1 && !old.Preparing && isDir(w.Dir())
 	if !kept {
 		if err := removeAll(ctx, w.home); err != nil {
 			return nil, err
@@ -130,7 +133,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		return nil, err
 	}
 	w.kept = kept
-	w.state = state{Number: req.Number, Artifacts: old.Artifacts}
+	w.state = state{Number: req.Number, Artifacts: old.Artifacts, Preparing: req.Preparing && !kept}
 	if w.root, err = os.OpenRoot(w.Dir()); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,8 @@ type state struct {
 	Number int `json:"number"`
 	// KeepUntil is zero while an execution uses it.
 	KeepUntil time.Time `json:"keep_until,omitzero"`
+	// Preparing says that the folder was never made ready.
+	Preparing bool `json:"preparing,omitempty"`
 	// Artifacts are the files already taken, by path.
 	Artifacts map[string]stamp `json:"artifacts,omitempty"`
 }

@@ -53,6 +53,15 @@ func (w *Workspace) Prepare() error {
 	return nil
 }
 
+// Prepared says that the folder is ready for an agent, and so for a later execution.
+func (w *Workspace) Prepared() error {
+	w.state.Preparing = false
+	if err := w.writeState(); err != nil {
+		return fmt.Errorf("note that workspace is prepared: %w", err)
+	}
+	return nil
+}
+
 func (w *Workspace) ownDir(name string) error {
 	if info, err := w.root.Lstat(name); err == nil && !info.IsDir() {
 		if err := w.root.Remove(name); err != nil {
@@ -86,10 +95,28 @@ func (w *Workspace) WritePrivate(name string, content io.Reader) (string, error)
 		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	full := path.Join(PrivateDir, path.Base(name))
-	if err := w.put(full, content, 2*lineshaft.MaxPromptBytes+1024); err != nil {
+	if err := w.put(full, content, lineshaft.MaxComposedBytes+1024); err != nil {
 		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	return filepath.Join(w.Dir(), full), nil
+}
+
+// PlaceNew puts a file at a path below the workspace, with the folders on the way,
+// unless something is there already.
+func (w *Workspace) PlaceNew(name string, content io.Reader, limit int64) error {
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("place %q: not inside the workspace", name)
+	}
+	if _, err := w.root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := w.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("place %q: %w", name, err)
+	}
+	if err := w.put(name, content, limit); err != nil {
+		return fmt.Errorf("place %q: %w", name, err)
+	}
+	return nil
 }
 
 // put writes beside the name and renames: a link that an agent left under the

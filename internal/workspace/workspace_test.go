@@ -312,3 +312,31 @@ func TestX5PrivateFolderReplacedByLink(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestX8PlaceNew(t *testing.T) {
+	t.Parallel()
+	w := workspace(t, Limits{})
+	place := func(name, content string) error { return w.PlaceNew(name, strings.NewReader(content), 10) }
+	if err := place(".agents/skills/a/SKILL.md", "first"); err != nil {
+		t.Fatal(err)
+	}
+	if err := place(".agents/skills/a/SKILL.md", "second"); err != nil || read(t, w, ".agents/skills/a/SKILL.md") != "first" {
+		t.Errorf("what was there became %q, %v", read(t, w, ".agents/skills/a/SKILL.md"), err)
+	}
+	for _, name := range []string{"../out", "/etc/out", "a/../../out"} {
+		if err := place(name, "x"); err == nil {
+			t.Errorf("%s was placed", name)
+		}
+	}
+	if err := place("large", "more than ten"); err == nil {
+		t.Error("a large file was placed")
+	}
+	outside := t.TempDir()
+	symlink(t, outside, filepath.Join(w.Dir(), "link"))
+	if err := place("link/x", "x"); err == nil {
+		t.Error("a file was placed through a link that leads out")
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Errorf("outside there are %v, %v", entries, err)
+	}
+}

@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// Cloner fetches repositories, outside any sandbox.
+type Cloner interface {
+	// URL is where the forge has a repository.
+	URL(r lineshaft.Repository) string
+	// Clone puts a repository into a new folder and tells the commit that is checked
+	// out. What it leaves there holds no credentials. The end of ctx ends everything it
+	// started before it returns. A *lineshaft.Error is for the run's owner to read.
+	Clone(ctx context.Context, url, dir, credentials string) (commit string, err error)
+}
+
+// The names under which credentials of repositories are masked.
+const (
+	credentialsMask = "GIT_CREDENTIALS"
+	tokenMask       = "GIT_TOKEN"
+)
+
+// secretsToMask are all values that must not be seen in what the agent says. The
+// credentials of repositories are among them, although no agent gets them.
+func secretsToMask(job lineshaft.Job) map[string]string {
+	secrets := map[string]string{runTokenVariable: job.RunToken}
+	for name, value := range job.Secrets {
+		secrets[name] = value
+	}
+	if credentials := string(job.Prepare.GitCredentials); credentials != "" {
+		secrets[credentialsMask] = credentials
+		if _, token, ok := strings.Cut(credentials, ":"); ok && !strings.Contains(token, "\n") {
+			secrets[tokenMask] = token
+		}
+	}
+	return secrets
+}
+
+// setUp makes a new workspace ready: its repositories first, then the set-up
+// commands. The run's time counts.
+func (e *execution) setUp(ctx context.Context) error {
+	if !e.preparing {
+		return nil
+	}
+	e.watch.turn(true)
+	defer e.watch.turn(false)
+	if err := e.workspace.Prepare(); err != nil {
+		return err
+	}
+	for _, r := range e.job.Prepare.Repositories {
+		if err := e.clone(ctx, r); err != nil {
+			return endedOr(ctx, err)
+		}
+	}
+	for i, command := range e.job.Prepare.SetupCommands {
+		if err := e.setUpCommand(ctx, i, command); err != nil {
+			return endedOr(ctx, err)
+		}
+	}
+	return e.prepared()
+}
+
+// prepared notes that the workspace has all that an agent needs: it is kept from now
+// on.
+func (e *execution) prepared() error {
+	if !e.preparing {
+		return nil
+	}
+	e.preparing = false
+	return e.workspace.Prepared()
+}
+
+// endedOr prefers the reason why ctx ended to what came of it.
+func endedOr(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// clone fetches one repository into a folder of its name. The agent's user gets it
+// with the rest of the workspace when its first process starts.
+func (e *execution) clone(ctx context.Context, r lineshaft.Repository) error {
+	for _, a := range e.job.Turn.Attachments {
+		if strings.EqualFold(a.FileName, r.Name) {
+			return setupFailed("attachment %q has the name of the folder that repository %s is cloned into; rename the attachment", a.FileName, r)
+		}
+	}
+	git := e.worker.config.Git
+	if git == nil {
+		return setupFailed("repository %s cannot be cloned: worker %s has no git; install it and restart the worker", r, e.worker.config.WorkerID)
+	}
+	e.tellf("Cloning %s.", r)
+	commit, err := git.Clone(ctx, git.URL(r), filepath.Join(e.workspace.Dir(), r.Name), string(e.job.Prepare.GitCredentials))
+	if err != nil {
+		if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+			return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment", r, strings.TrimRight(public.Message, ". "))
+		}
+		e.worker.logger.WarnContext(ctx, "clone did not work", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
+		return setupFailed("repository %s could not be cloned; the log of worker %s says why", r, e.worker.config.WorkerID)
+	}
+	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, r.Name)
+	return nil
+}
+
+// setUpCommand runs one command in the sandbox, in a shell of its own.
+func (e *execution) setUpCommand(ctx context.Context, i int, command string) error {
+	name := fmt.Sprintf("Set-up command %d of %d", i+1, len(e.job.Prepare.SetupCommands))
+	e.tellf("%s: %s", name, clip(command))
+	// A file, because arguments can be read by everybody.
+	script, err := e.writeFile("setup.sh", command+"\n")
+	if err != nil {
+		return err
+	}
+	env := e.environment()
+	output := env.NewOutput(e.emit, "")
+	exit, err := env.Run(ctx, harness.Program{Command: []string{"sh", script}, Stdout: output.Stdout(), Stderr: output.Stderr()})
+	output.Close()
+	switch {
+	case err != nil:
+		return err
+	case !harness.Good(exit):
+		first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
+		return setupFailed("%s; its output is in the log. Mend the command in the environment or the runner", harness.Describe(name+" ("+clip(first)+")", exit))
+	}
+	return nil
+}
+
+// tellf puts a step into the log; it is a sign of life.
+func (e *execution) tellf(format string, args ...any) {
+	draft := e.noticeDraft("info", fmt.Sprintf(format, args...))
+	e.watch.saw(draft)
+	e.outbox.put(e.life, draft)
+}
+
+func setupFailed(format string, args ...any) error {
+	return &lineshaft.Error{Code: lineshaft.CodeEnvironmentSetupFailed, Message: fmt.Sprintf(format, args...)}
+}
+
+// fits says whether this worker is the kind of machine that the run's runner asks for.
+func (e *execution) fits() error {
+	want, have := e.job.Prepare.Runner.Platform, runtime.GOOS+"/"+runtime.GOARCH
+	if want == "" || platform(want) == have {
+		return nil
+	}
+	return setupFailed("the runner asks for platform %s, and worker %s is %s; send the run to another worker with worker_host, or change the runner",
+		want, e.worker.config.WorkerID, have)
+}
+
+// platform brings other names of a system and a processor into ours.
+func platform(name string) string {
+	return strings.NewReplacer("macos/", "darwin/", "/x86_64", "/amd64", "/x64", "/amd64", "/aarch64", "/arm64").Replace(strings.ToLower(name))
+}
+
+// limits are the worker's own, or the runner's where these are smaller.
+func (e *execution) limits() sandbox.Limits {
+	limits, shape := e.worker.config.Limits, e.job.Prepare.Runner.Shape
+	limits.MemoryBytes = smaller(limits.MemoryBytes, int64(shape.MemoryGB)<<30)
+	limits.CPUs = smaller(limits.CPUs, float64(shape.VCPUs))
+	return limits
+}
+
+// smaller is the smaller one of two limits, of which zero is none.
+func smaller[N int64 | float64](a, b N) N {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
