@@ -20,6 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/jobs"
@@ -29,7 +30,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-var _ worker.Control = (*control.Service)(nil)
+var (
+	_ worker.Control = (*control.Service)(nil)
+	_ control.Git    = (*git.Client)(nil)
+)
 
 // Options are what the configuration does not say.
 type Options struct {
@@ -52,6 +56,7 @@ type App struct {
 	store   *store.Store
 	control *control.Service
 	worker  *worker.Worker
+	git     *git.Client
 	// workerID names the worker in this process.
 	workerID string
 	jobs     *jobs.Runner
@@ -137,26 +142,20 @@ func (a *App) openStore(ctx context.Context) error {
 		return fmt.Errorf("open database: %w", err)
 	}
 	a.store = s
+	a.metrics.Gauge("lineshaft_store_deadlocks", "Transactions that were redone because they and others waited for each other.", func() float64 { return float64(s.Deadlocks()) })
 	a.onStop(func(context.Context) error { return s.Close() })
 	nodes.Attach(s)
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		nodes.Run(life)
-	}()
-	a.onStop(func(context.Context) error {
-		end()
-		<-over
-		return nil
-	})
+	a.background(ctx, nodes.Run)
 	keys, err := loadVault(ctx, a.cfg, s)
 	if err != nil {
 		return err
 	}
+	if a.git, err = openGit(a.cfg); err != nil {
+		return err
+	}
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
 		Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
-		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, Vault: keys, Logger: a.log,
+		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
 	})
 	return err
 }
@@ -177,7 +176,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	w, err := worker.New(worker.Config{
 		WorkerHost: lineshaft.HostedWorker, WorkerID: a.workerID, Version: a.opts.Version,
 		DataDir: filepath.Join(a.cfg.DataDir, "worker"), Slots: a.cfg.Slots(runtime.NumCPU()),
-		Harnesses: set, Sandbox: a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
+		Harnesses: set, Git: a.git, Sandbox: a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: a.cfg.EventLimit, Drain: a.cfg.ShutdownGrace / 2, Logger: a.log,
 		Ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
 	}, a.control)
@@ -207,24 +206,32 @@ func (a *App) startJobs(ctx context.Context) error {
 	return nil
 }
 
-// followFactories reads all webhooks before the first delivery can come, and keeps
-// them current.
+// followFactories reads all webhooks before the first delivery can come, keeps them
+// current and factories in step with their repositories, and starts what waits for
+// the end of runs.
 func (a *App) followFactories(ctx context.Context) error {
 	if err := a.control.RefreshHooks(ctx); err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
 	}
+	a.background(ctx, a.control.FollowFactories)
+	a.background(ctx, a.control.FollowRepositories)
+	a.background(ctx, a.control.FollowChains)
+	return nil
+}
+
+// background runs a part until the server stops.
+func (a *App) background(ctx context.Context, run func(context.Context)) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		a.control.FollowFactories(life)
+		run(life)
 	}()
 	a.onStop(func(context.Context) error {
 		end()
 		<-over
 		return nil
 	})
-	return nil
 }
 
 // drainWait is what streams and requests get to end before the parts below stop.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/filter"
+	"github.com/lineshaft/lineshaft/internal/forge"
 )
 
 // Received is an authentic request to a webhook.
@@ -23,6 +24,8 @@ type Received struct {
 	InvalidJSON bool
 	// Handshake says that the provider only wants to know whether we are there.
 	Handshake bool
+	// Event is what a forge named in its header; empty for others.
+	Event string
 	// Identity tells a delivery sent again; the source says where it was found.
 	Identity       string
 	IdentitySource string
@@ -74,6 +77,9 @@ type acceptance struct {
 	Received
 	evaluation
 
+	// push says that it tells of a push to the repository that the factory follows.
+	push bool
+
 	// digests are what makes it unique: of the identity, and of the body if the
 	// webhook guards against replay.
 	digests []string
@@ -102,8 +108,9 @@ func newAcceptance(r Received) *acceptance {
 		a.digests = append(a.digests, digest(r.Hook.UID, "body", string(sum[:])))
 	}
 	if !r.Handshake {
-		a.evaluation = r.Hook.evaluate(r.Body)
+		a.evaluation = r.Hook.evaluate(r.Event, r.Body)
 	}
+	a.push = a.pushed()
 	return a
 }
 
@@ -121,16 +128,37 @@ type evaluation struct {
 	notMatched int
 	// broken is why no filter could be evaluated.
 	broken error
+	// event is what a forge told, if any trigger asks; forge has the automations that
+	// such a trigger matched.
+	event *forge.Event
+	forge map[*hookAutomation]bool
 }
 
-// evaluate matches a body against the webhook's automations.
-func (h *Hook) evaluate(body []byte) evaluation {
+// source is where the run of an automation comes from.
+func (ev evaluation) source(h *Hook, a *hookAutomation) lineshaft.Source {
+	switch {
+	case !ev.forge[a]:
+		return lineshaft.SourceWebhook
+	case forgeOf(h.Webhook) == lineshaft.ProviderGitLab:
+		return lineshaft.SourceGitLab
+	}
+	return lineshaft.SourceGitHub
+}
+
+// evaluate matches a body, and the event that a forge named, against the webhook's
+// automations.
+func (h *Hook) evaluate(event string, body []byte) evaluation {
 	var ev evaluation
 	if len(h.automations) == 0 {
 		return ev
 	}
 	if ev.doc, ev.broken = filter.Parse(body); ev.broken != nil {
 		ev.matched = h.automations // each of them says why it did not start
+		return ev
+	}
+	if len(h.forge) > 0 {
+		ev.event = forge.Read(forgeOf(h.Webhook), event, ev.doc)
+		h.evaluateForge(&ev)
 		return ev
 	}
 	last := -1
@@ -141,4 +169,24 @@ func (h *Hook) evaluate(body []byte) evaluation {
 	}
 	ev.notMatched = len(h.automations) - len(ev.matched)
 	return ev
+}
+
+// evaluateForge is for a webhook that triggers of a forge listen to, too.
+func (h *Hook) evaluateForge(ev *evaluation) {
+	matched := make([]bool, len(h.automations))
+	for _, i := range h.filters.Match(ev.doc, nil) {
+		matched[h.owners[i]] = true
+	}
+	ev.forge = map[*hookAutomation]bool{}
+	for _, t := range h.forge {
+		if a := h.automations[t.owner]; !ev.forge[a] && t.matcher.Match(ev.event) {
+			matched[t.owner], ev.forge[a] = true, true
+		}
+	}
+	for i, a := range h.automations {
+		if matched[i] {
+			ev.matched = append(ev.matched, a)
+		}
+	}
+	ev.notMatched = len(h.automations) - len(ev.matched)
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -105,7 +106,7 @@ func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptan
 		row.Delivery = a.delivery
 		rows = append(rows, row)
 	}
-	if err := starts.flush(ctx); err != nil {
+	if err := errors.Join(starts.flush(ctx), notePushes(ctx, tx, open)); err != nil {
 		return err
 	}
 	return tx.InsertDeliveries(ctx, rows)
@@ -160,7 +161,7 @@ func (s *Service) newDelivery(r Received) lineshaft.Delivery {
 	deliveryID, at := s.store.NewID()
 	d := lineshaft.Delivery{
 		ID: deliveryID, WebhookUID: r.Hook.UID, Status: lineshaft.DeliveryAccepted, Size: int64(len(r.Body)), ReceivedAt: at,
-		Identity: r.Identity, IdentitySource: r.IdentitySource, RemoteAddr: r.RemoteAddr,
+		Identity: r.Identity, IdentitySource: r.IdentitySource, RemoteAddr: r.RemoteAddr, Event: r.Event,
 	}
 	if r.InvalidJSON {
 		d.Status, d.Outcomes = lineshaft.DeliveryRejectedJSON, why(r.Reason)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
@@ -13,11 +14,13 @@ import (
 // runStarts gathers the runs that deliveries start, so that they are written in few
 // statements.
 type runStarts struct {
-	s     *Service
-	tx    *store.Tx
-	runs  []*store.NewRun
-	files []lineshaft.Attachment // one for each run
-	audit []lineshaft.AuditEntry
+	s    *Service
+	tx   *store.Tx
+	runs []*store.NewRun
+	// files are payloads; owners are the runs that get them.
+	files  []lineshaft.Attachment
+	owners []string
+	audit  []lineshaft.AuditEntry
 }
 
 // lockAhead takes what the runs of several deliveries will need one after the other.
@@ -25,15 +28,21 @@ func (b *runStarts) lockAhead(ctx context.Context, all []evaluation) error {
 	var slots, brakes []string
 	for _, ev := range all {
 		for _, a := range ev.matched {
-			if _, slot, err := a.concurrency(ev.doc); err == nil && slot != "" {
-				slots = append(slots, slot)
-			}
-			if a.MaxRunsPerHour > 0 {
-				brakes = append(brakes, a.brake().Name)
-			}
+			slots, brakes = a.needs(ev.doc, slots, brakes)
 		}
 	}
 	return b.tx.LockAhead(ctx, slots, brakes)
+}
+
+// needs adds what a run of the automation takes.
+func (h *hookAutomation) needs(doc *filter.Doc, slots, brakes []string) (allSlots, allBrakes []string) {
+	if _, slot, err := h.concurrency(doc); err == nil && slot != "" {
+		slots = append(slots, slot)
+	}
+	if h.MaxRunsPerHour > 0 {
+		brakes = append(brakes, h.brake().Name)
+	}
+	return slots, brakes
 }
 
 // maxPendingRuns bounds the parameters of one statement.
@@ -50,7 +59,12 @@ func (b *runStarts) forDelivery(ctx context.Context, h *Hook, ev evaluation, d *
 			outcome.Result, outcome.Reason = lineshaft.ResultLimit, fmt.Sprintf("a delivery starts at most %d runs", lineshaft.MaxRunsPerDelivery)
 		}
 		if outcome.Result == "" {
-			if err := b.start(ctx, h, a, ev, d, &outcome); err != nil {
+			start := runStart{automation: a, doc: ev.doc, note: runNote{"delivery", d.ID}}
+			start.draft = func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
+				n, file := b.s.webhookRun(h, a, ev.source(h, a), rule, d)
+				return n, []lineshaft.Attachment{file}
+			}
+			if err := b.begin(ctx, start, &outcome); err != nil {
 				return err
 			}
 			if outcome.RunID != "" && outcome.Result != lineshaft.ResultFollowedUp { // only what is made counts
@@ -79,9 +93,23 @@ func (s *Service) refuse(h *Hook, a *hookAutomation, ev evaluation) (lineshaft.O
 	return "", ""
 }
 
-// start adds one run.
-func (b *runStarts) start(ctx context.Context, h *Hook, a *hookAutomation, ev evaluation, d *lineshaft.Delivery, outcome *lineshaft.DeliveryOutcome) error {
-	rule, slot, err := a.concurrency(ev.doc)
+// runStart is a run of an automation that is to be started.
+type runStart struct {
+	automation *hookAutomation
+	// doc is the payload, for the key of the concurrency rule; nil when there is none.
+	doc *filter.Doc
+	// draft makes the run under a concurrency rule, with the files that it gets.
+	draft func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment)
+	note  runNote
+}
+
+// runNote says in the audit log what started a run.
+type runNote struct{ what, id string }
+
+// begin adds one run, if concurrency rule and brake let it.
+func (b *runStarts) begin(ctx context.Context, start runStart, outcome *lineshaft.DeliveryOutcome) error {
+	a := start.automation
+	rule, slot, err := a.concurrency(start.doc)
 	if err != nil {
 		outcome.Result, outcome.Reason = lineshaft.ResultError, err.Error()
 		return nil //nolint:nilerr // it is the automation's own, and told in its outcome
@@ -97,17 +125,32 @@ func (b *runStarts) start(ctx context.Context, h *Hook, a *hookAutomation, ev ev
 			return nil
 		}
 	}
-	n, file := b.s.webhookRun(h, a, rule, d)
+	n, files := start.draft(rule)
 	n.Head.ConcurrencyKey = slot
+	if err := b.s.settleSkills(ctx, b.tx, n); err != nil {
+		if !definite(err) {
+			return err
+		}
+		outcome.Result, outcome.Reason = lineshaft.ResultError, publicMessage(err)
+		return nil
+	}
 	outcome.Result, outcome.RunID = lineshaft.ResultStarted, n.Head.ID
 	if rule != nil {
-		if done, err := b.enter(ctx, a, n, file, outcome); err != nil || done {
+		if done, err := b.enter(ctx, a, n, files, outcome); err != nil || done {
 			return err
 		}
 	}
+	return b.add(ctx, a, n, files, start.note)
+}
+
+// add puts a run among those that are written next.
+func (b *runStarts) add(ctx context.Context, a *hookAutomation, n *store.NewRun, files []lineshaft.Attachment, note runNote) error {
 	n.Events = firstEvents(n)
-	b.runs, b.files = append(b.runs, n), append(b.files, file)
-	b.audit = append(b.audit, auditEntry(a.caller, "run.create", "run", n.Head.ID, map[string]string{"source": string(n.Source), "delivery": d.ID}))
+	b.runs = append(b.runs, n)
+	for _, file := range files {
+		b.files, b.owners = append(b.files, file), append(b.owners, n.Head.ID)
+	}
+	b.audit = append(b.audit, auditEntry(a.caller, "run.create", "run", n.Head.ID, map[string]string{"source": string(n.Source), note.what: note.id}))
 	b.tx.Wake(stream.QueueTopic(n.Head.WorkerHost))
 	b.tx.Wake(stream.StatesTopic)
 	if len(b.runs) >= maxPendingRuns {
@@ -117,11 +160,11 @@ func (b *runStarts) start(ctx context.Context, h *Hook, a *hookAutomation, ev ev
 }
 
 // enter applies the concurrency rule; done says that there is no run to add.
-func (b *runStarts) enter(ctx context.Context, a *hookAutomation, n *store.NewRun, file lineshaft.Attachment, outcome *lineshaft.DeliveryOutcome) (done bool, err error) {
+func (b *runStarts) enter(ctx context.Context, a *hookAutomation, n *store.NewRun, files []lineshaft.Attachment, outcome *lineshaft.DeliveryOutcome) (done bool, err error) {
 	if err := b.flush(ctx); err != nil { // the run that has the key may be among them
 		return false, err
 	}
-	live, err := b.s.enterConcurrency(ctx, b.tx, a.caller, n, []lineshaft.Attachment{file})
+	live, err := b.s.enterConcurrency(ctx, b.tx, a.caller, n, files)
 	switch {
 	case lineshaft.CodeOf(err) == lineshaft.CodeNotAuthorized:
 		outcome.Result, outcome.Reason, outcome.RunID = lineshaft.ResultError, err.Error(), ""
@@ -138,11 +181,11 @@ func (b *runStarts) enter(ctx context.Context, a *hookAutomation, n *store.NewRu
 }
 
 // webhookRun makes the run of an automation for a delivery (W-13).
-func (s *Service) webhookRun(h *Hook, a *hookAutomation, rule *lineshaft.Concurrency, d *lineshaft.Delivery) (*store.NewRun, lineshaft.Attachment) {
+func (s *Service) webhookRun(h *Hook, a *hookAutomation, source lineshaft.Source, rule *lineshaft.Concurrency, d *lineshaft.Delivery) (*store.NewRun, lineshaft.Attachment) {
 	config := a.config
 	config.Concurrency = rule
 	n := s.draftRun(a.caller, lineshaft.NewRun{
-		Prompt: envelope(a.Prompt, h, d.ID, d.ReceivedAt), Title: a.Name, Source: lineshaft.SourceWebhook,
+		Prompt: envelope(a.Prompt, h, d.ID, d.ReceivedAt), Title: a.Name, Source: source, AgentUID: a.agentUID,
 		Metadata: map[string]string{
 			lineshaft.MetadataWebhook: h.UID, lineshaft.MetadataDelivery: d.ID, lineshaft.MetadataAutomation: a.UID,
 		},
@@ -162,16 +205,14 @@ func (b *runStarts) flush(ctx context.Context) error {
 	if err := b.tx.InsertRuns(ctx, b.runs); err != nil {
 		return err
 	}
-	owners := make([]string, len(b.runs))
-	for i, n := range b.runs {
-		owners[i] = n.Head.ID
-	}
-	if err := b.tx.AttachPayloads(ctx, owners, b.files); err != nil {
-		return err
+	if len(b.owners) > 0 {
+		if err := b.tx.AttachPayloads(ctx, b.owners, b.files); err != nil {
+			return err
+		}
 	}
 	if err := b.tx.Audit(ctx, b.audit...); err != nil {
 		return err
 	}
-	b.runs, b.files, b.audit = nil, nil, nil
+	b.runs, b.files, b.owners, b.audit = nil, nil, nil, nil
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -60,7 +59,7 @@ func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		return nil, err
 	}
 	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
-		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets} {
+		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets, environmentOf(c, ""), watchable(c)} {
 			if err := check(ctx, tx, made); err != nil {
 				return err
 			}
@@ -76,51 +75,37 @@ func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, fact
 	return &made, nil
 }
 
-// checkAutomation checks what needs no store: the rules of the noun, the payload
-// filters and the template of the concurrency key.
+// checkAutomation checks what needs no store: the rules of the noun and the filters of
+// the triggers.
 func checkAutomation(a lineshaft.Automation) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
-	if rule := a.Config.Concurrency; rule != nil {
-		if err := checkKeyTemplate(rule.Key); err != nil {
-			return err
-		}
+	if err := checkTimings(a); err != nil {
+		return err
 	}
 	return checkFilters(a.Triggers)
 }
 
 func checkFilters(triggers []lineshaft.Trigger) error {
 	for i, t := range triggers {
-		_, err := filter.Compile(t.Filter.Payload)
+		_, _, err := compileTrigger(t)
 		if err == nil {
 			continue
 		}
-		// The filter knows its own paths, which begin with "payload", but not where it is.
+		// The filter knows its own paths, which begin with "payload", but not where it
+		// is; triggers of a forge know their own.
 		if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
 			blamed := *pub
 			blamed.Field = fmt.Sprintf("triggers[%d].filter.%s", i, cmp.Or(pub.Field, "payload"))
+			if t.Forge() {
+				blamed.Field = fmt.Sprintf("triggers[%d].%s", i, pub.Field)
+			}
 			return &blamed
 		}
 		return fmt.Errorf("compile filter: %w", err)
 	}
 	return nil
-}
-
-// checkKeyTemplate refuses what could never be filled in from a payload.
-func checkKeyTemplate(key string) error {
-	for rest := key; ; {
-		_, after, found := strings.Cut(rest, "{{")
-		if !found {
-			return nil
-		}
-		name, next, closed := strings.Cut(after, "}}")
-		path, known := strings.CutPrefix(strings.TrimSpace(name), "payload.")
-		if !closed || !known || path == "" {
-			return lineshaft.Invalid("concurrency.key", "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; mend what stands between the braces")
-		}
-		rest = next
-	}
 }
 
 // checkAutomationName finds another automation of the factory with the same name.
@@ -163,20 +148,24 @@ func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) er
 	if err != nil {
 		return err
 	}
-	uids, names := map[string]bool{}, map[string]bool{}
+	uids, names := map[string]lineshaft.Webhook{}, map[string]lineshaft.Webhook{}
 	for _, w := range webhooks {
-		uids[w.UID], names[w.Name] = true, true
+		uids[w.UID], names[w.Name] = w.Webhook, w.Webhook
 	}
 	for i, t := range a.Triggers {
 		for _, list := range []struct {
 			field string
 			refs  []string
-			known map[string]bool
+			known map[string]lineshaft.Webhook
 		}{{"webhook_ids", t.Filter.WebhookIDs, uids}, {"webhooks", t.Filter.Webhooks, names}} {
 			for j, ref := range list.refs {
-				if !list.known[ref] {
-					return lineshaft.Invalid(fmt.Sprintf("triggers[%d].filter.%s[%d]", i, list.field, j),
-						"%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(shorten(ref, 100)))
+				field := fmt.Sprintf("triggers[%d].filter.%s[%d]", i, list.field, j)
+				w, there := list.known[ref]
+				if !there {
+					return lineshaft.Invalid(field, "%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(shorten(ref, 100)))
+				}
+				if t.Forge() && forgeOf(w) != t.Provider {
+					return lineshaft.Invalid(field, "webhook %q does not check signatures of %s, so no event of it comes there; name one with signature_scheme %s", w.Name, t.Provider, t.Provider)
 				}
 			}
 		}
@@ -236,16 +225,16 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		if err != nil {
 			return err
 		}
-		named := a.Config.Secrets
+		before := a.Config
 		detail := change.apply(a)
 		a.UpdatedAt = s.store.Now()
-		if err := errors.Join(checkAutomation(*a), mayName(c, named, a.Config.Secrets)); err != nil {
+		if err := errors.Join(checkAutomation(*a), mayName(c, before.Secrets, a.Config.Secrets)); err != nil {
 			return err
 		}
 		for _, check := range []struct {
 			given bool
 			run   func(context.Context, *store.Tx, lineshaft.Automation) error
-		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Config != nil, s.checkAutomationSecrets}} {
+		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Triggers != nil, watchable(c)}, {change.Config != nil, s.checkAutomationSecrets}, {change.Config != nil, environmentOf(c, before.EnvironmentID)}} {
 			if !check.given {
 				continue
 			}

@@ -117,8 +117,8 @@ func TestMBadAutomations(t *testing.T) {
 			"no such agent":  {func(n *control.NewAutomation) { n.Agent = "nobody" }, lineshaft.CodeInvalidRequest, "agent: the factory has no agent of this name; it has: foreman"},
 			"config":         {func(n *control.NewAutomation) { n.Config.TimeoutMinutes = ref(0) }, lineshaft.CodeInvalidRequest, "config.timeout_minutes"},
 			"other trigger": {
-				func(n *control.NewAutomation) { n.Triggers[0].Provider, n.Triggers[0].Event = "github", "push" },
-				lineshaft.CodeNotSupported, "triggers[0]",
+				func(n *control.NewAutomation) { n.Triggers[0].Provider, n.Triggers[0].Event = "pigeon", "landed" },
+				lineshaft.CodeInvalidRequest, "triggers[0].provider: ",
 			},
 			"no webhook":      {func(n *control.NewAutomation) { n.Triggers = triggers(lineshaft.TriggerFilter{}) }, lineshaft.CodeInvalidRequest, "triggers[0].filter: "},
 			"foreign webhook": {func(n *control.NewAutomation) { n.Triggers[0].Filter.WebhookIDs = []string{hook, foreign} }, lineshaft.CodeInvalidRequest, "triggers[0].filter.webhook_ids[1]: \"" + foreign},

@@ -94,7 +94,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, no
 		}
 		if err == nil && waiting.State == lineshaft.Queued {
 			waiting.Hold &^= store.HoldConcurrency
-			waiting.Status = lineshaft.StatusMessage{Message: "waiting for a worker"}
+			waiting.Status = queuedStatus(waiting.Hold)
 			waiting.Touch(now)
 			s.wakeRun(ctx, tx, waiting)
 			return tx.SaveRun(ctx, waiting)

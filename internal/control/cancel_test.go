@@ -121,7 +121,7 @@ func TestR7CancelRacingTheEndGivesOneState(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		count := map[lineshaft.RunState]int{}
-		for range rounds(1000) {
+		for range longRounds(1000) {
 			runID, job := b.working(lineshaft.NewRun{})
 			var endErr, cancelErr error
 			together(2, func(who int) {

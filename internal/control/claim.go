@@ -78,6 +78,7 @@ func (s *Service) claim(ctx context.Context, tx *store.Tx, req lineshaft.ClaimRe
 	jobs := make([]lineshaft.Job, len(claims))
 	heads := make([]*store.RunHead, len(claims))
 	events := make([][]lineshaft.Draft, len(claims))
+	prepare := preparations{s: s, tx: tx}
 	for i, claim := range claims {
 		h := claim.Head
 		h.WorkerID = req.WorkerID
@@ -90,6 +91,9 @@ func (s *Service) claim(ctx context.Context, tx *store.Tx, req lineshaft.ClaimRe
 		}
 		job, err := s.job(ctx, tx, claim)
 		if err != nil {
+			return nil, err
+		}
+		if err := prepare.fill(ctx, &job, h.FactoryUID); err != nil {
 			return nil, err
 		}
 		heads[i], jobs[i] = h, job
@@ -111,6 +115,9 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 	job.Config.WorkerHost = h.WorkerHost
 	err := s.giveSecrets(ctx, tx, &job)
 	if err != nil {
+		return job, err
+	}
+	if err := s.giveSkills(ctx, tx, claim, &job); err != nil {
 		return job, err
 	}
 	if h.PromptDone {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -22,6 +23,7 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 	if err != nil || holder == nil {
 		return nil, err
 	}
+	why := ""
 	switch rule.Policy {
 	case lineshaft.PolicySkip:
 		n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
@@ -34,7 +36,13 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 		if err := mayTakeOver(ctx, tx, c, rule, holder); err != nil {
 			return nil, err
 		}
-		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: n.Body.Prompt}, files)
+		if more, err := givesMore(ctx, tx, n, holder); err != nil {
+			return nil, err
+		} else if more {
+			why = "; what came from outside is not sent into it, because it has secrets that this run does not get"
+			break
+		}
+		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: followupText(n)}, files)
 		if err != nil {
 			return nil, err
 		}
@@ -50,8 +58,21 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 	case lineshaft.PolicyQueue, "":
 	}
 	n.Head.Hold |= store.HoldConcurrency
-	n.Head.Status.Message = fmt.Sprintf("waiting for run %s, which has the concurrency key %q", holder.ID, rule.Key)
+	n.Head.Status.Message = fmt.Sprintf("waiting for run %s, which has the concurrency key %q%s", holder.ID, rule.Key, why)
 	return nil, nil
+}
+
+// givesMore says whether a run that starts from outside would get at secrets that it
+// does not have itself by following up on another.
+func givesMore(ctx context.Context, tx *store.Tx, n *store.NewRun, holder *store.RunHead) (bool, error) {
+	if !startedOutside(n.Source, n.Head.CreatorUID) {
+		return false, nil
+	}
+	body, err := tx.GetRunBody(ctx, holder.ID)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(body.Config.Secrets, func(name string) bool { return !slices.Contains(n.Body.Config.Secrets, name) }), nil
 }
 
 // slotKey is what a concurrency key is in the whole database: a factory has its own,

@@ -125,14 +125,14 @@ func (s *Service) GetDelivery(ctx context.Context, c lineshaft.Caller, factoryUI
 	if err != nil {
 		return DeliveryDetail{}, err
 	}
-	detail.Missed, err = h.missed(detail.Payload)
+	detail.Missed, err = h.missed(found.Event, detail.Payload)
 	return detail, err
 }
 
 // missed explains for each automation of the webhook that does not match a body
 // which checks failed.
-func (h *Hook) missed(body []byte) ([]MissedAutomation, error) {
-	ev := h.evaluate(body)
+func (h *Hook) missed(event string, body []byte) ([]MissedAutomation, error) {
+	ev := h.evaluate(event, body)
 	if ev.doc == nil {
 		return nil, nil // nothing to match, or not JSON: the outcome of each says so
 	}
@@ -141,7 +141,7 @@ func (h *Hook) missed(body []byte) ([]MissedAutomation, error) {
 		if slices.Contains(ev.matched, a) {
 			continue
 		}
-		checks, err := a.failures(h.Webhook, ev.doc)
+		checks, err := a.failures(h.Webhook, ev)
 		if err != nil {
 			return nil, err
 		}
@@ -150,19 +150,23 @@ func (h *Hook) missed(body []byte) ([]MissedAutomation, error) {
 	return missed, nil
 }
 
-// failures are the checks that a document fails, in all triggers of the automation
+// failures are the checks that a delivery fails, in all triggers of the automation
 // that listen to the webhook.
-func (h *hookAutomation) failures(w lineshaft.Webhook, doc *filter.Doc) ([]MissedCheck, error) {
+func (h *hookAutomation) failures(w lineshaft.Webhook, ev evaluation) ([]MissedCheck, error) {
 	var failed []MissedCheck
 	for i, t := range h.Triggers {
 		if !listens(t, w) {
 			continue
 		}
-		f, err := filter.Compile(t.Filter.Payload)
+		f, m, err := compileTrigger(t)
 		if err != nil {
 			return nil, fmt.Errorf("compile filter of automation %s: %w", h.UID, err)
 		}
-		for _, check := range f.Explain(doc) {
+		checks := f.Explain
+		if m != nil {
+			checks = func(*filter.Doc) []filter.Check { return m.Explain(ev.event) }
+		}
+		for _, check := range checks(ev.doc) {
 			if !check.Passed {
 				failed = append(failed, MissedCheck{Check: check, Trigger: i})
 			}

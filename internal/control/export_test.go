@@ -2,8 +2,11 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/definition"
+	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -54,3 +57,54 @@ func LoadHook(ctx context.Context, s *Service, factoryUID, uid string) (*Hook, e
 
 // Weight is what a delivery takes of a batch.
 func Weight(r Received) int { return newAcceptance(r).weight() }
+
+// StartInFactory starts a run of a factory as those do that have no network.
+func StartInFactory(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.Caller, factoryUID, agentUID string, req lineshaft.NewRun) (string, error) {
+	n, err := s.newRun(ctx, tx, c, req)
+	if err != nil {
+		return "", err
+	}
+	n.Head.FactoryUID, n.AgentUID = factoryUID, agentUID
+	if err := s.settleSkills(ctx, tx, n); err != nil {
+		return "", err
+	}
+	return n.Head.ID, tx.InsertRun(ctx, n, firstEvents(n))
+}
+
+// PushTo says whether a body tells of a push to what a factory follows.
+func PushTo(source lineshaft.GitSource, body string) bool {
+	doc, err := filter.Parse([]byte(body))
+	return err == nil && pushTo(&source, doc)
+}
+
+// ApplyCommit applies a folder as whoever follows a repository does.
+func ApplyCommit(ctx context.Context, s *Service, c lineshaft.Caller, factoryUID string, files definition.Files, commit string) (Applied, error) {
+	return s.applyFiles(ctx, c, factoryUID, files, revisionNote{Source: lineshaft.RevisionRepository, Commit: commit})
+}
+
+// BareHook is a webhook without credentials that an automation with triggers listens to.
+func BareHook(w lineshaft.Webhook, triggers []lineshaft.Trigger) (*Hook, error) {
+	a := &hookAutomation{Automation: lineshaft.Automation{Triggers: triggers}}
+	return (&Service{}).newHook(&lineshaft.Factory{}, store.Webhook{Webhook: w}, []*hookAutomation{a})
+}
+
+// Evaluate tells how many automations match.
+func Evaluate(h *Hook, event string, body []byte) int { return len(h.evaluate(event, body).matched) }
+
+// ChainsDone says whether every state change that can be seen was looked at.
+func ChainsDone(ctx context.Context, s *Service) (bool, error) {
+	s.chains.mu.Lock()
+	defer s.chains.mu.Unlock()
+	left, err := s.store.ListUnsettled(ctx, s.chains.at)
+	return err == nil && len(left) == 0, err
+}
+
+// ForgetChains makes the service one that has just begun.
+func ForgetChains(s *Service) {
+	s.chains.mu.Lock()
+	defer s.chains.mu.Unlock()
+	s.chains.noted, s.chains.at, s.chains.last = "", store.StatePosition{}, time.Time{}
+}
+
+// ChainSetting is where the place is stored.
+const ChainSetting = chainSetting

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -12,11 +13,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// NewFactory asks for a managed factory.
+// NewFactory asks for a factory.
 type NewFactory struct {
 	Name        string
 	Alias       string
 	Description string
+	// Repository is what it follows; nil makes a managed one.
+	Repository *lineshaft.GitSource
 }
 
 // FactoryChange says what to change of a factory: nil keeps, an empty alias or
@@ -26,6 +29,10 @@ type FactoryChange struct {
 	Alias       *string
 	Description *string
 	Paused      *bool
+	// Repository is what the factory is to follow; Unlink makes it a managed one. Either
+	// comes alone, or with Paused.
+	Repository *lineshaft.GitSource
+	Unlink     bool
 }
 
 // FactoryQuery selects a page of factories.
@@ -42,7 +49,8 @@ type FactoryPage struct {
 	Next      string
 }
 
-// CreateFactory makes a managed factory with its foreman.
+// CreateFactory makes a factory with its foreman. What a repository says is put in
+// force when it has been read.
 func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFactory) (*lineshaft.Factory, error) {
 	if len(c.FactoryUIDs) > 0 {
 		return nil, lineshaft.Denied("your key is limited to factories, so it could not see a new one; use a key without such a limit")
@@ -55,6 +63,12 @@ func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFa
 	}
 	if err := made.Validate(); err != nil {
 		return nil, err
+	}
+	if n.Repository != nil {
+		if err := s.checkSource(c, *n.Repository); err != nil {
+			return nil, err
+		}
+		made.Repository = &lineshaft.GitStatus{Source: *n.Repository}
 	}
 	foreman := lineshaft.Agent{
 		UID: agentUID, FactoryUID: uid, Name: lineshaft.ForemanName, Type: lineshaft.AgentForeman,
@@ -69,11 +83,13 @@ func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFa
 		if err := tx.InsertFactory(ctx, made); err != nil {
 			return aliasConflict(err, made.Alias)
 		}
-		if err := errors.Join(tx.PutAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made))); err != nil {
+		if err := errors.Join(tx.PutAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made)), s.recordEdit(ctx, tx, c, uid)); err != nil {
 			return err
 		}
 		var err error
-		stored, err = tx.GetFactory(ctx, uid)
+		if stored, err = tx.GetFactory(ctx, uid); err == nil && n.Repository != nil {
+			err = linked(ctx, tx, stored, *n.Repository)
+		}
 		return err
 	})
 	return stored, err
@@ -83,6 +99,9 @@ func factoryDetail(f lineshaft.Factory) map[string]string {
 	detail := map[string]string{"name": f.Name}
 	if f.Alias != "" {
 		detail["alias"] = f.Alias
+	}
+	if f.Repository != nil {
+		maps.Copy(detail, sourceDetail(&f.Repository.Source))
 	}
 	return detail
 }
@@ -119,7 +138,11 @@ func errAliasTaken(alias string, cause error) error {
 
 // GetFactory reads a factory.
 func (s *Service) GetFactory(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
-	return s.visibleFactory(ctx, c, uid)
+	f, err := s.visibleFactory(ctx, c, uid)
+	if err != nil {
+		return nil, err
+	}
+	return f, s.withRepositories(ctx, f)
 }
 
 // factoryBatch is how many factories are read at once when looking for matches.
@@ -149,14 +172,22 @@ func (s *Service) ListFactories(ctx context.Context, c lineshaft.Caller, q Facto
 			}
 			if len(page.Factories) == q.Limit {
 				page.Next, err = encodeCursor(list, page.Factories[q.Limit-1].UID)
-				return page, err
+				return page, errors.Join(err, s.withRepositories(ctx, page.each()...))
 			}
 			page.Factories = append(page.Factories, f)
 		}
 		if len(batch) < factoryBatch {
-			return page, nil
+			return page, s.withRepositories(ctx, page.each()...)
 		}
 	}
+}
+
+func (p FactoryPage) each() []*lineshaft.Factory {
+	all := make([]*lineshaft.Factory, len(p.Factories))
+	for i := range p.Factories {
+		all[i] = &p.Factories[i]
+	}
+	return all
 }
 
 func factoryMatches(f lineshaft.Factory, search string) bool {
@@ -167,10 +198,19 @@ func factoryMatches(f lineshaft.Factory, search string) bool {
 	return strings.Contains(strings.ToLower(f.Name), search) || strings.Contains(strings.ToLower(f.Alias), search)
 }
 
-// UpdateFactory changes a factory's name, alias, description or pause.
+// UpdateFactory changes a factory's name, alias or description, its pause, or the
+// repository that it follows.
 func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid string, change FactoryChange) (*lineshaft.Factory, error) {
+	if err := s.checkChange(c, change); err != nil {
+		return nil, err
+	}
+	// What a definition says is changed where that is kept; the rest may always be.
+	within := s.lockedFactory
+	if change.edits() {
+		within = s.changeFactory
+	}
 	var changed *lineshaft.Factory
-	err := s.changeFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+	err := within(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		detail := change.apply(f)
 		if err := f.Validate(); err != nil {
 			return err
@@ -181,13 +221,46 @@ func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid str
 		if err := tx.UpdateFactory(ctx, *f); err != nil {
 			return aliasConflict(err, f.Alias)
 		}
+		if err := change.link(ctx, tx, f, detail); err != nil {
+			return err
+		}
 		changed = f
 		return s.audit(ctx, tx, c, "factory.update", "factory", uid, detail)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return changed, nil
+	return changed, s.withRepositories(ctx, changed)
+}
+
+// edits says whether a change is one of the definition. A change of nothing is: it
+// tells whether the factory may be edited here.
+func (change FactoryChange) edits() bool {
+	return change.Name != nil || change.Alias != nil || change.Description != nil ||
+		change.Paused == nil && change.Repository == nil && !change.Unlink
+}
+
+func (s *Service) checkChange(c lineshaft.Caller, change FactoryChange) error {
+	if (change.Repository != nil || change.Unlink) && change.edits() {
+		return lineshaft.Invalid("repository", "change it alone: name, alias and description are the repository's")
+	}
+	if change.Repository != nil {
+		return s.checkSource(c, *change.Repository)
+	}
+	return nil
+}
+
+// link follows another repository, or none.
+func (change FactoryChange) link(ctx context.Context, tx *store.Tx, f *lineshaft.Factory, detail map[string]string) error {
+	switch {
+	case change.Repository != nil:
+		maps.Copy(detail, sourceDetail(change.Repository))
+		return linked(ctx, tx, f, *change.Repository)
+	case change.Unlink:
+		maps.Copy(detail, sourceDetail(nil))
+		return unlinked(ctx, tx, f)
+	}
+	return nil
 }
 
 // apply writes the change into f and tells what it is, for the audit log.
@@ -215,7 +288,7 @@ func (change FactoryChange) apply(f *lineshaft.Factory) map[string]string {
 // DeleteFactory removes a factory with its agents, automations and webhooks, and
 // the secrets that were made for those webhooks. Its runs stay.
 func (s *Service) DeleteFactory(ctx context.Context, c lineshaft.Caller, uid string) error {
-	return s.changeFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+	return s.lockedFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		webhooks, err := tx.ListWebhooks(ctx, uid)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -19,8 +20,34 @@ func (s *Service) visibleFactory(ctx context.Context, c lineshaft.Caller, uid st
 
 // changeFactory makes one change to a factory or a part of it, in one transaction
 // with the factory locked. Every node hears of it, and no delivery is accepted on
-// what was before once it has returned.
+// what was before once it has returned. What it does to the definition is a revision.
 func (s *Service) changeFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
+	return s.lockedFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		if err := managed(ctx, tx, f); err != nil {
+			return err
+		}
+		if err := change(ctx, tx, f); err != nil {
+			return err
+		}
+		return s.recordEdit(ctx, tx, c, uid)
+	})
+}
+
+// managed refuses to change a factory that is edited in a repository, and names that.
+func managed(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+	if f.Mode == lineshaft.ModeManaged {
+		return nil
+	}
+	found, err := tx.Repositories(ctx, f.UID)
+	if err != nil {
+		return err
+	}
+	return lineshaft.Conflict("factory %q follows %s; change it there and push, or make it managed first with PATCH {\"repository\": null}", f.Name, sourceText(found[f.UID].Source))
+}
+
+// lockedFactory is changeFactory for factories of any mode, without a record of what
+// was done. errUnchanged from change takes everything back and is no error.
+func (s *Service) lockedFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
 	if !c.MaySeeFactory(uid) {
 		return lineshaft.NotFound("factory", uid)
 	}
@@ -29,12 +56,15 @@ func (s *Service) changeFactory(ctx context.Context, c lineshaft.Caller, uid str
 		if err != nil {
 			return err
 		}
-		if f.Mode != lineshaft.ModeManaged {
-			return lineshaft.Conflict("factory %q follows a repository; change it there", f.Name)
-		}
 		tx.Wake(stream.FactoriesTopic)
-		return change(ctx, tx, f)
+		if err := change(ctx, tx, f); err != nil {
+			return err
+		}
+		return s.syncTimers(ctx, tx, uid)
 	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (s *Service) requeue(ctx context.Context, tx *store.Tx, h *store.RunHead, w
 	if err := h.Move(lineshaft.Queued, status, now); err != nil {
 		return lineshaft.Draft{}, err
 	}
-	h.QueuedAt, h.QueueDeadline, h.Attempts, h.Hold = now, now.Add(wait), 0, h.Hold&store.HoldExecution
+	h.QueuedAt, h.QueueDeadline, h.Attempts, h.Hold = now, now.Add(wait), 0, h.Hold&(store.HoldExecution|store.HoldSkill)
 	if h.ConcurrencyKey != "" {
 		holder, err := tx.TakeSlot(ctx, h.ConcurrencyKey, h.ID)
 		if err != nil {
@@ -125,6 +125,9 @@ func (s *Service) wakeRun(_ context.Context, tx *store.Tx, h *store.RunHead) {
 	tx.Wake(stream.StatesTopic)
 	if h.State == lineshaft.Queued {
 		tx.Wake(stream.QueueTopic(h.WorkerHost))
+	}
+	if h.State == lineshaft.Queued && h.Hold&store.HoldSkill != 0 {
+		tx.Wake(stream.SkillsTopic)
 	}
 	if h.WorkerID != "" {
 		tx.Wake(stream.WorkerTopic(h.WorkerID))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/filter"
+	"github.com/lineshaft/lineshaft/internal/forge"
 	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -22,7 +23,9 @@ type Hook struct {
 
 	revision int64
 	paused   bool
-	current  credential
+	// follows is the repository of the factory, if it follows one.
+	follows *lineshaft.GitSource
+	current credential
 	// old counts until oldUntil, after a rotation with overlap.
 	old      credential
 	oldUntil time.Time
@@ -31,6 +34,14 @@ type Hook struct {
 	// filters has one entry for each trigger; owners says whose it is.
 	filters *filter.Set
 	owners  []int
+	// forge are the triggers of the forge that sends to this webhook.
+	forge []forgeTrigger
+}
+
+// forgeTrigger is a trigger of the automation with that index.
+type forgeTrigger struct {
+	matcher *forge.Matcher
+	owner   int
 }
 
 // credential is what a sender proves itself with: a token or a signature.
@@ -44,9 +55,10 @@ type credential struct {
 type hookAutomation struct {
 	lineshaft.Automation
 
-	caller  lineshaft.Caller
-	config  lineshaft.AgentConfig
-	origins map[string]string
+	caller   lineshaft.Caller
+	agentUID string
+	config   lineshaft.AgentConfig
+	origins  map[string]string
 	// broken is why it cannot start runs, such as an agent that is gone.
 	broken string
 }
@@ -96,40 +108,59 @@ func (s *Service) newHook(f *lineshaft.Factory, w store.Webhook, automations []*
 	}
 	var filters []*filter.Filter
 	for _, a := range automations {
-		compiled, err := filtersFor(a, w.Webhook)
-		if err != nil {
-			return nil, fmt.Errorf("automation %s: %w", a.UID, err)
-		}
-		if len(compiled) == 0 {
-			continue
-		}
-		h.automations = append(h.automations, a)
-		for _, f := range compiled {
-			filters, h.owners = append(filters, f), append(h.owners, len(h.automations)-1)
+		listening := false
+		for _, t := range a.Triggers {
+			if !listens(t, w.Webhook) {
+				continue
+			}
+			if !listening {
+				h.automations, listening = append(h.automations, a), true
+			}
+			owner := len(h.automations) - 1
+			f, m, err := compileTrigger(t)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("automation %s: %w", a.UID, err)
+			case m != nil:
+				h.forge = append(h.forge, forgeTrigger{matcher: m, owner: owner})
+			default:
+				filters, h.owners = append(filters, f), append(h.owners, owner)
+			}
 		}
 	}
 	h.filters = filter.NewSet(filters)
 	return h, nil
 }
 
-// filtersFor compiles the triggers of an automation that listen to a webhook.
-func filtersFor(a *hookAutomation, w lineshaft.Webhook) ([]*filter.Filter, error) {
-	var compiled []*filter.Filter
-	for _, t := range a.Triggers {
-		if !listens(t, w) {
-			continue
-		}
-		f, err := filter.Compile(t.Filter.Payload)
-		if err != nil {
-			return nil, err
-		}
-		compiled = append(compiled, f)
+// compileTrigger makes a trigger ready that listens to webhooks: a matcher for one of
+// a forge, a filter for any other.
+func compileTrigger(t lineshaft.Trigger) (*filter.Filter, *forge.Matcher, error) {
+	if t.Forge() {
+		m, err := forge.Compile(t)
+		return nil, m, err
 	}
-	return compiled, nil
+	f, err := filter.Compile(t.Filter.Payload)
+	return f, nil, err
 }
 
-// listens says whether deliveries to a webhook concern a trigger.
+// forgeOf is the forge whose signature a webhook checks; "" for all others.
+func forgeOf(w lineshaft.Webhook) string {
+	if w.AuthMode != lineshaft.AuthSignature || forge.Header(w.SignatureScheme) == "" {
+		return ""
+	}
+	return w.SignatureScheme
+}
+
+// EventHeader is where the sender names the event; "" when it is no forge.
+func (h *Hook) EventHeader() string { return forge.Header(forgeOf(h.Webhook)) }
+
+// listens says whether deliveries to a webhook concern a trigger. One of a forge that
+// names no webhooks listens to all of that forge.
 func listens(t lineshaft.Trigger, w lineshaft.Webhook) bool {
+	if t.Forge() {
+		named := len(t.Filter.WebhookIDs)+len(t.Filter.Webhooks) > 0
+		return t.Provider == forgeOf(w) && (!named || selects(t.Filter, w))
+	}
 	return t.Provider == lineshaft.ProviderWebhook && selects(t.Filter, w)
 }
 
@@ -156,9 +187,12 @@ func (s *Service) openCredential(w store.Webhook, sealed string) (credential, er
 	return credential{verifier: verifier, set: true}, nil
 }
 
+// automationPrincipalPrefix begins the uids of automations as principals.
+const automationPrincipalPrefix = "automation_"
+
 // automationPrincipal is who runs of an automation belong to.
 func automationPrincipal(uid, name string) lineshaft.Principal {
-	return lineshaft.Principal{UID: "automation_" + uid, Type: lineshaft.ServiceAccount, DisplayName: name}
+	return lineshaft.Principal{UID: automationPrincipalPrefix + uid, Type: lineshaft.ServiceAccount, DisplayName: name}
 }
 
 // newHookAutomation resolves what all runs of an automation share.
@@ -175,21 +209,12 @@ func (s *Service) newHookAutomation(f *lineshaft.Factory, agents []lineshaft.Age
 		h.broken = fmt.Sprintf("the factory has no agent %q; name another one in the automation", name)
 		return h
 	}
-	agent := agents[at].Config
-	if agents[at].Prompt != "" && agent.BasePrompt == "" {
-		agent.BasePrompt = agents[at].Prompt
-	}
-	own := a.Config
-	if own.Name == "" {
-		own.Name = a.Name
-	}
 	// Payloads come from outside: only secrets that the automation itself names go
 	// to its runs.
-	defaults := f.Defaults
-	agent.Secrets, defaults.Secrets = nil, nil
-	h.config, h.origins = lineshaft.Resolve(
-		lineshaft.Layer{Origin: "automation", Config: own}, lineshaft.Layer{Origin: "agent", Config: agent},
-		lineshaft.Layer{Origin: "factory", Config: defaults}, lineshaft.Layer{Origin: "server", Config: s.defaults()})
+	h.agentUID = agents[at].UID
+	h.config, h.origins = lineshaft.Resolve(s.layers(lineshaft.AgentConfig{}, definitions{
+		automation: &a, agent: &agents[at], factory: f, limited: true,
+	})...)
 	return h
 }
 

@@ -19,13 +19,15 @@ const hookPoll = 500 * time.Millisecond
 // hooks holds every webhook that takes deliveries. Readers never wait.
 type hooks struct {
 	live atomic.Pointer[map[string]*Hook]
+	// chains is who waits for the end of runs.
+	chains atomic.Pointer[chainTable]
 	// missed is when a request last made us look.
 	missed atomic.Int64
 
 	mu sync.Mutex
 	// revisions are those of the copies; a factory that could not be read has none.
 	revisions map[string]int64
-	parts     map[string]map[string]*Hook // by factory
+	parts     map[string]*factoryCopy // by factory
 }
 
 // missPoll is how often, at most, a webhook that is unknown or turns senders away
@@ -120,14 +122,15 @@ func (s *Service) RefreshHooks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h.parts[uid], h.revisions[uid], changed = part.live, part.factory.Revision, true
+		h.parts[uid], h.revisions[uid], changed = part, part.factory.Revision, true
 	}
 	if changed || h.live.Load() == nil {
 		all := map[string]*Hook{}
 		for _, part := range h.parts {
-			maps.Copy(all, part)
+			maps.Copy(all, part.live)
 		}
 		h.live.Store(&all)
+		h.chains.Store(newChainTable(h.parts))
 	}
 	return nil
 }
@@ -135,7 +138,9 @@ func (s *Service) RefreshHooks(ctx context.Context) error {
 // factoryCopy is a factory with its webhooks made ready.
 type factoryCopy struct {
 	factory     *lineshaft.Factory
+	agents      []lineshaft.Agent
 	automations []*hookAutomation
+	follows     *lineshaft.GitSource
 	live        map[string]*Hook
 }
 
@@ -160,6 +165,7 @@ func (s *Service) factoryHooks(ctx context.Context, uid string) (*factoryCopy, e
 			s.log.LogAttrs(ctx, slog.LevelError, "webhook takes no deliveries", slog.String("webhook", w.UID), slog.Any("err", err))
 			continue
 		}
+		h.follows = c.follows
 		c.live[w.UID] = h
 	}
 	return c, nil
@@ -178,9 +184,18 @@ func (s *Service) factoryAutomations(ctx context.Context, uid string) (*factoryC
 	if err != nil {
 		return nil, err
 	}
-	c := &factoryCopy{factory: f, live: map[string]*Hook{}}
+	c := &factoryCopy{factory: f, agents: agents, live: map[string]*Hook{}}
 	for _, a := range automations {
 		c.automations = append(c.automations, s.newHookAutomation(f, agents, a))
+	}
+	if f.Mode == lineshaft.ModeRepository {
+		found, err := s.store.Repositories(ctx, uid)
+		if err != nil {
+			return nil, err
+		}
+		if status, ok := found[uid]; ok {
+			c.follows = &status.Source
+		}
 	}
 	return c, nil
 }

@@ -69,6 +69,9 @@ func (s *Service) Purge(ctx context.Context) error {
 			break
 		}
 	}
+	if err := s.purgeFires(ctx); err != nil {
+		return err
+	}
 	if s.cfg.RunRetention > 0 {
 		if err := s.purgeRuns(ctx, now.Add(-s.cfg.RunRetention)); err != nil {
 			return err

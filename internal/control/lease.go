@@ -169,6 +169,9 @@ func (s *Service) endOverdue(ctx context.Context, runID string) (ended bool, err
 			Message:   fmt.Sprintf("no worker %q took the run in time; check that it is connected and has free slots", h.WorkerHost),
 			ErrorCode: lineshaft.CodeInfrastructureTimeout, Retryable: &retryable,
 		}
+		if h.Hold&store.HoldSkill != 0 {
+			status.Message = "the skills of the run could not be read in time; check that the server reaches the forge (--forge-url)"
+		}
 		if err := h.Move(lineshaft.Errored, status, now); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (s *Service) Redeliver(ctx context.Context, c lineshaft.Caller, req Redeliv
 		return Redelivered{}, err
 	}
 	for range redeliverTries {
-		result, err := s.redeliverOnce(ctx, c, req, body, idem)
+		result, err := s.redeliverOnce(ctx, c, req, old.Event, body, idem)
 		if !errors.Is(err, ErrStale) {
 			return result, err
 		}
@@ -87,7 +87,7 @@ func redeliverable(d *lineshaft.Delivery) error {
 
 // redeliverOnce does it with the automations as they are now; ErrStale says that
 // they were changed meanwhile.
-func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Redelivery, body []byte, idem *Idempotency) (Redelivered, error) {
+func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Redelivery, event string, body []byte, idem *Idempotency) (Redelivered, error) {
 	h, err := s.loadHook(ctx, req.FactoryUID, req.WebhookUID)
 	if err != nil {
 		return Redelivered{}, err
@@ -95,12 +95,12 @@ func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Red
 	if !h.DeletedAt.IsZero() {
 		return Redelivered{}, lineshaft.Conflict("webhook %q is deleted: its log can be read, but nothing can be delivered to it", h.Name)
 	}
-	ev := h.evaluate(body)
+	ev := h.evaluate(event, body)
 	var result Redelivered
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		result = Redelivered{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &result, func() error {
-			made, err := s.logRedelivery(ctx, tx, c, h, ev, req.DeliveryID, body)
+			made, err := s.logRedelivery(ctx, tx, c, ev, req.DeliveryID, Received{Hook: h, Body: body, Event: event})
 			result.DeliveryID, result.Outcomes = made.ID, made.Outcomes
 			return err
 		})
@@ -118,7 +118,8 @@ func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Red
 }
 
 // logRedelivery is the transaction of a redelivery: revision, runs, log.
-func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *Hook, ev evaluation, of string, body []byte) (lineshaft.Delivery, error) {
+func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.Caller, ev evaluation, of string, r Received) (lineshaft.Delivery, error) {
+	h := r.Hook
 	revisions, err := tx.ShareFactories(ctx, []string{h.FactoryUID})
 	if err != nil {
 		return lineshaft.Delivery{}, err
@@ -126,7 +127,8 @@ func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.C
 	if revisions[h.FactoryUID] != h.revision {
 		return lineshaft.Delivery{}, ErrStale
 	}
-	made := s.newDelivery(Received{Hook: h, Body: body, IdentitySource: identityRedelivery, RemoteAddr: c.RemoteAddr})
+	r.IdentitySource, r.RemoteAddr = identityRedelivery, c.RemoteAddr
+	made := s.newDelivery(r)
 	made.Identity, made.RedeliveryOf, made.NotMatched = made.ID, of, ev.notMatched
 	starts := &runStarts{s: s, tx: tx}
 	if err := starts.lockAhead(ctx, []evaluation{ev}); err != nil {
@@ -138,7 +140,7 @@ func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.C
 	if err := starts.flush(ctx); err != nil {
 		return made, err
 	}
-	if err := tx.InsertDeliveries(ctx, []store.NewDelivery{{Delivery: made, Body: body}}); err != nil {
+	if err := tx.InsertDeliveries(ctx, []store.NewDelivery{{Delivery: made, Body: r.Body}}); err != nil {
 		return made, err
 	}
 	return made, s.audit(ctx, tx, c, "delivery.redeliver", "delivery", made.ID, map[string]string{
@@ -160,7 +162,7 @@ func (h *Hook) foretell(ev evaluation, done []lineshaft.DeliveryOutcome) ([]line
 			outcomes = append(outcomes, outcome)
 			continue
 		}
-		failed, err := a.failures(h.Webhook, ev.doc)
+		failed, err := a.failures(h.Webhook, ev)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -26,10 +27,18 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
 		return kept, err
 	}
-	if err := s.checkReferences(ctx, c, req); err != nil {
+	factoryUID, err := s.checkReferences(ctx, c, req)
+	if err != nil {
 		return Started{}, err
 	}
 	if err := s.checkSecrets(ctx, c, req.Config.Secrets); err != nil {
+		return Started{}, err
+	}
+	config, scope, err := s.foresee(ctx, c, req, factoryUID)
+	if err != nil {
+		return Started{}, err
+	}
+	if req.Skills, err = s.findSkills(ctx, config.Skills, scope); err != nil {
 		return Started{}, err
 	}
 	attachments, err := s.storeAttachments(ctx, req.Attachments)
@@ -37,7 +46,7 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 		return Started{}, err
 	}
 	// Asked before, so that the answer that is kept has it.
-	full := s.atCapacity(ctx, req.Config.WorkerHost)
+	full := s.atCapacity(ctx, config.WorkerHost)
 	var started Started
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		started = Started{}
@@ -55,22 +64,39 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	return started, nil
 }
 
-// checkReferences looks at the runs that a request names, outside the transaction.
-func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) error {
+// checkReferences looks at the runs that a request names, outside the transaction,
+// and tells the factory of the parent.
+func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) (factoryUID string, err error) {
 	if req.ParentRunID != "" {
 		parent, err := s.visibleRun(ctx, c, req.ParentRunID)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
+			return "", lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
 		}
 		if err := errors.Join(err, mayExtend(c, parent)); err != nil {
-			return err
+			return "", err
 		}
+		factoryUID = parent.FactoryUID
 	}
 	if req.ConversationID == "" {
-		return nil
+		return factoryUID, nil
 	}
 	run, err := s.RunByConversation(ctx, c, req.ConversationID)
-	return errors.Join(err, mayExtend(c, run))
+	return factoryUID, errors.Join(err, mayExtend(c, run))
+}
+
+// foresee puts together the configuration of a requested run before anything of it is
+// stored: where it will work, and where its skills are looked for.
+func (s *Service) foresee(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, factoryUID string) (lineshaft.AgentConfig, skillScope, error) {
+	d, err := s.definitionsOf(ctx, s.store, c, req, factoryUID)
+	if err != nil {
+		return lineshaft.AgentConfig{}, skillScope{}, err
+	}
+	config, _, err := s.resolve(ctx, s.store, c, req.Config, d)
+	scope := skillScope{environment: config.EnvironmentID, factory: factoryUID}
+	if d.agent != nil {
+		scope.factory, scope.agent = d.agent.FactoryUID, d.agent.Name
+	}
+	return config, scope, err
 }
 
 // mayExtend says whether a caller may add a run below another or to its
@@ -100,6 +126,14 @@ func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	if err != nil {
 		return Started{}, err
 	}
+	return s.placeRun(ctx, tx, c, n, attachments)
+}
+
+// placeRun writes a run, or does what its concurrency rule says instead.
+func (s *Service) placeRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, attachments []lineshaft.Attachment) (Started, error) {
+	if err := s.settleSkills(ctx, tx, n); err != nil {
+		return Started{}, err
+	}
 	if live, err := s.enterConcurrency(ctx, tx, c, n, attachments); err != nil || live != nil {
 		if err != nil {
 			return Started{}, err
@@ -124,32 +158,53 @@ func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	return Started{RunID: n.Head.ID, State: n.Head.State}, nil
 }
 
-// newRun fills in a run from a request: configuration, lineage, times.
+// newRun fills in a run from a request: configuration, lineage, times. The caller
+// has checked the request and the runs and secrets that it names.
 func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun) (*store.NewRun, error) {
-	config, origins := lineshaft.Resolve(lineshaft.Layer{Origin: runOrigin, Config: req.Config}, lineshaft.Layer{Origin: "server", Config: s.defaults()})
-	n := s.draftRun(c, req, config, origins)
 	if c.Role == lineshaft.RoleRun {
 		if err := holdsRun(ctx, tx, c); err != nil {
 			return nil, err
 		}
 	}
+	parent := &store.Lineage{}
 	if req.ParentRunID != "" {
-		if err := s.inherit(ctx, tx, n); err != nil {
+		var err error
+		if parent, err = parentOf(ctx, tx, req.ParentRunID); err != nil {
 			return nil, err
 		}
 	}
-	if !c.MaySeeFactory(n.Head.FactoryUID) {
+	d, err := s.definitionsOf(ctx, tx, c, req, parent.FactoryUID)
+	if err != nil {
+		return nil, err
+	}
+	factoryUID := parent.FactoryUID
+	if d.agent != nil {
+		factoryUID = d.agent.FactoryUID
+	}
+	if !c.MaySeeFactory(factoryUID) {
 		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
 	}
-	return n, nil
+	if err := s.limitSecrets(ctx, tx, c, parent.RootRunID, &d); err != nil {
+		return nil, err
+	}
+	config, origins, err := s.resolve(ctx, tx, c, req.Config, d)
+	if err != nil {
+		return nil, err
+	}
+	n := s.draftRun(c, req, config, origins)
+	n.Head.FactoryUID = factoryUID
+	if req.ParentRunID == "" {
+		return n, nil
+	}
+	return n, inherit(n, parent)
 }
 
 // draftRun makes the run of a request whose configuration is resolved.
 func (s *Service) draftRun(c lineshaft.Caller, req lineshaft.NewRun, config lineshaft.AgentConfig, origins map[string]string) *store.NewRun {
 	runID, at := s.store.NewID()
 	n := &store.NewRun{
-		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID,
-		Body: store.RunBody{Prompt: req.Prompt, Submitted: req.Prompt, Config: config, Origins: origins, Request: req.Config, Metadata: req.Metadata},
+		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID, AgentUID: req.AgentUID,
+		Body: store.RunBody{Prompt: req.Prompt, Submitted: req.Prompt, Config: config, Origins: origins, Request: req.Config, Metadata: req.Metadata, Skills: req.Skills},
 		Head: store.RunHead{
 			ID: runID, State: lineshaft.Queued, WorkerHost: config.WorkerHost, CreatorUID: c.Principal.UID, UpdatedAt: at, QueuedAt: at,
 			QueueDeadline: at.Add(minutes(config.QueueTimeoutMinutes)), MaxAttempts: *config.MaxAttempts, ParentRunID: req.ParentRunID,
@@ -157,7 +212,10 @@ func (s *Service) draftRun(c lineshaft.Caller, req lineshaft.NewRun, config line
 		},
 	}
 	if n.Title == "" {
-		n.Title = lineshaft.TitleFrom(req.Prompt)
+		n.Title = titleOf(req.Prompt, config.Skills)
+	}
+	if n.Body.FiredBy = req.FiredBy; req.FiredBy != nil {
+		n.ScheduleID = req.FiredBy.ScheduleID
 	}
 	n.SessionID, _ = s.store.NewID()
 	if n.ConversationID == "" {
@@ -168,8 +226,12 @@ func (s *Service) draftRun(c lineshaft.Caller, req lineshaft.NewRun, config line
 
 // firstEvents begin the log of a new run.
 func firstEvents(n *store.NewRun) []lineshaft.Draft {
+	queued := stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, "")
+	if n.Body.Prompt == "" && len(n.Body.Config.Skills) > 0 {
+		return []lineshaft.Draft{queued} // nobody said anything; the skill is the prompt
+	}
 	return []lineshaft.Draft{
-		stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, ""),
+		queued,
 		lineshaft.NewDraft(lineshaft.EventMessage, n.CreatedAt, lineshaft.MessageData{Role: "user", Text: n.Body.Prompt}),
 	}
 }
@@ -197,20 +259,24 @@ func (s *Service) defaults() lineshaft.AgentConfig {
 	return config
 }
 
-// inherit gives a child run what it takes from its parent: factory, root, and
-// metadata that it does not set itself.
-func (s *Service) inherit(ctx context.Context, tx *store.Tx, n *store.NewRun) error {
-	l, err := tx.GetLineage(ctx, n.Head.ParentRunID)
-	if err != nil {
-		return err
+// parentOf reads where a child run belongs, if it may have one more child.
+func parentOf(ctx context.Context, tx *store.Tx, parentID string) (*store.Lineage, error) {
+	l, err := tx.GetLineage(ctx, parentID)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.Depth+1 > lineshaft.MaxRunDepth:
+		return nil, lineshaft.Invalid("parent_run_id", "runs may be nested %d deep, and the parent is at that depth", lineshaft.MaxRunDepth)
+	case l.LiveChildren >= lineshaft.MaxLiveChildren:
+		return nil, lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", l.LiveChildren)
 	}
-	if l.Depth+1 > lineshaft.MaxRunDepth {
-		return lineshaft.Invalid("parent_run_id", "runs may be nested %d deep, and the parent is at that depth", lineshaft.MaxRunDepth)
-	}
-	if l.LiveChildren >= lineshaft.MaxLiveChildren {
-		return lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", l.LiveChildren)
-	}
-	n.RootRunID, n.Depth, n.Head.FactoryUID, n.Ancestors = l.RootRunID, l.Depth+1, l.FactoryUID, l.Ancestors
+	return l, nil
+}
+
+// inherit gives a child run what it takes from its parent besides the factory: root,
+// and metadata that it does not set itself.
+func inherit(n *store.NewRun, l *store.Lineage) error {
+	n.RootRunID, n.Depth, n.Ancestors = l.RootRunID, l.Depth+1, l.Ancestors
 	merged := maps.Clone(l.Metadata)
 	if merged == nil {
 		merged = map[string]string{}
@@ -366,19 +432,66 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (
 		return Started{}, err
 	}
 	req := lineshaft.NewRun{Prompt: body.Prompt, Title: run.Title, Config: body.Request, Source: lineshaft.SourceAPI, Metadata: body.Metadata}
-	if body.Prompt == "" {
+	if body.Prompt == "" && len(body.Request.Skills) == 0 {
 		req.ConversationID = run.ConversationID
 	}
-	if run.Source == lineshaft.SourceWebhook {
-		if len(body.Request.Secrets) > 0 {
-			return Started{}, lineshaft.NotSupported("", "the automation of this run gave it secrets, which a rerun cannot have; redeliver delivery %s instead", body.Metadata[lineshaft.MetadataDelivery])
+	outside, err := s.belowOutside(ctx, run)
+	if err != nil {
+		return Started{}, err
+	}
+	if run.Source.Delivered() {
+		if err := s.mayRerunDelivered(ctx, body); err != nil {
+			return Started{}, err
 		}
 		req.Metadata = withoutDelivery(body.Metadata)
+	} else if outside && c.Role != lineshaft.RoleRun { // an agent's own runs are limited as its children
+		if err := s.mayRerunBelow(ctx, body); err != nil {
+			return Started{}, err
+		}
+		// As it was resolved, with no definition that adds to it, now or when this one is run again.
+		req.Config, req.Metadata = body.Config, withoutDelivery(body.Metadata)
+	} else if req.AgentUID = run.AgentUID; run.FactoryUID != "" && req.AgentUID != "" {
+		req.Config.WorkerHost = "" // the definition decides
 	}
 	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
 		return Started{}, err
 	}
 	return s.StartRun(ctx, c, req, nil)
+}
+
+// mayRerunDelivered refuses where the rerun of a payload would have other secrets than
+// its automation gave it.
+func (s *Service) mayRerunDelivered(ctx context.Context, body *store.RunBody) error {
+	delivery := body.Metadata[lineshaft.MetadataDelivery]
+	if len(body.Request.Secrets) > 0 {
+		return lineshaft.NotSupported("", "the automation of this run gave it secrets, which a rerun cannot have; redeliver delivery %s instead", delivery)
+	}
+	if body.Request.EnvironmentID == "" {
+		return nil
+	}
+	environment, err := s.store.GetEnvironment(ctx, body.Request.EnvironmentID)
+	if err == nil && len(environment.Config.Secrets) > 0 {
+		return lineshaft.NotSupported("", "a rerun would get the secrets of its environment, which a delivery does not; redeliver delivery %s instead", delivery)
+	}
+	return ignoreNotFound(err)
+}
+
+// mayRerunBelow refuses where the rerun of a run that came of something from outside
+// would have secrets that the run itself did not have.
+func (s *Service) mayRerunBelow(ctx context.Context, body *store.RunBody) error {
+	if body.Config.EnvironmentID == "" {
+		return nil
+	}
+	environment, err := s.store.GetEnvironment(ctx, body.Config.EnvironmentID)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	for _, name := range environment.Config.Secrets {
+		if !slices.Contains(body.Config.Secrets, name) {
+			return lineshaft.NotSupported("", "a rerun would get secret %s of its environment, which this run did not have because it came of something from outside; start a new run instead", name)
+		}
+	}
+	return nil
 }
 
 // withoutDelivery drops what says that a run is the one of its automation for a

@@ -21,7 +21,7 @@ import (
 func TestR1RunIsDurableInAllItsParts(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
-		b := open(t, database)
+		b := open(t, database, someSkills)
 		data := bytes.Repeat([]byte("0123456789abcdef"), 40_000) // several chunks
 		started := b.start(lineshaft.NewRun{
 			Prompt: "# Title here\nbody", Metadata: map[string]string{"team": "core"}, Source: lineshaft.SourceCLI,

@@ -74,7 +74,8 @@ func scopeFilter(c lineshaft.Caller, f lineshaft.RunFilter) (lineshaft.RunFilter
 func (s *Service) explainWaiting(ctx context.Context, runs []*lineshaft.Run) error {
 	var waiting []*lineshaft.Run
 	for _, run := range runs {
-		if run.State == lineshaft.Queued && run.Config.WorkerHost != lineshaft.HostedWorker {
+		forSkills := len(run.Skills) < len(run.Config.Skills)
+		if run.State == lineshaft.Queued && run.Config.WorkerHost != lineshaft.HostedWorker && !forSkills {
 			waiting = append(waiting, run)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 // pages reads a whole list page by page.
@@ -26,6 +27,15 @@ func (b *bench) pages(c lineshaft.Caller, q lineshaft.RunQuery) []string {
 	}
 	b.Fatal("the list does not end")
 	return nil
+}
+
+// someSkills is a forge with a repository of skills.
+func someSkills(cfg *control.Config) {
+	files := map[string]string{}
+	for _, name := range []string{"s", "0", "1"} {
+		files["skills/"+name+"/SKILL.md"] = skillText(name, "x")
+	}
+	cfg.Git = &forge{files: map[string]map[string]string{"o/r": files}}
 }
 
 func TestH8PagesWithoutGapOrRepeat(t *testing.T) {
@@ -67,7 +77,7 @@ func TestH8PagesWithoutGapOrRepeat(t *testing.T) {
 		if first := b.pages(b.admin, lineshaft.RunQuery{Sort: lineshaft.SortUpdated, Limit: 4})[0]; first != created[2] {
 			b.Error("the cancelled run is not the last updated")
 		}
-	})
+	}, someSkills)
 }
 
 func TestH8CursorsBelongToTheirList(t *testing.T) {
@@ -131,6 +141,7 @@ func TestR4Filters(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		member := b.caller(lineshaft.RoleMember)
+		b.environment("env")
 		plain := b.start(lineshaft.NewRun{Prompt: "plain words"}).RunID
 		mid := b.clock.now()
 		b.clock.advance(time.Second)
@@ -179,5 +190,5 @@ func TestR4Filters(t *testing.T) {
 		}
 		_, err = b.s.ListRuns(b.Context(), b.admin, lineshaft.RunQuery{Filter: lineshaft.RunFilter{AncestorRunID: b.newID()}, Sort: lineshaft.SortCreated, Limit: 1})
 		wantCode(b, err, lineshaft.CodeNotFound)
-	})
+	}, someSkills)
 }

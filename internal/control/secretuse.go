@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -66,16 +67,25 @@ func refuseToRun(secret lineshaft.Secret, own bool) string {
 // automation with secrets calls it.
 func (s *Service) checkGrants(ctx context.Context, tx *store.Tx, names []string) error {
 	for _, name := range slices.Sorted(slices.Values(names)) { // in one order, so that two changes cannot wait for each other
-		secret, err := tx.LockSecret(ctx, name)
-		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return lineshaft.Invalid("config.secrets", "there is no secret %s; create it first", name)
-		}
-		if err != nil {
+		if err := lockGrant(ctx, tx, "config.secrets", name); err != nil {
 			return err
 		}
-		if refusal := refuseToRun(secret.Secret, false); refusal != "" {
-			return lineshaft.Invalid("config.secrets", "%s", refusal)
-		}
+	}
+	return nil
+}
+
+// lockGrant says whether a definition may name a secret in a field, and keeps the
+// secret from being deleted until the transaction ends.
+func lockGrant(ctx context.Context, tx *store.Tx, field, name string) error {
+	secret, err := tx.LockSecret(ctx, name)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return lineshaft.Invalid(field, "there is no secret %s; create it first", name)
+	}
+	if err != nil {
+		return err
+	}
+	if refusal := refuseToRun(secret.Secret, false); refusal != "" {
+		return lineshaft.Invalid(field, "%s", refusal)
 	}
 	return nil
 }
@@ -108,7 +118,6 @@ func (s *Service) giveSecrets(ctx context.Context, tx *store.Tx, job *lineshaft.
 	if err != nil {
 		return err
 	}
-	origin := body.Origins["secrets"]
 	values := make(lineshaft.SecretValues, len(names))
 	for _, name := range names {
 		secret, err := tx.GetSecret(ctx, name)
@@ -119,20 +128,18 @@ func (s *Service) giveSecrets(ctx context.Context, tx *store.Tx, job *lineshaft.
 		if err != nil {
 			return err
 		}
+		origin := cmp.Or(body.Origins[lineshaft.SecretOrigin(name)], body.Origins["secrets"]) // the latter in runs of older servers
 		if job.Fault = refuseToRun(secret.Secret, origin == "" || origin == runOrigin); job.Fault != "" {
 			return nil
 		}
 		value, err := s.open(secretSeal(name), secret.Sealed)
 		if err != nil {
 			s.log.ErrorContext(ctx, "secret cannot be opened", "secret", name, "run_id", job.RunID, "err", err)
-			job.Fault = "the value of secret " + name + " cannot be opened by this server; its log says why. Update the secret, or mend the master key"
+			job.Fault = unopened(name)
 			return nil
 		}
 		values[name] = string(value)
 	}
 	job.Secrets = values
-	run := lineshaft.Caller{
-		Principal: lineshaft.Principal{UID: "run_" + job.RunID, Type: lineshaft.ServiceAccount, DisplayName: job.Title}, KeyID: job.ExecutionID,
-	}
-	return s.audit(ctx, tx, run, "secret.use", "run", job.RunID, map[string]string{"secrets": strings.Join(names, " ")})
+	return s.audit(ctx, tx, runCaller(job), "secret.use", "run", job.RunID, map[string]string{"secrets": strings.Join(names, " ")})
 }

@@ -30,6 +30,14 @@ type Config struct {
 	// DeliveryKeep is how many of a webhook's newest deliveries are kept whatever their
 	// age; 50 by default and at least.
 	DeliveryKeep int
+	// Clock is what schedules are measured by; nil is the database's clock, which is the
+	// same for all nodes.
+	Clock func() time.Time
+	// Git reads the repositories of definitions and skills; nil when there is none.
+	Git Git
+	// RepositoryPoll is how often a repository that a factory follows is looked at; one
+	// minute by default.
+	RepositoryPoll time.Duration
 	// Vault seals secrets. Nil makes one whose key is lost with the service, for tests.
 	Vault  *vault.Vault
 	Logger *slog.Logger
@@ -48,6 +56,8 @@ type Service struct {
 	accepts gathering[*acceptance]
 	ends    gathering[*turnEnd]
 	blocked blocklist
+	skills  skillReader
+	chains  chains
 	// noWebhookRuns, when set, is why deliveries start no runs.
 	noWebhookRuns string
 
@@ -64,6 +74,9 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	}
 	if cfg.SnapshotKeep == 0 {
 		cfg.SnapshotKeep = 7 * 24 * time.Hour
+	}
+	if cfg.RepositoryPoll <= 0 {
+		cfg.RepositoryPoll = time.Minute
 	}
 	cfg.deliveryDefaults()
 	if cfg.MaxWebhooks == 0 {
@@ -83,7 +96,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
 		inbox: map[string]*stream.Subscription{}, seen: map[string]time.Time{}, parts: map[string]func() string{},
 	}
-	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]map[string]*Hook{}
+	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]*factoryCopy{}
 	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: batchesAtOnce(s.Engine()), weigh: (*acceptance).weight}
 	service.ends = gathering[*turnEnd]{most: maxEndBatch, atOnce: batchesAtOnce(s.Engine())}
 	if shared {

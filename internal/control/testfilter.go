@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/filter"
+	"github.com/lineshaft/lineshaft/internal/forge"
 )
 
 // Check is the outcome of one condition of a filter, for transports.
@@ -17,12 +19,24 @@ type Check = filter.Check
 // FilterTest asks whether a trigger's filter would match: a stored delivery, or a
 // payload that came to a webhook.
 type FilterTest struct {
-	Filter lineshaft.TriggerFilter
+	// Provider and Event are the trigger's; empty means webhook and received.
+	Provider string
+	Event    string
+	Filter   lineshaft.TriggerFilter
 	// DeliveryID or Payload, not both. The payload is one JSON value.
 	DeliveryID string
 	Payload    json.RawMessage
 	// WebhookID is where the payload came in; empty means one that the filter names.
 	WebhookID string
+	// PayloadEvent is what the forge's header said when the payload came.
+	PayloadEvent string
+}
+
+// trigger is the one to be tested.
+func (t FilterTest) trigger() lineshaft.Trigger {
+	return lineshaft.Trigger{
+		Provider: cmp.Or(t.Provider, lineshaft.ProviderWebhook), Event: cmp.Or(t.Event, lineshaft.EventReceived), Filter: t.Filter,
+	}
 }
 
 // FilterVerdict says whether a filter matches, and how each of its checks went.
@@ -39,68 +53,135 @@ func (s *Service) TestFilter(ctx context.Context, c lineshaft.Caller, factoryUID
 	if (t.DeliveryID == "") == (len(t.Payload) == 0) {
 		return FilterVerdict{}, lineshaft.Invalid("delivery_id", "give either the delivery_id of a stored delivery or a payload to test the filter on")
 	}
-	compiled, err := filter.Compile(t.Filter.Payload)
-	if err != nil {
-		return FilterVerdict{}, filterProblem(err)
+	if err := t.validate(); err != nil {
+		return FilterVerdict{}, err
 	}
-	body, webhook, err := s.testSubject(ctx, factoryUID, t)
+	compiled, matcher, err := compileTrigger(t.trigger())
+	if err != nil {
+		return FilterVerdict{}, filterProblem(err, matcherPrefix(t.trigger()))
+	}
+	subject, err := s.testSubject(ctx, factoryUID, t)
 	if err != nil {
 		return FilterVerdict{}, err
 	}
-	doc, err := filter.Parse(body)
+	doc, err := filter.Parse(subject.body)
 	if err != nil {
 		return FilterVerdict{}, lineshaft.Invalid("payload", "no filter can be evaluated on it: %v", err)
 	}
-	checks := append([]filter.Check{webhookCheck(t.Filter, webhook)}, compiled.Explain(doc)...)
+	checks := []filter.Check{webhookCheck(t.Filter, subject.webhook)}
+	if matcher == nil {
+		checks = append(checks, compiled.Explain(doc)...)
+	} else {
+		checks = append(checks, schemeChecks(t.Provider, subject.webhook)...)
+		checks = append(checks, matcher.Explain(forge.Read(t.Provider, subject.event, doc))...)
+	}
 	failed := slices.ContainsFunc(checks, func(check filter.Check) bool { return !check.Passed })
 	return FilterVerdict{WouldTrigger: !failed, Checks: checks}, nil
 }
 
+// validate refuses triggers that no delivery fires.
+func (t FilterTest) validate() error {
+	trigger := t.trigger()
+	if trigger.Forge() {
+		if t.Provider == lineshaft.ProviderGitHub && t.DeliveryID == "" && t.PayloadEvent == "" {
+			return lineshaft.Invalid("payload_event", "the payload alone does not tell the event; give what the header %s said, such as issues", forge.GitHubHeader)
+		}
+		return nil
+	}
+	if trigger.Provider != lineshaft.ProviderWebhook {
+		return lineshaft.Invalid("provider", "deliveries fire triggers of webhook, github and gitlab only; test one of those")
+	}
+	if trigger.Event != lineshaft.EventReceived {
+		return lineshaft.Invalid("event", "provider webhook has the event received only")
+	}
+	if choice := trigger.Filter.ForgeChoice(); choice != "" {
+		return lineshaft.Invalid("filter."+choice, "goes with provider github or gitlab only; give the trigger's provider and event, too")
+	}
+	return nil
+}
+
+// matcherPrefix is where the errors of a trigger's compiler are in the request.
+func matcherPrefix(t lineshaft.Trigger) string {
+	if t.Forge() {
+		return ""
+	}
+	return "filter."
+}
+
+// schemeChecks is whether a forge sends to a webhook; none for a payload from nowhere.
+func schemeChecks(provider string, w *lineshaft.Webhook) []filter.Check {
+	if w == nil {
+		return nil
+	}
+	check := filter.Check{Path: "signature_scheme", Operator: "in", Expected: quoted(provider), Passed: forgeOf(*w) == provider}
+	if w.SignatureScheme != "" {
+		check.Seen, _ = json.Marshal(w.SignatureScheme) // a text always can be
+	}
+	return []filter.Check{check}
+}
+
 // filterProblem says where in the request the filter is.
-func filterProblem(err error) error {
+func filterProblem(err error, prefix string) error {
 	pub, ok := errors.AsType[*lineshaft.Error](err)
 	if !ok {
 		return fmt.Errorf("compile filter: %w", err)
 	}
 	blamed := *pub
-	blamed.Field = "filter." + pub.Field
+	blamed.Field = prefix + pub.Field
 	return &blamed
 }
 
-// testSubject finds the body to test and where it came in; nil is anywhere.
-func (s *Service) testSubject(ctx context.Context, factoryUID string, t FilterTest) ([]byte, *lineshaft.Webhook, error) {
-	webhookUID, body := t.WebhookID, []byte(t.Payload)
+// testSubject is what a filter is tried on: a body, where it came in (nil is
+// anywhere), and what a forge called it.
+type testSubject struct {
+	body    []byte
+	webhook *lineshaft.Webhook
+	event   string
+}
+
+func (s *Service) testSubject(ctx context.Context, factoryUID string, t FilterTest) (testSubject, error) {
+	webhookUID, subject := t.WebhookID, testSubject{body: []byte(t.Payload), event: t.PayloadEvent}
 	if t.DeliveryID != "" {
-		d, err := s.store.FindDelivery(ctx, t.DeliveryID)
+		d, err := s.testDelivery(ctx, factoryUID, t)
 		if err != nil {
-			return nil, nil, err
+			return subject, err
 		}
-		// One of another factory gets the same answer as none at all.
-		if _, err := s.store.GetWebhook(ctx, factoryUID, d.WebhookUID); err != nil {
-			if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-				return nil, nil, lineshaft.NotFound("delivery", t.DeliveryID)
-			}
-			return nil, nil, err
+		if subject.body, err = s.store.GetPayload(ctx, d.ID); err != nil {
+			return subject, err
 		}
-		if t.WebhookID != "" && t.WebhookID != d.WebhookUID {
-			return nil, nil, lineshaft.Invalid("webhook_id", "the delivery came to webhook %s; leave webhook_id out", d.WebhookUID)
-		}
-		if d.Status != lineshaft.DeliveryAccepted {
-			return nil, nil, lineshaft.Conflict("delivery %s is %s, and only accepted ones have a payload; test another one, or give the payload", d.ID, d.Status)
-		}
-		if body, err = s.store.GetPayload(ctx, d.ID); err != nil {
-			return nil, nil, err
-		}
-		webhookUID = d.WebhookUID
+		webhookUID, subject.event = d.WebhookUID, cmp.Or(t.PayloadEvent, d.Event)
 	}
 	if webhookUID == "" {
-		return body, nil, nil
+		return subject, nil
 	}
 	w, err := s.store.GetWebhook(ctx, factoryUID, webhookUID)
 	if err != nil {
-		return nil, nil, err
+		return subject, err
 	}
-	return body, &w.Webhook, nil
+	subject.webhook = &w.Webhook
+	return subject, nil
+}
+
+// testDelivery finds the stored delivery. One of another factory gets the same answer
+// as none at all.
+func (s *Service) testDelivery(ctx context.Context, factoryUID string, t FilterTest) (*lineshaft.Delivery, error) {
+	d, err := s.store.FindDelivery(ctx, t.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.store.GetWebhook(ctx, factoryUID, d.WebhookUID); err != nil {
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			return nil, lineshaft.NotFound("delivery", t.DeliveryID)
+		}
+		return nil, err
+	}
+	if t.WebhookID != "" && t.WebhookID != d.WebhookUID {
+		return nil, lineshaft.Invalid("webhook_id", "the delivery came to webhook %s; leave webhook_id out", d.WebhookUID)
+	}
+	if d.Status != lineshaft.DeliveryAccepted {
+		return nil, lineshaft.Conflict("delivery %s is %s, and only accepted ones have a payload; test another one, or give the payload", d.ID, d.Status)
+	}
+	return d, nil
 }
 
 // webhookCheck is the first check of a trigger: that it listens to the webhook. It

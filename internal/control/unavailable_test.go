@@ -30,14 +30,14 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 				b.Errorf("%s: %v", name, err)
 			}
 		}
-	})
+	}, localGit(t))
 }
 
 // No method is forgotten here.
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -119,28 +119,88 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("EnsureAdmin", func() (any, error) { return s.EnsureAdmin(ctx, "") })
 	one("EnsureAdmin chosen", func() (any, error) { return s.EnsureAdmin(ctx, adminKey) })
 	one("ListAPIKeys", func() (any, error) { return s.ListAPIKeys(ctx, c) })
+	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
 	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, 5, "") })
-	one("ReapLeases", func() (any, error) { return s.ReapLeases(ctx) })
-	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
-	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
+	awayJobCalls(b, one)
+	awaySkillCalls(b, one)
+	awayEnvironmentCalls(b, one)
 	awayFactoryCalls(b, one)
+	awayScheduleCalls(b, one)
+	awayAgentCalls(b, one)
 	awayWebhookCalls(b, one)
-	awayDeliveryCalls(b, one)
 	return calls
 }
 
+func awaySkillCalls(b *bench, one func(name string, call func() (any, error))) {
+	one("FindSkills", func() (any, error) { return b.s.FindSkills(b.Context()) })
+	one("ListSkills", func() (any, error) { return b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{}) })
+}
+
+func awayEnvironmentCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c, uid, config := b.Context(), b.s, b.admin, strings.Repeat("e", lineshaft.EnvironmentIDLength), lineshaft.EnvironmentConfig{Name: "e"}
+	one("CreateEnvironment", func() (any, error) { return s.CreateEnvironment(ctx, c, config) })
+	one("GetEnvironment", func() (any, error) { return s.GetEnvironment(ctx, c, uid) })
+	one("ListEnvironments", func() (any, error) { return s.ListEnvironments(ctx, c, "") })
+	one("UpdateEnvironment", func() (any, error) { return s.UpdateEnvironment(ctx, c, uid, config) })
+	one("DeleteEnvironment", func() (any, error) { return nil, s.DeleteEnvironment(ctx, c, uid) })
+}
+
 func awayFactoryCalls(b *bench, one func(name string, call func() (any, error))) {
+	awayDefinitionCalls(b, one)
+	awayDeliveryCalls(b, one)
 	ctx, s, c := b.Context(), b.s, b.admin
 	one("CreateFactory", func() (any, error) { return s.CreateFactory(ctx, c, control.NewFactory{Name: "f"}) })
 	one("GetFactory", func() (any, error) { return s.GetFactory(ctx, c, "f") })
 	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, control.FactoryQuery{Limit: 5}) })
 	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", control.FactoryChange{}) })
 	one("DeleteFactory", func() (any, error) { return nil, s.DeleteFactory(ctx, c, "f") })
+	one("SyncRepositories", func() (any, error) { return s.SyncRepositories(ctx) })
+	one("SyncRepository", func() (any, error) { return s.SyncRepository(ctx, c, "f") })
 	one("CreateAutomation", func() (any, error) { return s.CreateAutomation(ctx, c, "f", automation("a", "w")) })
 	one("GetAutomation", func() (any, error) { return s.GetAutomation(ctx, c, "f", "a") })
 	one("ListAutomations", func() (any, error) { return s.ListAutomations(ctx, c, "f", 5, "") })
 	one("UpdateAutomation", func() (any, error) { return s.UpdateAutomation(ctx, c, "f", "a", control.AutomationChange{}) })
 	one("DeleteAutomation", func() (any, error) { return nil, s.DeleteAutomation(ctx, c, "f", "a") })
+}
+
+func awayScheduleCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("CreateSchedule", func() (any, error) { return s.CreateSchedule(ctx, c, daily("s")) })
+	one("GetSchedule", func() (any, error) { return s.GetSchedule(ctx, c, "s") })
+	one("ListSchedules", func() (any, error) { return s.ListSchedules(ctx, c) })
+	one("UpdateSchedule", func() (any, error) { return s.UpdateSchedule(ctx, c, "s", daily("s")) })
+	one("SetScheduleEnabled", func() (any, error) { return s.SetScheduleEnabled(ctx, c, "s", true) })
+	one("DeleteSchedule", func() (any, error) { return nil, s.DeleteSchedule(ctx, c, "s") })
+	one("FireDue", func() (any, error) { return s.FireDue(ctx) })
+}
+
+func awayDefinitionCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("ValidateDefinition", func() (any, error) { return s.ValidateDefinition(ctx, c, "f", shop()) })
+	one("PlanDefinition", func() (any, error) { return s.PlanDefinition(ctx, c, "f", shop()) })
+	one("DriftDefinition", func() (any, error) { return s.DriftDefinition(ctx, c, "f", shop()) })
+	one("ApplyDefinition", func() (any, error) {
+		return s.ApplyDefinition(ctx, c, "f", control.Application{Files: shop()})
+	})
+	one("ExportDefinition", func() (any, error) { return s.ExportDefinition(ctx, c, "f") })
+	one("ListRevisions", func() (any, error) { return s.ListRevisions(ctx, c, "f", 5, "") })
+	one("GetRevision", func() (any, error) { return s.GetRevision(ctx, c, "f", 1) })
+	one("RollbackDefinition", func() (any, error) { return s.RollbackDefinition(ctx, c, "f", 1) })
+}
+
+func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{Name: "a"}) })
+	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{FactoryUID: "f", Name: "a"}) })
+	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
+	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "") })
+	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f") })
+	one("UpdateAgent", func() (any, error) { return s.UpdateAgent(ctx, c, factoryF, control.AgentChange{}) })
+	one("DeleteAgent", func() (any, error) { return nil, s.DeleteAgent(ctx, c, factoryF) })
+	one("DispatchRun", func() (any, error) { return s.DispatchRun(ctx, c, "f", control.Dispatch{Prompt: "x"}, nil) })
+	one("StartRun of an agent", func() (any, error) {
+		return s.StartRun(ctx, c, lineshaft.NewRun{Prompt: "x", AgentUID: factoryF}, nil)
+	})
 }
 
 func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))) {
@@ -165,4 +225,13 @@ func secretCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("ListSecrets", func() (any, error) { return s.ListSecrets(ctx, c, 5, "") })
 	one("RewrapSecrets", func() (any, error) { return s.RewrapSecrets(ctx) })
 	one("DeleteSecret", func() (any, error) { return nil, s.DeleteSecret(ctx, c, "A") })
+}
+
+// awayJobCalls are the rounds of work that nobody waits for.
+func awayJobCalls(b *bench, one func(string, func() (any, error))) {
+	ctx, s := b.Context(), b.s
+	one("ReapLeases", func() (any, error) { return s.ReapLeases(ctx) })
+	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
+	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
+	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
 }

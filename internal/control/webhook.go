@@ -65,13 +65,7 @@ type IssuedWebhook struct {
 }
 
 // SignatureSchemes lists the names of the signature schemes.
-func SignatureSchemes() []string {
-	var names []string
-	for _, scheme := range signature.Schemes() {
-		names = append(names, scheme.Name)
-	}
-	return names
-}
+func SignatureSchemes() []string { return signature.Names() }
 
 // GetWebhook reads a live webhook.
 func (s *Service) GetWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) (lineshaft.Webhook, error) {
@@ -121,14 +115,19 @@ func live(w *store.Webhook) error {
 // automations that select it stay and do not fire.
 func (s *Service) DeleteWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) error {
 	return s.changeWebhook(ctx, c, factoryUID, uid, func(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
-		if err := s.dropOwnedSecret(ctx, tx, c, w); err != nil {
-			return err
-		}
-		w.Credential, w.OldCredential, w.OldUntil = "", "", time.Time{}
-		w.Enabled, w.UpdatedAt = false, s.now()
-		w.DeletedAt = w.UpdatedAt
-		return errors.Join(tx.PutWebhook(ctx, *w), s.auditWebhook(ctx, tx, c, "webhook.delete", w, nil))
+		return s.endWebhook(ctx, tx, c, w)
 	})
+}
+
+// endWebhook makes a webhook a row that is left for its log.
+func (s *Service) endWebhook(ctx context.Context, tx *store.Tx, c lineshaft.Caller, w *store.Webhook) error {
+	if err := s.dropOwnedSecret(ctx, tx, c, w); err != nil {
+		return err
+	}
+	w.Credential, w.OldCredential, w.OldUntil = "", "", time.Time{}
+	w.Enabled, w.UpdatedAt = false, s.now()
+	w.DeletedAt = w.UpdatedAt
+	return errors.Join(tx.PutWebhook(ctx, *w), s.auditWebhook(ctx, tx, c, "webhook.delete", w, nil))
 }
 
 // changeWebhook makes one change to a live webhook, in a transaction with its

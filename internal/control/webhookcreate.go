@@ -3,9 +3,7 @@ package control
 import (
 	"context"
 	"errors"
-	"net/textproto"
 	"slices"
-	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/signature"
@@ -78,25 +76,7 @@ func checkWebhook(w lineshaft.Webhook) error {
 	if err := w.Validate(); err != nil {
 		return err
 	}
-	if w.AuthMode != lineshaft.AuthSignature {
-		return nil
-	}
-	scheme, ok := signature.Find(w.SignatureScheme)
-	if !ok {
-		return lineshaft.Invalid("signature_scheme", "there is no such scheme; use one of %s", strings.Join(SignatureSchemes(), ", "))
-	}
-	headers := scheme.Headers
-	if scheme.Name == "hmac" {
-		if err := signature.HMAC(w.HMAC).Validate(); err != nil {
-			return err
-		}
-		headers = []string{w.HMAC.Header, w.HMAC.TimestampHeader}
-	}
-	name := textproto.CanonicalMIMEHeaderKey(w.DeliveryIDHeader)
-	if name != "" && slices.ContainsFunc(headers, func(h string) bool { return textproto.CanonicalMIMEHeaderKey(h) == name }) {
-		return lineshaft.Invalid("delivery_id_header", "%s carries the signature of scheme %s or its time and cannot be a delivery id", name, scheme.Name)
-	}
-	return nil
+	return signature.Check(w)
 }
 
 // insertWebhook stores a new webhook in a locked factory, with its secret.
@@ -116,9 +96,14 @@ func (s *Service) insertWebhook(ctx context.Context, tx *store.Tx, c lineshaft.C
 	}
 	w.CreatedAt = s.now()
 	w.UpdatedAt = w.CreatedAt
+	return &w, errors.Join(tx.PutWebhook(ctx, w), s.auditWebhook(ctx, tx, c, "webhook.create", &w, createdDetail(w.Webhook)))
+}
+
+// createdDetail tells how a new webhook checks its deliveries, for the audit log.
+func createdDetail(w lineshaft.Webhook) map[string]string {
 	detail := map[string]string{"auth_mode": string(w.AuthMode), "secret_name": w.SecretName}
 	if w.SignatureScheme != "" {
 		detail["signature_scheme"] = w.SignatureScheme
 	}
-	return &w, errors.Join(tx.PutWebhook(ctx, w), s.auditWebhook(ctx, tx, c, "webhook.create", &w, detail))
+	return detail
 }

@@ -17,7 +17,7 @@ func (s *Service) RotateWebhook(ctx context.Context, c lineshaft.Caller, factory
 	if r.Overlap < 0 || r.Overlap > lineshaft.MaxOverlap {
 		return IssuedWebhook{}, lineshaft.Invalid("overlap_seconds", "must be 0 to %d", int(lineshaft.MaxOverlap/time.Second))
 	}
-	// Mode and scheme never change, so they may be read before the transaction.
+	// Mode and scheme seldom change: the secret is made before the transaction.
 	was, err := s.GetWebhook(ctx, c, factoryUID, uid)
 	if err != nil {
 		return IssuedWebhook{}, err
@@ -32,6 +32,9 @@ func (s *Service) RotateWebhook(ctx context.Context, c lineshaft.Caller, factory
 	var made IssuedWebhook
 	err = s.changeWebhook(ctx, c, factoryUID, uid, func(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
 		if err := mayRotate(w.Webhook, r); err != nil {
+			return err
+		}
+		if err := checkCredential(w.Webhook, fresh.value); err != nil { // a definition changed the mode or scheme just now
 			return err
 		}
 		w.UpdatedAt = s.now()

@@ -118,6 +118,8 @@ func changedFields(was, is lineshaft.Webhook) string {
 		name    string
 		changed bool
 	}{
+		{"auth_mode", was.AuthMode != is.AuthMode},
+		{"signature_scheme", was.SignatureScheme != is.SignatureScheme},
 		{"secret_name", was.SecretName != is.SecretName || was.OwnsSecret != is.OwnsSecret},
 		{"delivery_id_header", was.DeliveryIDHeader != is.DeliveryIDHeader},
 		{"rate_limit", was.RateLimit != is.RateLimit},

@@ -117,6 +117,9 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 		}
 		received.Handshake = handshake != nil
 		received.Identity, received.IdentitySource = q.identity(signed)
+		if name := q.hook.EventHeader(); name != "" {
+			received.Event = eventName(q.r.Header.Get(name))
+		}
 	}
 	receipt, err := q.in.Control.Accept(ctx, received)
 	switch {
@@ -181,6 +184,23 @@ func (q *request) identity(signed signature.Request) (id, source string) {
 	}
 	sum := sha256.Sum256(q.body.data)
 	return hex.EncodeToString(sum[:]), "hash of the body"
+}
+
+// maxEvent is the longest name of an event.
+const maxEvent = 100
+
+// eventName keeps what can be the name of an event: forges use letters, digits,
+// spaces and underscores. Anything else is no event that a trigger knows.
+func eventName(text string) string {
+	for _, c := range []byte(text) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(" _-.", rune(c)) {
+			return ""
+		}
+	}
+	if len(text) > maxEvent {
+		return ""
+	}
+	return text
 }
 
 func headerID(header http.Header, name string) string {

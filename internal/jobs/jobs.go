@@ -24,7 +24,9 @@ type Job struct {
 	// Every is the pause between two rounds; a round that says it did something is
 	// followed by another at once.
 	Every time.Duration
-	Do    func(ctx context.Context) (did bool, err error)
+	// Wake, if there is one, tells when to begin a round before its time.
+	Wake func() <-chan struct{}
+	Do   func(ctx context.Context) (did bool, err error)
 }
 
 // Runner runs jobs, each in a goroutine of its own.
@@ -57,6 +59,8 @@ func For(s *control.Service, lease time.Duration) []Job {
 	return []Job{
 		{Name: "leases", Every: min(lease/4, 5*time.Second), Do: count(s.ReapLeases)},
 		{Name: "queue", Every: 10 * time.Second, Do: count(s.EndOverdue)},
+		{Name: "skills", Every: time.Second, Wake: s.SkillsWanted, Do: count(s.FindSkills)},
+		{Name: "timers", Every: time.Second, Do: count(s.FireDue)},
 		{Name: "search", Every: 300 * time.Millisecond, Do: count(s.IndexSearch)},
 		{Name: "keys", Every: 30 * time.Second, Do: quiet(s.NoteKeyUse)},
 		{Name: "deleted", Every: 10 * time.Second, Do: quiet(s.RemoveDeleted)},
@@ -93,6 +97,10 @@ func (r *Runner) Health() string {
 }
 
 func (r *Runner) loop(ctx context.Context, job Job) {
+	var wake <-chan struct{}
+	if job.Wake != nil {
+		wake = job.Wake()
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -100,6 +108,7 @@ func (r *Runner) loop(ctx context.Context, job Job) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+		case <-wake:
 		}
 		did, err := job.Do(ctx)
 		if ctx.Err() != nil {

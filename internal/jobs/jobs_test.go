@@ -116,9 +116,28 @@ func TestForListsEveryJobWithARhythm(t *testing.T) {
 			t.Errorf("leases of 8 s are looked at every %s: a lost run waits too long", job.Every)
 		}
 	}
-	for _, want := range []string{"leases", "queue", "search", "keys", "deleted", "retention"} {
+	for _, want := range []string{"leases", "queue", "timers", "search", "keys", "deleted", "retention"} {
 		if !names[want] {
 			t.Errorf("no job %s", want)
 		}
 	}
+}
+
+func TestJobIsWokenBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rounds, wake := 0, make(chan struct{}, 1)
+		r := New([]Job{{Name: "skills", Every: time.Hour, Wake: func() <-chan struct{} { return wake }, Do: func(context.Context) (bool, error) {
+			rounds++
+			return false, nil
+		}}}, discard())
+		r.Start(t.Context())
+		advance(time.Second)
+		wake <- struct{}{}
+		advance(time.Second)
+		r.Stop()
+		if rounds != 2 {
+			t.Fatalf("%d rounds, want one at the start and one for the wake-up", rounds)
+		}
+	})
 }

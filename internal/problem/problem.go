@@ -40,6 +40,8 @@ type Document struct {
 	Retryable bool           `json:"retryable" doc:"Whether the same request may succeed later."`
 	TraceID   string         `json:"trace_id,omitempty" doc:"Finds the request in the server's log."`
 	Code      lineshaft.Code `json:"code" doc:"The code, as in the last segment of type."`
+	// Problems are the mistakes in the files of a definition.
+	Problems []lineshaft.FileProblem `json:"problems,omitempty" doc:"Of a definition with mistakes: all of them."`
 }
 
 // Writer answers failed requests. The zero value works, with relative type
@@ -92,7 +94,7 @@ func (p *Writer) Describe(ctx context.Context, instance string, err error) (Docu
 	pub := public(err)
 	row, known := Lookup(pub.Code)
 	if !known || pub.Code == lineshaft.CodeInternal {
-		pub.Code, pub.Message, pub.Field = row.Code, internalText, ""
+		pub.Code, pub.Message, pub.Field, pub.Problems = row.Code, internalText, "", nil
 		p.logCause(ctx, err)
 	} else if pub.Cause != nil && row.Status >= http.StatusInternalServerError {
 		p.logCause(ctx, err)
@@ -103,7 +105,7 @@ func (p *Writer) Describe(ctx context.Context, instance string, err error) (Docu
 	doc := Document{
 		Type: p.address(row.Code), Title: row.Title, Status: statusOf(row, pub), Detail: detail(pub),
 		Instance: clip(instance, maxInstance), Retryable: pub.Retryable || row.Retryable,
-		TraceID: TraceID(ctx), Code: row.Code,
+		TraceID: TraceID(ctx), Code: row.Code, Problems: pub.Problems,
 	}
 	doc.Error = oneLine(doc)
 	return doc, headers(doc, pub.RetryAfter)

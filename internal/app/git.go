@@ -1,0 +1,20 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/git"
+)
+
+// openGit makes what fetches repositories, for the control plane and for the worker.
+func openGit(cfg config.Config) (*git.Client, error) {
+	client, err := git.New(git.Config{
+		Cache: filepath.Join(cfg.DataDir, "git"), Forge: cfg.ForgeURL, Credentials: cfg.ForgeCredentials.Reveal(), AllowFile: cfg.AllowLocalGit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare for repositories: %w; check --forge-url and LINESHAFT_FORGE_CREDENTIALS", err)
+	}
+	return client, nil
+}

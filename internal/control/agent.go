@@ -1,0 +1,256 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// NewAgent asks for an agent.
+type NewAgent struct {
+	// FactoryUID is empty for an agent of the whole team.
+	FactoryUID  string
+	Name        string
+	Type        lineshaft.AgentType
+	Description string
+	Prompt      string
+	Config      lineshaft.AgentConfig
+}
+
+// AgentChange says what to change of an agent: nil keeps, an empty value clears.
+type AgentChange struct {
+	Name          *string
+	Type          *lineshaft.AgentType
+	Description   *string
+	Prompt        *string
+	ModelID       *string
+	EnvironmentID *string
+	WorkerHost    *string
+	RunnerID      *string
+	Harness       *lineshaft.HarnessConfig
+	Secrets       []string
+	Skills        []string
+	MCPServers    map[string]lineshaft.MCPServer
+}
+
+// CreateAgent adds an agent to a factory, or one of the whole team.
+func (s *Service) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgent) (*lineshaft.Agent, error) {
+	uid, at := s.store.NewID()
+	made := lineshaft.Agent{
+		UID: uid, FactoryUID: n.FactoryUID, Name: n.Name, Type: cmp.Or(n.Type, lineshaft.AgentCustom), Description: n.Description,
+		Prompt: n.Prompt, Config: n.Config, CreatedAt: at, UpdatedAt: at,
+	}
+	if err := made.Validate(); err != nil {
+		return nil, err
+	}
+	if n.FactoryUID != "" {
+		_, err := s.visibleFactory(ctx, c, n.FactoryUID)
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", shorten(n.FactoryUID, 100))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := s.changeAgents(ctx, c, n.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		others, err := tx.ListAgents(ctx, n.FactoryUID)
+		if err != nil {
+			return err
+		}
+		if made.Type == lineshaft.AgentForeman {
+			foreman := lineshaft.Conflict("%q is the foreman of the factory; create the agent as CUSTOM, then change its agent_type to FOREMAN to give it that part", f.Foreman)
+			foreman.Field = "agent_type"
+			return foreman
+		}
+		if err := s.checkAgentParts(ctx, tx, c, others, lineshaft.AgentConfig{}, made); err != nil {
+			return err
+		}
+		return errors.Join(nameConflict(tx.PutAgent(ctx, made), made.Name),
+			s.audit(ctx, tx, c, "agent.create", "agent", uid, agentDetail(made, nil)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &made, nil
+}
+
+// changeAgents makes one change to the agents of a factory, or to those of none.
+func (s *Service) changeAgents(ctx context.Context, c lineshaft.Caller, factoryUID string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
+	if factoryUID != "" {
+		return s.changeFactory(ctx, c, factoryUID, change)
+	}
+	if !c.MaySeeFactory("") {
+		return lineshaft.Denied("your key is limited to factories, and the agent is to be of none; name one of them in factory_uid, or use another key")
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return change(ctx, tx, nil) })
+}
+
+// nameConflict explains what the database says when two writers took a name at the
+// same time: nothing else of an agent is unique.
+func nameConflict(err error, name string) error {
+	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
+		return errNameTaken(name, err)
+	}
+	return err
+}
+
+func errNameTaken(name string, cause error) error {
+	taken := lineshaft.Conflict("there is another agent named %q; choose another name, or change that one", name)
+	taken.Field, taken.Cause = "name", cause
+	return taken
+}
+
+func agentDetail(a lineshaft.Agent, changed []string) map[string]string {
+	detail := map[string]string{"name": a.Name}
+	if a.FactoryUID != "" {
+		detail["factory"] = a.FactoryUID
+	}
+	if len(changed) > 0 {
+		detail["changed"] = strings.Join(changed, ", ")
+	}
+	return detail
+}
+
+// GetAgent reads an agent.
+func (s *Service) GetAgent(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
+	if !id.Valid(uid) { // no database can be asked for every text
+		return nil, lineshaft.NotFound("agent", shorten(uid, 100))
+	}
+	agent, err := s.store.GetAgent(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	if !seesAgent(c, *agent) {
+		return nil, lineshaft.NotFound("agent", uid)
+	}
+	return agent, nil
+}
+
+// seesAgent says whether a caller's key reaches an agent. A run's own token reaches
+// those that its run may give work to.
+func seesAgent(c lineshaft.Caller, a lineshaft.Agent) bool {
+	if c.Role == lineshaft.RoleRun && len(c.FactoryUIDs) == 0 {
+		return a.FactoryUID == ""
+	}
+	return c.MaySeeFactory(a.FactoryUID)
+}
+
+// ListAgents reads the agents that the caller's key reaches, by factory and name: all,
+// or those of one factory.
+func (s *Service) ListAgents(ctx context.Context, c lineshaft.Caller, factoryUID string) ([]lineshaft.Agent, error) {
+	read := s.store.AllAgents
+	if factoryUID != "" {
+		read = func(ctx context.Context) ([]lineshaft.Agent, error) { return s.store.ListAgents(ctx, factoryUID) }
+	}
+	all, err := read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(a lineshaft.Agent) bool { return !seesAgent(c, a) }), nil
+}
+
+// UpdateAgent changes an agent. What goes by its name in its factory follows a new
+// one, and an agent that becomes the foreman takes that part from another.
+func (s *Service) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid string, change AgentChange) (*lineshaft.Agent, error) {
+	was, err := s.GetAgent(ctx, c, uid)
+	if err != nil {
+		return nil, err
+	}
+	var changed *lineshaft.Agent
+	err = s.changeAgents(ctx, c, was.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		a, err := tx.LockAgent(ctx, uid)
+		if err != nil {
+			return err
+		}
+		before := *a
+		fields := change.apply(a)
+		a.UpdatedAt = s.store.Now()
+		if err := a.Validate(); err != nil {
+			return err
+		}
+		others, err := tx.ListAgents(ctx, a.FactoryUID)
+		if err != nil {
+			return err
+		}
+		if err := s.checkAgentParts(ctx, tx, c, others, before.Config, *a); err != nil {
+			return err
+		}
+		if err := s.keepForeman(ctx, tx, f, others, before, *a); err != nil {
+			return err
+		}
+		changed = a
+		return errors.Join(
+			nameConflict(tx.PutAgent(ctx, *a), a.Name),
+			renameInFactory(ctx, tx, before, a.Name),
+			s.audit(ctx, tx, c, "agent.update", "agent", uid, agentDetail(*a, fields)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// apply writes the change into a and tells what it is, for the audit log.
+func (change AgentChange) apply(a *lineshaft.Agent) []string {
+	var fields []string
+	config := a.Config
+	set(&fields, "name", &a.Name, change.Name)
+	set(&fields, "agent_type", &a.Type, change.Type)
+	set(&fields, "description", &a.Description, change.Description)
+	set(&fields, "prompt", &a.Prompt, change.Prompt)
+	set(&fields, "base_model", &config.ModelID, change.ModelID)
+	set(&fields, "environment_id", &config.EnvironmentID, change.EnvironmentID)
+	set(&fields, "worker_host", &config.WorkerHost, change.WorkerHost)
+	set(&fields, "default_runner_uid", &config.RunnerID, change.RunnerID)
+	if change.Harness != nil {
+		config.Harness, fields = nil, append(fields, "harness")
+		if !change.Harness.IsZero() {
+			config.Harness = change.Harness
+		}
+	}
+	if change.Secrets != nil {
+		config.Secrets, fields = change.Secrets, append(fields, "secrets")
+	}
+	if change.Skills != nil {
+		config.Skills, fields = change.Skills, append(fields, "skills")
+	}
+	if change.MCPServers != nil {
+		config.MCPServers, fields = change.MCPServers, append(fields, "mcp_servers")
+	}
+	a.Config = config
+	return fields
+}
+
+// DeleteAgent removes an agent that nothing starts runs of. Its runs stay.
+func (s *Service) DeleteAgent(ctx context.Context, c lineshaft.Caller, uid string) error {
+	was, err := s.GetAgent(ctx, c, uid)
+	if err != nil {
+		return err
+	}
+	return s.changeAgents(ctx, c, was.FactoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+		a, err := tx.LockAgent(ctx, uid)
+		if err != nil {
+			return err
+		}
+		if a.Type == lineshaft.AgentForeman {
+			return lineshaft.Invalid("", "%q is the foreman, which a factory needs; change the agent_type of another agent to FOREMAN first", a.Name)
+		}
+		uses, err := agentUses(ctx, tx, *a)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 {
+			return lineshaft.Conflict("agent %q is in use by %s; change these first", a.Name, nameUses(uses))
+		}
+		return errors.Join(
+			changeSkills(ctx, tx, *a, func(*lineshaft.Skill) bool { return false }),
+			tx.DeleteAgent(ctx, uid),
+			s.audit(ctx, tx, c, "agent.delete", "agent", uid, agentDetail(*a, nil)))
+	})
+}

@@ -1,0 +1,42 @@
+package control
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// checkAgentParts holds an agent against what else there is: names, secrets and the
+// environment.
+func (s *Service) checkAgentParts(ctx context.Context, tx *store.Tx, c lineshaft.Caller, others []lineshaft.Agent, before lineshaft.AgentConfig, a lineshaft.Agent) error {
+	if slices.ContainsFunc(others, func(o lineshaft.Agent) bool { return o.Name == a.Name && o.UID != a.UID }) {
+		return errNameTaken(a.Name, nil)
+	}
+	if err := mayName(c, before.Secrets, a.Config.Secrets); err != nil {
+		return err
+	}
+	if err := s.checkGrants(ctx, tx, a.Config.Secrets); err != nil {
+		return err
+	}
+	if err := checkEnvironment(ctx, tx, c, "config.environment_id", before.EnvironmentID, a.Config.EnvironmentID); err != nil {
+		return err
+	}
+	return checkAgentRunner(ctx, tx, before.RunnerID, a)
+}
+
+// checkAgentRunner wants the runner that an agent names to be its factory's.
+func checkAgentRunner(ctx context.Context, tx *store.Tx, before string, a lineshaft.Agent) error {
+	if a.Config.RunnerID == "" || a.Config.RunnerID == before {
+		return nil
+	}
+	runner, err := tx.GetRunner(ctx, a.Config.RunnerID)
+	if ignoreNotFound(err) != nil {
+		return err
+	}
+	if err != nil || runner.FactoryUID != a.FactoryUID {
+		return lineshaft.Invalid("config.runner_id", "the agent's factory has no runner %q", shorten(a.Config.RunnerID, 100))
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/definition"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// Limits of a back-test. Of each webhook as many deliveries are looked at as of any
+// other, the newest ones.
+const (
+	maxBacktest      = 50_000
+	maxBacktestBytes = 1 << 30
+	backtestPage     = 500
+)
+
+// Backtest tells what a changed automation would have made of the deliveries that
+// are stored: by its triggers, filters and whether it is enabled. Pauses, brakes and
+// concurrency rules do not count.
+type Backtest struct {
+	Automation string
+	Action     definition.Action
+	// Deliveries is how many were looked at: those of the webhooks that the automation
+	// listens to, now or then.
+	Deliveries int
+	// Starts is how many start no run now and would start one, Stops the other way
+	// round.
+	Starts int
+	Stops  int
+	// Truncated says that there are more deliveries than were looked at.
+	Truncated bool
+}
+
+// trial is one automation before and after.
+type trial struct {
+	Backtest
+
+	before, after *hookAutomation // nil for one that is not there
+}
+
+// backtest runs the stored deliveries through the changed automations. It uses what
+// the ingress uses, so that it cannot think otherwise.
+func (s *Service) backtest(ctx context.Context, w *work) ([]Backtest, error) {
+	trials := s.trials(w)
+	if len(trials) == 0 {
+		return nil, nil
+	}
+	var hooks []*pastHook
+	for _, one := range w.webhooks {
+		h, err := s.newPastHook(w.factory, one.was, &one.next.Webhook, trials)
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, h)
+	}
+	for i := range w.parts.webhooks { // those that go
+		was := &w.parts.webhooks[i]
+		if _, stays := named(w.d.Webhooks, was.Name, webhookName); stays {
+			continue
+		}
+		h, err := s.newPastHook(w.factory, was, nil, trials)
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, h)
+	}
+	if err := s.replayPast(ctx, hooks); err != nil {
+		return nil, err
+	}
+	var told []Backtest
+	for _, t := range trials {
+		told = append(told, t.Backtest)
+	}
+	return told, nil
+}
+
+// trials are the automations whose triggers or switch differ, by name.
+func (s *Service) trials(w *work) []*trial {
+	var trials []*trial
+	for _, change := range w.of(definition.KindAutomation) {
+		before, was := named(w.parts.automations, change.Name, automationName)
+		after, is := named(w.d.Automations, change.Name, automationName)
+		if was && is && before.Enabled == after.Enabled && reflect.DeepEqual(before.Triggers, after.Triggers) {
+			continue
+		}
+		t := &trial{Backtest: Backtest{Automation: change.Name, Action: change.Action}}
+		if was {
+			t.before = s.newHookAutomation(&w.parts.factory, w.parts.agents, before)
+		}
+		if is {
+			after.UID, after.FactoryUID = before.UID, w.factory.UID
+			t.after = s.newHookAutomation(&w.d.Factory, w.d.Agents, after)
+		}
+		trials = append(trials, t)
+	}
+	return trials
+}
+
+// pastHook is a webhook whose deliveries are looked at again.
+type pastHook struct {
+	uid string
+	// before and after have the automations that are tried, as they are and as they
+	// would be; they are the same unless the webhook itself changes how it is read.
+	before, after *Hook
+	trials        []*trial
+}
+
+// newPastHook makes a webhook ready for the back-test. A new one has no deliveries.
+func (s *Service) newPastHook(f *lineshaft.Factory, was *store.Webhook, is *lineshaft.Webhook, trials []*trial) (*pastHook, error) {
+	past := &pastHook{}
+	if was == nil {
+		return past, nil
+	}
+	var before, after []*hookAutomation
+	for _, t := range trials {
+		if t.before != nil {
+			before = append(before, t.before)
+		}
+		if t.after != nil {
+			after = append(after, t.after)
+		}
+	}
+	past.uid = was.UID
+	hook := func(w lineshaft.Webhook, automations []*hookAutomation) (*Hook, error) {
+		h, err := s.newHook(f, store.Webhook{Webhook: w}, automations) // without credentials: nobody is to be authenticated
+		if err != nil {
+			return nil, fmt.Errorf("make webhook ready: %w", err)
+		}
+		return h, nil
+	}
+	var err error
+	if is != nil && is.AuthMode == was.AuthMode && is.SignatureScheme == was.SignatureScheme {
+		if past.before, err = hook(was.Webhook, append(before, after...)); err != nil {
+			return nil, err
+		}
+		past.after = past.before
+	} else {
+		if past.before, err = hook(was.Webhook, before); err != nil {
+			return nil, err
+		}
+		if is != nil {
+			if past.after, err = hook(*is, after); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, t := range trials {
+		if past.before.has(t.before) || past.after.has(t.after) {
+			past.trials = append(past.trials, t)
+		}
+	}
+	return past, nil
+}
+
+// has says whether an automation listens to the webhook.
+func (h *Hook) has(a *hookAutomation) bool {
+	if h == nil || a == nil {
+		return false
+	}
+	for _, own := range h.automations {
+		if own == a {
+			return true
+		}
+	}
+	return false
+}
+
+// errEnough ends the reading of deliveries.
+var errEnough = errors.New("enough deliveries")
+
+// replayPast looks at the deliveries of each webhook, newest first.
+func (s *Service) replayPast(ctx context.Context, hooks []*pastHook) error {
+	heard := 0
+	for _, h := range hooks {
+		if len(h.trials) > 0 {
+			heard++
+		}
+	}
+	for _, h := range hooks {
+		if len(h.trials) == 0 {
+			continue
+		}
+		if err := s.replayHook(ctx, h, maxBacktest/heard, maxBacktestBytes/heard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) replayHook(ctx context.Context, h *pastHook, most, bytes int) error {
+	seen, before := 0, ""
+	for {
+		read := 0
+		err := s.store.EachPayload(ctx, h.uid, before, backtestPage, func(p store.Payload) error {
+			read++
+			before = p.DeliveryID
+			if p.Handshake {
+				return nil
+			}
+			if seen == most || bytes < len(p.Body) {
+				return errEnough
+			}
+			seen, bytes = seen+1, bytes-len(p.Body)
+			h.try(p)
+			return nil
+		})
+		if errors.Is(err, errEnough) {
+			for _, t := range h.trials {
+				t.Truncated = true
+			}
+			return nil
+		}
+		if err != nil || read < backtestPage {
+			return err
+		}
+	}
+}
+
+// try counts what a delivery starts before and after.
+func (h *pastHook) try(p store.Payload) {
+	before := h.before.evaluate(p.Event, p.Body)
+	after := before
+	if h.after != h.before {
+		after = evaluation{}
+		if h.after != nil {
+			after = h.after.evaluate(p.Event, p.Body)
+		}
+	}
+	for _, t := range h.trials {
+		t.Deliveries++
+		starts, would := before.starts(t.before), after.starts(t.after)
+		if would && !starts {
+			t.Starts++
+		}
+		if starts && !would {
+			t.Stops++
+		}
+	}
+}
+
+// starts says whether a matched automation starts a run, as far as the definition
+// decides it.
+func (ev evaluation) starts(a *hookAutomation) bool {
+	if a == nil || !a.Enabled || a.broken != "" || ev.broken != nil {
+		return false
+	}
+	for _, m := range ev.matched {
+		if m == a {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// chainTable is which automations start when a run ends (F-6), made of the copies of
+// all factories. It does not change once made.
+type chainTable struct {
+	// watches are by the factory whose runs count, in the order in which they start.
+	watches map[string][]chainWatch
+	// agents and automations are names by uid.
+	agents      map[string]string
+	automations map[string]string
+}
+
+// chainWatch is a run/finished trigger.
+type chainWatch struct {
+	automation *hookAutomation
+	revision   int64 // of its factory
+	paused     bool
+	filter     lineshaft.TriggerFilter
+}
+
+// newChainTable gathers the triggers of all factories.
+func newChainTable(factories map[string]*factoryCopy) *chainTable {
+	t := &chainTable{watches: map[string][]chainWatch{}, agents: map[string]string{}, automations: map[string]string{}}
+	for _, uid := range slices.Sorted(maps.Keys(factories)) {
+		c := factories[uid]
+		for _, agent := range c.agents {
+			t.agents[agent.UID] = agent.Name
+		}
+		for _, a := range c.automations {
+			t.automations[a.UID] = a.Name
+			for _, trigger := range a.Triggers {
+				if trigger.Provider != lineshaft.ProviderRun {
+					continue
+				}
+				watch := chainWatch{automation: a, revision: c.factory.Revision, paused: c.factory.Paused, filter: trigger.Filter}
+				for _, of := range watchedFactories(uid, trigger.Filter) {
+					t.watches[of] = append(t.watches[of], watch)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// watchedFactories are those whose runs a trigger is about: its own, or those named.
+func watchedFactories(own string, f lineshaft.TriggerFilter) []string {
+	if f.Factories == nil {
+		return []string{own}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(f.Factories.In)))
+}
+
+// chainEnd is a run that has ended, as triggers see it.
+type chainEnd struct {
+	store.EndedRun
+
+	state   lineshaft.RunState
+	message string
+	at      time.Time
+	// agent and automation are names; empty when there is none.
+	agent      string
+	automation string
+}
+
+// chainStart is an automation that is to start because a run has ended.
+type chainStart struct {
+	chainWatch
+	end *chainEnd
+}
+
+// starts are the automations that the end of a run starts, each once.
+func (t *chainTable) starts(end *chainEnd) []chainStart {
+	end.agent = t.agents[end.AgentUID]
+	if uid, ok := strings.CutPrefix(end.CreatorUID, automationPrincipalPrefix); ok {
+		end.automation = t.automations[uid]
+	}
+	var found []chainStart
+	taken := map[string]bool{}
+	for _, w := range t.watches[end.FactoryUID] {
+		a := w.automation
+		switch {
+		case taken[a.UID] || !a.Enabled || w.paused:
+		case end.at.Before(a.CreatedAt): // it ended before anybody wanted to know
+		case w.filter.States.Allows(string(end.state)) && w.filter.Agents.Allows(end.agent) && w.filter.Automations.Allows(end.automation):
+			taken[a.UID], found = true, append(found, chainStart{chainWatch: w, end: end})
+		}
+	}
+	return found[:min(len(found), lineshaft.MaxRunsPerDelivery)]
+}
+
+// oldestEnd is how long ago a run may have ended that still starts something: after
+// a database was moved to another machine, old ends may come up again.
+const oldestEnd = 24 * time.Hour
+
+// endsOf finds the ends of runs among state changes, in their order. A run that was
+// never begun has not ended, and neither has one that goes on at once because a
+// follow-up waited.
+//
+// Of the changes the first count as asked for; the others only tell what follows.
+func endsOf(changes []store.StateChange, count int, now time.Time) []*chainEnd {
+	var ends []*chainEnd
+	for i, change := range changes[:count] {
+		var data lineshaft.StateData
+		if err := json.Unmarshal(change.Event.Data, &data); err != nil || data.From == "" || !data.To.Terminal() || now.Sub(change.Event.Time) > oldestEnd {
+			continue
+		}
+		if i+1 < len(changes) && changes[i+1].Position.Txid == change.Position.Txid && changes[i+1].Event.RunID == change.Event.RunID {
+			continue
+		}
+		ends = append(ends, &chainEnd{
+			EndedRun: store.EndedRun{ID: change.Event.RunID}, state: data.To, at: change.Event.Time,
+			message: cmp.Or(data.Message, string(data.ErrorCode)),
+		})
+	}
+	return ends
+}
+
+// watchable wants every factory whose runs a trigger waits for to be one that the
+// caller may see: an automation is told how its runs end.
+func watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Automation) error {
+	return func(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
+		for i, t := range a.Triggers {
+			if t.Provider != lineshaft.ProviderRun {
+				continue
+			}
+			field := fmt.Sprintf("triggers[%d].filter.factories", i)
+			if err := checkWatched(ctx, tx, c, field, t.Filter.Factories); err != nil {
+				return err
+			}
+			if rule := a.Config.Concurrency; rule != nil && strings.Contains(rule.Key, "{{") {
+				return lineshaft.Invalid("concurrency.key", "a run that has finished has no payload to fill the key in; write a fixed key, or make an automation of its own for the run/finished trigger")
+			}
+		}
+		return nil
+	}
+}
+
+func checkWatched(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field string, factories *lineshaft.Choice) error {
+	if factories == nil {
+		return nil
+	}
+	if factories.In == nil || factories.NotIn != nil {
+		return lineshaft.Invalid(field, "name the factories that count, by uid, as a list; not_in is not possible")
+	}
+	for _, uid := range factories.In {
+		_, err := tx.GetFactory(ctx, uid)
+		if ignoreNotFound(err) != nil {
+			return err
+		}
+		if err != nil || !c.MaySeeFactory(uid) { // the same answer for both
+			return lineshaft.Invalid(field, "there is no factory %s that your key may see", strconv.Quote(shorten(uid, 100)))
+		}
+	}
+	return nil
+}

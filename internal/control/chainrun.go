@@ -1,0 +1,339 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+const (
+	// chainSetting is how far state changes were looked at, by whichever node.
+	chainSetting = "chain_position"
+	// chainBatch is how many state changes one round looks at.
+	chainBatch = 200
+	// chainPoll is how often is looked without being told: a change may be announced
+	// before all that comes before it has settled.
+	chainPoll = 500 * time.Millisecond
+	// chainNote is how long a node goes on without noting how far it is, as long as
+	// nothing was started.
+	chainNote = 5 * time.Second
+)
+
+// chains is how far this node is. Changes between what is noted and where it is
+// started nothing, so that it does no harm to look at them again.
+type chains struct {
+	mu    sync.Mutex
+	noted string
+	at    store.StatePosition
+	last  time.Time // when it was noted
+}
+
+// FollowChains starts the automations that wait for the end of a run, until ctx ends.
+// Any number of nodes may do it: each end starts each automation once.
+func (s *Service) FollowChains(ctx context.Context) {
+	sub := s.hub.Subscribe(stream.StatesTopic)
+	defer sub.Close()
+	poll := time.NewTicker(chainPoll)
+	defer poll.Stop()
+	for {
+		more, err := s.RunChains(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "start automations of finished runs", "err", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-sub.C:
+		case <-poll.C:
+		}
+	}
+}
+
+// RunChains looks at some state changes of runs and starts what waits for them. It
+// tells whether there may be more.
+func (s *Service) RunChains(ctx context.Context) (more bool, err error) {
+	c := &s.chains
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if table := s.hooks.chains.Load(); table == nil || len(table.watches) == 0 {
+		return false, s.idleChains(ctx)
+	}
+	if err := s.resumeChains(ctx); err != nil {
+		return false, err
+	}
+	changes, err := s.store.ListStateChanges(ctx, c.at, chainBatch)
+	if err != nil || len(changes) == 0 {
+		return false, err
+	}
+	passed := len(changes)
+	if more = passed == chainBatch; more {
+		passed-- // what follows the last one is not known yet
+	}
+	ends := endsOf(changes, passed, s.store.Now())
+	to := changes[passed-1].Position
+	starts, err := s.chainStarts(ctx, ends)
+	switch {
+	case err != nil:
+		return false, err
+	case len(starts) == 0:
+		return more, s.passChains(ctx, to)
+	}
+	return true, s.startChains(ctx, ends, starts, to)
+}
+
+// idleChains is a round while nobody waits for the end of a run: now and then it
+// notes where it will begin when somebody does.
+func (s *Service) idleChains(ctx context.Context) error {
+	c := &s.chains
+	if time.Since(c.last) < chainNote {
+		return nil
+	}
+	end, err := s.store.StateEnd(ctx)
+	if err != nil {
+		return err
+	}
+	// Whoever came to wait before the last of these changes is seen now.
+	if err := s.RefreshHooks(ctx); err != nil {
+		return err
+	}
+	if err := s.resumeChains(ctx); err != nil || len(s.hooks.chains.Load().watches) > 0 {
+		return err
+	}
+	c.at = end
+	return s.noteChains(ctx)
+}
+
+// resumeChains finds out where to go on. On a database that knows nothing of chains
+// that is here: what has happened so far starts nothing.
+func (s *Service) resumeChains(ctx context.Context) error {
+	c := &s.chains
+	noted, err := s.store.GetSetting(ctx, chainSetting)
+	if err != nil {
+		return err
+	}
+	if noted == "" {
+		end, err := s.store.StateEnd(ctx)
+		if err != nil {
+			return err
+		}
+		err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			noted, err = tx.EnsureSetting(ctx, chainSetting, encodePosition(end))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if noted == c.noted {
+		return nil
+	}
+	at, err := decodePosition(noted)
+	if err != nil {
+		return err
+	}
+	// The numbers of transactions begin anew when a database is moved to another
+	// cluster: nothing would come after a place that lies ahead.
+	end, err := s.store.StateEnd(ctx)
+	if err != nil {
+		return err
+	}
+	if end.Compare(at) < 0 {
+		at = end
+	}
+	c.noted, c.at, c.last = noted, at, time.Now()
+	return nil
+}
+
+func encodePosition(p store.StatePosition) string {
+	text, _ := json.Marshal(p) // numbers and a text always can be
+	return string(text)
+}
+
+func decodePosition(text string) (p store.StatePosition, err error) {
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return p, fmt.Errorf("decode setting %s: %w", chainSetting, err)
+	}
+	return p, nil
+}
+
+// passChains goes on without having started anything.
+func (s *Service) passChains(ctx context.Context, to store.StatePosition) error {
+	c := &s.chains
+	c.at = to
+	if time.Since(c.last) < chainNote {
+		return nil
+	}
+	return s.noteChains(ctx)
+}
+
+// noteChains stores where this node is, unless another one was faster.
+func (s *Service) noteChains(ctx context.Context) error {
+	c := &s.chains
+	c.last = time.Now()
+	to := encodePosition(c.at)
+	if to == c.noted {
+		return nil
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.ReplaceSetting(ctx, chainSetting, c.noted, to)
+	})
+	if err == nil {
+		c.noted = to // if another one was faster, the next round reads its note
+	}
+	return err
+}
+
+// chainStarts finds the automations that ends of runs start, with copies of the
+// factories that are newer than the ends.
+func (s *Service) chainStarts(ctx context.Context, ends []*chainEnd) ([]chainStart, error) {
+	if len(ends) == 0 {
+		return nil, nil
+	}
+	if err := s.RefreshHooks(ctx); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(ends))
+	for i, end := range ends {
+		ids[i] = end.ID
+	}
+	runs, err := s.store.ListEndedRuns(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	table := s.hooks.chains.Load()
+	var starts []chainStart
+	for _, end := range ends {
+		if run, there := runs[end.ID]; there {
+			end.EndedRun = run
+			starts = append(starts, table.starts(end)...)
+		}
+	}
+	return starts, nil
+}
+
+// chainTries bounds how often a round begins anew because a factory was changed.
+const chainTries = 5
+
+// startChains is the transaction of a round: the note is locked, so that one node
+// alone starts what waits, and moves on with the runs that it starts.
+func (s *Service) startChains(ctx context.Context, ends []*chainEnd, starts []chainStart, to store.StatePosition) error {
+	c := &s.chains
+	for range chainTries {
+		moved := false
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			noted, err := tx.LockSetting(ctx, chainSetting)
+			if moved = err == nil && noted != c.noted; err != nil || moved {
+				return err
+			}
+			if err := s.chainAll(ctx, tx, starts); err != nil {
+				return err
+			}
+			return tx.ReplaceSetting(ctx, chainSetting, noted, encodePosition(to))
+		})
+		if moved || err != nil && !errors.Is(err, ErrStale) {
+			return err // the next round reads where the other node is
+		}
+		if err == nil {
+			c.noted, c.at, c.last = encodePosition(to), to, time.Now()
+			return nil
+		}
+		if starts, err = s.chainStarts(ctx, ends); err != nil {
+			return err
+		}
+	}
+	return lineshaft.Unavailable(nil, "factories are being changed all the time")
+}
+
+// chainAll starts the runs, if the copies of their factories are current.
+func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStart) error {
+	if len(starts) == 0 {
+		return nil
+	}
+	uids := make([]string, len(starts))
+	for i, st := range starts {
+		uids[i] = st.automation.FactoryUID
+	}
+	revisions, err := tx.ShareFactories(ctx, uids)
+	if err != nil {
+		return err
+	}
+	b := &runStarts{s: s, tx: tx}
+	var slots, brakes []string
+	for _, st := range starts {
+		if revisions[st.automation.FactoryUID] != st.revision {
+			return ErrStale
+		}
+		slots, brakes = st.automation.needs(nil, slots, brakes)
+	}
+	if err := tx.LockAhead(ctx, slots, brakes); err != nil {
+		return err
+	}
+	for _, st := range starts {
+		if err := b.forEnd(ctx, st); err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}
+
+// forEnd starts one automation because a run has ended. There is no log of ends: what
+// starts nothing is told to the server's own.
+func (b *runStarts) forEnd(ctx context.Context, st chainStart) error {
+	a, end := st.automation, st.end
+	outcome := lineshaft.DeliveryOutcome{}
+	switch {
+	case a.broken != "":
+		outcome.Result, outcome.Reason = lineshaft.ResultError, a.broken
+	case end.Depth+1 > lineshaft.MaxRunDepth:
+		return b.add(ctx, a, b.s.brokenChain(st), nil, runNote{"finished_run", end.ID})
+	default:
+		err := b.begin(ctx, runStart{automation: a, note: runNote{"finished_run", end.ID}, draft: func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
+			return b.s.chainRun(st, rule), nil
+		}}, &outcome)
+		if err != nil {
+			return err
+		}
+	}
+	if outcome.RunID == "" {
+		b.s.log.LogAttrs(ctx, slog.LevelWarn, "a finished run starts nothing", slog.String("automation", a.UID), slog.String("finished_run", end.ID),
+			slog.String("result", string(outcome.Result)), slog.String("reason", outcome.Reason))
+	}
+	return nil
+}
+
+// chainRun makes the run of an automation for the end of another. It is below that
+// one, but not its child in what its agent may reach: what the parent may tell its
+// own children is not what an automation was given secrets for.
+func (s *Service) chainRun(st chainStart, rule *lineshaft.Concurrency) *store.NewRun {
+	a, end := st.automation, st.end
+	config := a.config
+	config.Concurrency = rule
+	n := s.draftRun(a.caller, lineshaft.NewRun{
+		Prompt: chainEnvelope(a.Prompt, end), Title: a.Name, Source: lineshaft.SourceOrchestration, AgentUID: a.agentUID, ParentRunID: end.ID,
+		Metadata: map[string]string{lineshaft.MetadataAutomation: a.UID, lineshaft.MetadataFinishedRun: end.ID},
+	}, config, a.origins)
+	n.Head.FactoryUID, n.Body.Request = a.FactoryUID, config
+	n.RootRunID, n.Depth = end.RootRunID, end.Depth+1
+	return n
+}
+
+// brokenChain is a run that tells why a chain goes no further.
+func (s *Service) brokenChain(st chainStart) *store.NewRun {
+	n := s.chainRun(st, nil)
+	n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
+	n.Head.Status = lineshaft.StatusMessage{Message: fmt.Sprintf(
+		"not started: run %s is the end of a chain of %d runs below run %s, and longer ones are taken for a loop; narrow the run/finished trigger of automation %q",
+		st.end.ID, lineshaft.MaxRunDepth, st.end.RootRunID, st.automation.Name)}
+	return n
+}

@@ -1,0 +1,270 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/definition"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// work is a definition on its way into a factory, in one transaction.
+type work struct {
+	s  *Service
+	c  lineshaft.Caller
+	d  *definition.Definition
+	at time.Time
+
+	// What is there now.
+	factory *lineshaft.Factory // locked
+	parts   *factoryParts
+	last    *lineshaft.Revision
+	texts   definition.Files
+
+	// What is to be done.
+	changes  []definition.Change
+	webhooks []webhookWork
+	problems []lineshaft.FileProblem
+
+	secrets map[string]*store.Secret // those that the definition names; nil for none
+}
+
+// webhookWork is what becomes of one webhook.
+type webhookWork struct {
+	was  *store.Webhook // nil for a new one
+	next store.Webhook
+}
+
+// applyFiles makes a factory what a folder says, all or nothing, and records it. A
+// factory that follows a repository takes it from there only.
+func (s *Service) applyFiles(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files, as revisionNote) (Applied, error) {
+	d, err := s.parse(ctx, c, factoryUID, files)
+	if err != nil {
+		return Applied{}, err
+	}
+	var done Applied
+	err = s.lockedFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		if as.guard != nil {
+			if err := as.guard(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if as.Source != lineshaft.RevisionRepository {
+			if err := managed(ctx, tx, f); err != nil {
+				return err
+			}
+		}
+		w, err := s.prepare(ctx, tx, c, f, d)
+		if err != nil {
+			return err
+		}
+		if current := w.revision(); as.ifRevision != 0 && as.ifRevision != current {
+			return lineshaft.Conflict("the definition is at revision %d by now, not at %d; look at what changed, then apply again", current, as.ifRevision)
+		}
+		done, err = w.finish(ctx, tx, files, as)
+		return err
+	})
+	if err != nil {
+		return Applied{}, err
+	}
+	return done, nil
+}
+
+// prepare reads what is there, finds what differs and checks the definition against
+// the server. It reports every mistake at once.
+func (s *Service) prepare(ctx context.Context, tx *store.Tx, c lineshaft.Caller, f *lineshaft.Factory, d *definition.Definition) (*work, error) {
+	parts, err := readParts(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{s: s, c: c, d: d, at: s.now(), factory: f, parts: parts}
+	if w.last, w.texts, err = lastFolder(ctx, tx, f.UID); err != nil {
+		return nil, err
+	}
+	w.changes = definition.Compare(parts.definition(), d)
+	if err := w.check(ctx, tx); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(w.problems, func(a, b lineshaft.FileProblem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return w, mistakes(w.problems)
+}
+
+// revision is the number of the definition in force. The factory's own has grown
+// already, for this transaction.
+func (w *work) revision() int64 { return definitionRevision(w.last, w.factory.Revision-1) }
+
+func (w *work) told() Plan {
+	return Plan{Revision: w.revision(), Changes: w.changes, Unused: w.d.Unused}
+}
+
+// finish writes what differs and records it. errUnchanged says that nothing does.
+func (w *work) finish(ctx context.Context, tx *store.Tx, files definition.Files, as revisionNote) (Applied, error) {
+	done := Applied{Revision: w.revision(), Changes: w.changes, Unused: w.d.Unused}
+	recorded := w.last != nil && maps.Equal(w.texts, files)
+	fresh := w.freshCredentials()
+	if len(w.changes) == 0 && fresh == 0 && recorded {
+		return done, errUnchanged
+	}
+	if err := w.write(ctx, tx); err != nil {
+		return done, err
+	}
+	done.Changed = true
+	if !recorded {
+		done.Revision = w.factory.Revision
+		if err := w.s.recordRevision(ctx, tx, w.c, w.factory, files, as); err != nil {
+			return done, err
+		}
+	}
+	return done, w.audit(ctx, tx, done.Revision, fresh, as)
+}
+
+// audit records the apply: how many parts, and which as far as a line has room.
+func (w *work) audit(ctx context.Context, tx *store.Tx, revision int64, fresh int, as revisionNote) error {
+	counts := map[definition.Action]int{}
+	var parts []string
+	for _, change := range w.changes {
+		counts[change.Action]++
+		parts = append(parts, fmt.Sprintf("%s %s %s", change.Action, change.Kind, change.Name))
+	}
+	detail := map[string]string{
+		"revision": strconv.FormatInt(revision, 10), "added": strconv.Itoa(counts[definition.ActionAdd]),
+		"changed": strconv.Itoa(counts[definition.ActionChange]), "removed": strconv.Itoa(counts[definition.ActionRemove]),
+		"parts": shorten(strings.Join(parts, ", "), 1000),
+	}
+	if fresh > 0 {
+		detail["credentials"] = strconv.Itoa(fresh)
+	}
+	for name, text := range map[string]string{"comment": as.Comment, "commit": as.Commit} {
+		if text != "" {
+			detail[name] = shorten(text, 200)
+		}
+	}
+	action := "definition.apply"
+	if as.Source == lineshaft.RevisionRollback {
+		action = "definition.rollback"
+	}
+	return w.s.audit(ctx, tx, w.c, action, "factory", w.factory.UID, detail)
+}
+
+// of are the changes to parts of a kind.
+func (w *work) of(kind definition.Kind) []definition.Change {
+	return slices.DeleteFunc(slices.Clone(w.changes), func(c definition.Change) bool { return c.Kind != kind })
+}
+
+// write makes the factory what the definition says, touching only what differs.
+func (w *work) write(ctx context.Context, tx *store.Tx) error {
+	for _, step := range []func(context.Context, *store.Tx) error{w.writeWebhooks, w.writeAgents, w.writeAutomations, w.writeRunners, w.writeSkills, w.writeFactory} {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) writeFactory(ctx context.Context, tx *store.Tx) error {
+	if len(w.of(definition.KindFactory)) == 0 && w.factory.Foreman == w.d.Factory.Foreman {
+		return nil
+	}
+	f, wanted := w.factory, w.d.Factory
+	f.Name, f.Alias, f.Description, f.Defaults = wanted.Name, wanted.Alias, wanted.Description, wanted.Defaults
+	f.Secrets, f.MCPServers, f.Repositories, f.Foreman = wanted.Secrets, wanted.MCPServers, wanted.Repositories, wanted.Foreman
+	return aliasConflict(tx.UpdateFactory(ctx, *f), f.Alias)
+}
+
+func (w *work) writeAgents(ctx context.Context, tx *store.Tx) error {
+	for _, change := range w.of(definition.KindAgent) {
+		was, there := named(w.parts.agents, change.Name, agentName)
+		if change.Action == definition.ActionRemove {
+			if err := tx.DeleteAgent(ctx, was.UID); err != nil {
+				return err
+			}
+			continue
+		}
+		next, _ := named(w.d.Agents, change.Name, agentName)
+		next.FactoryUID, next.UpdatedAt = w.factory.UID, w.at
+		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
+			next.UID, next.CreatedAt = w.s.store.NewID()
+		}
+		if err := tx.PutAgent(ctx, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) writeAutomations(ctx context.Context, tx *store.Tx) error {
+	for _, change := range w.of(definition.KindAutomation) {
+		was, there := named(w.parts.automations, change.Name, automationName)
+		if change.Action == definition.ActionRemove {
+			if err := tx.DeleteAutomation(ctx, w.factory.UID, was.UID); err != nil {
+				return err
+			}
+			continue
+		}
+		next, _ := named(w.d.Automations, change.Name, automationName)
+		next.FactoryUID, next.UpdatedAt = w.factory.UID, w.at
+		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
+			next.UID, next.CreatedAt = w.s.store.NewID()
+		}
+		err := errors.Join(tx.PutPrincipal(ctx, automationPrincipal(next.UID, next.Name), next.CreatedAt), tx.PutAutomation(ctx, next))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) writeRunners(ctx context.Context, tx *store.Tx) error {
+	for _, change := range w.of(definition.KindRunner) {
+		was, there := named(w.parts.runners, change.Name, runnerName)
+		if change.Action == definition.ActionRemove {
+			if err := tx.DeleteRunner(ctx, was.UID); err != nil {
+				return err
+			}
+			continue
+		}
+		next, _ := named(w.d.Runners, change.Name, runnerName)
+		next.FactoryUID, next.UpdatedAt = w.factory.UID, w.at
+		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
+			next.UID, next.CreatedAt = w.s.store.NewID()
+		}
+		if err := tx.PutRunner(ctx, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) writeSkills(ctx context.Context, tx *store.Tx) error {
+	if len(w.of(definition.KindSkill)) == 0 {
+		return nil
+	}
+	return tx.ReplaceSkills(ctx, w.factory.UID, w.d.Skills)
+}
+
+func agentName(a lineshaft.Agent) string           { return a.Name }
+func automationName(a lineshaft.Automation) string { return a.Name }
+func runnerName(r lineshaft.Runner) string         { return r.Name }
+func webhookName(w lineshaft.Webhook) string       { return w.Name }
+func storedName(w store.Webhook) string            { return w.Name }
+
+// named finds a part by its name.
+func named[T any](list []T, name string, of func(T) string) (T, bool) {
+	for _, part := range list {
+		if of(part) == name {
+			return part, true
+		}
+	}
+	var none T
+	return none, false
+}

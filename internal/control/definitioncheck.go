@@ -1,0 +1,230 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/definition"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// check holds the definition against the server: what it names has to be there and
+// to be allowed. Mistakes are gathered; an error is a failure of the check itself.
+func (w *work) check(ctx context.Context, tx *store.Tx) error {
+	if err := w.lockSecrets(ctx, tx); err != nil {
+		return err
+	}
+	if err := w.checkAlias(ctx, tx); err != nil {
+		return err
+	}
+	if err := w.checkConfigs(ctx, tx); err != nil {
+		return err
+	}
+	if err := w.checkWebhooks(); err != nil {
+		return err
+	}
+	w.checkWebhookCount()
+	w.checkWebhookIDs()
+	if err := w.checkWatches(ctx, tx); err != nil {
+		return err
+	}
+	return w.checkRemovedAgents(ctx, tx)
+}
+
+func (w *work) problem(kind definition.Kind, name, field, message, hint string) {
+	w.problems = append(w.problems, w.d.Problem(kind, name, field, message, hint))
+}
+
+// layer is a place of the definition that configures runs.
+type layer struct {
+	kind definition.Kind
+	name string
+	// prefix stands before the keys in the file.
+	prefix string
+	config lineshaft.AgentConfig
+	// before is what it said until now.
+	before lineshaft.AgentConfig
+}
+
+// layers are all places that configure runs.
+func (w *work) layers() []layer {
+	f, was := w.d.Factory, w.parts.factory
+	all := []layer{
+		{definition.KindFactory, f.Name, "", lineshaft.AgentConfig{Secrets: f.Secrets}, lineshaft.AgentConfig{Secrets: was.Secrets}},
+		{definition.KindFactory, f.Name, "agentDefaults.", f.Defaults, was.Defaults},
+	}
+	for _, a := range w.d.Agents {
+		before, _ := named(w.parts.agents, a.Name, agentName)
+		all = append(all, layer{definition.KindAgent, a.Name, "", a.Config, before.Config})
+	}
+	for _, a := range w.d.Automations {
+		before, _ := named(w.parts.automations, a.Name, automationName)
+		all = append(all, layer{definition.KindAutomation, a.Name, "", a.Config, before.Config})
+	}
+	return all
+}
+
+// lockSecrets reads every secret that the definition names and keeps them from being
+// deleted until the transaction ends, in one order, so that two changes cannot wait
+// for each other.
+func (w *work) lockSecrets(ctx context.Context, tx *store.Tx) error {
+	var names []string
+	for _, l := range w.layers() {
+		names = append(names, l.config.Secrets...)
+	}
+	for _, hook := range w.d.Webhooks {
+		names = append(names, hook.SecretName)
+	}
+	slices.Sort(names)
+	w.secrets = map[string]*store.Secret{}
+	for _, name := range slices.Compact(names) {
+		secret, err := tx.LockSecret(ctx, name)
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.secrets[name] = secret
+	}
+	return nil
+}
+
+func (w *work) checkAlias(ctx context.Context, tx *store.Tx) error {
+	f := w.d.Factory
+	f.UID = w.factory.UID
+	err := checkAlias(ctx, tx, f)
+	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
+		w.problem(definition.KindFactory, f.Name, "alias", fmt.Sprintf("another factory has the alias %q, in this or another case", f.Alias), "choose another")
+		return nil
+	}
+	return err
+}
+
+// checkConfigs checks the secrets and environments that runs would get. It locks the
+// environments in one order, as lockSecrets does.
+func (w *work) checkConfigs(ctx context.Context, tx *store.Tx) error {
+	layers := w.layers()
+	slices.SortStableFunc(layers, func(a, b layer) int { return strings.Compare(a.config.EnvironmentID, b.config.EnvironmentID) })
+	for _, l := range layers {
+		for i, name := range l.config.Secrets {
+			w.checkGrant(l, i, name)
+		}
+		field := l.prefix + "environmentId"
+		err := checkEnvironment(ctx, tx, w.c, field, l.before.EnvironmentID, l.config.EnvironmentID)
+		if err := w.blame(l.kind, l.name, field, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blame makes a problem of an error that says what is wrong with a part. Any other is
+// a failure of the check and is returned.
+func (w *work) blame(kind definition.Kind, name, field string, err error) error {
+	switch lineshaft.CodeOf(err) {
+	case lineshaft.CodeInvalidRequest, lineshaft.CodeNotAuthorized:
+		w.problem(kind, name, field, reason(err), "")
+		return nil
+	default:
+		return err
+	}
+}
+
+// checkWatches holds the triggers that are new or changed to what the caller may
+// wait for. Others stay: whoever wrote them could see those factories.
+func (w *work) checkWatches(ctx context.Context, tx *store.Tx) error {
+	watch := watchable(w.c)
+	retriggered := func(f definition.FieldChange) bool { return strings.HasPrefix(f.Field, "triggers") }
+	for _, change := range w.of(definition.KindAutomation) {
+		if change.Action == definition.ActionRemove || change.Action == definition.ActionChange && !slices.ContainsFunc(change.Fields, retriggered) {
+			continue
+		}
+		a, _ := named(w.d.Automations, change.Name, automationName)
+		err := watch(ctx, tx, a)
+		field := "triggers"
+		if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Field != "" {
+			field = pub.Field
+		}
+		if err := w.blame(definition.KindAutomation, a.Name, field, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRemovedAgents keeps agents that schedules start: no folder says anything about
+// schedules, so they would be left without one.
+func (w *work) checkRemovedAgents(ctx context.Context, tx *store.Tx) error {
+	for _, change := range w.of(definition.KindAgent) {
+		if change.Action != definition.ActionRemove {
+			continue
+		}
+		was, _ := named(w.parts.agents, change.Name, agentName)
+		schedules, err := tx.SchedulesOfAgent(ctx, was.UID)
+		if err != nil {
+			return err
+		}
+		if len(schedules) > 0 {
+			w.problem(definition.KindAgent, change.Name, "", fmt.Sprintf("agent %q is not in the definition any more, but in use by schedule %s", change.Name, nameUses(schedules)),
+				"keep the agent's file, or delete these schedules or let them start another agent first")
+		}
+	}
+	return nil
+}
+
+// checkGrant says whether runs of a layer may get a secret (S-1).
+func (w *work) checkGrant(l layer, i int, name string) {
+	field := fmt.Sprintf("%ssecrets[%d]", l.prefix, i)
+	secret := w.secrets[name]
+	if secret == nil {
+		w.problem(l.kind, l.name, field, "there is no secret "+name, createSecretHint(name))
+		return
+	}
+	if refusal := refuseToRun(secret.Secret, false); refusal != "" {
+		w.problem(l.kind, l.name, field, refusal, "")
+		return
+	}
+	if err := mayName(w.c, l.before.Secrets, []string{name}); err != nil {
+		w.problem(l.kind, l.name, field, reason(err), "")
+	}
+}
+
+// checkWebhookCount lets a factory that has too many already keep them.
+func (w *work) checkWebhookCount() {
+	most := max(w.s.cfg.MaxWebhooks, len(w.parts.webhooks))
+	for i, hook := range w.d.Webhooks {
+		if i >= most {
+			w.problem(definition.KindWebhook, hook.Name, "", fmt.Sprintf("the definition has %d webhooks, and a factory may have %d", len(w.d.Webhooks), w.s.cfg.MaxWebhooks),
+				"remove some, or let the operator raise --max-webhooks-per-factory")
+			return
+		}
+	}
+}
+
+// checkWebhookIDs wants every webhook that is named by its uid to be one of the
+// factory, and to stay one. Names are checked with the folder.
+func (w *work) checkWebhookIDs() {
+	known := map[string]bool{}
+	for _, hook := range w.webhooks {
+		if hook.was != nil {
+			known[hook.was.UID] = true
+		}
+	}
+	for _, a := range w.d.Automations {
+		for i, t := range a.Triggers {
+			for j, uid := range t.Filter.WebhookIDs {
+				if !known[uid] {
+					w.problem(definition.KindAutomation, a.Name, fmt.Sprintf("triggers[%d].filter.webhook_ids[%d]", i, j),
+						fmt.Sprintf("%s is no webhook of this factory, or its file is not in the definition", strconv.Quote(shorten(uid, 100))),
+						"name webhooks of the definition by their file names in webhooks:")
+				}
+			}
+		}
+	}
+}

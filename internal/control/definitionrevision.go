@@ -1,0 +1,161 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/definition"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// revisionNote says how a definition came to be.
+type revisionNote struct {
+	Source lineshaft.RevisionSource
+	// Comment is what people wrote about it, or what was done.
+	Comment string
+	// Commit is that of the repository.
+	Commit string
+	// ifRevision, unless 0, is the revision that the definition was made for: if it is
+	// not the newest any more, nothing is done.
+	ifRevision int64
+	// guard, unless nil, is asked in the transaction whether it may still be done.
+	guard func(ctx context.Context, tx *store.Tx) error
+}
+
+// RevisionPage is a page of a factory's revisions, newest first.
+type RevisionPage struct {
+	Revisions []lineshaft.Revision
+	Next      string
+}
+
+// RevisionDetail is one revision with its texts.
+type RevisionDetail struct {
+	lineshaft.Revision
+
+	Texts definition.Files
+}
+
+// lastFolder reads the newest revision of a factory with its texts; nil for a factory
+// that was not changed since revisions are kept.
+func lastFolder(ctx context.Context, r revisionReader, uid string) (*lineshaft.Revision, definition.Files, error) {
+	last, err := r.LastRevision(ctx, uid)
+	if err != nil || last == nil {
+		return nil, nil, err
+	}
+	texts, err := r.RevisionTexts(ctx, last)
+	return last, texts, err
+}
+
+// revisionReader reads revisions, in a transaction or outside of one.
+type revisionReader interface {
+	LastRevision(ctx context.Context, factoryUID string) (*lineshaft.Revision, error)
+	RevisionTexts(ctx context.Context, v *lineshaft.Revision) (map[string]string, error)
+}
+
+// recordEdit makes a revision of what a change did to the folder of a factory. What
+// the folder does not show, such as a pause or a new credential, makes none.
+func (s *Service) recordEdit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, uid string) error {
+	f, err := tx.GetFactory(ctx, uid)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return nil // the change was to delete it
+	}
+	if err != nil {
+		return err
+	}
+	parts, err := readParts(ctx, tx, f)
+	if err != nil {
+		return err
+	}
+	last, texts, err := lastFolder(ctx, tx, uid)
+	if err != nil {
+		return err
+	}
+	files := parts.folder(texts)
+	if last != nil && maps.Equal(files, texts) {
+		return nil
+	}
+	return s.recordRevision(ctx, tx, c, f, files, revisionNote{Source: lineshaft.RevisionEdit, Comment: tellFiles(texts, files)})
+}
+
+func (s *Service) recordRevision(ctx context.Context, tx *store.Tx, c lineshaft.Caller, f *lineshaft.Factory, files definition.Files, as revisionNote) error {
+	_, err := tx.InsertRevision(ctx, lineshaft.Revision{
+		FactoryUID: f.UID, Number: f.Revision, Source: as.Source, Actor: c.Principal, Comment: as.Comment, Commit: as.Commit, CreatedAt: s.now(),
+	}, files)
+	return err
+}
+
+// tellFiles says in a line which files an edit touched.
+func tellFiles(before, after definition.Files) string {
+	const most = 5
+	var told []string
+	paths := maps.Clone(before)
+	if paths == nil {
+		paths = definition.Files{}
+	}
+	maps.Copy(paths, after)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		was, had := before[path]
+		is, has := after[path]
+		switch {
+		case !had:
+			told = append(told, "added "+path)
+		case !has:
+			told = append(told, "removed "+path)
+		case was != is:
+			told = append(told, "changed "+path)
+		}
+	}
+	if len(told) > most {
+		told = append(told[:most], fmt.Sprintf("and %d more", len(told)-most))
+	}
+	return strings.Join(told, ", ")
+}
+
+// ListRevisions reads a page of the revisions of a factory's definition, newest first.
+func (s *Service) ListRevisions(ctx context.Context, c lineshaft.Caller, factoryUID string, limit int, cursor string) (RevisionPage, error) {
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return RevisionPage{}, err
+	}
+	list, before := fingerprint("revisions\x00"+factoryUID), int64(0)
+	if cursor != "" {
+		key, err := decodeCursor[int64](list, cursor)
+		if err != nil {
+			return RevisionPage{}, err
+		}
+		before = *key
+	}
+	found, err := s.store.ListRevisions(ctx, factoryUID, before, limit+1)
+	if err != nil || len(found) <= limit {
+		return RevisionPage{Revisions: found}, err
+	}
+	next, err := encodeCursor(list, found[limit-1].Number)
+	return RevisionPage{Revisions: found[:limit], Next: next}, err
+}
+
+// GetRevision reads one revision with its files.
+func (s *Service) GetRevision(ctx context.Context, c lineshaft.Caller, factoryUID string, number int64) (RevisionDetail, error) {
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return RevisionDetail{}, err
+	}
+	found, err := s.store.GetRevision(ctx, factoryUID, number)
+	if err != nil {
+		return RevisionDetail{}, err
+	}
+	texts, err := s.store.RevisionTexts(ctx, found)
+	return RevisionDetail{Revision: *found, Texts: texts}, err
+}
+
+// RollbackDefinition applies the files of an earlier revision again, as a new one.
+func (s *Service) RollbackDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, number int64) (Applied, error) {
+	to, err := s.GetRevision(ctx, c, factoryUID, number)
+	if err != nil {
+		return Applied{}, err
+	}
+	return s.applyFiles(ctx, c, factoryUID, to.Texts, revisionNote{
+		Source: lineshaft.RevisionRollback, Comment: fmt.Sprintf("back to revision %d", number), Commit: to.Commit,
+	})
+}

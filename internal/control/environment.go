@@ -1,0 +1,208 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// EnvironmentSort is an order of environments.
+type EnvironmentSort string
+
+// The orders of environments.
+const (
+	// EnvironmentsByUpdate is newest first.
+	EnvironmentsByUpdate EnvironmentSort = "last_updated"
+	EnvironmentsByName   EnvironmentSort = "name"
+)
+
+// teamEnvironments says whether a caller may change environments: they are the whole
+// team's, and runs of any factory may use them.
+func teamEnvironments(c lineshaft.Caller) error {
+	if len(c.FactoryUIDs) > 0 {
+		return lineshaft.Denied("environments belong to the whole team, and your key is limited to some factories; use another key")
+	}
+	return nil
+}
+
+// CreateEnvironment stores an environment.
+func (s *Service) CreateEnvironment(ctx context.Context, c lineshaft.Caller, config lineshaft.EnvironmentConfig) (*lineshaft.EnvironmentDetail, error) {
+	uid := id.Alphanumeric(lineshaft.EnvironmentIDLength)
+	return s.putEnvironment(ctx, c, uid, config, "environment.create", func(context.Context, *store.Tx) (*lineshaft.Environment, error) {
+		return &lineshaft.Environment{UID: uid, Creator: c.Principal.UID, CreatedAt: s.store.Now()}, nil
+	})
+}
+
+// UpdateEnvironment replaces the configuration of an environment. Runs that begin
+// later get the new one.
+func (s *Service) UpdateEnvironment(ctx context.Context, c lineshaft.Caller, uid string, config lineshaft.EnvironmentConfig) (*lineshaft.EnvironmentDetail, error) {
+	return s.putEnvironment(ctx, c, uid, config, "environment.update", func(ctx context.Context, tx *store.Tx) (*lineshaft.Environment, error) {
+		return lockEnvironment(ctx, tx, uid)
+	})
+}
+
+// putEnvironment stores a configuration into what find gives.
+func (s *Service) putEnvironment(ctx context.Context, c lineshaft.Caller, uid string, config lineshaft.EnvironmentConfig, action string,
+	find func(context.Context, *store.Tx) (*lineshaft.Environment, error),
+) (*lineshaft.EnvironmentDetail, error) {
+	if err := teamEnvironments(c); err != nil {
+		return nil, err
+	}
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	var detail *lineshaft.EnvironmentDetail
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		e, err := find(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := s.checkEnvironmentSecrets(ctx, tx, config); err != nil {
+			return err
+		}
+		e.Config, e.Editor, e.UpdatedAt = config, c.Principal.UID, s.store.Now()
+		if err := errors.Join(tx.PutEnvironment(ctx, *e), s.audit(ctx, tx, c, action, "environment", uid, environmentDetail(config))); err != nil {
+			return err
+		}
+		detail, err = tx.DescribeEnvironment(ctx, uid)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return detail, nil
+}
+
+// environmentDetail is what the audit log keeps: which secrets it grants.
+func environmentDetail(config lineshaft.EnvironmentConfig) map[string]string {
+	detail := map[string]string{"name": config.Name}
+	if len(config.Secrets) > 0 {
+		detail["secrets"] = strings.Join(config.Secrets, " ")
+	}
+	if config.GitCredentials != "" {
+		detail["git_credentials"] = config.GitCredentials
+	}
+	return detail
+}
+
+// checkEnvironmentSecrets is checkGrants for an environment, whose credentials for
+// repositories are a secret like others.
+func (s *Service) checkEnvironmentSecrets(ctx context.Context, tx *store.Tx, config lineshaft.EnvironmentConfig) error {
+	names := slices.Clone(config.Secrets)
+	if config.GitCredentials != "" && !slices.Contains(names, config.GitCredentials) {
+		names = append(names, config.GitCredentials)
+	}
+	slices.Sort(names) // in one order with other changes, so that two cannot wait for each other
+	for _, name := range names {
+		field := "config.secrets"
+		if !slices.Contains(config.Secrets, name) {
+			field = "config.git_credentials"
+		}
+		if err := lockGrant(ctx, tx, field, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetEnvironment reads an environment.
+func (s *Service) GetEnvironment(ctx context.Context, _ lineshaft.Caller, uid string) (*lineshaft.EnvironmentDetail, error) {
+	if !validEnvironmentID(uid) {
+		return nil, lineshaft.NotFound("environment", uid)
+	}
+	return s.store.DescribeEnvironment(ctx, uid)
+}
+
+// ListEnvironments reads all environments; the published clients do not page them.
+func (s *Service) ListEnvironments(ctx context.Context, _ lineshaft.Caller, by EnvironmentSort) ([]lineshaft.EnvironmentDetail, error) {
+	list, err := s.store.DescribeEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b lineshaft.EnvironmentDetail) int {
+		if by == EnvironmentsByName {
+			return cmp.Or(cmp.Compare(strings.ToLower(a.Config.Name), strings.ToLower(b.Config.Name)), cmp.Compare(a.Config.Name, b.Config.Name), cmp.Compare(a.UID, b.UID))
+		}
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(a.UID, b.UID))
+	})
+	return list, nil
+}
+
+// DeleteEnvironment removes an environment that nothing uses.
+func (s *Service) DeleteEnvironment(ctx context.Context, c lineshaft.Caller, uid string) error {
+	if err := teamEnvironments(c); err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		e, err := lockEnvironment(ctx, tx, uid)
+		if err != nil {
+			return err
+		}
+		runID, err := tx.LiveRun(ctx, uid)
+		if err != nil {
+			return err
+		}
+		if runID != "" {
+			return lineshaft.Conflict("environment %q is in use by run %s, which has not ended; wait for it, or cancel it", e.Config.Name, runID)
+		}
+		uses, err := environmentUses(ctx, tx, uid)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 {
+			return lineshaft.Conflict("environment %q is in use by %s; change these first", e.Config.Name, nameUses(uses))
+		}
+		return errors.Join(tx.DeleteEnvironment(ctx, uid), s.audit(ctx, tx, c, "environment.delete", "environment", uid, environmentDetail(e.Config)))
+	})
+}
+
+// environmentUses tells which definitions name an environment; it stops after a few.
+func environmentUses(ctx context.Context, tx *store.Tx, uid string) ([]string, error) {
+	uses, err := definitionUses(ctx, tx, func(config lineshaft.AgentConfig) bool { return config.EnvironmentID == uid })
+	if err != nil || len(uses) > maxUses {
+		return uses, err
+	}
+	schedules, err := tx.ListSchedules(ctx)
+	for _, schedule := range schedules {
+		if schedule.Config.EnvironmentID == uid {
+			uses = append(uses, "schedule "+schedule.Name)
+		}
+	}
+	return uses, err
+}
+
+// lockEnvironment is tx.LockEnvironment for an id that anybody may have written.
+func lockEnvironment(ctx context.Context, tx *store.Tx, uid string) (*lineshaft.Environment, error) {
+	if !validEnvironmentID(uid) { // no database can be asked for every text
+		return nil, lineshaft.NotFound("environment", uid)
+	}
+	return tx.LockEnvironment(ctx, uid)
+}
+
+func validEnvironmentID(uid string) bool {
+	return len(uid) == lineshaft.EnvironmentIDLength && !strings.ContainsFunc(uid, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// environmentsWithSecret tells which environments name a secret.
+func environmentsWithSecret(ctx context.Context, tx *store.Tx, name string) ([]string, error) {
+	list, err := tx.ListEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var uses []string
+	for _, e := range list {
+		if e.Config.GitCredentials == name || slices.Contains(e.Config.Secrets, name) {
+			uses = append(uses, fmt.Sprintf("environment %s", e.Config.Name))
+		}
+	}
+	return uses, nil
+}

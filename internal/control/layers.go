@@ -1,0 +1,222 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// definitions are what shapes a run besides its own request; nil says nothing.
+type definitions struct {
+	automation  *lineshaft.Automation
+	agent       *lineshaft.Agent
+	factory     *lineshaft.Factory
+	environment *lineshaft.Environment
+	// limited lets agent, factory and environment add no secrets but those of allowed.
+	limited bool
+	allowed []string
+}
+
+// definitionReader is met by the store and by a transaction.
+type definitionReader interface {
+	GetAgent(ctx context.Context, uid string) (*lineshaft.Agent, error)
+	GetFactory(ctx context.Context, uid string) (*lineshaft.Factory, error)
+	GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error)
+}
+
+// layers puts everything that may say something about a run's configuration in the
+// order of R-3, narrowest first. There is no other place that knows this order.
+func (s *Service) layers(run lineshaft.AgentConfig, d definitions) []lineshaft.Layer {
+	layers := []lineshaft.Layer{{Origin: runOrigin, Config: run}}
+	if d.automation != nil {
+		config := d.automation.Config
+		if config.Name == "" {
+			config.Name = d.automation.Name
+		}
+		layers = append(layers, lineshaft.Layer{Origin: "automation", Config: config})
+	}
+	if d.agent != nil {
+		config := d.agent.Config
+		if config.BasePrompt == "" {
+			config.BasePrompt = d.agent.Prompt
+		}
+		layers = append(layers, d.wider("agent", config))
+	}
+	if d.factory != nil {
+		layers = append(layers, d.wider("factory", d.factory.Layer()))
+	}
+	if d.environment != nil {
+		layers = append(layers, d.wider("environment", lineshaft.AgentConfig{Secrets: d.environment.Config.Secrets}))
+	}
+	return append(layers, d.wider("server", s.defaults()))
+}
+
+// wider is a layer of which not every secret may go to the run.
+func (d definitions) wider(origin string, config lineshaft.AgentConfig) lineshaft.Layer {
+	if d.limited && len(config.Secrets) > 0 {
+		config.Secrets = slices.DeleteFunc(slices.Clone(config.Secrets), func(name string) bool { return !slices.Contains(d.allowed, name) })
+	}
+	return lineshaft.Layer{Origin: origin, Config: config}
+}
+
+// definitionsOf reads what shapes a requested run. The factory of its parent, if
+// that has one, is its own too.
+func (s *Service) definitionsOf(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parentFactory string) (definitions, error) {
+	var d definitions
+	factoryUID := parentFactory
+	if req.AgentUID != "" {
+		agent, err := namedAgent(ctx, r, c, req.AgentUID)
+		if err != nil {
+			return d, err
+		}
+		if agent.FactoryUID != parentFactory && (parentFactory != "" || c.Role == lineshaft.RoleRun) {
+			return d, lineshaft.Invalid("agent_identity_uid", "the parent run is not of the factory of agent %q; name an agent of the parent's factory", agent.Name)
+		}
+		if agent.FactoryUID != "" && req.Config.WorkerHost != "" {
+			return d, lineshaft.Invalid("config.worker_host", "agent %q belongs to a factory, whose definition says where its runs work; leave worker_host out", agent.Name)
+		}
+		d.agent, factoryUID = agent, agent.FactoryUID
+	}
+	if factoryUID == "" {
+		return d, nil
+	}
+	factory, err := r.GetFactory(ctx, factoryUID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return d, nil // its runs outlive it
+	}
+	d.factory = factory
+	return d, err
+}
+
+// namedAgent reads an agent that a request names; one that the caller's key does not
+// reach is the same as none.
+func namedAgent(ctx context.Context, r definitionReader, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
+	unknown := lineshaft.Invalid("agent_identity_uid", "no agent %q that your key may see; list them with GET /agent/identities", shorten(uid, 100))
+	if !id.Valid(uid) {
+		return nil, unknown
+	}
+	agent, err := r.GetAgent(ctx, uid)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && !c.MaySeeFactory(agent.FactoryUID) {
+		return nil, unknown
+	}
+	return agent, err
+}
+
+// resolve makes the configuration of a requested run with where each value came from.
+// The environment is one that a narrower layer names.
+func (s *Service) resolve(ctx context.Context, r definitionReader, c lineshaft.Caller, run lineshaft.AgentConfig, d definitions) (lineshaft.AgentConfig, map[string]string, error) {
+	config, origins := lineshaft.Resolve(s.layers(run, d)...)
+	if config.EnvironmentID != "" {
+		environment, err := namedEnvironment(ctx, r, config.EnvironmentID, origins["environment_id"])
+		if err != nil {
+			return config, nil, err
+		}
+		if err := mayUseEnvironment(c, environment, d, origins["environment_id"]); err != nil {
+			return config, nil, err
+		}
+		d.environment = environment
+		config, origins = lineshaft.Resolve(s.layers(run, d)...)
+	}
+	if n := len(config.Secrets); n > lineshaft.MaxRunSecrets {
+		return config, nil, lineshaft.Invalid("config.secrets", "with those of the agent, factory and environment there are %d; at most %d are allowed", n, lineshaft.MaxRunSecrets)
+	}
+	return config, origins, nil
+}
+
+func namedEnvironment(ctx context.Context, r definitionReader, uid, origin string) (*lineshaft.Environment, error) {
+	environment, err := r.GetEnvironment(ctx, uid)
+	if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+		return environment, err
+	}
+	if origin == runOrigin {
+		return nil, lineshaft.Invalid("config.environment_id", "there is no environment %q; list them with GET /agent/environments", shorten(uid, 100))
+	}
+	return nil, lineshaft.Invalid("config.environment_id", "the %s names environment %q, which does not exist any more; change it there, or name another one for the run", origin, shorten(uid, 100))
+}
+
+// checkEnvironment wants the environment that a definition names to exist, and keeps
+// it from being deleted until the transaction ends. Like the secrets themselves, one
+// that has some is not for keys that are limited to factories.
+func checkEnvironment(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field, before, uid string) error {
+	if uid == "" {
+		return nil
+	}
+	environment, err := tx.LockEnvironment(ctx, uid)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return lineshaft.Invalid(field, "there is no environment %q; list them with GET /agent/environments", shorten(uid, 100))
+	}
+	if err != nil || uid == before || !givesSecrets(environment) {
+		return err
+	}
+	return teamSecrets(c)
+}
+
+// environmentOf is checkEnvironment for an automation, which named another one before.
+func environmentOf(c lineshaft.Caller, before string) func(context.Context, *store.Tx, lineshaft.Automation) error {
+	return func(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
+		return checkEnvironment(ctx, tx, c, "config.environment_id", before, a.Config.EnvironmentID)
+	}
+}
+
+func givesSecrets(e *lineshaft.Environment) bool {
+	return len(e.Config.Secrets) > 0 || e.Config.GitCredentials != ""
+}
+
+// mayUseEnvironment keeps a key that is limited to some factories from the team's
+// secrets: its runs get those of an environment only where a definition names it.
+func mayUseEnvironment(c lineshaft.Caller, e *lineshaft.Environment, d definitions, origin string) error {
+	if len(c.FactoryUIDs) == 0 || origin != runOrigin || !givesSecrets(e) {
+		return nil
+	}
+	if d.agent != nil && d.agent.Config.EnvironmentID == e.UID || d.factory != nil && d.factory.Defaults.EnvironmentID == e.UID {
+		return nil
+	}
+	denied := lineshaft.Denied("environment %s has secrets of the whole team, and your key is limited to some factories; let the agent or the factory name it, or use another key", e.UID)
+	denied.Field = "config.environment_id"
+	return denied
+}
+
+// limitSecrets keeps what a payload could talk an agent into from getting at secrets:
+// below a run that came from outside, a run whose agent starts it has no more of them
+// than the agent's own run, whatever definitions name.
+func (s *Service) limitSecrets(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rootRunID string, d *definitions) error {
+	if c.Role != lineshaft.RoleRun {
+		return nil
+	}
+	root, err := tx.GetRun(ctx, rootRunID)
+	if ignoreNotFound(err) != nil || err == nil && !fromOutside(root) {
+		return err
+	}
+	body, err := tx.GetRunBody(ctx, c.RunID)
+	if err != nil {
+		return err
+	}
+	d.limited, d.allowed = true, body.Config.Secrets
+	return nil
+}
+
+// fromOutside says whether a run may work on what strangers wrote.
+func fromOutside(run *lineshaft.Run) bool { return startedOutside(run.Source, run.Creator.UID) }
+
+// startedOutside tells it by what started the run: those of automations work on what
+// strangers wrote, unless the time of day started them.
+func startedOutside(source lineshaft.Source, creatorUID string) bool {
+	return source.Delivered() || strings.HasPrefix(creatorUID, automationPrincipalPrefix) && source != lineshaft.SourceSchedule
+}
+
+// belowOutside says whether a run, or what it is below, came from outside. What is
+// below a run that is gone is taken for such.
+func (s *Service) belowOutside(ctx context.Context, run *lineshaft.Run) (bool, error) {
+	if fromOutside(run) || run.ParentRunID == "" {
+		return fromOutside(run), nil
+	}
+	root, err := s.store.GetRun(ctx, run.RootRunID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return true, nil
+	}
+	return err == nil && fromOutside(root), err
+}

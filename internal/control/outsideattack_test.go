@@ -1,0 +1,98 @@
+package control_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// What a stranger wrote is not sent into a live run that has more secrets than the
+// automation names; it waits for it.
+func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		for _, name := range []string{"OWN", "TEAM"} {
+			w.managed(name, lineshaft.AccessRuns)
+		}
+		hand := w.agent(w.factory, "hand")
+		own := func(n *control.NewAutomation) { n.Config.Secrets = []string{"OWN"} }
+		w.automation("ours", `{"k": ["rich"]}`, concurrency("rich", lineshaft.PolicyFollowup), own)
+		w.automation("same", `{"k": ["same"]}`, concurrency("same", lineshaft.PolicyFollowup), own)
+		w.automation("chained", "", after(`{"states":["CANCELLED"]}`), concurrency("rich", lineshaft.PolicyFollowup))
+		w.watching()
+		holder := func(key string, secrets ...string) string {
+			return w.start(lineshaft.NewRun{Prompt: "p", AgentUID: hand.UID, Config: lineshaft.AgentConfig{
+				Secrets: secrets, Concurrency: &lineshaft.Concurrency{Key: key, Policy: lineshaft.PolicyFollowup},
+			}}).RunID
+		}
+		rich, same := holder("rich", "OWN", "TEAM"), holder("same", "OWN")
+		o := w.outcomes("1", `{"k": "rich"}`)["ours"]
+		if o.Result != lineshaft.ResultStarted || o.RunID == rich {
+			w.Fatalf("%+v", o)
+		}
+		if run := w.want(o.RunID, lineshaft.Queued); !strings.Contains(run.Status.Message, rich) || !strings.Contains(run.Status.Message, "secrets") || !slices.Equal(run.Config.Secrets, []string{"OWN"}) {
+			w.Errorf("%q, %v", run.Status.Message, run.Config.Secrets)
+		}
+		if o := w.outcomes("2", `{"k": "same"}`)["same"]; o.Result != lineshaft.ResultFollowedUp || o.RunID != same {
+			w.Errorf("%+v", o)
+		}
+		// Neither is what another run's end tells; somebody of the team may.
+		ended := w.start(lineshaft.NewRun{Prompt: "p", AgentUID: hand.UID}).RunID
+		w.cancel(ended)
+		w.settle()
+		if runs := w.named("chained"); len(runs) != 1 || runs[0].State != lineshaft.Queued || !strings.Contains(runs[0].Status.Message, "secrets") {
+			w.Errorf("%+v", runs)
+		}
+		if again := holder("rich"); again != rich {
+			w.Errorf("%s instead of %s", again, rich)
+		}
+	})
+}
+
+// Run again, a run below one that a payload started has the secrets that it had, also
+// when that one is gone, and also the second time.
+func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		for _, name := range []string{"OF_AUTOMATION", "OF_AGENT", "OF_FACTORY", "OF_ENVIRONMENT"} {
+			w.managed(name, lineshaft.AccessRuns)
+		}
+		w.defaults(w.factory, func(f *lineshaft.Factory) { f.Secrets = []string{"OF_FACTORY"} })
+		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) {
+			a.Config = lineshaft.AgentConfig{Secrets: []string{"OF_AGENT", "OF_AUTOMATION"}, ModelID: "m"}
+		})
+		w.environment("env")
+		w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		root := w.deliver("", opened).Outcomes[0].RunID
+		agent := w.token(root)
+		child := func(environment string) string {
+			return must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: hand.UID, Config: lineshaft.AgentConfig{EnvironmentID: environment}})).RunID
+		}
+		plain, housed := child(""), child("env")
+		again := func(runID string) string {
+			started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, runID))
+			run := w.run(started.RunID)
+			if !slices.Equal(run.Config.Secrets, []string{"OF_AUTOMATION"}) || run.Config.ModelID != "m" || run.Metadata[lineshaft.MetadataDelivery] != "" {
+				w.Errorf("%v, %q, %v", run.Config.Secrets, run.Config.ModelID, run.Metadata)
+			}
+			return run.ID
+		}
+		again(again(plain))
+		again(housed)
+		w.environment("env", "OF_ENVIRONMENT")
+		_, err := w.s.Rerun(w.Context(), w.admin, housed)
+		wantCode(w.bench, err, lineshaft.CodeNotSupported)
+		// The team's own run of the same agent has what definitions name.
+		own := w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID
+		if run := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own)).RunID); len(run.Config.Secrets) != 3 {
+			w.Errorf("%v", run.Config.Secrets)
+		}
+		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, root) })
+		again(plain)
+	})
+}

@@ -1,0 +1,267 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// NewSchedule is what people say of a schedule.
+type NewSchedule struct {
+	Name     string
+	Timing   lineshaft.Timing
+	Enabled  bool
+	Prompt   string
+	AgentUID string
+	Config   lineshaft.AgentConfig
+	Metadata map[string]string
+}
+
+// apply writes what people said into a schedule, as a whole.
+func (n NewSchedule) apply(s *lineshaft.Schedule) {
+	s.Name, s.Timing, s.Enabled, s.Prompt, s.AgentUID, s.Config, s.Metadata = n.Name, n.Timing, n.Enabled, n.Prompt, n.AgentUID, n.Config, n.Metadata
+}
+
+// CreateSchedule makes a schedule; it fires from now on.
+func (s *Service) CreateSchedule(ctx context.Context, c lineshaft.Caller, n NewSchedule) (*lineshaft.Schedule, error) {
+	id, at := s.store.NewID()
+	made := lineshaft.Schedule{ID: id, Creator: c.Principal, CreatedAt: at}
+	n.apply(&made)
+	if err := s.checkSchedule(ctx, c, &made); err != nil {
+		return nil, err
+	}
+	var stored *lineshaft.Schedule
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		stored, err = s.writeSchedule(ctx, tx, c, made, nil, "schedule.create")
+		return err
+	})
+	return stored, err
+}
+
+// writeSchedule writes a schedule with its timer; old is the one that it has.
+func (s *Service) writeSchedule(ctx context.Context, tx *store.Tx, c lineshaft.Caller, made lineshaft.Schedule, old *store.Timer, action string) (*lineshaft.Schedule, error) {
+	made.Editor, made.UpdatedAt = c.Principal, s.store.Now()
+	if err := s.setTimer(ctx, tx, made, old); err != nil {
+		return nil, err
+	}
+	principal := schedulePrincipal(made)
+	if err := errors.Join(
+		tx.PutPrincipal(ctx, c.Principal, made.UpdatedAt), tx.PutPrincipal(ctx, principal, made.CreatedAt), tx.RenamePrincipal(ctx, principal),
+		tx.PutSchedule(ctx, made), s.audit(ctx, tx, c, action, "schedule", made.ID, scheduleDetail(made)),
+	); err != nil {
+		return nil, err
+	}
+	return tx.GetSchedule(ctx, made.ID)
+}
+
+func scheduleDetail(s lineshaft.Schedule) map[string]string {
+	return map[string]string{"name": s.Name, "cron": s.Timing.Cron, "timezone": s.Timing.Timezone, "enabled": strconv.FormatBool(s.Enabled)}
+}
+
+// schedulePrincipal is who runs of a schedule belong to.
+func schedulePrincipal(s lineshaft.Schedule) lineshaft.Principal {
+	return lineshaft.Principal{UID: "schedule_" + s.ID, Type: lineshaft.ServiceAccount, DisplayName: s.Name}
+}
+
+// checkSchedule checks all of a schedule and finds its factory.
+func (s *Service) checkSchedule(ctx context.Context, c lineshaft.Caller, made *lineshaft.Schedule) error {
+	if err := made.Validate(); err != nil {
+		return scheduleField(err)
+	}
+	if err := checkTiming(made.Timing, made.Config.Concurrency); err != nil {
+		return scheduleField(err)
+	}
+	// A key that is limited to factories could not see a schedule without one.
+	if made.AgentUID == "" && !c.MaySeeFactory("") {
+		return lineshaft.Denied("your key is limited to factories; name one of their agents in agent_uid, or use another key")
+	}
+	// As if it fired now: what cannot start today is told today.
+	req := lineshaft.NewRun{AgentUID: made.AgentUID, Config: made.Config}
+	d, err := s.definitionsOf(ctx, s.store, c, req, "")
+	if err == nil {
+		_, _, err = s.resolve(ctx, s.store, c, made.Config, d)
+	}
+	if err != nil {
+		return scheduleField(err)
+	}
+	made.FactoryUID = ""
+	if d.agent != nil {
+		made.FactoryUID = d.agent.FactoryUID
+	}
+	return scheduleField(s.checkSecrets(ctx, c, made.Config.Secrets))
+}
+
+// setTimer makes the timer of a schedule. One whose timing stays as it is keeps its
+// next time; else it begins now, and what was not fired meanwhile is not made up.
+func (s *Service) setTimer(ctx context.Context, tx *store.Tx, made lineshaft.Schedule, old *store.Timer) error {
+	same := old != nil && old.Timing.Cron == made.Timing.Cron && old.Timing.Timezone == made.Timing.Timezone
+	if made.Enabled && same && !old.NextAt.IsZero() {
+		old.Timing = made.Timing
+		return tx.PutTimer(ctx, *old)
+	}
+	now, err := s.timerClock(ctx, tx)
+	if err != nil {
+		return err
+	}
+	timer, err := newTimer(store.ScheduleTimer(made.ID), made.Timing, now)
+	if err != nil {
+		return err
+	}
+	if !made.Enabled {
+		timer = store.Timer{Owner: timer.Owner, Timing: timer.Timing, Anchor: timer.Anchor}
+	}
+	return tx.PutTimer(ctx, timer)
+}
+
+// GetSchedule reads a schedule that the caller's key reaches.
+func (s *Service) GetSchedule(ctx context.Context, c lineshaft.Caller, id string) (*lineshaft.Schedule, error) {
+	return visibleSchedule(ctx, s.store, c, id)
+}
+
+func visibleSchedule(ctx context.Context, r interface {
+	GetSchedule(ctx context.Context, id string) (*lineshaft.Schedule, error)
+}, c lineshaft.Caller, id string,
+) (*lineshaft.Schedule, error) {
+	found, err := r.GetSchedule(ctx, id)
+	if err == nil && !c.MaySeeFactory(found.FactoryUID) {
+		return nil, lineshaft.NotFound("schedule", id)
+	}
+	return found, err
+}
+
+// ListSchedules reads the schedules that the caller's key reaches, by name.
+func (s *Service) ListSchedules(ctx context.Context, c lineshaft.Caller) ([]lineshaft.Schedule, error) {
+	all, err := s.store.ListSchedules(ctx)
+	return slices.DeleteFunc(all, func(one lineshaft.Schedule) bool { return !c.MaySeeFactory(one.FactoryUID) }), err
+}
+
+// UpdateSchedule replaces a schedule as a whole.
+func (s *Service) UpdateSchedule(ctx context.Context, c lineshaft.Caller, id string, n NewSchedule) (*lineshaft.Schedule, error) {
+	if _, err := s.GetSchedule(ctx, c, id); err != nil {
+		return nil, err
+	}
+	var checked lineshaft.Schedule
+	n.apply(&checked)
+	if err := s.checkSchedule(ctx, c, &checked); err != nil {
+		return nil, err
+	}
+	return s.changeSchedule(ctx, c, id, "schedule.update", func(one *lineshaft.Schedule) {
+		n.apply(one)
+		one.FactoryUID = checked.FactoryUID
+	})
+}
+
+// SetScheduleEnabled pauses or resumes a schedule. Resumed, it fires from now on.
+func (s *Service) SetScheduleEnabled(ctx context.Context, c lineshaft.Caller, id string, enabled bool) (*lineshaft.Schedule, error) {
+	action := "schedule.pause"
+	if enabled {
+		action = "schedule.resume"
+	}
+	return s.changeSchedule(ctx, c, id, action, func(one *lineshaft.Schedule) { one.Enabled = enabled })
+}
+
+// changeSchedule changes a schedule. Its timer is locked first, as by who fires it.
+func (s *Service) changeSchedule(ctx context.Context, c lineshaft.Caller, id, action string, change func(*lineshaft.Schedule)) (*lineshaft.Schedule, error) {
+	var stored *lineshaft.Schedule
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		timer, err := tx.LockTimer(ctx, store.ScheduleTimer(id))
+		if ignoreNotFound(err) != nil {
+			return err
+		}
+		found, err := visibleSchedule(ctx, tx, c, id)
+		if err != nil {
+			return err
+		}
+		change(found)
+		stored, err = s.writeSchedule(ctx, tx, c, *found, timer, action)
+		return err
+	})
+	return stored, err
+}
+
+// DeleteSchedule removes a schedule; its runs stay.
+func (s *Service) DeleteSchedule(ctx context.Context, c lineshaft.Caller, id string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.LockTimer(ctx, store.ScheduleTimer(id)); ignoreNotFound(err) != nil {
+			return err
+		}
+		found, err := visibleSchedule(ctx, tx, c, id)
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.DeleteSchedule(ctx, id), s.audit(ctx, tx, c, "schedule.delete", "schedule", id, scheduleDetail(*found)))
+	})
+}
+
+// draftScheduled drafts the run of a schedule.
+func (s *Service) draftScheduled(ctx context.Context, tx *store.Tx, f *firing) error {
+	one, err := tx.GetSchedule(ctx, strings.TrimPrefix(f.timer.Owner, scheduleTimer))
+	if err != nil {
+		return err
+	}
+	// Who wrote the schedule was checked when it was saved. Its runs reach those of
+	// their own factory only.
+	author := lineshaft.Caller{Principal: schedulePrincipal(*one), Role: lineshaft.RoleManager}
+	f.caller = author
+	if one.FactoryUID != "" {
+		f.caller.FactoryUIDs = []string{one.FactoryUID}
+		factory, err := tx.GetFactory(ctx, one.FactoryUID)
+		if err != nil {
+			return err
+		}
+		if factory.Paused {
+			return errPaused()
+		}
+	}
+	req := lineshaft.NewRun{
+		Prompt: one.Prompt, Title: one.Name, Config: one.Config, Source: lineshaft.SourceSchedule, AgentUID: one.AgentUID, Metadata: one.Metadata,
+		FiredBy: &lineshaft.FiredBy{ScheduleID: one.ID, Name: one.Name, Cron: one.Timing.Cron, Slot: f.slot.Name},
+	}
+	if one.Timing.Overlap != lineshaft.OverlapAllow {
+		req.Config.Concurrency = f.overlap()
+	}
+	n, err := s.newRun(ctx, tx, author, req)
+	if err != nil {
+		return scheduleField(err)
+	}
+	f.run = n
+	f.setOverlapKey()
+	return nil
+}
+
+// inField puts a path before the field that an error names.
+func inField(err error, prefix string) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok {
+		return err
+	}
+	blamed := *public
+	blamed.Field = prefix + public.Field
+	return &blamed
+}
+
+// scheduleField gives the field of an error the name that it has in a schedule.
+func scheduleField(err error) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok {
+		return err
+	}
+	blamed := *public
+	if rest, ok := strings.CutPrefix(public.Field, "config."); ok {
+		blamed.Field = "agent_config." + rest
+	}
+	switch public.Field {
+	case "cron":
+		blamed.Field = "cron_schedule"
+	case "cron_schedule.overlap":
+		blamed.Field = "overlap"
+	case "agent_identity_uid":
+		blamed.Field = "agent_uid"
+	}
+	return &blamed
+}

@@ -1,0 +1,323 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/skill"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// skillPatience is how long the request for a run waits for the forge; after that the
+// run is queued and its skills are found in the background.
+const skillPatience = 5 * time.Second
+
+// skillPlaces is what skills are looked up in; met by the store and by a transaction.
+type skillPlaces interface {
+	definitionReader
+	ListSkills(ctx context.Context, factoryUID string) ([]lineshaft.Skill, error)
+}
+
+// skillScope is where the skills of a run are looked for.
+type skillScope struct {
+	environment string
+	factory     string
+	// agent is the name of the agent, whose own skills come first.
+	agent string
+}
+
+// findSkills reads the skills of a run that is to be made from their repositories,
+// outside any transaction. Those that the forge does not answer about are left out,
+// and so are those of the definition, which the transaction knows.
+func (s *Service) findSkills(ctx context.Context, specs []string, scope skillScope) ([]lineshaft.Skill, error) {
+	if len(specs) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, skillPatience)
+	defer cancel()
+	var found []lineshaft.Skill
+	for i, spec := range specs {
+		ref, err := lineshaft.ParseSkillRef(spec)
+		if err == nil && ref.Ownerless() {
+			ref, err = completeRef(ctx, s.store, scope, ref)
+		}
+		if err == nil && ref.Local() {
+			continue
+		}
+		var one lineshaft.Skill
+		if err == nil {
+			one, err = s.readSkill(ctx, ref)
+		}
+		switch {
+		case err == nil:
+			found = append(found, one)
+		case definite(err):
+			return nil, blameField(err, fmt.Sprintf("config.skills[%d]", i))
+		}
+	}
+	return found, nil
+}
+
+// completeRef adds the owner to a reference that has none.
+func completeRef(ctx context.Context, r skillPlaces, scope skillScope, ref lineshaft.SkillRef) (lineshaft.SkillRef, error) {
+	known, err := scopeRepositories(ctx, r, scope)
+	if err != nil {
+		return ref, err
+	}
+	var fitting []lineshaft.Repository
+	for _, candidate := range known {
+		if strings.EqualFold(path.Base(candidate.Name), ref.Repository.Name) && !slices.Contains(fitting, candidate) {
+			fitting = append(fitting, candidate)
+		}
+	}
+	if len(fitting) != 1 {
+		return ref, lineshaft.Invalid("", "the environment and factory of the run have %d repositories named %q; write owner/%s", len(fitting), ref.Repository.Name, ref)
+	}
+	ref.Repository = fitting[0]
+	return ref, nil
+}
+
+func scopeRepositories(ctx context.Context, r skillPlaces, scope skillScope) ([]lineshaft.Repository, error) {
+	var known []lineshaft.Repository
+	if scope.environment != "" {
+		e, err := r.GetEnvironment(ctx, scope.environment)
+		if ignoreNotFound(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			known = append(known, e.Config.Repositories...)
+		}
+	}
+	if scope.factory != "" {
+		f, err := r.GetFactory(ctx, scope.factory)
+		if ignoreNotFound(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			known = append(known, f.Repositories...)
+		}
+	}
+	return known, nil
+}
+
+// settleSkills gives a new run its skills: those of the definition from the store,
+// those of repositories as they were found before. A run with others waits for them.
+func (s *Service) settleSkills(ctx context.Context, tx *store.Tx, n *store.NewRun) error {
+	found := n.Body.Skills
+	n.Body.Skills = nil
+	if len(n.Body.Config.Skills) == 0 {
+		return nil
+	}
+	scope := skillScope{environment: n.Body.Config.EnvironmentID, factory: n.Head.FactoryUID}
+	if n.AgentUID != "" {
+		agent, err := tx.GetAgent(ctx, n.AgentUID)
+		if ignoreNotFound(err) != nil {
+			return err
+		}
+		if err == nil {
+			scope.agent = agent.Name
+		}
+	}
+	complete, err := s.takeSkills(ctx, tx, scope, &n.Body, found)
+	if err != nil || complete {
+		return err
+	}
+	n.Head.Hold |= store.HoldSkill
+	n.Head.Status.Message = waitingForSkills(n.Body.Config.Skills)
+	tx.Wake(stream.SkillsTopic)
+	return nil
+}
+
+// takeSkills writes the skills of a run into its body, and says whether all were there.
+func (s *Service) takeSkills(ctx context.Context, r skillPlaces, scope skillScope, body *store.RunBody, found []lineshaft.Skill) (complete bool, err error) {
+	specs := slices.Clone(body.Config.Skills)
+	var skills []lineshaft.Skill
+	for i := range specs {
+		one, ok, err := s.takeSkill(ctx, r, scope, &specs[i], found)
+		if err != nil {
+			return false, blameField(err, fmt.Sprintf("config.skills[%d]", i))
+		}
+		if ok {
+			skills = append(skills, one)
+		}
+	}
+	body.Config.Skills = specs
+	if len(skills) < len(specs) {
+		return false, nil
+	}
+	body.Skills = skills
+	if body.Config.Name == "" {
+		body.Config.Name = skills[0].Name
+		body.Origins = maps.Clone(body.Origins) // the automation's runs share them
+		if body.Origins == nil {
+			body.Origins = map[string]string{}
+		}
+		body.Origins["name"] = skillOrigin
+	}
+	return true, skill.CheckSize(body.Config.BasePrompt, skills, body.Submitted)
+}
+
+// skillOrigin is where a name comes from that nobody gave.
+const skillOrigin = "skill"
+
+// takeSkill looks for one skill, and writes its spec in full.
+func (s *Service) takeSkill(ctx context.Context, r skillPlaces, scope skillScope, spec *string, found []lineshaft.Skill) (one lineshaft.Skill, ok bool, err error) {
+	ref, err := lineshaft.ParseSkillRef(*spec)
+	if err != nil {
+		return one, false, err
+	}
+	if ref.Local() {
+		one, err = definitionSkill(ctx, r, scope, ref)
+		return one, err == nil, err
+	}
+	if ref.Ownerless() {
+		if ref, err = completeRef(ctx, r, scope, ref); err != nil {
+			return one, false, err
+		}
+	}
+	*spec = ref.String()
+	at := slices.IndexFunc(found, func(f lineshaft.Skill) bool { return f.Spec == *spec })
+	switch {
+	case at >= 0:
+		return found[at], true, nil
+	case s.cfg.Git == nil:
+		return one, false, noForge()
+	}
+	return one, false, nil
+}
+
+// definitionSkill finds a skill of a factory's definition: the agent's own first.
+func definitionSkill(ctx context.Context, r skillPlaces, scope skillScope, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
+	if scope.factory == "" {
+		return lineshaft.Skill{}, lineshaft.Invalid("", "%q is the name of a skill of a factory, and the run belongs to none; write owner/repo:%s", ref, ref)
+	}
+	all, err := r.ListSkills(ctx, scope.factory)
+	if err != nil {
+		return lineshaft.Skill{}, err
+	}
+	var names []string
+	for _, one := range agentSkills(all, scope.agent) {
+		if one.Name == ref.Target {
+			one.Spec = ref.String()
+			return one, nil
+		}
+		names = append(names, one.Name)
+	}
+	return lineshaft.Skill{}, skill.Missing(ref.Target, "the factory", names)
+}
+
+// agentSkills are the skills that an agent has: its own, and those for all whose
+// names it has not.
+func agentSkills(all []lineshaft.Skill, agent string) []lineshaft.Skill {
+	var own, shared []lineshaft.Skill
+	for _, one := range all {
+		switch one.Agent {
+		case "":
+			shared = append(shared, one)
+		case agent:
+			own = append(own, one)
+		}
+	}
+	for _, one := range shared {
+		if !slices.ContainsFunc(own, func(o lineshaft.Skill) bool { return o.Name == one.Name }) {
+			own = append(own, one)
+		}
+	}
+	return own
+}
+
+// giveSkills adds to a job the skills that its prompt uses, and those that an agent
+// finds in its workspace.
+func (s *Service) giveSkills(ctx context.Context, tx *store.Tx, claim *store.Claim, job *lineshaft.Job) error {
+	job.Skills = claim.Body.Skills
+	if err := skill.CheckSize(job.Config.BasePrompt, job.Skills, job.Turn.Message); err != nil && !claim.Head.PromptDone {
+		job.Fault = publicMessage(err)
+	}
+	if claim.Head.FactoryUID == "" {
+		return nil
+	}
+	all, err := tx.ListSkills(ctx, claim.Head.FactoryUID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	agent := ""
+	if slices.ContainsFunc(all, func(one lineshaft.Skill) bool { return one.Agent != "" }) {
+		if agent, err = tx.AgentName(ctx, claim.Head.ID); err != nil {
+			return err
+		}
+	}
+	job.Prepare.Skills = agentSkills(all, agent)
+	return nil
+}
+
+// definite says that an error about a skill will not go away by waiting.
+func definite(err error) bool {
+	code := lineshaft.CodeOf(err)
+	return code == lineshaft.CodeNotFound || code == lineshaft.CodeInvalidRequest || code == lineshaft.CodeNotSupported
+}
+
+// blameField says which field an error is about, unless it says so itself.
+func blameField(err error, field string) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok || public.Field != "" {
+		return err
+	}
+	named := *public
+	named.Field = field
+	return &named
+}
+
+// publicMessage is what an error tells without its code and field.
+func publicMessage(err error) string {
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+		return public.Message
+	}
+	return "internal error"
+}
+
+func waitingForSkills(specs []string) string {
+	if len(specs) == 1 {
+		return "waiting for its skill " + specs[0]
+	}
+	return "waiting for its skills " + strings.Join(specs, ", ")
+}
+
+// queuedStatus is what a run waits for whose turn it would be.
+func queuedStatus(hold int) lineshaft.StatusMessage {
+	if hold&store.HoldSkill != 0 {
+		return lineshaft.StatusMessage{Message: "waiting for its skills"}
+	}
+	return lineshaft.StatusMessage{Message: "waiting for a worker"}
+}
+
+// titleOf makes a title of the prompt, or of what stands for it.
+func titleOf(prompt string, skills []string) string {
+	if strings.TrimSpace(prompt) != "" || len(skills) == 0 {
+		return lineshaft.TitleFrom(prompt)
+	}
+	ref, err := lineshaft.ParseSkillRef(skills[0])
+	if err != nil {
+		return lineshaft.TitleFrom(skills[0])
+	}
+	return lineshaft.TitleFrom(path.Base(strings.TrimSuffix(ref.Target, "/"+skill.FileName)))
+}
+
+// followupText is what a run says that becomes a follow-up of another. Skills are not
+// told again, but one without a prompt has nothing else to say.
+func followupText(n *store.NewRun) string {
+	switch {
+	case n.Body.Prompt != "" || len(n.Body.Config.Skills) == 0:
+		return n.Body.Prompt
+	case len(n.Body.Skills) > 0:
+		return skill.Compose("", n.Body.Skills, "")
+	}
+	return "Use the skill " + strings.Join(n.Body.Config.Skills, ", then ") + "."
+}

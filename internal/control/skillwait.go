@@ -1,0 +1,207 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+const (
+	// skillsAtOnce is how many runs' skills are looked for at the same time.
+	skillsAtOnce = 8
+	// skillTime is how long one reading of a repository may take.
+	skillTime = 30 * time.Second
+)
+
+// SkillsWanted tells when a run begins to wait for its skills.
+func (s *Service) SkillsWanted() <-chan struct{} { return s.hub.Subscribe(stream.SkillsTopic).C }
+
+// FindSkills looks for the skills of runs that wait for them. It returns how
+// many runs wait no more; several nodes may do it at once.
+func (s *Service) FindSkills(ctx context.Context) (int, error) {
+	done, last := 0, store.WaitingRun{}
+	for {
+		waiting, err := s.store.ListSkillWaiting(ctx, last, sweepBatch)
+		if err != nil || len(waiting) == 0 {
+			return done, err
+		}
+		n, err := s.findAll(ctx, waiting)
+		done += n
+		if err != nil || len(waiting) < sweepBatch {
+			return done, err
+		}
+		last = waiting[len(waiting)-1]
+	}
+}
+
+// findAll looks for the skills of some runs, several at once: a forge that does not
+// answer must not hold up the others.
+func (s *Service) findAll(ctx context.Context, waiting []store.WaitingRun) (done int, err error) {
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	slots := make(chan struct{}, skillsAtOnce)
+	for _, w := range waiting {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			settled, oneErr := s.findFor(ctx, w.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			if oneErr != nil {
+				err = errors.Join(err, fmt.Errorf("find skills of run %s: %w", w.ID, oneErr))
+			}
+			if settled {
+				done++
+			}
+		})
+	}
+	group.Wait()
+	return done, err
+}
+
+// findFor looks for the skills of one run, first at the forge and then, with what
+// came of it, under the run's lock.
+func (s *Service) findFor(ctx context.Context, runID string) (settled bool, err error) {
+	run, err := s.store.GetRun(ctx, runID)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	body, err := s.store.GetRunBody(ctx, runID)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	agent, err := s.store.AgentName(ctx, runID)
+	if err != nil {
+		return false, err
+	}
+	scope := skillScope{environment: body.Config.EnvironmentID, factory: run.FactoryUID, agent: agent}
+	found, trouble := s.readSkills(ctx, scope, body.Config.Skills)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if trouble != nil && !definite(trouble) {
+		return false, s.noteTrouble(ctx, run, trouble)
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		settled = false
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		if h.State != lineshaft.Queued || h.Hold&store.HoldSkill == 0 {
+			return nil
+		}
+		if body, err = tx.GetRunBody(ctx, runID); err != nil { // a follow-up may have come
+			return err
+		}
+		fault, complete := trouble, false
+		if fault == nil {
+			complete, fault = s.takeSkills(ctx, tx, scope, body, found)
+		}
+		switch {
+		case fault != nil && !definite(fault):
+			return fault
+		case fault != nil:
+			settled = true
+			return s.failSkills(ctx, tx, h, fault)
+		case !complete:
+			return nil // the repository of an environment was changed just now
+		}
+		settled = true
+		return s.releaseSkills(ctx, tx, h, body)
+	})
+	return settled && err == nil, err
+}
+
+// readSkills reads the skills of a run from their repositories. The first error ends
+// it; a repository that did not answer lately is not asked.
+func (s *Service) readSkills(ctx context.Context, scope skillScope, specs []string) ([]lineshaft.Skill, error) {
+	var found []lineshaft.Skill
+	for _, spec := range specs {
+		ref, err := lineshaft.ParseSkillRef(spec)
+		if err != nil {
+			return nil, err
+		}
+		if ref.Local() {
+			continue
+		}
+		if ref.Ownerless() {
+			if ref, err = completeRef(ctx, s.store, scope, ref); err != nil {
+				return nil, err
+			}
+		}
+		if !s.skills.mayTry(ref.Repository, s.store.Now()) {
+			return nil, unanswered(ref.Repository, nil)
+		}
+		one, err := s.readSkillWithin(ctx, ref)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.skills.tried(ref.Repository, err == nil || definite(err), s.store.Now())
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, nil
+}
+
+func (s *Service) readSkillWithin(ctx context.Context, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
+	ctx, cancel := context.WithTimeout(ctx, skillTime)
+	defer cancel()
+	return s.readSkill(ctx, ref)
+}
+
+// noteTrouble tells in the run's status that the forge is away. It is no error of the
+// job: the run waits until its time in the queue is over.
+func (s *Service) noteTrouble(ctx context.Context, run *lineshaft.Run, trouble error) error {
+	message := waitingForSkills(run.Config.Skills) + ": " + publicMessage(trouble)
+	if run.Status.Message == message {
+		return nil
+	}
+	s.log.WarnContext(ctx, "skills wait for the forge", "run_id", run.ID, "err", trouble, "cause", errors.Unwrap(trouble))
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		h, err := tx.LockRun(ctx, run.ID)
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		if h.State != lineshaft.Queued || h.Hold&store.HoldSkill == 0 || h.Hold&store.HoldConcurrency != 0 {
+			return nil
+		}
+		h.Status.Message = message
+		tx.Wake(stream.RunTopic(h.ID))
+		return tx.SaveRun(ctx, h)
+	})
+}
+
+// releaseSkills lets a run go on whose skills are known.
+func (s *Service) releaseSkills(ctx context.Context, tx *store.Tx, h *store.RunHead, body *store.RunBody) error {
+	h.Hold &^= store.HoldSkill
+	if h.Hold&store.HoldConcurrency == 0 {
+		h.Status = queuedStatus(h.Hold)
+	}
+	h.Touch(s.store.Now())
+	s.wakeRun(ctx, tx, h)
+	return errors.Join(tx.SetSkills(ctx, h.ID, body), tx.SaveRun(ctx, h))
+}
+
+// failSkills ends a run whose skill does not exist. Should a follow-up reopen it, the
+// skill is looked for again.
+func (s *Service) failSkills(ctx context.Context, tx *store.Tx, h *store.RunHead, fault error) error {
+	now, retryable := s.store.Now(), false
+	status := lineshaft.StatusMessage{Message: publicMessage(fault), ErrorCode: lineshaft.CodeOf(fault), Retryable: &retryable}
+	if err := h.Move(lineshaft.Failed, status, now); err != nil {
+		return err
+	}
+	s.wakeRun(ctx, tx, h)
+	if err := tx.DropFollowups(ctx, h); err != nil {
+		return err
+	}
+	return errors.Join(tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Failed, status, "")), s.settle(ctx, tx, h, now))
+}

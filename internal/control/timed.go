@@ -1,0 +1,190 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/cron"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// The owners of timers begin with what they are.
+const (
+	scheduleTimer   = "schedule/"
+	automationTimer = "automation/"
+)
+
+// automationOf is the automation of a timer's owner.
+func automationOf(owner string) string {
+	uid, _, _ := strings.Cut(strings.TrimPrefix(owner, automationTimer), "/")
+	return uid
+}
+
+// triggerTimer is the owner of the timer of an automation's trigger: a trigger that
+// stays as it is keeps its timer, wherever it stands.
+func triggerTimer(automationUID string, timing lineshaft.Timing) string {
+	text, _ := json.Marshal(timing)
+	return automationTimer + automationUID + "/" + digest(string(text))
+}
+
+// checkTiming says whether a timing can be read and goes with a concurrency rule.
+func checkTiming(timing lineshaft.Timing, rule *lineshaft.Concurrency) error {
+	if _, err := cron.Parse(timing); err != nil {
+		return err
+	}
+	if timing.Overlap != lineshaft.OverlapAllow && rule != nil {
+		return lineshaft.Invalid("overlap", "does not go with a concurrency rule, which says already what happens while the last run is live; leave out one of them")
+	}
+	return nil
+}
+
+// checkTimings is checkTiming for the triggers of an automation.
+func checkTimings(a lineshaft.Automation) error {
+	for i, t := range a.Triggers {
+		if t.Schedule == nil {
+			continue
+		}
+		if err := checkTiming(*t.Schedule, a.Config.Concurrency); err != nil {
+			return inField(err, fmt.Sprintf("triggers[%d].schedule.", i))
+		}
+	}
+	return nil
+}
+
+// syncTimers makes the timers of a factory those of its enabled automations. Whoever
+// changes automations calls it at the end of the transaction.
+func (s *Service) syncTimers(ctx context.Context, tx *store.Tx, factoryUID string) error {
+	automations, err := tx.ListAutomations(ctx, factoryUID)
+	if err != nil {
+		return err
+	}
+	have, err := tx.ListTimers(ctx, factoryUID)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]lineshaft.Timing{}
+	for _, a := range automations {
+		for _, t := range a.Triggers {
+			if a.Enabled && t.Schedule != nil {
+				wanted[triggerTimer(a.UID, *t.Schedule)] = *t.Schedule
+			}
+		}
+	}
+	var gone []string
+	for _, timer := range have {
+		if _, stays := wanted[timer.Owner]; !stays {
+			gone = append(gone, timer.Owner)
+		}
+		delete(wanted, timer.Owner)
+	}
+	if err := tx.DeleteTimers(ctx, gone); err != nil || len(wanted) == 0 {
+		return err
+	}
+	now, err := s.timerClock(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for owner, timing := range wanted {
+		timer, err := newTimer(owner, timing, now)
+		if err != nil { // it was checked when it was saved; a time zone that went since must not hold up other changes
+			s.log.LogAttrs(ctx, slog.LevelError, "timing cannot be read", slog.String("timer", owner), slog.Any("err", err))
+			continue
+		}
+		timer.FactoryUID = factoryUID
+		if err := tx.PutTimer(ctx, timer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newTimer is a timer that begins now.
+func newTimer(owner string, timing lineshaft.Timing, now time.Time) (store.Timer, error) {
+	parsed, err := cron.Parse(timing)
+	if err != nil {
+		return store.Timer{}, err
+	}
+	timer := store.Timer{Owner: owner, Timing: timing, Anchor: now}
+	if next, ok := parsed.Anchored(now).Next(now); ok {
+		timer.NextAt, timer.Slot = next.At, next.Name
+	}
+	return timer, nil
+}
+
+// draftTimed drafts the run of an automation's schedule. Nothing came from outside,
+// so that the secrets of agent, factory and environment go to it as well.
+func (s *Service) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error {
+	factory, err := tx.GetFactory(ctx, f.timer.FactoryUID)
+	if err != nil {
+		return err
+	}
+	a, err := tx.GetAutomation(ctx, factory.UID, automationOf(f.timer.Owner))
+	if err != nil {
+		return err
+	}
+	agents, err := tx.ListAgents(ctx, factory.UID)
+	if err != nil {
+		return err
+	}
+	if f.timer.Timing.Overlap != lineshaft.OverlapAllow {
+		a.Config.Concurrency = f.overlap()
+	}
+	ready := s.newHookAutomation(factory, agents, *a)
+	switch rule := ready.config.Concurrency; {
+	case factory.Paused:
+		return errPaused()
+	case ready.broken != "":
+		return lineshaft.Conflict("%s", ready.broken)
+	case rule != nil && strings.Contains(rule.Key, "{{"):
+		return lineshaft.Conflict("the concurrency key needs a payload, which a schedule does not have; use a key without {{…}}, or another automation for the schedule")
+	}
+	at := slices.IndexFunc(agents, func(agent lineshaft.Agent) bool { return agent.UID == ready.agentUID })
+	config, origins, err := s.resolve(ctx, tx, ready.caller, lineshaft.AgentConfig{}, definitions{automation: a, agent: &agents[at], factory: factory})
+	if err != nil {
+		return err
+	}
+	f.caller = ready.caller
+	f.run = s.draftRun(ready.caller, lineshaft.NewRun{
+		Prompt: a.Prompt + "\n\n" + firedLine(f.timer.Timing, f.slot), Title: a.Name, Source: lineshaft.SourceSchedule, AgentUID: ready.agentUID,
+		Metadata: map[string]string{lineshaft.MetadataAutomation: a.UID},
+		FiredBy:  &lineshaft.FiredBy{ScheduleID: automationTimer + a.UID, Name: a.Name, Cron: f.timer.Timing.Cron, Slot: f.slot.Name},
+	}, config, origins)
+	f.run.Head.FactoryUID, f.run.Body.Request = factory.UID, config
+	f.setOverlapKey()
+	if a.MaxRunsPerHour > 0 {
+		brake := ready.brake()
+		f.brake = &brake
+	}
+	return nil
+}
+
+func errPaused() error {
+	return lineshaft.Conflict("the factory is paused; resume it, and the next time starts a run")
+}
+
+// firedLine tells the agent what time its run is for.
+func firedLine(timing lineshaft.Timing, slot cron.Slot) string {
+	zone := timing.Timezone
+	if zone == "" {
+		zone = "UTC"
+	}
+	return fmt.Sprintf("(Started by its schedule %q for %s, %s.)", timing.Cron, slot.Name, zone)
+}
+
+// overlap is the concurrency rule of a timing's overlap policy.
+func (f *firing) overlap() *lineshaft.Concurrency {
+	return &lineshaft.Concurrency{Key: "timer/" + f.timer.Owner, Policy: lineshaft.ConcurrencyPolicy(f.timer.Timing.Overlap)}
+}
+
+// setOverlapKey gives the overlap rule a slot that no other rule can name.
+func (f *firing) setOverlapKey() {
+	if f.timer.Timing.Overlap != lineshaft.OverlapAllow {
+		f.run.Head.ConcurrencyKey = "timer/" + f.timer.Owner
+	}
+}

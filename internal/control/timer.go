@@ -1,0 +1,230 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/cron"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+const (
+	// fireBatch is how many timers one transaction takes.
+	fireBatch = 50
+	// fireKeep is how long slots that have fired are remembered at least.
+	fireKeep = 7 * 24 * time.Hour
+	// strayRetry is when a timer is looked at again whose timing cannot be read.
+	strayRetry = time.Hour
+)
+
+// timerClock is what timers are measured by.
+func (s *Service) timerClock(ctx context.Context, r interface {
+	Clock(ctx context.Context) (time.Time, error)
+},
+) (time.Time, error) {
+	if s.cfg.Clock != nil {
+		return s.cfg.Clock(), nil
+	}
+	return r.Clock(ctx)
+}
+
+// FireDue starts the runs of timers whose time has come and returns how many timers
+// it moved on. Any number of nodes may do it at once: a slot, its run and the next
+// time of its timer are one transaction, and no slot fires twice (F-6).
+func (s *Service) FireDue(ctx context.Context) (int, error) {
+	now, err := s.timerClock(ctx, s.store)
+	if err != nil {
+		return 0, err
+	}
+	due, err := s.store.DueTimers(ctx, now, fireBatch)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	return s.fire(ctx, due)
+}
+
+// fire does some timers in one transaction. If that fails although the database is
+// there, one of them is to blame: each is then tried alone, and the one that fails
+// alone is passed over, so that it holds up nobody.
+func (s *Service) fire(ctx context.Context, due []store.Timer) (int, error) {
+	moved, err := s.fireTogether(ctx, due)
+	if err == nil || ctx.Err() != nil || lineshaft.CodeOf(err) == lineshaft.CodeUnavailable && !store.Deadlocked(err) {
+		return moved, err
+	}
+	if len(due) == 1 {
+		return 1, s.passOver(ctx, due[0], err)
+	}
+	var errs error
+	moved = 0
+	for i := range due {
+		n, err := s.fire(ctx, due[i:i+1])
+		moved, errs = moved+n, errors.Join(errs, err)
+	}
+	return moved, errs
+}
+
+// firing is a timer in the transaction that moves it on.
+type firing struct {
+	timer store.Timer
+	// slot is what fires now, and next what comes then; a zero next is never.
+	slot, next cron.Slot
+	// run and caller are of the run to start; nil if there is none.
+	run    *store.NewRun
+	caller lineshaft.Caller
+	// brake bounds the runs of an automation, if it has one.
+	brake *store.Rate
+	// problem is why there is no run.
+	problem string
+}
+
+// fireTogether is the transaction.
+func (s *Service) fireTogether(ctx context.Context, due []store.Timer) (moved int, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		moved = 0
+		taken, now, err := s.takeTimers(ctx, tx, due)
+		if err != nil {
+			return err
+		}
+		var firings []*firing
+		var slots, brakes []string
+		for _, timer := range taken {
+			f, err := s.prepareFire(ctx, tx, timer, now)
+			if err != nil {
+				return err
+			}
+			firings = append(firings, f)
+			if f.run != nil && f.run.Body.Config.Concurrency != nil {
+				slots = append(slots, f.concurrencySlot())
+			}
+			if f.brake != nil {
+				brakes = append(brakes, f.brake.Name)
+			}
+		}
+		if err := tx.LockAhead(ctx, slots, brakes); err != nil {
+			return err
+		}
+		for _, f := range firings {
+			if err := s.finishFire(ctx, tx, f, now); err != nil {
+				return fmt.Errorf("fire %s: %w", f.timer.Owner, err)
+			}
+		}
+		moved = len(firings)
+		return nil
+	})
+	return moved, err
+}
+
+// takeTimers locks those of some timers that are due still. Factories come first, as
+// in every change of one: it moves its timers afterwards.
+func (s *Service) takeTimers(ctx context.Context, tx *store.Tx, due []store.Timer) ([]store.Timer, time.Time, error) {
+	var factories, owners []string
+	for _, timer := range due {
+		owners = append(owners, timer.Owner)
+		if timer.FactoryUID != "" {
+			factories = append(factories, timer.FactoryUID)
+		}
+	}
+	if _, err := tx.ShareFactories(ctx, factories); err != nil {
+		return nil, time.Time{}, err
+	}
+	now, err := s.timerClock(ctx, tx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	taken, err := tx.TakeTimers(ctx, owners, now)
+	return taken, now, err
+}
+
+// prepareFire finds the slot that fires, claims it, and drafts its run.
+func (s *Service) prepareFire(ctx context.Context, tx *store.Tx, timer store.Timer, now time.Time) (*firing, error) {
+	f := newFiring(timer, now)
+	first, err := tx.ClaimFire(ctx, store.Fire{Owner: timer.Owner, Slot: f.slot.Name, At: f.slot.At})
+	if err != nil || !first || f.problem != "" {
+		return f, err
+	}
+	if strings.HasPrefix(timer.Owner, automationTimer) {
+		err = s.draftTimed(ctx, tx, f)
+	} else {
+		err = s.draftScheduled(ctx, tx, f)
+	}
+	if err != nil && ownFault(err) {
+		f.run, f.problem, err = nil, problemText(err), nil
+	}
+	return f, err
+}
+
+// newFiring reads a timer's timing. All slots that are due collapse into the newest:
+// what was missed runs once. A timing that cannot be read any more (a time zone may
+// go) is a problem of its own.
+func newFiring(timer store.Timer, now time.Time) *firing {
+	f := &firing{timer: timer, slot: cron.Slot{At: timer.NextAt, Name: timer.Slot}}
+	timing, err := cron.Parse(timer.Timing)
+	if err != nil {
+		f.problem = problemText(err)
+		f.next = cron.Slot{At: now.Add(strayRetry), Name: "retry " + now.Add(strayRetry).UTC().Format(time.RFC3339)}
+		return f
+	}
+	timing = timing.Anchored(timer.Anchor)
+	// With a new zone database the slot may lie elsewhere: then what was promised counts.
+	if last, ok := timing.Last(timer.NextAt.Add(-1), now); ok {
+		f.slot = last
+	}
+	if next, ok := timing.Next(now); ok {
+		f.next = next
+	}
+	return f
+}
+
+// concurrencySlot is what the run's concurrency key is in the whole database.
+func (f *firing) concurrencySlot() string {
+	if f.run.Head.ConcurrencyKey == "" {
+		return slotKey(f.run.Head.FactoryUID, f.run.Body.Config.Concurrency.Key)
+	}
+	return f.run.Head.ConcurrencyKey
+}
+
+// finishFire starts the run, if there is one, and moves the timer on.
+func (s *Service) finishFire(ctx context.Context, tx *store.Tx, f *firing, now time.Time) error {
+	if f.run != nil {
+		if err := s.startFired(ctx, tx, f, now); err != nil {
+			if !ownFault(err) {
+				return err
+			}
+			f.problem = problemText(err)
+		}
+	}
+	if f.problem != "" {
+		if err := s.noteProblem(ctx, tx, f, now); err != nil {
+			return err
+		}
+	}
+	return tx.MoveTimer(ctx, f.timer.Owner, f.next.At, f.next.Name)
+}
+
+func (s *Service) startFired(ctx context.Context, tx *store.Tx, f *firing, now time.Time) error {
+	if f.brake != nil {
+		wait, err := tx.HitRates(ctx, *f.brake)
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			return lineshaft.RateLimited(wait, "the automation starts at most %d runs an hour; there is room again in %s", f.brake.Limit, wait.Round(time.Second))
+		}
+	}
+	started, err := s.placeRun(ctx, tx, f.caller, f.run, nil)
+	if err != nil {
+		return err
+	}
+	if err := tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
+		return err
+	}
+	// One that was skipped because the last is still live is told by its own run.
+	if id, ok := strings.CutPrefix(f.timer.Owner, scheduleTimer); ok && !started.State.Terminal() {
+		return tx.NoteSpawn(ctx, id, now, "")
+	}
+	return nil
+}
