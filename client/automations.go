@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -35,6 +36,18 @@ type Trigger struct {
 	Provider string        `json:"provider"`
 	Event    string        `json:"event"`
 	Filter   TriggerFilter `json:"filter"`
+	// Schedule is for provider schedule only.
+	Schedule *TriggerSchedule `json:"schedule,omitempty"`
+}
+
+// TriggerSchedule says when a trigger of provider schedule fires.
+type TriggerSchedule struct {
+	// Cron has five fields, or is @daily and the like, or @every 1h.
+	Cron string `json:"cron"`
+	// Timezone is an IANA name; empty is UTC.
+	Timezone string `json:"timezone,omitempty"`
+	// Overlap is skip or queue while the last run is live.
+	Overlap string `json:"overlap,omitempty"`
 }
 
 // TriggerFilter names the webhooks of a trigger, by uid or by name, and which of
@@ -44,6 +57,38 @@ type TriggerFilter struct {
 	Webhooks   []string `json:"webhooks,omitempty"`
 	// Payload is a payload filter; nil matches every delivery.
 	Payload json.RawMessage `json:"payload,omitempty"`
+
+	// Of github and gitlab; nil does not limit.
+	Repos        *Choice `json:"repos,omitempty"`
+	Labels       *Choice `json:"labels,omitempty"`
+	Authors      *Choice `json:"authors,omitempty"`
+	Branches     *Choice `json:"branches,omitempty"`
+	BaseBranches *Choice `json:"base_branches,omitempty"`
+	Paths        *Choice `json:"paths,omitempty"`
+	Conclusions  *Choice `json:"conclusions,omitempty"`
+
+	// Of run; nil does not limit, but for factories, where it is the automation's own.
+	Agents      *Choice `json:"agents,omitempty"`
+	Automations *Choice `json:"automations,omitempty"`
+	States      *Choice `json:"states,omitempty"`
+	Factories   *Choice `json:"factories,omitempty"`
+}
+
+// Choice is a set of allowed values and one of refused ones. The API also writes it
+// as a list when nothing is refused.
+type Choice struct {
+	In    []string `json:"in,omitzero"`
+	NotIn []string `json:"not_in,omitzero"`
+}
+
+// UnmarshalJSON reads both forms.
+func (c *Choice) UnmarshalJSON(text []byte) error {
+	*c = Choice{}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		return json.Unmarshal(text, &c.In)
+	}
+	type object Choice
+	return json.Unmarshal(text, (*object)(c))
 }
 
 // AutomationRequest asks for an automation.

@@ -28,8 +28,18 @@ type Client struct {
 	APIKeys *APIKeysService
 	// Factories manages factories.
 	Factories *FactoriesService
+	// Agents manages the named configurations that runs go to.
+	Agents *AgentsService
+	// Definitions handles factories as folders of files.
+	Definitions *DefinitionsService
 	// Automations manages what starts runs in a factory.
 	Automations *AutomationsService
+	// Schedules manages what starts runs at given times.
+	Schedules *SchedulesService
+	// Environments manages what is made ready before agents start.
+	Environments *EnvironmentsService
+	// Skills lists the skills of repositories.
+	Skills *SkillsService
 	// Secrets manages the team's secrets; it needs the role admin.
 	Secrets *SecretsService
 	// Webhooks manages the addresses that deliveries are sent to.
@@ -83,7 +93,12 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c.Runs = &RunsService{c}
 	c.APIKeys = &APIKeysService{c}
 	c.Factories = &FactoriesService{c}
+	c.Agents = &AgentsService{c}
+	c.Definitions = &DefinitionsService{c}
 	c.Automations = &AutomationsService{c}
+	c.Schedules = &SchedulesService{c}
+	c.Environments = &EnvironmentsService{c}
+	c.Skills = &SkillsService{c}
 	c.Secrets = &SecretsService{c}
 	c.Webhooks = &WebhooksService{c}
 	return c, nil

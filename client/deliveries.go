@@ -26,6 +26,8 @@ type Delivery struct {
 	// NotMatched is how many automations did not match.
 	NotMatched int               `json:"not_matched"`
 	Outcomes   []DeliveryOutcome `json:"outcomes"`
+	// Event is what GitHub or GitLab named in its header; empty for others.
+	Event string `json:"event,omitempty"`
 	// Payload is the body as it was sent. Only GetDelivery returns it, for accepted ones.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	// NotMatchedAutomations tells why automations do not match; only ExplainDelivery
@@ -94,6 +96,11 @@ type FilterTest struct {
 	Payload    json.RawMessage `json:"payload,omitempty"`
 	// WebhookID is where the payload comes in.
 	WebhookID string `json:"webhook_id,omitempty"`
+	// Provider and Event are the trigger's; empty means webhook and received.
+	Provider string `json:"provider,omitempty"`
+	Event    string `json:"event,omitempty"`
+	// PayloadEvent is what the header of a forge says with this payload.
+	PayloadEvent string `json:"payload_event,omitempty"`
 }
 
 // FilterVerdict says whether a filter would match and how each check went.

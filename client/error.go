@@ -28,6 +28,8 @@ type Error struct {
 	// RequestID and TraceID find the call in the server's log.
 	RequestID string
 	TraceID   string
+	// Problems are the mistakes in the files of a definition.
+	Problems []FileProblem
 	// Retryable is what the server says: the same call may succeed later.
 	Retryable bool
 	// RetryAfter is how long the server asks to wait; zero when it did not say.
@@ -114,6 +116,8 @@ func readError(method, path string, resp *http.Response) *Error {
 		Code      string `json:"code"`
 		TraceID   string `json:"trace_id"`
 		Retryable bool   `json:"retryable"`
+
+		Problems []FileProblem `json:"problems"`
 	}
 	if json.Unmarshal(body, &problem) != nil {
 		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/plain" {
@@ -122,7 +126,7 @@ func readError(method, path string, resp *http.Response) *Error {
 		return out
 	}
 	out.Type, out.Detail, out.Instance = problem.Type, problem.Detail, problem.Instance
-	out.TraceID, out.Retryable, out.Code = problem.TraceID, problem.Retryable, problem.Code
+	out.TraceID, out.Retryable, out.Code, out.Problems = problem.TraceID, problem.Retryable, problem.Code, problem.Problems
 	if problem.Title != "" {
 		out.Title = problem.Title
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,7 @@ func TestH4ProblemIsRead(t *testing.T) {
 		Type: "http://h/docs/errors/resource_not_found", Instance: "/api/v1/agent/runs/x",
 		RequestID: "req1", TraceID: "tr1", Retryable: true, Attempts: 1, Method: "GET", Path: "/agent/runs/x",
 	}
-	if *got != want {
+	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("got  %+v\nwant %+v", *got, want)
 	}
 	if text := `GET /agent/runs/x: 404 resource_not_found: no run "x" here (request req1)`; err.Error() != text {

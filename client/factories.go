@@ -22,6 +22,8 @@ type Factory struct {
 	Description string `json:"description"`
 	// Mode is managed or repository.
 	Mode string `json:"mode"`
+	// Repository tells how far it has followed its repository; nil when it is managed.
+	Repository *FactoryRepository `json:"repository,omitempty"`
 	// ForemanAgent is the agent that work goes to when no other is named.
 	ForemanAgent string `json:"foreman_agent"`
 	// Revision grows with every change to the factory or a part of it.
@@ -37,6 +39,8 @@ type FactoryRequest struct {
 	Name        string `json:"name"`
 	Alias       string `json:"alias,omitempty"`
 	Description string `json:"description,omitempty"`
+	// Repository is what it follows; nil makes a managed one.
+	Repository *RepositorySource `json:"repository,omitempty"`
 }
 
 // FactoryUpdate changes a factory: nil keeps, an empty alias or description clears.
@@ -45,6 +49,8 @@ type FactoryUpdate struct {
 	Alias       *string `json:"alias,omitempty"`
 	Description *string `json:"description,omitempty"`
 	Paused      *bool   `json:"paused,omitempty"`
+	// Repository is what it is to follow. Unlink takes that away.
+	Repository *RepositorySource `json:"repository,omitempty"`
 }
 
 // FactoryQuery selects a page of factories.
@@ -62,7 +68,7 @@ type FactoryPage struct {
 	PageInfo  PageInfo  `json:"page_info"`
 }
 
-// Create makes a managed factory with its foreman. It is not repeated when its
+// Create makes a factory with its foreman. It is not repeated when its
 // answer is lost: the server could make two.
 func (s *FactoriesService) Create(ctx context.Context, req FactoryRequest) (*Factory, error) {
 	var out Factory

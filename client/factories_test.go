@@ -74,6 +74,25 @@ func TestFactoryCalls(t *testing.T) {
 	}
 }
 
+func TestF6Choices(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`["a"]`: `{"in":["a"]}`, ` []`: `{"in":[]}`, `{"not_in":["b"]}`: `{"not_in":["b"]}`, `{"in":["a"],"not_in":["b"]}`: `{"in":["a"],"not_in":["b"]}`,
+	} {
+		var f TriggerFilter
+		if err := json.Unmarshal([]byte(`{"labels":`+text+`}`), &f); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := json.Marshal(f); err != nil || string(got) != `{"labels":`+want+`}` {
+			t.Errorf("%s is %s (%v)", text, got, err)
+		}
+	}
+	if err := json.Unmarshal([]byte(`"a"`), new(Choice)); err == nil {
+		t.Error("a text is no choice")
+	}
+}
+
 func TestAutomationCalls(t *testing.T) {
 	t.Parallel()
 	text, automation := example[Automation](t, "automation")

@@ -112,6 +112,8 @@ type AgentSkill struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	FullPath    string `json:"full_path,omitempty"`
+	// Commit is the one of the repository that the skill was read from.
+	Commit string `json:"commit,omitempty"`
 }
 
 // RunSchedule is the schedule that started a run, as it was then.
@@ -119,6 +121,8 @@ type RunSchedule struct {
 	ScheduleID   string `json:"schedule_id"`
 	ScheduleName string `json:"schedule_name"`
 	CronSchedule string `json:"cron_schedule"`
+	// Slot is the time that the run is for, by the wall clock of the time zone.
+	Slot string `json:"slot,omitempty"`
 }
 
 // Artifact is something that a run produced. Data depends on the type.

@@ -20,15 +20,15 @@ type AmbientAgentConfig struct {
 	Name                string              `json:"name,omitempty" maxLength:"200" doc:"A label for grouping; the list filters by it."`
 	ModelID             string              `json:"model_id,omitempty" doc:"The language model, for the built-in agent."`
 	BasePrompt          string              `json:"base_prompt,omitempty" maxLength:"1048576" doc:"Text put before the prompt."`
-	EnvironmentID       string              `json:"environment_id,omitempty" doc:"The environment to work in. Not offered yet: 422."`
+	EnvironmentID       string              `json:"environment_id,omitempty" doc:"The environment to work in."`
 	WorkerHost          string              `json:"worker_host,omitempty" doc:"The id of a self-hosted worker; hosted, warp or nothing mean the server's own workers."`
-	SkillSpec           string              `json:"skill_spec,omitempty" doc:"A skill, owner/repo:name or owner/repo:path. In answers the first of skills. Not offered yet: 422."`
-	Skills              []string            `json:"skills,omitempty" doc:"Skills in order; excludes skill_spec. Not offered yet: 422."`
+	SkillSpec           string              `json:"skill_spec,omitempty" doc:"A skill, owner/repo:name or owner/repo:path. In answers the first of skills."`
+	Skills              []string            `json:"skills,omitempty" maxItems:"20" doc:"Skills in order; excludes skill_spec."`
 	MCPServers          *MCPServers         `json:"mcp_servers,omitempty"`
 	Harness             *Harness            `json:"harness,omitempty"`
 	IdleTimeoutMinutes  *int                `json:"idle_timeout_minutes,omitempty" minimum:"0" maximum:"60" doc:"How long the workspace is kept after the run ended; 10 by default."`
-	RunnerID            string              `json:"runner_id,omitempty" doc:"Not offered yet: 422."`
-	Secrets             []SecretRef         `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent or automation."`
+	RunnerID            string              `json:"runner_id,omitempty" doc:"The kind of machine to work on: the name or uid of a runner of the run's factory."`
+	Secrets             []SecretRef         `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent, automation or environment."`
 	ComputerUseEnabled  *bool               `json:"computer_use_enabled,omitempty"`
 	TimeoutMinutes      *int                `json:"timeout_minutes,omitempty" minimum:"1" maximum:"10080" doc:"The longest the agent may work; 60 by default."`
 	StallMinutes        *int                `json:"stall_minutes,omitempty" minimum:"1" maximum:"10080" doc:"The longest it may show no progress; 10 by default."`
@@ -188,7 +188,7 @@ func (c *AmbientAgentConfig) domain() (lineshaft.AgentConfig, error) {
 		return lineshaft.AgentConfig{}, err
 	}
 	out := lineshaft.AgentConfig{
-		Name: c.Name, ModelID: c.ModelID, BasePrompt: c.BasePrompt, WorkerHost: workerHost(c.WorkerHost),
+		Name: c.Name, ModelID: c.ModelID, BasePrompt: c.BasePrompt, EnvironmentID: c.EnvironmentID, RunnerID: c.RunnerID, WorkerHost: workerHost(c.WorkerHost),
 		IdleTimeoutMinutes: c.IdleTimeoutMinutes, ComputerUseEnabled: c.ComputerUseEnabled,
 		TimeoutMinutes: c.TimeoutMinutes, StallMinutes: c.StallMinutes, QueueTimeoutMinutes: c.QueueTimeoutMinutes,
 	}
@@ -199,11 +199,7 @@ func (c *AmbientAgentConfig) domain() (lineshaft.AgentConfig, error) {
 	for _, secret := range c.Secrets {
 		out.Secrets = append(out.Secrets, secret.Name)
 	}
-	if h := c.Harness; h != nil {
-		out.Harness = &lineshaft.HarnessConfig{
-			Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command,
-		}
-	}
+	out.Harness = c.Harness.domain()
 	if c.Retry != nil {
 		out.MaxAttempts = c.Retry.MaxAttempts
 	}
@@ -211,7 +207,26 @@ func (c *AmbientAgentConfig) domain() (lineshaft.AgentConfig, error) {
 		out.Concurrency = &lineshaft.Concurrency{Key: c.Concurrency.Key, Policy: lineshaft.ConcurrencyPolicy(c.Concurrency.Policy)}
 	}
 	out.Budget = c.Budget.domain()
-	return out, nil
+	out.Skills, err = c.skills()
+	return out, err
+}
+
+// skills are those of either field.
+func (c *AmbientAgentConfig) skills() ([]string, error) {
+	switch {
+	case c.SkillSpec == "":
+		return c.Skills, nil
+	case len(c.Skills) == 0 || len(c.Skills) > 0 && c.Skills[0] == c.SkillSpec: // as answers have it
+		return append([]string{c.SkillSpec}, c.Skills[min(1, len(c.Skills)):]...), nil
+	}
+	return nil, lineshaft.Invalid("config.skill_spec", "give either skill_spec or skills")
+}
+
+func (h *Harness) domain() *lineshaft.HarnessConfig {
+	if h == nil {
+		return nil
+	}
+	return &lineshaft.HarnessConfig{Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command}
 }
 
 func (b *Budget) domain() *lineshaft.Budget {
@@ -243,10 +258,6 @@ func (c *AmbientAgentConfig) unsupported() error {
 		name string
 		set  bool
 	}{
-		{"skills", len(c.Skills) > 0},
-		{"skill_spec", c.SkillSpec != ""},
-		{"environment_id", c.EnvironmentID != ""},
-		{"runner_id", c.RunnerID != ""},
 		{"credential_strategy", c.CredentialStrategy != nil && *c.CredentialStrategy != "EXECUTOR"},
 		{"computer_use_model_id", c.ComputerUseModelID.Set},
 		{"session_sharing", c.SessionSharing.Set},

@@ -81,6 +81,8 @@ type server struct {
 	docs         map[string]operationDoc
 	heartbeat    time.Duration
 	bodyTimeout  time.Duration
+	// validating has room for one folder that is checked for a stranger.
+	validating chan struct{}
 
 	// The pages are rendered when first asked for.
 	openAPIJSON func() ([]byte, error)
@@ -125,6 +127,7 @@ func build(deps Deps) *server {
 		docs:         docs(),
 		heartbeat:    heartbeat,
 		bodyTimeout:  bodyTimeout,
+		validating:   make(chan struct{}, 1),
 	}
 	s.register()
 	s.openAPIJSON = sync.OnceValues(s.api.OpenAPI().MarshalJSON)

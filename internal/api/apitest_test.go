@@ -39,6 +39,18 @@ type bench struct {
 // store itself run on both engines elsewhere; here it is the wire.
 func newServer(t *testing.T, options ...func(*Deps)) *bench {
 	t.Helper()
+	return newServerOn(t, control.Config{Lease: time.Minute, Git: scriptedGit{}}, options...)
+}
+
+// newServerAt is newServer whose schedules go by a clock.
+func newServerAt(t *testing.T, clock func() time.Time) *bench {
+	t.Helper()
+	return newServerOn(t, control.Config{Lease: time.Minute, Clock: clock})
+}
+
+// newServerOn is newServer with settings of the control plane.
+func newServerOn(t *testing.T, cfg control.Config, options ...func(*Deps)) *bench {
+	t.Helper()
 	hub := stream.NewHub()
 	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
 	st, err := store.Open(t.Context(), store.Options{Database: filepath.Join(t.TempDir(), "test.db"), Wake: nodes.Publish})
@@ -50,7 +62,7 @@ func newServer(t *testing.T, options ...func(*Deps)) *bench {
 	done := make(chan struct{})
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; st.Close() })
-	service, err := control.New(t.Context(), st, hub, stream.New(st, hub, EncodeSSE), control.Config{Lease: time.Minute})
+	service, err := control.New(t.Context(), st, hub, stream.New(st, hub, EncodeSSE), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

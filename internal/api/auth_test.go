@@ -17,10 +17,10 @@ import (
 
 // concrete fills the variables of a route's path.
 func concrete(path string) string {
-	for _, variable := range []string{"{runId}", "{conversationId}", "{sessionUuid}", "{artifactUid}", "{keyId}", "{token}", "{factoryUid}", "{automationUid}", "{webhookUid}", "{name}", "{deliveryId}"} {
+	for _, variable := range []string{"{runId}", "{conversationId}", "{sessionUuid}", "{artifactUid}", "{keyId}", "{token}", "{factoryUid}", "{automationUid}", "{webhookUid}", "{name}", "{deliveryId}", "{version}", "{document}", "{agentUid}", "{environmentUid}"} {
 		path = strings.ReplaceAll(path, variable, exampleRunID)
 	}
-	return strings.ReplaceAll(path, "{rest...}", "x/y")
+	return strings.NewReplacer("{rest...}", "x/y", "{number}", "7").Replace(path)
 }
 
 func TestS3EveryRouteNamesItsPermission(t *testing.T) {
@@ -185,16 +185,15 @@ func TestPublishedButNotOffered(t *testing.T) {
 	b := newServer(t)
 	var list []scenario
 	for _, route := range []string{
-		"GET /agent", "POST /agent/runs/x/scores", "GET /agent/runs/x/harness-usage", "POST /agent/messages", "GET /agent/messages/x",
-		"POST /agent/messages/x/read", "GET /agent/schedules", "POST /agent/schedules", "PUT /agent/schedules/x", "POST /agent/schedules/x/pause",
-		"GET /agent/environments", "GET /agent/identities", "DELETE /agent/identities/x",
+		"POST /agent/runs/x/scores", "GET /agent/runs/x/harness-usage", "POST /agent/messages", "GET /agent/messages/x",
+		"POST /agent/messages/x/read",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		list = append(list,
 			scenario{name: route, method: method, path: path, as: lineshaft.RoleViewer, status: 422, code: "operation_not_supported", has: []string{"does not offer it yet"}},
 			scenario{name: route + " without a key", method: method, path: path, status: 401, code: "authentication_required"})
 	}
-	for _, path := range []string{"/factory/x/runs", "/factory/x/tasks", "/factory/x/metrics/runs", "/factory/x"} {
+	for _, path := range []string{"/factory/x/tasks", "/factory/x/metrics/runs", "/factory/x"} {
 		list = append(list, scenario{name: path, method: post, path: path, as: lineshaft.RoleAdmin, status: 422, code: "operation_not_supported"})
 	}
 	b.play(t, list)

@@ -29,10 +29,10 @@ type Automation struct {
 
 // Trigger says what starts an automation.
 type Trigger struct {
-	Provider string        `json:"provider" doc:"webhook; others of the published list are 422."`
-	Event    string        `json:"event" doc:"received."`
-	Filter   TriggerFilter `json:"filter,omitzero"`
-	Schedule Unsupported   `json:"schedule,omitzero"`
+	Provider string           `json:"provider" doc:"webhook, schedule, run, github or gitlab. Others of the published grammar are kept and never fire."`
+	Event    string           `json:"event" doc:"received of webhook, cron_fired of schedule, finished of run; of github and gitlab such as issue_opened, pull_request_*, push or merge_request."`
+	Filter   TriggerFilter    `json:"filter,omitzero"`
+	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 }
 
 // TriggerFilter names the webhooks of a trigger and which deliveries count.
@@ -40,6 +40,20 @@ type TriggerFilter struct {
 	WebhookIDs []string      `json:"webhook_ids,omitempty" doc:"Webhooks of this factory by uid. Together with webhooks 1 to 50."`
 	Webhooks   []string      `json:"webhooks,omitempty" doc:"Webhooks of this factory by name."`
 	Payload    PayloadFilter `json:"payload,omitempty"`
+
+	Repos        Choice `json:"repos,omitempty" doc:"Of github and gitlab: owner/name; * and ** are patterns."`
+	Labels       Choice `json:"labels,omitempty" doc:"Of github and gitlab."`
+	Authors      Choice `json:"authors,omitempty" doc:"Of github and gitlab: logins."`
+	Branches     Choice `json:"branches,omitempty" doc:"Of github and gitlab: what was pushed, or the head of a pull request; * and ** are patterns."`
+	BaseBranches Choice `json:"base_branches,omitempty" doc:"Of github and gitlab: where a pull request goes to; * and ** are patterns."`
+	Paths        Choice `json:"paths,omitempty" doc:"Of push: the files that it adds, changes or removes; * and ** are patterns."`
+	Conclusions  Choice `json:"conclusions,omitempty" doc:"Of github and gitlab: how checks, workflows and pipelines end."`
+	Agents       Choice `json:"agents,omitempty" doc:"Of run: names of agents."`
+	Automations  Choice `json:"automations,omitempty" doc:"Of run: names of automations."`
+	States       Choice `json:"states,omitempty" doc:"Of run: SUCCEEDED, FAILED, ERROR or CANCELLED."`
+	Factories    Choice `json:"factories,omitempty" doc:"Of run: uids; this factory alone when absent."`
+
+	unknown string // a key that is none of these
 }
 
 // PayloadFilter is a payload filter in the text that the caller wrote: its numbers
@@ -165,28 +179,32 @@ func automationConfig(wire *AmbientAgentConfig) (lineshaft.AgentConfig, error) {
 	if err != nil {
 		return config, err
 	}
-	for name, server := range config.MCPServers {
+	return config, noHiddenValues("config.mcp_servers", config.MCPServers)
+}
+
+// noHiddenValues refuses what answers show instead of a value.
+func noHiddenValues(field string, servers map[string]lineshaft.MCPServer) error {
+	for name, server := range servers {
 		for part, values := range map[string]map[string]string{"env": server.Env, "headers": server.Headers} {
 			for key, value := range values {
 				if value == hiddenValue {
-					return config, lineshaft.Invalid(fmt.Sprintf("config.mcp_servers.%s.%s.%s", name, part, key),
+					return lineshaft.Invalid(fmt.Sprintf("%s.%s.%s.%s", field, name, part, key),
 						"%s only stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", hiddenValue)
 				}
 			}
 		}
 	}
-	return config, nil
+	return nil
 }
 
 func domainTriggers(wire []Trigger) ([]lineshaft.Trigger, error) {
 	var triggers []lineshaft.Trigger
 	for i, t := range wire {
-		if t.Schedule.Set {
-			return nil, lineshaft.NotSupported(fmt.Sprintf("triggers[%d].schedule", i), "this server has no schedules yet; leave it out")
+		filter, err := domainFilter(triggerField(i, "filter"), t.Provider, t.Filter)
+		if err != nil {
+			return nil, err
 		}
-		triggers = append(triggers, lineshaft.Trigger{Provider: t.Provider, Event: t.Event, Filter: lineshaft.TriggerFilter{
-			WebhookIDs: t.Filter.WebhookIDs, Webhooks: t.Filter.Webhooks, Payload: json.RawMessage(t.Filter.Payload),
-		}})
+		triggers = append(triggers, lineshaft.Trigger{Provider: t.Provider, Event: t.Event, Schedule: domainTiming(t.Schedule), Filter: filter})
 	}
 	return triggers, nil
 }
@@ -254,9 +272,7 @@ func wireAutomation(a *lineshaft.Automation) Automation {
 	// The rule stands beside the configuration, where it is given.
 	out.Concurrency, out.Config.Concurrency = out.Config.Concurrency, nil
 	for _, t := range a.Triggers {
-		out.Triggers = append(out.Triggers, Trigger{Provider: t.Provider, Event: t.Event, Filter: TriggerFilter{
-			WebhookIDs: t.Filter.WebhookIDs, Webhooks: t.Filter.Webhooks, Payload: PayloadFilter(t.Filter.Payload),
-		}})
+		out.Triggers = append(out.Triggers, Trigger{Provider: t.Provider, Event: t.Event, Schedule: wireTiming(t.Schedule), Filter: wireFilter(t.Filter)})
 	}
 	return out
 }

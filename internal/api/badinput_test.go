@@ -235,8 +235,7 @@ func TestH3KnownButUnsupportedFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	unsupported := map[string]string{
-		"mode": `"plan"`, "skill": `"o/r:s"`, "agent_identity_uid": `"u"`, "on_behalf_of": `"a@b.c"`,
-		"config.skill_spec": `"o/r:s"`, "config.skills": `["o/r:s"]`, "config.environment_id": `"e"`, "config.runner_id": `"r"`,
+		"mode": `"plan"`, "on_behalf_of": `"a@b.c"`,
 		"config.credential_strategy": `"CREATOR"`, "config.computer_use_model_id": `"m"`,
 		"config.session_sharing": `{"public_access":"VIEWER"}`, "config.memory_stores": `[{"uid":"u"}]`,
 		"config.inference_providers": `{"aws":{"disabled":true}}`, "config.harness_auth_secrets": `{"claude_auth_secret_name":"A"}`,
@@ -254,6 +253,9 @@ func TestH3KnownButUnsupportedFieldsAreNamed(t *testing.T) {
 		"config.session_sharing": `{ }`, "config.memory_stores": `[ ]`, "config.experimental": `null`, "config.secrets": `null`, "config": `null`,
 	} {
 		list = append(list, create(field+" that asks for nothing", nest(field, value), 200, ""))
+	}
+	for field, value := range map[string]string{"agent_identity_uid": `"u"`, "config.environment_id": `"e"`} { // references to nothing
+		list = append(list, create(field, nest(field, value), 400, "invalid_request", `"detail":"`+field+`: `))
 	}
 	list = append(list, create("null strategy", nest("config.credential_strategy", "null"), 200, ""))
 	b.play(t, list)

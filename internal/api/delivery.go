@@ -58,6 +58,7 @@ type Delivery struct {
 	DuplicateOf    string            `json:"duplicate_of,omitempty" doc:"The first delivery with this identity."`
 	NotMatched     int               `json:"not_matched" doc:"How many automations of the webhook did not match."`
 	Outcomes       []DeliveryOutcome `json:"outcomes"`
+	Event          string            `json:"event,omitempty" doc:"What GitHub or GitLab named in its header, such as pull_request."`
 }
 
 // DeliveryOutcome is what one automation made of a delivery.
@@ -91,7 +92,7 @@ type MissedCheck struct {
 
 // FilterCheck is one condition of a filter and how a payload fared.
 type FilterCheck struct {
-	Path     string  `json:"path" doc:"webhook, or the way to the field from payload."`
+	Path     string  `json:"path" doc:"webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload."`
 	Operator string  `json:"operator" enum:"in,not_in,exists,object" doc:"object: the field has conditions below it, but is no object."`
 	Expected AnyJSON `json:"expected"`
 	Seen     AnyJSON `json:"seen,omitempty" doc:"The value that was found; absent when there is none. Long values are cut."`
@@ -121,6 +122,10 @@ type TestFilterRequest struct {
 	DeliveryID string        `json:"delivery_id,omitempty" doc:"A stored delivery of the factory. This or payload."`
 	Payload    AnyJSON       `json:"payload,omitempty" doc:"Any JSON value. This or delivery_id."`
 	WebhookID  string        `json:"webhook_id,omitempty" doc:"Where the payload comes in; absent, the webhook check passes."`
+
+	Provider     string `json:"provider,omitempty" doc:"Of the trigger: webhook when absent, github or gitlab."`
+	Event        string `json:"event,omitempty" doc:"Of the trigger: such as issue_opened."`
+	PayloadEvent string `json:"payload_event,omitempty" maxLength:"100" doc:"What the header of GitHub or GitLab says with this payload, such as issues; a stored delivery knows its own."`
 }
 
 // TestFilterResponse says whether a filter would match and why.
@@ -213,10 +218,12 @@ func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*redeliverO
 }
 
 func (s *server) testFilter(ctx context.Context, in *testFilterInput) (*testFilterOutput, error) {
+	filter, err := domainFilter("filter", in.Body.Provider, in.Body.Filter)
+	if err != nil {
+		return nil, err
+	}
 	verdict, err := s.Control.TestFilter(ctx, infoFrom(ctx).caller, in.FactoryUID, control.FilterTest{
-		Filter: lineshaft.TriggerFilter{
-			WebhookIDs: in.Body.Filter.WebhookIDs, Webhooks: in.Body.Filter.Webhooks, Payload: json.RawMessage(in.Body.Filter.Payload),
-		},
+		Provider: in.Body.Provider, Event: in.Body.Event, Filter: filter, PayloadEvent: in.Body.PayloadEvent,
 		DeliveryID: in.Body.DeliveryID, Payload: json.RawMessage(in.Body.Payload), WebhookID: in.Body.WebhookID,
 	})
 	if err != nil {
@@ -233,7 +240,7 @@ func wireDelivery(d *lineshaft.Delivery) Delivery {
 	return Delivery{
 		DeliveryID: d.ID, Status: DeliveryStatus(d.Status), Size: d.Size, ReceivedAt: stamp(d.ReceivedAt), Identity: d.Identity,
 		IdentitySource: d.IdentitySource, RemoteAddr: d.RemoteAddr, RedeliveryOf: d.RedeliveryOf, DuplicateOf: d.DuplicateOf,
-		NotMatched: d.NotMatched, Outcomes: wireOutcomes(d.Outcomes),
+		NotMatched: d.NotMatched, Outcomes: wireOutcomes(d.Outcomes), Event: d.Event,
 	}
 }
 

@@ -53,6 +53,7 @@ func exampleValues() map[string]any {
 		"attachments_response":   exampleAttachments(),
 		"models_response":        exampleModels(),
 		"workers_response":       exampleWorkers(),
+		"list_agents_response":   exampleSkills(),
 		"whoami_response":        exampleWhoami(),
 		"create_apikey_request":  exampleAPIKeyRequest(),
 		"create_apikey_response": exampleCreatedAPIKey(),
@@ -63,9 +64,12 @@ func exampleValues() map[string]any {
 		"list_secrets_response":  exampleSecrets(),
 		"error":                  exampleProblem(),
 	}
+	maps.Copy(values, environmentExamples())
 	maps.Copy(values, factoryExamples())
+	maps.Copy(values, agentExamples())
 	maps.Copy(values, webhookExamples())
 	maps.Copy(values, deliveryExamples())
+	maps.Copy(values, definitionExamples())
 	return values
 }
 
@@ -207,6 +211,14 @@ func exampleModels() ListModelsResponse {
 		Models:         []ModelInfo{{ID: "sonnet", DisplayName: "Sonnet", Provider: "ANTHROPIC", VisionSupported: true}},
 		Harnesses:      []HarnessInfo{{Type: "shell", Available: true}, {Type: "codex", Problem: "codex is not installed on this machine"}},
 	}
+}
+
+func exampleSkills() ListAgentsResponse {
+	return ListAgentsResponse{Agents: []AgentListItem{{Name: "triage", Variants: []AgentVariant{{
+		ID: "acme/tools:.agents/skills/triage/SKILL.md", Description: "Sorts new issues.", BasePrompt: "Read issue $0 and label it.",
+		Source:       AgentVariantSource{Owner: "acme", Name: "tools", SkillPath: ".agents/skills/triage/SKILL.md", Commit: "5f2c9b1e7d3a4c6f8e0b2d4a6c8e0f1a3b5d7c9e"},
+		Environments: []VariantEnvironment{{UID: "q3Zt9sLk2vXw7mBn4pRd1c", Name: "tools"}},
+	}}}}}
 }
 
 func exampleWorkers() ListWorkersResponse {

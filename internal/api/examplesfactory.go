@@ -1,5 +1,7 @@
 package api
 
+import "github.com/lineshaft/lineshaft"
+
 // The examples of factories and their parts.
 
 func factoryExamples() map[string]any {
@@ -7,7 +9,14 @@ func factoryExamples() map[string]any {
 		"create_factory_request":    exampleFactoryRequest(),
 		"update_factory_request":    exampleFactoryUpdate(),
 		"factory":                   exampleFactory(),
+		"follow_repository_request": exampleFollow(),
+		"unlink_repository_request": UpdateFactoryRequest{Repository: RepositoryUpdate{Set: true}},
+		"repository_factory":        exampleFollowing(),
 		"list_factories_response":   exampleFactories(),
+		"create_schedule_request":   exampleScheduleRequest(),
+		"update_schedule_request":   exampleScheduleUpdate(),
+		"schedule":                  exampleSchedule(),
+		"list_schedules_response":   exampleSchedules(),
 		"create_automation_request": exampleAutomationRequest(),
 		"update_automation_request": exampleAutomationUpdate(),
 		"automation":                exampleAutomation(),
@@ -28,6 +37,24 @@ func exampleFactory() Factory {
 		UID: exampleFactoryUID, Name: "Web shop", Alias: ptr("shop"), Description: ptr("Looks after the shop's repositories."), Mode: "managed",
 		ForemanAgent: "foreman", Revision: 4, CreatedAt: exampleCreatedAt, UpdatedAt: exampleFinishedAt,
 	}
+}
+
+func exampleFollow() UpdateFactoryRequest {
+	return UpdateFactoryRequest{Repository: RepositoryUpdate{Set: true, Source: &RepositorySource{URL: "https://git.example.com/acme/factories.git", Branch: "main", Path: "shop"}}}
+}
+
+func exampleFollowing() Factory {
+	f := exampleFactory()
+	f.Mode = "repository"
+	f.Repository = &FactoryRepository{
+		URL: "https://git.example.com/acme/factories.git", Branch: "main", Path: "shop",
+		SeenCommit: "9fceb02d0ae598e95dc970b74767f19372d61af8", AppliedCommit: "ca82a6dff817ec66f44342007202690a93763949",
+		CheckedAt: exampleFinishedAt, AppliedAt: exampleCreatedAt,
+		Problems: []lineshaft.FileProblem{{
+			File: "shop/automations/triage/automation.md", Line: 4, Column: 1, Message: "unknown key \"trigger\"", Hint: "did you mean triggers?",
+		}},
+	}
+	return f
 }
 
 func exampleFactories() ListFactoriesResponse {

@@ -9,33 +9,34 @@ import (
 
 // Factory groups agents, automations and webhooks.
 type Factory struct {
-	UID          string  `json:"uid"`
-	Name         string  `json:"name"`
-	Alias        *string `json:"alias" nullable:"true" doc:"A short name, unique whatever its case; null when there is none."`
-	Description  *string `json:"description" nullable:"true"`
-	Mode         string  `json:"mode" enum:"managed,repository" doc:"managed is edited here, repository in a Git repository."`
-	ForemanAgent string  `json:"foreman_agent" doc:"The name of the agent that work goes to when no other is named."`
-	Revision     int64   `json:"revision" doc:"Grows with every change to the factory or a part of it."`
-	Paused       bool    `json:"paused" doc:"While true its automations start no runs; deliveries are still accepted and logged."`
-	CreatedAt    string  `json:"created_at" format:"date-time"`
-	UpdatedAt    string  `json:"updated_at" format:"date-time"`
+	UID          string             `json:"uid"`
+	Name         string             `json:"name"`
+	Alias        *string            `json:"alias" nullable:"true" doc:"A short name, unique whatever its case; null when there is none."`
+	Description  *string            `json:"description" nullable:"true"`
+	Mode         string             `json:"mode" enum:"managed,repository" doc:"managed is edited here, repository in a Git repository."`
+	Repository   *FactoryRepository `json:"repository,omitempty" doc:"How far it has followed its repository; absent when it is managed."`
+	ForemanAgent string             `json:"foreman_agent" doc:"The name of the agent that work goes to when no other is named."`
+	Revision     int64              `json:"revision" doc:"Grows with every change to the factory or a part of it."`
+	Paused       bool               `json:"paused" doc:"While true its automations start no runs; deliveries are still accepted and logged."`
+	CreatedAt    string             `json:"created_at" format:"date-time"`
+	UpdatedAt    string             `json:"updated_at" format:"date-time"`
 }
 
-// CreateFactoryRequest asks for a managed factory.
+// CreateFactoryRequest asks for a factory.
 type CreateFactoryRequest struct {
-	Name        string      `json:"name" minLength:"1" maxLength:"200"`
-	Alias       string      `json:"alias,omitempty" maxLength:"60" doc:"Letters, digits, spaces, '.', '_' and '-'; unique whatever its case."`
-	Description string      `json:"description,omitempty" maxLength:"2000"`
-	Repository  Unsupported `json:"repository,omitzero"`
+	Name        string            `json:"name" minLength:"1" maxLength:"200"`
+	Alias       string            `json:"alias,omitempty" maxLength:"60" doc:"Letters, digits, spaces, '.', '_' and '-'; unique whatever its case."`
+	Description string            `json:"description,omitempty" maxLength:"2000"`
+	Repository  *RepositorySource `json:"repository,omitempty" doc:"What the factory follows; without it the factory is edited here. Its definition is put in force as soon as it has been read."`
 }
 
 // UpdateFactoryRequest changes a factory; what is absent stays.
 type UpdateFactoryRequest struct {
-	Name        *string     `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	Alias       *string     `json:"alias,omitempty" maxLength:"60" doc:"Empty takes it away."`
-	Description *string     `json:"description,omitempty" maxLength:"2000" doc:"Empty takes it away."`
-	Paused      *bool       `json:"paused,omitempty" doc:"Stops or resumes the factory's automations."`
-	Repository  Unsupported `json:"repository,omitzero"`
+	Name        *string          `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Alias       *string          `json:"alias,omitempty" maxLength:"60" doc:"Empty takes it away."`
+	Description *string          `json:"description,omitempty" maxLength:"2000" doc:"Empty takes it away."`
+	Paused      *bool            `json:"paused,omitempty" doc:"Stops or resumes the factory's automations."`
+	Repository  RepositoryUpdate `json:"repository,omitzero"`
 }
 
 // ListFactoriesResponse is a page of factories in the order of their making.
@@ -66,20 +67,13 @@ type (
 )
 
 func (s *server) createFactory(ctx context.Context, in *createFactoryInput) (*factoryOutput, error) {
-	if in.Body.Repository.Set {
-		return nil, noRepository()
-	}
 	made, err := s.Control.CreateFactory(ctx, infoFrom(ctx).caller, control.NewFactory{
-		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description,
+		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Repository: in.Body.Repository.domain(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &factoryOutput{wireFactory(made)}, nil
-}
-
-func noRepository() error {
-	return lineshaft.NotSupported("repository", "this server does not follow repositories yet; leave it out and edit the factory here")
 }
 
 func (s *server) listFactories(ctx context.Context, in *listFactoriesInput) (*listFactoriesOutput, error) {
@@ -103,11 +97,9 @@ func (s *server) getFactory(ctx context.Context, in *FactoryPath) (*factoryOutpu
 }
 
 func (s *server) updateFactory(ctx context.Context, in *updateFactoryInput) (*factoryOutput, error) {
-	if in.Body.Repository.Set {
-		return nil, noRepository()
-	}
 	changed, err := s.Control.UpdateFactory(ctx, infoFrom(ctx).caller, in.FactoryUID, control.FactoryChange{
 		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Paused: in.Body.Paused,
+		Repository: in.Body.Repository.Source.domain(), Unlink: in.Body.Repository.Set && in.Body.Repository.Source == nil,
 	})
 	if err != nil {
 		return nil, err
@@ -121,7 +113,7 @@ func (s *server) deleteFactory(ctx context.Context, in *FactoryPath) (*struct{},
 
 func wireFactory(f *lineshaft.Factory) Factory {
 	return Factory{
-		UID: f.UID, Name: f.Name, Alias: textOrNull(f.Alias), Description: textOrNull(f.Description), Mode: string(f.Mode),
+		UID: f.UID, Name: f.Name, Alias: textOrNull(f.Alias), Description: textOrNull(f.Description), Mode: string(f.Mode), Repository: wireRepository(f.Repository),
 		ForemanAgent: f.Foreman, Revision: f.Revision, Paused: f.Paused, CreatedAt: stamp(f.CreatedAt), UpdatedAt: stamp(f.UpdatedAt),
 	}
 }

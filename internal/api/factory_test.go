@@ -58,8 +58,6 @@ func TestF1FactoriesOverTheWire(t *testing.T) {
 		{name: "clear", method: patch, path: path, as: lineshaft.RoleManager, body: `{"alias":"","description":"","name":"Shop 2"}`, status: 200, has: []string{`"alias":null`, `"description":null`, `"name":"Shop 2"`, `"paused":true`}},
 		{name: "empty change", method: patch, path: path, as: lineshaft.RoleManager, body: `{}`, status: 200, has: []string{`"name":"Shop 2"`}},
 		{name: "empty name", method: patch, path: path, as: lineshaft.RoleManager, body: `{"name":""}`, status: 400, code: "invalid_request"},
-		{name: "repository", method: post, path: "/factory", as: lineshaft.RoleManager, body: `{"name":"x","repository":{"url":"https://forge.example/x"}}`, status: 422, code: "operation_not_supported", has: []string{`"detail":"repository: `}},
-		{name: "repository later", method: patch, path: path, as: lineshaft.RoleManager, body: `{"repository":{"url":"https://forge.example/x"}}`, status: 422, code: "operation_not_supported", has: []string{"repository"}},
 		{name: "unknown", method: get, path: "/factory/" + exampleFactoryUID, as: lineshaft.RoleViewer, status: 404, code: "resource_not_found"},
 		{name: "PUT is no operation", method: put, path: path, as: lineshaft.RoleAdmin, body: `{}`, status: 422, code: "operation_not_supported"},
 		{name: "PUT of the list", method: put, path: "/factory", as: lineshaft.RoleAdmin, body: `{}`, status: 422, code: "operation_not_supported"},

@@ -153,7 +153,14 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 	}
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(s.bodyTimeout)) // not every writer has a connection
-	data, err := jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true})
+	data, err := []byte("{}"), error(nil)
+	unpacked := false
+	if row.archive {
+		unpacked, err = readArchive(r, limit)
+	}
+	if err == nil && !unpacked {
+		data, err = jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true})
+	}
 	if err != nil {
 		// What is left of the body is not worth reading.
 		w.Header().Set("Connection", "close")

@@ -45,7 +45,7 @@ func (s *server) humaConfig() huma.Config {
 				},
 			},
 			Tags: []*huma.Tag{
-				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagFactories}, {Name: tagWebhooks}, {Name: tagSecrets}, {Name: tagServer}, {Name: tagAccess},
+				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagFactories}, {Name: tagDefinitions}, {Name: tagWebhooks}, {Name: tagSchedules}, {Name: tagSecrets}, {Name: tagServer}, {Name: tagAccess}, {Name: tagAgents}, {Name: tagEnvironments},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
@@ -93,6 +93,9 @@ func (s *server) describe(row route) huma.Operation {
 	}
 	if doc.request != nil {
 		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: doc.request}}}
+		if doc.archive {
+			op.RequestBody.Content[gzipType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		}
 	}
 	if doc.response != nil {
 		status := doc.status
@@ -133,6 +136,10 @@ func addStreams(op *huma.Operation) {
 		op.Responses["200"] = &huma.Response{
 			Description: "OK", Content: map[string]*huma.MediaType{eventStream: {Schema: text, Example: frame}},
 		}
+	case "getDefinition":
+		ok := op.Responses["200"].Content
+		ok["application/json"].Schema = &huma.Schema{Ref: schemaPrefix + "FactoryDefinition"}
+		ok[gzipType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	case "getDownload":
 		op.Responses["200"] = &huma.Response{
 			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
@@ -185,6 +192,7 @@ func finishOpenAPI(doc *huma.OpenAPI) {
 	registry := doc.Components.Schemas
 	registry.Schema(reflect.TypeFor[problem.Document](), true, "")
 	registry.Schema(reflect.TypeFor[ListRunEventsResponse](), true, "")
+	registry.Schema(reflect.TypeFor[FactoryDefinition](), true, "")
 	if e := registry.Map()["Error"]; e != nil {
 		e.Examples = []any{exampleProblem()}
 	}

@@ -99,6 +99,7 @@ func TestContractExamplesOfRequestsAreAccepted(t *testing.T) {
 		"run_agent_request.json":      {method: post, path: "/agent/runs", status: 200},
 		"create_apikey_request.json":  {method: post, path: "/apikeys", status: 201},
 		"create_factory_request.json": {method: post, path: "/factory", status: 201},
+		"environment_request.json":    {method: post, path: "/agent/environments", status: 201},
 		"create_secret_request.json":  {method: post, path: "/secrets", status: 201},
 		"cancel_runs_request.json":    {method: post, path: "/agent/runs/cancel", status: 200},
 		"run_followup_request.json":   {method: post, path: "/agent/runs/" + b.start(lineshaft.NewRun{Prompt: "x"}) + "/followups", status: 200},
@@ -214,7 +215,12 @@ func TestContractPublishedOperationIDs(t *testing.T) {
 		"submitRunFollowup": "POST /agent/runs/{runId}/followups", "getRunByExternalReferenceURL": "GET /agent/run-by-external-reference",
 		"getConversation": "GET /agent/conversations/{conversationId}", "getConversationTranscript": "GET /agent/conversations/{conversationId}/transcript",
 		"listModels": "GET /agent/models", "getArtifact": "GET /agent/artifacts/{artifactUid}", "downloadArtifact": "GET /agent/artifacts/{artifactUid}/download",
+		"listEnvironments":               "GET /agent/environments",
+		"listAgents":                     "GET /agent",
 		"listConnectedSelfHostedWorkers": "GET /agent/connected-self-hosted-workers",
+		"createScheduledAgent":           "POST /agent/schedules", "listScheduledAgents": "GET /agent/schedules", "getScheduledAgent": "GET /agent/schedules/{scheduleId}",
+		"updateScheduledAgent": "PUT /agent/schedules/{scheduleId}", "deleteScheduledAgent": "DELETE /agent/schedules/{scheduleId}",
+		"pauseScheduledAgent": "POST /agent/schedules/{scheduleId}/pause", "resumeScheduledAgent": "POST /agent/schedules/{scheduleId}/resume",
 	} {
 		if ids[id] != want {
 			t.Errorf("%s is %q, want %q", id, ids[id], want)
@@ -227,7 +233,10 @@ func TestContractNothingIsNullable(t *testing.T) {
 	allowed := map[string]bool{
 		"RunItem.finished_at": true, "RunItem.started_at": true, "RunFollowupResponse.followup_id": true,
 		"ConversationFollowupResponse.followup_id": true, "AmbientAgentConfig.credential_strategy": true,
-		"Factory.alias": true, "Factory.description": true,
+		"CreateAgentRequest.credential_strategy": true, "UpdateAgentRequest.credential_strategy": true,
+		"CloudEnvironment.last_task_run_timestamp": true, "CloudEnvironmentConfig.description": true, "EnvironmentTask.started_at": true,
+		"Factory.alias": true, "Factory.description": true, "AgentVariant.last_run_timestamp": true,
+		"ScheduledAgentItem.last_spawn_error": true, "ScheduleHistory.last_ran": true, "ScheduleHistory.next_run": true,
 	}
 	for name, schema := range testServer().api.OpenAPI().Components.Schemas.Map() {
 		if name == "ErrorModel" {

@@ -18,6 +18,8 @@ type operationDoc struct {
 	codes []lineshaft.Code
 	// large bodies may have 16 MiB.
 	large bool
+	// archive operations take a tar.gz of a folder, too.
+	archive bool
 	// idempotent operations honour an Idempotency-Key.
 	idempotent bool
 	deprecated bool
@@ -35,14 +37,18 @@ const (
 	tagServer        = "Server"
 	tagAccess        = "Access"
 	tagSecrets       = "Secrets"
+	tagEnvironments  = "Environments"
 	tagFactories     = "Factories"
+	tagAgents        = "Agents"
 	tagWebhooks      = "Webhooks"
+	tagSchedules     = "Schedules"
+	tagDefinitions   = "Definitions"
 )
 
 // docs describes every operation of the table by its id.
 func docs() map[string]operationDoc {
 	all := map[string]operationDoc{}
-	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs()} {
+	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs(), definitionDocs(), agentDocs(), environmentDocs(), scheduleDocs()} {
 		for id, doc := range group {
 			all[id] = doc
 		}
@@ -183,6 +189,12 @@ func logDocs() map[string]operationDoc {
 
 func serverDocs() map[string]operationDoc {
 	return map[string]operationDoc{
+		"listAgents": {
+			tag: tagServer, summary: "List skills",
+			text: "The skills of repositories, by name. A repository that cannot be read is left out, unless repo names it. " +
+				"A viewer may name a repository of an environment or a factory; who may start runs, any that the server can read.",
+			codes: []lineshaft.Code{notFound, notSupported}, response: exampleSkills(),
+		},
 		"listModels": {tag: tagServer, summary: "List what this server can run", response: exampleModels()},
 		"listConnectedSelfHostedWorkers": {
 			tag: tagServer, summary: "List the connected workers", response: exampleWorkers(),
@@ -216,7 +228,7 @@ func secretDocs() map[string]operationDoc {
 		},
 		"deleteSecret": {
 			tag: tagSecrets, summary: "Delete a secret", status: http.StatusNoContent,
-			text: "One that a webhook, factory, agent or automation names is 409.", codes: []lineshaft.Code{notFound, conflict},
+			text: "One that a webhook, factory, agent, automation or environment names is 409.", codes: []lineshaft.Code{notFound, conflict},
 		},
 	}
 }
@@ -228,13 +240,21 @@ func factoryDocs() map[string]operationDoc {
 		},
 		"createFactory": {
 			tag: tagFactories, summary: "Create a factory", status: http.StatusCreated,
-			text:  "A managed factory, which starts with a foreman. A key that is limited to factories cannot make one.",
+			text: "It starts with a foreman. With a repository it follows that: its definition is put in force as soon as it has been read. " +
+				"A key that is limited to factories cannot make one.",
 			codes: []lineshaft.Code{conflict, notSupported}, request: exampleFactoryRequest(), response: exampleFactory(),
 		},
 		"getFactory": {tag: tagFactories, summary: "Get a factory", response: exampleFactory()},
 		"updateFactory": {
-			tag: tagFactories, summary: "Change a factory", text: "What is absent stays; an empty alias or description is taken away.",
+			tag: tagFactories, summary: "Change a factory", text: "What is absent stays; an empty alias or description is taken away. " +
+				"A factory that follows a repository is edited there: only paused and repository can be changed here, and null for repository makes it a managed one.",
 			codes: []lineshaft.Code{conflict, notSupported}, request: exampleFactoryUpdate(), response: exampleFactory(),
+		},
+		"syncRepository": {
+			tag: tagFactories, summary: "Look at the repository of a factory now",
+			text: "Puts in force what the branch has and answers what became of it; also a commit that was tried before is tried again. " +
+				"Problems of the definition and a repository that cannot be read are told in repository, with 200. A managed factory is 409.",
+			codes: []lineshaft.Code{conflict, notSupported}, response: exampleFollowing(),
 		},
 		"deleteFactory": {
 			tag: tagFactories, summary: "Delete a factory", status: http.StatusNoContent,

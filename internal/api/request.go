@@ -9,6 +9,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
@@ -22,6 +23,8 @@ type request struct {
 	remote string
 	caller lineshaft.Caller
 	source lineshaft.Source
+	// files is the folder of an archive that came as the body; nil for none.
+	files definition.Files
 	// idempotency is nil when the client gave no key.
 	idempotency *control.Idempotency
 }

@@ -40,6 +40,11 @@ const (
 // operations is the API: one row per operation, paths below Prefix. What an
 // operation does is told in operations.go under its id.
 func (s *server) operations() []route {
+	return slices.Concat(s.runOperations(), s.setUpOperations(), s.factoryOperations(), s.definitionOperations(), s.serverOperations())
+}
+
+// runOperations are the rows of runs and what belongs to them.
+func (s *server) runOperations() []route {
 	return []route{
 		{post, "/agent/runs", "createRun", start, bind(s.createRun)},
 		{post, "/agent/run", "runAgent", start, bind(s.createRun)},
@@ -72,23 +77,50 @@ func (s *server) operations() []route {
 		{get, "/agent/artifacts/{artifactUid}", "getArtifact", read, bind(s.getArtifact)},
 		{get, "/agent/artifacts/{artifactUid}/download", "downloadArtifact", read, bind(s.downloadArtifact)},
 		{get, "/agent/downloads/{token}", "getDownload", public, bind(s.getDownload)},
+		{get, "/agent", "listAgents", read, bind(s.listAgents)},
 		{get, "/agent/models", "listModels", read, bind(s.listModels)},
 		{get, "/agent/connected-self-hosted-workers", "listConnectedSelfHostedWorkers", read, bind(s.listWorkers)},
-		{get, "/whoami", "whoami", anyKey, bind(s.whoami)},
-		{get, "/apikeys", "listAPIKeys", keys, bind(s.listAPIKeys)},
-		{post, "/apikeys", "createAPIKey", keys, bind(s.createAPIKey)},
-		{del, "/apikeys/{keyId}", "revokeAPIKey", keys, bind(s.revokeAPIKey)},
+	}
+}
+
+// setUpOperations are the rows of agents, environments, schedules and secrets.
+func (s *server) setUpOperations() []route {
+	return []route{
+		{get, "/agent/schedules", "listScheduledAgents", see, bind(s.listSchedules)},
+		{post, "/agent/schedules", "createScheduledAgent", edit, bind(s.createSchedule)},
+		{get, "/agent/schedules/{scheduleId}", "getScheduledAgent", see, bind(s.getSchedule)},
+		{put, "/agent/schedules/{scheduleId}", "updateScheduledAgent", edit, bind(s.updateSchedule)},
+		{del, "/agent/schedules/{scheduleId}", "deleteScheduledAgent", edit, bind(s.deleteSchedule)},
+		{post, "/agent/schedules/{scheduleId}/pause", "pauseScheduledAgent", edit, bind(s.pauseSchedule)},
+		{post, "/agent/schedules/{scheduleId}/resume", "resumeScheduledAgent", edit, bind(s.resumeSchedule)},
 		{get, "/secrets", "listSecrets", vault, bind(s.listSecrets)},
 		{post, "/secrets", "createSecret", vault, bind(s.createSecret)},
 		{get, "/secrets/{name}", "getSecret", vault, bind(s.getSecret)},
 		{put, "/secrets/{name}", "updateSecret", vault, bind(s.updateSecret)},
 		{del, "/secrets/{name}", "deleteSecret", vault, bind(s.deleteSecret)},
-		{get, "/audit", "listAudit", audit, bind(s.listAudit)},
+		{get, "/agent/identities", "listAgentIdentities", read, bind(s.listIdentities)},
+		{post, "/agent/identities", "createAgent", edit, bind(s.createIdentity)},
+		{get, "/agent/identities/{agentUid}", "getAgent", read, bind(s.getIdentity)},
+		{put, "/agent/identities/{agentUid}", "updateAgent", edit, bind(s.updateIdentity)},
+		{del, "/agent/identities/{agentUid}", "deleteAgent", edit, bind(s.deleteIdentity)},
+		{get, "/agent/environments", "listEnvironments", see, bind(s.listEnvironments)},
+		{post, "/agent/environments", "createEnvironment", edit, bind(s.createEnvironment)},
+		{get, "/agent/environments/{environmentUid}", "getEnvironment", see, bind(s.getEnvironment)},
+		{put, "/agent/environments/{environmentUid}", "updateEnvironment", edit, bind(s.updateEnvironment)},
+		{del, "/agent/environments/{environmentUid}", "deleteEnvironment", edit, bind(s.deleteEnvironment)},
+	}
+}
+
+// factoryOperations are the rows of factories with their automations and webhooks.
+func (s *server) factoryOperations() []route {
+	return []route{
 		{get, "/factory", "listFactories", see, bind(s.listFactories)},
 		{post, "/factory", "createFactory", edit, bind(s.createFactory)},
 		{get, "/factory/{factoryUid}", "getFactory", see, bind(s.getFactory)},
 		{patch, "/factory/{factoryUid}", "updateFactory", edit, bind(s.updateFactory)},
 		{del, "/factory/{factoryUid}", "deleteFactory", edit, bind(s.deleteFactory)},
+		{post, "/factory/{factoryUid}/runs", "createFactoryRun", start, bind(s.createFactoryRun)},
+		{post, "/factory/{factoryUid}/repository/sync", "syncRepository", edit, bind(s.syncRepository)},
 		{get, "/factory/{factoryUid}/automations", "listAutomations", see, bind(s.listAutomations)},
 		{post, "/factory/{factoryUid}/automations", "createAutomation", edit, bind(s.createAutomation)},
 		{get, "/factory/{factoryUid}/automations/{automationUid}", "getAutomation", see, bind(s.getAutomation)},
@@ -104,6 +136,34 @@ func (s *server) operations() []route {
 		{get, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries/{deliveryId}", "getDelivery", see, bind(s.getDelivery)},
 		{post, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries/{deliveryId}/redeliver", "redeliver", edit, bind(s.redeliver)},
 		{post, "/factory/{factoryUid}/test-filter", "testFilter", see, bind(s.testFilter)},
+	}
+}
+
+// definitionOperations are the rows of factories as folders.
+func (s *server) definitionOperations() []route {
+	return []route{
+		{get, "/factory/{factoryUid}/definition", "getDefinition", edit, bind(s.getDefinition)},
+		{post, "/factory/{factoryUid}/definition/validate", "validateDefinition", edit, bind(s.validateDefinition)},
+		{post, "/factory/{factoryUid}/definition/plan", "planDefinition", edit, bind(s.planDefinition)},
+		{post, "/factory/{factoryUid}/definition/apply", "applyDefinition", edit, bind(s.applyDefinition)},
+		{get, "/factory/{factoryUid}/definition/revisions", "listRevisions", edit, bind(s.listRevisions)},
+		{get, "/factory/{factoryUid}/definition/revisions/{number}", "getRevision", edit, bind(s.getRevision)},
+		{post, "/factory/{factoryUid}/definition/revisions/{number}/rollback", "rollbackDefinition", edit, bind(s.rollbackDefinition)},
+		{get, "/factory-files/schemas", "listSchemaVersions", public, bind(s.listSchemaVersions)},
+		{get, "/factory-files/schemas/{version}", "listSchemas", public, bind(s.listSchemas)},
+		{get, "/factory-files/schemas/{version}/{document}", "getSchema", public, bind(s.getSchema)},
+		{post, "/factory-files/validate", "validateFiles", public, bind(s.validateFiles)},
+	}
+}
+
+// serverOperations are the rows about the server and who may use it.
+func (s *server) serverOperations() []route {
+	return []route{
+		{get, "/whoami", "whoami", anyKey, bind(s.whoami)},
+		{get, "/apikeys", "listAPIKeys", keys, bind(s.listAPIKeys)},
+		{post, "/apikeys", "createAPIKey", keys, bind(s.createAPIKey)},
+		{del, "/apikeys/{keyId}", "revokeAPIKey", keys, bind(s.revokeAPIKey)},
+		{get, "/audit", "listAudit", audit, bind(s.listAudit)},
 		{get, "/networking/egress-ranges", "listEgressRanges", read, bind(s.listEgressRanges)},
 	}
 }
@@ -114,13 +174,12 @@ func (s *server) published() []route {
 	var rows []route
 	for _, path := range []string{
 		"/agent/runs/{runId}/scores", "/agent/runs/{runId}/harness-usage",
-		"/agent/messages", "/agent/messages/{rest...}", "/agent/schedules", "/agent/schedules/{rest...}",
-		"/agent/environments", "/agent/environments/{rest...}", "/agent/identities", "/agent/identities/{rest...}",
+		"/agent/messages", "/agent/messages/{rest...}",
 		"/factory", "/factory/{rest...}",
 	} {
 		rows = append(rows, route{"", path, "", anyKey, raw(s.notOffered)})
 	}
-	return append(rows, route{get, "/agent", "", anyKey, raw(s.notOffered)})
+	return rows
 }
 
 // extras are the pages that are not operations. Those that begin with a slash

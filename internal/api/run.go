@@ -28,7 +28,7 @@ func (s *server) createRun(ctx context.Context, in *createRunInput) (*createRunO
 	}
 	started, err := s.Control.StartRun(ctx, info.caller, run, info.idempotency)
 	if err != nil {
-		return nil, err
+		return nil, in.Body.blameSkill(err)
 	}
 	return startedOutput(started), nil
 }

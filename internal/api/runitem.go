@@ -25,10 +25,12 @@ type RunItem struct {
 	Executor           *RunCreatorInfo     `json:"executor,omitempty"`
 	AgentConfig        *AmbientAgentConfig `json:"agent_config,omitempty" doc:"The resolved configuration."`
 	AgentConfigOrigins map[string]string   `json:"agent_config_origins,omitempty" doc:"With explain=1: for each field of agent_config, where its value came from."`
+	AgentSkill         *AgentSkill         `json:"agent_skill,omitempty" doc:"The first skill of the run, once it is known."`
 	SessionID          string              `json:"session_id,omitempty"`
 	SessionLink        string              `json:"session_link,omitempty" format:"uri" doc:"The page on this server that shows the live session."`
 	ConversationID     string              `json:"conversation_id,omitempty"`
 	FactoryUID         string              `json:"factory_uid,omitempty"`
+	Schedule           *RunSchedule        `json:"schedule,omitempty" doc:"The schedule that started the run."`
 	Metadata           Metadata            `json:"metadata,omitempty"`
 	Artifacts          []ArtifactItem      `json:"artifacts,omitempty"`
 	RequestUsage       *RequestUsage       `json:"request_usage,omitempty"`
@@ -83,7 +85,7 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 		StatusMessage: RunStatusMessage{run.Status.Message, PlatformErrorCode(run.Status.ErrorCode), run.Status.Retryable},
 		Source:        RunSourceType(run.Source), Creator: wirePrincipal(run.Creator),
 		AgentConfig: wireConfig(run.Config), SessionID: run.SessionID, SessionLink: s.BaseURL + "/runs/" + run.ID,
-		ConversationID: run.ConversationID, FactoryUID: run.FactoryUID, Metadata: run.Metadata,
+		ConversationID: run.ConversationID, FactoryUID: run.FactoryUID, Schedule: wireFiredBy(run.FiredBy), Metadata: run.Metadata,
 		ExecutionLocation: "REMOTE", IsSandboxRunning: run.SandboxRunning, IsCancellable: true, Scope: Scope{Type: "Team"},
 	}
 	if item.RootRunID == "" {
@@ -99,6 +101,7 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 		executor := wirePrincipal(run.Executor)
 		item.Executor = &executor
 	}
+	item.AgentSkill = wireAgentSkill(run.Skills)
 	for i := range run.Artifacts {
 		item.Artifacts = append(item.Artifacts, wireArtifact(&run.Artifacts[i]))
 	}

@@ -11,13 +11,13 @@ import (
 
 // RunAgentRequest asks for a run.
 type RunAgentRequest struct {
-	Prompt           string              `json:"prompt,omitempty" maxLength:"1048576" doc:"What to do, at most 1 MiB. Required unless conversation_id is given."`
+	Prompt           string              `json:"prompt,omitempty" maxLength:"1048576" doc:"What to do, at most 1 MiB. Required unless a skill or conversation_id is given."`
 	Mode             RunMode             `json:"mode,omitempty" enum:"normal,plan,orchestrate" doc:"Only normal is offered; the others are 422."`
-	Skill            string              `json:"skill,omitempty" doc:"A skill, owner/repo:name or owner/repo:path; wins over config.skill_spec. Not offered yet: 422."`
+	Skill            string              `json:"skill,omitempty" doc:"A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner may be left out of a repository of the run's environment or factory."`
 	Config           *AmbientAgentConfig `json:"config,omitempty"`
 	Title            string              `json:"title,omitempty" maxLength:"200" doc:"Made from the prompt when absent."`
 	Team             *bool               `json:"team,omitempty" doc:"Accepted; every run belongs to the team."`
-	AgentIdentityUID string              `json:"agent_identity_uid,omitempty" doc:"Not offered yet: 422."`
+	AgentIdentityUID string              `json:"agent_identity_uid,omitempty" doc:"An agent: the run takes its configuration and belongs to its factory."`
 	OnBehalfOf       Unsupported         `json:"on_behalf_of,omitzero"`
 	ConversationID   string              `json:"conversation_id,omitempty" doc:"Continues a conversation."`
 	Attachments      []AttachmentInput   `json:"attachments,omitempty" maxItems:"5" doc:"Files for the workspace, at most 10 MB together."`
@@ -82,12 +82,18 @@ func (r *RunAgentRequest) domain(source lineshaft.Source) (lineshaft.NewRun, err
 	if err != nil {
 		return lineshaft.NewRun{}, err
 	}
+	if r.Skill != "" {
+		if _, err := lineshaft.ParseSkillRef(r.Skill); err != nil {
+			return lineshaft.NewRun{}, lineshaft.Invalid("skill", "%s", publicText(err))
+		}
+		config.Skills = []string{r.Skill}
+	}
 	attachments, err := decodeAttachments(r.Attachments)
 	if err != nil {
 		return lineshaft.NewRun{}, err
 	}
 	run := lineshaft.NewRun{
-		Prompt: r.Prompt, Title: r.Title, Config: config, Source: source, ConversationID: r.ConversationID,
+		Prompt: r.Prompt, Title: r.Title, Config: config, Source: source, AgentUID: r.AgentIdentityUID, ConversationID: r.ConversationID,
 		ParentRunID: r.ParentRunID, Metadata: r.Metadata, Attachments: attachments,
 		Interactive: r.Interactive != nil && *r.Interactive,
 	}
@@ -98,10 +104,6 @@ func (r *RunAgentRequest) unsupported() error {
 	switch {
 	case r.Mode.unsupported():
 		return notOffered("mode")
-	case r.Skill != "":
-		return notOffered("skill")
-	case r.AgentIdentityUID != "":
-		return notOffered("agent_identity_uid")
 	case r.OnBehalfOf.Set:
 		return notOffered("on_behalf_of")
 	case r.Images.Set:

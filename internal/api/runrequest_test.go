@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,11 +66,30 @@ func TestR2AttachmentsAreBoundedTogether(t *testing.T) {
 
 func TestR2SkillWinsOverItsSpec(t *testing.T) {
 	t.Parallel()
-	request := parse[RunAgentRequest](t, `{"prompt":"p","skill":"o/r:a","config":{"skill_spec":"o/r:b"}}`)
-	_, err := request.domain(lineshaft.SourceAPI)
-	var pub *lineshaft.Error
-	if !errors.As(err, &pub) || pub.Field != "skill" || pub.Code != lineshaft.CodeNotSupported {
-		t.Errorf("%v", err)
+	for body, want := range map[string][]string{
+		`{"skill":"o/r:a","config":{"skill_spec":"o/r:b"}}`:                      {"o/r:a"},
+		`{"skill":"o/r:a","config":{"skills":["o/r:b","o/r:c"]}}`:                {"o/r:a"},
+		`{"config":{"skill_spec":"o/r:b"}}`:                                      {"o/r:b"},
+		`{"config":{"skills":["o/r:b","o/r:c"]}}`:                                {"o/r:b", "o/r:c"},
+		`{"config":{"skill_spec":"o/r:b","skills":["o/r:b","r:.x/y/SKILL.md"]}}`: {"o/r:b", "r:.x/y/SKILL.md"}, // as an answer has it
+	} {
+		request := parse[RunAgentRequest](t, body)
+		if run, err := request.domain(lineshaft.SourceAPI); err != nil || !slices.Equal(run.Config.Skills, want) {
+			t.Errorf("%s: %v, %v", body, run.Config.Skills, err)
+		}
+	}
+	for body, field := range map[string]string{
+		`{"skill":"o/r:"}`:                                     "skill",
+		`{"config":{"skill_spec":"o/r"}}`:                      "config.skills[0]",
+		`{"config":{"skill_spec":"o/r:a","skills":["o/r:b"]}}`: "config.skill_spec",
+		`{"config":{"skills":["o/r:b","o/r:b"]}}`:              "config.skills[1]",
+	} {
+		request := parse[RunAgentRequest](t, body)
+		_, err := request.domain(lineshaft.SourceAPI)
+		var pub *lineshaft.Error
+		if !errors.As(err, &pub) || pub.Field != field || pub.Code != lineshaft.CodeInvalidRequest {
+			t.Errorf("%s: %v", body, err)
+		}
 	}
 }
 

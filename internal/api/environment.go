@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// EnvironmentSortBy is an order of environments.
+type EnvironmentSortBy string
+
+// Schema implements huma.SchemaProvider.
+func (EnvironmentSortBy) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Enum: []any{string(control.EnvironmentsByName), string(control.EnvironmentsByUpdate)},
+		Description: "The order of the list; last_updated, which is newest first, when absent.",
+	}
+}
+
+// CloudEnvironment is an environment with what is known of its use.
+type CloudEnvironment struct {
+	UID                  string                 `json:"uid" doc:"22 letters and digits, for environment_id of a run."`
+	Config               CloudEnvironmentConfig `json:"config"`
+	LastUpdated          string                 `json:"last_updated" format:"date-time"`
+	SetupFailed          bool                   `json:"setup_failed" doc:"The newest run in it could not be set up."`
+	LastTaskRunTimestamp *string                `json:"last_task_run_timestamp" format:"date-time" doc:"When its newest run was created; null when there is none."`
+	LastTaskCreated      *EnvironmentTask       `json:"last_task_created,omitempty"`
+	Scope                Scope                  `json:"scope"`
+	Creator              RunCreatorInfo         `json:"creator"`
+	LastEditor           RunCreatorInfo         `json:"last_editor"`
+}
+
+// CloudEnvironmentConfig is what people write of an environment.
+type CloudEnvironmentConfig struct {
+	Name                           string       `json:"name" minLength:"1" maxLength:"200"`
+	Description                    *string      `json:"description,omitempty" nullable:"true" maxLength:"240"`
+	DockerImage                    string       `json:"docker_image,omitempty" maxLength:"512" doc:"For workers that isolate agents in containers; others do not use it."`
+	GithubRepos                    []GithubRepo `json:"github_repos,omitempty" maxItems:"50" doc:"Cloned into folders of their names in the workspace."`
+	SetupCommands                  []string     `json:"setup_commands,omitempty" maxItems:"100" doc:"Run in order by sh in the workspace, each in a shell of its own. The first that fails ends the run. At most 4096 characters each."`
+	Secrets                        []SecretRef  `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that every run in this environment gets as variables."`
+	GitCredentials                 string       `json:"git_credentials,omitempty" maxLength:"128" doc:"The name of a managed secret to clone with: a token, user:token, or a private key. Agents do not get it."`
+	Providers                      Unsupported  `json:"providers,omitzero"`
+	FailureSessionRetentionMinutes Unsupported  `json:"failure_session_retention_minutes,omitzero"`
+}
+
+// GithubRepo names a repository at the forge.
+type GithubRepo struct {
+	Owner string `json:"owner" minLength:"1" maxLength:"512"`
+	Repo  string `json:"repo" minLength:"1" maxLength:"100"`
+}
+
+// EnvironmentTask is the newest run of an environment.
+type EnvironmentTask struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	State     RunState `json:"state"`
+	CreatedAt string   `json:"created_at" format:"date-time"`
+	UpdatedAt string   `json:"updated_at" format:"date-time"`
+	StartedAt *string  `json:"started_at" format:"date-time"`
+}
+
+// EnvironmentRequest makes or replaces an environment.
+type EnvironmentRequest struct {
+	Config CloudEnvironmentConfig `json:"config"`
+}
+
+// ListEnvironmentsResponse has all environments.
+type ListEnvironmentsResponse struct {
+	Environments []CloudEnvironment `json:"environments"`
+}
+
+type (
+	environmentPath struct {
+		EnvironmentUID string `path:"environmentUid" maxLength:"256" doc:"The uid of an environment."`
+	}
+	createEnvironmentInput struct{ Body EnvironmentRequest }
+	updateEnvironmentInput struct {
+		EnvironmentUID string `path:"environmentUid" maxLength:"256" doc:"The uid of an environment."`
+		Body           EnvironmentRequest
+	}
+	listEnvironmentsInput struct {
+		SortBy EnvironmentSortBy `query:"sort_by"`
+	}
+	environmentOutput      struct{ Body CloudEnvironment }
+	listEnvironmentsOutput struct{ Body ListEnvironmentsResponse }
+)
+
+func (s *server) createEnvironment(ctx context.Context, in *createEnvironmentInput) (*environmentOutput, error) {
+	config, err := in.Body.Config.domain()
+	if err != nil {
+		return nil, err
+	}
+	return environmentAnswer(s.Control.CreateEnvironment(ctx, infoFrom(ctx).caller, config))
+}
+
+func (s *server) updateEnvironment(ctx context.Context, in *updateEnvironmentInput) (*environmentOutput, error) {
+	config, err := in.Body.Config.domain()
+	if err != nil {
+		return nil, err
+	}
+	return environmentAnswer(s.Control.UpdateEnvironment(ctx, infoFrom(ctx).caller, in.EnvironmentUID, config))
+}
+
+func (s *server) getEnvironment(ctx context.Context, in *environmentPath) (*environmentOutput, error) {
+	return environmentAnswer(s.Control.GetEnvironment(ctx, infoFrom(ctx).caller, in.EnvironmentUID))
+}
+
+func (s *server) listEnvironments(ctx context.Context, in *listEnvironmentsInput) (*listEnvironmentsOutput, error) {
+	list, err := s.Control.ListEnvironments(ctx, infoFrom(ctx).caller, control.EnvironmentSort(in.SortBy))
+	if err != nil {
+		return nil, err
+	}
+	out := &listEnvironmentsOutput{ListEnvironmentsResponse{Environments: []CloudEnvironment{}}}
+	for i := range list {
+		out.Body.Environments = append(out.Body.Environments, wireEnvironment(&list[i]))
+	}
+	return out, nil
+}
+
+func (s *server) deleteEnvironment(ctx context.Context, in *environmentPath) (*struct{}, error) {
+	return nil, s.Control.DeleteEnvironment(ctx, infoFrom(ctx).caller, in.EnvironmentUID)
+}
+
+func environmentAnswer(e *lineshaft.EnvironmentDetail, err error) (*environmentOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &environmentOutput{wireEnvironment(e)}, nil
+}
+
+// domain refuses what this server does not offer.
+func (c *CloudEnvironmentConfig) domain() (lineshaft.EnvironmentConfig, error) {
+	for field, value := range map[string]Unsupported{"providers": c.Providers, "failure_session_retention_minutes": c.FailureSessionRetentionMinutes} {
+		if value.Set {
+			return lineshaft.EnvironmentConfig{}, notOffered("config." + field)
+		}
+	}
+	out := lineshaft.EnvironmentConfig{Name: c.Name, DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials}
+	if c.Description != nil {
+		out.Description = *c.Description
+	}
+	for _, r := range c.GithubRepos {
+		out.Repositories = append(out.Repositories, lineshaft.Repository{Owner: r.Owner, Name: r.Repo})
+	}
+	for _, secret := range c.Secrets {
+		out.Secrets = append(out.Secrets, secret.Name)
+	}
+	return out, nil
+}
+
+func wireEnvironment(e *lineshaft.EnvironmentDetail) CloudEnvironment {
+	out := CloudEnvironment{
+		UID: e.UID, Config: wireEnvironmentConfig(e.Config), LastUpdated: stamp(e.UpdatedAt), SetupFailed: e.SetupFailed(),
+		Scope: Scope{Type: "Team"}, Creator: wirePrincipal(e.CreatedBy), LastEditor: wirePrincipal(e.EditedBy),
+	}
+	if run := e.LastRun; run != nil {
+		created := stamp(run.CreatedAt)
+		out.LastTaskRunTimestamp = &created
+		out.LastTaskCreated = &EnvironmentTask{
+			ID: run.ID, Title: run.Title, State: RunState(run.State), CreatedAt: created, UpdatedAt: stamp(run.UpdatedAt), StartedAt: stampOrNull(run.StartedAt),
+		}
+	}
+	return out
+}
+
+func wireEnvironmentConfig(c lineshaft.EnvironmentConfig) CloudEnvironmentConfig {
+	out := CloudEnvironmentConfig{
+		Name: c.Name, Description: textOrNull(c.Description), DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials,
+	}
+	for _, r := range c.Repositories {
+		out.GithubRepos = append(out.GithubRepos, GithubRepo{r.Owner, r.Name})
+	}
+	for _, name := range c.Secrets {
+		out.Secrets = append(out.Secrets, SecretRef{name})
+	}
+	return out
+}

@@ -1,0 +1,226 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// ScheduledAgentItem starts a run at given times.
+type ScheduledAgentItem struct {
+	ID             string                  `json:"id"`
+	Name           string                  `json:"name"`
+	CronSchedule   string                  `json:"cron_schedule"`
+	Timezone       string                  `json:"timezone,omitempty" doc:"An IANA name; absent is UTC."`
+	Overlap        string                  `json:"overlap,omitempty" enum:"skip,queue" doc:"What happens while the last run is live; absent starts the next beside it."`
+	Enabled        bool                    `json:"enabled"`
+	Prompt         string                  `json:"prompt"`
+	AgentConfig    *AmbientAgentConfig     `json:"agent_config,omitempty"`
+	AgentUID       string                  `json:"agent_uid,omitempty"`
+	Metadata       Metadata                `json:"metadata,omitempty"`
+	Environment    *CloudEnvironmentConfig `json:"environment,omitempty" doc:"The environment of agent_config, as it is now."`
+	History        ScheduleHistory         `json:"history"`
+	LastSpawnError *string                 `json:"last_spawn_error" doc:"Why the last fire started no run; null when it did."`
+	CreatedBy      RunCreatorInfo          `json:"created_by"`
+	UpdatedBy      RunCreatorInfo          `json:"updated_by"`
+	CreatedAt      string                  `json:"created_at" format:"date-time"`
+	UpdatedAt      string                  `json:"updated_at" format:"date-time"`
+	Scope          Scope                   `json:"scope"`
+}
+
+// ScheduleHistory tells when a schedule started a run and when it will.
+type ScheduleHistory struct {
+	LastRan *string `json:"last_ran" format:"date-time" doc:"When it last started a run; null if it never did."`
+	NextRun *string `json:"next_run" format:"date-time" doc:"Null while it is paused."`
+}
+
+// CreateScheduledAgentRequest asks for a schedule.
+type CreateScheduledAgentRequest struct {
+	Name         string              `json:"name" minLength:"1" maxLength:"200"`
+	CronSchedule string              `json:"cron_schedule" minLength:"1" maxLength:"256" doc:"Five cron fields, @daily and the like, or @every 1h."`
+	Timezone     string              `json:"timezone,omitempty" maxLength:"256" doc:"An IANA name such as Europe/Berlin; UTC when absent."`
+	Overlap      string              `json:"overlap,omitempty" doc:"skip or queue: what happens while the last run is live. Absent starts the next beside it. Not together with agent_config.concurrency."`
+	Prompt       string              `json:"prompt,omitempty" maxLength:"1048576" doc:"Required unless agent_config names a skill."`
+	Mode         RunMode             `json:"mode,omitempty" enum:"normal,plan,orchestrate" doc:"Only normal is offered; the others are 422."`
+	Enabled      *bool               `json:"enabled,omitempty" doc:"True when absent."`
+	AgentUID     string              `json:"agent_uid,omitempty" doc:"The agent that its runs go to."`
+	AgentConfig  *AmbientAgentConfig `json:"agent_config,omitempty"`
+	Team         *bool               `json:"team,omitempty" doc:"Accepted; every schedule belongs to the team."`
+	Metadata     Metadata            `json:"metadata,omitempty" doc:"Goes to its runs."`
+}
+
+// UpdateScheduledAgentRequest replaces a schedule: what is absent is cleared.
+type UpdateScheduledAgentRequest struct {
+	Name         string              `json:"name" minLength:"1" maxLength:"200"`
+	CronSchedule string              `json:"cron_schedule" minLength:"1" maxLength:"256"`
+	Enabled      bool                `json:"enabled"`
+	Timezone     string              `json:"timezone,omitempty" maxLength:"256"`
+	Overlap      string              `json:"overlap,omitempty" doc:"skip or queue."`
+	Prompt       string              `json:"prompt,omitempty" maxLength:"1048576"`
+	Mode         RunMode             `json:"mode,omitempty" enum:"normal,plan,orchestrate"`
+	AgentUID     string              `json:"agent_uid,omitempty"`
+	AgentConfig  *AmbientAgentConfig `json:"agent_config,omitempty"`
+	Metadata     Metadata            `json:"metadata,omitempty"`
+}
+
+// ListScheduledAgentsResponse has every schedule by name.
+type ListScheduledAgentsResponse struct {
+	Schedules []ScheduledAgentItem `json:"schedules"`
+}
+
+// DeleteScheduledAgentResponse says that a schedule is gone.
+type DeleteScheduledAgentResponse struct {
+	Success bool `json:"success"`
+}
+
+// RunSchedule tells which schedule started a run, as it was then.
+type RunSchedule struct {
+	ScheduleID   string `json:"schedule_id"`
+	ScheduleName string `json:"schedule_name"`
+	CronSchedule string `json:"cron_schedule"`
+	Slot         string `json:"slot,omitempty" doc:"The time that the run is for, by the wall clock of the schedule's time zone." example:"2026-10-25T02:30"`
+}
+
+// SchedulePath is the part of a path that names a schedule.
+type SchedulePath struct {
+	ScheduleID string `path:"scheduleId" doc:"The id of a schedule."`
+}
+
+type (
+	createScheduleInput struct{ Body CreateScheduledAgentRequest }
+	updateScheduleInput struct {
+		SchedulePath
+		Body UpdateScheduledAgentRequest
+	}
+	scheduleOutput       struct{ Body ScheduledAgentItem }
+	listSchedulesOutput  struct{ Body ListScheduledAgentsResponse }
+	deleteScheduleOutput struct{ Body DeleteScheduledAgentResponse }
+)
+
+func (s *server) createSchedule(ctx context.Context, in *createScheduleInput) (*scheduleOutput, error) {
+	b := &in.Body
+	n, err := newSchedule(UpdateScheduledAgentRequest{
+		Name: b.Name, CronSchedule: b.CronSchedule, Enabled: b.Enabled == nil || *b.Enabled, Timezone: b.Timezone, Overlap: b.Overlap,
+		Prompt: b.Prompt, Mode: b.Mode, AgentUID: b.AgentUID, AgentConfig: b.AgentConfig, Metadata: b.Metadata,
+	})
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.Control.CreateSchedule(ctx, infoFrom(ctx).caller, n)
+	return s.scheduleAnswer(ctx, made, err)
+}
+
+func (s *server) updateSchedule(ctx context.Context, in *updateScheduleInput) (*scheduleOutput, error) {
+	n, err := newSchedule(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := s.Control.UpdateSchedule(ctx, infoFrom(ctx).caller, in.ScheduleID, n)
+	return s.scheduleAnswer(ctx, changed, err)
+}
+
+func newSchedule(b UpdateScheduledAgentRequest) (control.NewSchedule, error) {
+	if b.Mode.unsupported() {
+		return control.NewSchedule{}, notOffered("mode")
+	}
+	config, err := automationConfig(b.AgentConfig)
+	if err != nil {
+		return control.NewSchedule{}, inAgentConfig(err)
+	}
+	return control.NewSchedule{
+		Name: b.Name, Timing: lineshaft.Timing{Cron: b.CronSchedule, Timezone: b.Timezone, Overlap: lineshaft.Overlap(b.Overlap)}, Enabled: b.Enabled,
+		Prompt: b.Prompt, AgentUID: b.AgentUID, Config: config, Metadata: b.Metadata,
+	}, nil
+}
+
+// inAgentConfig names a field of a configuration as schedules do.
+func inAgentConfig(err error) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok || !strings.HasPrefix(public.Field, "config") {
+		return err
+	}
+	blamed := *public
+	blamed.Field = "agent_" + public.Field
+	return &blamed
+}
+
+func (s *server) scheduleAnswer(ctx context.Context, found *lineshaft.Schedule, err error) (*scheduleOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	item, err := s.wireSchedule(ctx, found)
+	return &scheduleOutput{item}, err
+}
+
+func (s *server) listSchedules(ctx context.Context, _ *struct{}) (*listSchedulesOutput, error) {
+	found, err := s.Control.ListSchedules(ctx, infoFrom(ctx).caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &listSchedulesOutput{ListScheduledAgentsResponse{Schedules: []ScheduledAgentItem{}}}
+	for i := range found {
+		item, err := s.wireSchedule(ctx, &found[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Schedules = append(out.Body.Schedules, item)
+	}
+	return out, nil
+}
+
+func (s *server) getSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
+	found, err := s.Control.GetSchedule(ctx, infoFrom(ctx).caller, in.ScheduleID)
+	return s.scheduleAnswer(ctx, found, err)
+}
+
+func (s *server) pauseSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
+	changed, err := s.Control.SetScheduleEnabled(ctx, infoFrom(ctx).caller, in.ScheduleID, false)
+	return s.scheduleAnswer(ctx, changed, err)
+}
+
+func (s *server) resumeSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
+	changed, err := s.Control.SetScheduleEnabled(ctx, infoFrom(ctx).caller, in.ScheduleID, true)
+	return s.scheduleAnswer(ctx, changed, err)
+}
+
+func (s *server) deleteSchedule(ctx context.Context, in *SchedulePath) (*deleteScheduleOutput, error) {
+	if err := s.Control.DeleteSchedule(ctx, infoFrom(ctx).caller, in.ScheduleID); err != nil {
+		return nil, err
+	}
+	return &deleteScheduleOutput{DeleteScheduledAgentResponse{Success: true}}, nil
+}
+
+func (s *server) wireSchedule(ctx context.Context, one *lineshaft.Schedule) (ScheduledAgentItem, error) {
+	item := ScheduledAgentItem{
+		ID: one.ID, Name: one.Name, CronSchedule: one.Timing.Cron, Timezone: one.Timing.Timezone, Overlap: string(one.Timing.Overlap), Enabled: one.Enabled,
+		Prompt: one.Prompt, AgentConfig: wireConfig(one.Config), AgentUID: one.AgentUID, Metadata: one.Metadata,
+		History:   ScheduleHistory{LastRan: stampOrNull(one.LastRun), NextRun: stampOrNull(one.NextRun)},
+		CreatedBy: wirePrincipal(one.Creator), UpdatedBy: wirePrincipal(one.Editor),
+		CreatedAt: stamp(one.CreatedAt), UpdatedAt: stamp(one.UpdatedAt), Scope: Scope{Type: "Team"},
+	}
+	if one.LastError != "" {
+		item.LastSpawnError = &one.LastError
+	}
+	if one.Config.EnvironmentID == "" {
+		return item, nil
+	}
+	environment, err := s.Control.GetEnvironment(ctx, infoFrom(ctx).caller, one.Config.EnvironmentID)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return item, nil // it is gone; the next fire will say so
+	}
+	if err == nil {
+		config := wireEnvironmentConfig(environment.Config)
+		item.Environment = &config
+	}
+	return item, err
+}
+
+func wireFiredBy(f *lineshaft.FiredBy) *RunSchedule {
+	if f == nil {
+		return nil
+	}
+	return &RunSchedule{f.ScheduleID, f.Name, f.Cron, f.Slot}
+}

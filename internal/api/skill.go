@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// AgentSkill is a skill that a run was asked to use, as it was found.
+type AgentSkill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	FullPath    string `json:"full_path" doc:"Where its file is in the repository, or in the definition of the factory." example:".agents/skills/triage/SKILL.md"`
+	Commit      string `json:"commit,omitempty" doc:"The commit of the repository that it was read from."`
+}
+
+// wireAgentSkill shows the first of a run's skills.
+func wireAgentSkill(skills []lineshaft.Skill) *AgentSkill {
+	if len(skills) == 0 {
+		return nil
+	}
+	s := skills[0]
+	if s.Path == "" { // of a definition
+		s.Path = "skills/" + s.Name + "/SKILL.md"
+		if s.Agent != "" {
+			s.Path = "agents/" + s.Agent + "/" + s.Path
+		}
+	}
+	return &AgentSkill{Name: s.Name, Description: s.Description, FullPath: s.Path, Commit: s.Commit}
+}
+
+// ListAgentsResponse lists skills by name.
+type ListAgentsResponse struct {
+	Agents []AgentListItem `json:"agents"`
+}
+
+// AgentListItem is a name with the skills that have it.
+type AgentListItem struct {
+	Name     string         `json:"name"`
+	Variants []AgentVariant `json:"variants"`
+}
+
+// AgentVariant is one skill of a repository.
+type AgentVariant struct {
+	ID               string               `json:"id" doc:"What to give as skill." example:"acme/tools:.agents/skills/triage/SKILL.md"`
+	Description      string               `json:"description"`
+	BasePrompt       string               `json:"base_prompt" doc:"The text of the skill."`
+	Source           AgentVariantSource   `json:"source"`
+	Environments     []VariantEnvironment `json:"environments" doc:"Those that have the repository."`
+	LastRunTimestamp *string              `json:"last_run_timestamp" format:"date-time" doc:"When the newest run with it was made that you may see; null when there is none."`
+	Error            string               `json:"error,omitempty" doc:"With include_malformed_skills: why it cannot be used."`
+}
+
+// AgentVariantSource is where a skill is kept.
+type AgentVariantSource struct {
+	Owner     string `json:"owner"`
+	Name      string `json:"name"`
+	SkillPath string `json:"skill_path"`
+	Commit    string `json:"commit,omitempty" doc:"The commit that was read."`
+}
+
+// VariantEnvironment names an environment.
+type VariantEnvironment struct {
+	UID  string `json:"uid"`
+	Name string `json:"name"`
+}
+
+type listAgentsInput struct {
+	Repo      string `query:"repo" doc:"Only the skills of this repository, owner/repo. Otherwise those of all environments and factories."`
+	Refresh   bool   `query:"refresh" doc:"Ask the forge anew; else what was read in the last minute counts."`
+	SortBy    string `query:"sort_by" enum:"name,last_run" doc:"name by default; last_run puts what was used last first."`
+	Malformed bool   `query:"include_malformed_skills" doc:"Also list files that are no skills, with their error."`
+}
+
+type listAgentsOutput struct{ Body ListAgentsResponse }
+
+func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*listAgentsOutput, error) {
+	list, err := s.Control.ListSkills(ctx, infoFrom(ctx).caller, control.SkillQuery{
+		Repository: in.Repo, Refresh: in.Refresh, Malformed: in.Malformed, ByLastRun: in.SortBy == "last_run",
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &listAgentsOutput{Body: ListAgentsResponse{Agents: []AgentListItem{}}}
+	agents := &out.Body.Agents
+	for _, skill := range list {
+		at := slices.IndexFunc(*agents, func(a AgentListItem) bool { return a.Name == skill.Name })
+		if at < 0 {
+			at, *agents = len(*agents), append(*agents, AgentListItem{Name: skill.Name})
+		}
+		(*agents)[at].Variants = append((*agents)[at].Variants, wireVariant(skill))
+	}
+	return out, nil
+}
+
+func wireVariant(s control.ListedSkill) AgentVariant {
+	v := AgentVariant{
+		ID: s.Spec, Description: s.Description, BasePrompt: s.Body, Error: s.Problem, Environments: []VariantEnvironment{},
+		Source:           AgentVariantSource{Owner: s.Repository.Owner, Name: s.Repository.Name, SkillPath: s.Path, Commit: s.Commit},
+		LastRunTimestamp: stampOrNull(s.LastRun),
+	}
+	for _, e := range s.Environments {
+		v.Environments = append(v.Environments, VariantEnvironment{UID: e.UID, Name: e.Config.Name})
+	}
+	return v
+}
+
+// publicText is the message of an error without its code and field.
+func publicText(err error) string {
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+		return public.Message
+	}
+	return err.Error()
+}
+
+// blameSkill gives an error about the only skill the name that the caller used.
+func (r *RunAgentRequest) blameSkill(err error) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok || public.Field != "config.skills[0]" {
+		return err
+	}
+	named := *public
+	switch {
+	case r.Skill != "":
+		named.Field = "skill"
+	case r.Config != nil && r.Config.SkillSpec != "":
+		named.Field = "config.skill_spec"
+	}
+	return &named
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// TriggerSchedule says when a trigger fires.
+type TriggerSchedule struct {
+	Cron     string `json:"cron" doc:"Five cron fields, @daily and the like, or @every 1h."`
+	Timezone string `json:"timezone,omitempty" doc:"An IANA name; UTC when absent."`
+	Overlap  string `json:"overlap,omitempty" doc:"skip or queue: what happens while the last run is live."`
+}
+
+// UnmarshalJSON also takes the cron expression alone.
+func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
+	*t = TriggerSchedule{}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
+		return json.Unmarshal(data, &t.Cron)
+	}
+	type plain TriggerSchedule // without this method
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode((*plain)(t))
+}
+
+// Schema implements huma.SchemaProvider. What is inside is judged by the domain,
+// which says more than a schema could.
+func (TriggerSchedule) Schema(huma.Registry) *huma.Schema {
+	text := map[string]any{"type": "string"}
+	return &huma.Schema{
+		Description: "For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent) and overlap (skip or queue).",
+		Extensions: map[string]any{"anyOf": []map[string]any{text, {
+			"type": "object", "required": []string{"cron"}, "additionalProperties": false,
+			"properties": map[string]any{"cron": text, "timezone": text, "overlap": map[string]any{"type": "string", "enum": []string{"skip", "queue"}}},
+		}}},
+	}
+}
+
+func domainTiming(t *TriggerSchedule) *lineshaft.Timing {
+	if t == nil {
+		return nil
+	}
+	return &lineshaft.Timing{Cron: t.Cron, Timezone: t.Timezone, Overlap: lineshaft.Overlap(t.Overlap)}
+}
+
+func wireTiming(t *lineshaft.Timing) *TriggerSchedule {
+	if t == nil {
+		return nil
+	}
+	return &TriggerSchedule{t.Cron, t.Timezone, string(t.Overlap)}
+}
