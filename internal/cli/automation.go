@@ -137,7 +137,14 @@ func (sh *shell) showAutomation(ctx context.Context, c *client.Client, a *client
 	}
 	for _, t := range a.Triggers {
 		one := client.Automation{Triggers: []client.Trigger{t}}
-		list = append(list, [2]string{"Trigger", oneLine(t.Provider + " " + t.Event + ": " + strings.Join(there.listensTo(one), ", "))})
+		line := t.Provider + " " + t.Event
+		if hooks := there.listensTo(one); len(hooks) > 0 {
+			line += ": " + strings.Join(hooks, ", ")
+		}
+		if at := t.Schedule; at != nil {
+			line += ": " + strings.TrimSpace(at.Cron+" "+at.Timezone+" "+at.Overlap)
+		}
+		list = append(list, [2]string{"Trigger", oneLine(line)})
 		if len(t.Filter.Payload) > 0 {
 			list = append(list, [2]string{"Filter", oneLine(string(t.Filter.Payload))})
 		}
@@ -182,6 +189,7 @@ type automationFlags struct {
 	promptFile, filter string
 	webhooks, secrets  []string
 	concurrency        client.Concurrency
+	schedule           client.TriggerSchedule
 	disabled           bool
 }
 
@@ -197,6 +205,7 @@ func (sh *shell) automationCreateCommand(factory *string) *cobra.Command {
 			`lineshaft automation create triage --prompt "Label the new issue" --webhook issues`, "for every delivery",
 			`lineshaft automation create deploy --prompt-file deploy.md --webhook ci --filter '{"branch":["main"]}'`, "for some",
 			"lineshaft automation create fix --prompt-file - --webhook ci --filter @filter.json", "prompt from standard input, filter from a file",
+			`lineshaft automation create sweep --prompt "Close stale issues" --schedule "0 6 * * 1"`, "on Mondays at six",
 			`lineshaft automation create reply --prompt "Answer it" --webhook issues --secret TRACKER_TOKEN`, "its runs get that secret",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -213,8 +222,10 @@ func (sh *shell) automationCreateCommand(factory *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := there.name(&req.Triggers[0].Filter, f.webhooks); err != nil {
-				return err
+			if len(f.webhooks) > 0 {
+				if err := there.name(&req.Triggers[0].Filter, f.webhooks); err != nil {
+					return err
+				}
 			}
 			made, err := c.Automations.Create(cmd.Context(), uid, req)
 			if err != nil {
@@ -229,6 +240,8 @@ func (sh *shell) automationCreateCommand(factory *string) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "create it switched off")
+	cmd.Flags().StringVar(&f.schedule.Cron, "schedule", "", "`CRON` expression of times at which it starts a run, with or without webhooks")
+	cmd.Flags().StringVar(&f.schedule.Timezone, "timezone", "", "IANA `NAME` of the schedule's time zone (default UTC)")
 	return cmd
 }
 
@@ -275,8 +288,12 @@ func (f *automationFlags) request(sh *shell) (client.AutomationRequest, error) {
 	switch {
 	case (req.Prompt == "") == (f.promptFile == ""):
 		return req, usage("an automation needs one prompt", "Add --prompt TEXT or --prompt-file FILE, not both.")
-	case len(f.webhooks) == 0:
-		return req, usage("an automation needs a webhook to listen to", "Add --webhook NAME; `lineshaft webhook list` shows them.")
+	case len(f.webhooks) == 0 && f.schedule.Cron == "":
+		return req, usage("an automation needs a webhook to listen to", "Add --webhook NAME; `lineshaft webhook list` shows them. For given times: --schedule CRON.")
+	case f.schedule.Cron == "" && f.schedule.Timezone != "":
+		return req, usage("--timezone is for --schedule, which is not given", `Add --schedule "0 9 * * 1-5".`)
+	case len(f.webhooks) == 0 && f.filter != "":
+		return req, usage("--filter is for deliveries, but there is no webhook", "Add --webhook NAME.")
 	case f.concurrency.Key == "" && f.concurrency.Policy != "":
 		return req, usage("--concurrency-policy says what happens when a key is taken, but there is no key", "Add --concurrency-key KEY.")
 	}
@@ -293,7 +310,12 @@ func (f *automationFlags) request(sh *shell) (client.AutomationRequest, error) {
 	if trigger.Filter.Payload, err = sh.jsonOrFile("filter", f.filter); err != nil {
 		return req, err
 	}
-	req.Triggers = []client.Trigger{trigger}
+	if len(f.webhooks) > 0 {
+		req.Triggers = []client.Trigger{trigger}
+	}
+	if f.schedule.Cron != "" {
+		req.Triggers = append(req.Triggers, client.Trigger{Provider: "schedule", Event: "cron_fired", Schedule: &f.schedule})
+	}
 	if f.concurrency.Key != "" {
 		req.Concurrency = &f.concurrency
 	}

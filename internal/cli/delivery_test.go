@@ -160,6 +160,10 @@ func TestW16FilterRequests(t *testing.T) {
 		"files":    {"--filter @" + filter + " --payload -", `{"filter":{"payload":{"a":[1]}},"payload":{"from":"stdin"}}`},
 		"delivery": {"--delivery d1 --webhook a --webhook b", `{"filter":{"webhooks":["a","b"]},"delivery_id":"d1"}`},
 		"to":       {"--payload 1 --to ci", `{"filter":{},"payload":1,"webhook_id":"w1"}`},
+		"trigger": {
+			`--trigger {"provider":"github","event":"push","filter":{"paths":["a"],"labels":{"not_in":["b"]}}} --payload 1 --payload-event push`,
+			`{"filter":{"labels":{"not_in":["b"]},"paths":{"in":["a"]}},"payload":1,"provider":"github","event":"push","payload_event":"push"}`,
+		},
 	} {
 		s := delivered(t)
 		s.deps.Stdin = strings.NewReader(`{"from": "stdin"}`)
@@ -178,6 +182,7 @@ func TestI1DeliveryUsage(t *testing.T) {
 		"deliveries", "deliveries ci d1 d2", "deliveries ci --limit 0", "deliveries ci --since yesterday", "deliveries ci --since 1h --until 2h", "deliveries ci --explain",
 		"redeliver", "redeliver ci d1 --since 1h", "redeliver ci --until 1h", "test-filter", "test-filter --delivery d1 --payload 1", "test-filter --filter - --payload -",
 		"test-filter --payload @/no/such/file", "test-filter --payload {", "test-filter extra --payload 1",
+		"test-filter --trigger {} --filter {} --payload 1", `test-filter --trigger {"events":"x"} --payload 1`, "test-filter --trigger - --payload -", "test-filter --trigger {} --webhook a --payload 1",
 	} {
 		if r := s.run(t.Context(), append([]string{"webhook"}, strings.Fields(line)...)...); r.code != exitUsage || r.err == "" {
 			t.Errorf("%s: %+v", line, r)

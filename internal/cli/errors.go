@@ -80,6 +80,10 @@ func (sh *shell) explain(err error) *hintError {
 
 func (sh *shell) explainAnswer(e *client.Error) *hintError {
 	out := &hintError{message: e.Text(), code: exitFailed, cause: e}
+	if len(e.Problems) > 0 {
+		out.message = count(len(e.Problems), "mistake") + ":\n" + problemLines(e.Problems)
+		out.hint = "Nothing was changed. Mend these and try again."
+	}
 	switch {
 	case e.Code == "" && e.Status != http.StatusTooManyRequests:
 		out.message = fmt.Sprintf("what answers at %s is not a Lineshaft server: %d %s", sh.address(), e.Status, e.Text())
@@ -121,6 +125,9 @@ func missingHint(e *client.Error) string {
 		"automation": "`lineshaft automation list` shows the automations of a factory.",
 		"factory":    "`lineshaft factory list` shows the factories that your key may see.",
 		"secret":     "`lineshaft secret list` shows the secrets.",
+		"revision":   "`lineshaft factory revisions FACTORY` shows them.",
+		"run":        "`lineshaft runs list` shows the runs that your key may see.",
+		"repository": "Check its name, and --forge-url of the server.",
 	}[noun]; hint != "" {
 		return hint
 	}
@@ -137,7 +144,10 @@ func missingHint(e *client.Error) string {
 	case strings.HasPrefix(path, "/factory"):
 		return "`lineshaft factory list` shows the factories that your key may see."
 	}
-	return "`lineshaft runs list` shows the runs that your key may see."
+	if strings.HasPrefix(path, "/agent/run") || strings.HasPrefix(path, "/agent/task") {
+		return "`lineshaft runs list` shows the runs that your key may see."
+	}
+	return ""
 }
 
 // explainNetwork is about requests that got no answer.

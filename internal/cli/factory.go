@@ -14,16 +14,18 @@ func (sh *shell) factoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "factory",
 		Aliases: []string{"factories"},
-		Short:   "Create, list, change and delete factories",
+		Short:   "Factories: create, list, change, delete; apply them from a folder",
 		Long: "Factories group agents, automations and webhooks. Wherever a factory is asked for, its uid, its alias\n" +
 			"or its name will do; if there is only one, it need not be named.",
 		Example: example(
 			`lineshaft factory create "Web shop" --alias shop`, "a new one, with a foreman",
 			"lineshaft factory list", "what there is",
+			"lineshaft factory init shop && lineshaft factory apply shop", "one from a folder of files",
 			"lineshaft factory update shop --pause", "its automations start no more runs",
 		),
 	}
-	cmd.AddCommand(sh.factoryListCommand(), sh.factoryCreateCommand(), sh.factoryGetCommand(), sh.factoryUpdateCommand(), sh.factoryDeleteCommand())
+	cmd.AddCommand(sh.factoryListCommand(), sh.factoryCreateCommand(), sh.factoryGetCommand(), sh.factoryUpdateCommand(), sh.factoryDeleteCommand(), sh.factoryRunCommand())
+	cmd.AddCommand(sh.definitionCommands()...)
 	group(cmd)
 	return cmd
 }
@@ -156,7 +158,7 @@ func (sh *shell) showFactory(f *client.Factory) error {
 		return sh.document(f)
 	}
 	state := factoryState(*f)
-	sh.pairs([][2]string{
+	list := [][2]string{
 		{"Factory", oneLine(f.UID)},
 		{"Name", oneLine(f.Name)},
 		{"Alias", oneLine(f.Alias)},
@@ -167,7 +169,8 @@ func (sh *shell) showFactory(f *client.Factory) error {
 		{"Revision", fmt.Sprint(f.Revision)},
 		{"Created", sh.when(f.CreatedAt)},
 		{"Updated", sh.when(f.UpdatedAt)},
-	})
+	}
+	sh.pairs(append(list, sh.repositoryPairs(f.Repository)...))
 	return nil
 }
 
@@ -267,6 +270,11 @@ func (sh *shell) findFactory(ctx context.Context, c *client.Client, ref, which s
 		}
 		if ref == "" || strings.EqualFold(f.Alias, ref) || strings.EqualFold(f.Name, ref) {
 			found = append(found, f)
+		}
+	}
+	for _, f := range found { // an alias is unique, a name need not be
+		if ref != "" && strings.EqualFold(f.Alias, ref) {
+			return f.UID, nil
 		}
 	}
 	switch {

@@ -70,7 +70,7 @@ func (s *stage) last(t *testing.T) request {
 // TestI1FactoryIsFound by uid, alias or name; the only one needs no name.
 func TestI1FactoryIsFound(t *testing.T) {
 	t.Parallel()
-	twins := strings.Replace(strings.Replace(idleFactory, `"Idle"`, `"Shop"`, 1), factoryTwo, "01980f10-2233-7445-9667-8899aabbccff", 1)
+	twins := strings.Replace(strings.Replace(idleFactory, `"Idle"`, `"Web Shop"`, 1), factoryTwo, "01980f10-2233-7445-9667-8899aabbccff", 1)
 	for _, tc := range []struct {
 		name, list string
 		args       []string
@@ -85,7 +85,8 @@ func TestI1FactoryIsFound(t *testing.T) {
 		{"one of two", shopFactory + "," + idleFactory, nil, exitUsage, "there is more than one factory", factoryTwo + " Idle"},
 		{"none at all", "", nil, exitNotFound, "there is no factory yet", "lineshaft factory create NAME"},
 		{"unknown", shopFactory, []string{"--factory", "sho"}, exitNotFound, `no factory has the name or alias "sho"`, "lineshaft factory list"},
-		{"two of one name", shopFactory + "," + twins, []string{"--factory", "shop"}, exitUsage, `2 factories are called "shop"`, factoryOne + " Web shop (alias shop)"},
+		{"two of one name", shopFactory + "," + twins, []string{"--factory", "web shop"}, exitUsage, `2 factories are called "web shop"`, factoryOne + " Web shop (alias shop)"},
+		{"an alias and a name", strings.Replace(idleFactory, `"Idle"`, `"Shop"`, 1) + "," + shopFactory, []string{"--factory", "shop"}, 0, factoryOne, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,10 +10,7 @@ import (
 // terminal, and compares everything they print.
 func TestI1Golden(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		name string
-		args []string
-	}{
+	playGolden(t, []goldenCase{
 		{"list", []string{"runs", "list"}},
 		{"list-json", []string{"runs", "list", "-o", "json"}},
 		{"list-ndjson", []string{"runs", "list", "-o", "ndjson"}},
@@ -46,6 +43,9 @@ func TestI1Golden(t *testing.T) {
 		{"apikey-list", []string{"apikey", "list"}},
 		{"apikey-list-ndjson", []string{"apikey", "list", "-o", "ndjson"}},
 		{"apikey-revoke", []string{"apikey", "revoke", "k-1", "k-2"}},
+		{"skill-list", []string{"skill", "list", "--all"}},
+		{"skill-list-json", []string{"skill", "list", "-o", "json"}},
+		{"run-skill", []string{"run", "--skill", "acme/tools:triage", "issue 7"}},
 		{"factory-list", []string{"factory", "list"}},
 		{"factory-list-json", []string{"factory", "list", "-o", "json"}},
 		{"factory-list-ndjson", []string{"factory", "list", "-o", "ndjson"}},
@@ -63,7 +63,42 @@ func TestI1Golden(t *testing.T) {
 		{"automation-update", []string{"automation", "update", "triage", "--factory", "shop", "--name", "label"}},
 		{"automation-disable", []string{"automation", "disable", "triage", "deploy", "--factory", "shop"}},
 		{"automation-delete-json", []string{"automation", "delete", "triage", "--factory", "shop", "-o", "json"}},
-	} {
+	})
+}
+
+// TestI1GoldenAgents does the same for agents and what they need.
+func TestI1GoldenAgents(t *testing.T) {
+	t.Parallel()
+	playGolden(t, []goldenCase{
+		{"factory-run", []string{"factory", "run", "shop", "Mend it"}},
+		{"factory-run-json", []string{"factory", "run", "shop", "Mend it", "-o", "json"}},
+		{"factory-run-wait", []string{"factory", "run", factoryOne, "Mend it", "--wait"}},
+		{"agent-list", []string{"agent", "list"}},
+		{"agent-list-ndjson", []string{"agent", "list", "--factory", "shop", "-o", "ndjson"}},
+		{"agent-get", []string{"agent", "get", "reviewer", "--factory", "shop"}},
+		{"agent-get-yaml", []string{"agent", "get", agentOne, "-o", "yaml"}},
+		{"agent-create", []string{"agent", "create", "reviewer", "--factory", "shop"}},
+		{"agent-create-json", []string{"agent", "create", "reviewer", "-o", "json"}},
+		{"agent-update", []string{"agent", "update", "boss", "--model", "m"}},
+		{"agent-delete", []string{"agent", "delete", "reviewer", agentTwo, "nobody", "--factory", "shop"}},
+		{"environment-list", []string{"environment", "list"}},
+		{"environment-list-ndjson", []string{"environment", "list", "--sort", "name", "-o", "ndjson"}},
+		{"environment-get", []string{"environment", "get", "shop"}},
+		{"environment-get-yaml", []string{"environment", "get", environmentOne, "-o", "yaml"}},
+		{"environment-create", []string{"environment", "create", "shop", "--repo", "acme/shop"}},
+		{"environment-update", []string{"environment", "update", "shop", "--image", "node:24"}},
+		{"environment-delete", []string{"environment", "delete", "shop", environmentTwo}},
+	})
+}
+
+type goldenCase struct {
+	name string
+	args []string
+}
+
+func playGolden(t *testing.T, cases []goldenCase) {
+	t.Helper()
+	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder

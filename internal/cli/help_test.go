@@ -26,6 +26,7 @@ func TestI1EveryHelpHasAnExample(t *testing.T) {
 	for _, want := range []string{
 		"serve", "run", "runs list", "runs get", "runs logs", "runs followup", "runs cancel", "runs interrupt", "runs rerun", "runs delete",
 		"runs open", "apikey create", "apikey list", "apikey revoke", "secret create", "secret update", "secret list", "secret delete", "migrate",
+		"environment list", "environment get", "environment create", "environment update", "environment delete",
 		"factory list", "factory create", "factory get", "factory update", "factory delete", "automation list", "automation get", "automation create",
 		"automation enable", "automation disable", "automation delete", "doctor", "version", "completion bash", "openapi", "supervise",
 	} {

@@ -191,6 +191,7 @@ func events() []string {
 
 // library adds a server's answers about run-1 and run-2.
 func (s *stage) library() *stage {
+	s.answer("GET /api/v1/agent", 200, skillsAnswer)
 	s.answer("GET /api/v1/agent/runs", 200, `{"runs":[`+runOne+`,`+runTwo+`],"page_info":{"has_next_page":true,"next_cursor":"cur-2"}}`)
 	s.answer("GET /api/v1/agent/runs/run-1", 200, runOne)
 	s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"run-1","task_id":"run-1","state":"QUEUED","at_capacity":true}`)
@@ -205,6 +206,8 @@ func (s *stage) library() *stage {
 		`{"id":"k-3","name":"gone","role":"viewer","created_at":"2025-06-01T04:00:00.000000Z","expires_at":"2025-07-01T00:00:00.000000Z"}],"page_info":{"has_next_page":false}}`)
 	s.answer("DELETE /api/v1/apikeys/{id}", 204, ``)
 	s.factories()
+	s.identities()
+	s.environments()
 	s.mux.HandleFunc("GET /api/v1/agent/runs/run-1/events", func(w http.ResponseWriter, r *http.Request) {
 		list := events()
 		var after int

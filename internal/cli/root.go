@@ -32,7 +32,8 @@ func (sh *shell) root() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.checkFormat(cmd) }
 	root.AddCommand(
 		sh.serveCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),
-		sh.factoryCommand(), sh.automationCommand(), sh.webhookCommand(), sh.secretCommand(),
+		sh.factoryCommand(), sh.agentCommand(), sh.automationCommand(), sh.webhookCommand(), sh.scheduleCommand(), sh.secretCommand(),
+		sh.environmentCommand(), sh.skillCommand(),
 		sh.migrateCommand(), sh.doctorCommand(), sh.versionCommand(), sh.openapiCommand(), superviseCommand(),
 	)
 	group(root)

@@ -16,6 +16,7 @@ import (
 type runFlags struct {
 	attend
 	name, model, host, title, harness, environment, skill string
+	agent, factory                                        string
 	metadata, files, mcp, secrets                         []string
 }
 
@@ -32,6 +33,7 @@ func (sh *shell) runCommand() *cobra.Command {
 			`lineshaft run "Fix the failing test" --follow`, "watch it work",
 			"lineshaft run - < task.md", "the prompt is in a file",
 			`lineshaft run "Summarise report.pdf" --file report.pdf --wait`, "with an attachment; exit 1 if it fails",
+			`lineshaft run "Look at change 7" --agent reviewer --factory shop`, "give it to an agent",
 			`id=$(lineshaft run "Nightly audit" --name audit)`, "keep the id in a script",
 		),
 		Args: promptArgs(&f),
@@ -44,8 +46,10 @@ func (sh *shell) runCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
 	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` such as command or shell")
 	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
-	flags.StringVar(&f.environment, "environment", "", "`ID` of the environment")
+	flags.StringVar(&f.environment, "environment", "", "`NAME` or uid of the environment to work in")
 	flags.StringVar(&f.skill, "skill", "", "`SKILL` to use, such as owner/repo:name")
+	flags.StringVar(&f.agent, "agent", "", "`AGENT` to give it to, by name or uid; the run takes its configuration and factory")
+	flags.StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, where several have that name")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with the run; repeatable")
 	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
@@ -69,6 +73,9 @@ func promptArgs(f *runFlags) cobra.PositionalArgs {
 }
 
 func (sh *shell) run(ctx context.Context, args []string, f runFlags) error {
+	if f.factory != "" && f.agent == "" {
+		return usage("--factory says whose agent is meant, but there is no --agent", "Add --agent NAME, or give the work to its foreman: lineshaft factory run FACTORY PROMPT")
+	}
 	req, err := f.request()
 	if err != nil {
 		return err
@@ -81,6 +88,16 @@ func (sh *shell) run(ctx context.Context, args []string, f runFlags) error {
 	c, err := sh.connect()
 	if err != nil {
 		return err
+	}
+	if f.agent != "" {
+		if req.AgentIdentityUID, err = sh.agentUID(ctx, c, f.factory, f.agent); err != nil {
+			return err
+		}
+	}
+	if f.environment != "" {
+		if req.Config.EnvironmentID, err = sh.environmentUID(ctx, c, f.environment); err != nil {
+			return err
+		}
 	}
 	started, err := c.Runs.Create(ctx, req)
 	if err != nil {

@@ -27,8 +27,8 @@ func TestR2RunRequest(t *testing.T) {
 		{"skill alone", []string{"--skill", "o/r:s"}, "", `{"skill":"o/r:s"}`},
 		{
 			"settings",
-			[]string{"x", "--name", "n", "--model", "m", "--host", "h", "--title", "t", "--harness", "command", "--environment", "e", "--skill", "o/r:s"},
-			"", `{"prompt":"x","title":"t","skill":"o/r:s","config":{"name":"n","model_id":"m","environment_id":"e","worker_host":"h","harness":{"type":"command"}}}`,
+			[]string{"x", "--name", "n", "--model", "m", "--host", "h", "--title", "t", "--harness", "command", "--environment", "7hQ2mXv9LkD4sTfR1bWcYz", "--skill", "o/r:s"},
+			"", `{"prompt":"x","title":"t","skill":"o/r:s","config":{"name":"n","model_id":"m","environment_id":"7hQ2mXv9LkD4sTfR1bWcYz","worker_host":"h","harness":{"type":"command"}}}`,
 		},
 		{"metadata", []string{"x", "--metadata", "a=1", "--metadata", "b=x=y", "--metadata", "c="}, "", `{"prompt":"x","metadata":{"a":"1","b":"x=y","c":""}}`},
 		{

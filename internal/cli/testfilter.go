@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 )
 
 func (w *webhookShell) testFilterCommand() *cobra.Command {
-	var filter, payload, webhook string
+	var filter, payload, webhook, trigger string
 	var req client.FilterTest
 	cmd := &cobra.Command{
 		Use:   "test-filter",
@@ -26,18 +27,19 @@ func (w *webhookShell) testFilterCommand() *cobra.Command {
 			`lineshaft webhook test-filter --filter '{"action": ["opened"]}' --delivery DELIVERY_ID`, "would it have matched?",
 			"lineshaft webhook test-filter --filter @filter.json --payload @body.json", "both from files",
 			"lineshaft webhook test-filter --webhook issues --filter @filter.json --delivery DELIVERY_ID", "with the webhooks of the trigger",
+			`lineshaft webhook test-filter --trigger '{"provider": "github", "event": "issue_opened", "filter": {"labels": ["bug"]}}' --delivery DELIVERY_ID`, "a whole trigger",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if filter == "-" && payload == "-" {
+			if (filter == "-" || trigger == "-") && payload == "-" {
 				return usage("filter and payload cannot both come from standard input", "Put one of them into a file.")
 			}
 			if (req.DeliveryID == "") == (payload == "") {
 				return usage("the filter needs one thing to be tried on", "Give either --delivery DELIVERY_ID or --payload.")
 			}
-			var err error
-			if req.Filter.Payload, err = w.jsonArgument("filter", filter); err != nil {
+			if err := w.readTrigger(&req, trigger, filter); err != nil {
 				return err
 			}
+			var err error
 			if req.Payload, err = w.jsonArgument("payload", payload); err != nil {
 				return err
 			}
@@ -61,12 +63,38 @@ func (w *webhookShell) testFilterCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&filter, "filter", "", "payload filter as `JSON`, @FILE, or - for standard input (default: one that matches all)")
+	flags.StringVar(&trigger, "trigger", "", "whole trigger as `JSON`, @FILE, or - for standard input, instead of --filter and --webhook")
 	flags.StringVar(&req.DeliveryID, "delivery", "", "`ID` of a stored delivery to try it on")
 	flags.StringVar(&payload, "payload", "", "payload to try it on, as `JSON`, @FILE, or - for standard input")
+	flags.StringVar(&req.PayloadEvent, "payload-event", "", "`EVENT` that the header of GitHub or GitLab names with the payload, such as issues")
 	flags.StringArrayVar(&req.Filter.Webhooks, "webhook", nil, "`NAME` of a webhook that the trigger listens to; repeatable (default: all)")
 	flags.StringVar(&webhook, "to", "", "`WEBHOOK` that the payload comes to (default: one that the trigger listens to)")
 	flags.SortFlags = false
 	return cmd
+}
+
+// readTrigger takes the trigger as a whole, or the parts that were given.
+func (w *webhookShell) readTrigger(req *client.FilterTest, trigger, filter string) error {
+	if trigger == "" {
+		var err error
+		req.Filter.Payload, err = w.jsonArgument("filter", filter)
+		return err
+	}
+	if filter != "" || len(req.Filter.Webhooks) > 0 {
+		return usage("a whole trigger has its own filter", "Leave out --filter and --webhook, or --trigger.")
+	}
+	raw, err := w.jsonArgument("trigger", trigger)
+	if err != nil {
+		return err
+	}
+	var whole client.Trigger
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&whole); err != nil {
+		return usage(fmt.Sprintf("--trigger is no trigger: %v", err), `Write it as in an automation: {"provider": "github", "event": "issue_opened", "filter": {…}}.`)
+	}
+	req.Provider, req.Event, req.Filter = whole.Provider, whole.Event, whole.Filter
+	return nil
 }
 
 // jsonArgument reads JSON from a flag, a file or standard input; nil if not given.

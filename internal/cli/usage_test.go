@@ -35,7 +35,7 @@ func TestI1Mistakes(t *testing.T) {
 	for _, tc := range []mistake{
 		{"unknown command", "rnus", `"rnus" is not a command of lineshaft`, "Did you mean `lineshaft runs`?"},
 		{"unknown command with its flags", "rum Hi --follow", `"rum" is not a command`, "Did you mean `lineshaft run`?"},
-		{"nothing near", "frobnicate", `"frobnicate" is not a command`, "Commands are: apikey"},
+		{"nothing near", "frobnicate", `"frobnicate" is not a command`, "Commands are: agent"},
 		{"unknown subcommand", "runs lsit", `"lsit" is not a command of lineshaft runs`, "Did you mean `lineshaft runs list`?"},
 		{"unknown key command", "apikey make x", `"make" is not a command of lineshaft apikey`, "Commands are: "},
 		{"flag of nobody", "runs list --frobnicate", "unknown flag: --frobnicate", "lineshaft runs list --help"},

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	environmentOne = "7hQ2mXv9LkD4sTfR1bWcYz"
+	environmentTwo = "8hQ2mXv9LkD4sTfR1bWcYz"
+
+	shopEnvironment = `{"uid":"` + environmentOne + `","config":{"name":"shop","description":"The \u001b[31mshop","docker_image":"node:24","github_repos":[{"owner":"acme","repo":"shop"},{"owner":"acme/ops","repo":"tools"}],` +
+		`"setup_commands":["cd shop && npm ci","cd shop\nnpm test"],"secrets":[{"name":"NPM_TOKEN"}],"git_credentials":"FORGE"},"last_updated":"2026-01-02T03:59:00.000000Z","setup_failed":true,` +
+		`"last_task_run_timestamp":"2026-01-02T03:00:00.000000Z","last_task_created":{"id":"run-1","title":"t","state":"FAILED","created_at":"2026-01-02T03:00:00.000000Z","updated_at":"2026-01-02T03:00:00.000000Z","started_at":null},` +
+		`"scope":{"type":"Team"},"creator":{"type":"user","uid":"u"},"last_editor":{"type":"user","uid":"u"}}`
+	plainEnvironment = `{"uid":"` + environmentTwo + `","config":{"name":"plain"},"last_updated":"2026-01-01T04:00:00.000000Z","setup_failed":false,"last_task_run_timestamp":null,` +
+		`"scope":{"type":"Team"},"creator":{"type":"user","uid":"u"},"last_editor":{"type":"user","uid":"u"}}`
+)
+
+// environments adds two environments.
+func (s *stage) environments() {
+	s.answer("GET /api/v1/agent/environments", 200, `{"environments":[`+shopEnvironment+`,`+plainEnvironment+`]}`)
+	s.answer("POST /api/v1/agent/environments", 201, shopEnvironment)
+	s.answer("GET /api/v1/agent/environments/"+environmentOne, 200, shopEnvironment)
+	s.answer("PUT /api/v1/agent/environments/"+environmentOne, 200, shopEnvironment)
+	s.answer("DELETE /api/v1/agent/environments/{uid}", 204, ``)
+}
+
+func TestX9EnvironmentCreateAndUpdate(t *testing.T) {
+	t.Parallel()
+	shop := `"name":"shop","description":"The \u001b[31mshop","docker_image":"node:24","github_repos":[{"owner":"acme","repo":"shop"},{"owner":"acme/ops","repo":"tools"}],` +
+		`"setup_commands":["cd shop \u0026\u0026 npm ci","cd shop\nnpm test"],"secrets":[{"name":"NPM_TOKEN"}],"git_credentials":"FORGE"`
+	for _, tc := range []struct {
+		args  []string
+		sends string
+	}{
+		{[]string{"create", "shop"}, `{"config":{"name":"shop"}}`},
+		{
+			[]string{
+				"create", "shop", "--description", "d", "--image", "i", "--repo", "a/b", "--repo", "g/s/c", "--setup-command", "one, two", "--setup-command", "three",
+				"--secret", "A", "--secret", "B", "--git-credentials", "G",
+			},
+			`{"config":{"name":"shop","description":"d","docker_image":"i","github_repos":[{"owner":"a","repo":"b"},{"owner":"g/s","repo":"c"}],"setup_commands":["one, two","three"],"secrets":[{"name":"A"},{"name":"B"}],"git_credentials":"G"}}`,
+		},
+		{[]string{"update", "SHOP", "--name", "shop"}, `{"config":{` + shop + `}}`},
+		{[]string{"update", environmentOne, "--image="}, `{"config":{` + strings.Replace(shop, `"docker_image":"node:24",`, "", 1) + `}}`},
+		{[]string{"update", "shop", "--repo=", "--setup-command=", "--secret=", "--git-credentials=", "--description="}, `{"config":{"name":"shop","docker_image":"node:24"}}`},
+		{[]string{"update", "shop", "--repo", "x/y"}, `{"config":{` + strings.Replace(shop, `[{"owner":"acme","repo":"shop"},{"owner":"acme/ops","repo":"tools"}]`, `[{"owner":"x","repo":"y"}]`, 1) + `}}`},
+	} {
+		s := newStage(t)
+		s.environments()
+		r := s.run(t.Context(), append([]string{"environment"}, tc.args...)...)
+		got := s.requests()[len(s.requests())-1]
+		if r.code != exitOK || strings.ReplaceAll(got.body, "&&", `\u0026\u0026`) != tc.sends {
+			t.Errorf("%q: %+v\nsent %s\nwant %s", tc.args, r, got.body, tc.sends)
+		}
+	}
+}
+
+func TestX9EnvironmentMistakes(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"environment create":                      {exitUsage, "needs a name"},
+		"environment create a b":                  {exitUsage, "does not know what to do"},
+		"environment create a --repo shop":        {exitUsage, "Write --repo owner/name."},
+		"environment create a --repo shop/":       {exitUsage, "Write --repo owner/name."},
+		"environment update shop":                 {exitUsage, "nothing to change"},
+		"environment update shop --repo /x":       {exitUsage, "Write --repo owner/name."},
+		"environment list --sort age":             {exitUsage, "--sort name or --sort updated"},
+		"environment get":                         {exitUsage, "needs the name or uid"},
+		"environment get nope":                    {exitNotFound, `no environment has the name "nope"`},
+		"environment delete nope":                 {exitNotFound, `no environment has the name "nope"`},
+		"run x --environment nope":                {exitNotFound, "`lineshaft environment list` shows"},
+		"environment get 9hQ2mXv9LkD4sTfR1bWcYz":  {exitNotFound, "no such"},
+		"environment lst":                         {exitUsage, "Did you mean `lineshaft environment list`?"},
+		"environment update nope --description x": {exitNotFound, "nope"},
+	} {
+		s := newStage(t)
+		s.environments()
+		s.mux.HandleFunc("GET /api/v1/agent/environments/{uid}", problem(404, "resource_not_found", "no such environment"))
+		r := s.run(t.Context(), strings.Fields(line)...)
+		if r.code != want.code || !strings.Contains(r.err, want.text) {
+			t.Errorf("%s: %+v", line, r)
+		}
+		if want.code == exitUsage && len(s.requests()) > 0 {
+			t.Errorf("%s asks the server", line)
+		}
+	}
+	s := newStage(t)
+	s.answer("GET /api/v1/agent/environments", 200, `{"environments":[`+shopEnvironment+`,`+strings.Replace(plainEnvironment, `"plain"`, `"Shop"`, 1)+`]}`)
+	if r := s.run(t.Context(), "run", "x", "--environment", "shop"); r.code != exitUsage || !strings.Contains(r.err, environmentOne) || !strings.Contains(r.err, environmentTwo) {
+		t.Errorf("two of one name: %+v", r)
+	}
+}
+
+func TestI1RunInAnEnvironment(t *testing.T) {
+	t.Parallel()
+	for ref, requests := range map[string]int{"shop": 2, "SHOP": 2, environmentOne: 1} {
+		s := newStage(t)
+		s.environments()
+		s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r1","state":"QUEUED"}`)
+		r := s.run(t.Context(), "run", "go", "--environment", ref)
+		if got := s.requests(); r.code != exitOK || len(got) != requests || !strings.Contains(got[len(got)-1].body, `"environment_id":"`+environmentOne+`"`) {
+			t.Errorf("%s: %+v, sent %+v", ref, r, got)
+		}
+	}
+}
