@@ -70,18 +70,11 @@ def test_409_is_conflict_and_one_that_stays_is_not_retried(proxy: Proxy) -> None
 @pytest.mark.parametrize(
     "call",
     [
-        lambda it: it.agent.list(),
-        lambda it: it.agent.schedules.list(),
-        lambda it: it.agent.schedules.create(**SCHEDULE),
-        lambda it: it.agent.schedules.retrieve(UNKNOWN),
-        lambda it: it.agent.schedules.update(UNKNOWN, **SCHEDULE),
-        lambda it: it.agent.schedules.delete(UNKNOWN),
-        lambda it: it.agent.schedules.pause(UNKNOWN),
-        lambda it: it.agent.schedules.resume(UNKNOWN),
+        lambda it: it.agent.schedules.create(**SCHEDULE, extra_body={"mode": "plan"}),
         lambda it: it.agent.run(prompt="x", extra_body={"mode": "plan"}),
         lambda it: it.agent.run(prompt="x", config={**parked("x"), "harness": {"type": "claude", "auth_secret_name": "KEY"}}),
     ],
-    ids=["agents", "list", "create", "retrieve", "update", "delete", "pause", "resume", "mode", "harness-secret"],
+    ids=["schedule-mode", "mode", "harness-secret"],
 )
 def test_422_is_unprocessable_for_what_is_not_offered(call: Callable[[sdk.OzAPI], Any]) -> None:
     fails(lambda: call(client()), sdk.UnprocessableEntityError, 422, "operation_not_supported")

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import pytest
 from conftest import Thousand
-from oz_agent_sdk import OzAPI, UnprocessableEntityError
+from oz_agent_sdk import BadRequestError, NotFoundError, OzAPI, UnprocessableEntityError
 from support import UNKNOWN, client, ended, output, parked, shell, stream, unique
 
 
@@ -62,21 +62,92 @@ def test_a_conversation_leads_to_its_session_without_a_key() -> None:
     assert client(api_key="none").agent.conversations.check_redirect(run.conversation_id).session_id == run.session_id
 
 
+def new_factory() -> str:
+    made: Any = client().post("/factory", body={"name": unique("factory")}, cast_to=object)
+    return made["uid"]
+
+
+def test_f8_an_agent_from_creation_to_deletion() -> None:
+    agents = client(_strict_response_validation=True).agent.agent
+    factory = new_factory()
+    made = agents.create(
+        name="reviewer",
+        agent_type="REVIEW",
+        factory_uid=factory,
+        description="d",
+        prompt="You review.",
+        harness={"type": "claude", "model_id": "opus"},
+        mcp_servers={"docs": {"url": "https://docs.example/mcp", "headers": {"X-Key": "{{DOCS_KEY}}"}}},
+        skills=["acme/skills:review"],
+    )
+    assert (made.name, made.agent_type, made.factory_uid, made.available) == ("reviewer", "REVIEW", factory, True)
+    assert made.memory.attached_stores == [] and made.memory.auto_memory.enabled is False
+    assert made.harness is not None and made.harness.type == "claude" and made.skills == ["acme/skills:review"]
+    assert made.mcp_servers is not None and made.mcp_servers["docs"].headers == {"X-Key": "{{DOCS_KEY}}"}
+    assert agents.get(made.uid) == made
+    assert [agent.name for agent in agents.list(factory_uid=factory).agents] == ["foreman", "reviewer"]
+    assert made.uid in [agent.uid for agent in agents.list().agents]
+    kept = agents.update(made.uid, description=None, secrets=None)
+    assert kept.description == "d"
+    changed = agents.update(made.uid, name="critic", description="", harness={}, base_model="some-model", skills=[])
+    assert (changed.name, changed.description, changed.harness, changed.base_model, changed.skills) == ("critic", None, None, "some-model", [])
+    assert changed.prompt == "You review."
+    agents.delete(made.uid)
+    with pytest.raises(NotFoundError):
+        agents.get(made.uid)
+    with pytest.raises(BadRequestError):  # a factory keeps its foreman
+        agents.delete(agents.list(factory_uid=factory).agents[0].uid)
+
+
+def test_r2_a_run_of_an_agent() -> None:
+    agents, factory = client().agent.agent, new_factory()
+    made = agents.create(name="worker", factory_uid=factory, prompt="You work.", base_model="some-model", worker_host="never-connected")
+    run = client().agent.runs.retrieve(client().agent.run(prompt="x", agent_identity_uid=made.uid).run_id)
+    assert run.executor is not None and (run.executor.uid, run.executor.type) == (made.uid, "service_account")
+    config = run.agent_config
+    assert config is not None and (config.base_prompt, config.worker_host) == ("You work.", "never-connected")
+    assert [found.run_id for found in client().agent.runs.list(executor=made.uid)] == [run.run_id]
+    for config in ({"worker_host": "elsewhere"}, {"environment_id": "none"}):
+        with pytest.raises(BadRequestError):
+            client().agent.run(prompt="x", agent_identity_uid=made.uid, config=config)
+    with pytest.raises(BadRequestError):
+        client().agent.run(prompt="x", agent_identity_uid=UNKNOWN)
+    client().agent.runs.cancel(run.run_id)
+
+
+def test_f1_work_for_a_factory() -> None:
+    factory = new_factory()
+    done: Any = client().post(f"/factory/{factory}/runs", body={"prompt": shell("true"), "ticket_ref": "jira:A-1"}, cast_to=object)
+    assert (done["factory_uid"], done["foreman_agent"], done["ticket_ref"]) == (factory, "foreman", "jira:A-1")
+    assert done["run_url"].endswith(done["run_id"])
+    run = ended(done["run_id"])
+    assert run.metadata == {"ticket_source": "jira", "ticket_id": "A-1"}
+    assert [found.run_id for found in client().agent.runs.list(factory_uid=factory)] == [done["run_id"]]
+
+
+def test_x9_list_environments() -> None:
+    name = unique("environment")
+    body = {"config": {"name": name, "github_repos": [{"owner": "acme", "repo": "shop"}], "setup_commands": ["true"]}}
+    made: Any = client().post("/agent/environments", cast_to=object, body=body)
+    for sort_by in ("name", "last_updated"):
+        found = client(_strict_response_validation=True).agent.list_environments(sort_by=sort_by).environments
+        mine = next(one for one in found if one.uid == made["uid"])
+        assert mine.config.name == name and mine.setup_failed is False and mine.last_task_run_timestamp is None
+        assert mine.config.github_repos is not None and mine.config.github_repos[0].repo == "shop"
+    client().delete(f"/agent/environments/{made['uid']}", cast_to=object)
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda it: it.agent.list_environments(),
-        lambda it: it.agent.agent.list(),
-        lambda it: it.agent.agent.create(name="n"),
-        lambda it: it.agent.agent.get(UNKNOWN),
-        lambda it: it.agent.agent.update(UNKNOWN, name="n"),
-        lambda it: it.agent.agent.delete(UNKNOWN),
+        lambda it: it.agent.agent.create(name="n", on_behalf_of_enabled=True),
+        lambda it: it.agent.agent.create(name="n", memory={"auto_memory": {"enabled": True}}),
         lambda it: it.agent.run(prompt="x", mode="plan"),
         lambda it: it.agent.run(prompt="x", on_behalf_of="someone@example.com"),
         lambda it: it.agent.run(prompt="x", config={"credential_strategy": "CREATOR"}),
         lambda it: it.agent.run(prompt="x", config={"session_sharing": {"public_access": "VIEWER"}}),
     ],
-    ids=["environments", "list", "create", "get", "update", "delete", "mode", "on_behalf_of", "credentials", "sharing"],
+    ids=["on_behalf_of_enabled", "memory", "mode", "on_behalf_of", "credentials", "sharing"],
 )
 def test_422_is_unprocessable_for_what_is_not_offered(call: Callable[[OzAPI], Any]) -> None:
     with pytest.raises(UnprocessableEntityError) as caught:

@@ -85,16 +85,7 @@ test("422 is UnprocessableEntityError: parts of the published API that are not o
   const { agent } = client();
   const schedule = { name: "n", cron_schedule: "0 9 * * *", prompt: "p", enabled: true };
   await fails(agent.run({ prompt: "x", mode: "plan" }), refused);
-  await fails(agent.list(), refused);
-  await fails(agent.schedules.list(), refused);
-  await fails(agent.schedules.create(schedule), refused);
-  await fails(agent.schedules.retrieve(unknown), refused);
-  await fails(agent.schedules.update(unknown, schedule), refused);
-  await fails(agent.schedules.delete(unknown), refused);
-  await fails(agent.schedules.pause(unknown), refused);
-  await fails(agent.schedules.resume(unknown), refused);
-  await fails(client().get("/agent/environments"), refused);
-  await fails(client().get("/agent/identities"), refused);
+  await fails(agent.schedules.create({ ...schedule, mode: "plan" }), refused);
 });
 
 test("H-3 422 for a known field without a meaning here, instead of dropping what the caller sent", async () => {

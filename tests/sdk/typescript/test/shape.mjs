@@ -7,7 +7,8 @@ import path from "node:path";
 import ts from "typescript";
 
 const root = path.dirname(createRequire(import.meta.url).resolve("oz-agent-sdk"));
-const program = ts.createProgram([path.join(root, "resources/agent/runs.d.ts"), path.join(root, "resources/agent/agent.d.ts")], {
+const files = ["runs", "agent", "schedules"].map((name) => path.join(root, `resources/agent/${name}.d.ts`));
+const program = ts.createProgram(files, {
   strict: true,
   noEmit: true,
   skipLibCheck: true,
