@@ -224,3 +224,21 @@ func TestI1DefinitionMistakes(t *testing.T) {
 		}
 	}
 }
+
+// All thirty mistakes of a folder are told at once, as text and as JSON.
+func TestF3ThirtyMistakesAreShown(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "definition", "testdata", "mistakes")
+	r := newStage(t).run(t.Context(), "factory", "validate", dir, "-o", "json")
+	var found client.DefinitionValidation
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != exitFailed || len(found.Problems) != 30 {
+		t.Fatalf("%v: exit %d with %d problems", err, r.code, len(found.Problems))
+	}
+	r = newStage(t).run(t.Context(), "factory", "validate", dir)
+	for _, p := range found.Problems {
+		place, _, _ := strings.Cut(p.String(), ": ")
+		if !strings.Contains(r.out, place+": ") {
+			t.Errorf("%s is not in the text", place)
+		}
+	}
+}
