@@ -65,11 +65,38 @@ type HarnessConfig struct {
 	ReasoningLevel string `json:"reasoning_level,omitempty"`
 	// Command is the program of the command harness, with its arguments.
 	Command []string `json:"command,omitempty"`
+	// Mode is how a known agent is talked to: ModeACP or ModeCommand. Empty takes
+	// the protocol where its program is installed, else the command.
+	Mode string `json:"mode,omitempty"`
+	// Permissions says who decides when the agent asks whether it may do something; one
+	// of Policies.
+	Permissions string `json:"permissions,omitempty"`
 }
+
+// The ways to talk to the agents claude, codex, gemini and opencode.
+const (
+	// ModeACP is the Agent Client Protocol.
+	ModeACP = "acp"
+	// ModeCommand starts the agent's own command once for each turn.
+	ModeCommand = "command"
+)
+
+// The permission policies (X-7).
+const (
+	// PermissionsAllow lets the agent do everything that its sandbox lets it; the default.
+	PermissionsAllow = "allow"
+	// PermissionsDeny refuses whatever the agent asks for.
+	PermissionsDeny = "deny"
+	// PermissionsAsk puts the question to people: the run is BLOCKED until a follow-up answers.
+	PermissionsAsk = "ask"
+)
+
+// Policies lists the permission policies.
+func Policies() []string { return []string{PermissionsAllow, PermissionsDeny, PermissionsAsk} }
 
 // IsZero says that nothing is chosen.
 func (h HarnessConfig) IsZero() bool {
-	return h.Type == "" && h.ModelID == "" && h.ReasoningLevel == "" && len(h.Command) == 0
+	return h.Type == "" && h.ModelID == "" && h.ReasoningLevel == "" && len(h.Command) == 0 && h.Mode == "" && h.Permissions == ""
 }
 
 // Budget stops a run that consumes more; zero means no limit.
@@ -223,6 +250,16 @@ func (c AgentConfig) validateHarness() error {
 	if c.Harness.Type != "" && !slices.Contains(HarnessTypes(), c.Harness.Type) {
 		return Invalid("config.harness.type", "%q is none of %s", clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
 	}
+	if p := c.Harness.Permissions; p != "" && !slices.Contains(Policies(), p) {
+		return Invalid("config.harness.permissions", "%q is none of %s", clip(p, 40), strings.Join(Policies(), ", "))
+	}
+	switch h := c.Harness; {
+	case h.Mode == "":
+	case h.Mode != ModeACP && h.Mode != ModeCommand:
+		return Invalid("config.harness.mode", "%q is neither %s nor %s", clip(h.Mode, 40), ModeACP, ModeCommand)
+	case !slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, h.Type):
+		return Invalid("config.harness.mode", "goes with harness.type claude, codex, gemini or opencode only")
+	}
 	return nil
 }
 
@@ -252,18 +289,37 @@ type Layer struct {
 
 // Resolve merges layers, narrowest first: for each field the first layer that
 // says something wins. Secrets and tool servers add up, and the first layer that
-// names one wins. Origins tells for every set field which layer that was; for
+// names one wins. The permission policy is looked for apart from the rest of the
+// harness, so that a run which chooses another agent keeps it. Origins tells for every set field which layer that was; for
 // secrets and tool servers there is one entry for each, such as secrets.TOKEN.
 func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
 	var out AgentConfig
 	origins := map[string]string{}
+	permissions := ""
 	for _, layer := range layers {
+		if h := layer.Config.Harness; h != nil && h.Permissions != "" {
+			rest := *h
+			if rest.Permissions = ""; permissions == "" {
+				permissions, origins["harness.permissions"] = h.Permissions, layer.Origin
+			}
+			if layer.Config.Harness = &rest; rest.IsZero() {
+				layer.Config.Harness = nil
+			}
+		}
 		for _, f := range mergeFields(&out, &layer.Config) {
 			if !f.set && f.take() {
 				origins[f.name] = layer.Origin
 			}
 		}
 		addUp(&out, layer, origins)
+	}
+	if permissions != "" {
+		var chosen HarnessConfig
+		if out.Harness != nil {
+			chosen = *out.Harness
+		}
+		chosen.Permissions = permissions
+		out.Harness = &chosen
 	}
 	return out, origins
 }

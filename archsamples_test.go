@@ -158,6 +158,7 @@ func TestHouseTestLinesCanFail(t *testing.T) {
 		{"even", map[string]string{"a.go": "package x\n", "a_test.go": "package x\n"}, nil},
 		{"too few", map[string]string{"a.go": "package x\n\n", "a_test.go": "package x\n"}, []string{"1 lines of tests for 2"}},
 		{"e2e and tests count", map[string]string{"a.go": "package x\n\n", "e2e/a.go": "package x\n", "tests/sdk/a.go": "package x\n"}, nil},
+		{"what only tests import counts", map[string]string{"a.go": "package x\n\n", "internal/fakemodel/m/a.go": "package x\n", "internal/xtest/a.go": "package x\n"}, nil},
 		{"a folder that begins alike does not", map[string]string{"testserver/a.go": "package x\n"}, []string{"0 lines of tests for 1"}},
 	})
 }

@@ -107,8 +107,8 @@ func (c EnvironmentConfig) Validate() error {
 	if utf8.RuneCountInString(c.Description) > MaxEnvironmentDescription {
 		return Invalid("config.description", "longer than %d characters", MaxEnvironmentDescription)
 	}
-	if len(c.DockerImage) > 512 || strings.ContainsAny(c.DockerImage, " \t\r\n") {
-		return Invalid("config.docker_image", "must be the name of an image, without spaces and at most 512 bytes long")
+	if err := validateImage("config.docker_image", c.DockerImage); err != nil {
+		return err
 	}
 	if err := ValidateRepositories("config.github_repos", c.Repositories); err != nil {
 		return err
@@ -123,6 +123,18 @@ func (c EnvironmentConfig) Validate() error {
 		return err
 	}
 	return AgentConfig{Secrets: c.Secrets}.Validate()
+}
+
+// validateImage checks the name of an image, as far as it could be taken for something
+// else: programs that get it take what begins with '-' for an option.
+func validateImage(field, image string) error {
+	if len(image) > 512 || strings.ContainsAny(image, " \t\r\n\x00") {
+		return Invalid(field, "must be the name of an image, without spaces and at most 512 bytes long")
+	}
+	if strings.HasPrefix(image, "-") {
+		return Invalid(field, "%q begins with '-', which no name of an image does; write one such as debian:13", clip(image, 40))
+	}
+	return nil
 }
 
 // ValidateRepositories checks a list of repositories.

@@ -24,16 +24,17 @@ func TestX9EnvironmentLimits(t *testing.T) {
 		field  string
 		change func(*EnvironmentConfig)
 	}{
-		"no name":        {"config.name", func(c *EnvironmentConfig) { c.Name = " " }},
-		"long name":      {"config.name", func(c *EnvironmentConfig) { c.Name = strings.Repeat("x", MaxNameRunes+1) }},
-		"NUL in name":    {"config", func(c *EnvironmentConfig) { c.Name = "a\x00" }},
-		"description":    {"config.description", func(c *EnvironmentConfig) { c.Description += "x" }},
-		"image":          {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "debian 13" }},
-		"long image":     {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = strings.Repeat("x", 513) }},
-		"repository":     {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "../x" }},
-		"same folder":    {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "SHOP" }},
-		"private folder": {"config.github_repos[0]", func(c *EnvironmentConfig) { c.Repositories[0].Name = ".Lineshaft" }},
-		"git folder":     {"config.github_repos[0]", func(c *EnvironmentConfig) { c.Repositories[0].Name = ".git" }},
+		"no name":         {"config.name", func(c *EnvironmentConfig) { c.Name = " " }},
+		"long name":       {"config.name", func(c *EnvironmentConfig) { c.Name = strings.Repeat("x", MaxNameRunes+1) }},
+		"NUL in name":     {"config", func(c *EnvironmentConfig) { c.Name = "a\x00" }},
+		"description":     {"config.description", func(c *EnvironmentConfig) { c.Description += "x" }},
+		"image":           {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "debian 13" }},
+		"option as image": {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "--privileged" }},
+		"long image":      {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = strings.Repeat("x", 513) }},
+		"repository":      {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "../x" }},
+		"same folder":     {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "SHOP" }},
+		"private folder":  {"config.github_repos[0]", func(c *EnvironmentConfig) { c.Repositories[0].Name = ".Lineshaft" }},
+		"git folder":      {"config.github_repos[0]", func(c *EnvironmentConfig) { c.Repositories[0].Name = ".git" }},
 		"many repositories": {"config.github_repos", func(c *EnvironmentConfig) {
 			c.Repositories = nil
 			for i := range MaxRepositories + 1 {

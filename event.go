@@ -23,11 +23,11 @@ const (
 	EventToolResult EventType = "tool_result"
 	// EventOutput is text a process wrote: OutputData.
 	EventOutput EventType = "output"
-	// EventPlan is the agent's list of steps.
+	// EventPlan is the agent's list of steps: PlanData.
 	EventPlan EventType = "plan"
 	// EventUsage is what a model call consumed: UsageData.
 	EventUsage EventType = "usage"
-	// EventPermission is a question the agent waits on.
+	// EventPermission is a question the agent waits on, or was answered by the policy: PermissionData.
 	EventPermission EventType = "permission_request"
 	// EventArtifact announces a stored artifact: ArtifactData.
 	EventArtifact EventType = "artifact"
@@ -103,7 +103,47 @@ type UsageData struct {
 	ModelID      string `json:"model_id,omitempty"`
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
-	CostMicros   int64  `json:"cost_micros,omitempty"`
+	// CachedInputTokens are those of InputTokens that came from a cache.
+	CachedInputTokens int64 `json:"cached_input_tokens,omitempty"`
+	CostMicros        int64 `json:"cost_micros,omitempty"`
+	// CostUnknown says that the model has no price, so that CostMicros says nothing.
+	CostUnknown bool `json:"cost_unknown,omitempty"`
+	// Estimated says that the endpoint did not tell, or that the answer was cut off.
+	Estimated bool `json:"estimated,omitempty"`
+}
+
+// PlanData is the data of EventPlan: the whole list, each time it changes.
+type PlanData struct {
+	Steps []PlanStep `json:"steps"`
+}
+
+// PlanStep is one step of a plan.
+type PlanStep struct {
+	Text string `json:"text"`
+	// State is pending, in_progress or completed.
+	State string `json:"state"`
+	// Priority is high, medium, low or empty.
+	Priority string `json:"priority,omitempty"`
+}
+
+// PermissionData is the data of EventPermission.
+type PermissionData struct {
+	// ToolCallID is the tool call that waits; empty for a question about something else.
+	ToolCallID string `json:"tool_call_id,omitempty"`
+	Title      string `json:"title"`
+	// Options are the answers that can be given; any text of a follow-up that names
+	// none of them is passed on as it is, where the agent can take it.
+	Options []PermissionOption `json:"options,omitempty"`
+	// Decision is how the policy answered; empty while people are asked.
+	Decision string `json:"decision,omitempty"`
+}
+
+// PermissionOption is one possible answer.
+type PermissionOption struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Kind is allow_once, allow_always, reject_once or reject_always.
+	Kind string `json:"kind"`
 }
 
 // NoticeData is the data of EventNotice.

@@ -21,6 +21,9 @@ type Job struct {
 	Config AgentConfig
 	// Secrets are the values of Config.Secrets, by name, for the agent's environment.
 	Secrets SecretValues
+	// ToolSecrets are the values that Config.MCPServers names, by name. They are for
+	// these servers, and not for the agent's environment.
+	ToolSecrets SecretValues
 	// Fault is set when the run cannot be executed, such as when a secret is gone: the
 	// worker ends it FAILED with this message instead of starting the agent.
 	Fault string
@@ -33,12 +36,17 @@ type Job struct {
 	Turn Turn
 	// RunToken lets the agent call the API as its own run; it dies with the execution.
 	RunToken string
+	// LastEvent is the number of the last event that was reported for this execution
+	// before this worker got it; zero when it was the first to have it.
+	LastEvent int64
 	// Lease is how long the claim holds without a heartbeat.
 	Lease time.Duration
 	// Granted is when the lease began, on this process's clock. Zero when another
 	// process gave the job: the worker then counts from its arrival.
 	Granted time.Time
 	Source  Source
+	// Used is what the run's earlier executions consumed; it counts against the budget.
+	Used Usage
 	// Snapshot is the blob of the workspace that an earlier execution left; empty if none.
 	Snapshot string
 	// Resumed says that an earlier execution of this run has ended: the workspace
@@ -72,8 +80,14 @@ type TurnResult struct {
 	// sending ends that next turn.
 	Turn string
 	// State is Succeeded, Failed, Errored or Cancelled: what the run becomes when
-	// nothing is left to do. Queued hands the run back unfinished.
-	State   RunState
+	// nothing is left to do. Queued hands the run back unfinished. Blocked does not end
+	// the turn: the agent has asked something, and the follow-up that answers comes
+	// back once it is there.
+	State RunState
+	// Ask names a question among those of the execution. With Blocked it is the one
+	// that waits for an answer, and says whose answer comes again if it was lost; else
+	// it is one whose answer was not used, so that it waits for its turn again.
+	Ask     string
 	Message string
 	Code    Code
 	// Dead says that the session cannot take another turn here: unread follow-ups
@@ -131,6 +145,8 @@ type ClaimRequest struct {
 	Capacity int
 	// Version is the worker's software version.
 	Version string
+	// Labels are what the worker says about its machine, each KEY=VALUE.
+	Labels []string
 }
 
 // BlobKind says what an uploaded blob is for.

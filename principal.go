@@ -57,6 +57,10 @@ const (
 	PermissionKeys            Permission = "keys:manage"
 	PermissionAudit           Permission = "audit:read"
 	PermissionWork            Permission = "runs:work"
+	// PermissionReport is what an agent may tell about its own run.
+	PermissionReport Permission = "runs:report"
+	// PermissionWorkOwn is for what is done about an execution that one holds.
+	PermissionWorkOwn Permission = "runs:work:own"
 )
 
 func grants() map[Role][]Permission {
@@ -67,9 +71,9 @@ func grants() map[Role][]Permission {
 		RoleViewer:  viewer,
 		RoleMember:  member,
 		RoleManager: manager,
-		RoleAdmin:   append(slices.Clone(manager), PermissionKeys, PermissionAudit, PermissionSecrets),
-		RoleWorker:  {PermissionWhoami, PermissionWork},
-		RoleRun:     {PermissionWhoami, PermissionRunsRead, PermissionRunsStart},
+		RoleAdmin:   append(slices.Clone(manager), PermissionKeys, PermissionAudit, PermissionSecrets, PermissionWork, PermissionWorkOwn),
+		RoleWorker:  {PermissionWhoami, PermissionWork, PermissionWorkOwn},
+		RoleRun:     {PermissionWhoami, PermissionRunsRead, PermissionRunsStart, PermissionReport, PermissionWorkOwn},
 	}
 }
 
@@ -86,7 +90,8 @@ type Caller struct {
 	KeyID string
 	// FactoryUIDs limits what is seen and touched; empty means everything.
 	FactoryUIDs []string
-	// WorkerIDs are the ids a worker key may claim for.
+	// WorkerIDs are the ids a worker key may claim for. For RoleRun it is the worker of
+	// the execution and, while it is placed in a process of its own, that process.
 	WorkerIDs []string
 	// RunID is the run whose token this is (RoleRun only).
 	RunID string

@@ -12,17 +12,17 @@ func TestS3RolesMayWhatTheSpecSays(t *testing.T) {
 	t.Parallel()
 	all := []lineshaft.Permission{
 		lineshaft.PermissionWhoami, lineshaft.PermissionRunsRead, lineshaft.PermissionRunsStart, lineshaft.PermissionRunsManage,
-		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork,
+		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork, lineshaft.PermissionReport,
 	}
 	want := map[lineshaft.Role]string{
-		lineshaft.RoleViewer:  "xx.....",
-		lineshaft.RoleMember:  "xxx....",
-		lineshaft.RoleManager: "xxxx...",
-		lineshaft.RoleAdmin:   "xxxxxx.",
-		lineshaft.RoleWorker:  "x.....x",
-		lineshaft.RoleRun:     "xxx....",
-		"":                    ".......",
-		"root":                ".......",
+		lineshaft.RoleViewer:  "xx......",
+		lineshaft.RoleMember:  "xxx.....",
+		lineshaft.RoleManager: "xxxx....",
+		lineshaft.RoleAdmin:   "xxxxxxx.",
+		lineshaft.RoleWorker:  "x.....x.",
+		lineshaft.RoleRun:     "xxx....x",
+		"":                    "........",
+		"root":                "........",
 	}
 	for role, row := range want {
 		for i, permission := range all {

@@ -92,6 +92,8 @@ type Run struct {
 	// RunTime sums the executions that have ended.
 	RunTime time.Duration
 	Usage   Usage
+	// UsageByModel is filled when a single run is read.
+	UsageByModel []ModelUsage
 	// ExecutionID is the newest execution; empty before the first claim.
 	ExecutionID string
 	// Executions counts them.
@@ -111,6 +113,21 @@ type Usage struct {
 
 // Total is the number of tokens both ways.
 func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
+
+// Add is the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostMicros + v.CostMicros}
+}
+
+// ModelUsage is what one model of a run consumed.
+type ModelUsage struct {
+	ModelID string
+	Usage
+	// CachedInputTokens are those of InputTokens that came from a cache.
+	CachedInputTokens int64
+	// UnpricedTokens are those whose price was not known: CostMicros leaves them out.
+	UnpricedTokens int64
+}
 
 // NewRun is a request to start a run.
 type NewRun struct {

@@ -57,5 +57,8 @@ func (r Runner) Validate() error {
 			return Invalid("platform", "%q is no platform; write a system and a processor, such as linux/amd64", clip(c.Platform, 60))
 		}
 	}
+	if err := validateImage("image", c.Image); err != nil {
+		return err
+	}
 	return ValidateSetupCommands("setupCommands", c.SetupCommands)
 }

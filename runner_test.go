@@ -28,6 +28,7 @@ func TestF2RunnerLimits(t *testing.T) {
 		"no system":    {"platform", func(r *Runner) { r.Config.Platform = "/amd64" }},
 		"three parts":  {"platform", func(r *Runner) { r.Config.Platform = "linux/arm/v7" }},
 		"long":         {"platform", func(r *Runner) { r.Config.Platform = "linux/" + strings.Repeat("x", 60) }},
+		"option":       {"image", func(r *Runner) { r.Config.Image = "--privileged" }},
 		"command":      {"setupCommands[0]", func(r *Runner) { r.Config.SetupCommands[0] = "" }},
 	} {
 		runner := good()

@@ -26,6 +26,13 @@ type Config struct {
 	DataDir string
 	// Database is a file or a postgres:// URL; see DatabaseOrDefault.
 	Database string
+	// BlobDir, or BlobURL with the three below it, keeps files outside of the database.
+	BlobDir string
+	// BlobURL is a bucket of an S3-compatible server.
+	BlobURL    string
+	BlobRegion string
+	BlobKeyID  string
+	BlobSecret Secret
 	// BaseURL is what links begin with; empty means the address that is listened on.
 	BaseURL string
 	// WebhookBaseURL is what webhook addresses begin with; empty means BaseURL.
@@ -34,16 +41,49 @@ type Config struct {
 	NoWorker bool
 	// MaxConcurrentRuns is how many runs the own worker takes; see Slots.
 	MaxConcurrentRuns int
-	// Isolation is bubblewrap or none; empty takes bubblewrap where it works.
+	// Isolation is bubblewrap, container, kubernetes or none; empty takes bubblewrap
+	// where it works.
 	Isolation string
-	// Egress is what agents reach of the network: full or none.
+	// KubernetesConfig is a kubeconfig file; empty takes the service account of the pod.
+	KubernetesConfig string
+	// KubernetesNamespace is where Jobs are made; empty takes that of the account or file.
+	KubernetesNamespace string
+	// KubernetesImage has this program.
+	KubernetesImage string
+	// KubernetesStartTimeout is how long a pod may take to start.
+	KubernetesStartTimeout time.Duration
+	// ContainerProgram is docker, podman or a program like these; empty takes the
+	// first of podman and docker that is there.
+	ContainerProgram string
+	// ContainerImage is for runs whose environment and runner name none.
+	ContainerImage string
+	// Egress is what agents reach of the network: full, none, or allow for EgressHosts alone.
 	Egress string
+	// EgressHosts are what agents reach with Egress allow, such as example.com or *.example.com:8443.
+	EgressHosts []string
+	// AgentPath are folders with agents that isolated agents see and find programs in.
+	AgentPath []string
+	// AllowLocalMCP lets runs name MCP servers in private networks and on this machine.
+	AllowLocalMCP bool
+	// ModelsFile describes the model endpoints and their prices.
+	ModelsFile string
+	// Model is that of runs that do not choose; empty leaves it to the endpoint.
+	Model string
+	// The keys and addresses of single endpoints, beside those of ModelsFile.
+	AnthropicAPIKey Secret
+	AnthropicURL    string
+	OpenAIAPIKey    Secret
+	OpenAIURL       string
+	GeminiAPIKey    Secret
+	GeminiURL       string
 	// MemoryLimit is for all processes of an agent, in bytes; 0 means none.
 	MemoryLimit int64
 	// ProcessLimit is how many processes and threads an agent may have; 0 means no limit.
 	ProcessLimit int
 	// CPULimit is in cores, such as 1.5; 0 means no limit.
 	CPULimit float64
+	// DiskLimit is for the workspace of a run, in bytes; 0 means none.
+	DiskLimit int64
 	// RateLimit is how many requests a key may send in a minute; 0 means no limit.
 	RateLimit int
 	// TrustedProxies are those whose X-Forwarded headers count.
@@ -84,6 +124,8 @@ type Config struct {
 	AgentCommand []string
 	// DefaultHarness drives runs that do not choose one; empty takes the best there is.
 	DefaultHarness string
+	// PermissionPolicy is allow, deny or ask, for runs that do not choose one.
+	PermissionPolicy string
 	// PostgresMaxConns bounds the connections to PostgreSQL; 0 takes the store's default.
 	PostgresMaxConns int
 	// AdminKey replaces the admin key that the first start would make up.
@@ -106,6 +148,7 @@ func Default() Config {
 		Listen:            "127.0.0.1:8484",
 		DataDir:           "./lineshaft-data",
 		Egress:            "full",
+		PermissionPolicy:  lineshaft.PermissionsAllow,
 		LogFormat:         "auto",
 		LogLevel:          "info",
 		Lease:             30 * time.Second,
@@ -117,6 +160,8 @@ func Default() Config {
 		EventLimit:        100_000,
 		OutputLimit:       100_000_000,
 		ShutdownGrace:     10 * time.Second,
+
+		KubernetesStartTimeout: 15 * time.Minute,
 	}
 }
 

@@ -57,11 +57,29 @@ func Fields() []Field {
 	return fields
 }
 
+// WorkerNames are the names of the settings that a self-hosted worker has: how it
+// executes runs, and what it shares with any server. What the control plane decides,
+// such as the lease, comes with each run.
+func WorkerNames() []string {
+	names := []string{"data-dir", "forge-url", "forge-credentials", "allow-local-git", "event-limit", "output-limit", "log-format", "log-level", "shutdown-grace"}
+	for _, f := range workerFields() {
+		if f.Name != "no-worker" && f.Name != "lease" && f.Name != "permission-policy" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 func serverFields() []Field {
 	return []Field{
 		text("listen", "host and port to listen on", func(c *Config) *string { return &c.Listen }),
 		text("data-dir", "directory for the database, workspaces, the admin key and the master key", func(c *Config) *string { return &c.DataDir }),
 		text("database", "SQLite file or postgres:// URL; empty is lineshaft.db in the data directory", func(c *Config) *string { return &c.Database }),
+		text("blob-dir", "folder for attachments, artifacts and snapshots instead of the database; all nodes must share it", func(c *Config) *string { return &c.BlobDir }),
+		text("blob-url", "bucket for the same, of any S3-compatible server, such as https://s3.example.com/bucket/prefix", func(c *Config) *string { return &c.BlobURL }),
+		text("blob-region", "region of the bucket; empty is us-east-1", func(c *Config) *string { return &c.BlobRegion }),
+		text("blob-key-id", "id of the key that opens the bucket", func(c *Config) *string { return &c.BlobKeyID }),
+		{Name: "blob-secret", Help: "secret of the key that opens the bucket", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.BlobSecret} }},
 		text("base-url", "what links to this server begin with, such as https://lineshaft.example.com", func(c *Config) *string { return &c.BaseURL }),
 		text("webhook-base-url", "what webhook addresses begin with; empty is the base URL", func(c *Config) *string { return &c.WebhookBaseURL }),
 		text("tls-cert", "certificate file (PEM); with tls-key the server speaks HTTPS", func(c *Config) *string { return &c.TLSCert }),
@@ -96,19 +114,47 @@ func workerFields() []Field {
 	return []Field{
 		{Name: "no-worker", Help: "do not execute runs in this process", value: func(c *Config) value { return flip{&c.NoWorker} }},
 		{Name: "max-concurrent-runs", Help: "runs that this process executes at once; 0 is two per core", value: func(c *Config) value { return number{&c.MaxConcurrentRuns} }},
-		words("isolation", "how agents are kept apart from the machine; empty takes bubblewrap where it works", func(c *Config) *string { return &c.Isolation }, "", "bubblewrap", "none"),
-		words("egress", "what agents reach of the network", func(c *Config) *string { return &c.Egress }, "full", "none"),
+		words("isolation", "how agents are kept apart from the machine; empty takes bubblewrap where it works", func(c *Config) *string { return &c.Isolation }, "", "bubblewrap", "container", "kubernetes", "none"),
+		text("container-program", "docker or podman, for isolation container; empty takes podman or else docker", func(c *Config) *string { return &c.ContainerProgram }),
+		text("container-image", "image of agents whose environment and runner name none; empty is debian:13", func(c *Config) *string { return &c.ContainerImage }),
+		text("kubernetes-config", "kubeconfig file of isolation kubernetes; empty takes the service account of the pod", func(c *Config) *string { return &c.KubernetesConfig }),
+		text("kubernetes-namespace", "namespace of the Jobs; empty takes that of the service account", func(c *Config) *string { return &c.KubernetesNamespace }),
+		text("kubernetes-image", "image that has lineshaft, and that agents run in whose environment names none", func(c *Config) *string { return &c.KubernetesImage }),
+		{Name: "kubernetes-start-timeout", Help: "how long a pod may take to start", value: func(c *Config) value { return duration{&c.KubernetesStartTimeout} }},
+		words("egress", "what agents reach of the network; allow is the egress hosts alone", func(c *Config) *string { return &c.Egress }, "full", "none", "allow"),
+		{Name: "egress-hosts", Help: "hosts that agents reach with egress allow, such as example.com,*.example.org:8443; can be given several times", value: func(c *Config) value { return hosts{&c.EgressHosts} }},
+		{Name: "allow-local-mcp", Help: "let runs name MCP servers on this machine and in private networks", value: func(c *Config) value { return flip{&c.AllowLocalMCP} }},
 		{Name: "memory-limit", Help: "memory of one agent with its tools, such as 4GiB; 0 is no limit", value: func(c *Config) value { return size{&c.MemoryLimit} }},
 		{Name: "process-limit", Help: "processes and threads of one agent; 0 is no limit", value: func(c *Config) value { return number{&c.ProcessLimit} }},
 		{Name: "cpu-limit", Help: "cores of one agent, such as 1.5; 0 is no limit", value: func(c *Config) value { return fraction{&c.CPULimit} }},
+		{Name: "disk-limit", Help: "disk space of one run's workspace, such as 20GiB; 0 is no limit", value: func(c *Config) value { return size{&c.DiskLimit} }},
 		words("default-harness", "what drives runs that do not choose; empty takes the best there is", func(c *Config) *string { return &c.DefaultHarness }, append([]string{""}, lineshaft.HarnessTypes()...)...),
+		words("permission-policy", "who decides when an agent asks whether it may do something, for runs that do not say; with ask the run waits for a follow-up", func(c *Config) *string { return &c.PermissionPolicy }, lineshaft.Policies()...),
 		{Name: "agent-command", Help: "program, with its arguments, of the command harness", value: func(c *Config) value { return command{&c.AgentCommand} }},
+		{Name: "agent-path", Help: "folders that agents are installed in, outside of /usr and /opt: agents see them read-only and find programs there, in bin, .bin and node_modules/.bin; colons between them, or given several times", value: func(c *Config) value { return folders{&c.AgentPath} }},
+		text("models-file", "file (YAML) with the model endpoints and their prices", func(c *Config) *string { return &c.ModelsFile }),
+		text("model", "model of runs that do not choose; empty is the first of the endpoint", func(c *Config) *string { return &c.Model }),
+		vendorKey("anthropic-api-key", "Anthropic's Messages API", func(c *Config) *Secret { return &c.AnthropicAPIKey }),
+		vendorURL("anthropic-url", "Anthropic's Messages API, such as http://127.0.0.1:9000", func(c *Config) *string { return &c.AnthropicURL }),
+		vendorKey("openai-api-key", "OpenAI's API", func(c *Config) *Secret { return &c.OpenAIAPIKey }),
+		vendorURL("openai-url", "OpenAI's API, such as http://127.0.0.1:11434/v1", func(c *Config) *string { return &c.OpenAIURL }),
+		vendorKey("gemini-api-key", "Google's Gemini API", func(c *Config) *Secret { return &c.GeminiAPIKey }),
+		vendorURL("gemini-url", "Google's Gemini API, such as http://127.0.0.1:9000", func(c *Config) *string { return &c.GeminiURL }),
 		{Name: "lease", Help: "how long a worker holds a run without a sign of life", value: func(c *Config) value { return duration{&c.Lease} }},
 	}
 }
 
 func text(name, help string, at func(*Config) *string) Field {
 	return Field{Name: name, Help: help, value: func(c *Config) value { return plain{at(c), nil} }}
+}
+
+// vendorKey and vendorURL set up an endpoint without a file.
+func vendorKey(name, of string, at func(*Config) *Secret) Field {
+	return Field{Name: name, Help: "key of " + of, Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{at(c)} }}
+}
+
+func vendorURL(name, of string, at func(*Config) *string) Field {
+	return Field{Name: name, Help: "address of what speaks " + of + "; empty is the vendor's own when there is a key", EnvOnly: true, value: func(c *Config) value { return plain{at(c), nil} }}
 }
 
 func words(name, help string, at func(*Config) *string, allowed ...string) Field {

@@ -12,15 +12,20 @@ import (
 func samples() map[string]string {
 	return map[string]string{
 		"listen": "0.0.0.0:9000", "data-dir": "/srv/ls", "database": "postgres://u:pw@db/x", "base-url": "https://a.example",
+		"blob-dir": "/srv/blobs", "blob-url": "https://s3.example/b", "blob-region": "eu-1", "blob-key-id": "kid", "blob-secret": "hidden-blob",
 		"webhook-base-url": "https://b.example", "no-worker": "true", "max-concurrent-runs": "7", "isolation": "bubblewrap",
-		"egress": "none", "memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "rate-limit": "600",
+		"egress": "none", "egress-hosts": "example.com,*.example.org:8443,[2001:db8::1]:443", "allow-local-mcp": "true",
+		"models-file": "/srv/models.yaml", "model": "a-model", "anthropic-api-key": "key-a-of-this-test", "anthropic-url": "http://a.example",
+		"openai-api-key": "key-o-of-this-test", "openai-url": "http://o.example/v1", "gemini-api-key": "key-g-of-this-test", "gemini-url": "http://g.example",
+		"memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "disk-limit": "20GiB", "container-program": "/usr/bin/docker", "container-image": "debian:13", "rate-limit": "600",
 		"trusted-proxy": "10.0.0.0/8,192.0.2.1/32", "tls-cert": "/c.pem", "tls-key": "/k.pem", "metrics-key": "metricskey123",
 		"log-format": "json", "log-level": "debug", "lease": "1m", "run-retention": "90d", "delivery-retention": "30d", "delivery-keep": "75",
 		"max-webhooks-per-factory": "50", "event-limit": "5", "forge-url": "/srv/forge", "forge-credentials": "a-token-of-this-test",
 		"repository-poll": "5m", "allow-local-git": "true",
-		"output-limit": "3MB", "agent-command": "my-agent --print 'two words'", "default-harness": "shell",
+		"output-limit": "3MB", "agent-command": "my-agent --print 'two words'", "agent-path": "/home/x/.npm-global:/srv/agents", "default-harness": "shell", "permission-policy": "ask",
 		"master-key-file": "/k/master.key", "master-key": "a-master-key-of-this-test", "master-key-command": "get-key --from 'the safe'",
 		"master-key-old": "an-old-key,an-older-key", "postgres-max-conns": "9", "admin-key": "ls_0123456789abcdefghijklm", "shutdown-grace": "25s",
+		"kubernetes-config": "/etc/kubeconfig", "kubernetes-namespace": "agents", "kubernetes-image": "lineshaft:1", "kubernetes-start-timeout": "3m0s",
 	}
 }
 
@@ -91,8 +96,8 @@ func TestEachWay(t *testing.T) {
 			}
 			for way, src := range ways {
 				c, err := Load(src)
-				// A certificate without its key is a problem, but it is set.
-				if err != nil && !strings.HasPrefix(f.Name, "tls-") {
+				// A certificate without its key is a problem, and so are hosts without egress allow, but they are set.
+				if err != nil && !strings.HasPrefix(f.Name, "tls-") && f.Name != "egress-hosts" {
 					t.Errorf("%s: %v", way, err)
 				}
 				if !reflect.DeepEqual(c, want) {
@@ -128,4 +133,27 @@ func field(t *testing.T, name string) Field {
 		t.Fatalf("no setting %q", name)
 	}
 	return Fields()[i]
+}
+
+// A worker has the settings about executing runs and not those of the control plane.
+func TestX1WorkerNames(t *testing.T) {
+	t.Parallel()
+	var known []string
+	for _, f := range Fields() {
+		known = append(known, f.Name)
+	}
+	names := WorkerNames()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			t.Errorf("%s is no setting", name)
+		}
+	}
+	for name, has := range map[string]bool{
+		"isolation": true, "egress": true, "models-file": true, "anthropic-api-key": true, "data-dir": true, "shutdown-grace": true,
+		"listen": false, "database": false, "admin-key": false, "master-key": false, "lease": false, "no-worker": false, "permission-policy": false,
+	} {
+		if slices.Contains(names, name) != has {
+			t.Errorf("%s is a setting of a worker: %t", name, !has)
+		}
+	}
 }

@@ -18,12 +18,17 @@ type Sources struct {
 	Environ []string
 	// Flags are the flags that were given, by name, with all their values.
 	Flags map[string][]string
+	// DataDir is the data directory when nobody names one; empty is that of a server.
+	DataDir string
 }
 
 // Load puts the sources over the defaults and checks the result. The error tells
 // all problems at once, each with the place to mend it.
 func Load(src Sources) (Config, error) {
 	c := Default()
+	if src.DataDir != "" {
+		c.DataDir = src.DataDir
+	}
 	// The order matters: each source overwrites the one before. Join leaves out nils.
 	file := setFile(&c, src.FileName, src.File)
 	environ := setEnviron(&c, src.Environ)

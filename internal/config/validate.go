@@ -19,11 +19,18 @@ const minAdminKey = 24
 func (c Config) Validate() error {
 	var errs []error
 	for _, check := range []func() []error{
-		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey,
+		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs,
 	} {
 		errs = append(errs, check()...)
 	}
 	return errors.Join(errs...)
+}
+
+func (c Config) checkBlobs() []error {
+	if c.BlobDir != "" && c.BlobURL != "" {
+		return []error{errors.New("blob-dir and blob-url: files are kept in one place; give one of the two")}
+	}
+	return nil
 }
 
 func (c Config) checkAddresses() []error {
@@ -73,6 +80,7 @@ func (c Config) checkNumbers() []error {
 	}{
 		{"max-concurrent-runs", int64(c.MaxConcurrentRuns), 0, 10_000},
 		{"memory-limit", c.MemoryLimit, 0, 1 << 50},
+		{"disk-limit", c.DiskLimit, 0, 1 << 60},
 		{"process-limit", int64(c.ProcessLimit), 0, 4_000_000},
 		{"rate-limit", int64(c.RateLimit), 0, 10_000_000},
 		{"max-webhooks-per-factory", int64(c.MaxWebhooks), 1, 10_000},
@@ -103,6 +111,7 @@ func (c Config) checkTimes() []error {
 		{"delivery-retention", c.DeliveryRetention, lineshaft.MinDeliveryRetention, 100 * 365 * 24 * time.Hour},
 		{"repository-poll", c.RepositoryPoll, time.Second, 24 * time.Hour},
 		{"shutdown-grace", c.ShutdownGrace, 0, time.Hour},
+		{"kubernetes-start-timeout", c.KubernetesStartTimeout, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.largest {
 			errs = append(errs, fmt.Errorf("%s: %s is not between %s and %s", d.name, duration{&d.value}.text(), duration{&d.least}.text(), duration{&d.largest}.text()))
@@ -131,9 +140,25 @@ func (c Config) checkAgents() []error {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
 		}
 	}
-	if c.Isolation == "none" && c.Egress == "none" {
+	if c.Isolation == "kubernetes" && c.KubernetesImage == "" && !c.NoWorker {
+		errs = append(errs, errors.New("kubernetes-image: isolation kubernetes needs an image that has lineshaft"))
+	}
+	if c.Isolation == "kubernetes" && c.Egress == "allow" {
+		errs = append(errs, errors.New("egress: a cluster's policies know no host names; set egress to none or full, and write a NetworkPolicy"))
+	}
+	if c.Isolation == "none" && c.Egress != "full" {
 		errs = append(errs, errors.New("egress: without isolation agents cannot be kept from the network; set isolation to bubblewrap, or egress to full"))
 	}
+	if c.Egress == "allow" && len(c.EgressHosts) == 0 {
+		errs = append(errs, errors.New("egress-hosts: egress is allow, but no host is named; set egress-hosts, or egress to none"))
+	}
+	if c.Egress != "allow" && len(c.EgressHosts) > 0 {
+		errs = append(errs, fmt.Errorf("egress-hosts: hosts are named, but egress is %s; set egress to allow", c.Egress))
+	}
+	if (c.Isolation == "container" || c.Isolation == "kubernetes") && len(c.AgentPath) > 0 {
+		errs = append(errs, fmt.Errorf("agent-path: with isolation %s agents are what their image has; put the agents into the image", c.Isolation))
+	}
+	errs = append(errs, c.checkModels()...)
 	if c.DefaultHarness == "command" && len(c.AgentCommand) == 0 {
 		errs = append(errs, errors.New("agent-command: the default harness is command, but no program is named; set agent-command"))
 	}

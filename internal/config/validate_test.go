@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
+type validateCase struct {
+	name string
+	set  func(*Config)
+	want string // empty: valid
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		name string
-		set  func(*Config)
-		want string // empty: valid
-	}{
+	tryValidate(t, []validateCase{
 		{"all interfaces", func(c *Config) { c.Listen = ":8484" }, ""},
 		{"any port", func(c *Config) { c.Listen = "127.0.0.1:0" }, ""},
 		{"IPv6", func(c *Config) { c.Listen = "[::1]:8484" }, ""},
@@ -28,9 +30,13 @@ func TestValidate(t *testing.T) {
 		{"postgres with bad escape", func(c *Config) { c.Database = "postgres://u:p%zz@h/x" }, "as %XX"},
 		{"base URL without scheme", func(c *Config) { c.BaseURL = "a.example" }, "base-url: write a whole URL"},
 		{"base URL with query", func(c *Config) { c.BaseURL = "https://a.example?x=1" }, "base-url: leave out"},
+		{"two places for blobs", func(c *Config) {
+			c.BlobDir, c.BlobURL, c.BlobKeyID, c.BlobSecret = "d", "https://s3.example/b", "k", "s"
+		}, "blob-dir and blob-url"},
 		{"webhook base URL", func(c *Config) { c.WebhookBaseURL = "ftp://x" }, "webhook-base-url: write a whole URL"},
 		{"negative slots", func(c *Config) { c.MaxConcurrentRuns = -1 }, "max-concurrent-runs: -1 is not between 0 and 10000"},
 		{"negative memory", func(c *Config) { c.MemoryLimit = -1 }, "memory-limit"},
+		{"negative disk", func(c *Config) { c.DiskLimit = -1 }, "disk-limit"},
 		{"negative processes", func(c *Config) { c.ProcessLimit = -1 }, "process-limit"},
 		{"negative cores", func(c *Config) { c.CPULimit = -0.5 }, "cpu-limit"},
 		{"negative rate", func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
@@ -50,22 +56,33 @@ func TestValidate(t *testing.T) {
 		{"certificate alone", func(c *Config) { c.TLSCert = "c" }, "tls-key: the certificate needs its private key"},
 		{"key alone", func(c *Config) { c.TLSKey = "k" }, "tls-cert: the private key needs its certificate"},
 		{"both", func(c *Config) { c.TLSCert, c.TLSKey = "c", "k" }, ""},
-		{"isolation", func(c *Config) { c.Isolation = "docker" }, `isolation: "docker" is none of bubblewrap, none`},
-		{"egress", func(c *Config) { c.Egress = "" }, "egress"},
 		{"log format", func(c *Config) { c.LogFormat = "xml" }, "log-format"},
 		{"log level", func(c *Config) { c.LogLevel = "" }, "log-level"},
 		{"harness", func(c *Config) { c.DefaultHarness = "claud" }, "did you mean claude?"},
 		{"command harness without command", func(c *Config) { c.DefaultHarness = "command" }, "set agent-command"},
 		{"command harness", func(c *Config) { c.DefaultHarness, c.AgentCommand = "command", []string{"a"} }, ""},
 		{"empty command", func(c *Config) { c.AgentCommand = []string{""} }, "name is empty"},
-		{"no isolation, no network", func(c *Config) { c.Isolation, c.Egress = "none", "none" }, "egress: without isolation"},
-		{"isolation, no network", func(c *Config) { c.Isolation, c.Egress = "bubblewrap", "none" }, ""},
 		{"admin key", func(c *Config) { c.AdminKey = "ls_012345678901234567890" }, ""},
 		{"S-6 admin key too short", func(c *Config) { c.AdminKey = "ls_01234567890123456789" }, "24 characters or more"},
 		{"S-6 admin key without prefix", func(c *Config) { c.AdminKey = "xx_012345678901234567890123" }, "must begin with ls_"},
 		{"admin key with space", func(c *Config) { c.AdminKey = "ls_01234567890 1234567890123" }, "holds a space"},
 		{"metrics key with newline", func(c *Config) { c.MetricsKey = "a\n" }, "metrics-key: holds a space"},
-	} {
+	})
+}
+
+func TestX5ValidateIsolation(t *testing.T) {
+	t.Parallel()
+	tryValidate(t, []validateCase{
+		{"isolation", func(c *Config) { c.Isolation = "docker" }, `isolation: "docker" is none of bubblewrap, container, kubernetes, none`},
+		{"egress", func(c *Config) { c.Egress = "" }, "egress"},
+		{"no isolation, no network", func(c *Config) { c.Isolation, c.Egress = "none", "none" }, "egress: without isolation"},
+		{"isolation, no network", func(c *Config) { c.Isolation, c.Egress = "bubblewrap", "none" }, ""},
+	})
+}
+
+func tryValidate(t *testing.T, cases []validateCase) {
+	t.Helper()
+	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := Default()
@@ -142,5 +159,33 @@ func TestS1MasterKeyComesFromOnePlace(t *testing.T) {
 		if got := c.MasterKeyFileOrDefault(); inData && got != "lineshaft-data/master.key" || !inData && got != tc.file {
 			t.Errorf("%+v: file %q", tc, got)
 		}
+	}
+}
+
+// TestX5ValidateKubernetes: what a cluster needs, and cannot do.
+func TestX5ValidateKubernetes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"cluster without image", func(c *Config) { c.Isolation = "kubernetes" }, "kubernetes-image: isolation kubernetes needs"},
+		{"cluster", func(c *Config) { c.Isolation, c.KubernetesImage, c.Egress = "kubernetes", "x", "none" }, ""},
+		{"container with agents of the machine", func(c *Config) { c.Isolation, c.AgentPath = "container", []string{"/srv/agents"} }, "put the agents into the image"},
+		{"cluster with hosts", func(c *Config) {
+			c.Isolation, c.KubernetesImage, c.Egress, c.EgressHosts = "kubernetes", "x", "allow", []string{"example.com"}
+		}, "policies know no host names"},
+		{"hurried cluster", func(c *Config) { c.KubernetesStartTimeout = 0 }, "kubernetes-start-timeout"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := Default()
+			test.change(&c)
+			err := c.Validate()
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
 	}
 }

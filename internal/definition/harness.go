@@ -13,6 +13,8 @@ func harness(to **lineshaft.HarnessConfig) value {
 			{name: "modelId", doc: "The model, for agents other than the built-in one.", value: text(&h.ModelID, textRules{})},
 			{name: "reasoningLevel", doc: "How much the model thinks, in its own words.", value: text(&h.ReasoningLevel, textRules{})},
 			{name: "command", doc: "The program of the command and acp harnesses, with its arguments.", value: texts(&h.Command, 0, textRules{})},
+			{name: "mode", doc: "How claude, codex, gemini and opencode are talked to: over the Agent Client Protocol, or with their own command.", value: text(&h.Mode, textRules{words: []string{lineshaft.ModeACP, lineshaft.ModeCommand}})},
+			{name: "permissions", doc: "Who decides when the agent asks whether it may do something; with ask a follow-up answers.", value: text(&h.Permissions, textRules{words: lineshaft.Policies()})},
 		}
 	}
 	long := option(to, keys)

@@ -90,43 +90,54 @@ func (p part) splitPrompt() (*node, string) {
 
 // Render makes the folder of a definition. A file of keep that is without problems
 // and says the same stays as it is, byte for byte, and so do those that are not used.
-func Render(d *Definition, keep Files) Files {
-	kept, texts := keptParts(keep)
-	out := Files{}
-	for _, p := range d.parts() {
-		if old, ok := kept[p.id()]; ok && old.value == p.value() {
-			out[old.file] = keep[old.file]
-			continue
-		}
-		out[partFile(p.kind, p.name)] = p.text()
-	}
-	for _, name := range texts {
-		if _, taken := out[name]; !taken {
-			out[name] = keep[name]
-		}
-	}
-	return out
+func Render(d *Definition, keep Files) Files { return Keep(keep).Render(d) }
+
+// Kept is a folder that was read, so that what is said the same way stays.
+type Kept struct {
+	files  Files
+	parts  map[string]keptPart
+	unused []string
 }
 
 type keptPart struct{ file, value string }
 
-// keptParts reads what may be kept, and lists the files that are not used.
-func keptParts(keep Files) (map[string]keptPart, []string) {
-	if len(keep) == 0 {
-		return nil, nil
+// Keep reads a folder that shall be kept. It is most of the work of Render, and can be
+// done ahead.
+func Keep(files Files) *Kept {
+	k := &Kept{files: files, parts: map[string]keptPart{}}
+	if len(files) == 0 {
+		return k
 	}
-	def, problems := Parse(keep)
+	def, problems := Parse(files)
 	bad := map[string]bool{}
 	for _, p := range problems {
 		bad[p.File] = true
 	}
-	kept := map[string]keptPart{}
 	for _, p := range def.parts() {
-		if file := def.file(p); !bad[file] && keep[file] != "" {
-			kept[p.id()] = keptPart{file, p.value()}
+		if file := def.file(p); !bad[file] && files[file] != "" {
+			k.parts[p.id()] = keptPart{file, p.value()}
 		}
 	}
-	return kept, def.Unused
+	k.unused = def.Unused
+	return k
+}
+
+// Render makes the folder of a definition, as the function of that name does.
+func (k *Kept) Render(d *Definition) Files {
+	out := Files{}
+	for _, p := range d.parts() {
+		if old, ok := k.parts[p.id()]; ok && old.value == p.value() {
+			out[old.file] = k.files[old.file]
+			continue
+		}
+		out[partFile(p.kind, p.name)] = p.text()
+	}
+	for _, name := range k.unused {
+		if _, taken := out[name]; !taken {
+			out[name] = k.files[name]
+		}
+	}
+	return out
 }
 
 // shortText is a text on one line, for plans. Blank space around it is shown.

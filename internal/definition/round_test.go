@@ -123,7 +123,7 @@ func full() *Definition {
 			"b": {URL: "https://b.test", Headers: map[string]string{"H": "v"}},
 			"c": {WarpID: "w"},
 		},
-		Harness:            &lineshaft.HarnessConfig{Type: "command", ModelID: "m", ReasoningLevel: "high", Command: []string{"run", "it"}},
+		Harness:            &lineshaft.HarnessConfig{Type: "claude", ModelID: "m", ReasoningLevel: "high", Command: []string{"run", "it"}, Mode: "acp", Permissions: "ask"},
 		IdleTimeoutMinutes: &number, RunnerID: "big", Secrets: []string{"ONE", "TWO"}, ComputerUseEnabled: &yes, TimeoutMinutes: &number,
 		StallMinutes: &number, QueueTimeoutMinutes: &number, Budget: &lineshaft.Budget{MaxTokens: 7, MaxCostMicros: 2_500_001}, MaxAttempts: &number,
 		Concurrency: &lineshaft.Concurrency{Key: "k", Policy: lineshaft.PolicySkip},
