@@ -60,6 +60,15 @@ func (tx *Tx) HasArtifactURL(ctx context.Context, runID, url string) (bool, erro
 	return err == nil, err
 }
 
+// CountArtifacts says how many artifacts a run has, and how large they are together.
+func (r reader) CountArtifacts(ctx context.Context, runID string) (n int, bytes int64, err error) {
+	err = r.one(ctx, "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM artifacts WHERE run_id = $1", []any{runID}, &n, &bytes)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count artifacts: %w", err)
+	}
+	return n, bytes, nil
+}
+
 // RunByURL finds the newest run that reported an artifact at this address.
 func (r reader) RunByURL(ctx context.Context, url string) (string, error) {
 	var runID string

@@ -23,33 +23,72 @@ const payloadPrefix = "delivery/"
 // PayloadBlob is the body of a delivery as a blob.
 func PayloadBlob(deliveryID string) string { return payloadPrefix + deliveryID }
 
-// PutBlob stores what r yields, chunk by chunk, each chunk a write of its own. The
-// blob is loose until KeepBlob gives it a run; loose ones are removed after a day.
+// PutBlob stores what r yields, in rows chunk by chunk, each chunk a write of its
+// own, or outside. The blob is loose until KeepBlob gives it a run; loose ones are
+// removed after a day.
+//
+// What could not be stored whole is removed at once.
 func (s *Store) PutBlob(ctx context.Context, r io.Reader, limit int64) (blobID string, size int64, err error) {
 	blobID, at := s.ids.Next()
+	if s.blobs != nil {
+		blobID = outsidePrefix + blobID
+	}
 	if err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.exec(ctx, "INSERT INTO blobs (id, size, run_id, created_at, expires_at) VALUES ($1, 0, '', $2, 0)", blobID, micros(at))
 		return err
 	}); err != nil {
 		return "", 0, fmt.Errorf("insert blob: %w", err)
 	}
+	if s.blobs != nil {
+		size, err = s.putOutside(ctx, blobID, r, limit)
+	} else {
+		size, err = s.putChunks(ctx, blobID, r, limit)
+	}
+	if err != nil {
+		s.dropBlob(ctx, blobID)
+		return "", 0, err
+	}
+	return blobID, size, nil
+}
+
+// dropTime bounds the removal of something that is of no use.
+const dropTime = 30 * time.Second
+
+// dropBlob removes a blob that nobody got to know of. What stays is removed later, as
+// loose ones are.
+func (s *Store) dropBlob(ctx context.Context, blobID string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
+	defer cancel()
+	_ = s.DeleteBlob(ctx, blobID)
+}
+
+// DropLooseBlob removes a blob unless a run keeps it, for when it came to nothing.
+func (s *Store) DropLooseBlob(ctx context.Context, blobID string) {
+	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
+	defer cancel()
+	if runID, _, err := s.BlobRun(reading, blobID); err == nil && runID == "" {
+		s.dropBlob(ctx, blobID)
+	}
+}
+
+func (s *Store) putChunks(ctx context.Context, blobID string, r io.Reader, limit int64) (size int64, err error) {
 	buf := make([]byte, chunkBytes)
 	for number := 0; ; number++ {
 		n, readErr := io.ReadFull(r, buf)
 		size += int64(n)
 		if size > limit {
-			return "", 0, &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: fmt.Sprintf("more than %d bytes", limit)}
+			return 0, tooLarge(limit)
 		}
 		if n > 0 {
 			if err := s.putChunk(ctx, blobID, number, buf[:n], size); err != nil {
-				return "", 0, err
+				return 0, err
 			}
 		}
 		if errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) {
-			return blobID, size, nil
+			return size, nil
 		}
 		if readErr != nil {
-			return "", 0, fmt.Errorf("read blob: %w", readErr)
+			return 0, fmt.Errorf("read blob: %w", readErr)
 		}
 	}
 }
@@ -96,6 +135,9 @@ func (s *Store) OpenBlob(ctx context.Context, blobID string) (io.ReadCloser, err
 	_, size, err := s.BlobRun(ctx, blobID)
 	if err != nil {
 		return nil, err
+	}
+	if name, ok := strings.CutPrefix(blobID, outsidePrefix); ok {
+		return s.openOutside(ctx, name)
 	}
 	return &blobReader{ctx: ctx, s: s, id: blobID, left: size}, nil
 }
@@ -147,6 +189,12 @@ func (r reader) ListDeadBlobs(ctx context.Context, loose, now time.Time, limit i
 
 // DeleteBlob removes a blob, a few chunks in each write.
 func (s *Store) DeleteBlob(ctx context.Context, blobID string) error {
+	if name, ok := strings.CutPrefix(blobID, outsidePrefix); ok {
+		// The row goes last: what could not be deleted is tried again.
+		if err := s.deleteOutside(ctx, name); err != nil {
+			return err
+		}
+	}
 	for {
 		var n int64
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {

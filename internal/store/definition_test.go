@@ -25,7 +25,7 @@ func newRevision(factoryUID string, number int64) lineshaft.Revision {
 func putRevision(t *testing.T, s *store.Store, r lineshaft.Revision, files map[string]string) lineshaft.Revision {
 	t.Helper()
 	write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
-		r, err = tx.InsertRevision(ctx, r, files)
+		r, err = tx.InsertRevision(ctx, nil, r, files)
 		return err
 	})
 	return r
@@ -73,7 +73,7 @@ func TestF4RevisionsRoundTrip(t *testing.T) {
 			t.Errorf("texts %q", got)
 		}
 		err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.InsertRevision(ctx, newRevision(factory, 7), nil)
+			_, err := tx.InsertRevision(ctx, nil, newRevision(factory, 7), nil)
 			return err
 		})
 		wantCode(t, err, lineshaft.CodeConflict)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -34,7 +35,10 @@ type Execution struct {
 	LastNumber  int64
 	SnapshotID  string
 	Interrupted bool
-	tokenHash   string
+	// Ask is the newest question of the agent, and AskAfter the newest follow-up that
+	// was there before it.
+	Ask, AskAfter string
+	tokenHash     string
 	// Expired says that the lease is over by the database's clock.
 	Expired bool
 }
@@ -112,7 +116,7 @@ func (tx *Tx) InsertExecutions(ctx context.Context, claims []*Claim, workerID st
 	return nil
 }
 
-const executionColumns = "id, run_id, number, worker_host, worker_id, claimed_at, started_at, ended_at, last_number, snapshot_id, interrupted, token_hash"
+const executionColumns = "id, run_id, number, worker_host, worker_id, claimed_at, started_at, ended_at, last_number, snapshot_id, interrupted, token_hash, ask, ask_after"
 
 func scanExecution(scan func(...any) error, extra ...any) (*Execution, error) {
 	var e Execution
@@ -120,7 +124,7 @@ func scanExecution(scan func(...any) error, extra ...any) (*Execution, error) {
 	var interrupted int
 	dest := append([]any{
 		&e.ID, &e.RunID, &e.Number, &e.WorkerHost, &e.WorkerID, &claimed, &started, &ended, &e.LastNumber, &e.SnapshotID,
-		&interrupted, &e.tokenHash,
+		&interrupted, &e.tokenHash, &e.Ask, &e.AskAfter,
 	}, extra...)
 	if err := scan(dest...); err != nil {
 		return nil, fmt.Errorf("scan execution: %w", err)
@@ -330,6 +334,47 @@ func (r reader) RunOfToken(ctx context.Context, token string) (runID, executionI
 	return runID, executionID, err
 }
 
+// ExecutionOfToken finds the execution that a run token was made for, whatever has
+// become of it since: one that ended is told so instead of being taken for a stranger.
+func (r reader) ExecutionOfToken(ctx context.Context, token string) (*Execution, error) {
+	found, err := r.executions(ctx, "SELECT "+executionColumns+" FROM executions WHERE run_token_hash = $1", Hash(token))
+	if err == nil && len(found) == 0 {
+		err = errNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// MoveExecution gives a live execution to another worker process.
+func (tx *Tx) MoveExecution(ctx context.Context, executionID, workerID string) error {
+	_, err := tx.exec(ctx, "UPDATE executions SET worker_id = $1 WHERE id = $2 AND ended_at = 0", workerID, executionID)
+	if err != nil {
+		return fmt.Errorf("move execution: %w", err)
+	}
+	return nil
+}
+
+// CountReport counts an event that the agent of an execution reported, if it is still
+// within its bounds. The first one beyond them closes the execution for reports, even
+// for smaller ones.
+func (tx *Tx) CountReport(ctx context.Context, executionID string, bytes, mostEvents, mostBytes int64) (within, first bool, err error) {
+	n, err := tx.exec(ctx, `UPDATE executions SET reported_events = reported_events + 1, reported_bytes = reported_bytes + $2
+		WHERE id = $1 AND reported_events < $3 AND reported_bytes + $2 <= $4`, executionID, bytes, mostEvents, mostBytes)
+	if err != nil {
+		return false, false, fmt.Errorf("count report: %w", err)
+	}
+	if n > 0 {
+		return true, false, nil
+	}
+	n, err = tx.exec(ctx, "UPDATE executions SET reported_bytes = $2 WHERE id = $1 AND reported_bytes < $2", executionID, int64(math.MaxInt64/2))
+	if err != nil {
+		return false, false, fmt.Errorf("close execution for reports: %w", err)
+	}
+	return false, n > 0, nil
+}
+
 // IsLive says whether an execution has not ended and holds its lease.
 func (r reader) IsLive(ctx context.Context, executionID string) (bool, error) {
 	var one int
@@ -346,6 +391,12 @@ func (r reader) CountBusy(ctx context.Context, host string, limit int) (live, qu
 	err = r.one(ctx, `SELECT (SELECT COUNT(*) FROM executions WHERE worker_host = $1 AND ended_at = 0),
 		(SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 LIMIT $2) AS q)`, []any{host, limit}, &live, &queued)
 	return live, queued, err
+}
+
+// CountQueued counts the runs that could be claimed for a host, up to a limit.
+func (r reader) CountQueued(ctx context.Context, host string, limit int) (queued int, err error) {
+	err = r.one(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 LIMIT $2) AS q", []any{host, limit}, &queued)
+	return queued, err
 }
 
 // ExpireLease makes an execution's lease run out now; operators use it to take a

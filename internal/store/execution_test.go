@@ -127,6 +127,11 @@ func TestClaimsFollowTheQueue(t *testing.T) {
 		if live != 3 || queuedNow != 0 || err != nil {
 			t.Errorf("busy: %d live, %d queued, %v", live, queuedNow, err)
 		}
+		for host, want := range map[string]int{lineshaft.HostedWorker: 0, "mac": 1} {
+			if n, err := s.CountQueued(t.Context(), host, 10); n != want || err != nil {
+				t.Errorf("%s: %d queued, %v", host, n, err)
+			}
+		}
 		live, queuedNow, err = s.CountBusy(t.Context(), "mac", 10)
 		if live != 0 || queuedNow != 1 || err != nil {
 			t.Errorf("busy: %d live, %d queued, %v", live, queuedNow, err)

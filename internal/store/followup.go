@@ -47,10 +47,10 @@ func (tx *Tx) TakeFollowup(ctx context.Context, h *RunHead) (*Followup, error) {
 }
 
 // TakenFollowup reads the message that a run's execution is at; nil if it is at
-// the prompt.
+// the prompt. Answers to its questions are none.
 func (tx *Tx) TakenFollowup(ctx context.Context, runID string) (*Followup, error) {
 	f := Followup{RunID: runID}
-	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'taken' LIMIT 1", []any{runID}, &f.ID, &f.Message)
+	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers = '' LIMIT 1", []any{runID}, &f.ID, &f.Message)
 	if IsNoRows(err) {
 		return nil, nil
 	}
@@ -70,13 +70,13 @@ func (tx *Tx) FinishFollowups(ctx context.Context, h *RunHead) error {
 	return err
 }
 
-// ReturnFollowups makes a message that a lost execution had taken wait again. The
-// caller saves the head.
+// ReturnFollowups makes what a lost execution had taken wait again, the answer to
+// its last question too. The caller saves the head.
 func (tx *Tx) ReturnFollowups(ctx context.Context, h *RunHead) error {
 	if !h.Taken {
 		return nil
 	}
-	n, err := tx.exec(ctx, "UPDATE followups SET state = 'pending', execution_id = '' WHERE run_id = $1 AND state <> 'done' AND state = 'taken'", h.ID)
+	n, err := tx.exec(ctx, "UPDATE followups SET state = 'pending', execution_id = '', answers = '' WHERE run_id = $1 AND state <> 'done' AND state = 'taken'", h.ID)
 	h.Unread, h.Taken = h.Unread+int(n), false
 	return err
 }

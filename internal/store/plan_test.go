@@ -30,6 +30,7 @@ func lookups(s *store.Store) map[string]lookup {
 		"claim self": {10, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "mac", 10)) }},
 		"claim none": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "away", 10)) }},
 		"busy":       {201, func(ctx context.Context) error { return third(s.CountBusy(ctx, lineshaft.HostedWorker, 5)) }, nil},
+		"queued":     {5, func(ctx context.Context) error { return second(s.CountQueued(ctx, lineshaft.HostedWorker, 5)) }, nil},
 		"lock":       {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockRun(ctx, run)) }},
 		"save":       {3, nil, func(ctx context.Context, tx *store.Tx) error { return touchRun(ctx, tx, run) }},
 		"executions": {1, nil, func(ctx context.Context, tx *store.Tx) error { return third(tx.LockExecutions(ctx, refs)) }},

@@ -19,7 +19,7 @@ func tablesOf(t *testing.T, s *store.Store, runID string) []string {
 	var found []string
 	for _, table := range []string{
 		"runs", "run_bodies", "run_tags", "search_queue", "deleted_runs", "events", "executions", "followups",
-		"attachments", "artifacts", "blobs", "run_search",
+		"attachments", "artifacts", "blobs", "run_search", "run_usage",
 	} {
 		column := "run_id"
 		if table == "runs" {
@@ -44,6 +44,9 @@ func crowdedRun(t *testing.T, s *store.Store) string {
 	onRun(t, s, run, func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
 		uid, _ := s.NewID()
 		if err := tx.InsertArtifact(ctx, h, lineshaft.Artifact{UID: uid, Type: lineshaft.ArtifactFile, BlobID: blob}); err != nil {
+			return err
+		}
+		if err := tx.AddUsage(ctx, run, []lineshaft.ModelUsage{{ModelID: "m"}}); err != nil {
 			return err
 		}
 		return tx.InsertAttachments(ctx, run, "", []lineshaft.Attachment{{ID: uid, FileName: "f", Size: size, BlobID: blob}})
@@ -82,7 +85,7 @@ func TestR12DeleteLeavesNothing(t *testing.T) {
 		if chunks := texts(t, s.DB(), "SELECT DISTINCT blob_id FROM blob_chunks"); len(chunks) != 1 {
 			t.Errorf("chunks of %d blobs", len(chunks))
 		}
-		want := "runs run_bodies run_tags events executions followups attachments artifacts blobs run_search"
+		want := "runs run_bodies run_tags events executions followups attachments artifacts blobs run_search run_usage"
 		if tables := strings.Join(tablesOf(t, s, other), " "); tables != want {
 			t.Errorf("the other run has rows in %s, want %s", tables, want)
 		}

@@ -24,6 +24,8 @@ type Options struct {
 	// Wake is called with topics after the work that gave them is durable. It must not block.
 	Wake   func(topics []string)
 	Logger *slog.Logger
+	// Blobs keeps the bytes of blobs outside of the database; nil keeps them in it.
+	Blobs Blobs
 }
 
 // Store is the database. It is safe for concurrent use.
@@ -35,6 +37,7 @@ type Store struct {
 	now    func() time.Time
 	wake   func([]string)
 	log    *slog.Logger
+	blobs  Blobs // nil keeps them in rows
 	unlock func() error
 	close  sync.Once
 	// budget is ScanBudget, or less in tests.
@@ -64,7 +67,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{now: opts.Now, wake: opts.Wake, log: opts.Logger, ids: id.New(opts.Now), unlock: func() error { return nil }, budget: ScanBudget}
+	s := &Store{now: opts.Now, wake: opts.Wake, log: opts.Logger, blobs: opts.Blobs, ids: id.New(opts.Now), unlock: func() error { return nil }, budget: ScanBudget}
 	open := s.openSQLite
 	if IsPostgres(opts.Database) {
 		open = s.openPostgres

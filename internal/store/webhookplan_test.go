@@ -123,7 +123,7 @@ func hookWrites(s *store.Store) map[string]lookup {
 			return tx.UpdateFactory(ctx, lineshaft.Factory{UID: "f7"})
 		}),
 		"revision": work(1, func(ctx context.Context, tx *store.Tx) error {
-			return second(tx.InsertRevision(ctx, lineshaft.Revision{FactoryUID: "f7", Number: 1 << 40, Source: lineshaft.RevisionEdit}, map[string]string{"a": "b", "c": "d"}))
+			return second(tx.InsertRevision(ctx, nil, lineshaft.Revision{FactoryUID: "f7", Number: 1 << 40, Source: lineshaft.RevisionEdit}, map[string]string{"a": "b", "c": "d"}))
 		}),
 		"delete factory": work(planSize(s)/100+5, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteFactory(ctx, "f7", now) }),
 		"automation":     work(1, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteAutomation(ctx, "f7", "u37") }),

@@ -18,7 +18,7 @@ func TestX2Workers(t *testing.T) {
 		at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 		seen := func(seconds, running int) {
 			write(t, s, func(ctx context.Context, tx *store.Tx) error {
-				w := store.Worker{ID: "w1", WorkerHost: "mac", Version: "v1", Capacity: 4, Running: running, LastSeenAt: at(seconds)}
+				w := store.Worker{ID: "w1", WorkerHost: "mac", Version: "v1", Capacity: 4, Running: running, Labels: []string{"os=linux", "gpu="}, LastSeenAt: at(seconds)}
 				return tx.PutWorker(ctx, w, at(seconds-30))
 			})
 		}
@@ -26,7 +26,7 @@ func TestX2Workers(t *testing.T) {
 			t.Helper()
 			workers, err := s.ListWorkers(t.Context(), at(last))
 			must(t, err)
-			w := store.Worker{ID: "w1", WorkerHost: "mac", Version: "v1", Capacity: 4, Running: running, ConnectedAt: at(connected), LastSeenAt: at(last)}
+			w := store.Worker{ID: "w1", WorkerHost: "mac", Version: "v1", Capacity: 4, Running: running, Labels: []string{"os=linux", "gpu="}, ConnectedAt: at(connected), LastSeenAt: at(last)}
 			if !reflect.DeepEqual(workers, []store.Worker{w}) {
 				t.Errorf("workers %+v, want %+v", workers, w)
 			}
