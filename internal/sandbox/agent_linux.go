@@ -78,6 +78,9 @@ func startAgent(o *order) (*agent, error) {
 	if o.Wrap != nil {
 		return startWrapped(o)
 	}
+	if o.Container != nil {
+		return startContained(o)
+	}
 	if os.Geteuid() != 0 {
 		// A program that gains another user (sudo) could not be ended any more.
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -90,6 +93,17 @@ func startAgent(o *order) (*agent, error) {
 	}
 	a := &agent{pid: pid, ready: make(chan error, 1)}
 	a.ready <- nil
+	return a, nil
+}
+
+// startContained starts docker or podman.
+func startContained(o *order) (*agent, error) {
+	pid, err := fork(o, o.Argv, o.Env, o.Dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	a := &agent{pid: pid, ready: make(chan error, 1)}
+	go func() { a.ready <- o.Container.await(pid) }()
 	return a, nil
 }
 

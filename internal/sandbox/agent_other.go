@@ -39,6 +39,10 @@ func startAgent(o *order) (*agent, error) {
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(o.Path), err)
 	}
 	a := &agent{pid: pid, ready: make(chan error, 1)}
+	if o.Container != nil {
+		go func() { a.ready <- o.Container.await(pid) }()
+		return a, nil
+	}
 	a.ready <- nil
 	return a, nil
 }

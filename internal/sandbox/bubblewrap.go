@@ -62,6 +62,17 @@ func (b *Bubblewrap) Guest(dir, p string) string {
 	return p
 }
 
+// OwnLoopback is true where the agent is cut off from the machine's network.
+func (b *Bubblewrap) OwnLoopback(network Network) bool { return network.own() }
+
+// ProgramDir is a folder below /run.
+func (b *Bubblewrap) ProgramDir() string {
+	if b.options.Program == "" {
+		return ""
+	}
+	return guestProgramDir
+}
+
 // Check starts a process in a sandbox.
 func (b *Bubblewrap) Check(ctx context.Context) error {
 	if err := b.find(ctx); err != nil {
@@ -114,19 +125,26 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if _, err := lookPath(spec.Command[0], guestDir, spec.Env, v.executable); err != nil {
 		return nil, fmt.Errorf("start agent: %w", err)
 	}
+	own := wrapProcesses
+	command := spec.Command
+	if spec.Forward != (Forward{}) {
+		own += forwardProcesses
+		command = forwardCommand(spec.Forward.Port, command)
+	}
 	h := b.limits.hierarchy()
 	b.limits.warn(b.options.Logger, spec.Limits)
 	o := &order{
 		Path:       b.program,
-		Argv:       spec.Command,
-		FileBytes:  spec.Limits.FileBytes,
+		Argv:       command,
+		FileBytes:  spec.Limits.largestFile(),
+		Disk:       quota{Dir: v.dir, Bytes: spec.Limits.DiskBytes},
 		FeedWithin: spec.FeedWithin,
-		Groups:     h.plan(spec.Limits, wrapProcesses, false),
+		Groups:     h.plan(spec.Limits, own, false),
 		Wrap:       &wrap{Args: v.args(), Files: v.files(), Sources: v.sources()},
 	}
 	if os.Geteuid() == 0 {
 		o.UID = v.uid
-		if err := giveTo(ctx, v.dir, v.uid); err != nil {
+		if err := v.give(ctx); err != nil {
 			return nil, fmt.Errorf("start agent: %w", err)
 		}
 	}
@@ -135,9 +153,9 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	if limit := spec.Limits.Processes; limit > 0 && h.version(controllerPids) == 0 {
 		if processLimit() == heldByRlimit {
-			o.Processes = limit + wrapProcesses
+			o.Processes = limit + own
 		} else {
-			o.Polled.Processes = limit + wrapProcesses
+			o.Polled.Processes = limit + own
 		}
 	}
 	return start(ctx, b.options, o, spec)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,11 +43,21 @@ func mechanisms(t *testing.T, test func(t *testing.T, s sandbox.Sandbox, r sandb
 		t.Run("bubblewrap "+groups, func(t *testing.T) {
 			t.Parallel()
 			bubblewrap(t, o)
-			b := sandbox.NewBubblewrap(o)
+			own := o
+			own.UIDBase = ownUser(t)
+			b := sandbox.NewBubblewrap(own)
 			s := prepare(b)
 			test(t, s, b.Mechanism(t.Context()))
 		})
 	}
+}
+
+// ownUser is a user for one test: without groups the kernel counts all processes of a
+// user, those of other tests with the same one too.
+func ownUser(t *testing.T) int {
+	h := fnv.New32()
+	fmt.Fprintf(h, "%d %s", os.Getpid(), t.Name())
+	return 100_000 + int(h.Sum32()%1_000_000_000)
 }
 
 func TestX5MemoryLimit(t *testing.T) {
@@ -133,6 +144,46 @@ func TestX5FileSizeLimit(t *testing.T) {
 		info, err := os.Stat(filepath.Join(spec.Dir, "big"))
 		if err != nil || info.Size() != 1<<20 || strings.Contains(out, "code 0") {
 			t.Errorf("got %v, %v, output %q", info, err, out)
+		}
+	})
+}
+
+// Space is taken in small files, and in files that have no name any more.
+func TestX5DiskLimit(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"small files":   `i=0; while [ $i -lt 400 ]; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); done`,
+		"deleted files": `for i in 3 4 5 6 7 8 9; do eval "exec $i>f; rm f; head -c 3000000 /dev/zero >&$i"; done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, s sandbox.Sandbox) {
+				m := mark()
+				spec := shell(t, "setsid sleep "+m+" & "+script+"; sleep 1000")
+				spec.Limits.DiskBytes = 12 << 20
+				exit, out := run(t, s, spec)
+				gone(t, m)
+				if exit.Reason != sandbox.ReasonDisk {
+					t.Errorf("got %+v, output %q", exit, out)
+				}
+			})
+		})
+	}
+}
+
+func TestX5DiskWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s sandbox.Sandbox) {
+		spec := shell(t, "head -c 3000000 /dev/zero > big; sleep 1.2; rm big; head -c 3000000 /dev/zero > other; sleep 1.2; exit 4")
+		spec.Limits.DiskBytes = 5 << 20
+		if exit, out := run(t, s, spec); exit.Reason != "" || exit.Code != 4 {
+			t.Errorf("got %+v, output %q", exit, out)
+		}
+		// One file cannot outrun the next look.
+		spec = shell(t, "head -c 9000000 /dev/zero > big; echo code $?")
+		spec.Limits.DiskBytes = 5 << 20
+		if _, out := run(t, s, spec); strings.Contains(out, "code 0") {
+			t.Errorf("output %q", out)
 		}
 	})
 }

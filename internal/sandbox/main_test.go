@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "supervise":
 			os.Exit(sandbox.Supervise(context.Background()))
+		case "forward":
+			os.Exit(sandbox.RunForward(context.Background(), os.Args[2:]))
+		case "talk":
+			os.Exit(talk(os.Args[2], os.Args[3]))
 		case "worker":
 			os.Exit(worker(os.Args[2:]))
 		case "many":
@@ -36,7 +40,10 @@ func TestMain(m *testing.M) {
 			os.Exit(forker(os.Args[2:]))
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		removePodman()
+		os.Exit(code)
+	}))
 }
 
 // options make the test binary its own supervisor. With the race detector a

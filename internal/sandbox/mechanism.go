@@ -14,6 +14,7 @@ type Report struct {
 	Processes string `json:"processes"`
 	CPU       string `json:"cpu"`
 	FileSize  string `json:"file_size"`
+	Disk      string `json:"disk"`
 	Kill      string `json:"kill"`             // how the tree is ended
 	Advice    string `json:"advice,omitempty"` // what to do for a better mechanism
 }
@@ -44,6 +45,7 @@ func (l *limiter) report(processes string) Report {
 		Processes: describeVersion(h.version(controllerPids), processes),
 		CPU:       describeVersion(h.version(controllerCPU), notHeld),
 		FileSize:  heldByRlimit,
+		Disk:      polling(),
 	}
 	var missing []string
 	for _, c := range []string{controllerMemory, controllerPids, controllerCPU} {

@@ -2,8 +2,12 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"sync"
 )
 
 // None runs agents as they are: the user, the files and the network of the
@@ -12,6 +16,9 @@ import (
 type None struct {
 	options Options
 	limits  limiter
+
+	linking sync.Once
+	linked  error
 }
 
 var _ Sandbox = (*None)(nil)
@@ -50,8 +57,14 @@ func (n *None) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := spec.validate(); err != nil {
 		return nil, fmt.Errorf("start agent: %w", err)
 	}
-	if spec.Network == NetworkNone {
+	if spec.Network.own() {
 		return nil, fmt.Errorf("start agent: network %q: %w; use isolation bubblewrap", spec.Network, ErrUnsupported)
+	}
+	if spec.Forward != (Forward{}) {
+		return nil, fmt.Errorf("start agent: forward: %w; the agent needs a network of its own", ErrUnsupported)
+	}
+	if err := n.link(); err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
 	}
 	program, err := lookPath(spec.Command[0], spec.Dir, spec.Env, executable)
 	if err != nil {
@@ -64,7 +77,8 @@ func (n *None) Start(ctx context.Context, spec Spec) (*Process, error) {
 		Argv:       spec.Command,
 		Env:        withPWD(spec.Env, spec.Dir),
 		Dir:        spec.Dir,
-		FileBytes:  spec.Limits.FileBytes,
+		FileBytes:  spec.Limits.largestFile(),
+		Disk:       quota{Dir: spec.Dir, Bytes: spec.Limits.DiskBytes},
 		FeedWithin: spec.FeedWithin,
 		Groups:     h.plan(spec.Limits, 0, true),
 	}
@@ -75,4 +89,37 @@ func (n *None) Start(ctx context.Context, spec Spec) (*Process, error) {
 		o.Polled.Processes = spec.Limits.Processes
 	}
 	return start(ctx, n.options, o, spec)
+}
+
+// OwnLoopback is false: the agent shares the network of the machine.
+func (n *None) OwnLoopback(Network) bool { return false }
+
+// ProgramDir is the folder of Options.Links.
+func (n *None) ProgramDir() string {
+	if n.options.Program == "" {
+		return ""
+	}
+	return n.options.Links
+}
+
+// link makes the link to this program, once, in place of one to an earlier version.
+func (n *None) link() error {
+	n.linking.Do(func() {
+		dir := n.ProgramDir()
+		if dir == "" {
+			return
+		}
+		if n.linked = os.MkdirAll(dir, 0o755); n.linked != nil {
+			return
+		}
+		path := filepath.Join(dir, programName)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			n.linked = fmt.Errorf("link this program: %w", err)
+			return
+		}
+		if err := os.Symlink(n.options.Program, path); err != nil && !errors.Is(err, fs.ErrExist) {
+			n.linked = fmt.Errorf("link this program: %w", err)
+		}
+	})
+	return n.linked
 }

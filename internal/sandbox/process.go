@@ -37,6 +37,7 @@ type Process struct {
 	supervisor *os.Process
 	pid        int
 	groups     groups
+	container  *contained // nil: none
 	streams    *streams
 	preface    *preface
 	unwatch    func() bool // stops watching the context of Start
@@ -63,7 +64,7 @@ func start(ctx context.Context, options Options, o *order, spec Spec) (*Process,
 		return nil, fmt.Errorf("start agent: %w", context.Cause(ctx))
 	}
 	p := &Process{
-		groups: o.Groups, preface: &preface{}, feedEvery: o.FeedWithin / feedsWithin,
+		groups: o.Groups, container: o.Container, preface: &preface{}, feedEvery: o.FeedWithin / feedsWithin,
 		started: make(chan report, 1), done: make(chan struct{}),
 	}
 	status, err := p.launch(options.Supervisor, spec)
@@ -176,6 +177,9 @@ func (p *Process) follow(ctx context.Context, status *os.File) {
 	if err != nil {
 		p.groups.kill()
 		p.groups.remove(context.WithoutCancel(ctx))
+		if p.container != nil {
+			err = errors.Join(err, p.container.remove(context.WithoutCancel(ctx)))
+		}
 	}
 	p.unwatch()
 	p.exit, p.err = exit, errors.Join(err, p.streams.finish())
@@ -194,6 +198,8 @@ func (p *Process) readReports(status *os.File) (Exit, error) {
 			p.started <- r
 		}
 		switch {
+		case r.Error != "" && r.Exit != nil:
+			return *r.Exit, errors.New(r.Error)
 		case r.Error != "":
 			return Exit{Code: -1}, nil
 		case r.Exit != nil:
@@ -243,7 +249,11 @@ func (p *Process) Kill(grace time.Duration) {
 	if closed(p.done) {
 		return
 	}
-	timer := time.NewTimer(max(0, grace) + killMargin)
+	margin := killMargin
+	if p.container != nil {
+		margin += removeWithin // it is asked of another program, which may be slow
+	}
+	timer := time.NewTimer(max(0, grace) + margin)
 	go func() {
 		defer timer.Stop()
 		select {

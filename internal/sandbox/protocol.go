@@ -41,7 +41,9 @@ type order struct {
 	FeedWithin time.Duration
 	Groups     []group
 	Polled     polled
-	Wrap       *wrap // set for bubblewrap
+	Disk       quota
+	Wrap       *wrap      // set for bubblewrap
+	Container  *contained // set for a container
 }
 
 // polled are the limits that the supervisor holds by looking, for want of a
@@ -65,7 +67,7 @@ type file struct {
 }
 
 // report is one line of the status pipe: first Started or Error, then, unless it
-// was Error, Exit.
+// was Error, Exit, with an Error when something may be left.
 type report struct {
 	Started int    `json:"started,omitempty"` // process id of the agent, or of bubblewrap
 	Error   string `json:"error,omitempty"`

@@ -20,7 +20,13 @@ const (
 	NetworkFull Network = "full"
 	// NetworkNone is a loopback interface of the agent's own and nothing else.
 	NetworkNone Network = "none"
+	// NetworkAllow is the same for a sandbox: what the agent reaches besides, it
+	// reaches through a proxy behind its [Spec.Forward].
+	NetworkAllow Network = "allow"
 )
+
+// own says that the agent has a loopback interface of its own and nothing else.
+func (n Network) own() bool { return n == NetworkNone || n == NetworkAllow }
 
 // The values of [Exit.Reason].
 const (
@@ -36,6 +42,8 @@ const (
 	ReasonMemory = "memory"
 	// ReasonProcesses means that the tree went over [Limits.Processes] where the kernel could not refuse the fork.
 	ReasonProcesses = "processes"
+	// ReasonDisk means that the workspace went over [Limits.DiskBytes].
+	ReasonDisk = "disk"
 	// ReasonLost means that the supervisor itself died; Wait returns [ErrSupervisorLost] with it.
 	ReasonLost = "lost"
 )
@@ -59,6 +67,7 @@ type Limits struct {
 	Processes   int     // processes and threads of the whole tree
 	CPUs        float64 // processor time per wall time; 1.5 is one and a half cores
 	FileBytes   int64   // size of any one file that is written
+	DiskBytes   int64   // space that the workspace takes, with files that were deleted but are still open
 }
 
 // Spec says what to start.
@@ -83,12 +92,24 @@ type Spec struct {
 	Limits Limits
 	// Network is what the agent can reach; empty is [NetworkFull].
 	Network Network
+	// Image is the image of a container; empty is the default one. Other sandboxes
+	// do not use it.
+	Image string
+	// Forward, when its Socket is set, is reached on the agent's own loopback
+	// interface. It needs a network of the agent's own: see [Sandbox.OwnLoopback].
+	Forward Forward
 	// FeedWithin is how long the supervisor lives without [Process.Feed], by its
 	// own clock, which goes on while the machine sleeps. Zero is for ever.
 	FeedWithin time.Duration
 	// Slot is the number of the worker's slot. A server that is root gives each
 	// slot its own user: Options.UIDBase + Slot.
 	Slot int
+}
+
+// Forward is a unix socket of the host that the agent reaches as a TCP port.
+type Forward struct {
+	Socket string // absolute path on the host
+	Port   int    // on 127.0.0.1 inside
 }
 
 // Exit says how an agent ended.
@@ -103,7 +124,7 @@ type Exit struct {
 // Sandbox starts agents. All methods may be called at the same time; each Start
 // is independent of the others.
 type Sandbox interface {
-	// Name is the word used in settings: "none" or "bubblewrap".
+	// Name is the word used in settings: "none", "bubblewrap" or "container".
 	Name() string
 	// Check starts a process that does nothing in the sandbox. The error says
 	// what to install or to change; it wraps ErrUnavailable.
@@ -111,6 +132,12 @@ type Sandbox interface {
 	// Guest is path, on the host and inside the workspace dir, as the agent sees
 	// it. A relative path is taken as inside dir.
 	Guest(dir, path string) string
+	// OwnLoopback says that an agent with that network has a loopback interface of
+	// its own, so that ports of the host's are out of its reach.
+	OwnLoopback(network Network) bool
+	// ProgramDir is a folder, as the agent sees it, that holds this program under
+	// the name lineshaft; empty when there is none.
+	ProgramDir() string
 	// Start returns when the agent runs, or with an error when nothing runs. The
 	// end of ctx kills the agent like Kill(0), also after Start has returned.
 	Start(ctx context.Context, spec Spec) (*Process, error)
@@ -121,6 +148,12 @@ type Options struct {
 	// Supervisor is the argv of a process that calls [Supervise], in general
 	// {"/proc/self/exe", "supervise"}.
 	Supervisor []string
+	// Program is this program's own file, which agents find in the folder that
+	// [Sandbox.ProgramDir] names and which a [Spec.Forward] needs: it calls
+	// [RunForward] when its first argument is "forward". Empty: agents get none.
+	Program string
+	// Links is a folder for a link to Program, made by the sandbox None. Empty: none is made.
+	Links string
 	// UIDBase is the first user id given to slots by a server that is root. Default 61000.
 	UIDBase int
 	// ReadOnly are further paths that isolated agents see, at the same place and read-only.
@@ -130,11 +163,24 @@ type Options struct {
 	Hide []string
 	// Bubblewrap is the program to use; default "bwrap", looked up in the server's PATH.
 	Bubblewrap string
+	// Container is docker or podman, or a program like these; default the first of podman and docker in PATH.
+	Container string
+	// Image is for containers of a spec without one.
+	Image string
+	// State is a folder for what containers need while they run; default the
+	// system's for temporary files. It holds secrets for that time.
+	State string
+	// Owner marks containers, so that a later process with the same one finds
+	// what this one has left; default "lineshaft".
+	Owner string
 	// Logger gets a warning for each limit that cannot be held. Default: none.
 	Logger *slog.Logger
 }
 
 const defaultUIDBase = 61000
+
+// DefaultImage is the image of containers when nobody names one.
+const DefaultImage = "debian:13"
 
 func (o Options) withDefaults() Options {
 	if o.UIDBase == 0 {
@@ -142,6 +188,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Bubblewrap == "" {
 		o.Bubblewrap = "bwrap"
+	}
+	if o.Image == "" {
+		o.Image = DefaultImage
+	}
+	if o.State == "" {
+		o.State = os.TempDir()
+	}
+	if o.Owner == "" {
+		o.Owner = "lineshaft"
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -162,6 +217,9 @@ func (s *Spec) validate() error {
 	if len(s.Command) == 0 || s.Command[0] == "" {
 		errs = append(errs, errors.New("command is empty"))
 	}
+	if strings.HasPrefix(s.Image, "-") { // it would be an option of docker or podman
+		errs = append(errs, fmt.Errorf("image %q begins with '-'; name another in the environment or the runner", s.Image[:min(len(s.Image), 40)]))
+	}
 	for _, arg := range s.Command {
 		if strings.ContainsRune(arg, 0) {
 			errs = append(errs, errors.New("command holds a NUL byte"))
@@ -176,9 +234,12 @@ func (s *Spec) validate() error {
 		}
 	}
 	switch s.Network {
-	case "", NetworkFull, NetworkNone:
+	case "", NetworkFull, NetworkNone, NetworkAllow:
 	default:
-		errs = append(errs, fmt.Errorf("network %q is neither %q nor %q", s.Network, NetworkFull, NetworkNone))
+		errs = append(errs, fmt.Errorf("network %q is none of %q, %q and %q", s.Network, NetworkFull, NetworkNone, NetworkAllow))
+	}
+	if err := s.Forward.validate(); err != nil {
+		errs = append(errs, err)
 	}
 	if s.Slot < 0 || s.FeedWithin < 0 || s.Limits.negative() {
 		errs = append(errs, errors.New("slot, feed time and limits must not be negative"))
@@ -187,7 +248,16 @@ func (s *Spec) validate() error {
 }
 
 func (l Limits) negative() bool {
-	return l.MemoryBytes < 0 || l.Processes < 0 || l.CPUs < 0 || l.FileBytes < 0
+	return l.MemoryBytes < 0 || l.Processes < 0 || l.CPUs < 0 || l.FileBytes < 0 || l.DiskBytes < 0
+}
+
+// largestFile is the limit for one file: none can be larger than the whole
+// workspace may get until somebody looks.
+func (l Limits) largestFile() int64 {
+	if l.FileBytes == 0 || l.DiskBytes > 0 && l.DiskBytes < l.FileBytes {
+		return l.DiskBytes
+	}
+	return l.FileBytes
 }
 
 // withPWD gives env the one variable that is not the caller's: shells and

@@ -3,6 +3,7 @@
 package sandbox_test
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,13 +58,42 @@ func BenchmarkStartBubblewrapWithLimits(b *testing.B) {
 	benchmarkStart(b, sandbox.NewBubblewrap(directly()), sandbox.Limits{MemoryBytes: 1 << 30, Processes: 500, CPUs: 1})
 }
 
+// The program is the test binary here; the released one has more to load.
+func BenchmarkStartBubblewrapForward(b *testing.B) {
+	dir, err := os.MkdirTemp("", "fwd") //nolint:usetesting // the path of a socket has at most 107 bytes
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	socket := filepath.Join(dir, "s")
+	listener, err := new(net.ListenConfig).Listen(b.Context(), "unix", socket)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	o := directly()
+	if o.Program, err = os.Executable(); err != nil {
+		b.Fatal(err)
+	}
+	spec := sandbox.Spec{Network: sandbox.NetworkNone}
+	s := sandbox.NewBubblewrap(o)
+	b.Run("without", func(b *testing.B) { benchmarkSpec(b, s, spec) })
+	spec.Forward = sandbox.Forward{Socket: socket, Port: 4141}
+	b.Run("with", func(b *testing.B) { benchmarkSpec(b, s, spec) })
+}
+
 func directly() sandbox.Options {
 	return sandbox.Options{Supervisor: []string{"/proc/self/exe", "supervise"}}
 }
 
 func benchmarkStart(b *testing.B, s sandbox.Sandbox, limits sandbox.Limits) {
 	b.Helper()
-	spec := sandbox.Spec{Dir: b.TempDir(), Command: []string{"/bin/sh", "-c", "exit 0"}, Env: basicEnv(), Limits: limits}
+	benchmarkSpec(b, s, sandbox.Spec{Limits: limits})
+}
+
+func benchmarkSpec(b *testing.B, s sandbox.Sandbox, spec sandbox.Spec) {
+	b.Helper()
+	spec.Dir, spec.Command, spec.Env = b.TempDir(), []string{"/bin/sh", "-c", "exit 0"}, basicEnv()
 	for b.Loop() {
 		p, err := s.Start(b.Context(), spec)
 		if err != nil {

@@ -115,6 +115,7 @@ func (s *supervisor) run(ctx context.Context) int {
 	s.agent = a
 	children := reap(a.pid)
 	exit, failure := s.watch(ctx, children)
+	left := s.endContainer(ctx, children, &exit)
 	s.sweep(children)
 	if exit.Reason == ReasonExited && groups.outOfMemory() {
 		exit.Reason = ReasonMemory
@@ -127,8 +128,33 @@ func (s *supervisor) run(ctx context.Context) int {
 		s.report(report{Error: failure})
 		return 1
 	}
-	s.report(report{Exit: &exit})
+	s.report(report{Exit: &exit, Error: left})
 	return 0
+}
+
+// endContainer removes the container, which is not part of the tree, and says what
+// went wrong. The program that runs it is ended before: it might make or start the
+// container only when it was found not to be there. What it left is swept afterwards.
+func (s *supervisor) endContainer(ctx context.Context, children *children, exit *Exit) (failure string) {
+	c := s.order.Container
+	if c == nil {
+		return ""
+	}
+	if !closed(children.ended) {
+		s.agent.kill()
+		select {
+		case <-children.ended:
+		case <-time.After(toolWithin): // stuck in the kernel
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	if exit.Reason == ReasonExited && c.outOfMemory(ctx) {
+		exit.Reason = ReasonMemory
+	}
+	if err := c.remove(ctx); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // watch returns when the tree has to end, with the reason. A failure is the
@@ -138,6 +164,10 @@ func (s *supervisor) watch(ctx context.Context, children *children) (exit Exit, 
 	defer ticker.Stop()
 	killed := false
 	ready := s.agent.ready
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	full := make(chan struct{}, 1)
+	go s.order.Disk.watch(watching, full)
 	for {
 		select {
 		case err := <-ready:
@@ -168,6 +198,9 @@ func (s *supervisor) watch(ctx context.Context, children *children) (exit Exit, 
 				exit.Reason = done
 				return exit, ""
 			}
+		case <-full:
+			exit.Reason = ReasonDisk
+			return exit, ""
 		case <-s.grace:
 			exit.Reason = ReasonKilled
 			return exit, ""

@@ -14,11 +14,13 @@ import (
 
 // view is what an agent in bubblewrap can see.
 type view struct {
-	spec   Spec
-	dir    string // workspace on the host, links resolved
-	uid    int
-	mounts []mount // sorted by path, so that parents come first
-	sized  bool
+	spec    Spec
+	dir     string // workspace on the host, links resolved
+	uid     int
+	mounts  []mount // sorted by path, so that parents come first
+	sized   bool
+	program string // this program on the host, links resolved; empty: none
+	socket  string // of the forward, links resolved; empty: none
 }
 
 // mount is one path of the host in the sandbox, at the same place.
@@ -52,6 +54,9 @@ func (b *Bubblewrap) view(spec Spec) (*view, error) {
 		return nil, fmt.Errorf("resolve workspace: %w", err)
 	}
 	v := &view{spec: spec, dir: dir, uid: b.options.UIDBase + spec.Slot, sized: b.sized}
+	if err := v.own(b.options.Program); err != nil {
+		return nil, err
+	}
 	for _, p := range systemPaths {
 		info, err := os.Lstat(p)
 		if err != nil {
@@ -83,6 +88,38 @@ func (b *Bubblewrap) view(spec Spec) (*view, error) {
 	return v, nil
 }
 
+// own finds what of Lineshaft's the agent sees.
+func (v *view) own(program string) (err error) {
+	if program != "" {
+		if v.program, err = filepath.EvalSymlinks(program); err != nil {
+			return fmt.Errorf("find this program: %w", err)
+		}
+	}
+	forward := v.spec.Forward
+	switch {
+	case forward == Forward{}:
+		return nil
+	case !v.spec.Network.own():
+		return fmt.Errorf("forward with network %q: %w; the agent needs a network of its own", v.spec.Network, ErrUnsupported)
+	case program == "":
+		return fmt.Errorf("forward: %w without Options.Program", ErrUnsupported)
+	}
+	if v.socket, err = filepath.EvalSymlinks(forward.Socket); err != nil {
+		return fmt.Errorf("find socket of the forward: %w", err)
+	}
+	return nil
+}
+
+// give lets the user of the slot use what is its own: the workspace and the socket.
+func (v *view) give(ctx context.Context) error {
+	if v.socket != "" {
+		if err := os.Lchown(v.socket, v.uid, v.uid); err != nil {
+			return fmt.Errorf("give socket to user %d: %w", v.uid, err)
+		}
+	}
+	return giveTo(ctx, v.dir, v.uid)
+}
+
 // shows reports whether the agent sees a path of the host at the same place: the
 // innermost mount that holds it decides.
 func (v *view) shows(path string) bool {
@@ -102,7 +139,11 @@ func (v *view) executable(path string) bool {
 		info, err := os.Lstat(filepath.Join(v.dir, rel))
 		return err == nil && !info.IsDir()
 	}
-	return v.shows(path) && executable(path)
+	if path == guestProgram {
+		return v.program != ""
+	}
+	real, err := filepath.EvalSymlinks(path) // a link in /usr may lead to somebody's home
+	return err == nil && v.shows(path) && v.shows(real) && executable(real)
 }
 
 // sources are the paths that bubblewrap must be able to reach as its user.
@@ -111,6 +152,11 @@ func (v *view) sources() []string {
 	for _, m := range v.mounts {
 		if real, err := filepath.EvalSymlinks(m.path); err == nil && !m.hidden && m.link == "" {
 			out = append(out, real)
+		}
+	}
+	for _, own := range []string{v.program, v.socket} {
+		if own != "" {
+			out = append(out, own)
 		}
 	}
 	return out
@@ -125,7 +171,7 @@ func (v *view) args() []string {
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "lineshaft",
 	}
-	if v.spec.Network == NetworkNone {
+	if v.spec.Network.own() {
 		args = append(args, "--unshare-net")
 	}
 	args = append(args, "--proc", "/proc", "--dev", "/dev")
@@ -149,11 +195,17 @@ func (v *view) args() []string {
 	}
 	args = append(args, seal...)
 	etc := etcPaths
-	if v.spec.Network != NetworkNone {
+	if !v.spec.Network.own() {
 		etc = slices.Concat(etcPaths, networkPaths)
 	}
 	for _, p := range etc {
 		args = append(args, "--ro-bind-try", p, p)
+	}
+	if v.program != "" {
+		args = append(args, "--ro-bind", v.program, guestProgram)
+	}
+	if v.socket != "" {
+		args = append(args, "--ro-bind", v.socket, guestSocket)
 	}
 	args = append(args, "--bind", v.dir, guestDir, "--remount-ro", "/", "--chdir", guestDir)
 	for _, kv := range withPWD(v.spec.Env, guestDir) {
@@ -166,7 +218,11 @@ func (v *view) args() []string {
 // tmpfs bounds the memory that files there can take, also where no control
 // group counts it.
 func (v *view) tmpfs(path string) []string {
-	if limit := v.spec.Limits.MemoryBytes; limit > 0 && v.sized {
+	limit := v.spec.Limits.MemoryBytes
+	if limit == 0 {
+		limit = v.spec.Limits.DiskBytes
+	}
+	if limit > 0 && v.sized {
 		return []string{"--size", strconv.FormatInt(limit, 10), "--tmpfs", path}
 	}
 	return []string{"--tmpfs", path}
@@ -186,15 +242,32 @@ func (v *view) files() []file {
 			v.uid, v.uid, home)},
 		{"/etc/group", fmt.Sprintf("root:x:0:\nagent:x:%d:\nnogroup:x:65534:\n", v.uid)},
 	}
-	if v.spec.Network == NetworkNone {
+	if v.spec.Network.own() {
 		out = append(out, file{"/etc/hosts", "127.0.0.1 localhost lineshaft\n::1 localhost lineshaft\n"})
 	}
 	return out
 }
 
+// folders are those of a root. Unlike its own file system, it never waits for the
+// other end of a pipe that a process puts in the place of a folder.
+type folders struct {
+	fs.FS
+	root *os.Root
+}
+
+// ReadDir is fs.ReadDirFS's.
+func (f folders) ReadDir(name string) ([]fs.DirEntry, error) {
+	dir, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	return dir.ReadDir(-1)
+}
+
 // giveTree changes the owner of every entry of root that has another one.
 func giveTree(ctx context.Context, root *os.Root, uid int) error {
-	return fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(folders{root.FS(), root}, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

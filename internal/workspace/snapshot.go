@@ -42,8 +42,8 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 	linked := map[uint64]names{}
 	sum := sha256.New()
 	err := w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
-		if name == PrivateDir {
-			return fs.SkipDir
+		if skip, err := ours(name, info); skip {
+			return err
 		}
 		if m.Entries++; m.Entries > w.limits.Entries {
 			return fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
@@ -77,6 +77,24 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 	return m, nil
 }
 
+// ours says what a snapshot leaves out of a workspace: our own folder, but for the
+// files in which a harness keeps its conversation.
+func ours(name string, info fs.FileInfo) (skip bool, err error) {
+	switch {
+	case name == PrivateDir && info.IsDir():
+		return true, nil
+	case name == PrivateDir, strings.HasPrefix(name, PrivateDir+"/") && (!isSession(name) || !info.Mode().IsRegular()):
+		return true, fs.SkipDir
+	}
+	return false, nil
+}
+
+// isSession says whether a name is that of a file in which a harness keeps its conversation.
+func isSession(name string) bool {
+	base, ok := strings.CutPrefix(name, PrivateDir+"/")
+	return ok && strings.Contains(base, SessionWord) && !strings.Contains(base, "/")
+}
+
 // Snapshot writes the workspace as a compressed tar archive: folders, regular
 // files, and symbolic links as links. What m calls skipped is left out.
 func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) error {
@@ -86,8 +104,8 @@ func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) erro
 	}
 	archive := tar.NewWriter(zip)
 	err = w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
-		if name == PrivateDir {
-			return fs.SkipDir
+		if skip, err := ours(name, info); skip {
+			return err
 		}
 		if err := w.pack(archive, m, name, info); err != nil {
 			return fmt.Errorf("%q: %w", name, err)
@@ -223,6 +241,14 @@ func (w *Workspace) unpackEntry(archive *tar.Reader, header *tar.Header) error {
 		return err
 	}
 	header.Name = name
+	if isSession(name) {
+		if header.Typeflag != tar.TypeReg {
+			return errors.New("a conversation must be a file")
+		}
+		if err := w.ownDir(PrivateDir); err != nil {
+			return err
+		}
+	}
 	switch header.Typeflag {
 	case tar.TypeDir:
 		return w.root.Mkdir(name, 0o700)
@@ -251,7 +277,7 @@ func (w *Workspace) unpackFile(archive *tar.Reader, header *tar.Header) error {
 // folders end in a slash.
 func safeName(name string) (string, error) {
 	clean := path.Clean(name)
-	if !filepath.IsLocal(clean) || clean == "." || clean == PrivateDir || strings.HasPrefix(clean, PrivateDir+"/") {
+	if !filepath.IsLocal(clean) || clean == "." || clean == PrivateDir || strings.HasPrefix(clean, PrivateDir+"/") && !isSession(clean) {
 		return "", errors.New("the name leads out of the workspace")
 	}
 	return clean, nil

@@ -120,6 +120,46 @@ func TestR6SnapshotAndRestore(t *testing.T) {
 	}
 }
 
+// Of our own folder a snapshot has the conversations of harnesses, and they alone
+// are worth one.
+func TestR6SnapshotKeepsConversations(t *testing.T) {
+	t.Parallel()
+	from := workspace(t, Limits{})
+	write(t, from, PrivateDir+"/command.sh", "ls")
+	if empty, err := from.Empty(); err != nil || !empty {
+		t.Errorf("empty = %v, %v", empty, err)
+	}
+	before, err := from.Measure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := from.WritePrivate("agent-"+SessionWord+".json", strings.NewReader("said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	symlink(t, "/etc/passwd", filepath.Join(filepath.Dir(path), SessionWord+"link"))
+	if err := os.Mkdir(filepath.Join(filepath.Dir(path), SessionWord+"folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if empty, err := from.Empty(); err != nil || empty {
+		t.Errorf("empty = %v, %v", empty, err)
+	}
+	if after, err := from.Measure(t.Context()); err != nil || after.Print == before.Print || after.Entries != 1 || before.Entries != 0 {
+		t.Errorf("before %+v, after %+v, %v", before, after, err)
+	}
+	to := open(t, manager(t, Limits{}), OpenRequest{RunID: "run-1", Number: 2, Keep: true})
+	if err := to.Restore(t.Context(), bytes.NewReader(pack(t, from))); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Join(to.Dir(), PrivateDir))
+	if err != nil || len(left) != 2 || left[0].Name() != "agent-session.json" || left[1].Name() != "artifacts" {
+		t.Errorf("restored %v, %v", left, err)
+	}
+	if text, err := to.ReadPrivate("agent-" + SessionWord + ".json"); err != nil || text != "said" {
+		t.Errorf("conversation %q, %v", text, err)
+	}
+}
+
 // A name in the workspace for a file that lives elsewhere must not carry it off.
 func TestX5SnapshotLeavesForeignFilesOut(t *testing.T) {
 	t.Parallel()
@@ -260,6 +300,9 @@ func TestX5RestoreRefuses(t *testing.T) {
 		{"device", archive(t, tar.Header{Name: "x", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3})},
 		{"pipe", archive(t, tar.Header{Name: "x", Typeflag: tar.TypeFifo})},
 		{"our folder", archive(t, file(PrivateDir+"/prompt.md"))},
+		{"below a conversation", archive(t, file(PrivateDir+"/"+SessionWord+"x/y"))},
+		{"a conversation that is a link", archive(t, link(PrivateDir+"/"+SessionWord+"x", "/etc/passwd"))},
+		{"a conversation that is a folder", archive(t, tar.Header{Name: PrivateDir + "/" + SessionWord + "x/", Typeflag: tar.TypeDir})},
 		{"twice", archive(t, file("x"), file("x"))},
 		{"too many", archive(t, file("1"), file("2"), file("3"), file("4"))},
 		{"too large", archive(t, file("1"), file("2"), tar.Header{Name: "d/", Typeflag: tar.TypeDir}, file("d/3"))},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -102,7 +103,7 @@ func unlock(ctx context.Context, root *os.Root, dir string) error {
 
 // readNames lists a folder in order.
 func readNames(root *os.Root, dir string) ([]string, error) {
-	f, err := root.Open(dir)
+	f, err := openDir(root, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -110,4 +111,10 @@ func readNames(root *os.Root, dir string) ([]string, error) {
 	names, err := f.Readdirnames(-1)
 	slices.SortFunc(names, strings.Compare)
 	return names, err
+}
+
+// openDir opens a folder and nothing else: a pipe that an agent puts in its place
+// would block for ever.
+func openDir(root *os.Root, dir string) (*os.File, error) {
+	return root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 }

@@ -10,22 +10,28 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
 )
 
-// The names inside a workspace that are ours, relative to it. They are in no snapshot.
+// The names inside a workspace that are ours, relative to it. Of them a snapshot has
+// the conversations only.
 const (
 	// PrivateDir holds what the platform and the agent hand each other.
 	PrivateDir = lineshaft.PrivateFolder
 	// ArtifactsDir is where an agent leaves files to be kept ($LINESHAFT_ARTIFACTS).
 	ArtifactsDir = PrivateDir + "/artifacts"
+	// SessionWord is in the names of files in PrivateDir in which harnesses keep their
+	// conversations.
+	SessionWord = "session"
 )
 
 // Workspace is one run's folder, held by one execution. Its methods are not for
-// concurrent use, except Dir and Kept. What it writes belongs to the worker's
-// user; the sandbox gives the folder to the agent's when it starts one.
+// concurrent use, except Dir and Kept. The sandbox gives the folder to the agent's
+// user when it starts one; what is written later belongs to that user at once, for
+// the agent may live on.
 type Workspace struct {
 	manager *Manager
 	runID   string
@@ -72,7 +78,31 @@ func (w *Workspace) ownDir(name string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	f, err := openDir(w.root, name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.give(f), f.Close())
+}
+
+// give makes the owner of the workspace that of what was made in it. It is told by
+// what is open, so that no link leads it elsewhere. Only root can do so, and only
+// root has to: otherwise there is one user.
+func (w *Workspace) give(f *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := w.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+		return f.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
 }
 
 // Place puts a file of the given name at the top of the workspace, over whatever
@@ -101,6 +131,25 @@ func (w *Workspace) WritePrivate(name string, content io.Reader) (string, error)
 	return filepath.Join(w.Dir(), full), nil
 }
 
+// ReadPrivate gives what WritePrivate wrote, or what the agent made of it; a file
+// that is not there is fs.ErrNotExist.
+func (w *Workspace) ReadPrivate(name string) (string, error) {
+	// A pipe that the agent put in its place must not block.
+	f, err := w.root.OpenFile(path.Join(PrivateDir, path.Base(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("read %s: not a file: %w", name, errors.Join(err, fs.ErrNotExist))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, lineshaft.MaxComposedBytes))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return string(text), nil
+}
+
 // PlaceNew puts a file at a path below the workspace, with the folders on the way,
 // unless something is there already.
 func (w *Workspace) PlaceNew(name string, content io.Reader, limit int64) error {
@@ -124,7 +173,7 @@ func (w *Workspace) PlaceNew(name string, content io.Reader, limit int64) error 
 func (w *Workspace) put(name string, content io.Reader, limit int64) (err error) {
 	// A name of its own in the private folder: names beside the file may be too long,
 	// or belong to somebody.
-	if err := w.root.MkdirAll(PrivateDir, 0o700); err != nil {
+	if err := w.ownDir(PrivateDir); err != nil {
 		return err
 	}
 	temporary := PrivateDir + "/new-" + rand.Text()
@@ -138,7 +187,7 @@ func (w *Workspace) put(name string, content io.Reader, limit int64) (err error)
 		}
 	}()
 	n, err := io.Copy(f, io.LimitReader(content, limit+1))
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, w.give(f), f.Close()); err != nil {
 		return err
 	}
 	if n > limit {
@@ -152,7 +201,8 @@ func (w *Workspace) put(name string, content io.Reader, limit int64) (err error)
 	return w.root.Rename(temporary, name)
 }
 
-// Empty says that there is nothing worth keeping: no file besides our own.
+// Empty says that there is nothing worth keeping: no file besides our own, and no
+// conversation.
 func (w *Workspace) Empty() (bool, error) {
 	names, err := readNames(w.root, ".")
 	if err != nil {
@@ -163,7 +213,28 @@ func (w *Workspace) Empty() (bool, error) {
 			return false, nil
 		}
 	}
+	kept, err := w.privateNames()
+	if err != nil {
+		return false, fmt.Errorf("look into workspace: %w", err)
+	}
+	for _, name := range kept {
+		if isSession(PrivateDir + "/" + name) {
+			return false, nil
+		}
+	}
 	return true, nil
+}
+
+// privateNames lists our folder; an agent may have made something else of it.
+func (w *Workspace) privateNames() ([]string, error) {
+	info, err := w.root.Lstat(PrivateDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return readNames(w.root, PrivateDir)
 }
 
 // Release ends the use of the workspace. It is kept until the given time; a zero

@@ -1,0 +1,121 @@
+//go:build linux
+
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// Volumes that an image declares would be writable places without a limit, which stay.
+func TestX5ContainerHasNoVolumesOfItsImage(t *testing.T) {
+	t.Parallel()
+	image := "localhost/lineshaft-sandbox-volume:1"
+	s := container(t, nil)
+	tool := installed().tool()
+	made := exec.CommandContext(t.Context(), "/bin/sh", "-c", "tar -C "+installed().dir+"/image -c . | "+tool+" import --change VOLUME=/data - "+image)
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	spec := contained(t, "ls -d /data; (echo x > /data/x) 2>&1 && echo wrote; true")
+	spec.Image = image
+	if exit, out := run(t, s, spec); exit.Code != 0 || !strings.HasPrefix(out, "/data\n") || strings.Contains(out, "wrote") {
+		t.Errorf("got %+v, %q", exit, out)
+	}
+	if left, err := exec.CommandContext(t.Context(), tool, "volume", "ls", "-q").Output(); err != nil || len(left) > 0 {
+		t.Errorf("volumes are left: %q, %v", left, err)
+	}
+}
+
+// The proxy that the server fetches images through is not the agent's to know.
+func TestX5ContainerDoesNotGetTheServersProxy(t *testing.T) {
+	t.Parallel()
+	container(t, nil) // or skip
+	proxied := script(t, "podman", "export HTTP_PROXY=http://me:proxy-password@127.0.0.1:9 https_proxy=http://me:proxy-password@127.0.0.1:9\nexec "+installed().tool()+` "$@"`)
+	s := container(t, func(o *sandbox.Options) { o.Container = proxied })
+	if exit, out := run(t, s, contained(t, "env; echo end")); exit.Code != 0 || !strings.Contains(out, "end\n") || strings.Contains(strings.ToLower(out), "proxy") {
+		t.Errorf("got %+v, %q", exit, out)
+	}
+}
+
+// script is a program in a folder of its own.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	// Written by another process: children of other tests cannot have it open then.
+	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat > "$0" && chmod 755 "$0"`, path)
+	write.Stdin = strings.NewReader("#!/bin/sh\n" + text + "\n")
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// A container that is made late is removed, too: by a program that makes it when its
+// removal looked for it already, or by a daemon that was asked before its client ended.
+func TestX1ContainerThatIsMadeLate(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string]struct{ run, ps string }{
+		// The list is made, and then the program goes on, if it still runs.
+		"by the program": {
+			`while [ ! -e $d/listed ]; do sleep 0.02; done; echo "$3" > $d/made; touch $d/answered; sleep 100`,
+			`touch $d/listed; i=0; while [ ! -e $d/answered ] && [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done`,
+		},
+		"by the daemon": {`sleep 100`, `[ -e $d/listed ] || { touch $d/listed; echo late > $d/made; }`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			o := withProgram(t)
+			o.Image, o.State = "IMAGE", t.TempDir()
+			o.Container = script(t, "docker", `d=`+dir+`
+case $1 in
+--version) echo "Docker version 28";;
+run) touch $d/begun; `+parts.run+`;;
+rm) rm -f $d/made;;
+ps) echo "CONTAINER ID  IMAGE"; if [ -e $d/made ]; then echo "1  IMAGE $(echo "$4" | cut -d= -f2)"; fi; `+parts.ps+`;;
+esac`)
+			s := sandbox.NewContainer(o)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			started := make(chan error, 1)
+			spec := contained(t, "exit 0")
+			go func() {
+				_, err := s.Start(ctx, spec)
+				started <- err
+			}()
+			poll(t, "the program runs", func() bool {
+				_, err := os.Stat(filepath.Join(dir, "begun"))
+				return err == nil
+			})
+			cancel()
+			if err := <-started; !errors.Is(err, context.Canceled) {
+				t.Errorf("start: %v", err)
+			}
+			for file, want := range map[string]bool{"listed": true, "made": false} {
+				if _, err := os.Stat(filepath.Join(dir, file)); (err == nil) != want {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		})
+	}
+}
+
+// What begins with '-' would be an option of docker or podman.
+func TestX5ContainerImageIsNoOption(t *testing.T) {
+	t.Parallel()
+	o := withProgram(t)
+	o.Container, o.State = "/bin/echo", t.TempDir()
+	spec := contained(t, "exit 0")
+	spec.Image = "--privileged"
+	if _, err := sandbox.NewContainer(o).Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "begins with '-'") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,152 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How often the size of a workspace is looked at: a look follows the one before it
+// by diskEvery, or by so much more that looking takes a twentieth of the time.
+const (
+	diskEvery = time.Second
+	diskShare = 20
+)
+
+// quota is a limit for what one folder holds, and for what its processes hold of
+// deleted files.
+type quota struct {
+	Dir   string
+	Bytes int64
+}
+
+// watch tells over once when the folder holds too much. It ends with ctx.
+func (q quota) watch(ctx context.Context, over chan<- struct{}) {
+	if q.Bytes == 0 {
+		return
+	}
+	before, _ := usedSpace(q.Dir)
+	for pause := diskEvery; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		begun := time.Now()
+		if q.exceeded(before, os.Getpid()) {
+			over <- struct{}{}
+			return
+		}
+		pause = max(diskEvery, diskShare*time.Since(begun))
+	}
+}
+
+// exceeded measures. Where something cannot be looked at, what the whole file
+// system has got more than before counts instead, although others may have written it.
+func (q quota) exceeded(before int64, root int) bool {
+	t := tally{seen: map[uint64]bool{}, most: q.Bytes}
+	t.addFolder(q.Dir)
+	for _, p := range descendants(root) {
+		t.addOpenFiles(p.pid)
+	}
+	now, ok := usedSpace(q.Dir)
+	if !ok {
+		now = before
+	}
+	return t.over(now - before)
+}
+
+// usedSpace is what is taken of the file system that holds dir.
+func usedSpace(dir string) (int64, bool) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, false
+	}
+	return int64(st.Blocks-st.Bfree) * int64(st.Bsize), true //nolint:unconvert // its type depends on the processor
+}
+
+// tally adds up files.
+type tally struct {
+	bytes  int64
+	most   int64           // nothing more is looked at beyond it
+	device uint64          // of the folder
+	seen   map[uint64]bool // inodes with several names, and deleted ones
+	blind  bool            // something could not be looked at
+}
+
+// over decides; grown is what the whole file system has got more.
+func (t *tally) over(grown int64) bool {
+	return t.bytes > t.most || t.blind && grown > t.most
+}
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// addFolder counts what takes space in a folder: blocks, so that holes do not
+// count, and each file once.
+func (t *tally) addFolder(dir string) {
+	if st, err := os.Lstat(dir); err == nil {
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+			t.device = sys.Dev
+		}
+	}
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			// What was deleted meanwhile takes no space; what is closed to us may.
+			t.blind = t.blind || !errors.Is(err, fs.ErrNotExist)
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+				t.add(sys, sys.Nlink > 1 && !info.IsDir())
+			}
+		}
+		if t.bytes > t.most {
+			return errEnough
+		}
+		return nil
+	})
+	t.blind = t.blind || err != nil && !errors.Is(err, errEnough)
+}
+
+func (t *tally) add(st *syscall.Stat_t, once bool) {
+	if once {
+		if t.seen[st.Ino] {
+			return
+		}
+		t.seen[st.Ino] = true
+	}
+	t.bytes += st.Blocks * 512
+}
+
+// addOpenFiles counts the files that one process has open although they were
+// deleted: they take space without having a name.
+func (t *tally) addOpenFiles(pid int) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.blind = t.blind || errors.Is(err, fs.ErrPermission)
+		return
+	}
+	for _, entry := range entries {
+		if t.bytes > t.most {
+			return
+		}
+		name := filepath.Join(dir, entry.Name())
+		if to, err := os.Readlink(name); err != nil || !strings.HasSuffix(to, " (deleted)") {
+			continue
+		}
+		var st syscall.Stat_t
+		if syscall.Stat(name, &st) == nil && st.Dev == t.device && st.Nlink == 0 && st.Mode&syscall.S_IFMT == syscall.S_IFREG {
+			t.add(&st, true)
+		}
+	}
+}
