@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/model"
+)
+
+// fault is an answer of the gateway itself.
+type fault struct {
+	status  int
+	code    string
+	message string
+}
+
+func (f *fault) Error() string { return f.message }
+
+// The codes of faults that are not of lineshaft.Code.
+const (
+	codeNoAnswer = "model_unreachable"
+	codeSlow     = "model_timeout"
+	codeNoModel  = "model_not_offered"
+	codeNoPrice  = "price_unknown"
+	codeBusy     = "gateway_busy"
+)
+
+func errBadKey() *fault {
+	return &fault{http.StatusUnauthorized, string(lineshaft.CodeAuthenticationRequired), "the key is not that of this execution; use the one from its environment"}
+}
+
+// shape is the fault as a protocol's clients expect it.
+func (f *fault) shape(protocol model.Protocol) []byte {
+	var body any
+	switch protocol {
+	case model.Anthropic:
+		body = map[string]any{"type": "error", "error": map[string]any{"type": f.anthropicType(), "message": f.message, "code": f.code}}
+	case model.Gemini:
+		body = map[string]any{"error": map[string]any{"code": f.status, "message": f.message, "status": f.geminiStatus(), "details": []any{map[string]any{"reason": f.code}}}}
+	default:
+		body = map[string]any{"error": map[string]any{"message": f.message, "type": f.openaiType(), "param": nil, "code": f.code}}
+	}
+	raw, _ := json.Marshal(body) // texts and numbers always encode
+	return raw
+}
+
+func (f *fault) anthropicType() string {
+	switch f.status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusRequestEntityTooLarge:
+		return "request_too_large"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusBadRequest, http.StatusMethodNotAllowed:
+		return "invalid_request_error"
+	}
+	return "api_error"
+}
+
+func (f *fault) openaiType() string {
+	if f.status < http.StatusInternalServerError {
+		return "invalid_request_error"
+	}
+	return "server_error"
+}
+
+func (f *fault) geminiStatus() string {
+	switch f.status {
+	case http.StatusUnauthorized:
+		return "UNAUTHENTICATED"
+	case http.StatusForbidden:
+		return "PERMISSION_DENIED"
+	case http.StatusNotFound:
+		return "NOT_FOUND"
+	case http.StatusGatewayTimeout:
+		return "DEADLINE_EXCEEDED"
+	case http.StatusTooManyRequests:
+		return "RESOURCE_EXHAUSTED"
+	case http.StatusBadGateway, http.StatusServiceUnavailable:
+		return "UNAVAILABLE"
+	}
+	return "INVALID_ARGUMENT"
+}
+
+// write answers with the fault.
+func (f *fault) write(w http.ResponseWriter, protocol model.Protocol) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Lineshaft-Code", f.code)
+	w.WriteHeader(f.status)
+	_, _ = w.Write(f.shape(protocol)) // a client that went away is no trouble
+}
+
+// event is the fault in the middle of a stream.
+func (f *fault) event(protocol model.Protocol) []byte {
+	data := append([]byte("data: "), f.shape(protocol)...)
+	if protocol == model.Anthropic {
+		data = append([]byte("event: error\n"), data...)
+	}
+	return append(data, "\n\n"...)
+}

@@ -1,0 +1,110 @@
+// Package gateway is the agents' way out: to the models of the operator's
+// endpoints, to the API of the server, to the MCP servers of the run, and to the
+// hosts of an allow-list.
+//
+// A worker has one Gateway and opens a Session for each execution. The agent gets
+// the session's address and a key that dies with it; the real keys are added here
+// and never pass to the agent. The session counts the tokens of every request,
+// whatever drives the agent, and holds the run to its budget. It logs neither
+// bodies nor keys.
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/model"
+)
+
+// Config sets up a Gateway. Zero values take the defaults that are named.
+type Config struct {
+	// Models are the endpoints.
+	Models model.Set
+	// APIURL is the server that /api/v1/ leads to; empty leads nowhere.
+	APIURL string
+	// Hosts are what the proxy lets agents reach: a name, *.name or an address, each
+	// with a port or, without one, for 443 and 80. Empty is none.
+	Hosts []string
+	// AllowLocal lets tool servers be in private networks and on this machine.
+	AllowLocal bool
+	// StreamWait is how long a streaming answer may take to begin, default 2 min;
+	// AnswerWait is for answers that come whole, default 10 min.
+	StreamWait, AnswerWait time.Duration
+	// Resolve finds the addresses of a name; default the machine's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Logger gets trouble with endpoints; default none.
+	Logger *slog.Logger
+
+	queueWait time.Duration // for a request to a model to have its turn
+}
+
+// Gateway is what the sessions of a worker share. All methods may be called at the
+// same time.
+type Gateway struct {
+	config   Config
+	hosts    []pattern
+	upstream *http.Client
+	guarded  *http.Transport // for addresses that somebody else has named
+	api      *http.Transport
+	masks    map[string]*mask.Masker // by name of endpoint
+}
+
+// New makes a gateway.
+func New(config Config) *Gateway {
+	if config.StreamWait == 0 {
+		config.StreamWait = 2 * time.Minute
+	}
+	if config.AnswerWait == 0 {
+		config.AnswerWait = 10 * time.Minute
+	}
+	if config.queueWait == 0 {
+		config.queueWait = 10 * time.Minute
+	}
+	if config.Resolve == nil {
+		config.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := &Gateway{config: config, masks: map[string]*mask.Masker{}}
+	for _, host := range config.Hosts {
+		g.hosts = append(g.hosts, parsePattern(host))
+	}
+	for _, e := range config.Models.Endpoints {
+		if e.Key != "" {
+			g.masks[e.Name] = mask.New(map[string]string{"MODEL_KEY": string(e.Key)})
+		}
+	}
+	g.upstream = &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer().DialContext, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 32, DisableCompression: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	g.guarded = &http.Transport{
+		DialContext: g.dialTool, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 30 * time.Second,
+		DisableCompression: true,
+	}
+	g.api = &http.Transport{DialContext: dialer().DialContext, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 32, DisableCompression: true}
+	return g
+}
+
+func dialer() *net.Dialer { return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second} }
+
+// Models are the endpoints.
+func (g *Gateway) Models() model.Set { return g.config.Models }
+
+// Close lets go of idle connections; the sessions are closed each by itself.
+func (g *Gateway) Close() {
+	g.upstream.CloseIdleConnections()
+	g.guarded.CloseIdleConnections()
+	g.api.CloseIdleConnections()
+}

@@ -1,0 +1,193 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/model"
+)
+
+// maxRequest bounds the body of a request to a model.
+const maxRequest = 32 << 20
+
+// kind is what a request to a model asks for.
+type kind int
+
+const (
+	kindLook     kind = iota + 1 // costs nothing: lists of models, counting of tokens
+	kindMessages                 // Anthropic
+	kindChat                     // OpenAI
+	kindResponses
+	kindGenerate // Gemini
+)
+
+// call is a request to a model, as it is passed on.
+type call struct {
+	protocol model.Protocol
+	kind     kind
+	method   string
+	path     string // behind the endpoint's URL, escaped
+	query    url.Values
+	header   http.Header
+	body     []byte
+	choice   model.Choice
+	stream   bool
+	expected model.Tokens // before anything is known
+}
+
+// metered says whether it costs something.
+func (c *call) metered() bool { return c.kind != kindLook }
+
+func errNoRoute(protocol model.Protocol, path string) *fault {
+	if len(path) > 100 {
+		path = path[:100]
+	}
+	return &fault{http.StatusNotFound, string(lineshaft.CodeNotFound), fmt.Sprintf("the gateway does not pass on %s%s", protocol, path)}
+}
+
+// route finds out what a path asks for, and what of it is known without the body.
+// Everything that is not listed here is refused.
+func route(protocol model.Protocol, method, path string) (c call, named string, err *fault) {
+	c = call{protocol: protocol, method: method, path: path}
+	switch protocol {
+	case model.Anthropic:
+		c.kind = match(method, path, "/v1/models", map[string]kind{"/v1/messages": kindMessages, "/v1/messages/count_tokens": kindLook})
+	case model.OpenAI:
+		c.path = strings.TrimPrefix(path, "/v1")
+		c.kind = match(method, path, "/v1/models", map[string]kind{"/v1/chat/completions": kindChat, "/v1/responses": kindResponses})
+	case model.Gemini:
+		version, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		if version != "v1beta" && version != "v1" {
+			break
+		}
+		id, action, verb := strings.Cut(strings.TrimPrefix(rest, "models/"), ":")
+		if !verb {
+			c.kind = match(method, "/"+rest, "/models", nil)
+			break
+		}
+		named = id
+		c.stream = action == "streamGenerateContent"
+		c.path = "/" + version + "/models/%s:" + action // the name may be replaced; others are refused below
+		c.kind = match(method, action, "", map[string]kind{"generateContent": kindGenerate, "streamGenerateContent": kindGenerate, "countTokens": kindLook})
+		if !strings.HasPrefix(rest, "models/") || !modelName(id) {
+			c.kind = 0
+		}
+	}
+	if c.kind == 0 {
+		return c, "", errNoRoute(protocol, path)
+	}
+	return c, named, nil
+}
+
+// match looks a path up among those that are posted to, and the list of models and
+// its entries, which are read.
+func match(method, path, list string, posted map[string]kind) kind {
+	if method == http.MethodPost {
+		return posted[path]
+	}
+	if method == http.MethodGet && list != "" && (path == list || strings.HasPrefix(path, list+"/") && modelName(path[len(list)+1:])) {
+		return kindLook
+	}
+	return 0
+}
+
+// modelName says whether a part of a path can only be the name of a model: nothing
+// in it means something else to an endpoint that decodes a path once more.
+func modelName(text string) bool {
+	return strings.Trim(text, ".") != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@-") == ""
+}
+
+// read makes the call of a request.
+func (s *Session) read(w http.ResponseWriter, r *http.Request, c call, named string, taken *room) (*call, *fault) {
+	protocol := c.protocol
+	c.query, c.header = passedQuery(&c, r.URL.Query()), passedHeader(r.Header)
+	var fields map[string]json.RawMessage
+	if r.Method == http.MethodPost {
+		var (
+			size int64
+			err  *fault
+		)
+		if fields, size, err = readBody(w, r); err != nil {
+			return nil, err
+		}
+		taken.shrink(size)
+		if s.config.Confined {
+			if err := c.within(fields); err != nil {
+				return nil, err
+			}
+		}
+		if protocol != model.Gemini {
+			_ = json.Unmarshal(fields["model"], &named)     // what is no text names no model
+			_ = json.Unmarshal(fields["stream"], &c.stream) // the endpoint says what is wrong with it
+		}
+	}
+	var ok bool
+	if set := s.gateway.config.Models; r.Method == http.MethodPost {
+		c.choice, ok = set.ForRequest(protocol, named, s.config.Model)
+	} else {
+		c.choice, ok = set.ForRun(protocol, "") // a list that no model is named for
+	}
+	if !ok {
+		return nil, s.notOffered(protocol, named)
+	}
+	return &c, c.fill(fields)
+}
+
+func (s *Session) notOffered(protocol model.Protocol, named string) *fault {
+	if own := s.config.Model; own != "" {
+		named = own
+	}
+	return &fault{http.StatusNotFound, codeNoModel, fmt.Sprintf("no %s endpoint of this worker offers the model %q; see GET /api/v1/agent/models", protocol, named)}
+}
+
+// fill puts the chosen model into the call, and what makes the endpoint tell its
+// usage. The body is written anew, so that a field that is there twice cannot mean
+// one model here and another one there.
+func (c *call) fill(fields map[string]json.RawMessage) *fault {
+	if c.protocol == model.Gemini && strings.Contains(c.path, "%s") {
+		c.path = strings.Replace(c.path, "%s", url.PathEscape(c.choice.Model), 1)
+	}
+	if fields == nil {
+		return nil
+	}
+	for name := range fields {
+		if name != "model" && strings.EqualFold(name, "model") {
+			delete(fields, name) // some servers do not look at the case
+		}
+	}
+	if c.protocol != model.Gemini && c.choice.Model != "" {
+		fields["model"], _ = json.Marshal(c.choice.Model) // a text always encodes
+	}
+	if c.kind == kindChat && c.stream {
+		fields["stream_options"] = withUsage(fields["stream_options"])
+	}
+	if c.kind == kindResponses && bytes.Equal(fields["background"], []byte("true")) {
+		return &fault{http.StatusBadRequest, string(lineshaft.CodeNotSupported), "background answers cannot be counted; leave background out"}
+	}
+	body, err := json.Marshal(fields)
+	if err != nil { // it was read as JSON a moment ago
+		return errNotObject()
+	}
+	c.body = body
+	c.expected = expected(c, fields)
+	return nil
+}
+
+// withUsage asks for the usage at the end of a stream.
+func withUsage(options json.RawMessage) json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(options, &fields) != nil || fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	fields["include_usage"] = json.RawMessage("true")
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return json.RawMessage(`{"include_usage":true}`)
+	}
+	return out
+}
