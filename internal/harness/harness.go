@@ -12,10 +12,12 @@ package harness
 import (
 	"context"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/skill"
 )
@@ -79,6 +81,20 @@ type Environment struct {
 	// Blocked says whether the agent waits for an answer: the run is BLOCKED and
 	// its clocks stand still until it is called with false.
 	Blocked func(bool)
+	// Ask puts a question to people: the run is BLOCKED until a follow-up comes, and
+	// its text is the answer. It must be called within a turn.
+	Ask func(ctx context.Context, question lineshaft.PermissionData) (answer string, err error)
+	// ReadFile gives what WriteFile wrote last, also in an earlier execution whose
+	// workspace this one has; fs.ErrNotExist says that there is nothing.
+	ReadFile func(name string) (string, error)
+	// Access is the way to the models that speak a protocol, as the agent's
+	// processes see it; false when this worker has no endpoint for it.
+	Access func(protocol model.Protocol) (Access, bool)
+	// Reach is the way to the addresses of Access and ToolServers from this process,
+	// for agents that work in it.
+	Reach http.RoundTripper
+	// ToolServers are the MCP servers of the run, with their secrets filled in.
+	ToolServers []ToolServer
 	// Now is the clock for the times of events.
 	Now func() time.Time
 }

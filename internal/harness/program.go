@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
@@ -19,7 +21,7 @@ var ErrStarved = errors.New("agent was ended because the lease was not renewed")
 func (e Environment) Run(ctx context.Context, program Program) (sandbox.Exit, error) {
 	process, err := e.Start(ctx, program)
 	if err != nil {
-		return sandbox.Exit{}, startError(program, err)
+		return sandbox.Exit{}, StartError(program, err)
 	}
 	exit, err := process.Wait()
 	switch {
@@ -31,13 +33,13 @@ func (e Environment) Run(ctx context.Context, program Program) (sandbox.Exit, er
 	return exit, nil
 }
 
-// startError makes what the caller can change into an error for the caller.
-func startError(program Program, err error) error {
+// StartError makes what the caller can change into an error for the caller.
+func StartError(program Program, err error) error {
 	switch {
 	case errors.Is(err, sandbox.ErrNotFound):
 		return &lineshaft.Error{
 			Code: lineshaft.CodeAgentProcessFailed, Cause: err,
-			Message: fmt.Sprintf("%q was not found in the sandbox; install it on the worker or give its full path", program.Command[0]),
+			Message: fmt.Sprintf("%q was not found in the sandbox; install it on the worker or give its full path%s", program.Command[0], Elsewhere(program.Command[0])),
 		}
 	case errors.Is(err, sandbox.ErrUnsupported):
 		return &lineshaft.Error{
@@ -48,6 +50,19 @@ func startError(program Program, err error) error {
 	return fmt.Errorf("start agent: %w", err)
 }
 
+// Elsewhere says where this machine has a program that agents do not find; empty
+// when it has none, or the caller gave a path.
+func Elsewhere(program string) string {
+	if strings.Contains(program, "/") {
+		return ""
+	}
+	found, err := exec.LookPath(program)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; this machine has %s at %s, which agents do not see: install it in /usr/local or /opt, or name its folder with --agent-path", program, found)
+}
+
 // Describe says how a program ended that did not end well.
 func Describe(what string, exit sandbox.Exit) string {
 	switch {
@@ -55,6 +70,8 @@ func Describe(what string, exit sandbox.Exit) string {
 		return what + " used more memory than this worker allows"
 	case exit.Reason == sandbox.ReasonProcesses:
 		return what + " started more processes than this worker allows"
+	case exit.Reason == sandbox.ReasonDisk:
+		return what + " took more disk space than this worker allows"
 	case exit.Signal != "":
 		return fmt.Sprintf("%s was ended by %s", what, exit.Signal)
 	}

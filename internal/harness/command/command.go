@@ -45,7 +45,7 @@ func (c *Command) Open(_ context.Context, env harness.Environment) (harness.Sess
 		program = h.Command
 	}
 	if len(program) == 0 || program[0] == "" {
-		return nil, lineshaft.Invalid("config.harness.command", "no program is named: give it with its arguments, such as [\"my-agent\", \"--print\"]")
+		return nil, lineshaft.Invalid("config.harness.command", "no program is named: give it with its arguments in config.harness.command of the run or its agent, such as [\"my-agent\", \"--print\"], or to all runs of the worker with --agent-command")
 	}
 	return &session{env: env, program: program}, nil
 }

@@ -132,7 +132,7 @@ func TestX6CommandOfTheServer(t *testing.T) {
 		t.Errorf("stdout %q", got)
 	}
 	_, err := command.New(nil).Open(t.Context(), harnesstest.Environment(t, none, lineshaft.Job{}))
-	if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest || !strings.Contains(err.Error(), "harness.command") {
+	if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest || !strings.Contains(err.Error(), "config.harness.command") || !strings.Contains(err.Error(), "--agent-command") {
 		t.Errorf("without a program: %v", err)
 	}
 	_, err = open(t, harnesstest.Environment(t, none, job("no-such-agent"))).Turn(t.Context(), lineshaft.Turn{Message: "x"}, log.Emit)

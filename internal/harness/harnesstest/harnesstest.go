@@ -15,6 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
@@ -22,11 +23,14 @@ import (
 const Token = "lsr_0123456789abcdefSECRET"
 
 // Supervise is called first by the TestMain of a package whose tests start agents:
-// the test binary is its own supervisor. When ok is true this process was one,
+// the test binary is its own supervisor, and the forward of agents without a network. When ok is true this process was one,
 // and ends with the code.
 func Supervise(ctx context.Context) (code int, ok bool) {
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
 		return sandbox.Supervise(ctx), true
+	}
+	if len(os.Args) > 1 && os.Args[1] == "forward" {
+		return sandbox.RunForward(ctx, os.Args[2:]), true
 	}
 	return 0, false
 }
@@ -38,7 +42,7 @@ func Options() sandbox.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "supervise"}}
+	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "supervise"}, Program: self}
 }
 
 // Each runs a test in every sandbox. Bubblewrap may be missing on a laptop, not
@@ -111,8 +115,14 @@ func (l *Log) Text(stream string) string {
 // Await blocks until the text was written to standard output.
 func (l *Log) Await(t *testing.T, text string) {
 	t.Helper()
+	l.AwaitStream(t, "stdout", text)
+}
+
+// AwaitStream blocks until the text was written to a stream.
+func (l *Log) AwaitStream(t *testing.T, stream, text string) {
+	t.Helper()
 	deadline := time.After(20 * time.Second)
-	for !strings.Contains(l.Text("stdout"), text) {
+	for !strings.Contains(l.Text(stream), text) {
 		select {
 		case <-l.more:
 		case <-deadline:
@@ -147,6 +157,11 @@ func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Env
 			name = filepath.Join(".lineshaft", name)
 			return s.Guest(dir, name), os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
 		},
+		ReadFile: func(name string) (string, error) {
+			text, err := os.ReadFile(filepath.Join(dir, ".lineshaft", name))
+			return string(text), err
+		},
+		Access:  func(model.Protocol) (harness.Access, bool) { return harness.Access{}, false },
 		Started: func() {}, Blocked: func(bool) {},
 	}
 }

@@ -1,0 +1,435 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/mask"
+)
+
+const (
+	// announceTime is how long a call waits to be told until more is known of it:
+	// agents name a tool first and say later what it shall do.
+	announceTime = time.Second
+	// maxToolText is the longest text of a result or an input; of more, the
+	// beginning and the end are kept.
+	maxToolText = 64 << 10
+)
+
+// callUpdate is what is told about a call; an empty field is nothing new.
+type callUpdate struct {
+	ID      string          `json:"toolCallId"`
+	Kind    string          `json:"kind"`
+	Title   string          `json:"title"`
+	Status  string          `json:"status"`
+	Input   json.RawMessage `json:"rawInput"`
+	Output  json.RawMessage `json:"rawOutput"`
+	Content json.RawMessage `json:"content"`
+	Places  json.RawMessage `json:"locations"`
+	Meta    json.RawMessage `json:"_meta"`
+}
+
+// toolCall is what is known about a call.
+type toolCall struct {
+	id, kind, title, first string
+	name                   string
+	input                  json.RawMessage
+	output                 json.RawMessage
+	places                 json.RawMessage
+	text                   string // its content so far
+	running                bool   // what it says is its output: before, agents describe what they will do
+	diffs                  []any
+	exit                   *int
+	since                  time.Time
+	told, denied           bool
+
+	progress *mask.Stream // of the text that was told while it ran
+	shown    string
+}
+
+// record is what is known over all turns of a session.
+type record struct {
+	calls map[string]*toolCall
+	order []string // of the calls that have no end yet
+	// ended are the calls of this turn that have: what is said of them later is not
+	// told, for it would look like another call.
+	ended map[string]bool
+	// leftOpen says that the last turn ended with calls that had not.
+	leftOpen bool
+	namedIDs bool    // see form
+	cost     float64 // of the session so far, in dollars; negative while it is not told
+}
+
+func newRecord(f form) *record {
+	return &record{calls: map[string]*toolCall{}, ended: map[string]bool{}, cost: -1, namedIDs: f.namedIDs}
+}
+
+// update takes in what is told about a call.
+func (r *record) update(t *turn, begins bool, u callUpdate) {
+	if u.ID == "" || !begins && r.ended[u.ID] {
+		return
+	}
+	r.announce(t, u.ID)
+	c := r.calls[u.ID]
+	if c == nil {
+		c = &toolCall{id: u.ID, since: time.Now()}
+		if name, _, ok := strings.Cut(u.ID, "__"); ok && r.namedIDs {
+			c.name = name
+		}
+		r.calls[u.ID] = c
+		r.order = append(r.order, u.ID)
+	}
+	c.take(u)
+	if !c.told && (!begins && c.hasInput() || u.Status != "" && u.Status != "pending") {
+		r.tell(t, c)
+	}
+	switch u.Status {
+	case "completed":
+		r.end(t, c, lineshaft.ToolCompleted)
+	case "failed":
+		r.end(t, c, lineshaft.ToolFailed)
+	default:
+		if c.told && c.running {
+			c.tellProgress(t)
+		}
+	}
+}
+
+// take adds what is new.
+func (c *toolCall) take(u callUpdate) {
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{{&c.kind, u.Kind}, {&c.title, u.Title}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+	if c.first == "" {
+		c.first = c.title
+	}
+	for _, f := range []struct{ to, from *json.RawMessage }{{&c.input, &u.Input}, {&c.output, &u.Output}, {&c.places, &u.Places}} {
+		if len(*f.from) > 0 && string(*f.from) != "null" {
+			*f.to = *f.from
+		}
+	}
+	if u.Status != "" && u.Status != "pending" && !c.running {
+		c.running = true
+		if c.kind == "execute" {
+			c.text = ""
+		}
+	}
+	c.content(u.Content)
+	c.meta(u.Meta)
+}
+
+// content replaces the content, as the protocol has it.
+func (c *toolCall) content(raw json.RawMessage) {
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
+		return
+	}
+	var text strings.Builder
+	var diffs []any
+	for _, part := range parts {
+		var p struct {
+			Type    string          `json:"type"`
+			Content json.RawMessage `json:"content"`
+			Path    string          `json:"path"`
+			Old     string          `json:"oldText"`
+			New     string          `json:"newText"`
+		}
+		lenient(part, &p)
+		switch p.Type {
+		case "content":
+			text.WriteString(blockText(p.Content))
+		case "diff":
+			diffs = append(diffs, map[string]any{"path": p.Path, "old_text": middle(p.Old), "new_text": middle(p.New)})
+		}
+	}
+	if text.Len() > 0 {
+		c.text = text.String()
+	}
+	if diffs != nil {
+		c.diffs = diffs
+	}
+}
+
+// meta reads what agents say beside the protocol: the tool's own name, and the
+// output and exit code of a terminal of theirs.
+func (c *toolCall) meta(raw json.RawMessage) {
+	var m struct {
+		Claude struct {
+			Tool string `json:"toolName"`
+		} `json:"claudeCode"`
+		Delta struct {
+			Data string `json:"data"`
+		} `json:"terminal_output_delta"`
+		Output struct {
+			Data string `json:"data"`
+		} `json:"terminal_output"`
+		Exit struct {
+			Code *int `json:"exit_code"`
+		} `json:"terminal_exit"`
+	}
+	lenient(raw, &m)
+	if m.Claude.Tool != "" {
+		c.name = m.Claude.Tool
+	}
+	c.text += m.Delta.Data + m.Output.Data
+	if m.Exit.Code != nil {
+		c.exit = m.Exit.Code
+	}
+}
+
+func (c *toolCall) hasInput() bool {
+	var input map[string]json.RawMessage
+	return json.Unmarshal(c.input, &input) == nil && len(input) > 0
+}
+
+// announce tells the calls that were waiting for more, but for one.
+func (r *record) announce(t *turn, but string) {
+	for _, id := range r.order {
+		if c := r.calls[id]; !c.told && id != but {
+			r.tell(t, c)
+		}
+	}
+}
+
+// grownOld tells calls that have waited long enough.
+func (r *record) grownOld(t *turn, now time.Time) {
+	for _, id := range r.order {
+		if c := r.calls[id]; !c.told && now.Sub(c.since) >= announceTime {
+			t.text.flush()
+			r.tell(t, c)
+		}
+	}
+}
+
+// tell emits the beginning of a call.
+func (r *record) tell(t *turn, c *toolCall) {
+	c.told, c.name = true, c.toolName() // the result is that of this name, whatever is said later
+	c.progress = t.session.env.Mask().Stream()
+	t.event(lineshaft.EventToolCall, lineshaft.ToolCallData{
+		ID: t.mask(c.id), Category: c.category(), Name: t.mask(c.toolName()), Input: t.masked(c.inputs()),
+	})
+}
+
+// tellProgress emits what a running call has put out since. Agents send the whole
+// each time; what is no longer the beginning of it is told with the result only.
+func (c *toolCall) tellProgress(t *turn) {
+	news, goesOn := strings.CutPrefix(c.text, c.shown)
+	if !goesOn || news == "" || c.kind != "execute" {
+		return
+	}
+	if more := c.progress.Write([]byte(middle(news))); len(more) > 0 {
+		t.event(lineshaft.EventOutput, lineshaft.OutputData{Stream: "stdout", Text: strings.ToValidUTF8(string(more), "\uFFFD"), ToolCallID: t.mask(c.id)})
+	}
+	c.shown = c.text
+}
+
+// end emits the end of a call and forgets it.
+func (r *record) end(t *turn, c *toolCall, state string) {
+	if c.denied && state == lineshaft.ToolFailed {
+		state = lineshaft.ToolDenied
+	}
+	t.event(lineshaft.EventToolResult, lineshaft.ToolResultData{
+		ID: t.mask(c.id), Category: c.category(), Name: t.mask(c.toolName()), State: state, Output: t.masked(c.outputs()),
+	})
+	delete(r.calls, c.id)
+	r.ended[c.id] = true
+	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == c.id })
+}
+
+// endTurn ends the calls that the agent has left open.
+func (r *record) endTurn(t *turn, stopped bool) {
+	r.announce(t, "")
+	r.leftOpen = len(r.order) > 0
+	for _, id := range slices.Clone(r.order) {
+		c := r.calls[id]
+		switch {
+		case c.denied:
+			r.end(t, c, lineshaft.ToolDenied)
+		case stopped:
+			c.text = strings.TrimPrefix(c.text+"\nThe turn was ended before the tool was.", "\n")
+			r.end(t, c, lineshaft.ToolFailed)
+		default:
+			r.end(t, c, lineshaft.ToolCompleted)
+		}
+	}
+	clear(r.ended)
+}
+
+// category is the published one.
+func (c *toolCall) category() string {
+	if c.server() != "" {
+		return "integration"
+	}
+	switch c.kind {
+	case "execute":
+		return "command"
+	case "read", "edit", "delete", "move":
+		return "files"
+	case "search", "fetch":
+		return "search"
+	}
+	return "integration"
+}
+
+// toolName is the tool's own name where it can be known, else what kind it is of.
+func (c *toolCall) toolName() string {
+	switch first := strings.TrimSpace(c.first); {
+	case c.name != "":
+		return clip(c.name, 120)
+	case c.server() != "":
+		return clip(c.server(), 120)
+	case first != "" && !strings.ContainsAny(first, " \t\n/"):
+		return clip(first, 120)
+	case c.category() == "command":
+		return "run_command"
+	case c.kind != "" && c.kind != "other" && c.kind != "think":
+		return c.kind
+	case first != "":
+		return clip(first, 120)
+	}
+	return "tool"
+}
+
+// server is the server and the tool of a call of a tool server, where the agent
+// says so in its input.
+func (c *toolCall) server() string {
+	var input struct {
+		Server string `json:"server"`
+		Tool   string `json:"tool"`
+	}
+	lenient(c.input, &input)
+	if input.Tool == "" || input.Server == "" {
+		return ""
+	}
+	return input.Server + "/" + input.Tool
+}
+
+// inputs are what the tool was called with. Agents that do not say have it in the title.
+func (c *toolCall) inputs() map[string]any {
+	out := object(c.input, "input")
+	if _, ok := out["command"]; !ok && c.category() == "command" && c.title != "" {
+		out["command"] = middle(c.title)
+	}
+	if len(out) == 0 && c.title != "" {
+		out["title"] = middle(c.title)
+	}
+	var places []struct {
+		Path string `json:"path"`
+	}
+	if c.kind != "execute" && json.Unmarshal(c.places, &places) == nil && len(places) > 0 && out["path"] == nil {
+		out["path"] = places[0].Path
+	}
+	return out
+}
+
+// outputs are what came of it. Raw text is taken before the content, which may be
+// decorated for a reader; the content before a raw object, which often has the
+// same in it once more.
+func (c *toolCall) outputs() map[string]any {
+	out := map[string]any{}
+	var raw string
+	switch {
+	case json.Unmarshal(c.output, &raw) == nil && raw != "":
+		out["text"] = middle(raw)
+	case c.text != "":
+		out["text"] = middle(c.text)
+	case c.rawText() != "":
+		out["text"] = middle(c.rawText())
+	default:
+		maps.Copy(out, object(c.output, "text"))
+	}
+	if c.diffs != nil {
+		out["diffs"] = c.diffs
+	}
+	if code := c.exitCode(); code != nil {
+		out["exit_code"] = *code
+	}
+	return out
+}
+
+// rawText is the output in a raw result, under the names that agents have for it.
+func (c *toolCall) rawText() string {
+	var raw struct {
+		Aggregated string `json:"aggregated_output"`
+		Formatted  string `json:"formatted_output"`
+		Output     string `json:"output"`
+		Stdout     string `json:"stdout"`
+		Result     struct {
+			Content []json.RawMessage `json:"content"`
+		} `json:"result"`
+	}
+	lenient(c.output, &raw)
+	var result strings.Builder
+	for _, block := range raw.Result.Content {
+		result.WriteString(blockText(block))
+	}
+	return cmp.Or(raw.Aggregated, raw.Formatted, raw.Output, raw.Stdout, result.String())
+}
+
+func (c *toolCall) exitCode() *int {
+	var raw struct {
+		Code     *int `json:"exit_code"`
+		Metadata struct {
+			Exit *int `json:"exit"`
+		} `json:"metadata"`
+	}
+	lenient(c.output, &raw)
+	for _, code := range []*int{c.exit, raw.Code, raw.Metadata.Exit} {
+		if code != nil {
+			return code
+		}
+	}
+	return nil
+}
+
+// object is a JSON object as it is; anything else under a name. Too much of it is
+// cut as text.
+func object(raw json.RawMessage, name string) map[string]any {
+	if len(raw) == 0 || string(raw) == "null" {
+		return map[string]any{}
+	}
+	var out map[string]any
+	if len(raw) <= maxToolText && json.Unmarshal(raw, &out) == nil && out != nil {
+		return out
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	return map[string]any{name: middle(text)}
+}
+
+// middle leaves out the middle of a long text.
+func middle(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxToolText {
+		return text
+	}
+	head := strings.TrimSuffix(clip(text, maxToolText/2), "…")
+	tail := len(text) - maxToolText/2
+	for tail < len(text) && text[tail]&0xC0 == 0x80 {
+		tail++
+	}
+	return head + "\n… (left out) …\n" + text[tail:]
+}
+
+// masked hides secrets in all texts of an object.
+func (t *turn) masked(in map[string]any) map[string]any {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return map[string]any{}
+	}
+	out := map[string]any{}
+	_ = json.Unmarshal(t.session.env.Mask().JSON(raw), &out)
+	return out
+}

@@ -1,0 +1,117 @@
+package oneshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/harness/preset"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+)
+
+// linger is how long a program may take to leave after it has said that the turn
+// has ended.
+const linger = 10 * time.Second
+
+type session struct {
+	env   harness.Environment
+	agent preset.Agent
+	tongue
+	program []string
+	state   state
+	turns   int
+}
+
+// Close has nothing to end.
+func (s *session) Close(context.Context) error { return nil }
+
+// Turn starts the agent with one message.
+func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
+	setup, err := s.agent.Setup(s.env, true)
+	if err != nil {
+		return lineshaft.TurnResult{}, err
+	}
+	prompt := s.env.Prompt(turn)
+	earlier := s.earlier()
+	result, began, err := s.run(ctx, setup, earlier, prompt, emit)
+	if earlier == "" || began || err != nil || ctx.Err() != nil || result.State == lineshaft.Succeeded {
+		return s.ended(ctx, result, err)
+	}
+	// The agent has said nothing: what it should go on with is not there.
+	s.event(emit, lineshaft.EventNotice, lineshaft.NoticeData{
+		Level: "warning",
+		Text:  s.env.Mask().String("The agent could not go on with its earlier session (" + result.Message + "). It begins a new one and does not know what was said before."),
+	})
+	result, _, err = s.run(ctx, setup, "", prompt, emit)
+	return s.ended(ctx, result, err)
+}
+
+func (s *session) ended(ctx context.Context, result lineshaft.TurnResult, err error) (lineshaft.TurnResult, error) {
+	switch {
+	case err != nil:
+		return lineshaft.TurnResult{}, err
+	case ctx.Err() != nil:
+		return lineshaft.TurnResult{}, context.Cause(ctx)
+	}
+	return result, nil
+}
+
+// run starts the program once. began says that the agent has told of anything.
+func (s *session) run(ctx context.Context, setup preset.Setup, earlier, prompt string, emit harness.Emit) (result lineshaft.TurnResult, began bool, err error) {
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	t := newTurn(s, emit)
+	t.model = setup.Model
+	if earlier == "" {
+		s.state = state{}
+	}
+	t.over = func() {
+		timer := time.AfterFunc(linger, func() { stop(errLingers) })
+		context.AfterFunc(inner, func() { timer.Stop() })
+	}
+	t.output = s.env.NewOutput(emit, "")
+	exit, err := s.env.Run(inner, harness.Program{
+		Command: slices.Concat(s.program, s.before, setup.Args, s.args(setup, earlier)),
+		Env:     setup.Env, Stdin: strings.NewReader(prompt), Stdout: t, Stderr: tail{t.output.Stderr(), &t.stderr},
+	})
+	t.finish()
+	t.output.Close()
+	if err != nil {
+		return lineshaft.TurnResult{}, t.began, err
+	}
+	return t.result(exit, errors.Is(context.Cause(inner), errLingers)), t.began, nil
+}
+
+var errLingers = errors.New("the program did not leave after its turn")
+
+// result is what the turn and the program's end say together.
+func (t *turn) result(exit sandbox.Exit, lingered bool) lineshaft.TurnResult {
+	failed := func(message string) lineshaft.TurnResult {
+		return lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeAgentProcessFailed, Message: t.mask(clip(message))}
+	}
+	good := harness.Good(exit) || lingered
+	switch program := t.session.program[0]; {
+	case t.ended && t.fault != "":
+		return failed(t.fault)
+	case !good && t.fault != "":
+		return failed(harness.Describe(program, exit) + ": " + t.fault)
+	case !good && t.stderr.String() != "":
+		return failed(harness.Describe(program, exit) + ": " + t.stderr.String())
+	case !good:
+		return failed(harness.Describe(program, exit))
+	case t.fault != "" && t.session.endless:
+		return failed(t.fault)
+	case !t.ended && !t.session.endless, !t.began:
+		return failed(fmt.Sprintf("%s ended before its turn did; see its output", program))
+	}
+	return lineshaft.TurnResult{State: lineshaft.Succeeded}
+}
+
+func (s *session) event(emit harness.Emit, kind lineshaft.EventType, data any) {
+	emit(lineshaft.NewDraft(kind, s.env.Now(), data))
+}

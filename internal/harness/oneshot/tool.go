@@ -1,0 +1,140 @@
+package oneshot
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// maxToolText is the longest text of an input or a result; of more, the beginning
+// and the end are kept.
+const maxToolText = 64 << 10
+
+// toolCall is what is known about a call.
+type toolCall struct {
+	category, name string
+	output         map[string]any
+}
+
+// beginCall tells a call, once.
+func (t *turn) beginCall(id, category, name string, input map[string]any) {
+	t.flush()
+	if _, known := t.calls[id]; known || id == "" {
+		return
+	}
+	t.calls[id] = toolCall{category: category, name: name, output: map[string]any{}}
+	t.order = append(t.order, id)
+	t.event(lineshaft.EventToolCall, lineshaft.ToolCallData{ID: id, Category: category, Name: t.mask(name), Input: t.masked(input)})
+}
+
+// endCall tells the result of a call that was told.
+func (t *turn) endCall(id, state string, output map[string]any) {
+	t.flush()
+	c, known := t.calls[id]
+	if !known || !slices.Contains(t.order, id) {
+		return
+	}
+	t.order = slices.DeleteFunc(t.order, func(open string) bool { return open == id })
+	t.event(lineshaft.EventToolResult, lineshaft.ToolResultData{ID: id, Category: c.category, Name: t.mask(c.name), State: state, Output: t.masked(output)})
+}
+
+// masked hides secrets in all texts of an object and cuts it when it is too long.
+func (t *turn) masked(in map[string]any) map[string]any {
+	short := map[string]any{}
+	for key, value := range in {
+		switch v := value.(type) {
+		case string:
+			short[key] = middle(v)
+		case bool, float64, int, nil:
+			short[key] = v
+		default:
+			raw, err := json.Marshal(v)
+			if err == nil && len(raw) > maxToolText {
+				value = middle(string(raw))
+			}
+			short[key] = value
+		}
+	}
+	raw, err := json.Marshal(short)
+	if err != nil {
+		return map[string]any{}
+	}
+	out := map[string]any{}
+	_ = json.Unmarshal(t.session.env.Mask().JSON(raw), &out) // masked JSON is JSON
+	return out
+}
+
+// category is the published one of a tool, by its name.
+func category(name string) string {
+	switch lower := strings.ToLower(name); lower {
+	case "bash", "run_shell_command", "shell", "exec_command", "bashoutput", "killshell":
+		return "command"
+	case "read", "write", "edit", "multiedit", "notebookedit", "read_file", "read_many_files", "write_file", "replace", "list", "ls", "list_directory", "patch", "apply_patch":
+		return "files"
+	case "grep", "glob", "search", "websearch", "webfetch", "web_search", "web_fetch", "google_web_search", "grep_search", "search_file_content", "codesearch":
+		return "search"
+	case "skill", "activate_skill":
+		return "skill"
+	}
+	return "integration"
+}
+
+// text is the text of a result so far.
+func text(output map[string]any) string {
+	s, _ := output["text"].(string)
+	return s
+}
+
+// middle leaves out the middle of a long text.
+func middle(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxToolText {
+		return text
+	}
+	const half = maxToolText / 2
+	return strings.ToValidUTF8(text[:half], "") + "\n… (left out) …\n" + strings.ToValidUTF8(text[len(text)-half:], "")
+}
+
+// blocks is the text of a content field: a text, or a list of parts that have one.
+func blocks(raw json.RawMessage) string {
+	var whole string
+	if json.Unmarshal(raw, &whole) == nil {
+		return whole
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return string(raw)
+	}
+	var texts []string
+	for _, part := range parts {
+		if part.Text != "" {
+			texts = append(texts, part.Text)
+		} else if part.Type != "" && part.Type != "text" {
+			texts = append(texts, "("+part.Type+")")
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// micros is an amount in dollars as millionths.
+func micros(dollars float64) int64 {
+	if dollars <= 0 || dollars > 1e9 {
+		return 0
+	}
+	return int64(dollars*1e6 + 0.5)
+}
+
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}

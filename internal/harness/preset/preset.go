@@ -1,0 +1,135 @@
+// Package preset knows the agents that people install: which model API each one
+// speaks, its program, and how it is pointed at the worker's gateway and given
+// tool servers. How an agent is talked to belongs to the adapters.
+//
+// Secrets never stand in arguments, which other users of a machine can see, nor
+// in files, which may end up in a snapshot: they go into variables of the agent,
+// and its configuration names these.
+package preset
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/model"
+)
+
+// Agent is one of them.
+type Agent struct {
+	// Name is the word of config.harness.type.
+	Name string
+	// Program is its own command.
+	Program string
+	// Protocols are the model APIs that it speaks, the preferred one first.
+	Protocols []model.Protocol
+
+	configure func(*builder) error
+}
+
+// Setup is what an agent is started with besides its own arguments.
+type Setup struct {
+	// Env is added to that of the run.
+	Env []string
+	// Args come right after the program; every form of the agent takes them.
+	Args []string
+	// Model is the one to use, as the agent writes it; empty leaves it to the agent.
+	Model string
+	// ToolsFile is the path, as the agent sees it, of a file that describes the tool
+	// servers, for agents that are told of it by an argument of their own.
+	ToolsFile string
+}
+
+// All are the agents that are known.
+func All() []Agent {
+	return []Agent{
+		{
+			Name: "claude", Program: "claude",
+			Protocols: []model.Protocol{model.Anthropic}, configure: claude,
+		},
+		{
+			Name: "codex", Program: "codex",
+			Protocols: []model.Protocol{model.OpenAI}, configure: codex,
+		},
+		{
+			Name: "gemini", Program: "gemini",
+			Protocols: []model.Protocol{model.Gemini}, configure: gemini,
+		},
+		{
+			Name: "opencode", Program: "opencode",
+			Protocols: []model.Protocol{model.OpenAI, model.Anthropic, model.Gemini}, configure: opencode,
+		},
+	}
+}
+
+// Find gives the agent of a name.
+func Find(name string) (Agent, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(a Agent) bool { return a.Name == name })
+	if i < 0 {
+		return Agent{}, false
+	}
+	return all[i], true
+}
+
+// Setup works out what the agent of a run is started with. With tools, the tool
+// servers of the run are part of it; without, they are left to the caller. When
+// the worker has no endpoint for any of the agent's protocols, nothing is said
+// about models but the name that the run asks for: the agent then uses what the
+// secrets of the run and its own files give it.
+func (a Agent) Setup(env harness.Environment, tools bool) (Setup, error) {
+	b := &builder{env: env}
+	b.Model = asked(env.Job.Config)
+	for _, protocol := range a.Protocols {
+		if env.Access == nil {
+			break
+		}
+		access, ok := env.Access(protocol)
+		if !ok {
+			continue
+		}
+		b.access, b.protocol = access, protocol
+		if access.Model != "" {
+			b.Model = access.Model
+		}
+		break
+	}
+	if tools {
+		if err := b.hide(env.ToolServers); err != nil {
+			return Setup{}, err
+		}
+	}
+	if err := a.configure(b); err != nil {
+		return Setup{}, fmt.Errorf("set up %s: %w", a.Name, err)
+	}
+	return b.Setup, nil
+}
+
+// asked is the model that a run names itself.
+func asked(config lineshaft.AgentConfig) string {
+	if config.Harness != nil && config.Harness.ModelID != "" {
+		return config.Harness.ModelID
+	}
+	return config.ModelID
+}
+
+// builder gathers a Setup.
+type builder struct {
+	Setup
+	env      harness.Environment
+	access   harness.Access
+	protocol model.Protocol // empty without access
+	servers  []server
+	secrets  int // variables that hold values of servers
+}
+
+func (b *builder) set(name, value string) { b.Env = append(b.Env, name+"="+value) }
+
+// effort is how much the model shall think; empty when nothing is said.
+func (b *builder) effort() string {
+	if h := b.env.Job.Config.Harness; h != nil {
+		return h.ReasoningLevel
+	}
+	return ""
+}
