@@ -35,6 +35,11 @@ type limitError struct{ message string }
 
 func (e *limitError) Error() string { return e.message }
 
+// budgetError is the cause when a run has used up its budget.
+type budgetError struct{ message string }
+
+func (e *budgetError) Error() string { return e.message }
+
 // gone says that the execution is not ours any more.
 func gone(err error) bool {
 	code := lineshaft.CodeOf(err)

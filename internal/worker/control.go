@@ -35,7 +35,9 @@ type Control interface {
 	Report(ctx context.Context, reports []lineshaft.Report) ([]error, error)
 	// EndTurn records how a turn ended and gives the next one, or nil when the
 	// execution is over. The name of the turn in the result lets a call whose answer
-	// was lost be made again. After a stop directive it is called with state
+	// was lost be made again. With state Blocked the turn goes on, and what is given is
+	// the follow-up that answers the question that the result names, nil while there is
+	// none; a follow-up directive tells that it is worth asking again. After a stop directive it is called with state
 	// Cancelled to say that nothing of the agent is left.
 	EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error)
 	// Upload stores an artifact or the execution's snapshot; an artifact is

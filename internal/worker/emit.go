@@ -15,6 +15,7 @@ type said struct {
 	bytes  int64
 	events int
 	full   bool
+	past   int // events of the agent that were kept past the caps
 	// pulls look for pull requests, one for each stream of each tool call.
 	pulls map[string]*workspace.PullRequests
 	// found are the pull requests already announced.
@@ -28,7 +29,11 @@ func (e *execution) emit(draft lineshaft.Draft) {
 	}
 	draft = e.masked(draft)
 	e.watch.saw(draft)
-	for _, d := range e.admit(draft) {
+	draft = e.fit(draft)
+	if draft.Type == lineshaft.EventUsage && e.gate.counts() {
+		return // it is the same once more
+	}
+	for _, d := range e.admit(draft, false) {
 		e.outbox.put(e.life, d)
 	}
 }
@@ -42,35 +47,43 @@ func (e *execution) masked(draft lineshaft.Draft) lineshaft.Draft {
 	return draft
 }
 
-// admit counts an event against the caps and gives what is to be sent for it.
-func (e *execution) admit(draft lineshaft.Draft) []lineshaft.Draft {
+// admit counts an event against the caps and gives what is to be sent for it. What
+// the worker counted itself is kept past them: the control plane acts on it.
+func (e *execution) admit(draft lineshaft.Draft, own bool) []lineshaft.Draft {
 	s := &e.said
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.full && !outlives(draft.Type) {
-		return nil
-	}
 	s.events++
 	s.bytes += int64(len(draft.Data))
 	config := e.worker.config
-	if !outlives(draft.Type) && (s.events > config.OutputEvents || s.bytes > config.OutputBytes) {
-		s.full = true
-		return []lineshaft.Draft{e.noticeDraft("warning", fmt.Sprintf(
-			"The output limit of %d bytes or %d events is reached: what the agent says from here on is not kept.",
-			config.OutputBytes, config.OutputEvents))}
+	if s.events <= config.OutputEvents && s.bytes <= config.OutputBytes && !s.full || own {
+		out := []lineshaft.Draft{draft}
+		for _, url := range s.pullRequests(draft) {
+			out = append(out, e.pullRequest(url))
+		}
+		return out
 	}
-	out := []lineshaft.Draft{draft}
-	for _, url := range s.pullRequests(draft) {
-		out = append(out, e.pullRequest(url))
+	var out []lineshaft.Draft
+	if !s.full {
+		s.full = true
+		out = append(out, e.noticeDraft("warning", fmt.Sprintf(
+			"The output limit of %d bytes or %d events is reached: what the agent says from here on is not kept.",
+			config.OutputBytes, config.OutputEvents)))
+	}
+	if draft.Type == lineshaft.EventUsage && s.past < pastEvents && len(draft.Data) <= pastBytes {
+		s.past++
+		out = append(out, draft)
 	}
 	return out
 }
 
-// outlives says whether an event is kept past the caps: those that the control
-// plane acts on.
-func outlives(kind lineshaft.EventType) bool {
-	return kind == lineshaft.EventUsage || kind == lineshaft.EventArtifact || kind == lineshaft.EventPermission
-}
+// What an agent says it consumed is kept past the caps too, or its run would look
+// free; but an agent can say so at will. Questions to people do not pass through
+// here: each waits for its answer.
+const (
+	pastEvents = 100
+	pastBytes  = 4 << 10
+)
 
 // pullRequests looks for new addresses in what the agent said.
 func (s *said) pullRequests(draft lineshaft.Draft) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -30,8 +31,10 @@ func (e *execution) environment() harness.Environment {
 	env := harness.Environment{
 		Job: e.job, Env: e.variables(), Mask: e.mask, Start: e.start, WriteFile: e.writeFile,
 		Started: e.started, Blocked: e.blocked, Now: e.worker.config.Now,
+		Ask: e.ask, ReadFile: e.readFile, Access: e.access, Reach: reach{e}, ToolServers: e.toolServers(),
 	}
 	env.Job.Prepare.GitCredentials = "" // they are the worker's alone
+	env.Job.ToolSecrets = nil           // they are in ToolServers
 	if e.workspace != nil {
 		env.Dir = e.workspace.Dir()
 	}
@@ -46,17 +49,27 @@ func (e *execution) variables() []string {
 		vars = append(vars, name+"="+e.job.Secrets[name])
 	}
 	vars = append(vars,
-		"PATH="+e.worker.config.Path,
+		"PATH="+e.path(),
 		"LANG=C.UTF-8",
 		runIDVariable+"="+e.job.RunID,
 		runTokenVariable+"="+e.job.RunToken,
-		apiURLVariable+"="+e.worker.config.APIURL,
+		apiURLVariable+"="+e.apiURL(),
 	)
+	vars = append(vars, e.proxyVariables()...)
 	if e.workspace == nil || e.worker.config.Sandbox == nil {
 		return vars
 	}
 	dir := e.guest(".")
 	return append(vars, "HOME="+dir, workspaceVariable+"="+dir, artifactsVariable+"="+e.guest(workspace.ArtifactsDir))
+}
+
+// path is the agent's PATH; last comes the folder with this program, for `lineshaft
+// report` and the like.
+func (e *execution) path() string {
+	if s := e.worker.config.Sandbox; s != nil && s.ProgramDir() != "" {
+		return e.worker.config.Path + ":" + s.ProgramDir()
+	}
+	return e.worker.config.Path
 }
 
 // guest is a path in the workspace as the agent sees it.
@@ -80,6 +93,14 @@ func (e *execution) writeFile(name, content string) (string, error) {
 	return e.guest(rel), nil
 }
 
+// readFile is harness.Environment.ReadFile.
+func (e *execution) readFile(name string) (string, error) {
+	if e.workspace == nil {
+		return "", fmt.Errorf("read file: this execution has no workspace: %w", fs.ErrNotExist)
+	}
+	return e.workspace.ReadPrivate(name)
+}
+
 // start is harness.Environment.Start: it never starts a process that the lease
 // does not cover, feeds it with each renewal, and ends it with ctx.
 func (e *execution) start(ctx context.Context, program harness.Program) (*sandbox.Process, error) {
@@ -87,6 +108,10 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 		return nil, errors.New("start process: this execution has no workspace and sandbox")
 	}
 	if err := e.lease.wait(ctx); err != nil {
+		return nil, err
+	}
+	forward, err := e.forward()
+	if err != nil {
 		return nil, err
 	}
 	// A process that takes long to start is ended hard; one that runs gets its grace.
@@ -104,8 +129,8 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 	p, err := e.worker.config.Sandbox.Start(hard, sandbox.Spec{
 		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.variables(), program.Env...),
 		Stdin: program.Stdin, Stdout: program.Stdout, Stderr: program.Stderr,
-		Limits: e.limits(), Network: e.worker.config.Network,
-		FeedWithin: e.lease.holds(), Slot: e.slot,
+		Limits: e.limits(), Network: e.worker.config.Network, Forward: forward,
+		FeedWithin: e.lease.holds(), Slot: e.slot, Image: e.job.Prepare.Image,
 	})
 	close(running)
 	early()

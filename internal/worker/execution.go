@@ -20,6 +20,9 @@ const defaultLease = 30 * time.Second
 // closeTime is what a session gets to end by itself.
 const closeTime = 5 * time.Second
 
+// stopTime is what the answer to the end of a turn gets when a stop was faster.
+const stopTime = 2 * time.Second
+
 // execution is one claimed job from its claim to its end. The methods that do the
 // work are called by its own goroutine only.
 type execution struct {
@@ -42,11 +45,14 @@ type execution struct {
 	preparing bool                 // the workspace is not ready yet: nothing of it is kept
 	snapshot  string               // what the last stored snapshot was of
 	said      said
-	followup  signal         // a follow-up waits at the control plane
-	once      sync.Once      // for started
-	isBlocked atomic.Bool    // as the harness said last
-	ending    sync.WaitGroup // for the ends of processes
-	closed    bool           // for close
+	followup  signal      // a follow-up waits at the control plane
+	once      sync.Once   // for started
+	isBlocked atomic.Bool // as the harness said last
+	asking    asking
+	tools     []harness.ToolServer // by name, with their secrets
+	ending    sync.WaitGroup       // for the ends of processes
+	closed    bool                 // for close
+	gate      gate                 // to models and tool servers
 
 	mu      sync.Mutex
 	endTurn context.CancelCauseFunc // of the present turn; nil between turns
@@ -65,10 +71,11 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 	e := &execution{
 		worker: w, job: job, slot: slot, began: time.Now(),
 		mask: sync.OnceValue(func() *mask.Masker {
-			return mask.New(secretsToMask(job))
+			return mask.New(SecretsToMask(job))
 		}),
-		outbox:   newOutbox(job.ExecutionRef, w.reports.poke),
+		outbox:   newOutbox(job.ExecutionRef, job.LastEvent, w.reports.poke),
 		followup: newSignal(),
+		asking:   asking{one: make(chan struct{}, 1)},
 	}
 	e.life, e.endLife = context.WithCancelCause(w.life)
 	e.work, e.endWork = context.WithCancelCause(e.life)
@@ -104,7 +111,7 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 	}
 	for turn := &e.job.Turn; ; {
 		result = e.turn(session, *turn)
-		result.Turn = turn.Name()
+		result.Turn, result.Ask = turn.Name(), e.asking.end()
 		next, err := e.conclude(session, result)
 		if err != nil || next == nil {
 			return result, err == nil
@@ -127,6 +134,9 @@ func (e *execution) open() (harness.Session, error) {
 		return nil, err
 	}
 	e.harnessName = h.Name()
+	if err := e.fillTools(); err != nil {
+		return nil, err
+	}
 	if _, without := h.(harness.WithoutWorkspace); !without {
 		if err := e.openWorkspace(e.work); err != nil {
 			return nil, err
@@ -135,6 +145,11 @@ func (e *execution) open() (harness.Session, error) {
 			return nil, err
 		}
 		e.placeSkills()
+		// Before the harness opens: one that starts its agent then gives it a workspace
+		// with everything in it.
+		if err := e.prepare(e.work, e.job.Turn); err != nil {
+			return nil, err
+		}
 	}
 	return h.Open(e.work, e.environment())
 }
@@ -144,8 +159,14 @@ func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft
 	ctx, cancel := context.WithCancelCause(e.work)
 	defer cancel(errOver)
 	e.beginTurn(cancel)
-	var result lineshaft.TurnResult
-	err := e.prepare(ctx, turn)
+	e.asking.begin(turn.Name())
+	var (
+		result lineshaft.TurnResult
+		err    error
+	)
+	if e.turns > 1 { // open has prepared the first one
+		err = e.prepare(ctx, turn)
+	}
 	if err == nil {
 		e.watch.turn(true)
 		result, err = session.Turn(ctx, turn, e.emit)
@@ -192,7 +213,10 @@ func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err 
 func (e *execution) judgeCause(cause error) lineshaft.TurnResult {
 	result := lineshaft.TurnResult{State: lineshaft.Cancelled, Message: cause.Error(), Dead: true}
 	limit, isLimit := errors.AsType[*limitError](cause)
+	budget, isBudget := errors.AsType[*budgetError](cause)
 	switch {
+	case isBudget:
+		result.State, result.Code, result.Message = lineshaft.Failed, lineshaft.CodeBudgetExceeded, budget.message
 	case isLimit:
 		result.State, result.Code, result.Message = lineshaft.Failed, lineshaft.CodeRunTimeout, e.mask().String(limit.message)
 	case errors.Is(cause, errDraining):
@@ -238,6 +262,8 @@ func (e *execution) idleTime() time.Duration {
 func (e *execution) conclude(session harness.Session, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	if result.Dead {
 		e.close(session)
+	} else {
+		e.gate.pause() // what was consumed belongs to this turn
 	}
 	if result.State == lineshaft.Succeeded {
 		e.started() // a harness that starts nothing may have left it out
@@ -248,11 +274,16 @@ func (e *execution) conclude(session harness.Session, result lineshaft.TurnResul
 	}
 	var next *lineshaft.Turn
 	err := persist(e.life, func(ctx context.Context) (err error) {
+		ctx, cancel := outlastStop(ctx)
+		defer cancel()
 		next, err = e.worker.control.EndTurn(ctx, e.job.ExecutionRef, result)
 		return err
 	})
 	switch {
 	case err == nil:
+		if next != nil {
+			e.gate.resume()
+		}
 		return next, nil
 	case gone(err):
 		e.endLife(errLost)
@@ -261,6 +292,23 @@ func (e *execution) conclude(session harness.Session, result lineshaft.TurnResul
 		e.endLife(errRefused)
 	}
 	return nil, err // else life has ended
+}
+
+// outlastStop makes a context that goes on for a while when the control plane stops
+// the execution: a heartbeat that crosses the end of a turn names an execution that
+// is over there, and the answer that says so is on its way.
+func outlastStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), errStopped) {
+			sleep(lasting, stopTime)
+		}
+		cancel()
+	})
+	return lasting, func() {
+		stop()
+		cancel()
+	}
 }
 
 // close ends the session and everything that is left of the agent. Only the first
@@ -281,6 +329,7 @@ func (e *execution) close(session harness.Session) {
 		p.Kill(0)
 	}
 	e.ending.Wait()
+	e.gate.close()
 }
 
 // lastWord tells the control plane, once, that nothing is left of an execution it

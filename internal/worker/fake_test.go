@@ -66,6 +66,9 @@ type fakeRun struct {
 	results []lineshaft.TurnResult
 	next    []lineshaft.Turn
 	at      *lineshaft.Turn // the follow-up that was given last
+	// asks are the questions, and answers those to come, one for each question.
+	asks    []string
+	answers []lineshaft.Turn
 	uploads []lineshaft.Upload
 	// answer is the answer to its reports.
 	answer  error
@@ -207,6 +210,9 @@ func (c *fakeControl) EndTurn(_ context.Context, ref lineshaft.ExecutionRef, res
 	}
 	run, unlock := c.lock(ref.ExecutionID)
 	defer unlock()
+	if result.State == lineshaft.Blocked {
+		return run.answerTo(result), c.lose("EndTurn")
+	}
 	if at := run.at; at != nil && result.Turn != "" && at.Name() != result.Turn {
 		return at, c.lose("EndTurn") // sent again
 	}
@@ -216,6 +222,18 @@ func (c *fakeControl) EndTurn(_ context.Context, ref lineshaft.ExecutionRef, res
 	}
 	run.at, run.next = &run.next[0], run.next[1:]
 	return run.at, c.lose("EndTurn")
+}
+
+// answerTo gives the answer to a question, again if it was given before.
+func (r *fakeRun) answerTo(result lineshaft.TurnResult) *lineshaft.Turn {
+	name := result.Turn + " " + result.Ask
+	if n := len(r.asks); n == 0 || r.asks[n-1] != name {
+		r.asks = append(r.asks, name)
+	}
+	if len(r.answers) < len(r.asks) {
+		return nil
+	}
+	return &r.answers[len(r.asks)-1]
 }
 
 func (c *fakeControl) Upload(_ context.Context, ref lineshaft.ExecutionRef, upload lineshaft.Upload, content io.Reader) (string, error) {
@@ -373,13 +391,13 @@ func output(text string) lineshaft.Draft {
 }
 
 // begin starts a worker with a scripted agent; the test ends it.
-func begin(t *testing.T, c *fakeControl, config Config, agent scripted) *Worker {
+func begin(t *testing.T, c Control, config Config, agent scripted) *Worker {
 	t.Helper()
 	config.Harnesses = harness.Set{Harnesses: []harness.Harness{agent}, Default: "scripted"}
 	return start(t, c, config)
 }
 
-func start(t *testing.T, c *fakeControl, config Config) *Worker {
+func start(t *testing.T, c Control, config Config) *Worker {
 	t.Helper()
 	config.WorkerID = "w1"
 	if config.DataDir == "" {

@@ -94,7 +94,15 @@ func (e *execution) prepare(ctx context.Context, turn lineshaft.Turn) error {
 	if err := e.workspace.Prepare(); err != nil {
 		return err
 	}
-	for _, a := range turn.Attachments {
+	return e.place(ctx, turn.Attachments)
+}
+
+// place puts files that came with a message into the workspace.
+func (e *execution) place(ctx context.Context, files []lineshaft.Attachment) error {
+	if e.workspace == nil {
+		return nil
+	}
+	for _, a := range files {
 		err := persist(ctx, func(ctx context.Context) error {
 			blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, a.BlobID)
 			if err != nil {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -410,4 +411,38 @@ func TestR6ContinuedWhileTheCancelledOneEnds(t *testing.T) {
 			t.Errorf("notices %s", got)
 		}
 	})
+}
+
+// early notes what is in the workspace when the agent is started.
+type early struct {
+	folder
+	seen chan string
+}
+
+func (e early) Open(ctx context.Context, env harness.Environment) (harness.Session, error) {
+	text, err := os.ReadFile(filepath.Join(env.Dir, "event-payload.json"))
+	if err == nil {
+		_, err = os.Stat(filepath.Join(env.Dir, workspace.ArtifactsDir))
+	}
+	e.seen <- fmt.Sprint(string(text), err)
+	return e.folder.Open(ctx, env)
+}
+
+// An agent that is started when its session opens has the first turn's files then:
+// the sandbox gives it what is there.
+func TestX4FilesOfTheFirstTurnAreThereWhenTheAgentStarts(t *testing.T) {
+	t.Parallel()
+	c := newControl(t)
+	c.blobs["blob-1"] = []byte("payload")
+	agent := early{folder{func(string, lineshaft.Turn) error { return nil }}, make(chan string, 1)}
+	start(t, c, Config{Harnesses: harness.Set{Harnesses: []harness.Harness{agent}, Default: "folder"}})
+	j := job("a", "")
+	j.Turn.Attachments = []lineshaft.Attachment{{FileName: "event-payload.json", BlobID: "blob-1", Size: 7}}
+	c.jobs <- j
+	if result := c.ended("a", 1); result.State != lineshaft.Succeeded {
+		t.Errorf("result %+v", result)
+	}
+	if got := <-agent.seen; got != "payload<nil>" {
+		t.Errorf("saw %q", got)
+	}
 }

@@ -70,7 +70,7 @@ func (l *lease) due() time.Time {
 func (l *lease) renew(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || time.Since(sent) > l.beat() {
+	if l.over || time.Since(sent) > l.beat() || sent.Before(l.renewed) {
 		return
 	}
 	l.timer.Reset(l.holds() - time.Since(sent))
@@ -174,8 +174,42 @@ func (w *Worker) nextBeat() (due time.Time, length time.Duration) {
 	return due, length
 }
 
-// beat sends one heartbeat for everything that is held.
+// beat sends a heartbeat for everything that is held, and says whether one was
+// answered in time. On a network that was cut for a moment the answer to the first may
+// take until there is no time left, while that to another one comes at once: so, as
+// long as there is none, one more is sent every quarter of the time.
 func (w *Worker) beat(within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(w.life, within)
+	defer cancel()
+	again := time.NewTicker(within / 4)
+	defer again.Stop()
+	answers := make(chan error, 5)
+	send := func() { w.loops.Go(func() { answers <- w.beatOnce(ctx) }) }
+	send()
+	for out := 1; ; {
+		select {
+		case err := <-answers:
+			if err == nil {
+				return true
+			}
+			if out--; out > 0 {
+				continue
+			}
+			if w.life.Err() == nil {
+				w.logger.WarnContext(w.life, "heartbeat did not work", "err", err)
+			}
+			return false
+		case <-again.C:
+			if out < cap(answers) {
+				out++
+				send()
+			}
+		}
+	}
+}
+
+// beatOnce sends one heartbeat.
+func (w *Worker) beatOnce(ctx context.Context) error {
 	var (
 		held []*execution
 		refs []lineshaft.ExecutionRef
@@ -186,17 +220,12 @@ func (w *Worker) beat(within time.Duration) bool {
 		}
 	}
 	if len(held) == 0 {
-		return true
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(w.life, within)
-	defer cancel()
 	sent := time.Now()
 	directives, err := w.control.Heartbeat(ctx, w.config.WorkerID, refs)
 	if err != nil {
-		if w.life.Err() == nil {
-			w.logger.WarnContext(w.life, "heartbeat did not work", "held", len(held), "err", err)
-		}
-		return false
+		return err
 	}
 	w.obey(directives)
 	for _, e := range held {
@@ -204,5 +233,5 @@ func (w *Worker) beat(within time.Duration) bool {
 			e.lease.renew(sent)
 		}
 	}
-	return true
+	return nil
 }

@@ -99,6 +99,67 @@ func TestX3ShortOutageKeepsTheRun(t *testing.T) {
 	})
 }
 
+// swallowing takes heartbeats without a word while it is cut off, as a network does.
+type swallowing struct {
+	*fakeControl
+	cut       atomic.Bool
+	swallowed atomic.Int32
+}
+
+// Heartbeat implements Control.
+func (s *swallowing) Heartbeat(ctx context.Context, id string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error) {
+	if s.cut.Load() {
+		s.swallowed.Add(1)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.fakeControl.Heartbeat(ctx, id, held)
+}
+
+// a heartbeat that the network has swallowed does not take the lease with it: one
+// that is sent after it is answered as soon as the network is back.
+func TestX3ASwallowedHeartbeatIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		cut  time.Duration // from just before a heartbeat
+		want lineshaft.RunState
+	}{
+		{"a fifth of the lease", testLease / 5, lineshaft.Succeeded},
+		{"a quarter of the lease", testLease / 4, lineshaft.Succeeded},
+		{"half of the lease", testLease / 2, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := &swallowing{fakeControl: newControl(t)}
+				var outcome atomic.Value
+				config := Config{Ended: func(state lineshaft.RunState) { outcome.Store(state) }}
+				begin(t, c, config, scripted{func(ctx context.Context, _ harness.Environment, _ lineshaft.Turn, _ harness.Emit) (lineshaft.TurnResult, error) {
+					select {
+					case <-time.After(3 * testLease):
+						return done()
+					case <-ctx.Done():
+						return lineshaft.TurnResult{}, context.Cause(ctx)
+					}
+				}})
+				c.jobs <- job("a", "")
+				advance(testLease/3 - time.Millisecond)
+				c.cut.Store(true)
+				advance(tt.cut)
+				c.cut.Store(false)
+				advance(3 * testLease)
+				if c.swallowed.Load() < 2 {
+					t.Errorf("%d heartbeats were sent into the cut", c.swallowed.Load())
+				}
+				if got, _ := outcome.Load().(lineshaft.RunState); (got == lineshaft.Succeeded) != (tt.want == lineshaft.Succeeded) {
+					t.Errorf("the run is %q", got)
+				}
+			})
+		})
+	}
+}
+
 // longer, and the agent is ended before the lease runs out; nothing is
 // reported about it any more, and the slot is free again.
 func TestX1LongOutageEndsTheAgent(t *testing.T) {

@@ -45,25 +45,43 @@ type outbox struct {
 	bytes   int   // of these
 	first   int64 // number of the first of these
 	taken   int   // entries in the report that is out
+	most    int   // events in a report; less than usual while reports are too large
 	changed chan struct{}
 }
 
-func newOutbox(ref lineshaft.ExecutionRef, wake func()) *outbox {
-	return &outbox{ref: ref, wake: wake, first: 1, changed: make(chan struct{})}
+func newOutbox(ref lineshaft.ExecutionRef, last int64, wake func()) *outbox {
+	return &outbox{ref: ref, wake: wake, first: last + 1, most: reportEvents, changed: make(chan struct{})}
 }
 
 // put adds an event. It waits while there is no room; it drops the event when ctx
 // ends first.
 func (o *outbox) put(ctx context.Context, draft lineshaft.Draft) {
+	o.add(ctx, draft)
+}
+
+// add adds an event and gives its number; zero when ctx ended first.
+func (o *outbox) add(ctx context.Context, draft lineshaft.Draft) int64 {
 	room := func() bool { return o.events < outboxEvents && o.bytes < outboxBytes }
 	if !o.await(ctx, room) {
-		return
+		return 0
 	}
 	o.entries = append(o.entries, entry{draft: draft})
 	o.events++
 	o.bytes += len(draft.Data)
+	number := o.first + int64(o.events) - 1
 	o.mu.Unlock()
 	o.wake()
+	return number
+}
+
+// delivered adds an event and says whether it was acknowledged before ctx ended.
+func (o *outbox) delivered(ctx context.Context, draft lineshaft.Draft) bool {
+	number := o.add(ctx, draft)
+	if number == 0 || !o.await(ctx, func() bool { return o.first > number }) {
+		return false
+	}
+	o.mu.Unlock()
+	return true
 }
 
 // tell adds a mark; there is always room for these.
@@ -122,7 +140,7 @@ func (o *outbox) take() (lineshaft.Report, bool) {
 			o.taken = 1
 			continue
 		}
-		if n := len(report.Events); n > 0 && (n >= reportEvents || bytes+len(e.draft.Data) > reportBytes) {
+		if n := len(report.Events); n > 0 && (n >= o.most || bytes+len(e.draft.Data) > reportBytes) {
 			break
 		}
 		bytes += len(e.draft.Data)
@@ -145,6 +163,7 @@ func (o *outbox) acknowledge() {
 	}
 	o.entries = append(o.entries[:0:0], o.entries[o.taken:]...)
 	o.taken = 0
+	o.most = min(2*o.most, reportEvents)
 	close(o.changed)
 	o.changed = make(chan struct{})
 }
@@ -155,6 +174,36 @@ func (o *outbox) keep() {
 	defer o.mu.Unlock()
 	o.taken = 0
 }
+
+// shrink makes the next report smaller than what the last take gave, which was too
+// large: fewer events, and when it was one alone, another in its place, which keeps
+// its number. False says that it cannot be smaller.
+func (o *outbox) shrink(leftOut func(kind lineshaft.EventType, size int) lineshaft.Draft) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	events, last := 0, 0
+	for i, e := range o.entries[:o.taken] {
+		if e.mark == noMark {
+			events, last = events+1, i
+		}
+	}
+	if events > 1 {
+		o.taken, o.most = 0, events/2
+		return true
+	}
+	old := &o.entries[last].draft
+	if events == 0 || len(old.Data) <= smallEvent {
+		return false
+	}
+	size := len(old.Data)
+	*old = leftOut(old.Type, size)
+	o.bytes += len(old.Data) - size
+	o.taken = 0
+	return true
+}
+
+// smallEvent is a size that no control plane calls too large.
+const smallEvent = 1 << 10
 
 func (o *outbox) pending() bool {
 	o.mu.Lock()

@@ -93,6 +93,10 @@ func (e *execution) reported(answer error) error {
 		e.outbox.acknowledge()
 		return nil
 	}
+	if lineshaft.CodeOf(answer) == lineshaft.CodePayloadTooLarge && e.outbox.shrink(e.leftOut) {
+		e.worker.logger.WarnContext(e.life, "report was too large", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", answer)
+		return nil
+	}
 	e.outbox.keep()
 	switch {
 	case gone(answer):

@@ -158,7 +158,7 @@ func TestX3BackPressure(t *testing.T) {
 func TestX3BackPressureByBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOutbox(lineshaft.ExecutionRef{}, func() {})
+		o := newOutbox(lineshaft.ExecutionRef{}, 0, func() {})
 		ctx, cancel := context.WithCancel(t.Context())
 		put := 0
 		stopped := make(chan struct{})
@@ -189,7 +189,7 @@ func TestX3BackPressureByBytes(t *testing.T) {
 
 func TestX3OutboxKeepsMarksInOrder(t *testing.T) {
 	t.Parallel()
-	o := newOutbox(lineshaft.ExecutionRef{ExecutionID: "e"}, func() {})
+	o := newOutbox(lineshaft.ExecutionRef{ExecutionID: "e"}, 0, func() {})
 	o.tell(markStarted)
 	o.put(t.Context(), output("1"))
 	o.put(t.Context(), output("2"))
@@ -216,7 +216,7 @@ func TestX3OutboxKeepsMarksInOrder(t *testing.T) {
 
 func TestX3ReportSizes(t *testing.T) {
 	t.Parallel()
-	o := newOutbox(lineshaft.ExecutionRef{}, func() {})
+	o := newOutbox(lineshaft.ExecutionRef{}, 0, func() {})
 	for range reportEvents + 1 {
 		o.put(t.Context(), output("x"))
 	}
@@ -351,4 +351,15 @@ func TestX3OneUnavailableReportDoesNotHoldTheOthers(t *testing.T) {
 		c.ended("bad", 1)
 		inOrder(t, c.texts("bad", lineshaft.EventOutput), 10)
 	})
+}
+
+// TestX1NumbersGoOnAfterTakeOver: events of an execution that another process had
+// before are numbered after that one's.
+func TestX1NumbersGoOnAfterTakeOver(t *testing.T) {
+	t.Parallel()
+	o := newOutbox(lineshaft.ExecutionRef{ExecutionID: "e"}, 5, func() {})
+	o.put(t.Context(), lineshaft.Draft{Type: lineshaft.EventNotice})
+	if report, ok := o.take(); !ok || report.First != 6 || len(report.Events) != 1 {
+		t.Errorf("%+v", report)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -29,13 +30,12 @@ const (
 	tokenMask       = "GIT_TOKEN"
 )
 
-// secretsToMask are all values that must not be seen in what the agent says. The
+// SecretsToMask are all values that must not be seen in what the agent says. The
 // credentials of repositories are among them, although no agent gets them.
-func secretsToMask(job lineshaft.Job) map[string]string {
+func SecretsToMask(job lineshaft.Job) map[string]string {
 	secrets := map[string]string{runTokenVariable: job.RunToken}
-	for name, value := range job.Secrets {
-		secrets[name] = value
-	}
+	maps.Copy(secrets, job.Secrets)
+	maps.Copy(secrets, job.ToolSecrets)
 	if credentials := string(job.Prepare.GitCredentials); credentials != "" {
 		secrets[credentialsMask] = credentials
 		if _, token, ok := strings.Cut(credentials, ":"); ok && !strings.Contains(token, "\n") {

@@ -89,6 +89,13 @@ func (w *watch) saw(draft lineshaft.Draft) {
 	w.last = &draft
 }
 
+// traffic notes that something moved which is no event, such as a model's answer.
+func (w *watch) traffic() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.active = time.Now()
+}
+
 func (w *watch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/gateway"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/workspace"
@@ -38,6 +39,8 @@ type Config struct {
 	Network sandbox.Network
 	// Workspace bounds artifacts and snapshots.
 	Workspace workspace.Limits
+	// Gateway is the agents' way to models and tool servers; nil is none.
+	Gateway *gateway.Gateway
 	// APIURL is what agents get as LINESHAFT_API_URL.
 	APIURL string
 	// Path is the agents' PATH; default DefaultPath.
@@ -117,6 +120,8 @@ type Worker struct {
 	workspaces *workspace.Manager
 	logger     *slog.Logger
 
+	sockets sockets
+
 	// slots holds the numbers of the free ones.
 	slots chan int
 	// reports, beats and sweeps wake the loops of these names; asks wants a
@@ -172,6 +177,11 @@ func (w *Worker) Start(ctx context.Context) error {
 			return fmt.Errorf("start worker: isolation %s: %w", w.config.Sandbox.Name(), err)
 		}
 	}
+	if cleaner, ok := w.config.Sandbox.(cleaner); ok {
+		if err := cleaner.Clean(ctx); err != nil {
+			return fmt.Errorf("start worker: isolation %s: %w", w.config.Sandbox.Name(), err)
+		}
+	}
 	left, err := w.workspaces.Adopt(ctx, w.config.Now().Add(lineshaft.DefaultIdleMinutes*time.Minute))
 	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
@@ -192,6 +202,12 @@ func (w *Worker) Start(ctx context.Context) error {
 		w.loops.Go(loop)
 	}
 	return nil
+}
+
+// cleaner is met by sandboxes whose agents can outlive a worker that is killed
+// together with its supervisors.
+type cleaner interface {
+	Clean(ctx context.Context) error
 }
 
 // Stop drains: nothing more is claimed, executions may go on for Config.Drain and
@@ -216,6 +232,10 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.running.Wait()
 	w.endLife(errDraining)
 	w.loops.Wait()
+	if w.config.Gateway != nil {
+		w.config.Gateway.Close()
+	}
+	w.sockets.remove()
 	return ctx.Err()
 }
 
