@@ -14,10 +14,10 @@ func (s *Service) checkAgentParts(ctx context.Context, tx *store.Tx, c lineshaft
 	if slices.ContainsFunc(others, func(o lineshaft.Agent) bool { return o.Name == a.Name && o.UID != a.UID }) {
 		return errNameTaken(a.Name, nil)
 	}
-	if err := mayName(c, before.Secrets, a.Config.Secrets); err != nil {
+	if err := mayName(c, before.NamedSecrets(), a.Config.NamedSecrets()); err != nil {
 		return err
 	}
-	if err := s.checkGrants(ctx, tx, a.Config.Secrets); err != nil {
+	if err := s.checkGrants(ctx, tx, a.Config); err != nil {
 		return err
 	}
 	if err := checkEnvironment(ctx, tx, c, "config.environment_id", before.EnvironmentID, a.Config.EnvironmentID); err != nil {

@@ -41,8 +41,8 @@ func (s *Service) validateKey(n NewAPIKey) error {
 		return lineshaft.Invalid("worker_ids", "a key of role worker names the worker ids it may claim for, and no other key does")
 	}
 	for _, worker := range n.WorkerIDs {
-		if worker == "" || worker == lineshaft.HostedWorker || worker == "warp" {
-			return lineshaft.Invalid("worker_ids", "%q cannot be the id of a self-hosted worker", worker)
+		if err := lineshaft.CheckWorkerID("worker_ids", worker); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, fact
 	if err := checkAutomation(made); err != nil {
 		return nil, err
 	}
-	if err := mayName(c, nil, made.Config.Secrets); err != nil {
+	if err := mayName(c, nil, made.Config.NamedSecrets()); err != nil {
 		return nil, err
 	}
 	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
@@ -228,7 +228,7 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		before := a.Config
 		detail := change.apply(a)
 		a.UpdatedAt = s.store.Now()
-		if err := errors.Join(checkAutomation(*a), mayName(c, before.Secrets, a.Config.Secrets)); err != nil {
+		if err := errors.Join(checkAutomation(*a), mayName(c, before.NamedSecrets(), a.Config.NamedSecrets())); err != nil {
 			return err
 		}
 		for _, check := range []struct {

@@ -18,16 +18,20 @@ const (
 )
 
 // Claim gives queued runs to a worker, waiting until there is one. It returns
-// nothing when none came for a while.
+// nothing when none came for a while. Claims for the same worker id are served in
+// turn, and each gets at most an even share while others wait.
 func (s *Service) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]lineshaft.Job, error) {
-	sub := s.hub.Subscribe(stream.QueueTopic(req.WorkerHost))
-	defer sub.Close()
+	place := s.lines.join(req.WorkerHost, s.hub)
+	defer place.leave()
 	deadline := time.NewTimer(longPoll)
 	defer deadline.Stop()
 	poll := time.NewTicker(queuePoll)
 	defer poll.Stop()
 	for {
-		jobs, err := s.claimNow(ctx, req)
+		if err := s.noteWorker(ctx, req); err != nil {
+			return nil, err
+		}
+		jobs, err := s.claimNow(ctx, req, place)
 		if err != nil || len(jobs) > 0 {
 			return jobs, err
 		}
@@ -36,33 +40,41 @@ func (s *Service) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]line
 			return nil, ctx.Err()
 		case <-deadline.C:
 			return nil, nil
-		case <-sub.C:
+		case <-place.look:
+		case <-place.woken():
+			place.passOn()
 		case <-poll.C:
 		}
 	}
 }
 
-// claimNow claims what is there. It looks before it writes, so that an idle worker
-// costs the writer nothing.
-func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest) ([]lineshaft.Job, error) {
-	_, queued, err := s.store.CountBusy(ctx, req.WorkerHost, 1)
+// claimNow claims what is there, if it is this one's turn. It looks before it writes,
+// so that an idle worker costs the writer nothing.
+func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest, place *claimPlace) ([]lineshaft.Job, error) {
+	count, front := place.atFront(req.Limit)
+	if !front {
+		return nil, nil
+	}
+	queued, err := s.store.CountQueued(ctx, req.WorkerHost, count)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.noteWorker(ctx, req); err != nil || queued == 0 {
-		return nil, err
+	share := place.take(queued, req.Limit)
+	if share == 0 {
+		return nil, nil
 	}
 	var jobs []lineshaft.Job
 	granted := time.Now() // the leases begin later, in the transaction: this errs on the safe side
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		jobs = nil
-		claims, err := tx.PickQueued(ctx, req.WorkerHost, req.Limit)
+		claims, err := tx.PickQueued(ctx, req.WorkerHost, share)
 		if err != nil || len(claims) == 0 {
 			return err
 		}
 		jobs, err = s.claim(ctx, tx, req, claims)
 		return err
 	})
+	place.taken(share, err == nil && len(jobs) == 0)
 	for i := range jobs {
 		jobs[i].Granted = granted
 	}
@@ -111,6 +123,7 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 		ExecutionRef: lineshaft.ExecutionRef{ExecutionID: claim.ExecutionID, Token: claim.Token},
 		RunID:        h.ID, Number: h.Executions, Title: claim.Title, Config: claim.Body.Config, RunToken: claim.RunToken,
 		Lease: s.cfg.Lease, Source: claim.Source, Turn: lineshaft.Turn{Message: claim.Body.Submitted}, Resumed: h.Executions > 1,
+		Used: h.Usage,
 	}
 	job.Config.WorkerHost = h.WorkerHost
 	err := s.giveSecrets(ctx, tx, &job)
@@ -159,7 +172,7 @@ func (s *Service) turnOf(ctx context.Context, tx *store.Tx, f *store.Followup) (
 
 // noteWorker records that a worker is there, at most every few seconds.
 func (s *Service) noteWorker(ctx context.Context, req lineshaft.ClaimRequest) error {
-	return s.recordWorker(ctx, store.Worker{ID: req.WorkerID, WorkerHost: req.WorkerHost, Version: req.Version, Capacity: req.Capacity, Running: req.Capacity - req.Limit})
+	return s.recordWorker(ctx, store.Worker{ID: req.WorkerID, WorkerHost: req.WorkerHost, Version: req.Version, Capacity: req.Capacity, Running: req.Capacity - req.Limit, Labels: req.Labels})
 }
 
 func (s *Service) recordWorker(ctx context.Context, w store.Worker) error {
@@ -182,6 +195,9 @@ func (s *Service) seenNow(workerID string) (now time.Time, due bool) {
 	if now.Sub(s.seen[workerID]) < s.cfg.Lease/6 {
 		return now, false
 	}
+	if len(s.seen) >= maxInboxes { // forgetting costs a few writes
+		clear(s.seen)
+	}
 	s.seen[workerID] = now
 	return now, true
 }
@@ -189,10 +205,7 @@ func (s *Service) seenNow(workerID string) (now time.Time, due bool) {
 // ForgetWorker removes a worker process that has stopped from the list of connected ones.
 func (s *Service) ForgetWorker(ctx context.Context, workerID string) error {
 	s.mu.Lock()
-	if sub := s.inbox[workerID]; sub != nil {
-		sub.Close()
-		delete(s.inbox, workerID)
-	}
+	s.inbox.drop(workerID)
 	delete(s.seen, workerID)
 	s.mu.Unlock()
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteWorker(ctx, workerID) })
@@ -241,6 +254,8 @@ func (s *Service) Heartbeat(ctx context.Context, workerID string, held []linesha
 // Directives waits for something to tell a worker process. What it tells is read
 // from the store, so a wake-up that was lost is made good by the next heartbeat.
 func (s *Service) Directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error) {
+	box, done := s.listen(workerID)
+	defer done()
 	deadline := time.NewTimer(longPoll)
 	defer deadline.Stop()
 	select {
@@ -248,20 +263,9 @@ func (s *Service) Directives(ctx context.Context, workerID string) ([]lineshaft.
 		return nil, ctx.Err()
 	case <-deadline.C:
 		return nil, nil
-	case <-s.inboxOf(workerID).C:
+	case <-box.C:
 		return s.directives(ctx, workerID)
 	}
-}
-
-// inboxOf keeps a worker's subscription between calls, so that nothing is missed
-// while it is busy with the last directives.
-func (s *Service) inboxOf(workerID string) *stream.Subscription {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inbox[workerID] == nil {
-		s.inbox[workerID] = s.hub.Subscribe(stream.WorkerTopic(workerID))
-	}
-	return s.inbox[workerID]
 }
 
 func (s *Service) directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error) {

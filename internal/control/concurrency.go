@@ -72,7 +72,7 @@ func givesMore(ctx context.Context, tx *store.Tx, n *store.NewRun, holder *store
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(body.Config.Secrets, func(name string) bool { return !slices.Contains(n.Body.Config.Secrets, name) }), nil
+	return slices.ContainsFunc(body.Config.NamedSecrets(), func(name string) bool { return !slices.Contains(n.Body.Config.NamedSecrets(), name) }), nil
 }
 
 // slotKey is what a concurrency key is in the whole database: a factory has its own,

@@ -366,7 +366,7 @@ func (b *bench) drain() {
 func TestX10PromotedRunThatWasCancelledPassesTheKeyOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		for i := range rounds(300) {
+		for i := range longRounds(300) {
 			first := b.start(keyed("")).RunID
 			end := func() error { // of a run that waits for a worker, and of one that works
 				_, err := b.s.Cancel(b.Context(), b.admin, first, false, nil)

@@ -294,7 +294,7 @@ func TestF4AllOrNothing(t *testing.T) {
 		before := b.uids(uid)
 		// Another state under the next number makes the record fail, after all else is written.
 		err := b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.InsertRevision(ctx, lineshaft.Revision{FactoryUID: uid, Number: 3, Source: lineshaft.RevisionEdit}, map[string]string{"factory.yaml": "other"})
+			_, err := tx.InsertRevision(ctx, nil, lineshaft.Revision{FactoryUID: uid, Number: 3, Source: lineshaft.RevisionEdit}, map[string]string{"factory.yaml": "other"})
 			return err
 		})
 		wantCode(b, err, "")

@@ -121,7 +121,7 @@ func (w *work) finish(ctx context.Context, tx *store.Tx, files definition.Files,
 	done.Changed = true
 	if !recorded {
 		done.Revision = w.factory.Revision
-		if err := w.s.recordRevision(ctx, tx, w.c, w.factory, files, as); err != nil {
+		if err := w.s.recordRevision(ctx, tx, w.c, w.factory, w.last, files, as); err != nil {
 			return done, err
 		}
 	}

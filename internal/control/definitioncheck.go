@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ type layer struct {
 func (w *work) layers() []layer {
 	f, was := w.d.Factory, w.parts.factory
 	all := []layer{
-		{definition.KindFactory, f.Name, "", lineshaft.AgentConfig{Secrets: f.Secrets}, lineshaft.AgentConfig{Secrets: was.Secrets}},
+		{definition.KindFactory, f.Name, "", lineshaft.AgentConfig{Secrets: f.Secrets, MCPServers: f.MCPServers}, lineshaft.AgentConfig{Secrets: was.Secrets, MCPServers: was.MCPServers}},
 		{definition.KindFactory, f.Name, "agentDefaults.", f.Defaults, was.Defaults},
 	}
 	for _, a := range w.d.Agents {
@@ -75,7 +76,7 @@ func (w *work) layers() []layer {
 func (w *work) lockSecrets(ctx context.Context, tx *store.Tx) error {
 	var names []string
 	for _, l := range w.layers() {
-		names = append(names, l.config.Secrets...)
+		names = append(names, l.config.NamedSecrets()...)
 	}
 	for _, hook := range w.d.Webhooks {
 		names = append(names, hook.SecretName)
@@ -113,7 +114,12 @@ func (w *work) checkConfigs(ctx context.Context, tx *store.Tx) error {
 	slices.SortStableFunc(layers, func(a, b layer) int { return strings.Compare(a.config.EnvironmentID, b.config.EnvironmentID) })
 	for _, l := range layers {
 		for i, name := range l.config.Secrets {
-			w.checkGrant(l, i, name)
+			w.checkGrant(l, fmt.Sprintf("secrets[%d]", i), name)
+		}
+		for _, server := range slices.Sorted(maps.Keys(l.config.MCPServers)) {
+			for _, name := range l.config.MCPServers[server].SecretNames() {
+				w.checkGrant(l, "mcpServers."+server, name)
+			}
 		}
 		field := l.prefix + "environmentId"
 		err := checkEnvironment(ctx, tx, w.c, field, l.before.EnvironmentID, l.config.EnvironmentID)
@@ -179,8 +185,8 @@ func (w *work) checkRemovedAgents(ctx context.Context, tx *store.Tx) error {
 }
 
 // checkGrant says whether runs of a layer may get a secret (S-1).
-func (w *work) checkGrant(l layer, i int, name string) {
-	field := fmt.Sprintf("%ssecrets[%d]", l.prefix, i)
+func (w *work) checkGrant(l layer, field, name string) {
+	field = l.prefix + field
 	secret := w.secrets[name]
 	if secret == nil {
 		w.problem(l.kind, l.name, field, "there is no secret "+name, createSecretHint(name))
@@ -190,7 +196,7 @@ func (w *work) checkGrant(l layer, i int, name string) {
 		w.problem(l.kind, l.name, field, refusal, "")
 		return
 	}
-	if err := mayName(w.c, l.before.Secrets, []string{name}); err != nil {
+	if err := mayName(w.c, l.before.NamedSecrets(), []string{name}); err != nil {
 		w.problem(l.kind, l.name, field, reason(err), "")
 	}
 }

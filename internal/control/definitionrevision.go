@@ -56,9 +56,40 @@ type revisionReader interface {
 	RevisionTexts(ctx context.Context, v *lineshaft.Revision) (map[string]string, error)
 }
 
+// writtenFolder is the newest revision of a factory, read ahead of a change: reading
+// and parsing a large folder takes longer than others may be kept waiting.
+type writtenFolder struct {
+	last  *lineshaft.Revision // nil for a factory that has none
+	texts definition.Files
+	kept  *definition.Kept
+}
+
+func readFolder(ctx context.Context, r revisionReader, uid string) (*writtenFolder, error) {
+	last, texts, err := lastFolder(ctx, r, uid)
+	if err != nil {
+		return nil, err
+	}
+	return &writtenFolder{last: last, texts: texts, kept: definition.Keep(texts)}, nil
+}
+
+// noFolder is for a factory that is just made.
+func noFolder() *writtenFolder { return &writtenFolder{kept: definition.Keep(nil)} }
+
+// current reads the folder again if there is a newer revision by now.
+func (w *writtenFolder) current(ctx context.Context, tx *store.Tx, uid string) (*writtenFolder, error) {
+	last, err := tx.LastRevision(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	if last == nil && w.last == nil || last != nil && w.last != nil && last.Number == w.last.Number {
+		return w, nil
+	}
+	return readFolder(ctx, tx, uid)
+}
+
 // recordEdit makes a revision of what a change did to the folder of a factory. What
 // the folder does not show, such as a pause or a new credential, makes none.
-func (s *Service) recordEdit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, uid string) error {
+func (s *Service) recordEdit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, uid string, ahead *writtenFolder) error {
 	f, err := tx.GetFactory(ctx, uid)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil // the change was to delete it
@@ -70,19 +101,20 @@ func (s *Service) recordEdit(ctx context.Context, tx *store.Tx, c lineshaft.Call
 	if err != nil {
 		return err
 	}
-	last, texts, err := lastFolder(ctx, tx, uid)
+	was, err := ahead.current(ctx, tx, uid)
 	if err != nil {
 		return err
 	}
-	files := parts.folder(texts)
-	if last != nil && maps.Equal(files, texts) {
+	files := was.kept.Render(parts.definition())
+	if was.last != nil && maps.Equal(files, was.texts) {
 		return nil
 	}
-	return s.recordRevision(ctx, tx, c, f, files, revisionNote{Source: lineshaft.RevisionEdit, Comment: tellFiles(texts, files)})
+	return s.recordRevision(ctx, tx, c, f, was.last, files, revisionNote{Source: lineshaft.RevisionEdit, Comment: tellFiles(was.texts, files)})
 }
 
-func (s *Service) recordRevision(ctx context.Context, tx *store.Tx, c lineshaft.Caller, f *lineshaft.Factory, files definition.Files, as revisionNote) error {
-	_, err := tx.InsertRevision(ctx, lineshaft.Revision{
+// recordRevision writes a revision after last, which is nil for the first.
+func (s *Service) recordRevision(ctx context.Context, tx *store.Tx, c lineshaft.Caller, f *lineshaft.Factory, last *lineshaft.Revision, files definition.Files, as revisionNote) error {
+	_, err := tx.InsertRevision(ctx, last, lineshaft.Revision{
 		FactoryUID: f.UID, Number: f.Revision, Source: as.Source, Actor: c.Principal, Comment: as.Comment, Commit: as.Commit, CreatedAt: s.now(),
 	}, files)
 	return err

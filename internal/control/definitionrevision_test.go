@@ -238,3 +238,28 @@ func TestF5DanglingWebhooksAreTold(t *testing.T) {
 		}
 	})
 }
+
+// Two edits that began with the same folder both end up in the history.
+func TestF5EditsAtTheSameTimeAreRevisions(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		const edits = 8
+		errs := make(chan error, edits)
+		for i := range edits {
+			go func() {
+				_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, control.NewAutomation{Name: fmt.Sprintf("a%d", i), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger(`{"n": [1]}`)}})
+				errs <- err
+			}()
+		}
+		for range edits {
+			if err := <-errs; err != nil {
+				w.Error(err)
+			}
+		}
+		out := w.export(w.factory)
+		newest := must[control.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, out.Revision))
+		if !maps.Equal(newest.Texts, out.Files) || len(w.history(w.factory)) != 2+edits {
+			w.Errorf("history %v, exported %v, recorded %v", w.history(w.factory), out.Files, newest.Texts)
+		}
+	})
+}

@@ -15,6 +15,9 @@ import (
 // back into the queue. A run that ends while an unread follow-up exists is
 // re-queued in the same transaction.
 //
+// With State Blocked the turn goes on, and what is returned is the answer to the
+// question that the result names; see answer.
+//
 // An execution that lost its run gets a Conflict; it must end its processes and
 // then call EndTurn with State Cancelled, which tells that nothing of it is left.
 //
@@ -89,9 +92,15 @@ func markEnded(tx *store.Tx, e *store.Execution, h *store.RunHead, now time.Time
 }
 
 func (s *Service) endTurn(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	if result.State == lineshaft.Blocked {
+		return s.answer(ctx, tx, e, h, result)
+	}
 	now := s.store.Now()
 	if again, err := s.sentAgain(ctx, tx, h, result); err != nil || again != nil {
 		return again, err
+	}
+	if err := tx.ReturnAnswer(ctx, h, result.Ask); err != nil {
+		return nil, err
 	}
 	if result.State == lineshaft.Queued {
 		return nil, s.lose(ctx, tx, e, h, result.Message, now)

@@ -8,6 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // What other parts of this package call, for the tests outside it.
@@ -25,7 +26,7 @@ func SecretValue(ctx context.Context, s *Service, tx *store.Tx, name string) (st
 }
 
 func CheckGrants(ctx context.Context, s *Service, tx *store.Tx, names []string) error {
-	return s.checkGrants(ctx, tx, names)
+	return s.checkGrants(ctx, tx, lineshaft.AgentConfig{Secrets: names})
 }
 
 func SealCredential(s *Service, uid, value string) (string, error) {
@@ -108,3 +109,49 @@ func ForgetChains(s *Service) {
 
 // ChainSetting is where the place is stored.
 const ChainSetting = chainSetting
+
+// ClaimsWaiting counts the claims that wait for runs of a worker id.
+func ClaimsWaiting(s *Service, host string) int {
+	s.lines.mu.Lock()
+	defer s.lines.mu.Unlock()
+	if line := s.lines.byID[host]; line != nil {
+		return len(line.places)
+	}
+	return 0
+}
+
+// Shares is what claims get that look at a queue one after the other, before any of
+// them has taken its runs out.
+func Shares(queued int, limits ...int) []int {
+	var lines claimLines
+	hub := stream.NewHub()
+	places := make([]*claimPlace, len(limits))
+	for i := range limits {
+		places[i] = lines.join("x", hub)
+	}
+	shares := make([]int, len(limits))
+	for i, p := range places {
+		count, front := p.atFront(limits[i])
+		if !front {
+			continue // the one before found nothing and stays
+		}
+		shares[i] = p.take(min(queued, count), limits[i])
+	}
+	for _, p := range places {
+		p.leave()
+	}
+	return shares
+}
+
+// Missed lets two claims wait, of which the first finds that its run is gone; it says
+// who is at the front then.
+func Missed() string {
+	var lines claimLines
+	hub := stream.NewHub()
+	first, second := lines.join("x", hub), lines.join("x", hub)
+	first.taken(first.take(1, 1), true)
+	if _, front := second.atFront(1); front {
+		return "second"
+	}
+	return "first"
+}

@@ -83,7 +83,7 @@ func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFa
 		if err := tx.InsertFactory(ctx, made); err != nil {
 			return aliasConflict(err, made.Alias)
 		}
-		if err := errors.Join(tx.PutAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made)), s.recordEdit(ctx, tx, c, uid)); err != nil {
+		if err := errors.Join(tx.PutAgent(ctx, foreman), s.audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made)), s.recordEdit(ctx, tx, c, uid, noFolder())); err != nil {
 			return err
 		}
 		var err error

@@ -22,6 +22,13 @@ func (s *Service) visibleFactory(ctx context.Context, c lineshaft.Caller, uid st
 // with the factory locked. Every node hears of it, and no delivery is accepted on
 // what was before once it has returned. What it does to the definition is a revision.
 func (s *Service) changeFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
+	if !c.MaySeeFactory(uid) {
+		return lineshaft.NotFound("factory", uid)
+	}
+	ahead, err := readFolder(ctx, s.store, uid)
+	if err != nil {
+		return err
+	}
 	return s.lockedFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		if err := managed(ctx, tx, f); err != nil {
 			return err
@@ -29,7 +36,7 @@ func (s *Service) changeFactory(ctx context.Context, c lineshaft.Caller, uid str
 		if err := change(ctx, tx, f); err != nil {
 			return err
 		}
-		return s.recordEdit(ctx, tx, c, uid)
+		return s.recordEdit(ctx, tx, c, uid, ahead)
 	})
 }
 

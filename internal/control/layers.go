@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,9 +17,11 @@ type definitions struct {
 	agent       *lineshaft.Agent
 	factory     *lineshaft.Factory
 	environment *lineshaft.Environment
-	// limited lets agent, factory and environment add no secrets but those of allowed.
+	// limited lets agent, factory and environment add no secrets but those of allowed,
+	// and no tool servers with other secrets.
 	limited bool
 	allowed []string
+	tools   []string // that tool servers may name
 }
 
 // definitionReader is met by the store and by a transaction.
@@ -60,7 +63,22 @@ func (d definitions) wider(origin string, config lineshaft.AgentConfig) lineshaf
 	if d.limited && len(config.Secrets) > 0 {
 		config.Secrets = slices.DeleteFunc(slices.Clone(config.Secrets), func(name string) bool { return !slices.Contains(d.allowed, name) })
 	}
+	if d.limited && len(config.MCPServers) > 0 {
+		config.MCPServers = maps.Clone(config.MCPServers)
+		maps.DeleteFunc(config.MCPServers, func(_ string, server lineshaft.MCPServer) bool { return !d.mayUse(server) })
+	}
 	return lineshaft.Layer{Origin: origin, Config: config}
+}
+
+// mayUse says whether a limited run may have a tool server of a wider layer: only with
+// secrets that it may use anyway.
+func (d definitions) mayUse(server lineshaft.MCPServer) bool {
+	for _, name := range server.SecretNames() {
+		if !slices.Contains(d.tools, name) && (d.automation == nil || !slices.Contains(d.automation.Config.NamedSecrets(), name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // definitionsOf reads what shapes a requested run. The factory of its parent, if
@@ -121,7 +139,7 @@ func (s *Service) resolve(ctx context.Context, r definitionReader, c lineshaft.C
 		d.environment = environment
 		config, origins = lineshaft.Resolve(s.layers(run, d)...)
 	}
-	if n := len(config.Secrets); n > lineshaft.MaxRunSecrets {
+	if n := len(config.NamedSecrets()); n > lineshaft.MaxRunSecrets {
 		return config, nil, lineshaft.Invalid("config.secrets", "with those of the agent, factory and environment there are %d; at most %d are allowed", n, lineshaft.MaxRunSecrets)
 	}
 	return config, origins, nil
@@ -195,7 +213,7 @@ func (s *Service) limitSecrets(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	if err != nil {
 		return err
 	}
-	d.limited, d.allowed = true, body.Config.Secrets
+	d.limited, d.allowed, d.tools = true, body.Config.Secrets, body.Config.NamedSecrets()
 	return nil
 }
 

@@ -38,7 +38,8 @@ func (s *Service) lose(ctx context.Context, tx *store.Tx, e *store.Execution, h 
 	}
 	drafts := []lineshaft.Draft{stateDraft(now, from, lineshaft.Errored, status, e.WorkerID)}
 	h.PromptDone = true // the lost turn is not repeated; what was said after it is still done
-	if err := tx.FinishFollowups(ctx, h); err != nil {
+	// Nobody knows whether the last answer arrived: it is said again, as a turn.
+	if err := errors.Join(tx.ReturnAnswer(ctx, h, e.Ask), tx.FinishFollowups(ctx, h)); err != nil {
 		return err
 	}
 	return s.conclude(ctx, tx, h, drafts, now)

@@ -216,7 +216,7 @@ func TestX1HeartbeatRacingTheReaper(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		kept := 0
-		for i := range rounds(300) {
+		for i := range longRounds(300) {
 			runID, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{MaxAttempts: new(9)}})
 			b.expireIn(job, time.Duration(i%6)*15*time.Millisecond)
 			var directives []lineshaft.Directive
@@ -266,7 +266,7 @@ func (b *bench) expireIn(job lineshaft.Job, d time.Duration) {
 func TestX1ReaperKeepsWhatWasReported(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		for range rounds(200) {
+		for range longRounds(200) {
 			runID := b.start(lineshaft.NewRun{}).RunID
 			job := b.claimOne(lineshaft.HostedWorker, runID)
 			b.expire(job)

@@ -34,7 +34,7 @@ func (p *preparations) fill(ctx context.Context, job *lineshaft.Job, factoryUID 
 			return err
 		}
 		if job.Fault != "" {
-			job.Secrets, job.Prepare = nil, lineshaft.Preparation{}
+			job.Secrets, job.ToolSecrets, job.Prepare = nil, nil, lineshaft.Preparation{}
 			return nil
 		}
 	}

@@ -160,17 +160,13 @@ func (s *Service) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Repor
 // stays as it is: it may be taken again after a conflict, or sent again.
 func (s *Service) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, reported []lineshaft.Draft) ([]lineshaft.Draft, error) {
 	drafts := make([]lineshaft.Draft, len(reported))
+	var used usages
 	for i, draft := range reported {
 		draft = clean(draft)
 		drafts[i] = draft
 		switch draft.Type {
 		case lineshaft.EventUsage:
-			var usage lineshaft.UsageData
-			if json.Unmarshal(draft.Data, &usage) == nil { // an agent cannot earn tokens back
-				h.Usage.InputTokens += max(usage.InputTokens, 0)
-				h.Usage.OutputTokens += max(usage.OutputTokens, 0)
-				h.Usage.CostMicros += max(usage.CostMicros, 0)
-			}
+			used.take(draft)
 		case lineshaft.EventArtifact:
 			taken, err := s.takeArtifact(ctx, tx, h, draft)
 			if err != nil {
@@ -180,7 +176,7 @@ func (s *Service) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead
 		default: // for readers only
 		}
 	}
-	return drafts, nil
+	return drafts, used.save(ctx, tx, h)
 }
 
 // clean replaces what a worker must not, or cannot, put into a run's log: moves of
@@ -243,7 +239,11 @@ func (s *Service) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u line
 		tx.Wake(stream.RunTopic(h.ID))
 		return tx.SaveRun(ctx, h, draft)
 	})
-	return blobID, err
+	if err != nil {
+		s.store.DropLooseBlob(ctx, blobID)
+		return "", err
+	}
+	return blobID, nil
 }
 
 func (s *Service) keepArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead, u lineshaft.Upload, blobID string, size int64) (lineshaft.Draft, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,8 +162,43 @@ func TestX7UsageIsSummed(t *testing.T) {
 		if got, want := b.run(runID).Usage, (lineshaft.Usage{InputTokens: 1101, OutputTokens: 22, CostMicros: 7}); got != want {
 			b.Fatalf("usage is %+v, want %+v", got, want)
 		}
+		if want := (lineshaft.Usage{InputTokens: 101, OutputTokens: 22, CostMicros: 7}); next.Used != want || job.Used != (lineshaft.Usage{}) {
+			b.Fatalf("the executions begin with %+v and %+v, want nothing and %+v", job.Used, next.Used, want)
+		}
 	})
 }
+
+func TestX7UsageByModel(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID, job := b.working(lineshaft.NewRun{})
+		draft := func(u lineshaft.UsageData) lineshaft.Draft {
+			return lineshaft.NewDraft(lineshaft.EventUsage, b.clock.now(), u)
+		}
+		long := strings.Repeat("é", 200)
+		report := lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: []lineshaft.Draft{
+			draft(lineshaft.UsageData{ModelID: "large", InputTokens: 100, CachedInputTokens: 40, OutputTokens: 5, CostMicros: 9}),
+			draft(lineshaft.UsageData{ModelID: "small", InputTokens: 10, OutputTokens: 1, CostUnknown: true}),
+			draft(lineshaft.UsageData{ModelID: "large", InputTokens: 100, OutputTokens: 5, CostMicros: 1}),
+			draft(lineshaft.UsageData{ModelID: long + "\x00", InputTokens: 1 << 62, OutputTokens: -7}),
+			{Type: lineshaft.EventUsage, Data: []byte(`{"input_tokens":"many"}`)},
+		}}
+		wantCode(b, b.report(report), "")
+		wantCode(b, b.report(report), "") // sent again, it is not counted again
+		run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID))
+		want := []lineshaft.ModelUsage{
+			{ModelID: long[:256], Usage: lineshaft.Usage{InputTokens: maxUsageOfOne}},
+			{ModelID: "large", Usage: lineshaft.Usage{InputTokens: 200, OutputTokens: 10, CostMicros: 10}, CachedInputTokens: 40},
+			{ModelID: "small", Usage: lineshaft.Usage{InputTokens: 10, OutputTokens: 1}, UnpricedTokens: 11},
+		}
+		if !slices.Equal(run.UsageByModel, want) || run.Usage != (lineshaft.Usage{InputTokens: maxUsageOfOne + 210, OutputTokens: 11, CostMicros: 10}) {
+			b.Fatalf("usage is %+v, by model %+v", run.Usage, run.UsageByModel)
+		}
+	})
+}
+
+// maxUsageOfOne is what one event can count at most.
+const maxUsageOfOne = 1_000_000_000_000
 
 func (b *bench) link(kind lineshaft.ArtifactType, url string) lineshaft.Draft {
 	return lineshaft.NewDraft(lineshaft.EventArtifact, b.clock.now(), lineshaft.ArtifactData{Type: string(kind), URL: url})

@@ -31,7 +31,7 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err != nil {
 		return Started{}, err
 	}
-	if err := s.checkSecrets(ctx, c, req.Config.Secrets); err != nil {
+	if err := s.checkSecrets(ctx, c, req.Config); err != nil {
 		return Started{}, err
 	}
 	config, scope, err := s.foresee(ctx, c, req, factoryUID)
@@ -359,6 +359,11 @@ func (s *Service) GetRun(ctx context.Context, c lineshaft.Caller, runID string) 
 	if err != nil {
 		return nil, err
 	}
+	if run.Usage != (lineshaft.Usage{}) {
+		if run.UsageByModel, err = s.store.ListUsage(ctx, runID); err != nil {
+			return nil, err
+		}
+	}
 	return run, s.explainWaiting(ctx, []*lineshaft.Run{run})
 }
 
@@ -463,7 +468,7 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (
 // its automation gave it.
 func (s *Service) mayRerunDelivered(ctx context.Context, body *store.RunBody) error {
 	delivery := body.Metadata[lineshaft.MetadataDelivery]
-	if len(body.Request.Secrets) > 0 {
+	if len(body.Request.NamedSecrets()) > 0 {
 		return lineshaft.NotSupported("", "the automation of this run gave it secrets, which a rerun cannot have; redeliver delivery %s instead", delivery)
 	}
 	if body.Request.EnvironmentID == "" {

@@ -114,6 +114,11 @@ func (s *Service) Workers(ctx context.Context, _ lineshaft.Caller) ([]Worker, er
 		sum.ConnectionCount++
 		sum.Capacity += w.Capacity
 		sum.Running += w.Running
+		for _, label := range w.Labels {
+			if !slices.Contains(sum.Labels, label) {
+				sum.Labels = append(sum.Labels, label)
+			}
+		}
 		if w.ConnectedAt.Before(sum.ConnectedAt) {
 			sum.ConnectedAt = w.ConnectedAt
 		}

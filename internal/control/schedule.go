@@ -93,7 +93,7 @@ func (s *Service) checkSchedule(ctx context.Context, c lineshaft.Caller, made *l
 	if d.agent != nil {
 		made.FactoryUID = d.agent.FactoryUID
 	}
-	return scheduleField(s.checkSecrets(ctx, c, made.Config.Secrets))
+	return scheduleField(s.checkSecrets(ctx, c, made.Config))
 }
 
 // setTimer makes the timer of a schedule. One whose timing stays as it is keeps its

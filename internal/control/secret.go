@@ -229,7 +229,7 @@ func secretUses(ctx context.Context, tx *store.Tx, name string) ([]string, error
 	if uses = append(uses, environments...); err != nil || len(uses) > maxUses {
 		return uses, err
 	}
-	found, err := definitionUses(ctx, tx, func(config lineshaft.AgentConfig) bool { return slices.Contains(config.Secrets, name) })
+	found, err := definitionUses(ctx, tx, func(config lineshaft.AgentConfig) bool { return slices.Contains(config.NamedSecrets(), name) })
 	return append(uses, found...), err
 }
 

@@ -14,10 +14,11 @@ import (
 // have written; wider layers were written by who manages the factory.
 const runOrigin = "run"
 
-// checkSecrets says whether a caller may name these secrets for a run of its own:
-// those for all runs. An agent may pass on only what its own run has, or a payload
+// checkSecrets says whether a caller may name the secrets of a configuration, for the
+// agent or for tool servers, for a run of its own: those for all runs. An agent may pass on only what its own run has, or a payload
 // could talk it into giving a child what the automation was not granted.
-func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, names []string) error {
+func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, config lineshaft.AgentConfig) error {
+	names := config.NamedSecrets()
 	if len(names) == 0 {
 		return nil
 	}
@@ -29,20 +30,24 @@ func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, names []
 		}
 		held = body.Config.Secrets
 	}
-	for _, name := range names {
+	for i, name := range names {
+		field := "config.secrets"
+		if i >= len(config.Secrets) {
+			field = "config.mcp_servers"
+		}
 		secret, err := s.store.GetSecret(ctx, name)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return lineshaft.Invalid("config.secrets", "there is no secret %s; check the name, or ask an administrator to create it", name)
+			return lineshaft.Invalid(field, "there is no secret %s; check the name, or ask an administrator to create it", name)
 		}
 		if err != nil {
 			return err
 		}
 		if refusal := refuseToRun(secret.Secret, true); refusal != "" {
-			return &lineshaft.Error{Code: lineshaft.CodeNotAuthorized, Field: "config.secrets", Message: refusal}
+			return &lineshaft.Error{Code: lineshaft.CodeNotAuthorized, Field: field, Message: refusal}
 		}
 		if c.Role == lineshaft.RoleRun && !slices.Contains(held, name) {
 			return &lineshaft.Error{
-				Code: lineshaft.CodeNotAuthorized, Field: "config.secrets",
+				Code: lineshaft.CodeNotAuthorized, Field: field,
 				Message: "run " + c.RunID + " has no secret " + name + " itself, so it cannot pass it on; name the secret where that run is started",
 			}
 		}
@@ -62,12 +67,16 @@ func refuseToRun(secret lineshaft.Secret, own bool) string {
 	return ""
 }
 
-// checkGrants says whether a definition may name these secrets, and keeps them from
-// being deleted until the transaction ends. Any change to a factory, agent or
+// checkGrants says whether a definition may name the secrets of its configuration, and
+// keeps them from being deleted until the transaction ends. Any change to a factory, agent or
 // automation with secrets calls it.
-func (s *Service) checkGrants(ctx context.Context, tx *store.Tx, names []string) error {
-	for _, name := range slices.Sorted(slices.Values(names)) { // in one order, so that two changes cannot wait for each other
-		if err := lockGrant(ctx, tx, "config.secrets", name); err != nil {
+func (s *Service) checkGrants(ctx context.Context, tx *store.Tx, config lineshaft.AgentConfig) error {
+	for _, name := range slices.Sorted(slices.Values(config.NamedSecrets())) { // in one order, so that two changes cannot wait for each other
+		field := "config.secrets"
+		if !slices.Contains(config.Secrets, name) {
+			field = "config.mcp_servers"
+		}
+		if err := lockGrant(ctx, tx, field, name); err != nil {
 			return err
 		}
 	}
@@ -103,14 +112,14 @@ func mayName(c lineshaft.Caller, before, after []string) error {
 
 // checkAutomationSecrets is checkGrants for an automation.
 func (s *Service) checkAutomationSecrets(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
-	return s.checkGrants(ctx, tx, a.Config.Secrets)
+	return s.checkGrants(ctx, tx, a.Config)
 }
 
 // giveSecrets puts the values that a run may use into its job, and records their
 // use. If one cannot be given the job gets none and says why: the run fails rather
 // than working without it, and other runs of the same claim are not held up.
 func (s *Service) giveSecrets(ctx context.Context, tx *store.Tx, job *lineshaft.Job) error {
-	names := job.Config.Secrets
+	names := job.Config.NamedSecrets()
 	if len(names) == 0 {
 		return nil
 	}
@@ -120,26 +129,65 @@ func (s *Service) giveSecrets(ctx context.Context, tx *store.Tx, job *lineshaft.
 	}
 	values := make(lineshaft.SecretValues, len(names))
 	for _, name := range names {
-		secret, err := tx.GetSecret(ctx, name)
-		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			job.Fault = "secret " + name + " does not exist any more; create it again, or start the run without it"
-			return nil
-		}
+		value, fault, err := s.giveSecret(ctx, tx, job, name, ownSecret(body, name))
 		if err != nil {
 			return err
 		}
-		origin := cmp.Or(body.Origins[lineshaft.SecretOrigin(name)], body.Origins["secrets"]) // the latter in runs of older servers
-		if job.Fault = refuseToRun(secret.Secret, origin == "" || origin == runOrigin); job.Fault != "" {
+		if job.Fault = fault; fault != "" {
 			return nil
 		}
-		value, err := s.open(secretSeal(name), secret.Sealed)
-		if err != nil {
-			s.log.ErrorContext(ctx, "secret cannot be opened", "secret", name, "run_id", job.RunID, "err", err)
-			job.Fault = unopened(name)
-			return nil
-		}
-		values[name] = string(value)
+		values[name] = value
 	}
-	job.Secrets = values
+	job.Secrets, job.ToolSecrets = pick(values, job.Config.Secrets), pick(values, job.Config.ToolSecrets())
 	return s.audit(ctx, tx, runCaller(job), "secret.use", "run", job.RunID, map[string]string{"secrets": strings.Join(names, " ")})
+}
+
+// giveSecret opens one secret for a run, or says why the run cannot have it.
+func (s *Service) giveSecret(ctx context.Context, tx *store.Tx, job *lineshaft.Job, name string, own bool) (value, fault string, err error) {
+	secret, err := orNil(tx.GetSecret(ctx, name))
+	if err != nil {
+		return "", "", err
+	}
+	if secret == nil {
+		return "", "secret " + name + " does not exist any more; create it again, or start the run without it", nil
+	}
+	if fault := refuseToRun(secret.Secret, own); fault != "" {
+		return "", fault, nil
+	}
+	opened, err := s.open(secretSeal(name), secret.Sealed)
+	if err != nil {
+		s.log.ErrorContext(ctx, "secret cannot be opened", "secret", name, "run_id", job.RunID, "err", err)
+		return "", unopened(name), nil
+	}
+	return string(opened), "", nil
+}
+
+// ownSecret says whether the run's own request names a secret somewhere: then it has
+// to be one for all runs, even if a definition names it elsewhere.
+func ownSecret(body *store.RunBody, name string) bool {
+	if slices.Contains(body.Config.Secrets, name) {
+		origin := cmp.Or(body.Origins[lineshaft.SecretOrigin(name)], body.Origins["secrets"]) // the latter in runs of older servers
+		if origin == "" || origin == runOrigin {
+			return true
+		}
+	}
+	for server, config := range body.Config.MCPServers {
+		origin := cmp.Or(body.Origins["mcp_servers."+server], body.Origins["mcp_servers"])
+		if (origin == "" || origin == runOrigin) && slices.Contains(config.SecretNames(), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// pick takes the values of some names; nil when there are none.
+func pick(values lineshaft.SecretValues, names []string) lineshaft.SecretValues {
+	if len(names) == 0 {
+		return nil
+	}
+	some := make(lineshaft.SecretValues, len(names))
+	for _, name := range names {
+		some[name] = values[name]
+	}
+	return some
 }

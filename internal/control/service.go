@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -20,6 +21,9 @@ type Config struct {
 	Defaults lineshaft.AgentConfig
 	// SnapshotKeep is how long a workspace snapshot is kept; 7 days by default.
 	SnapshotKeep time.Duration
+	// OutputBytes and OutputEvents bound what the agent of one execution may report
+	// through the API, as they bound its output; default 100 MB and 100,000 events.
+	OutputBytes, OutputEvents int64
 	// RunRetention removes ended runs after this time; 0 keeps them.
 	RunRetention time.Duration
 	// MaxWebhooks is how many webhooks a factory may have; 20 by default.
@@ -58,13 +62,14 @@ type Service struct {
 	blocked blocklist
 	skills  skillReader
 	chains  chains
+	lines   claimLines
 	// noWebhookRuns, when set, is why deliveries start no runs.
 	noWebhookRuns string
 
 	mu    sync.Mutex
-	inbox map[string]*stream.Subscription // directives, by worker process
-	seen  map[string]time.Time            // when a worker was last recorded
-	parts map[string]func() string        // background parts for Ready
+	inbox inboxes                  // directives, by worker process
+	seen  map[string]time.Time     // when a worker was last recorded
+	parts map[string]func() string // background parts for Ready
 }
 
 // New returns the service on an open store. streams must read the same store.
@@ -78,6 +83,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	if cfg.RepositoryPoll <= 0 {
 		cfg.RepositoryPoll = time.Minute
 	}
+	cfg.OutputBytes, cfg.OutputEvents = cmp.Or(cfg.OutputBytes, 100_000_000), cmp.Or(cfg.OutputEvents, 100_000)
 	cfg.deliveryDefaults()
 	if cfg.MaxWebhooks == 0 {
 		cfg.MaxWebhooks = lineshaft.DefaultMaxWebhooks
@@ -94,7 +100,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	}
 	service := &Service{
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
-		inbox: map[string]*stream.Subscription{}, seen: map[string]time.Time{}, parts: map[string]func() string{},
+		inbox: inboxes{boxes: map[string]*inbox{}}, seen: map[string]time.Time{}, parts: map[string]func() string{},
 	}
 	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]*factoryCopy{}
 	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: batchesAtOnce(s.Engine()), weigh: (*acceptance).weight}

@@ -212,7 +212,7 @@ func TestF6FiresMeetChanges(t *testing.T) {
 		one := daily("s")
 		one.Timing.Cron, one.Timing.Overlap = "* * * * *", lineshaft.OverlapQueue
 		made := w.schedule(one)
-		steps := rounds(200)
+		steps := longRounds(200)
 		for range steps {
 			w.at.set(w.at.now().Add(60_000_000_000))
 			together(5, func(who int) {

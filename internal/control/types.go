@@ -68,6 +68,8 @@ type Worker struct {
 	LastSeenAt      time.Time
 	Capacity        int
 	Running         int
+	// Labels are those of all its processes, each KEY=VALUE.
+	Labels []string
 }
 
 // AuditPage is a page of the audit log, newest first.

@@ -37,7 +37,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -75,7 +75,8 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one := func(name string, call func() (any, error)) {
 		calls[name] = func() error { _, err := call(); return err }
 	}
-	secretCalls(b, one)
+	moreCalls(b, job, one)
+	reportCalls(b, limited, run.ID, one)
 	list := lineshaft.RunQuery{Sort: lineshaft.SortUpdated, Limit: 5}
 	one("GetRun", func() (any, error) { return s.GetRun(ctx, c, run.ID) })
 	one("ExplainRun", func() (any, error) { return s.ExplainRun(ctx, c, run.ID) })
@@ -234,4 +235,21 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
 	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
+}
+
+// reportCalls are those of an agent about its own run.
+func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string, func() (any, error))) {
+	one("ReportRun", func() (any, error) {
+		return b.s.ReportRun(b.Context(), agent, runID, lineshaft.RunReport{Kind: lineshaft.ReportMessage, Text: "x"})
+	})
+	one("ReportArtifact", func() (any, error) {
+		return b.s.ReportArtifact(b.Context(), agent, runID, lineshaft.NewArtifact{FileName: "x"}, strings.NewReader("x"))
+	})
+}
+
+func moreCalls(b *bench, job lineshaft.Job, one func(string, func() (any, error))) {
+	b.Helper()
+	secretCalls(b, one)
+	one("TakeOver", func() (any, error) { return b.s.TakeOver(b.Context(), job.ExecutionRef, "w", false) })
+	one("AuthenticateExecution", func() (any, error) { return b.s.AuthenticateExecution(b.Context(), job.RunToken) })
 }

@@ -1,0 +1,163 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// waiter is a claim that waits.
+type waiter struct {
+	b    *bench
+	jobs chan []lineshaft.Job
+	stop context.CancelFunc
+}
+
+// wait lets a worker claim, and returns when it stands in line with n-1 others.
+func (b *bench) wait(n int, id string) *waiter {
+	b.Helper()
+	ctx, cancel := context.WithCancel(b.Context())
+	w := &waiter{b: b, jobs: make(chan []lineshaft.Job, 1), stop: cancel}
+	b.Cleanup(cancel)
+	go func() {
+		jobs, err := b.s.Claim(ctx, lineshaft.ClaimRequest{WorkerHost: "box", WorkerID: id, Limit: 4, Capacity: 4})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			b.Error(err)
+		}
+		w.jobs <- jobs
+	}()
+	b.inLine(n)
+	return w
+}
+
+// inLine waits until so many claims wait.
+func (b *bench) inLine(n int) {
+	b.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(20 * time.Second)
+	for control.ClaimsWaiting(b.s, "box") != n {
+		select {
+		case <-tick.C:
+		case <-limit:
+			b.Fatalf("%d claims wait, want %d", control.ClaimsWaiting(b.s, "box"), n)
+		}
+	}
+}
+
+// got waits for what the claim is given.
+func (w *waiter) got() []string {
+	w.b.Helper()
+	select {
+	case jobs := <-w.jobs:
+		var ids []string
+		for _, job := range jobs {
+			ids = append(ids, job.RunID)
+		}
+		return ids
+	case <-time.After(15 * time.Second):
+		w.b.Fatal("the claim got nothing")
+		return nil
+	}
+}
+
+func (b *bench) box() string {
+	return b.start(lineshaft.NewRun{Config: lineshaft.AgentConfig{WorkerHost: "box"}}).RunID
+}
+
+// Workers of one id are served in the order in which they came.
+func TestX2ClaimsAreServedInTurn(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		line := []*waiter{b.wait(1, "w1"), b.wait(2, "w2"), b.wait(3, "w3")}
+		for i, w := range line {
+			runID := b.box()
+			if got := w.got(); !slices.Equal(got, []string{runID}) {
+				b.Fatalf("worker %d got %v, want %s", i+1, got, runID)
+			}
+		}
+		b.inLine(0)
+	})
+}
+
+// One that goes away makes room, where ever it stood.
+func TestX2WhoLeavesTheLineIsPassedOver(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		first, second, third := b.wait(1, "w1"), b.wait(2, "w2"), b.wait(3, "w3")
+		second.stop()
+		first.stop()
+		if got := slices.Concat(first.got(), second.got()); len(got) > 0 {
+			b.Fatalf("they got %v", got)
+		}
+		b.inLine(1)
+		runID := b.box()
+		if got := third.got(); !slices.Equal(got, []string{runID}) {
+			b.Fatalf("got %v, want %s", got, runID)
+		}
+	})
+}
+
+// A worker that waits behind others is seen to be there all the same.
+func TestX2WorkersInLineAreListed(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		b.wait(1, "w1")
+		b.wait(2, "w2")
+		limit := time.After(20 * time.Second)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+			if len(workers) == 1 && workers[0].ConnectionCount == 2 && workers[0].Capacity == 8 {
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-limit:
+				b.Fatalf("%+v", workers)
+			}
+		}
+	})
+}
+
+// A claim takes an even share while others wait, and all that it can alone. What was
+// promised to one is not given to the next.
+func TestX2ClaimTakesItsShare(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		queued int
+		limits []int
+		want   []int
+	}{
+		{"alone", 9, []int{5}, []int{5}},
+		{"alone, few runs", 3, []int{5}, []int{3}},
+		{"an even share", 12, []int{12, 12, 12, 12}, []int{3, 3, 3, 3}},
+		{"more than there is room for", 100, []int{2, 2, 2}, []int{2, 2, 2}},
+		{"small and large workers", 10, []int{1, 9, 9}, []int{1, 5, 4}},
+		{"fewer runs than workers", 2, []int{4, 4, 4}, []int{1, 1, 0}},
+		{"nothing", 0, []int{4, 4}, []int{0, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := control.Shares(tc.queued, tc.limits...); !slices.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// Who finds that another node was faster waits at the front, and the next does not
+// look in its place.
+func TestX2WhoGotNothingIsFirstAgain(t *testing.T) {
+	t.Parallel()
+	if got := control.Missed(); got != "first" {
+		t.Errorf("%s is at the front", got)
+	}
+}
