@@ -45,6 +45,11 @@ type Harness struct {
 	ReasoningLevel string `json:"reasoning_level,omitempty"`
 	// Command is the program of the command harness, with its arguments.
 	Command []string `json:"command,omitempty"`
+	// Mode is acp or command, for the agents that can be talked to both ways.
+	Mode string `json:"mode,omitempty"`
+	// Permissions is allow, deny or ask: who decides when the agent asks whether it may
+	// do something.
+	Permissions string `json:"permissions,omitempty"`
 }
 
 // SecretRef names a managed secret.

@@ -50,6 +50,13 @@ type UsageData struct {
 	ModelID      string `json:"model_id,omitempty"`
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
+	// CachedInputTokens are those of InputTokens that came from a cache.
+	CachedInputTokens int64 `json:"cached_input_tokens,omitempty"`
+	// CostMicros is in millionths of a US dollar; CostUnknown says that there is no price.
+	CostMicros  int64 `json:"cost_micros,omitempty"`
+	CostUnknown bool  `json:"cost_unknown,omitempty"`
+	// Estimated says that the endpoint did not tell, or that the answer was cut off.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // NoticeData is the data of EventNotice.
@@ -65,4 +72,29 @@ type ArtifactEventData struct {
 	ArtifactType string `json:"artifact_type"`
 	FileName     string `json:"filename,omitempty"`
 	URL          string `json:"url,omitempty"`
+}
+
+// PlanData is the data of EventPlan: the whole list, each time it changes.
+type PlanData struct {
+	Steps []PlanStep `json:"steps"`
+}
+
+// PermissionData is the data of EventPermission.
+type PermissionData struct {
+	// ToolCallID is the tool call that waits; empty for another question.
+	ToolCallID string `json:"tool_call_id,omitempty"`
+	Title      string `json:"title"`
+	// Options are the answers that can be given with a follow-up, which may also be any
+	// other text.
+	Options []PermissionOption `json:"options,omitempty"`
+	// Decision is how the policy answered; empty while people are asked.
+	Decision string `json:"decision,omitempty"`
+}
+
+// PermissionOption is one possible answer.
+type PermissionOption struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Kind is allow_once, allow_always, reject_once or reject_always.
+	Kind string `json:"kind"`
 }

@@ -150,6 +150,20 @@ type ArtifactData struct {
 type Usage struct {
 	TotalTokens      int64   `json:"total_tokens,omitempty"`
 	InferenceCostUSD float64 `json:"inference_cost_usd,omitempty"`
+	// ModelTokenUsage is model by model, when a single run is read.
+	ModelTokenUsage []ModelUsage `json:"model_token_usage,omitempty"`
+}
+
+// ModelUsage is what one model of a run consumed.
+type ModelUsage struct {
+	ModelID     string `json:"model_id"`
+	TotalTokens int64  `json:"total_tokens"`
+	UsageType   string `json:"usage_type,omitempty"`
+	// TokensByCategory has input, input_cache_read and output.
+	TokensByCategory map[string]int64 `json:"tokens_by_category,omitempty"`
+	InferenceCostUSD float64          `json:"inference_cost_usd"`
+	// CostUnknownTokens are not in the cost: their price was not known.
+	CostUnknownTokens int64 `json:"cost_unknown_tokens,omitempty"`
 }
 
 // Scope says who owns a run.

@@ -110,6 +110,8 @@ type Worker struct {
 	// Capacity is how many runs it takes at once, Load how many it has.
 	Capacity int `json:"capacity"`
 	Load     int `json:"load"`
+	// Labels are what its processes say about their machines, each KEY=VALUE.
+	Labels []string `json:"labels"`
 }
 
 // Workers lists the workers that are connected now.

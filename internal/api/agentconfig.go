@@ -67,6 +67,8 @@ type Harness struct {
 	ModelID        string      `json:"model_id,omitempty" doc:"The model, for agents other than the built-in one."`
 	ReasoningLevel string      `json:"reasoning_level,omitempty"`
 	Command        []string    `json:"command,omitempty" doc:"The program of the command and acp harnesses, with its arguments."`
+	Mode           string      `json:"mode,omitempty" enum:"acp,command" doc:"How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command."`
+	Permissions    string      `json:"permissions,omitempty" enum:"allow,deny,ask" doc:"Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default."`
 	AuthSecretName Unsupported `json:"auth_secret_name,omitzero"`
 }
 
@@ -226,7 +228,7 @@ func (h *Harness) domain() *lineshaft.HarnessConfig {
 	if h == nil {
 		return nil
 	}
-	return &lineshaft.HarnessConfig{Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command}
+	return &lineshaft.HarnessConfig{Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
 }
 
 func (b *Budget) domain() *lineshaft.Budget {
@@ -297,7 +299,7 @@ func wireConfig(c lineshaft.AgentConfig) *AmbientAgentConfig {
 		}
 	}
 	if h := c.Harness; h != nil {
-		out.Harness = &Harness{Type: HarnessType(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command}
+		out.Harness = &Harness{Type: HarnessType(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
 	}
 	for _, name := range c.Secrets {
 		out.Secrets = append(out.Secrets, SecretRef{name})

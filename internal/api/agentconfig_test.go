@@ -16,7 +16,7 @@ func TestR3ConfigBecomesTheDomains(t *testing.T) {
 	t.Parallel()
 	config := parse[AmbientAgentConfig](t, `{"name":"n","model_id":"m","base_prompt":"b","worker_host":"farm","idle_timeout_minutes":0,
 		"computer_use_enabled":false,"timeout_minutes":1,"stall_minutes":2,"queue_timeout_minutes":3,"credential_strategy":"EXECUTOR",
-		"harness":{"type":"command","model_id":"hm","reasoning_level":"high","command":["a","b"]},"budget":{"max_tokens":7,"max_cost_usd":0.1},
+		"harness":{"type":"codex","model_id":"hm","reasoning_level":"high","command":["a","b"],"mode":"command"},"budget":{"max_tokens":7,"max_cost_usd":0.1},
 		"retry":{"max_attempts":4},"concurrency":{"key":"k","policy":"skip"},
 		"mcp_servers":{"a":{"command":"c","args":["x"],"env":{"E":"{{S}}"}},"b":{"warp_id":"linear"}}}`)
 	got, err := config.domain()
@@ -26,7 +26,7 @@ func TestR3ConfigBecomesTheDomains(t *testing.T) {
 	want := lineshaft.AgentConfig{
 		Name: "n", ModelID: "m", BasePrompt: "b", WorkerHost: "farm", IdleTimeoutMinutes: ptr(0), ComputerUseEnabled: ptr(false),
 		TimeoutMinutes: ptr(1), StallMinutes: ptr(2), QueueTimeoutMinutes: ptr(3), MaxAttempts: ptr(4),
-		Harness:     &lineshaft.HarnessConfig{Type: "command", ModelID: "hm", ReasoningLevel: "high", Command: []string{"a", "b"}},
+		Harness:     &lineshaft.HarnessConfig{Type: "codex", ModelID: "hm", ReasoningLevel: "high", Command: []string{"a", "b"}, Mode: "command"},
 		Budget:      &lineshaft.Budget{MaxTokens: 7, MaxCostMicros: 100_000},
 		Concurrency: &lineshaft.Concurrency{Key: "k", Policy: lineshaft.PolicySkip},
 		MCPServers: map[string]lineshaft.MCPServer{

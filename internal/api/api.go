@@ -73,6 +73,10 @@ type server struct {
 	Deps
 	problems *problem.Writer
 	limiter  *limiter
+	// executors counts the calls of run tokens as workers, and atOnce those that are
+	// being answered.
+	executors *limiter
+	atOnce    *atOnce
 	// authenticate is Control.Authenticate; tests of this package replace it.
 	authenticate func(ctx context.Context, key string) (lineshaft.Caller, error)
 	mux          *http.ServeMux
@@ -121,6 +125,8 @@ func build(deps Deps) *server {
 		Deps:         deps,
 		problems:     &problem.Writer{Base: deps.BaseURL, Logger: deps.Logger},
 		limiter:      newLimiter(deps.RateLimit),
+		executors:    newLimiter(executorRate),
+		atOnce:       &atOnce{calls: map[string]int{}},
 		authenticate: deps.Control.Authenticate,
 		mux:          http.NewServeMux(),
 		rows:         map[string]route{},

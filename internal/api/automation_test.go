@@ -11,6 +11,7 @@ import (
 func TestMAutomationsOverTheWire(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
+	b.check(t, scenario{method: post, path: "/secrets", as: lineshaft.RoleAdmin, body: `{"name":"TOKEN","value":"a value of these tests"}`, status: 201})
 	uid, hook := b.factory("f", "Hook 1")
 	list := "/factory/" + uid + "/automations"
 	const payload = `{"n":[1.0,12345678901234567890],"s":{"in":["é","<&>"],"exists":true},"deep":{"a":[null,false]}}`

@@ -64,6 +64,9 @@ type conversationBuilder struct {
 	steps []ConversationStep
 	// open holds the tool calls that have no result yet, in order.
 	open []*openCall
+	// asked says that the agent waits for an answer: what a person says then belongs to
+	// the turn that asked.
+	asked bool
 	// tail is the last block while it is output of the agent itself, which may go on.
 	tail *outputTail
 }
@@ -78,7 +81,10 @@ type outputTail struct {
 
 // openCall is a tool call that has not ended, with what it wrote so far.
 type openCall struct {
-	call   lineshaft.ToolCallData
+	call lineshaft.ToolCallData
+	// Where its block is: in which step, message and place there.
+	step, message, place int
+
 	stdout strings.Builder
 	stderr strings.Builder
 }
@@ -119,7 +125,10 @@ func (b *conversationBuilder) message(e *lineshaft.Event) {
 	text := ConversationContent{Type: blockText, Text: &data.Text}
 	switch data.Role {
 	case roleUser:
-		b.begin(e)
+		if !b.asked || len(b.steps) == 0 {
+			b.begin(e)
+		}
+		b.asked = false // what comes after the answer is for the next turn
 		b.block(roleUser, e, text)
 	case roleSystem:
 		b.block(roleSystem, e, text)
@@ -133,10 +142,21 @@ func (b *conversationBuilder) call(e *lineshaft.Event) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return
 	}
-	b.open = append(b.open, &openCall{call: data})
-	b.block(roleAssistant, e, ConversationContent{
+	shown := ConversationContent{
 		Type: blockAction, ID: data.ID, Category: category(data.Category), Name: data.Name, Input: filled(data.Input),
-	})
+	}
+	for _, open := range b.open {
+		if open.call.ID == data.ID && data.ID != "" { // the agent tells more about a call that it has begun
+			block := &b.steps[open.step].Messages[open.message].Content[open.place]
+			shown.MessageID = block.MessageID
+			open.call, *block = data, shown
+			return
+		}
+	}
+	b.block(roleAssistant, e, shown)
+	step := len(b.steps) - 1
+	message := len(b.steps[step].Messages) - 1
+	b.open = append(b.open, &openCall{call: data, step: step, message: message, place: len(b.steps[step].Messages[message].Content) - 1})
 }
 
 func (b *conversationBuilder) result(e *lineshaft.Event) {
@@ -207,7 +227,10 @@ func (b *conversationBuilder) flush() {
 // state ends the step when the run ends; calls that never got a result have failed.
 func (b *conversationBuilder) state(e *lineshaft.Event) {
 	var data lineshaft.StateData
-	if json.Unmarshal(e.Data, &data) != nil || !data.To.Terminal() {
+	if json.Unmarshal(e.Data, &data) != nil {
+		return
+	}
+	if b.asked = data.To == lineshaft.Blocked; !data.To.Terminal() {
 		return
 	}
 	b.settle(lineshaft.ToolFailed)
@@ -228,13 +251,11 @@ func (b *conversationBuilder) settle(state string) {
 	}
 }
 
-// begin starts a step.
+// begin starts a step. Calls may be open: what is said while a tool runs waits for the
+// end of its turn, and the result comes later.
 func (b *conversationBuilder) begin(e *lineshaft.Event) {
-	if n := len(b.steps); n > 0 {
-		b.settle(lineshaft.ToolRunning)
-		if b.steps[n-1].CompletedAt == "" {
-			b.steps[n-1].CompletedAt = stamp(e.Time)
-		}
+	if n := len(b.steps); n > 0 && b.steps[n-1].CompletedAt == "" {
+		b.steps[n-1].CompletedAt = stamp(e.Time)
 	}
 	b.steps = append(b.steps, ConversationStep{
 		ID: e.ID, Messages: []ConversationMessage{}, Steps: []ConversationStep{}, StartedAt: stamp(e.Time),
@@ -307,6 +328,10 @@ func toolState(name string) string {
 	switch name {
 	case lineshaft.ToolRunning, lineshaft.ToolFailed, lineshaft.ToolDenied:
 		return name
+	case "error", "errored", "cancelled", "canceled", "timeout":
+		return lineshaft.ToolFailed
+	case "rejected":
+		return lineshaft.ToolDenied
 	}
 	return lineshaft.ToolCompleted
 }

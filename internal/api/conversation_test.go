@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,28 @@ step e5
 	for i, completed := range []string{"2026-08-01T09:30:02.000000Z", "2026-08-01T09:30:04.000000Z", ""} {
 		if got.Steps[i].CompletedAt != completed {
 			t.Errorf("step %d completed at %q, want %q", i, got.Steps[i].CompletedAt, completed)
+		}
+	}
+}
+
+// What a person says while a tool runs waits for the end of the turn: the call is still
+// open, and its output and only result come after.
+func TestR10FollowupWhileAToolRuns(t *testing.T) {
+	t.Parallel()
+	log := []string{
+		`message {"role":"user","text":"build"}`, `tool_call {"id":"t1","name":"bash","category":"command"}`, `output {"stream":"stdout","text":"a","tool_call_id":"t1"}`,
+		`message {"role":"user","text":"and test"}`, `output {"stream":"stdout","text":"b","tool_call_id":"t1"}`,
+	}
+	begun := "step e1\n user: \"build\"\n assistant: bash(t1 map[])\nstep e4\n user: \"and test\"\n"
+	for last, want := range map[string]string{
+		`tool_result {"id":"t1","state":"completed"}`:  " tool: t1=completed[stdout:ab]\n",
+		`state {"from":"INPROGRESS","to":"CANCELLED"}`: " tool: t1=failed[stdout:ab]\n",
+		`usage {"input_tokens":1}`:                     " tool: t1=running[stdout:ab]\n",
+		`tool_result {"id":"t1","state":"failed"}`:     " tool: t1=failed[stdout:ab]\n",
+	} {
+		want = begun + strings.ReplaceAll(want, "[", "map[")
+		if got := sketch(conversationFrom(logOf(append(slices.Clone(log), last)...))); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
 }

@@ -95,6 +95,7 @@ func TestX9BadEnvironments(t *testing.T) {
 		"empty name":      {`{"config":{"name":""}}`, "config.name", 400},
 		"blank name":      {`{"config":{"name":" "}}`, "config.name", 400},
 		"description":     {with("description", `"`+strings.Repeat("x", 241)+`"`), "config.description", 400},
+		"option as image": {with("docker_image", `"-v=/:/host"`), "config.docker_image", 400},
 		"image":           {with("docker_image", `"a b"`), "config.docker_image", 400},
 		"repository":      {with("github_repos", `[{"owner":"acme"}]`), "config.github_repos[0].repo", 400},
 		"odd repository":  {with("github_repos", `[{"owner":"acme","repo":"../x"}]`), "config.github_repos[0]", 400},

@@ -46,6 +46,8 @@ func exampleValues() map[string]any {
 		"run_followup_request":   exampleFollowup(),
 		"run_followup_response":  exampleFollowedUp(),
 		"cancel_runs_request":    exampleCancelRuns(),
+		"run_report_request":     exampleRunReport(),
+		"run_report_response":    exampleReported(),
 		"run_events_response":    exampleEvents(),
 		"timeline_response":      exampleTimeline(),
 		"conversation_response":  exampleConversation(),
@@ -123,7 +125,10 @@ func exampleRun() RunItem {
 				ArtifactUID: exampleArtifactID, FilePath: "report.md", FileName: "report.md", MimeType: "text/markdown", SizeBytes: ptr(int64(512)),
 			}},
 		},
-		RequestUsage:      &RequestUsage{TotalTokens: 81_250, InferenceCostUSD: 0.42},
+		RequestUsage: &RequestUsage{TotalTokens: 81_250, InferenceCostUSD: 0.42, ModelTokenUsage: []ModelTokenUsage{{
+			ModelID: "example-large", TotalTokens: 81_250, UsageType: "custom_endpoint", InferenceCostUSD: 0.42,
+			TokensByCategory: map[string]int64{"input": 20_000, "input_cache_read": 60_000, "output": 1250},
+		}}},
 		ExecutionLocation: "REMOTE", IsCancellable: true, Scope: Scope{Type: "Team"},
 	}
 }
@@ -223,7 +228,7 @@ func exampleSkills() ListAgentsResponse {
 
 func exampleWorkers() ListWorkersResponse {
 	return ListWorkersResponse{Workers: []ConnectedSelfHostedWorker{{
-		WorkerHost: "build-farm", ConnectionCount: 2, ConnectedAt: exampleCreatedAt, LastSeenAt: exampleFinishedAt, Capacity: 16, Load: 3,
+		WorkerHost: "build-farm", ConnectionCount: 2, ConnectedAt: exampleCreatedAt, LastSeenAt: exampleFinishedAt, Capacity: 16, Load: 3, Labels: []string{"os=linux"},
 	}}}
 }
 
@@ -261,12 +266,12 @@ func exampleAudit() ListAuditResponse {
 }
 
 func exampleSecretRequest() CreateSecretRequest {
-	return CreateSecretRequest{Name: "TRACKER_TOKEN", Value: "EXAMPLE-VALUE", Description: "Reads and writes tickets", Access: "granted"}
+	return CreateSecretRequest{Name: "TRACKER_TOKEN", Value: "EXAMPLE-VALUE", Description: "Reads and writes tickets", Access: "runs"}
 }
 
 func exampleSecret() Secret {
 	return Secret{
-		Name: "TRACKER_TOKEN", Kind: "managed", Access: "granted", Description: "Reads and writes tickets",
+		Name: "TRACKER_TOKEN", Kind: "managed", Access: "runs", Description: "Reads and writes tickets",
 		CreatedAt: exampleCreatedAt, UpdatedAt: exampleCreatedAt,
 	}
 }

@@ -25,7 +25,10 @@ type gate struct {
 // guard stands before every route: it lets a request through once the caller is
 // known, within the rate and permitted, and the request is fit to be decoded.
 func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
-	known := gate{row.Permission, s.docs[row.ID]}
+	return s.guardAs(gate{row.Permission, s.docs[row.ID]}, next)
+}
+
+func (s *server) guardAs(known gate, next http.HandlerFunc) http.HandlerFunc {
 	steps := []func(http.ResponseWriter, *http.Request, gate) error{
 		checkPath, s.checkCaller, checkQuery, s.readBody, checkIdempotency,
 	}
@@ -61,13 +64,25 @@ func (s *server) checkCaller(w http.ResponseWriter, r *http.Request, row gate) e
 	if !ok {
 		return &lineshaft.Error{Code: lineshaft.CodeAuthenticationRequired}
 	}
-	caller, err := s.authenticate(r.Context(), key)
+	authenticate := s.authenticate
+	if row.permission == lineshaft.PermissionWorkOwn && control.IsRunToken(key) {
+		authenticate = s.Control.AuthenticateExecution
+	}
+	caller, err := authenticate(r.Context(), key)
 	if err != nil {
 		return err
 	}
 	caller.RemoteAddr, caller.RequestID = info.remote, info.id
 	info.caller, info.source = caller, sourceOf(r.Header, caller)
-	if err := s.checkRate(w, caller.KeyID); err != nil {
+	// A worker's calls are bounded by its slots, and one that comes too late ends an
+	// agent. A run token that calls as a worker may be in the hands of an agent.
+	switch {
+	case row.permission == lineshaft.PermissionWorkOwn && caller.Role == lineshaft.RoleRun:
+		err = s.checkExecutorRate(caller.KeyID, r.URL.Path)
+	case row.permission != lineshaft.PermissionWork && row.permission != lineshaft.PermissionWorkOwn:
+		err = s.checkRate(w, caller.KeyID)
+	}
+	if err != nil {
 		return err
 	}
 	if !caller.Role.May(row.permission) {
@@ -138,14 +153,21 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 	return nil
 }
 
+// uploadTimeout is how long a file may take to arrive.
+const uploadTimeout = 10 * time.Minute
+
 // readBody reads and checks the body before huma sees it: JSON whatever the
 // Content-Type says, bounded in size and in time (H-3).
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || row.streamed {
 		return nil
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return lineshaft.Invalid("Content-Encoding", "send the body as it is, not compressed")
+	}
+	if row.upload {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
+		return nil // who stores it bounds it
 	}
 	limit := int64(smallBody)
 	if row.large {

@@ -97,6 +97,11 @@ func (s *server) describe(row route) huma.Operation {
 			op.RequestBody.Content[gzipType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 		}
 	}
+	if doc.upload {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
+		}}
+	}
 	if doc.response != nil {
 		status := doc.status
 		if status == 0 {

@@ -95,7 +95,12 @@ func TestContractExamplesRoundTrip(t *testing.T) {
 func TestContractExamplesOfRequestsAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
-	for name, sc := range map[string]scenario{
+	// The run's request names the secret.
+	examples := []string{
+		"create_secret_request.json", "run_agent_request.json", "create_apikey_request.json", "create_factory_request.json",
+		"environment_request.json", "cancel_runs_request.json", "run_followup_request.json",
+	}
+	scenarios := map[string]scenario{
 		"run_agent_request.json":      {method: post, path: "/agent/runs", status: 200},
 		"create_apikey_request.json":  {method: post, path: "/apikeys", status: 201},
 		"create_factory_request.json": {method: post, path: "/factory", status: 201},
@@ -103,7 +108,9 @@ func TestContractExamplesOfRequestsAreAccepted(t *testing.T) {
 		"create_secret_request.json":  {method: post, path: "/secrets", status: 201},
 		"cancel_runs_request.json":    {method: post, path: "/agent/runs/cancel", status: 200},
 		"run_followup_request.json":   {method: post, path: "/agent/runs/" + b.start(lineshaft.NewRun{Prompt: "x"}) + "/followups", status: 200},
-	} {
+	}
+	for _, name := range examples {
+		sc := scenarios[name]
 		text, err := os.ReadFile(filepath.Join(contract, "examples", name))
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +170,7 @@ func TestContractEveryOperationIsDocumented(t *testing.T) {
 				t.Errorf("%s: no example for %s", row.ID, status)
 			}
 		}
-		if op.RequestBody != nil && op.RequestBody.Content["application/json"].Example == nil {
+		if op.RequestBody != nil && !s.docs[op.OperationID].upload && op.RequestBody.Content["application/json"].Example == nil {
 			t.Errorf("%s: no example of a request", row.ID)
 		}
 	}
@@ -178,7 +185,7 @@ func TestContractOperationExamplesFitTheirSchemas(t *testing.T) {
 				continue
 			}
 			bodies := []*huma.MediaType{}
-			if op.RequestBody != nil {
+			if op.RequestBody != nil && !s.docs[op.OperationID].upload { // a file has no schema
 				media := op.RequestBody.Content["application/json"]
 				text, err := marshal(media.Example)
 				if err != nil {

@@ -20,6 +20,10 @@ type operationDoc struct {
 	large bool
 	// archive operations take a tar.gz of a folder, too.
 	archive bool
+	// streamed bodies are left to the handler.
+	streamed bool
+	// upload operations take any content, which is read while it is stored.
+	upload bool
 	// idempotent operations honour an Idempotency-Key.
 	idempotent bool
 	deprecated bool
@@ -108,6 +112,17 @@ func runDocs() map[string]operationDoc {
 		"interruptRun": {
 			tag: tagRuns, summary: "Interrupt the current turn", status: http.StatusAccepted,
 			text: "Stops what the agent is doing now; the run stays INPROGRESS.", codes: []lineshaft.Code{notFound, conflict},
+		},
+		"reportRun": {
+			tag: tagRuns, summary: "Report on the own run",
+			text: "For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution lives. " +
+				"Values of the run's secrets are masked. An address becomes an artifact.",
+			codes: []lineshaft.Code{notFound, conflict}, request: exampleRunReport(), response: exampleReported(),
+		},
+		"reportArtifact": {
+			tag: tagArtifacts, summary: "Report a file of the own run", upload: true,
+			text:  "For agents: the body is the content, of at most 100 MB. Files in $LINESHAFT_ARTIFACTS are stored at the end of a turn without this.",
+			codes: []lineshaft.Code{notFound, conflict, tooLarge}, response: exampleReported(),
 		},
 		"rerunRun": {
 			tag: tagRuns, summary: "Run again", text: "Starts a new run with the same request.",

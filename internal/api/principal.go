@@ -37,7 +37,7 @@ func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error)
 	for _, p := range []lineshaft.Permission{
 		lineshaft.PermissionWhoami, lineshaft.PermissionRunsRead, lineshaft.PermissionRunsStart, lineshaft.PermissionRunsManage,
 		lineshaft.PermissionFactoriesRead, lineshaft.PermissionFactoriesManage, lineshaft.PermissionSecrets,
-		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork,
+		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork, lineshaft.PermissionReport,
 	} {
 		if caller.Role.May(p) {
 			out.Permissions = append(out.Permissions, string(p))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
 // route is one row of the table: who may call what, and who answers. An empty
@@ -35,6 +36,9 @@ const (
 	edit   = lineshaft.PermissionFactoriesManage
 	vault  = lineshaft.PermissionSecrets
 	audit  = lineshaft.PermissionAudit
+	report = lineshaft.PermissionReport
+	work   = lineshaft.PermissionWork
+	own    = lineshaft.PermissionWorkOwn
 )
 
 // operations is the API: one row per operation, paths below Prefix. What an
@@ -61,6 +65,8 @@ func (s *server) runOperations() []route {
 		{get, "/agent/runs/{runId}/transcript", "getRunTranscript", read, bind(s.getRunTranscript)},
 		{get, "/agent/runs/{runId}/timeline", "getRunTimeline", read, bind(s.getTimeline)},
 		{get, "/agent/runs/{runId}/handoff/attachments", "listHandoffAttachments", read, bind(s.listAttachments)},
+		{post, "/agent/runs/{runId}/reports", "reportRun", report, bind(s.reportRun)},
+		{post, "/agent/runs/{runId}/artifacts", "reportArtifact", report, bind(s.reportArtifact)},
 		{get, "/agent/tasks", "listTasks", read, bind(s.listRuns)},
 		{post, "/agent/tasks", "createTask", start, bind(s.createRun)},
 		{get, "/agent/tasks/{runId}", "getTask", read, bind(s.getRun)},
@@ -182,6 +188,23 @@ func (s *server) published() []route {
 	return rows
 }
 
+// workerRoutes are for self-hosted workers of about the same version. They are not
+// part of the published API and so not in the OpenAPI document.
+func (s *server) workerRoutes() []route {
+	return []route{
+		{post, workerwire.PathConnect, "", work, worked(s.workerConnect)},
+		{post, workerwire.PathClaim, "", work, worked(s.workerClaim)},
+		{post, workerwire.PathHeartbeat, "", own, worked(s.workerHeartbeat)},
+		{post, workerwire.PathDirectives, "", own, worked(s.workerDirectives)},
+		{post, workerwire.PathReport, "", own, worked(s.workerReport)},
+		{post, workerwire.PathEndTurn, "", own, worked(s.workerEndTurn)},
+		{post, workerwire.PathUpload, "", own, workerStream(s.workerUpload)},
+		{post, workerwire.PathDownload, "", own, workerStream(s.workerDownload)},
+		{post, workerwire.PathTakeOver, "", own, worked(s.workerTakeOver)},
+		{post, workerwire.PathLeave, "", own, worked(s.workerLeave)},
+	}
+}
+
 // extras are the pages that are not operations. Those that begin with a slash
 // twice stand outside Prefix.
 func (s *server) extras() []route {
@@ -216,7 +239,7 @@ func Routes() []Route {
 }
 
 func (s *server) table() []route {
-	return slices.Concat(s.operations(), s.published(), s.extras())
+	return slices.Concat(s.operations(), s.workerRoutes(), s.published(), s.extras())
 }
 
 func (r route) fullPath() string {

@@ -30,6 +30,7 @@ func TestR1BothPathsStartADurableRun(t *testing.T) {
 func TestR5GetRunShowsTheWholeRun(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
+	b.check(t, scenario{method: post, path: "/secrets", as: lineshaft.RoleAdmin, body: `{"name":"TOKEN","value":"a value of these tests","access":"runs"}`, status: 201})
 	started := decode[RunAgentResponse](t, b.check(t, scenario{
 		method: post, path: "/agent/runs", as: lineshaft.RoleMember, status: 200,
 		body: `{"prompt":"# Mend it\nplease","metadata":{"a.b":"c","empty":""},"team":true,"interactive":true,"unknown":{"x":1e999},

@@ -58,7 +58,19 @@ type RunCreatorInfo struct {
 // RequestUsage sums what the models of a run consumed.
 type RequestUsage struct {
 	TotalTokens      int64   `json:"total_tokens"`
-	InferenceCostUSD float64 `json:"inference_cost_usd"`
+	InferenceCostUSD float64 `json:"inference_cost_usd" doc:"At the prices that the operator has set; models without a price are left out."`
+	// ModelTokenUsage is filled when a single run is read.
+	ModelTokenUsage []ModelTokenUsage `json:"model_token_usage,omitempty" doc:"Model by model, when a single run is read."`
+}
+
+// ModelTokenUsage is what one model of a run consumed.
+type ModelTokenUsage struct {
+	ModelID           string           `json:"model_id"`
+	TotalTokens       int64            `json:"total_tokens"`
+	UsageType         string           `json:"usage_type" enum:"custom_endpoint"`
+	TokensByCategory  map[string]int64 `json:"tokens_by_category,omitempty" doc:"input, input_cache_read and output; the first leaves out the second."`
+	InferenceCostUSD  float64          `json:"inference_cost_usd"`
+	CostUnknownTokens int64            `json:"cost_unknown_tokens,omitempty" doc:"Tokens whose price was not known: they are not in the cost."`
 }
 
 // Scope says whose a thing is.
@@ -106,10 +118,23 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 		item.Artifacts = append(item.Artifacts, wireArtifact(&run.Artifacts[i]))
 	}
 	if run.Usage.Total() > 0 {
-		item.RequestUsage = &RequestUsage{run.Usage.Total(), float64(run.Usage.CostMicros) / 1e6}
+		item.RequestUsage = wireUsage(run)
 	}
 	return item
 }
+
+func wireUsage(run *lineshaft.Run) *RequestUsage {
+	out := &RequestUsage{TotalTokens: run.Usage.Total(), InferenceCostUSD: dollars(run.Usage.CostMicros)}
+	for _, u := range run.UsageByModel {
+		out.ModelTokenUsage = append(out.ModelTokenUsage, ModelTokenUsage{
+			ModelID: u.ModelID, TotalTokens: u.Total(), UsageType: "custom_endpoint", InferenceCostUSD: dollars(u.CostMicros), CostUnknownTokens: u.UnpricedTokens,
+			TokensByCategory: map[string]int64{"input": max(u.InputTokens-u.CachedInputTokens, 0), "input_cache_read": u.CachedInputTokens, "output": u.OutputTokens},
+		})
+	}
+	return out
+}
+
+func dollars(micros int64) float64 { return float64(micros) / 1e6 }
 
 func wirePrincipal(p lineshaft.Principal) RunCreatorInfo {
 	return RunCreatorInfo{string(p.Type), p.UID, p.DisplayName, p.Email}

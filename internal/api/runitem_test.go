@@ -24,7 +24,8 @@ func fullRun() *lineshaft.Run {
 		Config:   lineshaft.AgentConfig{Name: "n"}, ConversationID: "c", SessionID: "s", ParentRunID: "parent", RootRunID: "root", FactoryUID: "f",
 		Metadata: map[string]string{"k": "v"}, CreatedAt: at, UpdatedAt: at.Add(time.Hour), StartedAt: at.Add(time.Minute), FinishedAt: at.Add(time.Hour),
 		RunTime: 150 * time.Second, Usage: lineshaft.Usage{InputTokens: 10, OutputTokens: 5, CostMicros: 1_250_000}, SandboxRunning: true,
-		Artifacts: []lineshaft.Artifact{{UID: "a", Type: lineshaft.ArtifactFile, FileName: "f", FilePath: "d/f", MimeType: "text/plain", CreatedAt: at}},
+		UsageByModel: []lineshaft.ModelUsage{{ModelID: "m", Usage: lineshaft.Usage{InputTokens: 10, OutputTokens: 5, CostMicros: 1_250_000}, CachedInputTokens: 4, UnpricedTokens: 2}},
+		Artifacts:    []lineshaft.Artifact{{UID: "a", Type: lineshaft.ArtifactFile, FileName: "f", FilePath: "d/f", MimeType: "text/plain", CreatedAt: at}},
 	}
 }
 
@@ -41,7 +42,8 @@ func TestR5RunItemHasThePublishedFields(t *testing.T) {
 		`"status_message":{"message":"m","error_code":"run_timeout","retryable":false}`, `"source":"CUSTOM_WEBHOOK"`,
 		`"creator":{"type":"user","uid":"u","display_name":"Ada","email":"a@b.c"}`, `"executor":{"type":"service_account","uid":"x","display_name":"Agent"}`,
 		`"agent_config":{"name":"n"}`, `"session_id":"s"`, `"session_link":"https://ls.test/runs/r"`, `"conversation_id":"c"`, `"factory_uid":"f"`,
-		`"metadata":{"k":"v"}`, `"request_usage":{"total_tokens":15,"inference_cost_usd":1.25}`, `"execution_location":"REMOTE"`,
+		`"metadata":{"k":"v"}`, `"request_usage":{"total_tokens":15,"inference_cost_usd":1.25,"model_token_usage":[{"model_id":"m","total_tokens":15,"usage_type":"custom_endpoint",` +
+			`"tokens_by_category":{"input":6,"input_cache_read":4,"output":5},"inference_cost_usd":1.25,"cost_unknown_tokens":2}]}`, `"execution_location":"REMOTE"`,
 		`"is_sandbox_running":true`, `"is_run_type_cancellable":true`, `"scope":{"type":"Team"}`, `"size_bytes":0`,
 	} {
 		if !strings.Contains(string(text), want) {

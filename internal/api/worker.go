@@ -6,12 +6,13 @@ import (
 
 // ConnectedSelfHostedWorker is a worker id with its connections summed up.
 type ConnectedSelfHostedWorker struct {
-	WorkerHost      string `json:"worker_host"`
-	ConnectionCount int    `json:"connection_count"`
-	ConnectedAt     string `json:"connected_at" format:"date-time"`
-	LastSeenAt      string `json:"last_seen_at" format:"date-time"`
-	Capacity        int    `json:"capacity" doc:"How many runs its connections take at once."`
-	Load            int    `json:"load" doc:"How many they hold now."`
+	WorkerHost      string   `json:"worker_host"`
+	ConnectionCount int      `json:"connection_count"`
+	ConnectedAt     string   `json:"connected_at" format:"date-time"`
+	LastSeenAt      string   `json:"last_seen_at" format:"date-time"`
+	Capacity        int      `json:"capacity" doc:"How many runs its connections take at once."`
+	Load            int      `json:"load" doc:"How many they hold now."`
+	Labels          []string `json:"labels" doc:"What its connections say about their machines, each KEY=VALUE."`
 }
 
 // ListWorkersResponse lists the connected workers.
@@ -28,9 +29,12 @@ func (s *server) listWorkers(ctx context.Context, _ *struct{}) (*listWorkersOutp
 	}
 	out := &listWorkersOutput{Body: ListWorkersResponse{Workers: []ConnectedSelfHostedWorker{}}}
 	for _, w := range list {
+		if w.Labels == nil {
+			w.Labels = []string{}
+		}
 		out.Body.Workers = append(out.Body.Workers, ConnectedSelfHostedWorker{
 			WorkerHost: w.WorkerHost, ConnectionCount: w.ConnectionCount, ConnectedAt: stamp(w.ConnectedAt),
-			LastSeenAt: stamp(w.LastSeenAt), Capacity: w.Capacity, Load: w.Running,
+			LastSeenAt: stamp(w.LastSeenAt), Capacity: w.Capacity, Load: w.Running, Labels: w.Labels,
 		})
 	}
 	return out, nil

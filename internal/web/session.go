@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -64,12 +67,29 @@ func (s *server) sessionPage(w http.ResponseWriter, r *http.Request, c lineshaft
 		s.fail(w, r, err)
 		return
 	}
+	if !events.More {
+		catchUp(run, events.Events)
+	}
 	data := sessionData{Run: run, Live: events.More || !run.State.Terminal(), CanSend: control.MayChange(c, run), CanCancel: !run.State.Terminal() && control.MayChange(c, run)}
 	for _, e := range events.Events {
 		data.Lines = append(data.Lines, lineOf(e))
 		data.After = e.Sequence
 	}
 	s.render(w, r, http.StatusOK, "session", page{Title: run.Title, Caller: &c, Data: data})
+}
+
+// catchUp moves a run to the last state of its log, which was read after it: what the
+// page has of the log already is not told to it again.
+func catchUp(run *lineshaft.Run, events []lineshaft.Event) {
+	for _, e := range slices.Backward(events) {
+		if e.Type != lineshaft.EventState {
+			continue
+		}
+		if told, ok := decode[lineshaft.StateData](e); ok && told.To != run.State {
+			run.State, run.Status.Message = told.To, told.Message
+		}
+		return
+	}
 }
 
 // lineOf turns an event into text; what it does not know it shows as its data.
@@ -110,7 +130,18 @@ func lineOf(e lineshaft.Event) line {
 		if d, ok := decode[lineshaft.ArtifactData](e); ok {
 			l.Text = "artifact " + d.Type + " " + d.FileName + d.URL
 		}
-	case lineshaft.EventPlan, lineshaft.EventUsage, lineshaft.EventPermission: // shown as data
+	case lineshaft.EventPlan:
+		if d, ok := decode[lineshaft.PlanData](e); ok {
+			l.Text = planText(d)
+		}
+	case lineshaft.EventPermission:
+		if d, ok := decode[lineshaft.PermissionData](e); ok {
+			l.Text = questionText(d)
+		}
+	case lineshaft.EventUsage:
+		if d, ok := decode[lineshaft.UsageData](e); ok {
+			l.Text = strings.TrimSpace(fmt.Sprintf("%d tokens in, %d out  %s", d.InputTokens, d.OutputTokens, d.ModelID))
+		}
 	}
 	return l
 }

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// RunReport is what an agent tells about its own run. Only a run token may report, and
+// only on its own run.
+type RunReport struct {
+	// Type is message, notice, plan, pull_request or reference.
+	Type string `json:"type"`
+	// Text is that of a message or notice.
+	Text string `json:"text,omitempty"`
+	// Level of a notice is info, warning or error.
+	Level string `json:"level,omitempty"`
+	// Steps are the whole plan.
+	Steps []PlanStep `json:"steps,omitempty"`
+	// URL is the address of a pull request or another reference.
+	URL string `json:"url,omitempty"`
+}
+
+// PlanStep is one step of a plan.
+type PlanStep struct {
+	Text string `json:"text"`
+	// State is pending, in_progress or completed.
+	State string `json:"state,omitempty"`
+	// Priority is high, medium, low or empty.
+	Priority string `json:"priority,omitempty"`
+}
+
+// RunReported says what became of a report.
+type RunReported struct {
+	RunID string `json:"run_id"`
+	// ArtifactUID is the artifact that the report made, if any.
+	ArtifactUID string `json:"artifact_uid,omitempty"`
+}
+
+// NewArtifact describes a file that an agent reports.
+type NewArtifact struct {
+	FileName string
+	// Type is FILE, SCREENSHOT or PLAN; empty is FILE.
+	Type        string
+	MimeType    string
+	Title       string
+	Description string
+}
+
+// Report puts something into the log of the run whose token the client has.
+func (s *RunsService) Report(ctx context.Context, runID string, report RunReport) (*RunReported, error) {
+	var out RunReported
+	return result(&out, s.post(ctx, runID, "/reports", call{body: report, out: &out}))
+}
+
+// ReportArtifact stores a file of at most 100 MB as an artifact of the run whose token
+// the client has. The content is sent as it is read, once, without the client's timeout.
+func (s *RunsService) ReportArtifact(ctx context.Context, runID string, artifact NewArtifact, content io.Reader) (*RunReported, error) {
+	path, err := runPath(runID, "/artifacts")
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"filename": {artifact.FileName}}
+	for name, value := range map[string]string{
+		"type": artifact.Type, "mime_type": artifact.MimeType, "title": artifact.Title, "description": artifact.Description,
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	target, err := s.c.endpoint(path, query)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, content)
+	if err != nil {
+		return nil, fmt.Errorf("POST %s: %w", path, err)
+	}
+	for name, values := range s.c.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Authorization", "Bearer "+s.c.key)
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := s.c.http.Do(req)
+	if err != nil {
+		return nil, &transportError{op: "POST " + path, err: err}
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return nil, readError(http.MethodPost, path, resp)
+	}
+	var out RunReported
+	if err := json.NewDecoder(io.LimitReader(resp.Body, s.c.maxAnswer)).Decode(&out); err != nil {
+		return nil, fmt.Errorf("POST %s: read the answer: %w", path, err)
+	}
+	return &out, nil
+}

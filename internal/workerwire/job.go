@@ -1,0 +1,211 @@
+package workerwire
+
+import (
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Ref names an execution with its fencing token.
+type Ref struct {
+	ExecutionID string `json:"execution_id"`
+	Token       string `json:"token"`
+}
+
+// RefOf makes a Ref.
+func RefOf(r lineshaft.ExecutionRef) Ref { return Ref(r) }
+
+// ExecutionRef is the Ref as the control plane takes it.
+func (r Ref) ExecutionRef() lineshaft.ExecutionRef { return lineshaft.ExecutionRef(r) }
+
+// Job is a claimed run with everything a worker needs for it, secrets included.
+type Job struct {
+	Ref
+	RunID   string                `json:"run_id"`
+	Number  int                   `json:"number"`
+	Title   string                `json:"title"`
+	Config  lineshaft.AgentConfig `json:"config"`
+	Secrets map[string]string     `json:"secrets,omitempty"`
+	// ToolSecrets are for the tool servers of the configuration alone.
+	ToolSecrets map[string]string `json:"tool_secrets,omitempty"`
+	Fault       string            `json:"fault,omitempty"`
+	Prepare     Preparation       `json:"prepare,omitzero"`
+	Skills      []lineshaft.Skill `json:"skills,omitempty"`
+	Turn        Turn              `json:"turn"`
+	RunToken    string            `json:"run_token"`
+	LastEvent   int64             `json:"last_event,omitempty"`
+	// LeaseMillis is how long the lease lasts. When it began is not said: the worker
+	// asks with a heartbeat before it starts anything under it.
+	LeaseMillis int64            `json:"lease_ms"`
+	Source      lineshaft.Source `json:"source"`
+	Snapshot    string           `json:"snapshot,omitempty"`
+	Resumed     bool             `json:"resumed,omitempty"`
+	// Used is what earlier executions consumed.
+	Used Usage `json:"used,omitzero"`
+}
+
+// Usage sums tokens, and millionths of a US dollar.
+type Usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	CostMicros   int64 `json:"cost_micros"`
+}
+
+// Preparation is what to make ready before the agent starts.
+type Preparation struct {
+	Repositories   []lineshaft.Repository `json:"repositories,omitempty"`
+	SetupCommands  []string               `json:"setup_commands,omitempty"`
+	Image          string                 `json:"image,omitempty"`
+	GitCredentials string                 `json:"git_credentials,omitempty"`
+	Skills         []lineshaft.Skill      `json:"skills,omitempty"`
+	Runner         lineshaft.RunnerConfig `json:"runner,omitzero"`
+}
+
+// JobOf spells a job out, secrets included.
+func JobOf(j lineshaft.Job) Job {
+	return Job{
+		Ref: RefOf(j.ExecutionRef), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
+		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), Fault: j.Fault,
+		Prepare: Preparation{
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
+			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
+		},
+		Skills: j.Skills, Turn: TurnOf(j.Turn), RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: Usage(j.Used),
+	}
+}
+
+// Job is what the worker works on. Granted is left to whoever knows the clock.
+func (j Job) Job() lineshaft.Job {
+	return lineshaft.Job{
+		ExecutionRef: j.ExecutionRef(), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
+		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), Fault: j.Fault,
+		Prepare: lineshaft.Preparation{
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
+			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
+		},
+		Skills: j.Skills, Turn: j.Turn.Turn(), RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: lineshaft.Usage(j.Used),
+	}
+}
+
+// Turn is one thing for the agent to do.
+type Turn struct {
+	FollowupID  string       `json:"followup_id,omitempty"`
+	Message     string       `json:"message"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Attachment names a file that came with a prompt or a follow-up.
+type Attachment struct {
+	ID       string `json:"id"`
+	FileName string `json:"file_name"`
+	MimeType string `json:"mime_type,omitempty"`
+	Size     int64  `json:"size"`
+	BlobID   string `json:"blob_id"`
+}
+
+// TurnOf makes a Turn.
+func TurnOf(t lineshaft.Turn) Turn {
+	out := Turn{FollowupID: t.FollowupID, Message: t.Message}
+	for _, a := range t.Attachments {
+		out.Attachments = append(out.Attachments, Attachment(a))
+	}
+	return out
+}
+
+// Turn is what the worker works on.
+func (t Turn) Turn() lineshaft.Turn {
+	out := lineshaft.Turn{FollowupID: t.FollowupID, Message: t.Message}
+	for _, a := range t.Attachments {
+		out.Attachments = append(out.Attachments, lineshaft.Attachment(a))
+	}
+	return out
+}
+
+// TurnResult is how a turn ended.
+type TurnResult struct {
+	Turn    string             `json:"turn,omitempty"`
+	State   lineshaft.RunState `json:"state"`
+	Ask     string             `json:"ask,omitempty"`
+	Message string             `json:"message,omitempty"`
+	Code    lineshaft.Code     `json:"code,omitempty"`
+	Dead    bool               `json:"dead,omitempty"`
+}
+
+// Report is a numbered batch of events.
+type Report struct {
+	Ref
+	First     int64   `json:"first"`
+	Events    []Event `json:"events,omitempty"`
+	Started   bool    `json:"started,omitempty"`
+	Blocked   bool    `json:"blocked,omitempty"`
+	Unblocked bool    `json:"unblocked,omitempty"`
+}
+
+// Event is an entry of a run's log before it has its number there.
+type Event struct {
+	Type lineshaft.EventType `json:"type"`
+	Time time.Time           `json:"time"`
+	// Data is left out when it is no JSON; the control plane then says so in its place.
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// ReportOf makes a Report.
+func ReportOf(r lineshaft.Report) Report {
+	out := Report{Ref: RefOf(r.ExecutionRef), First: r.First, Started: r.Started, Blocked: r.Blocked, Unblocked: r.Unblocked}
+	for _, d := range r.Events {
+		if !json.Valid(d.Data) || !utf8.Valid(d.Data) {
+			d.Data = nil
+		}
+		out.Events = append(out.Events, Event(d))
+	}
+	return out
+}
+
+// Report is what the control plane takes.
+func (r Report) Report() lineshaft.Report {
+	out := lineshaft.Report{ExecutionRef: r.ExecutionRef(), First: r.First, Started: r.Started, Blocked: r.Blocked, Unblocked: r.Unblocked}
+	for _, e := range r.Events {
+		out.Events = append(out.Events, lineshaft.Draft(e))
+	}
+	return out
+}
+
+// Directive is an instruction to a worker.
+type Directive struct {
+	ExecutionID string                  `json:"execution_id"`
+	Kind        lineshaft.DirectiveKind `json:"kind"`
+	Reason      string                  `json:"reason,omitempty"`
+	FollowupID  string                  `json:"followup_id,omitempty"`
+}
+
+// Error is a refusal as one of several answers.
+type Error struct {
+	Code    lineshaft.Code `json:"code"`
+	Message string         `json:"message"`
+	Field   string         `json:"field,omitempty"`
+}
+
+// ErrorOf makes an Error of any error; nil stays nil. What is not meant for callers
+// becomes an internal error without its text.
+func ErrorOf(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	public, ok := asPublic(err)
+	if !ok {
+		return &Error{Code: lineshaft.CodeInternal, Message: "the server could not take it; its log says why"}
+	}
+	return &Error{Code: public.Code, Message: public.Message, Field: public.Field}
+}
+
+// Err is the error again; nil stays nil.
+func (e *Error) Err() error {
+	if e == nil {
+		return nil
+	}
+	return &lineshaft.Error{Code: e.Code, Message: e.Message, Field: e.Field}
+}
