@@ -1,0 +1,79 @@
+package kubernetes
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// adoptAll takes on what earlier launchers made, and returns when it is known whose
+// each is.
+func (l *Launcher) adoptAll() {
+	var there list[Job]
+	err := persist(l.life, func(ctx context.Context) error {
+		return l.cluster.call(ctx, request{verb: "list", kind: jobsKind(), query: url.Values{"labelSelector": {selector(l.config.WorkerHost)}}}, &there)
+	})
+	if err != nil && l.life.Err() == nil {
+		l.logger.WarnContext(l.life, "what an earlier launcher left could not be read", "err", err)
+	}
+	for _, job := range there.Items {
+		if job.Metadata.DeletionTimestamp == nil {
+			l.adopt(job)
+		}
+		if p := l.find(job.Metadata.Labels[labelExecution]); p != nil {
+			select {
+			case <-p.ready:
+			case <-l.life.Done():
+			}
+		}
+	}
+}
+
+// adopt takes on a Job that an earlier launcher made. Its Secret tells what it is for;
+// one without is of no use to anybody and goes.
+func (l *Launcher) adopt(found Job) {
+	name := found.Metadata.Name
+	var secret Secret
+	err := persist(l.life, func(ctx context.Context) error {
+		return l.cluster.call(ctx, request{verb: "get", kind: secretsKind(), name: name}, &secret)
+	})
+	if l.life.Err() != nil || l.find(found.Metadata.Labels[labelExecution]) != nil {
+		return
+	}
+	parcel, parseErr := readParcel(secret.Data[parcelKey])
+	switch {
+	case err == nil && parseErr == nil && parcel.Job.ExecutionID == found.Metadata.Labels[labelExecution]:
+		l.logger.InfoContext(l.life, "found a Job of an earlier launcher", "run_id", parcel.Job.RunID, "execution_id", parcel.Job.ExecutionID, "job", name)
+		l.add(parcel.Job.Job(), true)
+		l.sawJob(found, false)
+	case err == nil || hasCode(err, http.StatusNotFound):
+		l.logger.WarnContext(l.life, "a Job without its Secret is deleted", "job", name)
+		if err := persist(l.life, func(ctx context.Context) error { return l.cluster.deleteJob(ctx, name) }); err != nil {
+			l.logger.WarnContext(l.life, "delete Job", "job", name, "err", err)
+		}
+	default:
+		l.logger.WarnContext(l.life, "a Job of an earlier launcher cannot be read", "job", name, "err", err)
+	}
+}
+
+// goneFrom says that the execution is over or another's.
+func goneFrom(err error) bool {
+	code := lineshaft.CodeOf(err)
+	return err != nil && (code == lineshaft.CodeConflict || code == lineshaft.CodeNotFound)
+}
+
+// tell makes a call to the control plane until it is answered.
+func tell(ctx context.Context, call func(context.Context) error) error {
+	var pause backoff
+	for {
+		err := call(ctx)
+		if err == nil || goneFrom(err) || lineshaft.CodeOf(err) == lineshaft.CodeInvalidRequest {
+			return err
+		}
+		if !pause.wait(ctx, err) {
+			return err
+		}
+	}
+}

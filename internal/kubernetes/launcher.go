@@ -1,0 +1,283 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/worker"
+)
+
+// Control is what a launcher needs from the control plane: all that a worker does, and
+// to give an execution to its pod and take it back.
+type Control interface {
+	worker.Control
+	// TakeOver makes a process the one that works on an execution, and returns the number
+	// of the last event that was reported about it. Back takes it from the pod that it
+	// was placed in, which has ended.
+	TakeOver(ctx context.Context, ref lineshaft.ExecutionRef, workerID string, back bool) (lastEvent int64, err error)
+}
+
+// Config sets up a launcher.
+type Config struct {
+	// WorkerHost is the id that runs are addressed to, WorkerID names this process. It
+	// must be a new one at each start: what an earlier process placed goes on.
+	WorkerHost, WorkerID string
+	Version              string
+	// Slots is how many executions are in the cluster at the same time.
+	Slots    int
+	Template Template
+	// StartTimeout is how long a pod may take to start; default 15 minutes.
+	StartTimeout time.Duration
+	// Ended is told how each execution ended that did not say so itself; nil is nobody.
+	Ended  func(outcome lineshaft.RunState)
+	Logger *slog.Logger
+}
+
+const (
+	defaultStartTimeout = 15 * time.Minute
+	// logBytes is how much of a failed pod's output is shown.
+	logBytes = 16 << 10
+	// leaveTime is what a pod gets to end by itself when its run was taken away.
+	leaveTime = 10 * time.Second
+	// settleTime is how long a bad finding must hold: Jobs and pods are told apart.
+	settleTime = 500 * time.Millisecond
+)
+
+// Launcher places executions in a cluster. Start it once.
+type Launcher struct {
+	config  Config
+	control Control
+	cluster *Client
+	logger  *slog.Logger
+	leave   time.Duration // leaveTime, but in tests
+	beats   chan struct{}
+	freed   chan struct{}
+
+	mu         sync.Mutex
+	placements map[string]*placement
+	lease      time.Duration
+
+	life    context.Context
+	end     context.CancelFunc
+	loops   sync.WaitGroup
+	running sync.WaitGroup
+}
+
+// New makes a launcher that is not started yet.
+func New(config Config, control Control, cluster *Client) (*Launcher, error) {
+	if config.Template.Image == "" {
+		return nil, errors.New("isolation kubernetes needs an image that has lineshaft; name it with --kubernetes-image")
+	}
+	if config.StartTimeout <= 0 {
+		config.StartTimeout = defaultStartTimeout
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Ended == nil {
+		config.Ended = func(lineshaft.RunState) {}
+	}
+	return &Launcher{
+		config: config, control: control, cluster: cluster, logger: config.Logger.With("worker", config.WorkerID),
+		leave: leaveTime, beats: make(chan struct{}, 1), freed: make(chan struct{}, 1), placements: map[string]*placement{}, lease: 30 * time.Second,
+	}, nil
+}
+
+// Start checks that the cluster can be used, takes on what an earlier launcher placed
+// there, and begins to claim.
+func (l *Launcher) Start(ctx context.Context) error {
+	if err := l.cluster.Check(ctx); err != nil {
+		return fmt.Errorf("isolation kubernetes: %w", err)
+	}
+	if l.config.Template.Egress == "none" {
+		if err := l.cluster.CheckPolicy(ctx); err != nil {
+			return fmt.Errorf("isolation kubernetes: %w", err)
+		}
+	}
+	l.life, l.end = context.WithCancel(context.WithoutCancel(ctx))
+	jobs := &watcher[Job]{
+		client: l.cluster, kind: jobsKind(), selector: selector(l.config.WorkerHost), logger: l.logger,
+		all: l.allJobs, one: l.sawJob, meta: func(j *Job) *Meta { return &j.Metadata },
+	}
+	pods := &watcher[Pod]{
+		client: l.cluster, kind: podsKind(), selector: selector(l.config.WorkerHost), logger: l.logger,
+		all: l.allPods, one: l.sawPod, meta: func(p *Pod) *Meta { return &p.Metadata },
+	}
+	for _, loop := range []func(){
+		func() { jobs.run(l.life) }, func() { pods.run(l.life) }, l.claimLoop, l.beatLoop, l.directiveLoop,
+	} {
+		l.loops.Go(loop)
+	}
+	return nil
+}
+
+// Stop ends the launcher. What it placed goes on without it: pods keep their own
+// leases, and the next launcher takes them on.
+func (l *Launcher) Stop(ctx context.Context) error {
+	if l.end == nil {
+		return nil
+	}
+	l.end()
+	over := make(chan struct{})
+	go func() {
+		l.loops.Wait()
+		l.running.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Capacity is the number of executions that can be placed at the same time.
+func (l *Launcher) Capacity() int { return l.config.Slots }
+
+// Running is the number of executions that are placed now.
+func (l *Launcher) Running() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.placements)
+}
+
+func poke(signal chan struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}
+
+// claimLoop fills the free slots.
+func (l *Launcher) claimLoop() {
+	l.adoptAll() // a claim gives up what this process has and does not know of
+	var pause backoff
+	for l.life.Err() == nil {
+		free := l.config.Slots - l.Running()
+		if free <= 0 {
+			select {
+			case <-l.freed:
+			case <-l.life.Done():
+			}
+			continue
+		}
+		jobs, err := l.control.Claim(l.life, lineshaft.ClaimRequest{
+			WorkerHost: l.config.WorkerHost, WorkerID: l.config.WorkerID, Capacity: l.config.Slots, Limit: free, Version: l.config.Version,
+		})
+		for _, job := range jobs {
+			l.add(job, false)
+		}
+		switch {
+		case err == nil:
+			pause = backoff{}
+		case l.life.Err() == nil:
+			l.logger.WarnContext(l.life, "claim did not work", "err", err)
+			pause.wait(l.life, err)
+		}
+	}
+}
+
+// add begins a placement, of a job that was claimed or that was found in the cluster.
+func (l *Launcher) add(job lineshaft.Job, adopted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.placements[job.ExecutionID] != nil {
+		return
+	}
+	if job.Lease > 0 {
+		l.lease = job.Lease
+	}
+	p := newPlacement(l, job, adopted)
+	l.placements[job.ExecutionID] = p
+	l.running.Go(func() {
+		p.run()
+		l.mu.Lock()
+		delete(l.placements, job.ExecutionID)
+		l.mu.Unlock()
+		poke(l.freed)
+	})
+	poke(l.beats)
+}
+
+func (l *Launcher) find(executionID string) *placement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.placements[executionID]
+}
+
+func (l *Launcher) all() []*placement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]*placement, 0, len(l.placements))
+	for _, p := range l.placements {
+		list = append(list, p)
+	}
+	return list
+}
+
+func (l *Launcher) sawJob(job Job, gone bool) {
+	p := l.find(job.Metadata.Labels[labelExecution])
+	switch {
+	case p != nil:
+		p.saw(func(s *seen) {
+			s.hadJob = true
+			if s.job = &job; gone {
+				s.job = nil
+			}
+		})
+	case !gone && job.Metadata.DeletionTimestamp == nil:
+		l.running.Go(func() { l.adopt(job) })
+	}
+}
+
+func (l *Launcher) sawPod(pod Pod, gone bool) {
+	p := l.find(pod.Metadata.Labels[labelExecution])
+	if p == nil {
+		return
+	}
+	p.saw(func(s *seen) {
+		s.hadPod = true
+		s.note(&pod)
+		if s.pod = &pod; gone && !ended(&pod) { // how it ended counts, whoever deletes it
+			s.pod = nil
+		}
+	})
+}
+
+func ended(pod *Pod) bool { return pod.Status.Phase == "Failed" || pod.Status.Phase == "Succeeded" }
+
+func (l *Launcher) allJobs(jobs []Job) {
+	there := map[string]bool{}
+	for _, job := range jobs {
+		there[job.Metadata.Labels[labelExecution]] = true
+		l.sawJob(job, false)
+	}
+	for _, p := range l.all() {
+		if !there[p.job.ExecutionID] {
+			p.saw(func(s *seen) { s.job = nil })
+		}
+	}
+}
+
+func (l *Launcher) allPods(pods []Pod) {
+	there := map[string]bool{}
+	for _, pod := range pods {
+		there[pod.Metadata.Labels[labelExecution]] = true
+		l.sawPod(pod, false)
+	}
+	for _, p := range l.all() {
+		if !there[p.job.ExecutionID] {
+			p.saw(func(s *seen) {
+				if s.pod != nil && !ended(s.pod) {
+					s.pod = nil
+				}
+			})
+		}
+	}
+}
