@@ -12,17 +12,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"runtime"
 	"time"
 
-	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
-	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/jobs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -44,6 +40,9 @@ type Options struct {
 	Terminal bool
 	// Supervisor is the argv that runs sandbox.Supervise.
 	Supervisor []string
+	// Program is the file of this program, for agents to use; it knows the word forward.
+	// Empty: agents get none, and none without a network reaches its model.
+	Program string
 	// Harnesses replaces the built-in ones; the benchmark plugs in its own.
 	Harnesses []harness.Harness
 }
@@ -55,7 +54,7 @@ type App struct {
 	log     *slog.Logger
 	store   *store.Store
 	control *control.Service
-	worker  *worker.Worker
+	worker  executor
 	git     *git.Client
 	// workerID names the worker in this process.
 	workerID string
@@ -74,6 +73,9 @@ type App struct {
 
 // Run starts a server and serves until ctx ends, then stops it in an orderly way.
 func Run(ctx context.Context, cfg config.Config, opts Options) error {
+	if err := closeMemory(); err != nil {
+		return err
+	}
 	a, err := Start(ctx, cfg, opts)
 	if err != nil {
 		return err
@@ -137,7 +139,13 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	hub := stream.NewHub()
 	nodes := stream.NewNodes(nil, hub, a.log)
-	s, err := store.Open(ctx, store.Options{Database: a.cfg.DatabaseOrDefault(), MaxConns: a.cfg.PostgresMaxConns, Wake: nodes.Publish, Logger: a.log})
+	blobs, err := a.openBlobs()
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, store.Options{
+		Database: a.cfg.DatabaseOrDefault(), MaxConns: a.cfg.PostgresMaxConns, Wake: nodes.Publish, Logger: a.log, Blobs: blobs,
+	})
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
@@ -154,45 +162,11 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
-		Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
+		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
+		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit),
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
 	})
 	return err
-}
-
-func (a *App) startWorker(ctx context.Context) error {
-	if a.cfg.NoWorker {
-		return nil
-	}
-	a.workerID = "hosted-" + id.Secret(9)
-	harnesses := a.opts.Harnesses
-	if harnesses == nil {
-		harnesses = builtinHarnesses(a.cfg)
-	}
-	set := harness.Set{Harnesses: harnesses, Default: defaultHarness(a.cfg)}
-	if _, err := set.Select(lineshaft.AgentConfig{}); err != nil {
-		return fmt.Errorf("default harness: %w; choose another with --default-harness", err)
-	}
-	w, err := worker.New(worker.Config{
-		WorkerHost: lineshaft.HostedWorker, WorkerID: a.workerID, Version: a.opts.Version,
-		DataDir: filepath.Join(a.cfg.DataDir, "worker"), Slots: a.cfg.Slots(runtime.NumCPU()),
-		Harnesses: set, Git: a.git, Sandbox: a.isolated.sandbox, Limits: limitsOf(a.cfg), Network: networkOf(a.cfg), APIURL: a.URL(),
-		OutputBytes: a.cfg.OutputLimit, OutputEvents: a.cfg.EventLimit, Drain: a.cfg.ShutdownGrace / 2, Logger: a.log,
-		Ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
-	}, a.control)
-	if err != nil {
-		return err
-	}
-	if err := w.Start(ctx); err != nil {
-		return fmt.Errorf("start worker: %w", err)
-	}
-	a.worker = w
-	a.onStop(func(ctx context.Context) error {
-		return errors.Join(w.Stop(ctx), a.control.ForgetWorker(ctx, a.workerID))
-	})
-	a.metrics.Gauge("lineshaft_worker_running", "Executions that the worker in this process holds.", func() float64 { return float64(w.Running()) })
-	a.metrics.Gauge("lineshaft_worker_capacity", "Slots of the worker in this process.", func() float64 { return float64(w.Capacity()) })
-	return nil
 }
 
 func (a *App) startJobs(ctx context.Context) error {

@@ -26,6 +26,18 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "supervise" {
 		os.Exit(sandbox.Supervise(context.Background()))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "forward" {
+		os.Exit(sandbox.RunForward(context.Background(), os.Args[2:]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "dial" {
+		os.Exit(dial(os.Args[2], os.Args[3]))
+	}
+	if len(os.Args) == 3 && os.Args[1] == "closed" {
+		os.Exit(closed(os.Args[2]))
+	}
+	if err := os.Setenv(canaryVariable, canary); err != nil {
+		os.Exit(2)
+	}
 	os.Exit(m.Run())
 }
 
@@ -42,7 +54,7 @@ func options(t *testing.T, out io.Writer) app.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return app.Options{Version: "test", Logger: slog.New(slog.DiscardHandler), Out: out, Supervisor: []string{self, "supervise"}}
+	return app.Options{Version: "test", Logger: slog.New(slog.DiscardHandler), Out: out, Supervisor: []string{self, "supervise"}, Program: self}
 }
 
 func start(t *testing.T, cfg config.Config, opts app.Options) *app.App {
@@ -81,6 +93,7 @@ func TestX6FirstRunSucceedsWithoutAnyModel(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		cfg := settings(t)
 		cfg.Database = database
+		cfg.BlobDir = filepath.Join(t.TempDir(), "blobs")
 		a := start(t, cfg, options(t, nil))
 		raw, err := os.ReadFile(cfg.AdminKeyFile())
 		if err != nil {
@@ -110,6 +123,9 @@ func TestX6FirstRunSucceedsWithoutAnyModel(t *testing.T) {
 		run, err := a.Control().GetRun(t.Context(), admin, started.RunID)
 		if err != nil || run.State != lineshaft.Succeeded || len(run.Artifacts) != 1 || run.Artifacts[0].FileName != "note.txt" {
 			t.Fatalf("%+v %v", run, err)
+		}
+		if kept, err := filepath.Glob(filepath.Join(cfg.BlobDir, "*", "*")); err != nil || len(kept) == 0 {
+			t.Errorf("X-4: nothing is in the blob folder: %v, %v", kept, err)
 		}
 	})
 }

@@ -65,11 +65,14 @@ func (a *App) banner(made, file string) {
 	default:
 		fmt.Fprintf(&text, "  Admin key   in %s\n", file)
 	}
-	if a.isolated.sandbox != nil {
-		fmt.Fprintf(&text, "  Isolation   %s\n", a.isolated.sandbox.Name())
+	if !a.cfg.NoWorker {
+		fmt.Fprintf(&text, "  Isolation   %s\n", a.isolated.name())
 	}
 	if a.isolated.warning != "" {
 		fmt.Fprintf(&text, "\n  WARNING     %s\n", a.isolated.warning)
+	}
+	if unnamed := a.unnamedModel(); unnamed != "" {
+		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", unnamed, mendUnnamed)
 	}
 	fmt.Fprintf(&text, `
 Start a first run:
@@ -82,6 +85,15 @@ and open %s in a browser to watch it.
 
 `, a.URL(), key, a.URL())
 	_, _ = fmt.Fprint(a.opts.Out, text.String()) // a closed terminal does not stop the server
+}
+
+// unnamedModel is what people should know of the models of the worker in this process.
+func (a *App) unnamedModel() string {
+	if a.cfg.NoWorker {
+		return ""
+	}
+	models, _ := loadModels(a.cfg) // they were right when the worker started
+	return unnamedModel(models)
 }
 
 // shellQuote makes a path safe to paste.

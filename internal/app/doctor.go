@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -23,6 +24,7 @@ const doctorTimeout = 10 * time.Second
 func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check {
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
+	isolated, _ := isolate(ctx, cfg, opts) // checkIsolation tells what is wrong with it
 	return []config.Check{
 		checkDataDir(cfg),
 		checkDatabase(ctx, cfg),
@@ -30,7 +32,8 @@ func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check
 		checkListen(ctx, cfg),
 		checkIsolation(ctx, cfg, opts),
 		checkLimits(ctx, cfg, opts),
-		checkHarness(cfg),
+		checkModels(cfg),
+		checkHarness(cfg, opts, isolated),
 	}
 }
 
@@ -109,11 +112,22 @@ func checkIsolation(ctx context.Context, cfg config.Config, opts Options) config
 	chosen, err := isolate(ctx, cfg, opts)
 	switch {
 	case err != nil:
-		return bad(name, config.CheckProblem, err.Error(), "install bubblewrap (apt-get install bubblewrap), or say --isolation none")
+		return bad(name, config.CheckProblem, err.Error(), mendIsolation(cfg))
 	case chosen.warning != "":
 		return bad(name, config.CheckWarning, chosen.warning, "apt-get install bubblewrap")
 	}
-	return good(name, "%s", chosen.sandbox.Name())
+	return good(name, "%s", chosen.name())
+}
+
+// mendIsolation says what to do when the isolation that was asked for does not work.
+func mendIsolation(cfg config.Config) string {
+	if cfg.Isolation == "kubernetes" {
+		return "docs/kubernetes.md has the service account and the Role that a launcher needs"
+	}
+	if cfg.Isolation == "container" {
+		return "do what the message says, or choose another isolation with --isolation"
+	}
+	return "install bubblewrap (apt-get install bubblewrap), or say --isolation none"
 }
 
 // mechanism is met by sandboxes that can say how they hold limits.
@@ -127,23 +141,43 @@ func checkLimits(ctx context.Context, cfg config.Config, opts Options) config.Ch
 	if err != nil {
 		return bad(name, config.CheckWarning, "no isolation, so nothing holds limits", "see isolation")
 	}
+	if chosen.cluster != nil {
+		return good(name, "memory, CPU and disk: limits of the pod; processes: as the kubelet is set up (podPidsLimit)")
+	}
 	m, ok := chosen.sandbox.(mechanism)
 	if !ok {
 		return bad(name, config.CheckWarning, "unknown", "")
 	}
 	r := m.Mechanism(ctx)
-	detail := fmt.Sprintf("memory: %s, processes: %s, CPU: %s, end of process trees: %s", r.Memory, r.Processes, r.CPU, r.Kill)
+	detail := fmt.Sprintf("memory: %s, processes: %s, CPU: %s, disk: %s, end of process trees: %s", r.Memory, r.Processes, r.CPU, r.Disk, r.Kill)
 	if r.Advice != "" {
 		return bad(name, config.CheckWarning, detail, r.Advice)
 	}
 	return good(name, "%s", detail)
 }
 
-func checkHarness(cfg config.Config) config.Check {
-	if len(cfg.AgentCommand) == 0 {
-		return good("agents", "shell blocks of the prompt; set --agent-command to run a program of your own")
+// checkModels looks at the settings alone: asking an endpoint may cost something.
+func checkModels(cfg config.Config) config.Check {
+	const name = "models"
+	set, err := loadModels(cfg)
+	switch {
+	case err != nil:
+		return bad(name, config.CheckProblem, err.Error(), "mend the file or the variable that is named; docs/models.md tells how they are written")
+	case len(set.Endpoints) == 0:
+		return good(name, "no endpoint; set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file for agents that need one")
 	}
-	return good("agents", "the command %s, and shell blocks of the prompt; runs that do not choose get %s", cfg.AgentCommand[0], defaultHarness(cfg))
+	var list, unpriced []string
+	for _, e := range set.Endpoints {
+		list = append(list, fmt.Sprintf("%s (%s, %s listed)", e.Name, e.Protocol, counted(len(e.Models), "model")))
+		if len(e.Prices) < max(len(e.Models), 1) {
+			unpriced = append(unpriced, e.Name)
+		}
+	}
+	if len(unpriced) > 0 {
+		return bad(name, config.CheckWarning, fmt.Sprintf("%s; models without a price at %s: their cost is unknown, and runs with a budget in dollars cannot use them", strings.Join(list, ", "), strings.Join(unpriced, ", ")),
+			"write the prices of your contract into the file of --models-file")
+	}
+	return good(name, "%s", strings.Join(list, ", "))
 }
 
 // Migrate brings the database to the schema of this binary and says which one that is.

@@ -2,14 +2,23 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/harness/acp"
+	"github.com/lineshaft/lineshaft/internal/harness/builtin"
 	"github.com/lineshaft/lineshaft/internal/harness/command"
+	"github.com/lineshaft/lineshaft/internal/harness/oneshot"
 	"github.com/lineshaft/lineshaft/internal/harness/shell"
+	"github.com/lineshaft/lineshaft/internal/kubernetes"
+	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -17,8 +26,18 @@ import (
 // isolation is the sandbox that agents run in, and what people should know of it.
 type isolation struct {
 	sandbox sandbox.Sandbox
+	// cluster is set instead when agents run in the pods of one.
+	cluster *kubernetes.Client
 	// warning is set when agents are not isolated although nobody asked for that.
 	warning string
+}
+
+// name is the word of the setting.
+func (i isolation) name() string {
+	if i.cluster != nil {
+		return "kubernetes"
+	}
+	return i.sandbox.Name()
 }
 
 // chooseIsolation takes the sandbox that was asked for, or refuses to start. When
@@ -42,20 +61,29 @@ func (a *App) chooseIsolation(ctx context.Context) error {
 }
 
 func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, error) {
+	if cfg.Isolation == "kubernetes" {
+		return isolateInCluster(ctx, cfg)
+	}
 	dataDir, err := filepath.Abs(cfg.DataDir)
 	if err != nil {
 		return isolation{}, fmt.Errorf("find data directory: %w", err)
 	}
-	options := sandbox.Options{Supervisor: opts.Supervisor, Hide: append(serverFiles(cfg), dataDir), Logger: opts.Logger}
+	seen, _, err := agentPath(cfg)
+	if err != nil {
+		return isolation{}, err
+	}
+	options := sandbox.Options{
+		ReadOnly: seen, Supervisor: opts.Supervisor, Program: opts.Program, Links: filepath.Join(dataDir, "bin"), Hide: append(serverFiles(cfg), dataDir), Logger: opts.Logger,
+		Container: cfg.ContainerProgram, Image: cfg.ContainerImage, State: filepath.Join(dataDir, "containers"), Owner: owner(dataDir),
+	}
 	wrapped := sandbox.NewBubblewrap(options)
 	switch cfg.Isolation {
 	case "none":
 		return isolation{sandbox: sandbox.NewNone(options)}, nil
 	case "bubblewrap":
-		if err := wrapped.Check(ctx); err != nil {
-			return isolation{}, fmt.Errorf("isolation bubblewrap was asked for: %w", err)
-		}
-		return isolation{sandbox: wrapped}, nil
+		return asked(ctx, wrapped)
+	case "container":
+		return asked(ctx, sandbox.NewContainer(options))
 	}
 	err = wrapped.Check(ctx)
 	if err == nil {
@@ -68,9 +96,24 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 	}, nil
 }
 
+// asked is an isolation that somebody asked for: there is no other instead.
+func asked(ctx context.Context, s sandbox.Sandbox) (isolation, error) {
+	if err := s.Check(ctx); err != nil {
+		return isolation{}, fmt.Errorf("isolation %s was asked for: %w", s.Name(), err)
+	}
+	return isolation{sandbox: s}, nil
+}
+
+// owner marks the containers of the worker that uses a data directory.
+func owner(dataDir string) string {
+	sum := sha256.Sum256([]byte(dataDir))
+	return hex.EncodeToString(sum[:8])
+}
+
 // serverFiles are files of the server that may lie outside its data directory.
 func serverFiles(cfg config.Config) []string {
-	files := []string{cfg.TLSCert, cfg.TLSKey, cfg.MasterKeyFileOrDefault()}
+	files := []string{cfg.TLSCert, cfg.TLSKey, cfg.MasterKeyFileOrDefault(), cfg.BlobDir}
+	files = append(files, modelFiles(cfg)...)
 	if database := cfg.DatabaseOrDefault(); !store.IsPostgres(database) {
 		for _, part := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
 			files = append(files, database+part)
@@ -96,20 +139,40 @@ func loopback(listen string) bool {
 }
 
 func limitsOf(cfg config.Config) sandbox.Limits {
-	return sandbox.Limits{MemoryBytes: cfg.MemoryLimit, Processes: cfg.ProcessLimit, CPUs: cfg.CPULimit}
+	return sandbox.Limits{MemoryBytes: cfg.MemoryLimit, Processes: cfg.ProcessLimit, CPUs: cfg.CPULimit, DiskBytes: cfg.DiskLimit}
 }
 
 func networkOf(cfg config.Config) sandbox.Network { return sandbox.Network(cfg.Egress) }
 
 // defaultHarness drives runs that do not choose: the operator's program if there is
-// one, else the blocks of the prompt.
-func defaultHarness(cfg config.Config) string {
-	if cfg.DefaultHarness == "" && len(cfg.AgentCommand) > 0 {
+// one, else the built-in agent if it can work, else the blocks of the prompt.
+func defaultHarness(cfg config.Config, models model.Set, harnesses []harness.Harness) string {
+	switch {
+	case cfg.DefaultHarness != "":
+		return cfg.DefaultHarness
+	case len(cfg.AgentCommand) > 0:
 		return "command"
+	case models.DefaultFor(builtinProtocols()...) != "" && slices.ContainsFunc(harnesses, func(h harness.Harness) bool { return h.Name() == "builtin" }):
+		return "builtin"
 	}
-	return cfg.DefaultHarness
+	return ""
 }
 
 func builtinHarnesses(cfg config.Config) []harness.Harness {
-	return []harness.Harness{shell.Shell{}, command.New(cfg.AgentCommand)}
+	return []harness.Harness{
+		shell.Shell{},
+		command.New(cfg.AgentCommand),
+		acp.New(acp.Options{Policy: cfg.PermissionPolicy}), oneshot.New(oneshot.Options{Policy: cfg.PermissionPolicy}),
+		builtin.New(builtin.Options{Policy: func(job lineshaft.Job) builtin.Policy {
+			return builtin.Policy(harness.Policy(job, cfg.PermissionPolicy))
+		}}),
+	}
+}
+
+// runDefaults are what the settings say about runs that say nothing themselves.
+func runDefaults(cfg config.Config) lineshaft.AgentConfig {
+	if cfg.PermissionPolicy == "" || cfg.PermissionPolicy == lineshaft.PermissionsAllow {
+		return lineshaft.AgentConfig{} // what holds anyway
+	}
+	return lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Permissions: cfg.PermissionPolicy}}
 }

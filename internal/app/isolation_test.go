@@ -32,6 +32,13 @@ func TestX5MissingBubblewrapIsLoudOrRefused(t *testing.T) {
 	if _, err := app.Start(t.Context(), cfg, options(t, nil)); err == nil || !strings.Contains(err.Error(), "bubblewrap") {
 		t.Errorf("bubblewrap asked for and missing: %v", err)
 	}
+	cfg.Isolation = "container"
+	if _, err := app.Start(t.Context(), cfg, options(t, nil)); err == nil || !strings.Contains(err.Error(), "isolation container was asked for") || !strings.Contains(err.Error(), "--container-program") {
+		t.Errorf("containers asked for and missing: %v", err)
+	}
+	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "isolation"); c.State != config.CheckProblem || c.Mend == "" {
+		t.Errorf("doctor without containers: %+v", c)
+	}
 	// And who asked for none is not shouted at.
 	out.Reset()
 	cfg.Isolation = "none"
@@ -67,7 +74,7 @@ func TestDoctorFindsAHealthyMachine(t *testing.T) {
 	if c := check(t, checks, "database"); !strings.Contains(c.Detail, "first start") {
 		t.Errorf("database before the first start: %+v", c)
 	}
-	if c := check(t, checks, "limits"); !strings.Contains(c.Detail, "memory:") {
+	if c := check(t, checks, "limits"); !strings.Contains(c.Detail, "memory:") || !strings.Contains(c.Detail, "disk: polled") {
 		t.Errorf("limits: %+v", c)
 	}
 	start(t, cfg, options(t, nil))

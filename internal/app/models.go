@@ -1,24 +1,161 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
-	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/model"
 )
 
-// models tells what this server can run. There is no model endpoint yet, so the
-// list of models is empty and the harnesses say what works without one.
+// loadModels puts together the endpoints of the file and of the environment. The
+// error tells all problems at once and never a key.
+func loadModels(cfg config.Config) (model.Set, error) {
+	set := model.Set{Default: cfg.Model}
+	var errs []error
+	if cfg.ModelsFile != "" {
+		data, err := os.ReadFile(cfg.ModelsFile)
+		if err != nil {
+			return set, fmt.Errorf("read models file: %w; check --models-file", err)
+		}
+		entries, err := model.ParseFile(cfg.ModelsFile, data)
+		errs = append(errs, err)
+		for _, entry := range entries {
+			key, err := endpointKey(entry)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s:%d: %w", cfg.ModelsFile, entry.Line, err))
+			}
+			entry.Key = key
+			set.Endpoints = append(set.Endpoints, entry.Endpoint)
+		}
+	}
+	for _, v := range cfg.Vendors() {
+		protocol := model.Protocol(v.Name)
+		name := v.Name
+		if slices.ContainsFunc(set.Endpoints, func(e model.Endpoint) bool { return e.Name == name }) {
+			name += "-environment"
+		}
+		set.Endpoints = append(set.Endpoints, model.Endpoint{
+			Name: name, Protocol: protocol, URL: strings.TrimRight(cmp.Or(v.URL, protocol.PublicURL()), "/"), Key: lineshaft.SecretText(v.Key.Reveal()),
+		})
+	}
+	return set, errors.Join(errs...)
+}
+
+// modelFiles are the files that agents must not see.
+func modelFiles(cfg config.Config) []string {
+	if cfg.ModelsFile == "" {
+		return nil
+	}
+	files := []string{cfg.ModelsFile}
+	data, err := os.ReadFile(cfg.ModelsFile)
+	if err != nil {
+		return files // the worker does not start without it
+	}
+	entries, _ := model.ParseFile(cfg.ModelsFile, data) // what it names counts, right or wrong
+	for _, entry := range entries {
+		files = append(files, entry.KeyFile)
+	}
+	return files
+}
+
+// endpointKey reads the key from where the entry says.
+func endpointKey(entry model.Entry) (lineshaft.SecretText, error) {
+	var key string
+	switch {
+	case entry.KeyEnv != "":
+		if key = os.Getenv(entry.KeyEnv); key == "" {
+			return "", fmt.Errorf("key_env: the variable %s is not set", entry.KeyEnv)
+		}
+	case entry.KeyFile != "":
+		data, err := os.ReadFile(entry.KeyFile)
+		if err != nil {
+			return "", fmt.Errorf("key_file: %w", err)
+		}
+		if key = strings.TrimSpace(string(data)); key == "" {
+			return "", fmt.Errorf("key_file: %s is empty", entry.KeyFile)
+		}
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.New("the key holds a space or another character that cannot be sent; check how it was copied")
+	}
+	return lineshaft.SecretText(key), nil
+}
+
+// models tells what this server can run.
 func (a *App) models(context.Context) api.ListModelsResponse {
-	set := harness.Set{Harnesses: builtinHarnesses(a.cfg), Default: defaultHarness(a.cfg)}
-	var out api.ListModelsResponse
+	endpoints, err := loadModels(a.cfg) // it was right when the server started
+	here := lookForAgents(a.cfg, a.opts, a.isolated)
+	out := api.ListModelsResponse{DefaultModelID: endpoints.Default}
+	for _, e := range endpoints.Endpoints {
+		for _, id := range e.Models {
+			out.Models = append(out.Models, modelInfo(e, id))
+		}
+		if out.DefaultModelID == "" && len(e.Models) > 0 {
+			out.DefaultModelID = e.Models[0]
+		}
+	}
 	for _, name := range lineshaft.HarnessTypes() {
-		info := api.HarnessInfo{Type: api.HarnessType(name), Available: true}
-		if _, err := set.Select(lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Type: name}}); err != nil {
-			info.Available, info.Problem = false, "this version has no adapter for it"
+		state := here.look(name)
+		info := api.HarnessInfo{Type: api.HarnessType(name), Available: state.available, Problem: state.missing}
+		if err != nil && noModel(name, endpoints) != "" {
+			info.Available, info.Problem = false, "the settings of the model endpoints are not right; `lineshaft doctor` says what"
 		}
 		out.Harnesses = append(out.Harnesses, info)
 	}
 	return out
+}
+
+func modelInfo(e model.Endpoint, id string) api.ModelInfo {
+	provider := map[model.Protocol]string{model.Anthropic: "ANTHROPIC", model.OpenAI: "OPENAI", model.Gemini: "GOOGLE"}[e.Protocol]
+	info := api.ModelInfo{ID: id, DisplayName: id, Provider: provider, Description: "endpoint " + e.Name}
+	if _, priced := e.Prices[id]; !priced {
+		info.Description += "; no price is set, so its cost is unknown"
+	}
+	return info
+}
+
+// builtinProtocols are those that the built-in agent speaks.
+func builtinProtocols() []model.Protocol { return []model.Protocol{model.Anthropic, model.OpenAI} }
+
+// unnamedModel says that an endpoint could serve the built-in agent, but nobody has
+// said with which model; empty when that is not so.
+func unnamedModel(set model.Set) string {
+	speaks := slices.ContainsFunc(set.Endpoints, func(e model.Endpoint) bool { return slices.Contains(builtinProtocols(), e.Protocol) })
+	if !speaks || set.DefaultFor(builtinProtocols()...) != "" {
+		return ""
+	}
+	return "no default model is named: the built-in agent works only in runs that name one (config.model_id, `lineshaft run --model NAME`)"
+}
+
+// mendUnnamed is what to do about it.
+const mendUnnamed = "name one with --model, LINESHAFT_MODEL or the models of the endpoint in the file of --models-file"
+
+// noModel says which endpoint a harness misses, or nothing.
+func noModel(name string, set model.Set) string {
+	speaks := func(protocols ...model.Protocol) bool {
+		return slices.ContainsFunc(set.Endpoints, func(e model.Endpoint) bool { return slices.Contains(protocols, e.Protocol) })
+	}
+	switch {
+	case (name == "builtin" || name == "oz") && !speaks(model.Anthropic, model.OpenAI):
+		return "it needs an Anthropic or OpenAI endpoint: set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY or --models-file"
+	case name == "claude" && !speaks(model.Anthropic):
+		return "it needs an Anthropic endpoint: set LINESHAFT_ANTHROPIC_API_KEY or --models-file"
+	case name == "codex" && !speaks(model.OpenAI):
+		return "it needs an OpenAI endpoint: set LINESHAFT_OPENAI_API_KEY or --models-file"
+	case name == "gemini" && !speaks(model.Gemini):
+		return "it needs a Gemini endpoint: set LINESHAFT_GEMINI_API_KEY or --models-file"
+	case name == "opencode" && len(set.Endpoints) == 0:
+		return "it needs an endpoint: set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file"
+	case name == "goose" && !speaks(model.Anthropic, model.OpenAI):
+		return "it needs an Anthropic or OpenAI endpoint: set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY or --models-file"
+	}
+	return ""
 }

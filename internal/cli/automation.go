@@ -38,7 +38,7 @@ func (sh *shell) automationListCommand(factory *string) *cobra.Command {
 		Use:     "list",
 		Short:   "List the automations of a factory by name",
 		Args:    needs(0, 0, ""),
-		Example: example("lineshaft automation list --factory shop", "names, webhooks, agents", "lineshaft automation list -o json", "with their filters"),
+		Example: example("lineshaft automation list --factory shop", "names, what starts them, agents", "lineshaft automation list -o json", "with their filters"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, uid, err := sh.inFactory(cmd.Context(), *factory)
 			if err != nil {
@@ -80,10 +80,10 @@ func (sh *shell) showAutomations(list []client.Automation, there webhookRefs) {
 	var rows [][]cell
 	for _, a := range list {
 		rows = append(rows, []cell{
-			plain(oneLine(a.UID)), automationState(a), plain(orDash(oneLine(a.Agent))), plain(clip(oneLine(strings.Join(there.listensTo(a), ", ")), 40)), plain(oneLine(a.Name)),
+			plain(oneLine(a.UID)), automationState(a), plain(orDash(oneLine(a.Agent))), plain(clip(oneLine(strings.Join(there.startedBy(a), ", ")), 40)), plain(oneLine(a.Name)),
 		})
 	}
-	sh.table([]string{"UID", "STATE", "AGENT", "WEBHOOKS", "NAME"}, rows)
+	sh.table([]string{"UID", "STATE", "AGENT", "STARTED BY", "NAME"}, rows)
 }
 
 func automationState(a client.Automation) cell {
@@ -188,6 +188,7 @@ type automationFlags struct {
 	req                client.AutomationRequest
 	promptFile, filter string
 	webhooks, secrets  []string
+	others             []string // triggers
 	concurrency        client.Concurrency
 	schedule           client.TriggerSchedule
 	disabled           bool
@@ -205,6 +206,7 @@ func (sh *shell) automationCreateCommand(factory *string) *cobra.Command {
 			`lineshaft automation create triage --prompt "Label the new issue" --webhook issues`, "for every delivery",
 			`lineshaft automation create deploy --prompt-file deploy.md --webhook ci --filter '{"branch":["main"]}'`, "for some",
 			"lineshaft automation create fix --prompt-file - --webhook ci --filter @filter.json", "prompt from standard input, filter from a file",
+			`lineshaft automation create review --prompt "Review it" --trigger github/pull_request_opened`, "for webhooks of a forge",
 			`lineshaft automation create sweep --prompt "Close stale issues" --schedule "0 6 * * 1"`, "on Mondays at six",
 			`lineshaft automation create reply --prompt "Answer it" --webhook issues --secret TRACKER_TOKEN`, "its runs get that secret",
 		),
@@ -241,6 +243,7 @@ func (sh *shell) automationCreateCommand(factory *string) *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "create it switched off")
 	cmd.Flags().StringVar(&f.schedule.Cron, "schedule", "", "`CRON` expression of times at which it starts a run, with or without webhooks")
+	cmd.Flags().StringArrayVar(&f.others, "trigger", nil, "any other `TRIGGER`, as PROVIDER/EVENT or as JSON with a filter, or @FILE; repeatable")
 	cmd.Flags().StringVar(&f.schedule.Timezone, "timezone", "", "IANA `NAME` of the schedule's time zone (default UTC)")
 	return cmd
 }
@@ -288,8 +291,8 @@ func (f *automationFlags) request(sh *shell) (client.AutomationRequest, error) {
 	switch {
 	case (req.Prompt == "") == (f.promptFile == ""):
 		return req, usage("an automation needs one prompt", "Add --prompt TEXT or --prompt-file FILE, not both.")
-	case len(f.webhooks) == 0 && f.schedule.Cron == "":
-		return req, usage("an automation needs a webhook to listen to", "Add --webhook NAME; `lineshaft webhook list` shows them. For given times: --schedule CRON.")
+	case len(f.webhooks) == 0 && f.schedule.Cron == "" && len(f.others) == 0:
+		return req, usage("an automation needs a webhook to listen to", "Add --webhook NAME; `lineshaft webhook list` shows them. For given times: --schedule CRON. For what else there is: --trigger, see docs/triggers.md.")
 	case f.schedule.Cron == "" && f.schedule.Timezone != "":
 		return req, usage("--timezone is for --schedule, which is not given", `Add --schedule "0 9 * * 1-5".`)
 	case len(f.webhooks) == 0 && f.filter != "":
@@ -316,6 +319,11 @@ func (f *automationFlags) request(sh *shell) (client.AutomationRequest, error) {
 	if f.schedule.Cron != "" {
 		req.Triggers = append(req.Triggers, client.Trigger{Provider: "schedule", Event: "cron_fired", Schedule: &f.schedule})
 	}
+	others, err := sh.triggers(f.others)
+	if err != nil {
+		return req, err
+	}
+	req.Triggers = append(req.Triggers, others...)
 	if f.concurrency.Key != "" {
 		req.Concurrency = &f.concurrency
 	}

@@ -52,6 +52,12 @@ func TestI1AutomationBodies(t *testing.T) {
 			"",
 			`{"name":"a","prompt":"p","triggers":[{"provider":"webhook","event":"received","filter":{"webhooks":["w"]}}],"config":{"secrets":[{"name":"ONE"},{"name":"TWO"}]}}`,
 		},
+		{
+			"other triggers",
+			[]string{"--prompt", "p", "--trigger", "github/pull_request_opened", "--trigger", `{"provider":"github","event":"push","filter":{"branches":["main"]}}`},
+			"",
+			`{"name":"a","prompt":"p","triggers":[{"provider":"github","event":"pull_request_opened","filter":{}},{"provider":"github","event":"push","filter":{"branches":{"in":["main"]}}}]}`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,6 +168,17 @@ func TestI1LargeFilesAreNotSent(t *testing.T) {
 		r := s.run(t.Context(), append([]string{"automation", "create", "a", "--webhook", "w"}, args...)...)
 		if r.code != exitUsage || !strings.Contains(r.err, "more than 1048576 bytes") || len(s.requests()) != 0 {
 			t.Errorf("%v: %+v", args, r)
+		}
+	}
+}
+
+func TestI1TriggersThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "github", "{", `{"provider":"github"}`, `["github/push"]`} {
+		s := newStage(t).library()
+		r := s.run(t.Context(), "automation", "create", "a", "--factory", factoryOne, "--prompt", "p", "--trigger", text)
+		if r.code != 2 || !strings.Contains(r.err, "--trigger github/push") {
+			t.Errorf("%q: %+v", text, r)
 		}
 	}
 }

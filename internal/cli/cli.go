@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/app"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
@@ -20,12 +21,21 @@ import (
 type Deps struct {
 	// Serve runs a server until ctx ends. It prints its banner to out.
 	Serve func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
+	// Work runs a self-hosted worker until ctx ends. It tells out how it stands.
+	Work func(ctx context.Context, cfg config.Config, as app.RemoteWorker, out io.Writer, logger *slog.Logger) error
 	// Migrate brings the database to this version's schema and tells out what it did.
 	Migrate func(ctx context.Context, cfg config.Config, out io.Writer) error
 	// Doctor examines this machine and these settings.
 	Doctor func(ctx context.Context, cfg config.Config) ([]config.Check, error)
 	// Supervise is the body of the hidden process beside each agent.
 	Supervise func(ctx context.Context) int
+	// Forward is the body of the hidden command that agents without a network are
+	// started through.
+	Forward func(ctx context.Context, args []string) int
+	// Install and Execute are the two steps of a pod that has one execution; root is the
+	// folder that the launcher's volumes are in.
+	Install func(root string) error
+	Execute func(ctx context.Context, root string, logger *slog.Logger) error
 	// OpenAPI returns the description of the API as JSON.
 	OpenAPI func() ([]byte, error)
 
@@ -51,6 +61,9 @@ func Main(ctx context.Context, args []string, deps Deps) int {
 	// signals included: the supervisor has its own way with them.
 	if len(args) > 0 && args[0] == "supervise" && deps.Supervise != nil {
 		return deps.Supervise(ctx)
+	}
+	if len(args) > 0 && args[0] == "forward" && deps.Forward != nil {
+		return deps.Forward(ctx, args[1:])
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

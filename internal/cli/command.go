@@ -106,19 +106,18 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// addMissingExamples gives examples to the commands that cobra brings along.
-func addMissingExamples(cmd *cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		if sub.Example == "" {
-			switch line := sub.CommandPath(); {
-			case sub.Name() == "help":
-				sub.Example = example(line+" runs list", "what `runs list` does")
-			case sub.HasSubCommands():
-				sub.Example = example(line+" bash", "print the script for bash")
-			default:
-				sub.Example = example(line+" > FILE", "write it where your shell looks for it")
+// addMissingExamples gives examples to the commands that cobra brings along; our own
+// have theirs, which a test holds.
+func addMissingExamples(root *cobra.Command) {
+	for _, sub := range root.Commands() {
+		switch line := sub.CommandPath(); sub.Name() {
+		case "help":
+			sub.Example = example(line+" runs list", "what `runs list` does")
+		case "completion":
+			sub.Example = example(line+" bash", "print the script for bash")
+			for _, shell := range sub.Commands() {
+				shell.Example = example(shell.CommandPath()+" > FILE", "write it where your shell looks for it")
 			}
 		}
-		addMissingExamples(sub)
 	}
 }

@@ -22,8 +22,17 @@ func (sh *shell) address() string {
 		return sh.url
 	case sh.env["LINESHAFT_URL"] != "":
 		return sh.env["LINESHAFT_URL"]
+	case sh.insideRun():
+		return sh.env["LINESHAFT_API_URL"]
 	}
 	return defaultURL
+}
+
+// insideRun says whether an agent calls, which has nothing but its run's own address
+// and token. They go together: the token is for no other server.
+func (sh *shell) insideRun() bool {
+	return sh.url == "" && sh.env["LINESHAFT_URL"] == "" && sh.env["LINESHAFT_API_KEY"] == "" &&
+		sh.env["LINESHAFT_API_URL"] != "" && sh.env["LINESHAFT_RUN_TOKEN"] != ""
 }
 
 // connect makes a client. Nothing is sent yet.
@@ -35,11 +44,18 @@ func (sh *shell) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return sh.clientFor(sh.address(), key)
+}
+
+func (sh *shell) clientFor(address, key string) (*client.Client, error) {
+	if err := checkAddress(address); err != nil {
+		return nil, err
+	}
 	options := append([]client.Option{
 		client.WithHeader("X-Lineshaft-Client", "cli"),
 		client.WithHeader("User-Agent", "lineshaft-cli/"+version),
 	}, sh.deps.clientOptions...)
-	c, err := client.New(sh.address(), key, options...)
+	c, err := client.New(address, key, options...)
 	if err != nil {
 		return nil, usage(err.Error(), "Check LINESHAFT_URL and LINESHAFT_API_KEY.")
 	}
@@ -47,9 +63,14 @@ func (sh *shell) connect() (*client.Client, error) {
 }
 
 func checkAddress(address string) error {
+	return checkAddressOf(address, "LINESHAFT_URL or --url")
+}
+
+// checkAddressOf says where to write the address.
+func checkAddressOf(address, where string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage(fmt.Sprintf("%q is not the address of a server", address), "Write a whole URL in LINESHAFT_URL or --url, such as "+defaultURL+".")
+		return usage(fmt.Sprintf("%q is not the address of a server", address), "Write a whole URL in "+where+", such as "+defaultURL+".")
 	}
 	return nil
 }
@@ -59,6 +80,9 @@ func checkAddress(address string) error {
 func (sh *shell) key() (string, error) {
 	if key := sh.env["LINESHAFT_API_KEY"]; key != "" {
 		return key, nil
+	}
+	if sh.insideRun() {
+		return sh.env["LINESHAFT_RUN_TOKEN"], nil
 	}
 	const hint = "Set LINESHAFT_API_KEY. An admin makes a key with `lineshaft apikey create NAME`; "
 	if !isLoopback(sh.address()) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +77,7 @@ func (sh *shell) showChecks(checks []config.Check) error {
 		if !sh.forPeople() {
 			continue
 		}
-		fmt.Fprintf(sh.out, "%s  %s: %s\n", sh.paint(sh.outWidth, styles[check.State], fmt.Sprintf("%-7s", check.State)), check.Name, oneLine(check.Detail))
+		fmt.Fprintf(sh.out, "%s  %s: %s\n", sh.paint(sh.outWidth, styles[check.State], fmt.Sprintf("%-7s", check.State)), check.Name, oneLine(strings.ReplaceAll(strings.TrimSpace(check.Detail), "\n", "; ")))
 		if check.Mend != "" {
 			fmt.Fprintf(sh.out, "         %s\n", oneLine(check.Mend))
 		}

@@ -15,6 +15,8 @@ import (
 type attend struct {
 	wait   bool
 	follow bool
+	// answered is a run as it was when it was blocked, before it got its answer.
+	answered *client.Run
 }
 
 func (a *attend) flags(cmd *cobra.Command) {
@@ -29,7 +31,7 @@ func (sh *shell) stay(ctx context.Context, c *client.Client, runID string, after
 	if a.follow {
 		run, err = sh.follow(ctx, c, runID, after)
 	} else {
-		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: sh.progress})
+		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: a.news(sh.progress)})
 	}
 	if err != nil {
 		return sh.left(ctx, runID, err)
@@ -46,6 +48,25 @@ func (sh *shell) stay(ctx context.Context, c *client.Client, runID string, after
 		return errTold
 	}
 	return nil
+}
+
+// news leaves out that a run is still seen waiting for what it was just answered.
+func (a *attend) news(tell func(*client.Run)) func(*client.Run) {
+	first := true
+	return func(run *client.Run) {
+		same := first && a.answered != nil && run.State == a.answered.State && reasonOf(run) == reasonOf(a.answered)
+		first = false
+		if !same {
+			tell(run)
+		}
+	}
+}
+
+func reasonOf(run *client.Run) string {
+	if run.StatusMessage == nil {
+		return ""
+	}
+	return run.StatusMessage.Message
 }
 
 // follow shows a run's log to its end and returns how the run ended.
@@ -91,18 +112,14 @@ func (sh *shell) progress(run *client.Run) {
 		return
 	}
 	r := &renderer{sh: sh, runID: run.RunID}
-	message := ""
-	if run.StatusMessage != nil {
-		message = run.StatusMessage.Message
-	}
-	r.state(client.StateData{To: run.State, Message: message})
+	r.state(client.StateData{To: run.State, Message: reasonOf(run)})
 }
 
 // verdict is the last line: the state, and why.
 func (sh *shell) verdict(run *client.Run) {
 	line := sh.paint(sh.outWidth, stateStyle(run.State), string(run.State))
-	if run.StatusMessage != nil && run.StatusMessage.Message != "" {
-		line += ": " + oneLine(run.StatusMessage.Message)
+	if text := reasonOf(run); text != "" {
+		line += ": " + oneLine(text)
 	}
 	fmt.Fprintln(sh.out, line)
 }

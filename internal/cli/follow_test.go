@@ -92,8 +92,8 @@ func TestI1FollowupFollowsWhatIsNew(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(lastIDs) != 1 || lastIDs[0] != "14" || s.requests()[1].body != `{"message":"go on\n"}` {
-		t.Errorf("Last-Event-ID %q, request %+v", lastIDs, s.requests()[1])
+	if len(lastIDs) != 1 || lastIDs[0] != "14" || s.requests()[2].body != `{"message":"go on\n"}` {
+		t.Errorf("Last-Event-ID %q, request %+v", lastIDs, s.requests()[2])
 	}
 }
 
@@ -102,7 +102,7 @@ func TestR6FollowupOutcomes(t *testing.T) {
 	for outcome, want := range map[string]string{
 		"queued_prompt": "part of its prompt", "live_session": "next turn", "handoff_execution": "queued again", "queue_pending": "for later", "later\x1b[2Jword": "laterword",
 	} {
-		if got := outcomeText(outcome); !strings.Contains(got, want) {
+		if got := outcomeText(outcome, false); !strings.Contains(got, want) {
 			t.Errorf("%s: %q", outcome, got)
 		}
 	}
@@ -112,8 +112,26 @@ func TestFollowupWithFileAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t).library()
 	r := s.run(t.Context(), "runs", "followup", "run-1", "--file", file(t, "n.txt", "x"))
-	if r.code != 0 || !strings.HasPrefix(s.requests()[0].body, `{"attachments":[{"file_name":"n.txt"`) {
+	if r.code != 0 || !strings.HasPrefix(s.requests()[1].body, `{"attachments":[{"file_name":"n.txt"`) {
 		t.Errorf("%+v, %+v", r, s.requests())
+	}
+}
+
+// TestX7AnAnswerIsToldAsOne: the question that was just answered is not told again,
+// but a further one is.
+func TestX7AnAnswerIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.answer("POST /api/v1/agent/runs/r/followups", 200, `{"followup_id":"f","outcome":"live_session"}`)
+	looks := 0
+	s.mux.HandleFunc("GET /api/v1/agent/runs/r", func(w http.ResponseWriter, _ *http.Request) {
+		state := []string{"BLOCKED", "BLOCKED", "INPROGRESS", "BLOCKED", "SUCCEEDED"}[min(looks, 4)]
+		looks++
+		fmt.Fprintf(w, `{"run_id":"r","state":%q,"status_message":{"message":"may I?"}}`, state)
+	})
+	r := s.run(t.Context(), "runs", "followup", "r", "yes", "--wait")
+	if r.code != 0 || r.err != "-- the run was blocked; this answers it\n-- BLOCKED: may I?\n-- it waits for an answer: lineshaft runs followup r \"ANSWER\"\n" {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestI1EveryHelpHasAnExample(t *testing.T) {
 		"runs open", "apikey create", "apikey list", "apikey revoke", "secret create", "secret update", "secret list", "secret delete", "migrate",
 		"environment list", "environment get", "environment create", "environment update", "environment delete",
 		"factory list", "factory create", "factory get", "factory update", "factory delete", "automation list", "automation get", "automation create",
-		"automation enable", "automation disable", "automation delete", "doctor", "version", "completion bash", "openapi", "supervise",
+		"automation enable", "automation disable", "automation delete", "doctor", "version", "completion bash", "openapi", "supervise", "forward",
 	} {
 		if all["lineshaft "+want] == nil {
 			t.Errorf("there is no command %q", want)
@@ -52,7 +52,13 @@ func TestI1ExamplesAreRight(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(cmd.Example) {
-			call, _, _ := strings.Cut(line, "#")
+			call, purpose, _ := strings.Cut(line, "#")
+			if strings.TrimSpace(purpose) == "" {
+				t.Errorf("%s: example %q does not say what it is for", path, strings.TrimSpace(line))
+			}
+			if about := strings.Contains(purpose, "shell looks") || strings.Contains(purpose, "script for bash"); about != strings.HasPrefix(path, "lineshaft completion") {
+				t.Errorf("%s: example %q is about completion, or is not", path, strings.TrimSpace(line))
+			}
 			_, call, ok := strings.Cut(call, "lineshaft ")
 			if !ok {
 				t.Errorf("%s: example %q does not call lineshaft", path, line)
@@ -88,6 +94,8 @@ func TestI1Completion(t *testing.T) {
 		{[]string{"runs", "list", "--sort", ""}, "created_at\n"},
 		{[]string{"apikey", "create", "x", "--role", ""}, "manager\n"},
 		{[]string{"runs", "list", "--output", ""}, "ndjson\n"},
+		{[]string{"run", "--harness", ""}, "opencode\n"},
+		{[]string{"run", "--permissions", ""}, "ask\n"},
 		{[]string{"automation", "create", "--concurrency-policy", ""}, "cancel_previous\n"},
 	} {
 		if r := s.run(t.Context(), append([]string{"__complete"}, tc.args...)...); r.code != 0 || !strings.Contains(r.out, tc.want) {

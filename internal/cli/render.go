@@ -21,6 +21,12 @@ type renderer struct {
 	// comes at the very end is told by verdict.
 	lastWord bool
 	held     *client.StateData
+	// written is what came of running tools, by call.
+	written map[string]string
+	// asked are the questions that people were seen to be asked, by call and title.
+	asked map[string]bool
+	// begun says that an event was seen, and partial that the log was not seen from its first.
+	begun, partial bool
 }
 
 // event prints one entry. Types that are not known are not for people.
@@ -28,6 +34,9 @@ func (r *renderer) event(e *client.Event) error {
 	if r.held != nil {
 		r.state(*r.held)
 		r.held = nil
+	}
+	if !r.begun {
+		r.begun, r.partial = true, e.Sequence > 1
 	}
 	switch e.Type {
 	case client.EventOutput:
@@ -49,8 +58,10 @@ func (r *renderer) event(e *client.Event) error {
 			r.line(r.sh.err, styleDim, "-- artifact "+strings.TrimSpace(d.FileName+" "+d.URL))
 		})
 	case client.EventPermission:
-		r.line(r.sh.err, styleWait, "-- the agent asks for permission")
-	case client.EventPlan, client.EventUsage:
+		return show(e, r.permission)
+	case client.EventPlan:
+		_ = show(e, r.plan) // one that cannot be read is not for people
+	case client.EventUsage:
 	}
 	return nil
 }
@@ -66,6 +77,7 @@ func show[T any](e *client.Event, tell func(T)) error {
 }
 
 func (r *renderer) output(d client.OutputData) {
+	r.wrote(d)
 	to, width := r.sh.out, r.sh.outWidth
 	if d.Stream == "stderr" {
 		to, width = r.sh.err, r.sh.errWidth
@@ -98,9 +110,42 @@ func (r *renderer) message(d client.MessageData) {
 	}
 }
 
-func (r *renderer) toolResult(d client.ToolResultData) {
-	if d.State != "completed" {
-		r.line(r.sh.out, styleBad, fmt.Sprintf("! %s %s", d.Name, d.State))
+// permission shows a question with the answers that can be given, or how it was
+// answered: by the policy when nobody had been asked.
+func (r *renderer) permission(d client.PermissionData) {
+	title := d.Title
+	if title == "" {
+		title = "may I go on?"
+	}
+	question := d.ToolCallID + "\n" + title
+	if d.Decision != "" {
+		answered := "the policy answered"
+		if r.asked[question] || r.partial {
+			answered = "answered"
+		}
+		delete(r.asked, question)
+		r.line(r.sh.err, styleDim, fmt.Sprintf("-- the agent asked: %s (%s: %s)", oneLine(title), answered, oneLine(d.Decision)))
+		return
+	}
+	if r.asked == nil {
+		r.asked = map[string]bool{}
+	}
+	r.asked[question] = true
+	r.line(r.sh.err, styleWait, "? "+title)
+	for i, option := range d.Options {
+		r.line(r.sh.err, styleWait, fmt.Sprintf("  %d. %s", i+1, oneLine(option.Name)))
+	}
+	r.line(r.sh.err, styleWait, fmt.Sprintf("-- answer with: lineshaft runs followup %s yes", r.runID))
+}
+
+// plan shows the steps with how far they are.
+func (r *renderer) plan(d client.PlanData) {
+	for _, step := range d.Steps {
+		mark := map[string]string{"completed": "[x]", "in_progress": "[~]"}[step.State]
+		if mark == "" {
+			mark = "[ ]"
+		}
+		r.line(r.sh.out, styleDim, mark+" "+oneLine(step.Text))
 	}
 }
 
@@ -140,18 +185,6 @@ func (r *renderer) endLine() {
 		fmt.Fprintln(r.open)
 		r.open = nil
 	}
-}
-
-func toolLine(d client.ToolCallData) string {
-	for _, key := range []string{"command", "path", "query", "url"} {
-		if text, ok := d.Input[key].(string); ok && text != "" {
-			if d.Category == "command" {
-				return text
-			}
-			return d.Name + " " + text
-		}
-	}
-	return d.Name
 }
 
 func noticeStyle(level string) style {

@@ -58,7 +58,19 @@ func TestRender(t *testing.T) {
 		{"tool without input", false, []string{`{"type":"tool_call","data":{"category":"search","name":"look","input":{"n":1}}}`}, "$ look\n"},
 		{"tool that worked", false, []string{`{"type":"tool_result","data":{"name":"look","state":"completed"}}`}, ""},
 		{"tool that was denied", false, []string{`{"type":"tool_result","data":{"name":"look","state":"denied"}}`}, "! look denied\n"},
-		{"permission", false, []string{`{"type":"permission_request","data":{}}`}, "[-- the agent asks for permission]\n"},
+		{"command whose output came with its result", false, []string{`{"type":"tool_result","data":{"id":"1","category":"command","name":"bash","state":"completed","output":{"text":"a b"}}}`}, "a b\n"},
+		{"command that failed", false, []string{`{"type":"tool_result","data":{"id":"1","category":"command","name":"bash","state":"failed","output":{"text":"no\n"}}}`}, "no\n! bash failed\n"},
+		{"command whose output came before", false, []string{`{"type":"output","data":{"stream":"stdout","text":"a\n","tool_call_id":"1"}}`, `{"type":"tool_result","data":{"id":"1","category":"command","name":"bash","state":"completed","output":{"text":"a\n"}}}`}, "a\n"},
+		{"command whose output came in part", false, []string{`{"type":"output","data":{"stream":"stdout","text":"a\n","tool_call_id":"1"}}`, `{"type":"tool_result","data":{"id":"1","category":"command","name":"bash","state":"completed","output":{"text":"a\nb"}}}`}, "a\nb\n"},
+		{"file that was read", false, []string{`{"type":"tool_result","data":{"id":"1","category":"files","name":"read","state":"completed","output":{"text":"package x"}}}`}, ""},
+		{"file that could not be read", false, []string{`{"type":"tool_result","data":{"id":"1","category":"files","name":"read","state":"failed","output":{"error":"no such file"}}}`}, "no such file\n! read failed\n"},
+		{"command as a list", false, []string{`{"type":"tool_call","data":{"category":"command","name":"shell","input":{"command":["git","log","a b"]}}}`}, "$ git log 'a b'\n"},
+		{"script for a shell", false, []string{`{"type":"tool_call","data":{"category":"command","name":"shell","input":{"command":["bash","-lc","ls | wc"]}}}`}, "$ ls | wc\n"},
+		{"list that is no command", false, []string{`{"type":"tool_call","data":{"category":"command","name":"shell","input":{"command":[1]}}}`}, "$ shell\n"},
+		{"answered by the policy", false, []string{`{"sequence":1,"type":"permission_request","data":{"title":"ls","decision":"allow"}}`}, "[-- the agent asked: ls (the policy answered: allow)]\n"},
+		{"answered by people", false, []string{`{"type":"permission_request","data":{"title":"ls"}}`, `{"type":"permission_request","data":{"title":"ls","decision":"allow"}}`}, "[? ls]\n[-- answer with: lineshaft runs followup r yes]\n[-- the agent asked: ls (answered: allow)]\n"},
+		{"answered, by whom is not seen", false, []string{`{"sequence":7,"type":"permission_request","data":{"title":"ls","decision":"allow"}}`}, "[-- the agent asked: ls (answered: allow)]\n"},
+		{"permission", false, []string{`{"type":"permission_request","data":{}}`}, "[? may I go on?]\n[-- answer with: lineshaft runs followup r yes]\n"},
 		{"artifact link", false, []string{`{"type":"artifact","data":{"url":"http://x"}}`}, "[-- artifact http://x]\n"},
 		{"plan", false, []string{`{"type":"plan","data":[]}`}, ""},
 		{"last state", false, []string{state("FAILED")}, "[-- FAILED]\n"},
@@ -68,6 +80,17 @@ func TestRender(t *testing.T) {
 	} {
 		if got := rendered(t, tc.last, tc.events...); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestLongResultsAreShortened(t *testing.T) {
+	t.Parallel()
+	for category, most := range map[string]int{"command": maxResultBytes, "files": maxFailedBytes} {
+		data, _ := json.Marshal(map[string]any{"id": "1", "category": category, "name": "t", "state": "failed", "output": map[string]any{"text": "first " + strings.Repeat("é", maxResultBytes) + " last"}})
+		got := rendered(t, false, `{"type":"tool_result","data":`+string(data)+`}`)
+		if len(got) > most+100 || !strings.HasPrefix(got, "first ") || !strings.Contains(got, " bytes left out …\n") || !strings.HasSuffix(got, " last\n! t failed\n") || strings.Contains(got, "\uFFFD") {
+			t.Errorf("%s: %d bytes: %.40q … %.40q", category, len(got), got, got[len(got)-40:])
 		}
 	}
 }

@@ -31,10 +31,10 @@ func (sh *shell) root() *cobra.Command {
 	flags.StringVarP(&sh.format, "output", "o", formatTable, "`FORM` of the output: table, json, ndjson or yaml")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.checkFormat(cmd) }
 	root.AddCommand(
-		sh.serveCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),
+		sh.serveCommand(), sh.workerCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),
 		sh.factoryCommand(), sh.agentCommand(), sh.automationCommand(), sh.webhookCommand(), sh.scheduleCommand(), sh.secretCommand(),
-		sh.environmentCommand(), sh.skillCommand(),
-		sh.migrateCommand(), sh.doctorCommand(), sh.versionCommand(), sh.openapiCommand(), superviseCommand(),
+		sh.environmentCommand(), sh.skillCommand(), sh.reportCommand(),
+		sh.migrateCommand(), sh.doctorCommand(), sh.versionCommand(), sh.openapiCommand(), superviseCommand(), forwardCommand(), sh.executeCommand(),
 	)
 	group(root)
 	completeWords(root, "output", formats()...)
@@ -49,8 +49,20 @@ func (sh *shell) root() *cobra.Command {
 func superviseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "supervise", Hidden: true, Short: "The process beside each agent; workers start it",
+		Example: example("lineshaft supervise", "only says that workers start it"),
 		RunE: func(*cobra.Command, []string) error {
 			return usage("workers start `supervise` themselves", "Start a server with its worker: lineshaft serve")
+		},
+	}
+}
+
+// forwardCommand only says that the word is taken, too.
+func forwardCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "forward", Hidden: true, Short: "What an agent without a network is started through; workers start it",
+		Example: example("lineshaft forward", "only says that workers start it"),
+		RunE: func(*cobra.Command, []string) error {
+			return usage("workers start `forward` themselves", "Start a server with its worker: lineshaft serve")
 		},
 	}
 }

@@ -9,15 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client"
 )
 
 // runFlags are what a run can be given on the command line.
 type runFlags struct {
 	attend
-	name, model, host, title, harness, environment, skill string
-	agent, factory                                        string
-	metadata, files, mcp, secrets                         []string
+	name, model, host, title, environment, skill string
+	harness, mode, permissions                   string
+	agent, factory                               string
+	metadata, files, mcp, secrets                []string
 }
 
 func (sh *shell) runCommand() *cobra.Command {
@@ -33,6 +35,7 @@ func (sh *shell) runCommand() *cobra.Command {
 			`lineshaft run "Fix the failing test" --follow`, "watch it work",
 			"lineshaft run - < task.md", "the prompt is in a file",
 			`lineshaft run "Summarise report.pdf" --file report.pdf --wait`, "with an attachment; exit 1 if it fails",
+			`lineshaft run "Fix the build" --harness claude --permissions ask -f`, "it asks before it acts",
 			`lineshaft run "Look at change 7" --agent reviewer --factory shop`, "give it to an agent",
 			`id=$(lineshaft run "Nightly audit" --name audit)`, "keep the id in a script",
 		),
@@ -44,7 +47,9 @@ func (sh *shell) runCommand() *cobra.Command {
 	flags.StringVar(&f.name, "name", "", "`LABEL` to group and find runs by")
 	flags.StringVar(&f.title, "title", "", "`TITLE` (default: made from the prompt)")
 	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
-	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` such as command or shell")
+	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` of "+strings.Join(lineshaft.HarnessTypes(), ", ")+" (default: what the worker has)")
+	flags.StringVar(&f.mode, "mode", "", "`WAY` to talk to claude, codex, gemini or opencode: acp or command (default: acp where it is installed)")
+	flags.StringVar(&f.permissions, "permissions", "", "`WHO` decides when the agent asks whether it may do something: allow, deny or ask, which waits for `lineshaft runs followup`")
 	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
 	flags.StringVar(&f.environment, "environment", "", "`NAME` or uid of the environment to work in")
 	flags.StringVar(&f.skill, "skill", "", "`SKILL` to use, such as owner/repo:name")
@@ -54,6 +59,9 @@ func (sh *shell) runCommand() *cobra.Command {
 	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that the run gets as a variable; repeatable")
+	completeWords(cmd, "harness", lineshaft.HarnessTypes()...)
+	completeWords(cmd, "mode", lineshaft.ModeACP, lineshaft.ModeCommand)
+	completeWords(cmd, "permissions", lineshaft.Policies()...)
 	return cmd
 }
 
@@ -137,8 +145,8 @@ func (sh *shell) started(ctx context.Context, c *client.Client, run *client.RunS
 // request makes the body of the call from the flags.
 func (f runFlags) request() (client.RunRequest, error) {
 	cfg := client.AgentConfig{Name: f.name, ModelID: f.model, WorkerHost: f.host, EnvironmentID: f.environment}
-	if f.harness != "" {
-		cfg.Harness = &client.Harness{Type: f.harness}
+	if f.harness+f.mode+f.permissions != "" {
+		cfg.Harness = &client.Harness{Type: f.harness, Mode: f.mode, Permissions: f.permissions}
 	}
 	for _, name := range f.secrets {
 		cfg.Secrets = append(cfg.Secrets, client.SecretRef{Name: name})
@@ -154,7 +162,7 @@ func (f runFlags) request() (client.RunRequest, error) {
 	if req.Attachments, err = readAttachments(f.files); err != nil {
 		return req, err
 	}
-	if f.name+f.model+f.host+f.environment+f.harness != "" || len(cfg.MCPServers) > 0 || len(cfg.Secrets) > 0 {
+	if f.name+f.model+f.host+f.environment != "" || cfg.Harness != nil || len(cfg.MCPServers) > 0 || len(cfg.Secrets) > 0 {
 		req.Config = &cfg
 	}
 	return req, nil

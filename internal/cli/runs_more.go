@@ -20,6 +20,7 @@ func (sh *shell) followupCommand() *cobra.Command {
 		Args:  needs(1, 2, "a run id and a message in quotes"),
 		Example: example(
 			`lineshaft runs followup RUN_ID "Now add a test" --follow`, "and watch",
+			"lineshaft runs followup RUN_ID yes", "answer the question of a run that is BLOCKED",
 			"lineshaft runs followup RUN_ID - < notes.md", "the message is in a file",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +60,11 @@ func (sh *shell) followup(ctx context.Context, runID string, req client.Followup
 			last = event.Sequence
 		}
 	}
+	if sh.forPeople() || a.wait {
+		if run, err := c.Runs.Get(ctx, runID); err == nil && run.State == client.StateBlocked { // else sending tells what is wrong
+			a.answered = run
+		}
+	}
 	sent, err := c.Runs.Followup(ctx, runID, req)
 	if err != nil {
 		return err
@@ -66,7 +72,7 @@ func (sh *shell) followup(ctx context.Context, runID string, req client.Followup
 	staying := a.wait || a.follow
 	switch {
 	case sh.forPeople():
-		fmt.Fprintf(sh.err, "-- %s\n", outcomeText(sent.Outcome))
+		fmt.Fprintf(sh.err, "-- %s\n", outcomeText(sent.Outcome, a.answered != nil))
 	case !staying:
 		if err := sh.document(sent); err != nil {
 			return err
@@ -78,7 +84,11 @@ func (sh *shell) followup(ctx context.Context, runID string, req client.Followup
 	return nil
 }
 
-func outcomeText(outcome string) string {
+// outcomeText says how a follow-up reaches the agent; a run that was blocked waited for it.
+func outcomeText(outcome string, blocked bool) string {
+	if blocked && outcome == "live_session" {
+		return "the run was blocked; this answers it"
+	}
 	switch outcome {
 	case "queued_prompt":
 		return "the run has not started yet; the message is part of its prompt now"

@@ -181,6 +181,10 @@ func TestI1Doctor(t *testing.T) {
 			t.Errorf("%s: %+v", format, r)
 		}
 	}
+	checks = []config.Check{{Name: "models", State: config.CheckProblem, Detail: "m.yaml:1: one\nm.yaml:2: two\n"}}
+	if r := s.run(t.Context(), "doctor"); r.out != "problem  models: m.yaml:1: one; m.yaml:2: two\n" {
+		t.Errorf("%+v", r)
+	}
 	s.deps.Doctor = func(context.Context, config.Config) ([]config.Check, error) { return nil, errors.New("out of order") }
 	if r := s.run(t.Context(), "doctor"); r.code != exitFailed || !strings.Contains(r.err, "examine this machine: out of order") {
 		t.Errorf("%+v", r)
@@ -210,6 +214,16 @@ func TestSuperviseComesFirst(t *testing.T) {
 	code := Main(t.Context(), []string{"supervise", "--nonsense"}, Deps{Supervise: func(context.Context) int { return 42 }, Stdout: &out, Stderr: &out})
 	if code != 42 || out.Len() != 0 {
 		t.Errorf("exit %d, output %q", code, out.String())
+	}
+}
+
+// TestForwardComesFirst: an agent waits behind it, and its own words are not flags.
+func TestForwardComesFirst(t *testing.T) {
+	t.Parallel()
+	var got []string
+	deps := Deps{Forward: func(_ context.Context, args []string) int { got = args; return 43 }}
+	if code := Main(t.Context(), []string{"forward", "4141", "/s", "--", "agent", "--help"}, deps); code != 43 || strings.Join(got, " ") != "4141 /s -- agent --help" {
+		t.Errorf("exit %d, arguments %q", code, got)
 	}
 }
 

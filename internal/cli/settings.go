@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +17,12 @@ type settings struct {
 	sh    *shell
 	file  string
 	flags map[string][]string
+	// command lists the settings in its help; empty is serve.
+	command string
+	// help replaces that of single settings, where they mean something else here.
+	help map[string]string
+	// dataDir replaces the default data directory.
+	dataDir string
 }
 
 // bind adds the flags of the named settings, or of all when names is nil.
@@ -26,12 +33,15 @@ func (s *settings) bind(flags *pflag.FlagSet, names []string) {
 		if f.EnvOnly || names != nil && !slices.Contains(names, f.Name) {
 			continue
 		}
-		help := f.Help
+		help := cmp.Or(s.help[f.Name], f.Help)
 		if words := slices.DeleteFunc(slices.Clone(f.Words), func(w string) bool { return w == "" }); len(words) > 0 {
 			help += " (" + strings.Join(words, ", ") + ")"
 		}
 		flag := flags.VarPF(&collected{in: s.flags, field: f}, f.Name, "", help)
 		flag.DefValue = f.Default()
+		if f.Name == "data-dir" && s.dataDir != "" {
+			flag.DefValue = s.dataDir
+		}
 		if f.Kind == "switch" {
 			flag.NoOptDefVal = "true"
 		}
@@ -61,7 +71,7 @@ func (c *collected) Type() string {
 }
 
 func (s *settings) load() (config.Config, error) {
-	src := config.Sources{FileName: s.file, Environ: s.sh.deps.Environ, Flags: s.flags}
+	src := config.Sources{FileName: s.file, Environ: s.sh.deps.Environ, Flags: s.flags, DataDir: s.dataDir}
 	if src.FileName == "" {
 		src.FileName = s.sh.env["LINESHAFT_CONFIG"]
 	}
@@ -74,7 +84,7 @@ func (s *settings) load() (config.Config, error) {
 	}
 	cfg, err := config.Load(src)
 	if err != nil {
-		return cfg, usage("the settings are not right:\n"+err.Error(), "`lineshaft serve --help` lists all settings.")
+		return cfg, usage("the settings are not right:\n"+err.Error(), "`lineshaft "+cmp.Or(s.command, "serve")+" --help` lists all settings.")
 	}
 	return cfg, nil
 }

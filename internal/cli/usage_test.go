@@ -64,6 +64,7 @@ func TestI1Mistakes(t *testing.T) {
 		{"bad address", "runs list --url localhost:8484", `"localhost:8484" is not the address`, "http://127.0.0.1:8484"},
 		{"address with password", "runs list --url http://u:pw@h", "user name or password", "LINESHAFT_URL"},
 		{"supervise by hand", "supervise", "workers start `supervise` themselves", "lineshaft serve"},
+		{"forward by hand", "forward", "workers start `forward` themselves", "lineshaft serve"},
 		{"arguments to version", "version 2", `does not know what to do with "2"`, "lineshaft version"},
 		{"serve with argument", "serve here", `does not know what to do with "here"`, "lineshaft serve"},
 	} {

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/kubernetes"
+	"github.com/lineshaft/lineshaft/internal/remote"
+	"github.com/lineshaft/lineshaft/internal/worker"
+)
+
+// podGrace is what the executor may take to end; its pod gets a little more.
+const podGrace = 8 * time.Second
+
+// Install is the first step of a pod: it puts this program and the job where the
+// container of the agent finds them.
+func Install(program, root string) error {
+	return kubernetes.Install(program, filepath.Join(root, "secret"), filepath.Join(root, "tools"), filepath.Join(root, "job"))
+}
+
+// Execute is the ordinary worker for one execution, in a pod. It takes the execution
+// over from the launcher and returns when it is over, or handed back because the pod
+// has to end.
+func Execute(ctx context.Context, root string, opts Options) error {
+	if err := closeMemory(); err != nil {
+		return err
+	}
+	parcel, err := kubernetes.OpenParcel(filepath.Join(root, "job"))
+	if err != nil {
+		return err
+	}
+	job := parcel.Job.Job()
+	process := fmt.Sprintf("%s/%s.%s", parcel.WorkerHost, job.ExecutionID, id.Alphanumeric(8))
+	client, err := remote.New(remote.Config{
+		Server: parcel.Server, Key: job.RunToken, Host: parcel.WorkerHost, Process: process, Version: opts.Version,
+		Away: func(reason error) {
+			opts.Logger.WarnContext(ctx, "the server stopped answering, or is back", "err", reason)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if job.LastEvent, err = takeOver(ctx, client, job); err != nil {
+		if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
+			opts.Logger.InfoContext(ctx, "the execution is over or another's", "execution_id", job.ExecutionID)
+			return nil
+		}
+		return fmt.Errorf("take execution over from the launcher: %w", err)
+	}
+	job.Granted = time.Now().Add(-job.Lease/3 - time.Millisecond) // a heartbeat comes first
+	return work(ctx, root, opts, parcel, process, &oneJob{Client: client, job: job})
+}
+
+// takeOver asks for the execution for as long as its lease may hold.
+func takeOver(ctx context.Context, client *remote.Client, job lineshaft.Job) (last int64, err error) {
+	deadline := time.Now().Add(job.Lease)
+	for {
+		last, err = client.TakeOver(ctx, job.ExecutionRef, "", false)
+		if err == nil || remote.Refused(err) || time.Now().After(deadline) || !pause(ctx, connectPause/2) {
+			return last, err
+		}
+	}
+}
+
+// work runs a worker until its one job is over.
+func work(ctx context.Context, root string, opts Options, parcel kubernetes.Parcel, process string, control *oneJob) error {
+	cfg := config.Default()
+	cfg.DataDir, cfg.MaxConcurrentRuns, cfg.Isolation = filepath.Join(root, "data"), 1, "none"
+	s := parcel.Settings
+	cfg.DefaultHarness, cfg.AgentCommand, cfg.ForgeURL, cfg.AllowLocalGit = s.DefaultHarness, s.AgentCommand, s.ForgeURL, s.AllowLocalGit
+	cfg.EventLimit, cfg.OutputLimit, cfg.PermissionPolicy, cfg.AllowLocalMCP = s.EventLimit, s.OutputLimit, s.PermissionPolicy, s.AllowLocalMCP
+	cfg.ShutdownGrace = podGrace / 2         // half of it is for the agent
+	isolated, err := isolate(ctx, cfg, opts) // the pod is the sandbox
+	if err != nil {
+		return err
+	}
+	git, err := openGit(cfg)
+	if err != nil {
+		return err
+	}
+	over := make(chan struct{}, 1)
+	w, err := newLocalWorker(cfg, opts, workerParts{
+		host: parcel.WorkerHost, id: process, apiURL: parcel.Server, git: git, isolated: isolated,
+		ended: func(lineshaft.RunState) { over <- struct{}{} },
+	}, control)
+	if err != nil {
+		return err
+	}
+	if err := w.Start(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), podGrace)
+	defer cancel()
+	err = w.Stop(ctx)
+	if err := control.Leave(ctx); err != nil {
+		opts.Logger.WarnContext(ctx, "say good-bye", "err", err) // the launcher looks after it
+	}
+	return err
+}
+
+// oneJob is a control plane that has one job to give.
+type oneJob struct {
+	*remote.Client
+	job  lineshaft.Job
+	once sync.Once
+}
+
+var _ worker.Control = (*oneJob)(nil)
+
+// Claim implements worker.Control.
+func (o *oneJob) Claim(ctx context.Context, _ lineshaft.ClaimRequest) (jobs []lineshaft.Job, err error) {
+	o.once.Do(func() { jobs = []lineshaft.Job{o.job} })
+	if len(jobs) > 0 {
+		return jobs, nil
+	}
+	<-ctx.Done()
+	return nil, errors.Join(context.Cause(ctx), ctx.Err())
+}

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/gateway"
+	"github.com/lineshaft/lineshaft/internal/git"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/worker"
+)
+
+// startWorker starts the worker in the server's own process.
+func (a *App) startWorker(ctx context.Context) error {
+	if a.cfg.NoWorker {
+		return nil
+	}
+	a.workerID = "hosted-" + id.Secret(9)
+	w, err := newWorker(a.cfg, a.opts, workerParts{
+		host: lineshaft.HostedWorker, id: a.workerID, apiURL: a.URL(), git: a.git, isolated: a.isolated,
+		ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
+	}, a.control)
+	if err != nil {
+		return err
+	}
+	if err := w.Start(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	a.worker = w
+	a.onStop(func(ctx context.Context) error {
+		return errors.Join(w.Stop(ctx), a.control.ForgetWorker(ctx, a.workerID))
+	})
+	a.metrics.Gauge("lineshaft_worker_running", "Executions that the worker in this process holds.", func() float64 { return float64(w.Running()) })
+	a.metrics.Gauge("lineshaft_worker_capacity", "Slots of the worker in this process.", func() float64 { return float64(w.Capacity()) })
+	return nil
+}
+
+// agentGrace is what an agent has between SIGTERM and SIGKILL, unless it is a short
+// shutdown grace that ends it.
+const agentGrace = 2 * time.Second
+
+// workerParts are what a worker is made of besides its settings.
+type workerParts struct {
+	// host is the id that runs are addressed to, id names the process.
+	host, id string
+	// apiURL is where agents reach the server.
+	apiURL   string
+	git      *git.Client
+	isolated isolation
+	ended    func(outcome lineshaft.RunState)
+}
+
+// executor takes runs and has them executed: a worker, or the launcher of a cluster.
+type executor interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+	Capacity() int
+	Running() int
+}
+
+// newWorker makes a worker of the settings, in the server or in a process of its own.
+func newWorker(cfg config.Config, opts Options, parts workerParts, control worker.Control) (executor, error) {
+	if parts.isolated.cluster != nil {
+		return newLauncher(cfg, opts, parts, control)
+	}
+	return newLocalWorker(cfg, opts, parts, control)
+}
+
+func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control worker.Control) (*worker.Worker, error) {
+	harnesses := opts.Harnesses
+	if harnesses == nil {
+		harnesses = builtinHarnesses(cfg)
+	}
+	models, err := loadModels(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if unnamed := unnamedModel(models); unnamed != "" && opts.Logger != nil {
+		opts.Logger.Warn("no default model", "warning", unnamed, "mend", mendUnnamed)
+	}
+	_, path, err := agentPath(cfg)
+	if err != nil {
+		return nil, err
+	}
+	set := harness.Set{Harnesses: harnesses, Default: defaultHarness(cfg, models, harnesses)}
+	if _, err := set.Select(lineshaft.AgentConfig{}); err != nil {
+		return nil, fmt.Errorf("default harness: %w; choose another with --default-harness", err)
+	}
+	return worker.New(worker.Config{
+		WorkerHost: parts.host, WorkerID: parts.id, Version: opts.Version,
+		DataDir: filepath.Join(cfg.DataDir, "worker"), Slots: cfg.Slots(runtime.NumCPU()),
+		Harnesses: set, Git: parts.git, Sandbox: parts.isolated.sandbox, Limits: limitsOf(cfg), Network: networkOf(cfg), APIURL: parts.apiURL, Path: path,
+		Gateway: gateway.New(gateway.Config{
+			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger,
+		}),
+		OutputBytes: cfg.OutputLimit, OutputEvents: cfg.EventLimit, Drain: cfg.ShutdownGrace / 2, Logger: opts.Logger,
+		// What ignores SIGTERM is to be gone, and handed back, within the grace of all.
+		Grace: min(agentGrace, cfg.ShutdownGrace/4), Ended: parts.ended,
+	}, control)
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/app"
+	"github.com/lineshaft/lineshaft/internal/config"
+)
+
+// workerDataDir is not that of a server: the two may be started in the same folder.
+const workerDataDir = "./lineshaft-worker"
+
+const workerHelp = "Start a self-hosted worker: it takes runs that are addressed to its id from a server and executes\n" +
+	"them on this machine. It only makes connections to the server, never the other way.\n\n" +
+	"The key comes from LINESHAFT_API_KEY: one of role worker that names the id, which an admin makes with\n" +
+	"`lineshaft apikey create NAME --role worker --worker ID`, or an admin's own. Runs are sent to the\n" +
+	"worker with `lineshaft run --host ID`.\n" +
+	"Several workers may have the same id; each needs a data directory of its own, and not that of a server.\n\n" +
+	"SIGTERM and Ctrl-C drain it: nothing more is taken, and what runs may end within half of\n" +
+	"--shutdown-grace before it is handed back. A second one ends it at once."
+
+func (sh *shell) workerCommand() *cobra.Command {
+	settings := &settings{sh: sh, command: "worker", dataDir: workerDataDir, help: map[string]string{
+		"data-dir":       "directory for workspaces and caches, which no server and no other worker uses",
+		"shutdown-grace": "how long a stopping worker takes at most; what runs has half of it to end by itself",
+	}}
+	var id, server string
+	var labels []string
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Start a self-hosted worker, or list those that are connected",
+		Long:  workerHelp,
+		Args:  cobra.ArbitraryArgs,
+		Example: example(
+			"lineshaft worker --id mac-mini --server https://lineshaft.example.com", "take runs for mac-mini",
+			"lineshaft worker --id mac-mini --isolation bubblewrap --max-concurrent-runs 2", "settings as those of a server",
+			"lineshaft worker list", "who is connected",
+		),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			if server != "" {
+				sh.url = server
+			}
+			return sh.runWorker(cmd, settings, app.RemoteWorker{ID: id, Labels: labels})
+		},
+	}
+	cmd.Flags().StringVar(&id, "id", "", "`NAME` that runs are addressed to")
+	cmd.Flags().StringVar(&server, "server", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+defaultURL+")")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "`KEY=VALUE` about this machine, which `lineshaft worker list` shows; repeatable")
+	settings.bind(cmd.Flags(), config.WorkerNames())
+	cmd.AddCommand(sh.workerListCommand())
+	return cmd
+}
+
+func (sh *shell) runWorker(cmd *cobra.Command, settings *settings, as app.RemoteWorker) error {
+	if sh.deps.Work == nil {
+		return notBuilt("worker")
+	}
+	if as.ID == "" {
+		return usage("a worker needs the id that runs are addressed to", "Write: lineshaft worker --id NAME --server ADDRESS")
+	}
+	if err := lineshaft.CheckWorkerID("", as.ID); err != nil {
+		public, _ := errors.AsType[*lineshaft.Error](err)
+		return usage("--id: "+public.Message, "Write for instance: --id mac-mini")
+	}
+	if err := lineshaft.CheckLabels("", as.Labels); err != nil {
+		public, _ := errors.AsType[*lineshaft.Error](err)
+		return usage("--label: "+public.Message, "Write for instance: --label os=macos")
+	}
+	var err error
+	if as.Server, as.Key, err = sh.workerServer(as.ID); err != nil {
+		return err
+	}
+	cfg, err := settings.load()
+	if err != nil {
+		return err
+	}
+	logger := sh.logger(cfg)
+	for _, warning := range config.MisspeltEnv(sh.deps.Environ) {
+		logger.WarnContext(cmd.Context(), "check the settings", "warning", warning)
+	}
+	return sh.explainWorker(sh.deps.Work(cmd.Context(), cfg, as, sh.out, logger), as.ID)
+}
+
+// workerServer is the server and the key for it. The admin key of a server's data
+// directory is not taken: a worker needs far less.
+func (sh *shell) workerServer(id string) (server, key string, err error) {
+	server = strings.TrimRight(sh.address(), "/")
+	// Clients of the API are given the address with its path.
+	server = strings.TrimRight(strings.TrimSuffix(server, "/api/v1"), "/")
+	if err := checkAddressOf(server, "--server or LINESHAFT_URL"); err != nil {
+		return "", "", err
+	}
+	if key = sh.env["LINESHAFT_API_KEY"]; key == "" {
+		return "", "", &hintError{code: exitDenied, message: "a worker needs an API key: LINESHAFT_API_KEY is not set", hint: workerKeyHint(id)}
+	}
+	return server, key, nil
+}
+
+func workerKeyHint(id string) string {
+	return fmt.Sprintf("Set LINESHAFT_API_KEY to a key of the worker; an admin makes one with `lineshaft apikey create NAME --role worker --worker %s`.", id)
+}
+
+// explainWorker says what to do about a server that does not take the worker.
+func (sh *shell) explainWorker(err error, id string) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	switch {
+	case !ok:
+		return err
+	case app.DeniedKey(err) && public.Code == lineshaft.CodeAuthenticationRequired:
+		return &hintError{code: exitDenied, cause: err, message: "the server does not accept this API key", hint: workerKeyHint(id)}
+	case app.DeniedKey(err):
+		out := &hintError{code: exitDenied, cause: err, message: public.Message}
+		if !strings.Contains(out.message, "--role worker") { // else it says so itself
+			out.hint = workerKeyHint(id)
+		}
+		return out
+	}
+	return failure(err, public.Message, "")
+}
+
+func (sh *shell) workerListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the workers that are connected",
+		Args:    needs(0, 0, ""),
+		Example: example("lineshaft worker list", "who takes runs now"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := sh.connect()
+			if err != nil {
+				return err
+			}
+			list, err := c.Workers(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !sh.forPeople() {
+				return documents(sh, map[string]any{"workers": list}, list)
+			}
+			sh.showWorkers(list)
+			return nil
+		},
+	}
+}
+
+func (sh *shell) showWorkers(list []client.Worker) {
+	if len(list) == 0 {
+		fmt.Fprintln(sh.err, "-- no workers are connected; start one: lineshaft worker --id NAME --server ADDRESS")
+		return
+	}
+	var rows [][]cell
+	for _, w := range list {
+		rows = append(rows, []cell{
+			plain(oneLine(w.WorkerHost)), plain(strconv.Itoa(w.ConnectionCount)), plain(fmt.Sprintf("%d of %d", w.Load, w.Capacity)),
+			plain(sh.when(w.ConnectedAt)), plain(sh.when(w.LastSeenAt)), plain(oneLine(strings.Join(w.Labels, " "))),
+		})
+	}
+	sh.table([]string{"WORKER", "CONNECTIONS", "RUNNING", "SINCE", "LAST SEEN", "LABELS"}, rows)
+}
