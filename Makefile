@@ -41,6 +41,7 @@ build: ## Build the static binary bin/lineshaft.
 .PHONY: test
 test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, browser. Installs what is missing.
 	$(STEP) "install what is missing" scripts/install-deps
+	$(STEP) "install the agents that are tested" tests/agents/install
 	$(STEP) "install the lint tool" $(MAKE) $(GOLANGCI)
 	$(STEP) "format" $(MAKE) fmt-check
 	$(STEP) "go.mod is tidy" go mod tidy -diff
@@ -55,9 +56,12 @@ test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, browse
 test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narrows it.
 	@env -u LINESHAFT_TEST_FULL -u LINESHAFT_TEST_POSTGRES -u LINESHAFT_SOAK $(GOTEST) $(PKG)
 
+# With LINESHAFT_TEST_KUBERNETES=FOLDER, what scripts/kubernetes-control-plane FOLDER
+# built, this and `make test` also use a real Kubernetes control plane.
 .PHONY: soak
 soak: ## The Go tests with all their rounds; takes hours.
 	$(STEP) "install what is missing" scripts/install-deps
+	$(STEP) "install the agents that are tested" tests/agents/install
 	@exec env LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres $(GOTEST) -race -count=1 -timeout 6h $(PKG)
 
 .PHONY: fuzz

@@ -142,8 +142,13 @@ func processorTime() time.Duration {
 }
 
 // residentBytes is the memory that a process holds.
-func residentBytes(pid int) (int64, error) {
-	field := procField(fmt.Sprintf("/proc/%d/status", pid), "VmRSS")
+func residentBytes(pid int) (int64, error) { return memoryOf(pid, "VmRSS") }
+
+// peakBytes is the most that it ever held.
+func peakBytes(pid int) (int64, error) { return memoryOf(pid, "VmHWM") }
+
+func memoryOf(pid int, name string) (int64, error) {
+	field := procField(fmt.Sprintf("/proc/%d/status", pid), name)
 	text, ok := strings.CutSuffix(field, " kB")
 	if !ok {
 		return 0, fmt.Errorf("read memory of process %d: %q", pid, field)

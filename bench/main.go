@@ -78,6 +78,7 @@ func benchmarks() []benchmark {
 		{"B8", "followers", benchFollowers},
 		{"B9", "cost at rest", benchRest},
 		{"B11", "what one might pick instead", benchRivals},
+		{"B12", "self-hosted workers", benchWorkers},
 	}
 }
 

@@ -65,7 +65,8 @@ async function tabTo(page, selector) {
 test("I-2 with the keyboard alone: sign in, open a run, send a follow-up", async () => {
   const { page, context, complaints } = await visitor(browser, server.url);
   await page.goto("/");
-  await page.keyboard.type(process.env.LINESHAFT_ADMIN_KEY); // the field has the focus already
+  await page.locator("input:focus").waitFor(); // by itself, though not always before the page counts as loaded
+  await page.keyboard.type(process.env.LINESHAFT_ADMIN_KEY);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Runs" }).waitFor();
   await tabTo(page, `a[href="/runs/${runs.done}"]`);
