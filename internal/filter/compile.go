@@ -92,12 +92,12 @@ func (c *compiler) value(v int32, path string, depth int) (*leaf, *pattern, erro
 	case n.next == v+1:
 		return nil, nil, lineshaft.Invalid(path, "an empty object says nothing; use {\"exists\": true} if the field has to be there, or leave the key out")
 	}
-	operator, other := c.split(v)
+	operator, other, mixed := c.split(v)
 	switch {
 	case operator == "":
 		p, err := c.pattern(v, path, depth+1)
 		return nil, p, err
-	case other != "":
+	case mixed:
 		return nil, nil, lineshaft.Invalid(path, "%q is an operator and %q is not; use only %s here, or only field names", operator, other, operators)
 	}
 	if err := c.countLeaf(path); err != nil {
@@ -107,16 +107,18 @@ func (c *compiler) value(v int32, path string, depth int) (*leaf, *pattern, erro
 	return l, nil, err
 }
 
-// split finds an operator and another key among those of an object.
-func (c *compiler) split(object int32) (operator, other string) {
+// split finds an operator and another key, which may be empty, among those of an
+// object, and says whether it has both.
+func (c *compiler) split(object int32) (operator, other string, mixed bool) {
+	others := false
 	for m := range c.doc.members(object) {
 		if name := c.doc.name(m); isOperator(name) {
 			operator = name
 		} else {
-			other = name
+			other, others = name, true
 		}
 	}
-	return operator, other
+	return operator, other, others && operator != ""
 }
 
 // operators compiles an operator object.

@@ -45,6 +45,7 @@ func TestFilterRefusedAtSave(t *testing.T) {
 		{"the same string in another spelling", `{"a":{"not_in":["\u0041"],"in":["A"]}}`, "payload.a.not_in", "keep it in one"},
 		{"null in both", `{"a":{"in":[null],"not_in":[null]}}`, "payload.a.not_in", "keep it in one"},
 		{"exists false with a non-empty in", `{"a":{"b":{"exists":false,"in":[1]}}}`, "payload.a.b", "drop one"},
+		{"mixing an operator and the empty key", `{"a":{"":[2],"in":[1]}}`, "payload.a", "only in, not_in, exists here, or only field names"},
 		{"mixing operator and other keys", `{"a":{"in":[1],"b":[2]}}`, "payload.a", "only in, not_in, exists here, or only field names"},
 		{"mixing with a nested object", `{"a":{"b":{"c":[1]},"exists":true}}`, "payload.a", "only field names"},
 		{"an empty object", `{"a":{"b":{}}}`, "payload.a.b", `{"exists": true}`},
