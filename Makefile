@@ -62,7 +62,7 @@ test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narr
 soak: ## The Go tests with all their rounds; takes hours.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the agents that are tested" tests/agents/install
-	@exec env LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres $(GOTEST) -race -count=1 -timeout 6h $(PKG)
+	@exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres $(GOTEST) -race -count=1 -timeout 6h $(PKG)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.

@@ -59,7 +59,7 @@ func lookForAgents(cfg config.Config, opts Options, isolated isolation) agents {
 // look says what a harness misses.
 func (a agents) look(name string) readiness {
 	if _, err := a.set.Select(lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Type: name}}); err != nil {
-		return readiness{available: false, missing: "this version has no adapter for it"}
+		return readiness{available: false, missing: "this server has no adapter for it"}
 	}
 	switch name {
 	case "builtin", "oz":

@@ -42,7 +42,7 @@ func (s Set) Select(config lineshaft.AgentConfig) (Harness, error) {
 	}
 	return nil, &lineshaft.Error{
 		Code: lineshaft.CodeFeatureNotAvailable, Field: "config.harness.type",
-		Message: fmt.Sprintf("this worker cannot run %q agents: %s; it can run %s", asked, missing(asked), s.names()),
+		Message: fmt.Sprintf("this worker cannot run %q agents; it can run %s", asked, s.names()),
 	}
 }
 
@@ -166,16 +166,6 @@ func inMode(names []string, config lineshaft.AgentConfig) []string {
 		return names[1:]
 	}
 	return names
-}
-
-func missing(name string) string {
-	switch name {
-	case "builtin", "oz":
-		return "the built-in agent is not part of this version"
-	case "acp", "claude", "codex", "gemini", "opencode", "goose":
-		return "the Agent Client Protocol is not part of this version; set harness.type to command and harness.command to the agent's program"
-	}
-	return "it is not set up"
 }
 
 func (s Set) names() string {

@@ -40,8 +40,8 @@ func TestX6Select(t *testing.T) {
 		{"alias", harness.Set{Harnesses: all}, &lineshaft.HarnessConfig{Type: "oz"}, "builtin", nil},
 		{"preset", harness.Set{Harnesses: all}, &lineshaft.HarnessConfig{Type: "claude"}, "acp", nil},
 		{"own adapter before the preset", harness.Set{Harnesses: all}, &lineshaft.HarnessConfig{Type: "codex"}, "codex", nil},
-		{"no protocol", harness.Set{Harnesses: usual}, &lineshaft.HarnessConfig{Type: "claude"}, "", []string{`"claude"`, "not part of this version", "harness.command", "command, shell"}},
-		{"no built-in agent", harness.Set{Harnesses: usual}, &lineshaft.HarnessConfig{Type: "oz"}, "", []string{"not part of this version"}},
+		{"no protocol", harness.Set{Harnesses: usual}, &lineshaft.HarnessConfig{Type: "claude"}, "", []string{`"claude"`, "it can run command, shell"}},
+		{"no built-in agent", harness.Set{Harnesses: usual}, &lineshaft.HarnessConfig{Type: "oz"}, "", []string{`"oz"`, "it can run command, shell"}},
 		{"nothing at all", harness.Set{}, nil, "", []string{"it can run nothing"}},
 	}
 	for _, test := range tests {
