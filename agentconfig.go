@@ -99,12 +99,6 @@ func (h HarnessConfig) IsZero() bool {
 	return h.Type == "" && h.ModelID == "" && h.ReasoningLevel == "" && len(h.Command) == 0 && h.Mode == "" && h.Permissions == ""
 }
 
-// Budget stops a run that consumes more; zero means no limit.
-type Budget struct {
-	MaxTokens     int64 `json:"max_tokens,omitempty"`
-	MaxCostMicros int64 `json:"max_cost_micros,omitempty"`
-}
-
 // ConcurrencyPolicy says what happens to a run whose key is taken.
 type ConcurrencyPolicy string
 

@@ -36,6 +36,9 @@ var archTable = map[string][]string{
 	// The git program, for definitions, skills and workspaces.
 	"internal/git": {"."},
 
+	// Signing in at an identity provider: the protocol alone. Pages call it through an interface.
+	"internal/oidc": {".", "internal/peer"},
+
 	// Files outside of the database; store says what it needs of it.
 	"internal/blob": {"."},
 
@@ -52,12 +55,12 @@ var archTable = map[string][]string{
 	// Transports: they never see the store; a use case that needs it is missing from control.
 	"internal/api":       {".", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/workerwire"},
 	"internal/ingress":   {".", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
+	"internal/web":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer"},
 	"internal/mcpserver": {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/model":      {".", "internal/nearest"}, // a wrong key in the file of endpoints names the one that was meant
-	"internal/gateway":    {".", "internal/mask", "internal/model"},
+	"internal/model":      {".", "internal/nearest"},                                                      // a wrong key in the file of endpoints names the one that was meant
+	"internal/gateway":    {".", "internal/mask", "internal/model", "internal/peer"},                      // which addresses are public
 	"internal/harness":    {".", "internal/mask", "internal/model", "internal/sandbox", "internal/skill"}, // the prompt is put together there
 	"internal/sandbox":    {".", "internal/mask"},
 	"internal/workspace":  {".", "internal/mask", "internal/git"},

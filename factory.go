@@ -42,6 +42,12 @@ type Factory struct {
 	Repository *GitStatus
 	// Paused stops its automations from starting runs; deliveries are still taken.
 	Paused bool
+	// DailyBudget keeps it from starting more runs once its runs consumed as much in a
+	// day of UTC; runs that are at work go on. The zero value is none.
+	DailyBudget Budget
+	// SpentToday is what its runs consumed today. Only answers of the control plane about
+	// a single factory have it.
+	SpentToday *Spending
 	// Foreman is the name of the agent that work without another one goes to.
 	Foreman string
 	// Revision grows with every change to the factory, its agents, automations and
@@ -58,6 +64,9 @@ func (f Factory) Validate() error {
 	}
 	if f.Alias != "" && !validAlias(f.Alias) {
 		return Invalid("alias", "must be 1 to %d letters, digits, spaces, '.', '_' or '-'", MaxAliasRunes)
+	}
+	if f.DailyBudget.MaxTokens < 0 || f.DailyBudget.MaxCostMicros < 0 {
+		return Invalid("daily_budget", "must not be negative; 0 is no budget")
 	}
 	if utf8.RuneCountInString(f.Description) > MaxDescriptionRunes {
 		return Invalid("description", "longer than %d characters", MaxDescriptionRunes)

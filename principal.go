@@ -88,6 +88,9 @@ type Caller struct {
 	Role      Role
 	// KeyID is the API key or, for RoleRun, the execution.
 	KeyID string
+	// SessionID is the browser session that this is; sessions of an identity provider
+	// have no key.
+	SessionID string
 	// FactoryUIDs limits what is seen and touched; empty means everything.
 	FactoryUIDs []string
 	// WorkerIDs are the ids a worker key may claim for. For RoleRun it is the worker of
@@ -138,4 +141,36 @@ type AuditEntry struct {
 	RemoteAddr string
 	RequestID  string
 	Detail     map[string]string
+}
+
+// AuditFilter selects entries of the audit log. An index serves one of Actor, Action
+// and Target at a time, beside a span of time; zero values do not filter.
+type AuditFilter struct {
+	// Actor is the uid of a principal.
+	Actor  string
+	Action string
+	// Target is the id of what something was done to.
+	Target string
+	Since  time.Time // inclusive
+	Until  time.Time // exclusive
+}
+
+// Validate refuses what no index serves.
+func (f AuditFilter) Validate() error {
+	given := 0
+	for _, text := range []string{f.Actor, f.Action, f.Target} {
+		if text != "" {
+			given++
+		}
+		if len(text) > 512 {
+			return Invalid("filter", "longer than 512 bytes; nothing in the log is")
+		}
+		if err := checkText("filter", text); err != nil {
+			return err
+		}
+	}
+	if given > 1 {
+		return Invalid("filter", "give one of actor, action and target, and a span of time beside it if need be")
+	}
+	return nil
 }

@@ -8,6 +8,9 @@ import (
 // MaxMetadataFilters bounds the metadata pairs of one list call.
 const MaxMetadataFilters = 5
 
+// MaxFilterValues bounds the values of one filter of a list call.
+const MaxFilterValues = 20
+
 // RunSort is a sort order of the run list.
 type RunSort string
 
@@ -71,6 +74,23 @@ type RunPage struct {
 	Runs []Run
 	// Next is the cursor of the next page; empty at the end.
 	Next string
+}
+
+// Validate refuses a filter that would cost more than a page of a list may.
+func (f RunFilter) Validate() error {
+	states := map[RunState]bool{}
+	for _, state := range f.States {
+		states[state] = true
+	}
+	for _, list := range []struct {
+		field string
+		size  int
+	}{{"factory_uid", len(f.FactoryUIDs)}, {"source", len(f.Sources)}, {"state", len(states)}} {
+		if list.size > MaxFilterValues {
+			return Invalid(list.field, "%d values are too many; at most %d are allowed, so ask several times or leave the filter out", list.size, MaxFilterValues)
+		}
+	}
+	return nil
 }
 
 // IsZero says that the filter selects every run.

@@ -2,12 +2,59 @@ package lineshaft
 
 import (
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 )
 
 // placeholder is where a value of a tool server takes that of a secret.
 var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]{0,127})\s*\}\}`)
+
+// onlyPlaceholder is a value that is nothing else.
+var onlyPlaceholder = regexp.MustCompile("^" + placeholder.String() + "$")
+
+// HiddenValue is shown instead of a value that may be secret.
+const HiddenValue = "***"
+
+// ShownValue is a value of a tool server as readers may see it: only one that is nothing
+// but the name of a secret is shown.
+func ShownValue(value string) string {
+	if onlyPlaceholder.MatchString(value) {
+		return value
+	}
+	return HiddenValue
+}
+
+// Shown is the tool server as readers may see it (R-3). It shares nothing that is
+// changed with the server it was made of.
+func (s MCPServer) Shown() MCPServer {
+	hide := func(values map[string]string) map[string]string {
+		out := maps.Clone(values)
+		for key, value := range out {
+			out[key] = ShownValue(value)
+		}
+		return out
+	}
+	s.Env, s.Headers = hide(s.Env), hide(s.Headers)
+	switch u, err := url.Parse(s.URL); {
+	case err != nil:
+		s.URL = HiddenValue // nobody can tell where in it a password is
+	case u.User != nil:
+		u.User = url.User("redacted")
+		s.URL = u.String()
+	}
+	return s
+}
+
+// Shown is the configuration as readers may see it. Every page and answer shows this
+// one, never the configuration itself.
+func (c AgentConfig) Shown() AgentConfig {
+	c.MCPServers = maps.Clone(c.MCPServers)
+	for name, server := range c.MCPServers {
+		c.MCPServers[name] = server.Shown()
+	}
+	return c
+}
 
 // values are those that may hold placeholders.
 func (s MCPServer) values() []string {

@@ -67,3 +67,32 @@ func TestR3PermissionsResolveByThemselves(t *testing.T) {
 		t.Errorf("an unknown policy is %v", err)
 	}
 }
+
+// R-3, S-2: readers see the names of secrets and no literal value.
+func TestR3S2LiteralValuesAreNotShown(t *testing.T) {
+	t.Parallel()
+	config := lineshaft.AgentConfig{ModelID: "m", MCPServers: map[string]lineshaft.MCPServer{
+		"cmd": {Command: "c", Args: []string{"-v"}, Env: map[string]string{
+			"A": "hunter2", "B": "{{TOKEN}}", "C": "Bearer {{TOKEN}}", "D": "", "E": "{{ TOKEN }}", "F": "{{}}", "G": "{{A}}{{B}}", "H": "{{A}}\n",
+		}},
+		"url": {URL: "https://user:hunter2@mcp.test/x?y=1", Headers: map[string]string{"Authorization": "Bearer hunter2", "X-Key": "{{KEY}}"}},
+		"odd": {URL: "https://user:hunter2@mcp.test/%zz"},
+	}}
+	want := map[string]lineshaft.MCPServer{
+		"cmd": {Command: "c", Args: []string{"-v"}, Env: map[string]string{
+			"A": "***", "B": "{{TOKEN}}", "C": "***", "D": "***", "E": "{{ TOKEN }}", "F": "***", "G": "***", "H": "***",
+		}},
+		"url": {URL: "https://redacted@mcp.test/x?y=1", Headers: map[string]string{"Authorization": "***", "X-Key": "{{KEY}}"}},
+		"odd": {URL: "***"},
+	}
+	shown := config.Shown()
+	if !reflect.DeepEqual(shown.MCPServers, want) || shown.ModelID != "m" {
+		t.Errorf("shown %+v", shown)
+	}
+	if config.MCPServers["cmd"].Env["A"] != "hunter2" || config.MCPServers["url"].URL != "https://user:hunter2@mcp.test/x?y=1" {
+		t.Errorf("showing it changed it to %+v", config)
+	}
+	if shown := (lineshaft.AgentConfig{}).Shown(); shown.MCPServers != nil {
+		t.Errorf("of nothing %+v is shown", shown)
+	}
+}

@@ -1,8 +1,9 @@
 package definition
 
 import (
-	"net/url"
 	"strings"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // leaf is a value of a document with its path.
@@ -42,14 +43,10 @@ func appendLeaves(list []leaf, path string, n *node, guarded bool) []leaf {
 // shown is a value for people: on one line, short, and without what may be secret.
 func shown(path string, n *node, guarded bool) string {
 	switch {
-	case guarded && n.kind == textNode && !placeholder.MatchString(n.text):
+	case guarded && n.kind == textNode && lineshaft.ShownValue(n.text) == hidden:
 		return hidden
 	case n.kind == textNode && strings.Contains(path, "mcpServers.") && strings.HasSuffix(path, ".url"):
-		if u, err := url.Parse(n.text); err == nil && u.User != nil {
-			u.User = url.User("redacted")
-			return shortText(u.String())
-		}
-		return shortText(n.text)
+		return shortText(lineshaft.MCPServer{URL: n.text}.Shown().URL)
 	case n.kind == textNode:
 		return shortText(n.text)
 	case n.kind == listNode:

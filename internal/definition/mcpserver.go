@@ -2,7 +2,6 @@ package definition
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,9 +9,7 @@ import (
 )
 
 // hidden stands for a value that is not shown.
-const hidden = "***"
-
-var placeholder = regexp.MustCompile(`^\{\{\s*[A-Za-z_][A-Za-z0-9_]{0,127}\s*\}\}$`)
+const hidden = lineshaft.HiddenValue
 
 func serverKeys(s *lineshaft.MCPServer) []key {
 	shown := textRules{check: func(text string) error {

@@ -102,7 +102,7 @@ func printed(files Files) string {
 // unsaid are fields that no file says: who has them, and since when.
 func unsaid() []string {
 	return []string{
-		"Factory.UID", "Factory.Mode", "Factory.Repository", "Factory.Paused", "Factory.Revision", "Factory.CreatedAt", "Factory.UpdatedAt",
+		"Factory.UID", "Factory.Mode", "Factory.Repository", "Factory.Paused", "Factory.DailyBudget", "Factory.SpentToday", "Factory.Revision", "Factory.CreatedAt", "Factory.UpdatedAt",
 		"Agent.UID", "Agent.FactoryUID", "Agent.CreatedAt", "Agent.UpdatedAt",
 		"Automation.UID", "Automation.FactoryUID", "Automation.CreatedAt", "Automation.UpdatedAt",
 		"Webhook.UID", "Webhook.FactoryUID", "Webhook.OwnsSecret", "Webhook.NeedsSecret", "Webhook.OldSecretUntil", "Webhook.CreatedAt", "Webhook.UpdatedAt", "Webhook.DeletedAt",

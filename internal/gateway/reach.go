@@ -8,23 +8,9 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
-
-// sharedSpace is that of carriers and of some clouds' services.
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
-
-// nat64 leads to IPv4 addresses, private ones too.
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-// public says whether an address is one of the open internet.
-func public(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	if nat64.Contains(addr) {
-		b := addr.As16()
-		addr = netip.AddrFrom4([4]byte(b[12:]))
-	}
-	return addr.IsGlobalUnicast() && !addr.IsPrivate() && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() && !sharedSpace.Contains(addr)
-}
 
 // privateError refuses an address (S-7).
 type privateError struct{ host string }
@@ -46,7 +32,7 @@ func (g *Gateway) addresses(ctx context.Context, host string, private bool) ([]n
 		return nil, fmt.Errorf("find %s: it has no address", host)
 	}
 	for _, addr := range addrs {
-		if !private && !public(addr) {
+		if !private && !peer.Public(addr) {
 			return nil, &privateError{host}
 		}
 	}

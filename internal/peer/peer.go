@@ -1,5 +1,6 @@
 // Package peer tells who sent an HTTP request: the address behind trusted proxies
-// and the name that the request goes by in logs. Credentials are not its business.
+// and the name that the request goes by in logs; and which addresses are public.
+// Credentials are not its business.
 package peer
 
 import (
@@ -30,6 +31,16 @@ func Addr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 		addr = next.Unmap()
 	}
 	return addr
+}
+
+// HTTPS says whether the client's end of the connection is encrypted: here, or at a
+// trusted proxy that says so.
+func HTTPS(r *http.Request, trusted []netip.Prefix) bool {
+	if r.TLS != nil {
+		return true
+	}
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && trusts(trusted, remote.Addr().Unmap()) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 func trusts(trusted []netip.Prefix, addr netip.Addr) bool {

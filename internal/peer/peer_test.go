@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -41,6 +42,24 @@ func TestH12AddrCountsTrustedProxiesOnly(t *testing.T) {
 	}
 	if got := peer.Addr(request(t, "pipe", nil), trusted); got.IsValid() {
 		t.Errorf("no address, but %s", got)
+	}
+}
+
+func TestS4HTTPSCountsTrustedProxiesOnly(t *testing.T) {
+	t.Parallel()
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	for _, tc := range []struct {
+		remote, proto string
+		want          bool
+	}{{"10.0.0.1:1", "https", true}, {"10.0.0.1:1", "http", false}, {"10.0.0.1:1", "", false}, {"203.0.113.9:1", "https", false}, {"pipe", "https", false}} {
+		if got := peer.HTTPS(request(t, tc.remote, http.Header{"X-Forwarded-Proto": {tc.proto}}), trusted); got != tc.want {
+			t.Errorf("%s says %q: %v", tc.remote, tc.proto, got)
+		}
+	}
+	direct := request(t, "203.0.113.9:1", nil)
+	direct.TLS = &tls.ConnectionState{}
+	if !peer.HTTPS(direct, nil) {
+		t.Error("an encrypted connection does not count")
 	}
 }
 

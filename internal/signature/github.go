@@ -14,7 +14,9 @@ func github() Scheme {
 			Encoding: Hex,
 			Signed:   "{body}",
 		}},
-		Identity:  []Source{{Header: "X-GitHub-Delivery"}}, // the same when somebody redelivers by hand
+		Identity: []Source{{Header: "X-GitHub-Delivery"}}, // the same when somebody redelivers by hand
+		trial: trialEvent{"X-GitHub-Event", "push", `{"ref":"refs/heads/main","after":"%s","repository":{"name":"shop","full_name":"acme/shop","default_branch":"main"},` +
+			`"pusher":{"name":"octocat"},"sender":{"login":"octocat"},"commits":[{"message":"hello","added":[],"removed":[],"modified":["README.md"]}]}`},
 		Handshake: "the event ping is answered 202",
 		answer: func(_ key, r *Request) *Answer {
 			if r.Header.Get("X-Github-Event") != "ping" {

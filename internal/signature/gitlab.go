@@ -17,6 +17,8 @@ func gitlab() Scheme {
 		// X-Gitlab-Event-UUID is no delivery id: all events that follow from one
 		// another share it.
 		Identity: []Source{{Header: "webhook-id", with: "webhook-signature"}, {Header: "Idempotency-Key"}},
+		trial: trialEvent{"X-Gitlab-Event", "Push Hook", `{"object_kind":"push","event_name":"push","ref":"refs/heads/main","after":"%s","user_username":"octocat",` +
+			`"project":{"name":"shop","path_with_namespace":"acme/shop","default_branch":"main"},"commits":[{"message":"hello","added":[],"removed":[],"modified":["README.md"]}]}`},
 		read: func(secret string) (key, error) {
 			if strings.HasPrefix(secret, prefixShared) {
 				return readStandard(secret)

@@ -35,6 +35,9 @@ type Scheme struct {
 	// Handshake says in words which request is answered without starting anything.
 	Handshake string
 
+	// trial is what a test sends, where an event has to be named to mean anything.
+	trial trialEvent
+
 	read   func(secret string) (key, error)   // nil: the secret's text is the key
 	answer func(used key, r *Request) *Answer // nil: no handshake for signed requests
 }

@@ -172,6 +172,20 @@ func (f *Follower) Next(ctx context.Context) ([]Item, error) {
 	}
 }
 
+// Ready says that Next has something to return, for readers that take all there is at
+// once. It is for the goroutine that calls Next.
+func (f *Follower) Ready() bool {
+	if f.after < f.until {
+		return true
+	}
+	select {
+	case <-f.at.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 // replay reads the part of the log that was stored before the tail.
 func (f *Follower) replay(ctx context.Context) ([]Item, error) {
 	events, err := f.streams.store.ListEvents(ctx, f.runID, f.after, int(min(readBatch, f.until-f.after)))

@@ -291,3 +291,32 @@ func TestStoreFailureEndsFollowers(t *testing.T) {
 		}
 	})
 }
+
+// A follower says whether reading on would wait, so that several events go out together.
+func TestR9ReadyWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		run := b.run()
+		f := b.follow(run, 0)
+		defer f.Close()
+		if !f.Ready() {
+			b.Fatal("what is stored is not ready")
+		}
+		items, err := f.Next(b.Context())
+		b.must(err)
+		if len(items) != 1 || f.Ready() {
+			b.Fatalf("%d events, and at the end of the log more are ready: %t", len(items), f.Ready())
+		}
+		for i := range 3 {
+			b.must(b.append(run, output(fmt.Sprint(i))))
+		}
+		for got := 0; got < 3; {
+			items, err = f.Next(b.Context())
+			b.must(err)
+			got += len(items)
+		}
+		if f.Ready() {
+			b.Error("at the end again, and more is ready")
+		}
+	})
+}

@@ -67,7 +67,7 @@ func TestD2ListenerComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := u.Query()
-	q.Set("application_name", "broken_"+q.Get("search_path"))
+	q.Set("application_name", "broken")
 	u.RawQuery = q.Encode()
 	b, nodes := startNode(t, u.String())
 	sub := b.hub.Subscribe("anything")
@@ -77,12 +77,12 @@ func TestD2ListenerComesBack(t *testing.T) {
 	defer db.Close()
 	var killed int
 	b.must(db.QueryRowContext(t.Context(), `SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity
-		WHERE application_name = $1 AND query = 'LISTEN lineshaft'`, q.Get("application_name")).Scan(&killed))
+		WHERE datname = current_database() AND application_name = $1 AND query = 'LISTEN lineshaft'`, q.Get("application_name")).Scan(&killed))
 	if killed != 1 {
 		t.Fatalf("%d listeners were cut off", killed)
 	}
 	<-sub.C
-	topic := RunTopic("after_" + q.Get("search_path"))
+	topic := RunTopic("after")
 	woken := b.hub.Subscribe(topic)
 	defer woken.Close()
 	b.must(b.store.Notify(t.Context(), topic)) // as another node would

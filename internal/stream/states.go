@@ -53,6 +53,10 @@ func (f *States) fromNow(ctx context.Context) (err error) {
 	return err
 }
 
+// Cursor is where a follower that comes later goes on, so that it misses nothing from
+// now on; it may hear again of what has just happened.
+func (f *States) Cursor() string { return formatPosition(f.after) }
+
 // Close stops following.
 func (f *States) Close() { f.sub.Close() }
 

@@ -103,6 +103,23 @@ func TestR9StatesFromNow(t *testing.T) {
 	})
 }
 
+// A place that is taken before anybody follows misses nothing that comes after it.
+func TestR9StatesFromAPlaceTakenBefore(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		run := b.run()
+		b.states(start(), 1, everything)
+		f, err := b.streams.FollowStates(b.Context(), "", everything)
+		b.must(err)
+		place := f.Cursor()
+		f.Close()
+		b.must(b.move(run, lineshaft.Cancelled))
+		if _, seen := b.states(place, 1, func(_ context.Context, e lineshaft.Event) (bool, error) { return e.Sequence > 1, nil }); !slices.Equal(seen, []string{run + "/2"}) {
+			b.Errorf("saw %v", seen)
+		}
+	})
+}
+
 // More changes than one read fetches, of which few match.
 func TestR9StatesAcrossReads(t *testing.T) {
 	t.Parallel()
