@@ -107,34 +107,3 @@ func (tx *Tx) TouchAPIKey(ctx context.Context, keyID string, at time.Time) error
 	_, err := tx.exec(ctx, "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2", keyID, micros(at))
 	return err
 }
-
-// InsertSession stores a browser session of a key.
-func (tx *Tx) InsertSession(ctx context.Context, token, keyID string, at, until time.Time) error {
-	_, err := tx.exec(ctx, "INSERT INTO sessions (token_hash, key_id, created_at, expires_at) VALUES ($1, $2, $3, $4)", Hash(token), keyID, micros(at), micros(until))
-	if err != nil {
-		return fmt.Errorf("insert session: %w", err)
-	}
-	return nil
-}
-
-// SessionKey finds the key behind a live browser session.
-func (r reader) SessionKey(ctx context.Context, token string, now time.Time) (string, error) {
-	var keyID string
-	err := r.one(ctx, "SELECT key_id FROM sessions WHERE token_hash = $1 AND expires_at > $2", []any{Hash(token), micros(now)}, &keyID)
-	if errors.Is(err, errNoRows) {
-		return "", lineshaft.NotFound("session", "")
-	}
-	return keyID, err
-}
-
-// DeleteSession ends a browser session.
-func (tx *Tx) DeleteSession(ctx context.Context, token string) error {
-	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE token_hash = $1", Hash(token))
-	return err
-}
-
-// DeleteOldSessions removes sessions whose time is over.
-func (tx *Tx) DeleteOldSessions(ctx context.Context, now time.Time) error {
-	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE expires_at < $1", micros(now))
-	return err
-}

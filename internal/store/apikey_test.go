@@ -89,32 +89,6 @@ func TestAPIKeyEnds(t *testing.T) {
 	})
 }
 
-func TestSessions(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		at := time.Unix(1_700_000_000, 0)
-		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			for _, token := range []string{"one", "two"} {
-				if err := tx.InsertSession(ctx, token, "key of "+token, at, at.Add(time.Hour)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if key, err := s.SessionKey(t.Context(), "one", at); err != nil || key != "key of one" {
-			t.Errorf("key %q, %v", key, err)
-		}
-		_, err := s.SessionKey(t.Context(), "one", at.Add(time.Hour))
-		wantCode(t, err, lineshaft.CodeNotFound)
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSession(ctx, "one") })
-		_, err = s.SessionKey(t.Context(), "one", at)
-		wantCode(t, err, lineshaft.CodeNotFound)
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteOldSessions(ctx, at.Add(2*time.Hour)) })
-		_, err = s.SessionKey(t.Context(), "two", at)
-		wantCode(t, err, lineshaft.CodeNotFound)
-	})
-}
-
 // Who makes a key for somebody does not rename them.
 func TestPrincipalKeepsItsName(t *testing.T) {
 	t.Parallel()

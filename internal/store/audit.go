@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/id"
@@ -24,14 +25,14 @@ func (tx *Tx) Audit(ctx context.Context, entries ...lineshaft.AuditEntry) error 
 	return tx.insert(ctx, &v)
 }
 
-// ListAudit reads entries older than before ("" for the newest), newest first.
-func (r reader) ListAudit(ctx context.Context, before string, limit int) ([]lineshaft.AuditEntry, error) {
-	if before == "" {
-		before = "z" // above every id
-	}
+// ListAudit reads entries that a filter selects and that are older than before ("" for
+// the newest), newest first.
+func (r reader) ListAudit(ctx context.Context, f lineshaft.AuditFilter, before string, limit int) ([]lineshaft.AuditEntry, error) {
+	where, args := auditWhere(f, before)
+	args = append(args, limit)
 	var entries []lineshaft.AuditEntry
 	err := r.each(ctx, `SELECT id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail
-		FROM audit_log WHERE id < $1 ORDER BY id DESC LIMIT $2`, []any{before, limit}, func(scan func(...any) error) error {
+		FROM audit_log WHERE `+where+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args, func(scan func(...any) error) error {
 		var e lineshaft.AuditEntry
 		var detail string
 		if err := scan(&e.ID, &e.Actor.UID, &e.Actor.Type, &e.Actor.DisplayName, &e.KeyID, &e.Action, &e.TargetType, &e.TargetID,
@@ -46,4 +47,32 @@ func (r reader) ListAudit(ctx context.Context, before string, limit int) ([]line
 		return nil
 	})
 	return entries, err
+}
+
+// auditWhere is a range of ids, which are in the order of time, and at most one column
+// that has an index with them.
+func auditWhere(f lineshaft.AuditFilter, before string) (string, []any) {
+	if before == "" {
+		before = "z" // above every id
+	}
+	if !f.Until.IsZero() {
+		before = min(before, id.Floor(f.Until))
+	}
+	where, args := "id < $1", []any{before}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		where += " AND " + condition + strconv.Itoa(len(args))
+	}
+	if !f.Since.IsZero() {
+		and("id >= $", id.Floor(f.Since))
+	}
+	switch {
+	case f.Actor != "":
+		and("actor_uid = $", f.Actor)
+	case f.Action != "":
+		and("action = $", f.Action)
+	case f.Target != "":
+		and("target_id = $", f.Target)
+	}
+	return where, args
 }

@@ -38,7 +38,7 @@ func TestAuditNewestFirst(t *testing.T) {
 		var cursor string
 		var actions []string
 		for page := 0; ; page++ {
-			entries, err := s.ListAudit(t.Context(), cursor, 2)
+			entries, err := s.ListAudit(t.Context(), lineshaft.AuditFilter{}, cursor, 2)
 			must(t, err)
 			if len(entries) == 0 {
 				break

@@ -80,6 +80,17 @@ func (r reader) ListAutomations(ctx context.Context, factoryUID string) ([]lines
 	return r.automations(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
 }
 
+// AllAutomations reads automations by factory and name, from after one on: of all
+// factories, or of those that are named.
+func (r reader) AllAutomations(ctx context.Context, factoryUIDs []string, afterFactory, afterName string, limit int) ([]lineshaft.Automation, error) {
+	args := []any{afterFactory, afterName, limit}
+	where := "WHERE (factory_uid, name) > ($1, $2)"
+	if len(factoryUIDs) > 0 {
+		where += " AND factory_uid IN " + list(&args, factoryUIDs)
+	}
+	return r.automations(ctx, where+" ORDER BY factory_uid, name LIMIT $3", args...)
+}
+
 func (r reader) automations(ctx context.Context, where string, args ...any) ([]lineshaft.Automation, error) {
 	var found []lineshaft.Automation
 	err := r.each(ctx, "SELECT "+automationColumns+" FROM automations "+where, args, func(scan func(...any) error) error {

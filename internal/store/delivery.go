@@ -170,6 +170,17 @@ func (r reader) ListDeliveries(ctx context.Context, webhookUID, before string, l
 	return r.deliveries(ctx, "WHERE webhook_uid = $1 AND id < $2 ORDER BY id DESC LIMIT $3", webhookUID, before, limit)
 }
 
+// LastDeliveries reads the newest delivery of each webhook of factories that has one.
+func (r reader) LastDeliveries(ctx context.Context, factoryUIDs ...string) ([]lineshaft.Delivery, error) {
+	if len(factoryUIDs) == 0 {
+		return nil, nil
+	}
+	// A join: for IN, PostgreSQL would look for each newest one twice.
+	var args []any
+	return r.deliveries(ctx, `JOIN (SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_uid = w.uid) AS newest
+		FROM webhooks w WHERE w.factory_uid IN `+list(&args, factoryUIDs)+" AND w.deleted_at = 0) AS n ON n.newest = id", args...)
+}
+
 func (r reader) deliveries(ctx context.Context, where string, args ...any) ([]lineshaft.Delivery, error) {
 	var found []lineshaft.Delivery
 	err := r.each(ctx, "SELECT "+deliveryColumns+" FROM deliveries "+where, args, func(scan func(...any) error) error {

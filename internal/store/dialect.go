@@ -20,6 +20,9 @@ type dialect struct {
 	// asked for lie evenly in it. It does not see through an array: the column then
 	// stays in the order, and only its own index gives that.
 	follow string
+	// byQueue makes SQLite follow the queue from host to host. It would rather take all
+	// queued runs by their deadline and sort them.
+	byQueue string
 	// now is the database's clock in microseconds: leases of many nodes must be
 	// measured by one clock.
 	now string
@@ -50,6 +53,7 @@ func sqliteDialect() *dialect {
 		name:         "sqlite",
 		texts:        &sync.Map{},
 		follow:       "%s = %s",
+		byQueue:      " INDEXED BY runs_queue",
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",

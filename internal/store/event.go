@@ -119,7 +119,7 @@ type StateChange struct {
 // nothing committed later can be put before.
 func (s *Store) ListStateChanges(ctx context.Context, after StatePosition, limit int) ([]StateChange, error) {
 	var changes []StateChange
-	err := s.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE txid > 0 AND (txid, run_id, sequence) > ($1, $2, $3) AND txid < "+s.d.horizon+
+	err := s.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.horizon+
 		" ORDER BY txid, run_id, sequence LIMIT $4", []any{after.Txid, after.RunID, after.Sequence, limit}, func(scan func(...any) error) error {
 		var txid int64
 		e, err := scanEvent(scan, &txid)
@@ -147,7 +147,9 @@ func (s *Store) StateEnd(ctx context.Context) (StatePosition, error) {
 // already, although a transaction that is still running may come before them.
 func (s *Store) ListUnsettled(ctx context.Context, after StatePosition) ([]StatePosition, error) {
 	var found []StatePosition
-	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE txid > 0 AND (txid, run_id, sequence) > ($1, $2, $3)",
+	// The place comes first: SQLite begins at the first bound that it reads, and would
+	// else go through every state change there ever was.
+	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0",
 		[]any{after.Txid, after.RunID, after.Sequence}, func(scan func(...any) error) error {
 			var p StatePosition
 			err := scan(&p.Txid, &p.RunID, &p.Sequence)

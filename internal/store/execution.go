@@ -399,6 +399,24 @@ func (r reader) CountQueued(ctx context.Context, host string, limit int) (queued
 	return queued, err
 }
 
+// QueuedHosts reads the worker ids that queued runs are for. It steps from one to the
+// next and does not look at the runs between.
+func (r reader) QueuedHosts(ctx context.Context, limit int) ([]string, error) {
+	var hosts []string
+	next := "SELECT worker_host FROM runs" + r.d.byQueue + " WHERE state = 'QUEUED' AND hold = 0 AND worker_host > %s ORDER BY worker_host, queued_at, id LIMIT 1"
+	err := r.each(ctx, "WITH RECURSIVE h (host) AS (SELECT ("+fmt.Sprintf(next, "''")+") UNION ALL SELECT ("+fmt.Sprintf(next, "h.host")+
+		") FROM h WHERE h.host IS NOT NULL) SELECT host FROM h WHERE host IS NOT NULL LIMIT $1", []any{limit}, func(scan func(...any) error) error {
+		var host string
+		err := scan(&host)
+		hosts = append(hosts, host)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list hosts of queued runs: %w", err)
+	}
+	return hosts, nil
+}
+
 // ExpireLease makes an execution's lease run out now; operators use it to take a
 // run from a worker that is known to be gone.
 func (tx *Tx) ExpireLease(ctx context.Context, executionID string) error {

@@ -112,7 +112,7 @@ func MakeOld(ctx context.Context, database string, version int) (*sql.DB, error)
 		return nil, err
 	}
 	defer conn.Close()
-	texts, err := migrationTexts(engine)
+	texts, err := Migrations(engine)
 	if err != nil {
 		return nil, err
 	}

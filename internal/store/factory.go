@@ -12,14 +12,14 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-const factoryColumns = "uid, name, alias, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at"
+const factoryColumns = "uid, name, alias, description, mode, defaults, shared, paused, daily_tokens, daily_cost_micros, foreman, revision, created_at, updated_at"
 
 func scanFactory(scan func(...any) error) (*lineshaft.Factory, error) {
 	var f lineshaft.Factory
 	var defaults, text string
 	var paused int
 	var created, updated int64
-	if err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, &defaults, &text, &paused, &f.Foreman, &f.Revision, &created, &updated); err != nil {
+	if err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, &defaults, &text, &paused, &f.DailyBudget.MaxTokens, &f.DailyBudget.MaxCostMicros, &f.Foreman, &f.Revision, &created, &updated); err != nil {
 		return nil, fmt.Errorf("scan factory: %w", err)
 	}
 	if err := json.Unmarshal([]byte(defaults), &f.Defaults); err != nil {
@@ -74,8 +74,8 @@ func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9 WHERE uid = $1",
-		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, defaults, shared, flag(f.Paused), f.Foreman)
+	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9, daily_tokens = $10, daily_cost_micros = $11 WHERE uid = $1",
+		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, defaults, shared, flag(f.Paused), f.Foreman, f.DailyBudget.MaxTokens, f.DailyBudget.MaxCostMicros)
 	if err != nil {
 		return fmt.Errorf("update factory: %w", err)
 	}
@@ -85,7 +85,7 @@ func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
 // DeleteFactory removes a factory with its agents and automations. Its webhooks are
 // deleted too, but keep their rows for the log.
 func (tx *Tx) DeleteFactory(ctx context.Context, uid string, at time.Time) error {
-	for _, table := range []string{"agents", "automations", "runners", "skills", "definition_revisions", "definition_files", "factory_repositories", "timers"} {
+	for _, table := range []string{"agents", "automations", "runners", "skills", "definition_revisions", "definition_files", "factory_repositories", "timers", "factory_spending"} {
 		if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE factory_uid = $1", uid); err != nil {
 			return fmt.Errorf("delete %s: %w", table, err)
 		}
@@ -184,6 +184,43 @@ func (r reader) ListFactories(ctx context.Context, after string, limit int) ([]l
 		return nil, fmt.Errorf("list factories: %w", err)
 	}
 	return found, nil
+}
+
+// PartCounts is how many parts a factory has.
+type PartCounts struct{ Agents, Automations, Webhooks int }
+
+// CountParts counts the live parts of factories; one without any is not in the map.
+func (r reader) CountParts(ctx context.Context, factoryUIDs ...string) (map[string]PartCounts, error) {
+	counts := map[string]PartCounts{}
+	if len(factoryUIDs) == 0 {
+		return counts, nil
+	}
+	for _, kind := range []struct {
+		from  string
+		field func(*PartCounts) *int
+	}{
+		{"agents WHERE factory_uid IN ", func(c *PartCounts) *int { return &c.Agents }},
+		{"automations WHERE factory_uid IN ", func(c *PartCounts) *int { return &c.Automations }},
+		{"webhooks WHERE deleted_at = 0 AND factory_uid IN ", func(c *PartCounts) *int { return &c.Webhooks }},
+	} {
+		var args []any
+		query := "SELECT factory_uid, count(*) FROM " + kind.from + list(&args, factoryUIDs) + " GROUP BY factory_uid"
+		err := r.each(ctx, query, args, func(scan func(...any) error) error {
+			var uid string
+			var n int
+			if err := scan(&uid, &n); err != nil {
+				return fmt.Errorf("scan count: %w", err)
+			}
+			c := counts[uid]
+			*kind.field(&c) = n
+			counts[uid] = c
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("count parts: %w", err)
+		}
+	}
+	return counts, nil
 }
 
 // AliasTaken says whether another factory has an alias.

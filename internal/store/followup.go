@@ -28,6 +28,21 @@ func (tx *Tx) InsertFollowup(ctx context.Context, h *RunHead, f Followup, creato
 	return nil
 }
 
+// FollowupTimes are when the messages of a run came, in their order.
+func (r reader) FollowupTimes(ctx context.Context, runID string) ([]time.Time, error) {
+	var times []time.Time
+	err := r.each(ctx, "SELECT created_at FROM followups WHERE run_id = $1 ORDER BY id", []any{runID}, func(scan func(...any) error) error {
+		var at int64
+		err := scan(&at)
+		times = append(times, fromMicros(at))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read times of follow-ups: %w", err)
+	}
+	return times, nil
+}
+
 // TakeFollowup hands the oldest pending message of a run to its newest execution;
 // nil if there is none. The caller saves the head.
 func (tx *Tx) TakeFollowup(ctx context.Context, h *RunHead) (*Followup, error) {

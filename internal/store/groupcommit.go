@@ -126,11 +126,20 @@ func (g *groupCommit) loop(ctx context.Context) {
 		if len(waiting) > 0 {
 			first, waiting = waiting[0], waiting[1:]
 		} else if first = g.next(); first == nil {
-			_ = g.conn.Close()
+			g.finish(ctx)
 			return
 		}
 		again := g.batch(ctx, first, &waiting)
 		waiting = append(waiting, again...)
+	}
+}
+
+// finish brings the log into the file, which nothing else does at the end: whoever
+// copies the file of a stopped server then has everything.
+func (g *groupCommit) finish(ctx context.Context) {
+	_, err := g.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	if err := errors.Join(err, g.conn.Close()); err != nil {
+		g.store.log.WarnContext(ctx, "close database writer", "err", err)
 	}
 }
 

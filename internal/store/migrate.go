@@ -45,7 +45,7 @@ func migrate(ctx context.Context, s schema, now time.Time) (err error) {
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	list, err := migrationTexts(s.engine())
+	list, err := Migrations(s.engine())
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func migrate(ctx context.Context, s schema, now time.Time) (err error) {
 	return nil
 }
 
-// migrationTexts reads an engine's migrations; the file 0007_x.sql is number 7.
-func migrationTexts(engine string) ([]string, error) {
+// Migrations are the statements of an engine's migrations; the file 0007_x.sql is number 7.
+func Migrations(engine string) ([]string, error) {
 	dir := path.Join("migrations", engine)
 	entries, err := fs.ReadDir(migrations, dir)
 	if err != nil {
@@ -85,7 +85,7 @@ func migrationTexts(engine string) ([]string, error) {
 
 // SchemaVersion is the newest schema this binary knows.
 func SchemaVersion() (int, error) {
-	texts, err := migrationTexts("sqlite")
+	texts, err := Migrations("sqlite")
 	return len(texts), err
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestOpenTwice(t *testing.T) {
 	t.Parallel()
-	storetest.EachDatabase(t, func(t *testing.T, database string) {
+	storetest.EachEmpty(t, func(t *testing.T, database string) {
 		for range 2 {
 			s, err := store.Open(t.Context(), store.Options{Database: database})
 			must(t, err)
@@ -27,7 +27,7 @@ func TestOpenTwice(t *testing.T) {
 // Nodes that start at once migrate one after the other.
 func TestD3NodesStartTogether(t *testing.T) {
 	t.Parallel()
-	database := storetest.Postgres(t)
+	database := storetest.EmptyPostgres(t)
 	stores := make([]*store.Store, 6)
 	err := inParallel(len(stores), func(i int) (err error) {
 		stores[i], err = store.Open(t.Context(), store.Options{Database: database, MaxConns: 2})
@@ -49,7 +49,7 @@ func TestD3NodesStartTogether(t *testing.T) {
 // Migrating must not need a second connection while it holds the lock on the first.
 func TestD3OneConnectionIsEnoughToMigrate(t *testing.T) {
 	t.Parallel()
-	storetest.EachDatabase(t, func(t *testing.T, database string) {
+	storetest.EachEmpty(t, func(t *testing.T, database string) {
 		s, err := store.Open(t.Context(), store.Options{Database: database, MaxConns: 1})
 		must(t, err)
 		must(t, s.Ping(t.Context()))
@@ -113,7 +113,7 @@ func TestD1SecondServerOnOneFileIsRefused(t *testing.T) {
 // A database of the first release, with its rows, becomes what a new one is.
 func TestD3WebhooksAreAddedToAnOldDatabase(t *testing.T) {
 	t.Parallel()
-	storetest.EachDatabase(t, func(t *testing.T, database string) {
+	storetest.EachEmpty(t, func(t *testing.T, database string) {
 		old, err := store.MakeOld(t.Context(), database, 1)
 		must(t, err)
 		t.Cleanup(func() { _ = old.Close() })

@@ -46,6 +46,7 @@ func lookups(s *store.Store) map[string]lookup {
 		"follow-up": {1, nil, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.TakeFollowup(ctx, &store.RunHead{ID: run, Unread: 1}))
 		}},
+		"times": {1, func(ctx context.Context) error { return second(s.FollowupTimes(ctx, run)) }, nil},
 		"taken": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.TakenFollowup(ctx, run)) }},
 		"finish": {1, nil, func(ctx context.Context, tx *store.Tx) error {
 			return tx.FinishFollowups(ctx, &store.RunHead{ID: run, Taken: true})
@@ -56,6 +57,18 @@ func lookups(s *store.Store) map[string]lookup {
 		"drop": {1, nil, func(ctx context.Context, tx *store.Tx) error {
 			return tx.DropFollowups(ctx, &store.RunHead{ID: run, Unread: 1})
 		}},
+		"queued hosts": {8, func(ctx context.Context) error { return second(s.QueuedHosts(ctx, 10)) }, nil},
+		"scheduled":    {4, func(ctx context.Context) error { return second(s.NewestScheduled(ctx, []string{"sched", "none"})) }, nil},
+		"audit":        {10, func(ctx context.Context) error { return second(s.ListAudit(ctx, lineshaft.AuditFilter{}, "", 10)) }, nil},
+		"audit actor": {10, func(ctx context.Context) error {
+			return second(s.ListAudit(ctx, lineshaft.AuditFilter{Actor: "rare", Until: time.Unix(1<<40, 0)}, "", 10))
+		}, nil},
+		"audit action": {10, func(ctx context.Context) error {
+			return second(s.ListAudit(ctx, lineshaft.AuditFilter{Action: "rare"}, "", 10))
+		}, nil},
+		"audit target": {10, func(ctx context.Context) error {
+			return second(s.ListAudit(ctx, lineshaft.AuditFilter{Target: "rare"}, "", 10))
+		}, nil},
 		"skill waits": {10, func(ctx context.Context) error { return second(s.ListSkillWaiting(ctx, store.WaitingRun{}, 10)) }, nil},
 		"agent name":  {1, func(ctx context.Context) error { return second(s.AgentName(ctx, run)) }, nil},
 		"set skills":  {3, nil, func(ctx context.Context, tx *store.Tx) error { return tx.SetSkills(ctx, run, &store.RunBody{}) }},
@@ -118,6 +131,7 @@ func TestX1LookupsFollowAnIndex(t *testing.T) {
 		fillRuns(t, s, 0, planSize(s))
 		fillRest(t, s)
 		fillKeys(t, s, planSize(s)/10)
+		fillAudit(t, s)
 		analyze(t, s)
 		reads := s.Record()
 		for name, look := range lookups(s) {
@@ -155,6 +169,17 @@ func fillKeys(t *testing.T, s *store.Store, n int) {
 	must(t, s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO idempotency_keys (id, body_hash, answer, created_at)
 			SELECT 'k' || id, '', '', created_at - 1000000 FROM runs WHERE id < $1`, bulkID(n))
+		return err
+	}))
+}
+
+// fillAudit makes an entry for each run, of which the oldest hundredth is rare.
+func fillAudit(t *testing.T, s *store.Store) {
+	t.Helper()
+	must(t, s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		rare := "CASE WHEN id < '" + bulkID(planSize(s)/100) + "' THEN 'rare' ELSE 'common' END"
+		_, err := tx.Exec(ctx, `INSERT INTO audit_log (id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail)
+			SELECT id, `+rare+`, '', '', '', `+rare+`, '', `+rare+`, '', '', '{}' FROM runs`)
 		return err
 	}))
 }

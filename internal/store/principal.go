@@ -28,3 +28,14 @@ func (tx *Tx) RenamePrincipal(ctx context.Context, p lineshaft.Principal) error 
 	}
 	return nil
 }
+
+// UpdatePrincipal stores a principal, with the name and address that it has now.
+func (tx *Tx) UpdatePrincipal(ctx context.Context, p lineshaft.Principal, at time.Time) error {
+	_, err := tx.exec(ctx, `INSERT INTO principals (uid, type, display_name, email, created_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (uid) DO UPDATE SET display_name = excluded.display_name, email = excluded.email`,
+		p.UID, p.Type, p.DisplayName, p.Email, micros(at))
+	if err != nil {
+		return fmt.Errorf("update principal: %w", err)
+	}
+	return nil
+}

@@ -378,7 +378,7 @@ func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
 
 // GetRun reads a run in full, with its artifacts.
 func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error) {
-	runs, err := r.runsByID(ctx, []string{runID})
+	runs, err := r.RunsByID(ctx, []string{runID})
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +388,31 @@ func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error
 	return runs[runID], nil
 }
 
-func (r reader) runsByID(ctx context.Context, ids []string) (map[string]*lineshaft.Run, error) {
+// NewestOf finds the id of the newest run of each creator that has one.
+func (r reader) NewestOf(ctx context.Context, creators []string) (map[string]string, error) {
+	newest := map[string]string{}
+	if len(creators) == 0 {
+		return newest, nil
+	}
+	parts, args := make([]string, len(creators)), make([]any, len(creators))
+	for i, creator := range creators {
+		parts[i] = fmt.Sprintf("SELECT * FROM (SELECT creator_uid, id FROM runs WHERE creator_uid = $%d ORDER BY id DESC LIMIT 1) AS p%d", i+1, i)
+		args[i] = creator
+	}
+	err := r.each(ctx, union(parts), args, func(scan func(...any) error) error {
+		var creator, runID string
+		err := scan(&creator, &runID)
+		newest[creator] = runID
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find newest runs: %w", err)
+	}
+	return newest, nil
+}
+
+// RunsByID reads those of the runs that there are, with their artifacts.
+func (r reader) RunsByID(ctx context.Context, ids []string) (map[string]*lineshaft.Run, error) {
 	runs := map[string]*lineshaft.Run{}
 	if len(ids) == 0 {
 		return runs, nil

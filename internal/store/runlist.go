@@ -55,7 +55,7 @@ func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, 
 		return nil, nil, false, fmt.Errorf("list runs: %w", err)
 	}
 	ids := found.ids()
-	byID, err := s.runsByID(ctx, ids)
+	byID, err := s.RunsByID(ctx, ids)
 	if err != nil {
 		return nil, nil, false, err
 	}

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +151,24 @@ func TestR4SearchFollowsTheIndex(t *testing.T) {
 						checkReads(t, s, st, most, false)
 					}
 				}
+			}
+		}
+	})
+}
+
+// Who follows all state changes reads those after a place, not all there ever were.
+func TestI2StateChangesBeginAtTheirPlace(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		if s.Engine() != "sqlite" {
+			return // what it reads is counted elsewhere
+		}
+		reads := s.Record()
+		must(t, second(s.ListStateChanges(t.Context(), store.StatePosition{Txid: 7}, 10)))
+		must(t, second(s.ListUnsettled(t.Context(), store.StatePosition{Txid: 7})))
+		for _, st := range reads.Take() {
+			if plan := fmt.Sprint(explainSQLite(t, s.DB(), st)); !strings.Contains(plan, "(txid,run_id,sequence)>") {
+				t.Errorf("%s\n%s", st.Text, plan)
 			}
 		}
 	})

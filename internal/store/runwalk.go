@@ -20,13 +20,18 @@ type walk struct {
 	checks []string
 }
 
+// maxBranches is how many values of a column are walked side by side. Each branch may
+// read a whole page, so more of them, as a key for very many factories has, are checked
+// on the rows of another walk instead.
+const maxBranches = 20
+
 // newWalk picks the driving filter and turns the rest into checks.
 func newWalk(d *dialect, q RunScan, rank int, only []string) *walk {
 	w := &walk{d: d, q: q, rank: rank, only: only}
 	byTime := q.Sort == lineshaft.SortUpdated || q.Sort == lineshaft.SortCreated
 	driven := !byTime || len(only) > 0
 	for _, c := range conditions(q.Filter) {
-		if c.drive && !driven {
+		if c.drive && !driven && len(c.values) <= maxBranches {
 			driven, w.drive = true, c
 			continue
 		}

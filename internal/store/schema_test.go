@@ -132,7 +132,7 @@ func TestD1SchemasAreTheSame(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}
-	pg := schemaLines(t, open(storetest.Postgres(t)))
+	pg := schemaLines(t, open(storetest.EmptyPostgres(t)))
 	lite := schemaLines(t, open(filepath.Join(t.TempDir(), "test.db")))
 	if len(lite) < 100 {
 		t.Fatalf("only %d lines: %v", len(lite), lite)

@@ -185,3 +185,39 @@ func (s *Store) RunMatches(ctx context.Context, runID string, f lineshaft.RunFil
 	texts, err := s.searchTexts(ctx, found.ids())
 	return texts[runID].matches(f.Query, words), err
 }
+
+// Named is something that people gave a name.
+type Named struct {
+	// Kind is agent, automation or webhook.
+	Kind       string
+	FactoryUID string
+	UID        string
+	Name       string
+}
+
+// ListNamed reads the agents, automations and live webhooks of exactly this name, at
+// most limit of each kind: those of the factories, or with none those of all and of
+// the team. It looks once into the index by name for each factory.
+func (r reader) ListNamed(ctx context.Context, name string, factoryUIDs []string, limit int) ([]Named, error) {
+	var found []Named
+	for _, kind := range []struct{ name, from, also string }{
+		{"agent", "agents", ""}, {"automation", "automations", ""}, {"webhook", "webhooks", " AND deleted_at = 0"},
+	} {
+		args := []any{name, limit}
+		within := "(SELECT uid FROM factories UNION ALL SELECT '')"
+		if len(factoryUIDs) > 0 {
+			within = list(&args, factoryUIDs)
+		}
+		query := "SELECT factory_uid, uid, name FROM " + kind.from + " WHERE name = $1 AND factory_uid IN " + within + kind.also + " ORDER BY factory_uid LIMIT $2"
+		err := r.each(ctx, query, args, func(scan func(...any) error) error {
+			n := Named{Kind: kind.name}
+			err := scan(&n.FactoryUID, &n.UID, &n.Name)
+			found = append(found, n)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read what is named: %w", err)
+		}
+	}
+	return found, nil
+}

@@ -149,3 +149,63 @@ func TestR12DeletedRunsAreNotFound(t *testing.T) {
 		}
 	})
 }
+
+func TestI2NamedThings(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		one, two := newFactory(s, "one"), newFactory(s, "two")
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			for _, f := range []lineshaft.Factory{one, two} {
+				if err := tx.InsertFactory(ctx, f); err != nil {
+					return err
+				}
+				if err := tx.PutAutomation(ctx, lineshaft.Automation{UID: "u" + f.UID, FactoryUID: f.UID, Name: "same"}); err != nil {
+					return err
+				}
+			}
+			for uid, deleted := range map[string]int64{"live": 0, "gone": 5} {
+				w := store.Webhook{Webhook: lineshaft.Webhook{UID: uid, FactoryUID: one.UID, Name: "same", AuthMode: lineshaft.AuthToken, MaxBodyBytes: 1}, Credential: "x"}
+				if deleted > 0 {
+					w.DeletedAt = s.Now()
+				}
+				if err := tx.PutWebhook(ctx, w); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		named := func(name string, limit int, factories ...string) []string {
+			t.Helper()
+			list, err := s.ListNamed(t.Context(), name, factories, limit)
+			must(t, err)
+			var out []string
+			for _, n := range list {
+				out = append(out, n.Kind+" "+n.UID)
+			}
+			slices.Sort(out)
+			return out
+		}
+		all := []string{"automation u" + one.UID, "automation u" + two.UID, "webhook live"}
+		slices.Sort(all)
+		if got := named("same", 9); !slices.Equal(got, all) {
+			t.Errorf("found %v", got)
+		}
+		if got := named("same", 9, two.UID); !slices.Equal(got, []string{"automation u" + two.UID}) {
+			t.Errorf("of one factory: %v", got)
+		}
+		if got := named("same", 1); len(got) != 2 {
+			t.Errorf("one of each kind: %v", got)
+		}
+		if got := named("sam", 9); len(got) != 0 {
+			t.Errorf("found %v", got)
+		}
+		gone, err := s.FindWebhook(t.Context(), "gone")
+		must(t, err)
+		if gone.FactoryUID != one.UID {
+			t.Errorf("found %+v", gone)
+		}
+		if _, err := s.FindWebhook(t.Context(), "never"); lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+			t.Errorf("error %v", err)
+		}
+	})
+}

@@ -74,9 +74,30 @@ func (r reader) GetWebhook(ctx context.Context, factoryUID, uid string) (*Webhoo
 	return &found[0], nil
 }
 
+// FindWebhook reads a webhook whose factory is not known, also a deleted one.
+func (r reader) FindWebhook(ctx context.Context, uid string) (*Webhook, error) {
+	found, err := r.webhooks(ctx, "WHERE uid = $1", uid)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, lineshaft.NotFound("webhook", uid)
+	}
+	return &found[0], nil
+}
+
 // ListWebhooks reads the live webhooks of a factory by name.
 func (r reader) ListWebhooks(ctx context.Context, factoryUID string) ([]Webhook, error) {
 	return r.webhooks(ctx, "WHERE factory_uid = $1 AND deleted_at = 0 ORDER BY name", factoryUID)
+}
+
+// WebhooksOf reads the live webhooks of factories, in no order.
+func (r reader) WebhooksOf(ctx context.Context, factoryUIDs ...string) ([]Webhook, error) {
+	if len(factoryUIDs) == 0 {
+		return nil, nil
+	}
+	var args []any
+	return r.webhooks(ctx, "WHERE deleted_at = 0 AND factory_uid IN "+list(&args, factoryUIDs), args...)
 }
 
 // WebhooksWithSecret reads the live webhooks that name a secret.

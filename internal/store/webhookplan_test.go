@@ -47,6 +47,7 @@ func bulkHooks() []string {
 		"INSERT INTO rate_windows (name, count, last_at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
 		"INSERT INTO rate_hits (name, number, at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
 		"INSERT INTO runners (uid, factory_uid, name, config, created_at, updated_at) SELECT 'n' || i, 'f' || (i / 5), 'n' || n, '{}', 1, 1 FROM numbers",
+		"INSERT INTO factory_spending (factory_uid, day, tokens, cost_micros) SELECT 'f' || (i / 5), '2026-01-0' || (i % 5), 1, 1 FROM numbers",
 		"INSERT INTO skills (factory_uid, agent, name, description, body) SELECT 'f' || (i / 5), '', 's' || n, '', '' FROM numbers",
 		`INSERT INTO definition_revisions (factory_uid, number, source, actor_uid, actor_type, actor_name, comment, commit_id, files, created_at)
 			SELECT 'f' || (i % 100), i, 'edit', 'u', 'user', 'U', '', '', '{"factory.yaml":"d' || n || '"}', 1 FROM numbers`,
@@ -70,16 +71,20 @@ func fillHooks(t *testing.T, s *store.Store, n int) {
 // table that each may read.
 func hookReads(s *store.Store) map[string]lookup {
 	return map[string]lookup{
-		"factory":         {1, func(ctx context.Context) error { return second(s.GetFactory(ctx, "f7")) }, nil},
-		"factories":       {10, func(ctx context.Context) error { return second(s.ListFactories(ctx, "f3", 10)) }, nil},
-		"alias":           {1, func(ctx context.Context) error { return second(s.AliasTaken(ctx, "A100000007", "")) }, nil},
-		"agents":          {5, func(ctx context.Context) error { return second(s.ListAgents(ctx, "f7")) }, nil},
-		"agent":           {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
-		"schedules":       {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
-		"skills":          {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
-		"automation":      {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
-		"automations":     {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
-		"webhook":         {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
+		"factory":     {1, func(ctx context.Context) error { return second(s.GetFactory(ctx, "f7")) }, nil},
+		"factories":   {10, func(ctx context.Context) error { return second(s.ListFactories(ctx, "f3", 10)) }, nil},
+		"alias":       {1, func(ctx context.Context) error { return second(s.AliasTaken(ctx, "A100000007", "")) }, nil},
+		"agents":      {5, func(ctx context.Context) error { return second(s.ListAgents(ctx, "f7")) }, nil},
+		"agent":       {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
+		"schedules":   {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
+		"skills":      {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
+		"automation":  {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
+		"automations": {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
+		"webhook":     {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
+		"any webhook": {1, func(ctx context.Context) error { return second(s.FindWebhook(ctx, "h65")) }, nil},
+		"named": {3, func(ctx context.Context) error {
+			return second(s.ListNamed(ctx, "u100000037", []string{"f7", "f9"}, 20))
+		}, nil},
 		"webhooks":        {3, func(ctx context.Context) error { return second(s.ListWebhooks(ctx, "f7")) }, nil},
 		"webhooks secret": {3, func(ctx context.Context) error { return second(s.WebhooksWithSecret(ctx, "S7")) }, nil},
 		"credentials":     {40, func(ctx context.Context) error { return second(s.ListCredentials(ctx, "h", 10)) }, nil},
@@ -89,6 +94,9 @@ func hookReads(s *store.Store) map[string]lookup {
 		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
 		"newest":          {20, func(ctx context.Context) error { return second(s.ListDeliveries(ctx, "h7", "", 20)) }, nil},
+		"webhooks of":     {6, func(ctx context.Context) error { return second(s.WebhooksOf(ctx, "f7", "f9")) }, nil},
+		"last of each":    {3, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7")) }, nil},
+		"last of several": {6, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7", "f9")) }, nil},
 		"older":           {20, func(ctx context.Context) error { return second(s.ListDeliveries(ctx, "h7", bulkID(15_000), 20)) }, nil},
 		"none":            {0, func(ctx context.Context) error { return second(s.ListDeliveries(ctx, "nobody", "", 20)) }, nil},
 		"attached":        {1, func(ctx context.Context) error { return second(s.Attached(ctx, "r7", "delivery/"+bulkID(14))) }, nil},

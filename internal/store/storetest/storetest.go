@@ -3,16 +3,11 @@
 package storetest
 
 import (
-	"context"
-	"crypto/rand"
 	"database/sql"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // creates the schemas of the tests
+	_ "github.com/jackc/pgx/v5/stdlib" // makes the databases of the tests
 
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -30,50 +25,29 @@ func Each(t *testing.T, fn func(t *testing.T, s *store.Store)) {
 	})
 }
 
-// EachDatabase runs fn with the database setting of a fresh SQLite file and of a
-// fresh PostgreSQL schema, in parallel.
+// EachDatabase runs fn with the database setting of a SQLite file and of a PostgreSQL
+// database, in parallel. Both are of the newest schema and have no rows.
 func EachDatabase(t *testing.T, fn func(t *testing.T, database string)) {
+	t.Helper()
+	each(t, fn, SQLite, Postgres)
+}
+
+// EachEmpty is EachDatabase with databases that nobody has opened yet.
+func EachEmpty(t *testing.T, fn func(t *testing.T, database string)) {
+	t.Helper()
+	each(t, fn, func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }, EmptyPostgres)
+}
+
+func each(t *testing.T, fn func(t *testing.T, database string), sqlite, postgres func(*testing.T) string) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		fn(t, filepath.Join(t.TempDir(), "test.db"))
+		fn(t, sqlite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		fn(t, Postgres(t))
+		fn(t, postgres(t))
 	})
-}
-
-// Postgres makes a schema for one test and returns a URL that points at it.
-func Postgres(t *testing.T) string {
-	t.Helper()
-	dsn := os.Getenv("LINESHAFT_TEST_POSTGRES")
-	if dsn == "" {
-		if os.Getenv("LINESHAFT_TEST_FULL") != "" {
-			t.Fatal("LINESHAFT_TEST_POSTGRES is not set, and a full test needs PostgreSQL: run make test")
-		}
-		t.Skip("no PostgreSQL: LINESHAFT_TEST_POSTGRES is not set (make test sets it)")
-	}
-	name := "t_" + strings.ToLower(rand.Text())
-	db, err := sql.Open("pgx", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = db.ExecContext(context.WithoutCancel(t.Context()), "DROP SCHEMA "+name+" CASCADE")
-		_ = db.Close()
-	})
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
 
 // Exec changes a database behind the back of its store, such as the times of rows

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// TimedAutomation is the timer of an automation's schedule, with the names of both.
+type TimedAutomation struct {
+	Timer
+
+	Factory       string
+	AutomationUID string
+	Automation    string
+	Paused        bool
+}
+
+// ListTimed reads timers of automations. Their owner is automation/<uid>/<digest>, and
+// a uid has 36 characters.
+func (r reader) ListTimed(ctx context.Context, limit int) ([]TimedAutomation, error) {
+	var found []TimedAutomation
+	err := r.each(ctx, `SELECT t.owner, t.factory_uid, t.timing, t.next_at, f.name, f.paused, a.uid, a.name
+		FROM timers t JOIN factories f ON f.uid = t.factory_uid JOIN automations a ON a.uid = substr(t.owner, 12, 36)
+		WHERE t.factory_uid > '' ORDER BY t.factory_uid LIMIT $1`, []any{limit}, func(scan func(...any) error) error {
+		var t TimedAutomation
+		var timing string
+		var next int64
+		var paused int
+		if err := scan(&t.Owner, &t.FactoryUID, &timing, &next, &t.Factory, &paused, &t.AutomationUID, &t.Automation); err != nil {
+			return fmt.Errorf("scan timer: %w", err)
+		}
+		if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
+			return fmt.Errorf("decode timer: %w", err)
+		}
+		t.NextAt, t.Paused = fromNext(next), paused == 1
+		found = append(found, t)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list timers of automations: %w", err)
+	}
+	return found, nil
+}
+
+// ScheduledRun is the newest run of a schedule.
+type ScheduledRun struct {
+	ID         string
+	FactoryUID string
+	Title      string
+	State      lineshaft.RunState
+	CreatedAt  time.Time
+}
+
+// NewestScheduled reads the newest run of each of some schedules that has one.
+func (r reader) NewestScheduled(ctx context.Context, scheduleIDs []string) (map[string]ScheduledRun, error) {
+	found := map[string]ScheduledRun{}
+	if len(scheduleIDs) == 0 {
+		return found, nil
+	}
+	query, args := "WITH s (id) AS (VALUES ", []any{}
+	for i, one := range scheduleIDs {
+		if i > 0 {
+			query += ", "
+		}
+		args = append(args, one)
+		query += fmt.Sprintf("(CAST($%d AS TEXT))", len(args))
+	}
+	query += `) SELECT s.id, r.id, r.factory_uid, r.title, r.state, r.created_at FROM s
+		JOIN runs r ON r.id = (SELECT id FROM runs WHERE schedule_id = s.id ORDER BY id DESC LIMIT 1)`
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var scheduleID string
+		var factory *string
+		var run ScheduledRun
+		var created int64
+		err := scan(&scheduleID, &run.ID, &factory, &run.Title, &run.State, &created)
+		run.FactoryUID, run.CreatedAt = text(factory), fromMicros(created)
+		found[scheduleID] = run
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs of schedules: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// A session of a key is what the key is now; a revoked key has no sessions. Sessions
+// of an identity provider have no key.
+const (
+	sessionColumns = `s.id, s.principal_uid, p.type, p.display_name, p.email, s.method, s.key_id, coalesce(k.name, ''), coalesce(k.role, s.role),
+		coalesce(k.factory_uids, 'null'), s.remote_addr, s.user_agent, s.created_at, s.expires_at, s.last_seen_at`
+	sessionTables = " FROM sessions s JOIN principals p ON p.uid = s.principal_uid LEFT JOIN api_keys k ON k.id = s.key_id "
+	sessionLive   = " s.expires_at > $1 AND (s.method <> 'key' OR k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > $1))"
+)
+
+func scanSession(scan func(...any) error) (*lineshaft.Session, error) {
+	var s lineshaft.Session
+	var factories string
+	var created, expires, seen int64
+	if err := scan(&s.ID, &s.Principal.UID, &s.Principal.Type, &s.Principal.DisplayName, &s.Principal.Email, &s.Method, &s.KeyID, &s.KeyName, &s.Role,
+		&factories, &s.RemoteAddr, &s.UserAgent, &created, &expires, &seen); err != nil {
+		return nil, fmt.Errorf("scan session: %w", err)
+	}
+	s.CreatedAt, s.ExpiresAt, s.LastSeenAt = fromMicros(created), fromMicros(expires), fromMicros(seen)
+	if err := json.Unmarshal([]byte(factories), &s.FactoryUIDs); err != nil {
+		return nil, fmt.Errorf("decode session: %w", err)
+	}
+	return &s, nil
+}
+
+// InsertSession stores a browser session by the hash of its token.
+func (tx *Tx) InsertSession(ctx context.Context, s lineshaft.Session, token string) error {
+	_, err := tx.exec(ctx, `INSERT INTO sessions (token_hash, id, principal_uid, method, key_id, role, remote_addr, user_agent, created_at, expires_at,
+		last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9)`,
+		Hash(token), s.ID, s.Principal.UID, s.Method, s.KeyID, s.Role, s.RemoteAddr, s.UserAgent, micros(s.CreatedAt), micros(s.ExpiresAt))
+	if err != nil {
+		return fmt.Errorf("insert session: %w", err)
+	}
+	return nil
+}
+
+// FindSession looks a live session up by its token; NotFound when there is none.
+func (r reader) FindSession(ctx context.Context, token string, now time.Time) (*lineshaft.Session, error) {
+	return r.session(ctx, "s.token_hash = $2", Hash(token), now)
+}
+
+// GetSession reads a live session by its id; NotFound when there is none.
+func (r reader) GetSession(ctx context.Context, sessionID string, now time.Time) (*lineshaft.Session, error) {
+	return r.session(ctx, "s.id = $2", sessionID, now)
+}
+
+func (r reader) session(ctx context.Context, where, arg string, now time.Time) (*lineshaft.Session, error) {
+	var found *lineshaft.Session
+	query := "SELECT " + sessionColumns + sessionTables + "WHERE " + where + " AND" + sessionLive
+	err := r.each(ctx, query, []any{micros(now), arg}, func(scan func(...any) error) (err error) {
+		found, err = scanSession(scan)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	if found == nil {
+		return nil, lineshaft.NotFound("session", "")
+	}
+	return found, nil
+}
+
+// ListSessions reads live sessions of a principal, or everybody's when it is empty,
+// newest first, from those before a session on.
+func (r reader) ListSessions(ctx context.Context, principalUID, before string, limit int, now time.Time) ([]lineshaft.Session, error) {
+	query, args := "SELECT "+sessionColumns+sessionTables+"WHERE"+sessionLive, []any{micros(now)}
+	for _, and := range []struct{ column, value string }{{"s.principal_uid =", principalUID}, {"s.id <", before}} {
+		if and.value != "" {
+			args = append(args, and.value)
+			query += fmt.Sprintf(" AND %s $%d", and.column, len(args))
+		}
+	}
+	args = append(args, limit)
+	query += fmt.Sprintf(" ORDER BY s.id DESC LIMIT $%d", len(args))
+	var list []lineshaft.Session
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		s, err := scanSession(scan)
+		if err == nil {
+			list = append(list, *s)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return list, nil
+}
+
+// TouchSession records that a session was used.
+func (tx *Tx) TouchSession(ctx context.Context, sessionID string, at time.Time) error {
+	_, err := tx.exec(ctx, "UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2", sessionID, micros(at))
+	if err != nil {
+		return fmt.Errorf("touch session: %w", err)
+	}
+	return nil
+}
+
+// DeleteSession ends the session of a token, and says which one that was; empty when
+// there is none.
+func (tx *Tx) DeleteSession(ctx context.Context, token string) (sessionID string, err error) {
+	err = tx.one(ctx, "DELETE FROM sessions WHERE token_hash = $1 RETURNING id", []any{Hash(token)}, &sessionID)
+	if err != nil && !errors.Is(err, errNoRows) {
+		return "", fmt.Errorf("delete session: %w", err)
+	}
+	return sessionID, nil
+}
+
+// EndSession ends a session by its id; NotFound when there is none.
+func (tx *Tx) EndSession(ctx context.Context, sessionID string) error {
+	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE id = $1", sessionID)
+	if err != nil {
+		return fmt.Errorf("end session: %w", err)
+	}
+	if n == 0 {
+		return lineshaft.NotFound("session", sessionID)
+	}
+	return nil
+}
+
+// EndOtherSessions ends all sessions of a principal but one, and says how many.
+func (tx *Tx) EndOtherSessions(ctx context.Context, principalUID, keep string) (int64, error) {
+	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE principal_uid = $1 AND id <> $2", principalUID, keep)
+	if err != nil {
+		return 0, fmt.Errorf("end other sessions: %w", err)
+	}
+	return n, nil
+}
+
+// DeleteOldSessions removes sessions whose time is over.
+func (tx *Tx) DeleteOldSessions(ctx context.Context, now time.Time) error {
+	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE expires_at < $1", micros(now))
+	return err
+}

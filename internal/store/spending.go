@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// spendingKept is how long the days of factories are kept: longer than anybody needs
+// them to brake, so that people can look back over a month.
+const spendingKept = 40 * 24 * time.Hour
+
+func spendingDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// AddSpending adds to what factories consumed today. It is the last thing that a
+// transaction locks, and it takes factories in order, so that two never wait for
+// each other.
+func (tx *Tx) AddSpending(ctx context.Context, spent map[string]lineshaft.Usage, at time.Time) error {
+	for _, uid := range slices.Sorted(maps.Keys(spent)) {
+		_, err := tx.exec(ctx, `INSERT INTO factory_spending (factory_uid, day, tokens, cost_micros) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (factory_uid, day) DO UPDATE SET tokens = factory_spending.tokens + excluded.tokens, cost_micros = factory_spending.cost_micros + excluded.cost_micros`,
+			uid, spendingDay(at), spent[uid].Total(), spent[uid].CostMicros)
+		if err != nil {
+			return fmt.Errorf("add spending of factory: %w", err)
+		}
+	}
+	return nil
+}
+
+// Spending reads what a factory consumed on the day of a time.
+func (r reader) Spending(ctx context.Context, factoryUID string, at time.Time) (lineshaft.Spending, error) {
+	spent := lineshaft.Spending{}
+	err := r.one(ctx, "SELECT tokens, cost_micros FROM factory_spending WHERE factory_uid = $1 AND day = $2", []any{factoryUID, spendingDay(at)}, &spent.Tokens, &spent.CostMicros)
+	if err != nil && !IsNoRows(err) {
+		return spent, fmt.Errorf("read spending of factory: %w", err)
+	}
+	return spent, nil
+}
+
+// DeleteOldSpending forgets days that nobody looks back to.
+func (tx *Tx) DeleteOldSpending(ctx context.Context, now time.Time) error {
+	if _, err := tx.exec(ctx, "DELETE FROM factory_spending WHERE day < $1", spendingDay(now.Add(-spendingKept))); err != nil {
+		return fmt.Errorf("delete old spending: %w", err)
+	}
+	return nil
+}
