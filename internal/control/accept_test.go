@@ -94,15 +94,24 @@ func TestW7AtMostHundredRuns(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, control.NewWebhook{}, func(w *works) {
 		const count = 104
-		for i := range count { // made in another order than that of their names
-			n := (i*37 + 11) % count
-			w.automation(fmt.Sprintf("a%03d", n), "", func(a *control.NewAutomation) {
-				a.Enabled = n != 5
+		// Made in another order than that of their names. Each change of a factory
+		// writes its whole definition, so all but one are rows.
+		model := *w.automation("a011", "")
+		w.changed(func(ctx context.Context, tx *store.Tx) error {
+			for i := 1; i < count; i++ {
+				n := (i*37 + 11) % count
+				a := model
+				a.UID, _ = w.store.NewID()
+				a.Name, a.Enabled = fmt.Sprintf("a%03d", n), n != 5
 				if n == 7 {
-					concurrency("{{payload.missing}}", lineshaft.PolicyQueue)(a)
+					a.Config.Concurrency = &lineshaft.Concurrency{Key: "{{payload.missing}}", Policy: lineshaft.PolicyQueue}
 				}
-			})
-		}
+				if err := tx.PutAutomation(ctx, a); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		d := w.deliver("", opened)
 		if len(d.Outcomes) != count || len(w.runs()) != 100 {
 			w.Fatalf("%d outcomes, %d runs", len(d.Outcomes), len(w.runs()))

@@ -21,6 +21,8 @@ type runStarts struct {
 	files  []lineshaft.Attachment
 	owners []string
 	audit  []lineshaft.AuditEntry
+	// budgets says of factories that were looked up why they start nothing today.
+	budgets map[string]string
 }
 
 // lockAhead takes what the runs of several deliveries will need one after the other.
@@ -113,6 +115,14 @@ func (b *runStarts) begin(ctx context.Context, start runStart, outcome *lineshaf
 	if err != nil {
 		outcome.Result, outcome.Reason = lineshaft.ResultError, err.Error()
 		return nil //nolint:nilerr // it is the automation's own, and told in its outcome
+	}
+	spent, err := b.brakeBudget(ctx, a)
+	if err != nil {
+		return err
+	}
+	if spent != "" {
+		outcome.Result, outcome.Reason = lineshaft.ResultLimit, spent
+		return nil
 	}
 	if a.MaxRunsPerHour > 0 {
 		wait, err := b.tx.HitRates(ctx, a.brake())

@@ -16,6 +16,9 @@ import (
 // minKeyLength is the least length of a key that an operator chooses.
 const minKeyLength = 24
 
+// maxKeyFactories bounds the factories that a key is limited to: lists ask for each.
+const maxKeyFactories = 200
+
 // CreateAPIKey makes a key and returns it; it cannot be read again.
 func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey) (lineshaft.APIKey, string, error) {
 	if err := s.validateKey(n); err != nil {
@@ -39,6 +42,9 @@ func (s *Service) validateKey(n NewAPIKey) error {
 	}
 	if (n.Role == lineshaft.RoleWorker) != (len(n.WorkerIDs) > 0) {
 		return lineshaft.Invalid("worker_ids", "a key of role worker names the worker ids it may claim for, and no other key does")
+	}
+	if len(n.FactoryUIDs) > maxKeyFactories {
+		return lineshaft.Invalid("factory_uids", "%d factories are too many for one key; at most %d are allowed, or none for all", len(n.FactoryUIDs), maxKeyFactories)
 	}
 	for _, worker := range n.WorkerIDs {
 		if err := lineshaft.CheckWorkerID("worker_ids", worker); err != nil {
@@ -71,10 +77,17 @@ func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey
 				return err
 			}
 		}
-		return errors.Join(
-			tx.PutPrincipal(ctx, owner, at),
-			tx.InsertAPIKey(ctx, stored, key),
-			s.audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role)}))
+		name := n.Name
+		again, err := s.idempotently(ctx, tx, c, n.Once, &name, func() error {
+			return errors.Join(
+				tx.PutPrincipal(ctx, owner, at),
+				tx.InsertAPIKey(ctx, stored, key),
+				s.audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role)}))
+		})
+		if err == nil && again {
+			return lineshaft.Conflict("the key %s was made already and shown once; if you did not see it, revoke it and make another", name)
+		}
+		return err
 	})
 	if err != nil {
 		return lineshaft.APIKey{}, "", err
@@ -108,6 +121,21 @@ func within(c lineshaft.Caller, factories []string) bool {
 func (s *Service) ListAPIKeys(ctx context.Context, c lineshaft.Caller) ([]lineshaft.APIKey, error) {
 	keys, err := s.store.ListAPIKeys(ctx)
 	return slices.DeleteFunc(keys, func(k lineshaft.APIKey) bool { return !within(c, k.FactoryUIDs) }), err
+}
+
+// GetAPIKey reads a key that reaches no further than the caller's.
+func (s *Service) GetAPIKey(ctx context.Context, c lineshaft.Caller, keyID string) (lineshaft.APIKey, error) {
+	if !id.Valid(keyID) { // no database can be asked for every text
+		return lineshaft.APIKey{}, lineshaft.NotFound("API key", shorten(keyID, 100))
+	}
+	key, err := s.store.GetAPIKey(ctx, keyID)
+	if err != nil {
+		return lineshaft.APIKey{}, err
+	}
+	if !within(c, key.FactoryUIDs) {
+		return lineshaft.APIKey{}, lineshaft.NotFound("API key", keyID)
+	}
+	return *key, nil
 }
 
 // RevokeAPIKey ends a key, and the browser sessions that were signed in with it.
@@ -159,22 +187,4 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 		err = nil
 	}
 	return "", err
-}
-
-// ListAudit reads a page of the audit log, newest first.
-func (s *Service) ListAudit(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (AuditPage, error) {
-	if len(c.FactoryUIDs) > 0 {
-		return AuditPage{}, lineshaft.Denied("the audit log tells of all factories; your key is limited to some")
-	}
-	if cursor != "" && !id.Valid(cursor) {
-		return AuditPage{}, errBadCursor()
-	}
-	entries, err := s.store.ListAudit(ctx, cursor, limit+1)
-	if err != nil {
-		return AuditPage{}, err
-	}
-	if len(entries) <= limit {
-		return AuditPage{Entries: entries}, nil
-	}
-	return AuditPage{Entries: entries[:limit], Next: entries[limit-1].ID}, nil
 }

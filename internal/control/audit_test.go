@@ -3,7 +3,9 @@ package control_test
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
@@ -78,7 +80,7 @@ func TestS5FailedCallsLeaveNoEntry(t *testing.T) {
 	each(t, func(b *bench) {
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.cancel(runID)
-		before := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, 1000, ""))
+		before := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
 		ctx := b.Context()
 		_, cancelErr := b.s.Cancel(ctx, b.admin, runID, false, nil)
 		_, followErr := b.s.Followup(ctx, b.admin, lineshaft.NewFollowup{RunID: runID}, nil)
@@ -95,14 +97,14 @@ func TestS5FailedCallsLeaveNoEntry(t *testing.T) {
 		}
 		b.run(runID)
 		b.list(lineshaft.RunFilter{})
-		after := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, 1000, ""))
+		after := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
 		if !reflect.DeepEqual(before, after) {
 			b.Fatalf("new entries: %+v", after.Entries[:len(after.Entries)-len(before.Entries)])
 		}
 		for range 3 {
 			must[control.Started](b)(b.s.StartRun(ctx, b.admin, doIt(), idem("k", "1")))
 		}
-		after = must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, 1000, ""))
+		after = must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
 		if len(after.Entries) != len(before.Entries)+1 {
 			b.Fatalf("%d entries for one run", len(after.Entries)-len(before.Entries))
 		}
@@ -115,10 +117,10 @@ func TestS5AuditIsPaged(t *testing.T) {
 		for range 7 {
 			b.start(lineshaft.NewRun{})
 		}
-		all := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, 1000, ""))
+		all := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
 		var got []lineshaft.AuditEntry
 		for cursor, pages := "", 0; ; pages++ {
-			page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, 3, cursor))
+			page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 3, Cursor: cursor}))
 			got = append(got, page.Entries...)
 			if cursor = page.Next; cursor == "" || pages > 10 {
 				break
@@ -127,7 +129,63 @@ func TestS5AuditIsPaged(t *testing.T) {
 		if len(all.Entries) != 8 || !reflect.DeepEqual(got, all.Entries) {
 			b.Fatalf("%d of %d entries", len(got), len(all.Entries))
 		}
-		_, err := b.s.ListAudit(b.Context(), b.admin, 3, "' OR 1=1")
+		_, err := b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 3, Cursor: "' OR 1=1"})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
+	})
+}
+
+// An index serves one thing at a time, and a cursor one list.
+func TestS5AuditIsFiltered(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		first := b.start(lineshaft.NewRun{}).RunID
+		second := b.start(lineshaft.NewRun{}).RunID
+		b.cancel(first)
+		between := time.Now()
+		read := func(f lineshaft.AuditFilter) string {
+			b.Helper()
+			var list []string
+			for cursor := ""; ; {
+				page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Filter: f, Limit: 1, Cursor: cursor}))
+				for _, e := range page.Entries {
+					list = append(list, e.Action)
+				}
+				if cursor = page.Next; cursor == "" {
+					return strings.Join(list, " ")
+				}
+			}
+		}
+		for want, f := range map[string]lineshaft.AuditFilter{
+			"run.cancel run.create":            {Target: first},
+			"run.create":                       {Target: second},
+			"run.create run.create":            {Action: "run.create"},
+			"run.cancel run.create run.create": {Actor: b.admin.Principal.UID},
+			"apikey.create":                    {Actor: "system"},
+			"":                                 {Action: "run.delete"},
+		} {
+			if got := read(f); got != want {
+				b.Errorf("%+v: %q, want %q", f, got, want)
+			}
+		}
+		for want, f := range map[string]lineshaft.AuditFilter{
+			"run.create": {Target: second, Since: between.Add(-time.Hour), Until: between.Add(time.Hour)},
+			"":           {Since: between.Add(time.Hour)},
+		} {
+			if got := read(f); got != want {
+				b.Errorf("%+v: %q, want %q", f, got, want)
+			}
+		}
+		if got := read(lineshaft.AuditFilter{Until: between.Add(-time.Hour)}); got != "" {
+			b.Errorf("before: %q", got)
+		}
+		page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1}))
+		for _, q := range []control.AuditQuery{
+			{Filter: lineshaft.AuditFilter{Action: "run.create"}, Limit: 1, Cursor: page.Next},
+			{Filter: lineshaft.AuditFilter{Action: "run.create", Actor: "a"}, Limit: 1},
+			{Filter: lineshaft.AuditFilter{Action: "\x00"}, Limit: 1},
+		} {
+			_, err := b.s.ListAudit(b.Context(), b.admin, q)
+			wantCode(b, err, lineshaft.CodeInvalidRequest)
+		}
 	})
 }

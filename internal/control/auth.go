@@ -2,13 +2,11 @@ package control
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
@@ -23,14 +21,19 @@ const (
 // revoked key is refused at once on its own node and within this time elsewhere.
 const keyLife = time.Second
 
-// sessionLife is how long a browser stays signed in.
-const sessionLife = 14 * 24 * time.Hour
-
 func errUnauthenticated() error {
 	return &lineshaft.Error{
 		Code:    lineshaft.CodeAuthenticationRequired,
 		Message: "send a valid API key as Authorization: Bearer ls_…; an admin makes one with lineshaft apikey create",
 	}
+}
+
+// orUnauthenticated turns "there is none" into the one answer that tells nothing.
+func orUnauthenticated(err error) error {
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return errUnauthenticated()
+	}
+	return err
 }
 
 // keyCache keeps keys that were just used, so that a busy client costs no look-up
@@ -40,6 +43,8 @@ type keyCache struct {
 	mu      sync.Mutex
 	callers map[string]cachedCaller
 	used    map[string]time.Time
+	// sessions are when browser sessions were last seen, until that is stored.
+	sessions map[string]time.Time
 	// changes counts how often keys were revoked: what was looked up before the
 	// newest of them is not kept.
 	changes int
@@ -51,7 +56,7 @@ type cachedCaller struct {
 }
 
 func newKeyCache(hub *stream.Hub) *keyCache {
-	return &keyCache{changed: hub.Subscribe(stream.KeysTopic), callers: map[string]cachedCaller{}, used: map[string]time.Time{}}
+	return &keyCache{changed: hub.Subscribe(stream.KeysTopic), callers: map[string]cachedCaller{}, used: map[string]time.Time{}, sessions: map[string]time.Time{}}
 }
 
 // notice forgets everything when a key was revoked. The lock is held.
@@ -96,12 +101,23 @@ func (k *keyCache) put(hash string, key *lineshaft.APIKey, now time.Time, change
 	k.callers[hash] = cachedCaller{callerOf(key), until}
 }
 
-func (k *keyCache) takeUsed() map[string]time.Time {
+// see remembers that a session was used, with its key if it has one.
+func (k *keyCache) see(sessionID, keyID string, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	used := k.used
-	k.used = map[string]time.Time{}
-	return used
+	k.sessions[sessionID] = now
+	if keyID != "" {
+		k.used[keyID] = now
+	}
+}
+
+// takeUsed hands out when keys and sessions were last used, once.
+func (k *keyCache) takeUsed() (keys, sessions map[string]time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	keys, sessions = k.used, k.sessions
+	k.used, k.sessions = map[string]time.Time{}, map[string]time.Time{}
+	return keys, sessions
 }
 
 // Authenticate finds who a key or run token belongs to. Everything that does not
@@ -120,11 +136,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (lineshaft.Calle
 		return c, nil
 	}
 	found, err := s.store.FindAPIKey(ctx, key)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return lineshaft.Caller{}, errUnauthenticated()
-	}
 	if err != nil {
-		return lineshaft.Caller{}, err
+		return lineshaft.Caller{}, orUnauthenticated(err)
 	}
 	if !found.Usable(now) {
 		return lineshaft.Caller{}, errUnauthenticated()
@@ -163,7 +176,7 @@ func (s *Service) authenticateRun(ctx context.Context, token string) (lineshaft.
 	return c, nil
 }
 
-// Recheck says whether a caller's key or token still opens anything. Streams ask it
+// Recheck says whether a caller's key, token or session still opens anything. Streams ask it
 // from time to time: they live longer than a look at the key.
 func (s *Service) Recheck(ctx context.Context, c lineshaft.Caller) error {
 	if c.Role == lineshaft.RoleRun {
@@ -173,58 +186,13 @@ func (s *Service) Recheck(ctx context.Context, c lineshaft.Caller) error {
 		}
 		return err
 	}
+	if c.SessionID != "" {
+		_, err := s.store.GetSession(ctx, c.SessionID, s.store.Now())
+		return orUnauthenticated(err)
+	}
 	key, err := s.store.GetAPIKey(ctx, c.KeyID)
 	if err == nil && !key.Usable(s.store.Now()) {
 		err = errUnauthenticated()
 	}
 	return err
-}
-
-// CreateSession signs a browser in with a key and returns the cookie's token.
-func (s *Service) CreateSession(ctx context.Context, key string) (string, error) {
-	c, err := s.Authenticate(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	if c.Role == lineshaft.RoleRun || c.Role == lineshaft.RoleWorker {
-		return "", lineshaft.Denied("a %s key cannot sign in; use a key of a person", c.Role)
-	}
-	token, now := id.Secret(32), s.store.Now()
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return errors.Join(
-			tx.InsertSession(ctx, token, c.KeyID, now, now.Add(sessionLife)),
-			s.audit(ctx, tx, c, "session.create", "api_key", c.KeyID, nil))
-	})
-	if err != nil {
-		return "", err
-	}
-	return token, nil
-}
-
-// SessionCaller finds who a browser session belongs to. A revoked key ends its sessions.
-func (s *Service) SessionCaller(ctx context.Context, token string) (lineshaft.Caller, error) {
-	now := s.store.Now()
-	keyID, err := s.store.SessionKey(ctx, token, now)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return lineshaft.Caller{}, errUnauthenticated()
-	}
-	if err != nil {
-		return lineshaft.Caller{}, err
-	}
-	key, err := s.store.GetAPIKey(ctx, keyID)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return lineshaft.Caller{}, errUnauthenticated()
-	}
-	if err != nil {
-		return lineshaft.Caller{}, err
-	}
-	if !key.Usable(now) {
-		return lineshaft.Caller{}, errUnauthenticated()
-	}
-	return callerOf(key), nil
-}
-
-// EndSession signs a browser out.
-func (s *Service) EndSession(ctx context.Context, token string) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSession(ctx, token) })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,6 +215,56 @@ func (s *Service) ListAutomations(ctx context.Context, c lineshaft.Caller, facto
 	}
 	next, err := encodeCursor(list, found[limit-1].Name)
 	return AutomationPage{Automations: found[:limit], Next: next}, err
+}
+
+// AllAutomations reads a page of the automations of every factory that the caller's key
+// reaches, by factory and name.
+func (s *Service) AllAutomations(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (AutomationPage, error) {
+	type place struct{ Factory, Name string }
+	list, after := fingerprint("all automations"), place{}
+	if cursor != "" {
+		key, err := decodeCursor[place](list, cursor)
+		if err != nil {
+			return AutomationPage{}, err
+		}
+		after = *key
+	}
+	found, err := s.store.AllAutomations(ctx, c.FactoryUIDs, after.Factory, after.Name, limit+1)
+	if err != nil || len(found) <= limit {
+		return AutomationPage{Automations: found}, err
+	}
+	last := found[limit-1]
+	next, err := encodeCursor(list, place{last.FactoryUID, last.Name})
+	return AutomationPage{Automations: found[:limit], Next: next}, err
+}
+
+// AutomationRuns selects the runs that an automation has started.
+func AutomationRuns(uid string) lineshaft.RunFilter {
+	return lineshaft.RunFilter{Creator: automationPrincipal(uid, "").UID}
+}
+
+// LastRuns reads the newest run of each automation, by automation; those without one are
+// left out, and those whose newest the caller's key does not reach.
+func (s *Service) LastRuns(ctx context.Context, c lineshaft.Caller, automations []lineshaft.Automation) (map[string]lineshaft.Run, error) {
+	creators := make([]string, len(automations))
+	for i, a := range automations {
+		creators[i] = automationPrincipal(a.UID, "").UID
+	}
+	last := map[string]lineshaft.Run{}
+	for part := range slices.Chunk(creators, MaxRunsByID) {
+		newest, err := s.store.NewestOf(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		runs, err := s.RunsByID(ctx, c, slices.Collect(maps.Values(newest)))
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range runs {
+			last[strings.TrimPrefix(run.Creator.UID, automationPrincipalPrefix)] = run
+		}
+	}
+	return last, nil
 }
 
 // UpdateAutomation changes an automation. Only what is given is held against the

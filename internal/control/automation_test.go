@@ -387,3 +387,26 @@ func TestS5ChangesOfAutomationsAreRecorded(t *testing.T) {
 		}
 	})
 }
+
+// A list of automations reads the newest run of each at once (I-2).
+func TestI2LastRunOfEachAutomation(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		busy, quiet := w.automation("busy", ""), w.automation("quiet", `{"never":["x"]}`)
+		all := []lineshaft.Automation{*busy, *quiet, {UID: "gone"}}
+		w.deliver("1", "{}")
+		second := w.outcomes("2", "{}")["busy"].RunID
+		last := must[map[string]lineshaft.Run](w.bench)(w.s.LastRuns(w.Context(), w.admin, all))
+		if len(last) != 1 || last[busy.UID].ID != second || second == "" {
+			w.Errorf("last runs %+v, want %s", last, second)
+		}
+		limited := w.admin
+		limited.FactoryUIDs = []string{"another"}
+		if last := must[map[string]lineshaft.Run](w.bench)(w.s.LastRuns(w.Context(), limited, all)); len(last) > 0 {
+			w.Errorf("a key of another factory sees %+v", last)
+		}
+		if last := must[map[string]lineshaft.Run](w.bench)(w.s.LastRuns(w.Context(), w.admin, nil)); len(last) > 0 {
+			w.Errorf("of no automation: %+v", last)
+		}
+	})
+}

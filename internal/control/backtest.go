@@ -41,6 +41,15 @@ type trial struct {
 	Backtest
 
 	before, after *hookAutomation // nil for one that is not there
+	// now and would count the deliveries that start a run before and after.
+	now, would int
+}
+
+// pastBounds is how much of the past is looked at. The context only says when it is
+// enough: what is read until then counts.
+type pastBounds struct {
+	deliveries, bytes int
+	within            context.Context //nolint:containedctx // a bound, not the context of the work
 }
 
 // backtest runs the stored deliveries through the changed automations. It uses what
@@ -69,7 +78,7 @@ func (s *Service) backtest(ctx context.Context, w *work) ([]Backtest, error) {
 		}
 		hooks = append(hooks, h)
 	}
-	if err := s.replayPast(ctx, hooks); err != nil {
+	if err := s.replayPast(ctx, hooks, pastBounds{deliveries: maxBacktest, bytes: maxBacktestBytes, within: ctx}); err != nil {
 		return nil, err
 	}
 	var told []Backtest
@@ -174,7 +183,7 @@ func (h *Hook) has(a *hookAutomation) bool {
 var errEnough = errors.New("enough deliveries")
 
 // replayPast looks at the deliveries of each webhook, newest first.
-func (s *Service) replayPast(ctx context.Context, hooks []*pastHook) error {
+func (s *Service) replayPast(ctx context.Context, hooks []*pastHook, most pastBounds) error {
 	heard := 0
 	for _, h := range hooks {
 		if len(h.trials) > 0 {
@@ -185,15 +194,16 @@ func (s *Service) replayPast(ctx context.Context, hooks []*pastHook) error {
 		if len(h.trials) == 0 {
 			continue
 		}
-		if err := s.replayHook(ctx, h, maxBacktest/heard, maxBacktestBytes/heard); err != nil {
+		share := pastBounds{deliveries: most.deliveries / heard, bytes: most.bytes / heard, within: most.within}
+		if err := s.replayHook(ctx, h, share); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) replayHook(ctx context.Context, h *pastHook, most, bytes int) error {
-	seen, before := 0, ""
+func (s *Service) replayHook(ctx context.Context, h *pastHook, most pastBounds) error {
+	seen, bytes, before := 0, most.bytes, ""
 	for {
 		read := 0
 		err := s.store.EachPayload(ctx, h.uid, before, backtestPage, func(p store.Payload) error {
@@ -202,7 +212,7 @@ func (s *Service) replayHook(ctx context.Context, h *pastHook, most, bytes int) 
 			if p.Handshake {
 				return nil
 			}
-			if seen == most || bytes < len(p.Body) {
+			if seen == most.deliveries || bytes < len(p.Body) || most.within.Err() != nil {
 				return errEnough
 			}
 			seen, bytes = seen+1, bytes-len(p.Body)
@@ -234,6 +244,12 @@ func (h *pastHook) try(p store.Payload) {
 	for _, t := range h.trials {
 		t.Deliveries++
 		starts, would := before.starts(t.before), after.starts(t.after)
+		if starts {
+			t.now++
+		}
+		if would {
+			t.would++
+		}
 		if would && !starts {
 			t.Starts++
 		}

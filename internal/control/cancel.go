@@ -3,11 +3,15 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
+
+// StatusInterrupted is the status of a run whose turn was interrupted, until the next begins.
+const StatusInterrupted = "interrupted; a follow-up continues the run"
 
 // Cancel ends a run that has not ended. When it returns, the state is CANCELLED
 // and the worker has been told; the processes are gone soon after.
@@ -66,11 +70,12 @@ func (s *Service) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 		h.PromptDone = true // a follow-up continues it and does not begin it again
 	}
 	s.wakeRun(ctx, tx, h)
-	if err := tx.DropFollowups(ctx, h); err != nil {
+	drafts, err := dropFollowups(ctx, tx, h, now)
+	if err != nil {
 		return err
 	}
 	return errors.Join(
-		tx.SaveRun(ctx, h, stateDraft(now, from, lineshaft.Cancelled, status, "")),
+		tx.SaveRun(ctx, h, append(drafts, stateDraft(now, from, lineshaft.Cancelled, status, ""))...),
 		s.settle(ctx, tx, h, now),
 		s.audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
 }
@@ -118,6 +123,9 @@ func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f line
 	if !c.Role.May(lineshaft.PermissionRunsManage) {
 		return nil, lineshaft.Denied("only a manager may cancel runs by filter; cancel your own one by one")
 	}
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
 	filter, ok := scopeFilter(c, f)
 	if !ok {
 		return nil, nil
@@ -126,10 +134,12 @@ func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f line
 }
 
 func (s *Service) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, why string) ([]string, error) {
-	live := []lineshaft.RunState{lineshaft.Queued, lineshaft.Pending, lineshaft.Claimed, lineshaft.InProgress, lineshaft.Blocked}
-	if f.States == nil {
-		f.States = live
+	states := f.States
+	if states == nil {
+		states = lineshaft.RunStates()
 	}
+	// Ended runs are not even looked at: there may be a million of them.
+	f.States = slices.DeleteFunc(slices.Clone(states), lineshaft.RunState.Terminal)
 	var cancelled []string
 	scan := store.RunScan{Filter: f, Sort: lineshaft.SortCreated, Ascending: true, Limit: 100}
 	for {
@@ -187,7 +197,9 @@ func (s *Service) Interrupt(ctx context.Context, c lineshaft.Caller, runID strin
 		if h.State != lineshaft.InProgress && h.State != lineshaft.Blocked {
 			return lineshaft.Conflict("run %s is %s; only a run whose agent is working can be interrupted", runID, h.State)
 		}
+		h.Status = lineshaft.StatusMessage{Message: StatusInterrupted}
+		h.Touch(s.store.Now())
 		s.wakeRun(ctx, tx, h)
-		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID), s.audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
+		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID), tx.SaveRun(ctx, h), s.audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
 	})
 }

@@ -244,13 +244,43 @@ func TestR12CancelByFilterTakesAllPages(t *testing.T) {
 	})
 }
 
+// the log says of follow-ups that no agent got them.
+func TestR7CancelTellsOfFollowupsThatWereDropped(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		for n, want := range []string{"", "1 follow-up was not delivered", "2 follow-ups were not delivered"} {
+			runID, _ := b.working(lineshaft.NewRun{})
+			for range n {
+				b.followup(runID, "more")
+			}
+			must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, nil))
+			events := b.events(runID)
+			told := ""
+			for _, e := range events {
+				if e.Type == lineshaft.EventNotice {
+					told += string(e.Data)
+				}
+			}
+			if want == "" && told != "" || !strings.Contains(told, want) {
+				b.Errorf("of %d it says %q", n, told)
+			}
+			if last := events[len(events)-1]; last.Type != lineshaft.EventState {
+				b.Errorf("the log ends with %s", last.Type)
+			}
+		}
+	})
+}
+
 func TestR8InterruptReachesTheWorkerOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		runID, job := b.working(lineshaft.NewRun{})
 		held := []lineshaft.ExecutionRef{job.ExecutionRef}
 		wantCode(b, b.s.Interrupt(b.Context(), b.admin, runID), "")
-		b.want(runID, lineshaft.InProgress)
+		status := func() string { return must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)).Status.Message }
+		if b.want(runID, lineshaft.InProgress); status() != control.StatusInterrupted {
+			b.Fatalf("the status is %q", status())
+		}
 		count := 0
 		for range 2 {
 			for _, d := range must[[]lineshaft.Directive](b)(b.s.Heartbeat(b.Context(), "w-hosted", held)) {
@@ -267,6 +297,9 @@ func TestR8InterruptReachesTheWorkerOnce(t *testing.T) {
 		b.followup(runID, "next")
 		if next := b.end(job, lineshaft.Succeeded); next == nil {
 			b.Fatal("no next turn")
+		}
+		if status() != "the agent is working" {
+			b.Fatalf("in the next turn the status is %q", status())
 		}
 		if d := must[[]lineshaft.Directive](b)(b.s.Heartbeat(b.Context(), "w-hosted", held)); len(d) > 0 {
 			b.Fatalf("the next turn is interrupted: %+v", d)

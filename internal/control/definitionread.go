@@ -83,7 +83,7 @@ func (s *Service) currentParts(ctx context.Context, uid string) (*factoryParts, 
 // nothing that belongs to the server alone, such as a pause or a credential.
 func (p *factoryParts) definition() *definition.Definition {
 	d := &definition.Definition{Factory: p.factory}
-	d.Factory.UID, d.Factory.Mode, d.Factory.Paused, d.Factory.Revision = "", "", false, 0
+	d.Factory.UID, d.Factory.Mode, d.Factory.Paused, d.Factory.DailyBudget, d.Factory.Revision = "", "", false, lineshaft.Budget{}, 0
 	d.Factory.CreatedAt, d.Factory.UpdatedAt = time.Time{}, time.Time{}
 	for _, a := range p.agents {
 		a.UID, a.FactoryUID, a.CreatedAt, a.UpdatedAt = "", "", time.Time{}, time.Time{}

@@ -168,6 +168,10 @@ func (s *Service) continueRun(ctx context.Context, tx *store.Tx, h *store.RunHea
 		}
 		drafts = append(drafts, stateDraft(now, lineshaft.Blocked, lineshaft.InProgress, lineshaft.StatusMessage{}, ""))
 	}
+	if h.Status.Message == StatusInterrupted {
+		h.Status.Message = "the agent is working"
+		h.Touch(now)
+	}
 	tx.Wake(stream.RunTopic(h.ID))
 	return tx.SaveRun(ctx, h, drafts...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -163,21 +162,6 @@ func (s *Service) DeleteEnvironment(ctx context.Context, c lineshaft.Caller, uid
 	})
 }
 
-// environmentUses tells which definitions name an environment; it stops after a few.
-func environmentUses(ctx context.Context, tx *store.Tx, uid string) ([]string, error) {
-	uses, err := definitionUses(ctx, tx, func(config lineshaft.AgentConfig) bool { return config.EnvironmentID == uid })
-	if err != nil || len(uses) > maxUses {
-		return uses, err
-	}
-	schedules, err := tx.ListSchedules(ctx)
-	for _, schedule := range schedules {
-		if schedule.Config.EnvironmentID == uid {
-			uses = append(uses, "schedule "+schedule.Name)
-		}
-	}
-	return uses, err
-}
-
 // lockEnvironment is tx.LockEnvironment for an id that anybody may have written.
 func lockEnvironment(ctx context.Context, tx *store.Tx, uid string) (*lineshaft.Environment, error) {
 	if !validEnvironmentID(uid) { // no database can be asked for every text
@@ -190,19 +174,4 @@ func validEnvironmentID(uid string) bool {
 	return len(uid) == lineshaft.EnvironmentIDLength && !strings.ContainsFunc(uid, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
-}
-
-// environmentsWithSecret tells which environments name a secret.
-func environmentsWithSecret(ctx context.Context, tx *store.Tx, name string) ([]string, error) {
-	list, err := tx.ListEnvironments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var uses []string
-	for _, e := range list {
-		if e.Config.GitCredentials == name || slices.Contains(e.Config.Secrets, name) {
-			uses = append(uses, fmt.Sprintf("environment %s", e.Config.Name))
-		}
-	}
-	return uses, nil
 }

@@ -29,8 +29,10 @@ type FactoryChange struct {
 	Alias       *string
 	Description *string
 	Paused      *bool
+	// DailyBudget is the whole new one; the zero value takes it away.
+	DailyBudget *lineshaft.Budget
 	// Repository is what the factory is to follow; Unlink makes it a managed one. Either
-	// comes alone, or with Paused.
+	// comes alone, or with the brakes.
 	Repository *lineshaft.GitSource
 	Unlink     bool
 }
@@ -92,7 +94,11 @@ func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFa
 		}
 		return err
 	})
-	return stored, err
+	if err != nil {
+		return nil, err
+	}
+	stored.SpentToday = &lineshaft.Spending{}
+	return stored, nil
 }
 
 func factoryDetail(f lineshaft.Factory) map[string]string {
@@ -142,7 +148,14 @@ func (s *Service) GetFactory(ctx context.Context, c lineshaft.Caller, uid string
 	if err != nil {
 		return nil, err
 	}
-	return f, s.withRepositories(ctx, f)
+	return f, errors.Join(s.withRepositories(ctx, f), s.withSpending(ctx, f))
+}
+
+// withSpending fills in what the runs of a factory consumed today.
+func (s *Service) withSpending(ctx context.Context, f *lineshaft.Factory) error {
+	spent, err := s.store.Spending(ctx, f.UID, s.store.Now())
+	f.SpentToday = &spent
+	return err
 }
 
 // factoryBatch is how many factories are read at once when looking for matches.
@@ -190,6 +203,14 @@ func (p FactoryPage) each() []*lineshaft.Factory {
 	return all
 }
 
+// PartCounts is how many parts a factory has.
+type PartCounts = store.PartCounts
+
+// CountParts counts the parts of the factories that the caller's key reaches.
+func (s *Service) CountParts(ctx context.Context, c lineshaft.Caller, factories []lineshaft.Factory) (map[string]PartCounts, error) {
+	return s.store.CountParts(ctx, reached(c, factories)...)
+}
+
 func factoryMatches(f lineshaft.Factory, search string) bool {
 	if search == "" {
 		return true
@@ -198,7 +219,7 @@ func factoryMatches(f lineshaft.Factory, search string) bool {
 	return strings.Contains(strings.ToLower(f.Name), search) || strings.Contains(strings.ToLower(f.Alias), search)
 }
 
-// UpdateFactory changes a factory's name, alias or description, its pause, or the
+// UpdateFactory changes a factory's name, alias or description, its brakes, or the
 // repository that it follows.
 func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid string, change FactoryChange) (*lineshaft.Factory, error) {
 	if err := s.checkChange(c, change); err != nil {
@@ -230,14 +251,14 @@ func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid str
 	if err != nil {
 		return nil, err
 	}
-	return changed, s.withRepositories(ctx, changed)
+	return changed, errors.Join(s.withRepositories(ctx, changed), s.withSpending(ctx, changed))
 }
 
 // edits says whether a change is one of the definition. A change of nothing is: it
 // tells whether the factory may be edited here.
 func (change FactoryChange) edits() bool {
 	return change.Name != nil || change.Alias != nil || change.Description != nil ||
-		change.Paused == nil && change.Repository == nil && !change.Unlink
+		change.Paused == nil && change.DailyBudget == nil && change.Repository == nil && !change.Unlink
 }
 
 func (s *Service) checkChange(c lineshaft.Caller, change FactoryChange) error {
@@ -281,6 +302,10 @@ func (change FactoryChange) apply(f *lineshaft.Factory) map[string]string {
 	if change.Paused != nil {
 		f.Paused = *change.Paused
 		detail["paused"] = strconv.FormatBool(f.Paused)
+	}
+	if change.DailyBudget != nil {
+		f.DailyBudget = *change.DailyBudget
+		detail["daily_tokens"], detail["daily_cost_micros"] = strconv.FormatInt(f.DailyBudget.MaxTokens, 10), strconv.FormatInt(f.DailyBudget.MaxCostMicros, 10)
 	}
 	return detail
 }

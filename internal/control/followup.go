@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -48,6 +49,15 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	h, err := tx.LockRun(ctx, req.RunID)
 	if err != nil {
 		return FollowupResult{}, err
+	}
+	if h.State.Terminal() && h.FactoryUID != "" { // it would be a new execution
+		factory, err := tx.GetFactory(ctx, h.FactoryUID)
+		if err := ignoreNotFound(err); err != nil {
+			return FollowupResult{}, err
+		}
+		if err := s.checkBudget(ctx, tx, factory); err != nil {
+			return FollowupResult{}, err
+		}
 	}
 	if err := s.audit(ctx, tx, c, "run.followup", "run", h.ID, nil); err != nil {
 		return FollowupResult{}, err
@@ -117,6 +127,22 @@ func (s *Service) requeue(ctx context.Context, tx *store.Tx, h *store.RunHead, w
 		}
 	}
 	return stateDraft(now, from, lineshaft.Queued, status, ""), nil
+}
+
+// dropFollowups ends the messages of a run that ends, and says so of those that no agent
+// got: whoever wrote them would wait for ever.
+func dropFollowups(ctx context.Context, tx *store.Tx, h *store.RunHead, now time.Time) ([]lineshaft.Draft, error) {
+	text := ""
+	switch {
+	case h.Unread == 1:
+		text = "1 follow-up was not delivered. Send it again to continue the run."
+	case h.Unread > 1:
+		text = fmt.Sprintf("%d follow-ups were not delivered. Send them again to continue the run.", h.Unread)
+	}
+	if err := tx.DropFollowups(ctx, h); err != nil || text == "" {
+		return nil, err
+	}
+	return []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventNotice, now, lineshaft.NoticeData{Level: "warning", Text: text})}, nil
 }
 
 // wakeRun tells everybody who may be waiting for this run.

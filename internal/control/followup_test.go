@@ -19,12 +19,15 @@ func rounds(full int) int {
 	return full / 10
 }
 
-// longRounds are a quarter of that in make test, and all of them in make soak.
+// longRounds are a tenth in make test, and all of them in make soak.
 func longRounds(full int) int {
-	if os.Getenv("LINESHAFT_SOAK") != "" {
+	switch {
+	case os.Getenv("LINESHAFT_SOAK") != "":
 		return full
+	case os.Getenv("LINESHAFT_TEST_FULL") != "":
+		return full / 10
 	}
-	return rounds(full / 4)
+	return full / 40
 }
 
 func TestR6QueuedPromptIsAppended(t *testing.T) {

@@ -231,7 +231,7 @@ func (b *bench) sound(runIDs ...string) {
 // audits are the actions on a target, oldest first.
 func (b *bench) audits(targetID string) []lineshaft.AuditEntry {
 	b.Helper()
-	page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, 1000, ""))
+	page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
 	found := slices.DeleteFunc(page.Entries, func(e lineshaft.AuditEntry) bool { return e.TargetID != targetID })
 	slices.Reverse(found)
 	return found

@@ -59,6 +59,8 @@ type hookAutomation struct {
 	agentUID string
 	config   lineshaft.AgentConfig
 	origins  map[string]string
+	// budget is the factory's, for a day.
+	budget lineshaft.Budget
 	// broken is why it cannot start runs, such as an agent that is gone.
 	broken string
 }
@@ -197,7 +199,7 @@ func automationPrincipal(uid, name string) lineshaft.Principal {
 
 // newHookAutomation resolves what all runs of an automation share.
 func (s *Service) newHookAutomation(f *lineshaft.Factory, agents []lineshaft.Agent, a lineshaft.Automation) *hookAutomation {
-	h := &hookAutomation{Automation: a, caller: lineshaft.Caller{
+	h := &hookAutomation{Automation: a, budget: f.DailyBudget, caller: lineshaft.Caller{
 		Principal: automationPrincipal(a.UID, a.Name), Role: lineshaft.RoleManager, FactoryUIDs: []string{f.UID},
 	}}
 	name := a.Agent

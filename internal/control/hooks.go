@@ -21,6 +21,8 @@ type hooks struct {
 	live atomic.Pointer[map[string]*Hook]
 	// chains is who waits for the end of runs.
 	chains atomic.Pointer[chainTable]
+	// silent are the automations that listen to a webhook that is gone.
+	silent atomic.Pointer[[]Attention]
 	// missed is when a request last made us look.
 	missed atomic.Int64
 
@@ -131,6 +133,7 @@ func (s *Service) RefreshHooks(ctx context.Context) error {
 		}
 		h.live.Store(&all)
 		h.chains.Store(newChainTable(h.parts))
+		h.silent.Store(silentOf(h.parts))
 	}
 	return nil
 }
@@ -142,6 +145,7 @@ type factoryCopy struct {
 	automations []*hookAutomation
 	follows     *lineshaft.GitSource
 	live        map[string]*Hook
+	silent      []Attention
 }
 
 // factoryHooks reads a factory and makes its enabled webhooks ready. The revision is
@@ -155,6 +159,7 @@ func (s *Service) factoryHooks(ctx context.Context, uid string) (*factoryCopy, e
 	if err != nil {
 		return nil, err
 	}
+	c.silent = silentIn(c, webhooks)
 	for _, w := range webhooks {
 		if !w.Enabled || w.NeedsSecret {
 			continue

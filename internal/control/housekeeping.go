@@ -16,15 +16,21 @@ func (s *Service) IndexSearch(ctx context.Context) (int, error) {
 	return s.store.IndexSearch(ctx, sweepBatch)
 }
 
-// NoteKeyUse records when keys were last used.
+// NoteKeyUse records when keys and browser sessions were last used: one write for
+// all requests since the last time.
 func (s *Service) NoteKeyUse(ctx context.Context) error {
-	used := s.keys.takeUsed()
-	if len(used) == 0 {
+	used, sessions := s.keys.takeUsed()
+	if len(used)+len(sessions) == 0 {
 		return nil
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		for keyID, at := range used {
 			if err := tx.TouchAPIKey(ctx, keyID, at); err != nil {
+				return err
+			}
+		}
+		for sessionID, at := range sessions {
+			if err := tx.TouchSession(ctx, sessionID, at); err != nil {
 				return err
 			}
 		}
@@ -51,7 +57,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		}
 	}
 	if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return errors.Join(tx.DeleteOldSessions(ctx, now), tx.DeleteOldWorkers(ctx, now.Add(-24*time.Hour)))
+		return errors.Join(tx.DeleteOldSessions(ctx, now), tx.DeleteOldWorkers(ctx, now.Add(-24*time.Hour)), tx.DeleteOldSpending(ctx, now))
 	}); err != nil {
 		return fmt.Errorf("purge sessions and workers: %w", err)
 	}

@@ -33,7 +33,7 @@ func TestH2LookUpUnderWayDoesNotReviveAKey(t *testing.T) {
 		if _, ok, _ := cache.get("hash", now.Add(keyLife)); ok {
 			t.Errorf("%s: it is kept for too long", name)
 		}
-		if used := cache.takeUsed(); len(used) != 1 || !used["k"].Equal(now) {
+		if used, _ := cache.takeUsed(); len(used) != 1 || !used["k"].Equal(now) {
 			t.Errorf("%s: used are %v", name, used)
 		}
 	}

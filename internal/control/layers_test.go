@@ -405,16 +405,16 @@ func TestR12RerunKeepsTheAgent(t *testing.T) {
 	eachWorks(t, control.NewWebhook{}, func(w *works) {
 		w.managed("TEAM", lineshaft.AccessGranted)
 		agent := w.agent(w.factory, "a", func(a *lineshaft.Agent) { a.Config.ModelID, a.Config.WorkerHost = "m", "box" })
-		again := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID)).RunID)
+		again := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID, nil)).RunID)
 		if again.AgentUID != agent.UID || again.FactoryUID != w.factory || again.Config.ModelID != "m" || again.Config.WorkerHost != "box" {
 			w.Errorf("%+v", again)
 		}
 		w.environment("env", "TEAM")
 		w.automation("x", "", func(n *control.NewAutomation) { n.Config.EnvironmentID = "env" })
-		_, err := w.s.Rerun(w.Context(), w.admin, w.deliver("", opened).Outcomes[0].RunID)
+		_, err := w.s.Rerun(w.Context(), w.admin, w.deliver("", opened).Outcomes[0].RunID, nil)
 		wantCode(w.bench, err, lineshaft.CodeNotSupported)
 		w.environment("env")
-		must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.deliver("", `{"n":2}`).Outcomes[0].RunID))
+		must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.deliver("", `{"n":2}`).Outcomes[0].RunID, nil))
 	})
 }
 

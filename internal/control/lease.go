@@ -177,10 +177,11 @@ func (s *Service) endOverdue(ctx context.Context, runID string) (ended bool, err
 			return err
 		}
 		s.wakeRun(ctx, tx, h)
-		if err := tx.DropFollowups(ctx, h); err != nil {
+		drafts, err := dropFollowups(ctx, tx, h, now)
+		if err != nil {
 			return err
 		}
-		return errors.Join(tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, "")),
+		return errors.Join(tx.SaveRun(ctx, h, append(drafts, stateDraft(now, lineshaft.Queued, lineshaft.Errored, status, ""))...),
 			s.settle(ctx, tx, h, now))
 	})
 	return ended && err == nil, err

@@ -43,7 +43,10 @@ func (s *Service) Report(ctx context.Context, reports []lineshaft.Report) ([]err
 				return refused[i]
 			}
 		}
-		return b.save(ctx, tx)
+		if err := b.save(ctx, tx); err != nil {
+			return err
+		}
+		return tx.AddSpending(ctx, b.spent(), s.store.Now())
 	})
 	return refused, err
 }
@@ -54,6 +57,7 @@ type batch struct {
 	executions map[string]*store.Execution
 	events     map[string][]lineshaft.Draft // by run
 	changed    map[string]bool              // executions to write back
+	used       map[string]lineshaft.Usage   // of the runs, before this
 }
 
 func (s *Service) lockExecutions(ctx context.Context, tx *store.Tx, refs []lineshaft.ExecutionRef) (*batch, error) {
@@ -61,7 +65,11 @@ func (s *Service) lockExecutions(ctx context.Context, tx *store.Tx, refs []lines
 	if err != nil {
 		return nil, err
 	}
-	return &batch{heads: heads, executions: executions, events: map[string][]lineshaft.Draft{}, changed: map[string]bool{}}, nil
+	b := &batch{heads: heads, executions: executions, events: map[string][]lineshaft.Draft{}, changed: map[string]bool{}, used: map[string]lineshaft.Usage{}}
+	for runID, h := range heads {
+		b.used[runID] = h.Usage
+	}
+	return b, nil
 }
 
 // current returns an execution and its run if it still holds it.

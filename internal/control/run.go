@@ -184,6 +184,9 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 	if !c.MaySeeFactory(factoryUID) {
 		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
 	}
+	if err := s.checkBudget(ctx, tx, d.factory); err != nil {
+		return nil, err
+	}
 	if err := s.limitSecrets(ctx, tx, c, parent.RootRunID, &d); err != nil {
 		return nil, err
 	}
@@ -427,7 +430,7 @@ func (s *Service) RunByReference(ctx context.Context, c lineshaft.Caller, url st
 }
 
 // Rerun starts a new run with the same request.
-func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (Started, error) {
+func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string, idem *Idempotency) (Started, error) {
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {
 		return Started{}, err
@@ -461,7 +464,7 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string) (
 	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
 		return Started{}, err
 	}
-	return s.StartRun(ctx, c, req, nil)
+	return s.StartRun(ctx, c, req, idem)
 }
 
 // mayRerunDelivered refuses where the rerun of a payload would have other secrets than

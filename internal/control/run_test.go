@@ -233,7 +233,7 @@ func TestR12RerunRepeatsTheRequest(t *testing.T) {
 		}).RunID
 		b.followup(first, "and more")
 		b.cancel(first)
-		second := b.run(must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, first)).RunID)
+		second := b.run(must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, first, nil)).RunID)
 		if second.ID == first || second.Title != "A title" || second.Submitted != "again" || second.Config.ModelID != "m" ||
 			second.Config.WorkerHost != "box" || second.Metadata["a"] != "1" || second.Metadata["b"] != "2" || second.State != lineshaft.Queued {
 			b.Fatalf("%+v", second)
@@ -246,7 +246,7 @@ func TestR12RerunRepeatsTheRequest(t *testing.T) {
 		if len(files) != 1 || files[0].FileName != "f" || files[0].Size != 7 {
 			b.Fatalf("%+v", files)
 		}
-		_, err := b.s.Rerun(b.Context(), b.admin, b.newID())
+		_, err := b.s.Rerun(b.Context(), b.admin, b.newID(), nil)
 		wantCode(b, err, lineshaft.CodeNotFound)
 	})
 }

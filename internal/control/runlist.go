@@ -7,11 +7,15 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // ListRuns reads a page of the runs that the caller may see.
 func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.RunQuery) (lineshaft.RunPage, error) {
+	if err := q.Filter.Validate(); err != nil {
+		return lineshaft.RunPage{}, err
+	}
 	if q.Filter.AncestorRunID != "" {
 		if _, err := s.visibleRun(ctx, c, q.Filter.AncestorRunID); err != nil {
 			return lineshaft.RunPage{}, err
@@ -46,6 +50,54 @@ func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.
 		refs[i] = &runs[i]
 	}
 	return page, s.explainWaiting(ctx, refs)
+}
+
+// MaxRunsByID bounds the runs that are read at once by their ids.
+const MaxRunsByID = 100
+
+// RunsByID reads those of the runs that there are and that the caller may see, in the
+// order of the ids.
+func (s *Service) RunsByID(ctx context.Context, c lineshaft.Caller, ids []string) ([]lineshaft.Run, error) {
+	if len(ids) > MaxRunsByID {
+		return nil, lineshaft.Invalid("id", "%d runs at once are too many; at most %d are allowed", len(ids), MaxRunsByID)
+	}
+	valid := slices.DeleteFunc(distinct(ids), func(runID string) bool { return !id.Valid(runID) })
+	byID, err := s.store.RunsByID(ctx, valid)
+	if err != nil {
+		return nil, err
+	}
+	var refs []*lineshaft.Run
+	for _, runID := range valid {
+		run := byID[runID]
+		if run == nil {
+			continue
+		}
+		visible, err := maySee(ctx, s.store, c, run.ID, run.FactoryUID)
+		if err != nil {
+			return nil, err
+		}
+		if visible {
+			refs = append(refs, run)
+		}
+	}
+	if err := s.explainWaiting(ctx, refs); err != nil {
+		return nil, err
+	}
+	runs := make([]lineshaft.Run, len(refs))
+	for i, run := range refs {
+		runs[i] = *run
+	}
+	return runs, nil
+}
+
+func distinct(ids []string) []string {
+	var out []string
+	for _, one := range ids {
+		if !slices.Contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // scopeFilter narrows a filter to what the caller may see; false means nothing is left.

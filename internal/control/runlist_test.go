@@ -192,3 +192,99 @@ func TestR4Filters(t *testing.T) {
 		wantCode(b, err, lineshaft.CodeNotFound)
 	}, someSkills)
 }
+
+// S-3: runs are read by their ids in one go, as far as the key reaches.
+func TestS3RunsByID(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		inside, none := b.inFactory("f1", lineshaft.NewRun{}), b.start(lineshaft.NewRun{Config: lineshaft.AgentConfig{WorkerHost: "away"}}).RunID
+		titles := func(c lineshaft.Caller, ids ...string) string {
+			b.Helper()
+			var list []string
+			for _, run := range must[[]lineshaft.Run](b)(b.s.RunsByID(b.Context(), c, ids)) {
+				list = append(list, run.ID)
+			}
+			return strings.Join(list, " ")
+		}
+		given := []string{none, "x", inside, b.newID(), none}
+		if got := titles(b.admin, given...); got != none+" "+inside {
+			b.Errorf("read %s", got)
+		}
+		if got := titles(b.caller(lineshaft.RoleViewer, "f1"), given...); got != inside {
+			b.Errorf("a key of a factory reads %s", got)
+		}
+		if got := titles(lineshaft.Caller{Role: lineshaft.RoleRun, RunID: none}, given...); got != none {
+			b.Errorf("a run's token reads %s", got)
+		}
+		if got := titles(b.admin); got != "" {
+			b.Errorf("no ids read %s", got)
+		}
+		if run := must[[]lineshaft.Run](b)(b.s.RunsByID(b.Context(), b.admin, []string{none}))[0]; !strings.Contains(run.Status.Message, "not connected") {
+			b.Errorf("a run that waits says %q", run.Status.Message)
+		}
+		_, err := b.s.RunsByID(b.Context(), b.admin, make([]string, control.MaxRunsByID+1))
+		wantCode(b, err, lineshaft.CodeInvalidRequest)
+	})
+}
+
+// a filter of ended runs cancels nothing, and one of both only those that live.
+func TestR9CancelMatchingSkipsEndedRuns(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		live, ended := b.start(lineshaft.NewRun{}).RunID, b.start(lineshaft.NewRun{}).RunID
+		b.cancel(ended)
+		for _, states := range [][]lineshaft.RunState{{lineshaft.Cancelled}, {}} {
+			if got := must[[]string](b)(b.s.CancelMatching(b.Context(), b.admin, lineshaft.RunFilter{States: states})); len(got) != 0 {
+				b.Errorf("%v cancels %v", states, got)
+			}
+		}
+		both := []lineshaft.RunState{lineshaft.Cancelled, lineshaft.Queued}
+		if got := must[[]string](b)(b.s.CancelMatching(b.Context(), b.admin, lineshaft.RunFilter{States: both})); !slices.Equal(got, []string{live}) {
+			b.Errorf("cancelled %v", got)
+		}
+	})
+}
+
+// A filter has few values, and a key for very many factories still reads its lists:
+// what is walked side by side is bounded.
+func TestH8ManyFactories(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		many := []string{must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "mill"})).UID}
+		for i := range 99 {
+			many = append(many, fmt.Sprintf("01890000-0000-7000-8000-%012d", i))
+		}
+		foreman := must[[]lineshaft.Agent](b)(b.s.ListAgents(b.Context(), b.admin, many[0]))[0].UID
+		own := b.start(lineshaft.NewRun{Prompt: "own", AgentUID: foreman}).RunID
+		b.start(lineshaft.NewRun{Prompt: "of nobody"})
+		reader := b.caller(lineshaft.RoleViewer, many...)
+		for _, sort := range lineshaft.RunSorts() {
+			for _, filter := range []lineshaft.RunFilter{{}, {States: []lineshaft.RunState{lineshaft.Queued}}, {FactoryUIDs: many[:20]}} {
+				if got := b.pages(reader, lineshaft.RunQuery{Filter: filter, Sort: sort, Limit: 5}); !slices.Equal(got, []string{own}) {
+					b.Errorf("%s %+v: %v, want %s", sort, filter, got, own)
+				}
+			}
+		}
+		view, err := b.s.Overview(b.Context(), reader, control.LastDay)
+		if err != nil || view.Unused {
+			b.Errorf("overview: %+v, %v", view, err)
+		}
+		for _, state := range view.Active {
+			if state.State == lineshaft.Queued && state.Count != 1 {
+				b.Errorf("%d runs are queued, want 1", state.Count)
+			}
+		}
+		for _, filter := range []lineshaft.RunFilter{{FactoryUIDs: many[:21]}, {Sources: slices.Repeat(lineshaft.Sources()[:1], 21)}} {
+			if _, err := b.s.ListRuns(b.Context(), b.admin, lineshaft.RunQuery{Filter: filter, Limit: 1}); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest || !strings.Contains(err.Error(), "at most 20") {
+				b.Errorf("too many values: %v", err)
+			}
+			if _, err := b.s.CancelMatching(b.Context(), b.admin, filter); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
+				b.Errorf("cancel by too many values: %v", err)
+			}
+		}
+		_, _, err = b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "all", Role: lineshaft.RoleViewer, FactoryUIDs: slices.Repeat(many, 3)})
+		if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
+			b.Errorf("a key for 300 factories: %v", err)
+		}
+	})
+}

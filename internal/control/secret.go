@@ -3,9 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -205,87 +202,4 @@ func (s *Service) DeleteSecret(ctx context.Context, c lineshaft.Caller, name str
 		}
 		return errors.Join(tx.DeleteSecret(ctx, name), s.audit(ctx, tx, c, "secret.delete", "secret", name, nil))
 	})
-}
-
-// nameUses names the first few users of a thing, for a message.
-func nameUses(uses []string) string {
-	if len(uses) > maxUses {
-		return strings.Join(uses[:maxUses], ", ") + " and more"
-	}
-	return strings.Join(uses, ", ")
-}
-
-// secretUses tells which definitions name a secret; it stops after a few.
-func secretUses(ctx context.Context, tx *store.Tx, name string) ([]string, error) {
-	hooks, err := tx.WebhooksWithSecret(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	var uses []string
-	for _, hook := range hooks {
-		uses = append(uses, "webhook "+hook.Name)
-	}
-	environments, err := environmentsWithSecret(ctx, tx, name)
-	if uses = append(uses, environments...); err != nil || len(uses) > maxUses {
-		return uses, err
-	}
-	found, err := definitionUses(ctx, tx, func(config lineshaft.AgentConfig) bool { return slices.Contains(config.NamedSecrets(), name) })
-	return append(uses, found...), err
-}
-
-// definitionUses tells which factories, agents and automations have a configuration
-// that is asked for; it stops after a few.
-func definitionUses(ctx context.Context, tx *store.Tx, match func(lineshaft.AgentConfig) bool) ([]string, error) {
-	var uses []string
-	agents, err := tx.ListAgents(ctx, "") // those of no factory
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range agents {
-		if match(a.Config) {
-			uses = append(uses, "agent "+a.Name)
-		}
-	}
-	for after := ""; len(uses) <= maxUses; {
-		factories, err := tx.ListFactories(ctx, after, factoryBatch)
-		if err != nil || len(factories) == 0 {
-			return uses, err
-		}
-		for _, f := range factories {
-			found, err := factoryUses(ctx, tx, f, match)
-			if err != nil {
-				return nil, err
-			}
-			if uses = append(uses, found...); len(uses) > maxUses {
-				break
-			}
-		}
-		after = factories[len(factories)-1].UID
-	}
-	return uses, nil
-}
-
-func factoryUses(ctx context.Context, tx *store.Tx, f lineshaft.Factory, match func(lineshaft.AgentConfig) bool) ([]string, error) {
-	var uses []string
-	note := func(config lineshaft.AgentConfig, format string, args ...any) {
-		if match(config) {
-			uses = append(uses, fmt.Sprintf(format, args...))
-		}
-	}
-	note(f.Layer(), "factory %s", f.Name)
-	agents, err := tx.ListAgents(ctx, f.UID)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range agents {
-		note(a.Config, "agent %s of factory %s", a.Name, f.Name)
-	}
-	automations, err := tx.ListAutomations(ctx, f.UID)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range automations {
-		note(a.Config, "automation %s of factory %s", a.Name, f.Name)
-	}
-	return uses, nil
 }

@@ -26,6 +26,9 @@ type Config struct {
 	OutputBytes, OutputEvents int64
 	// RunRetention removes ended runs after this time; 0 keeps them.
 	RunRetention time.Duration
+	// OIDCSessionLife is how long a browser stays signed in by an identity provider; 12
+	// hours by default.
+	OIDCSessionLife time.Duration
 	// MaxWebhooks is how many webhooks a factory may have; 20 by default.
 	MaxWebhooks int
 	// DeliveryRetention is how long the log of webhooks is kept; 7 days by default and
@@ -80,6 +83,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	if cfg.SnapshotKeep == 0 {
 		cfg.SnapshotKeep = 7 * 24 * time.Hour
 	}
+	cfg.OIDCSessionLife = cmp.Or(cfg.OIDCSessionLife, OIDCSessionLife)
 	if cfg.RepositoryPoll <= 0 {
 		cfg.RepositoryPoll = time.Minute
 	}

@@ -200,8 +200,9 @@ func (s *Service) failSkills(ctx context.Context, tx *store.Tx, h *store.RunHead
 		return err
 	}
 	s.wakeRun(ctx, tx, h)
-	if err := tx.DropFollowups(ctx, h); err != nil {
+	drafts, err := dropFollowups(ctx, tx, h, now)
+	if err != nil {
 		return err
 	}
-	return errors.Join(tx.SaveRun(ctx, h, stateDraft(now, lineshaft.Queued, lineshaft.Failed, status, "")), s.settle(ctx, tx, h, now))
+	return errors.Join(tx.SaveRun(ctx, h, append(drafts, stateDraft(now, lineshaft.Queued, lineshaft.Failed, status, ""))...), s.settle(ctx, tx, h, now))
 }

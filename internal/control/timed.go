@@ -136,9 +136,12 @@ func (s *Service) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error
 		a.Config.Concurrency = f.overlap()
 	}
 	ready := s.newHookAutomation(factory, agents, *a)
+	spent := s.checkBudget(ctx, tx, factory)
 	switch rule := ready.config.Concurrency; {
 	case factory.Paused:
 		return errPaused()
+	case spent != nil:
+		return spent
 	case ready.broken != "":
 		return lineshaft.Conflict("%s", ready.broken)
 	case rule != nil && strings.Contains(rule.Key, "{{"):

@@ -109,6 +109,7 @@ func fieldsOf(wall time.Time) [5]uint8 {
 // tick is a minute of real time and what a clock on the wall shows then.
 type tick struct {
 	at, wall time.Time
+	minute   int64 // wall, as a number
 	fields   [5]uint8
 }
 
@@ -117,7 +118,7 @@ func ticks(zone *time.Location) []tick {
 	for at := yearBegins.Add(-48 * time.Hour); at.Before(yearEnds); at = at.Add(time.Minute) {
 		l := at.In(zone)
 		wall := time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), 0, 0, time.UTC)
-		all = append(all, tick{at, wall, fieldsOf(wall)})
+		all = append(all, tick{at, wall, wall.Unix() / 60, fieldsOf(wall)})
 	}
 	return all
 }
@@ -131,9 +132,10 @@ func (p *planned) slots(year []tick) []slotAt {
 		}
 		return all
 	}
-	newest, real := year[0].wall, p.sets[1]&(1<<24-1) == 1<<24-1
-	for i, now := range year[1:] {
-		repeated := !now.wall.After(newest)
+	newest, real := year[0].minute, p.sets[1]&(1<<24-1) == 1<<24-1
+	for i := range year[1:] {
+		now := &year[i+1]
+		repeated := now.minute <= newest
 		fires, offset := p.fits(now.fields), ""
 		switch {
 		case real && repeated:
@@ -142,12 +144,12 @@ func (p *planned) slots(year []tick) []slotAt {
 		case repeated:
 			fires = false
 		case !real:
-			for gap := year[i].wall.Add(time.Minute); gap.Before(now.wall); gap = gap.Add(time.Minute) {
-				fires = fires || p.fits(fieldsOf(gap))
+			for gap := year[i].minute + 1; gap < now.minute; gap++ {
+				fires = fires || p.fits(fieldsOf(time.Unix(gap*60, 0).UTC()))
 			}
 		}
 		if !repeated {
-			newest = now.wall
+			newest = now.minute
 		}
 		if fires && now.at.After(yearBegins) {
 			all = append(all, slotAt{now.at, now.wall.Format("2006-01-02T15:04") + offset})

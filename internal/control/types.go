@@ -58,6 +58,8 @@ type NewAPIKey struct {
 	WorkerIDs   []string
 	// Owner is who the key acts as; the zero value makes a service account of the key's name.
 	Owner lineshaft.Principal
+	// Once, if given, makes a second call with it a Conflict: the key cannot be shown again.
+	Once *Idempotency
 }
 
 // Worker is a connected worker id with its processes summed up.

@@ -19,7 +19,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 		runID, job := b.working(lineshaft.NewRun{})
 		must[string](b)(b.s.Upload(b.Context(), job.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobArtifact, FileName: "f"}, strings.NewReader("x")))
 		run := b.run(runID)
-		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey))
+		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{}))
 		if err := b.store.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -76,6 +76,7 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 		calls[name] = func() error { _, err := call(); return err }
 	}
 	moreCalls(b, job, one)
+	sessionCalls(b, session, one)
 	reportCalls(b, limited, run.ID, one)
 	list := lineshaft.RunQuery{Sort: lineshaft.SortUpdated, Limit: 5}
 	one("GetRun", func() (any, error) { return s.GetRun(ctx, c, run.ID) })
@@ -83,7 +84,7 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("ListRuns", func() (any, error) { return s.ListRuns(ctx, c, list) })
 	one("RunByConversation", func() (any, error) { return s.RunByConversation(ctx, c, run.ConversationID) })
 	one("RunByReference", func() (any, error) { return s.RunByReference(ctx, c, "https://example.com") })
-	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID) })
+	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID, nil) })
 	one("Events", func() (any, error) { return s.Events(ctx, c, run.ID, 0, 5) })
 	one("Follow", func() (any, error) { return s.Follow(ctx, c, run.ID, 0) })
 	one("FollowStates", func() (any, error) { return s.FollowStates(ctx, c, lineshaft.RunFilter{}, "") })
@@ -115,13 +116,12 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("Workers", func() (any, error) { return s.Workers(ctx, c) })
 	one("Authenticate", func() (any, error) { return s.Authenticate(ctx, adminKey) })
 	one("Authenticate run", func() (any, error) { return s.Authenticate(ctx, job.RunToken) })
-	one("CreateSession", func() (any, error) { return s.CreateSession(ctx, adminKey) })
-	one("SessionCaller", func() (any, error) { return s.SessionCaller(ctx, session) })
 	one("EnsureAdmin", func() (any, error) { return s.EnsureAdmin(ctx, "") })
 	one("EnsureAdmin chosen", func() (any, error) { return s.EnsureAdmin(ctx, adminKey) })
 	one("ListAPIKeys", func() (any, error) { return s.ListAPIKeys(ctx, c) })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
-	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, 5, "") })
+	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, control.AuditQuery{Limit: 5}) })
+	awayPlatformCalls(b, one)
 	awayJobCalls(b, one)
 	awaySkillCalls(b, one)
 	awayEnvironmentCalls(b, one)
@@ -132,7 +132,21 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	return calls
 }
 
+func awayPlatformCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("GetAPIKey", func() (any, error) { return s.GetAPIKey(ctx, c, factoryF) })
+	one("WaitingWorkers", func() (any, error) { return s.WaitingWorkers(ctx, c) })
+	one("EnvironmentUses", func() (any, error) {
+		return s.EnvironmentUses(ctx, c, strings.Repeat("e", lineshaft.EnvironmentIDLength))
+	})
+	one("SecretUses", func() (any, error) { return s.SecretUses(ctx, c, "S") })
+}
+
 func awaySkillCalls(b *bench, one func(name string, call func() (any, error))) {
+	const someID = "01890000-0000-7000-8000-000000000000"
+	one("RunsByID", func() (any, error) { return b.s.RunsByID(b.Context(), b.admin, []string{someID}) })
+	one("Search", func() (any, error) { return b.s.Search(b.Context(), b.admin, "words") })
+	one("Search, id", func() (any, error) { return b.s.Search(b.Context(), b.admin, someID) })
 	one("FindSkills", func() (any, error) { return b.s.FindSkills(b.Context()) })
 	one("ListSkills", func() (any, error) { return b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{}) })
 }
@@ -155,11 +169,14 @@ func awayFactoryCalls(b *bench, one func(name string, call func() (any, error)))
 	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, control.FactoryQuery{Limit: 5}) })
 	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", control.FactoryChange{}) })
 	one("DeleteFactory", func() (any, error) { return nil, s.DeleteFactory(ctx, c, "f") })
+	one("CountParts", func() (any, error) { return s.CountParts(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
+	one("BacktestAutomation", func() (any, error) { return s.BacktestAutomation(ctx, c, "f", "", control.NewAutomation{}) })
 	one("SyncRepositories", func() (any, error) { return s.SyncRepositories(ctx) })
 	one("SyncRepository", func() (any, error) { return s.SyncRepository(ctx, c, "f") })
 	one("CreateAutomation", func() (any, error) { return s.CreateAutomation(ctx, c, "f", automation("a", "w")) })
 	one("GetAutomation", func() (any, error) { return s.GetAutomation(ctx, c, "f", "a") })
 	one("ListAutomations", func() (any, error) { return s.ListAutomations(ctx, c, "f", 5, "") })
+	one("AllAutomations", func() (any, error) { return s.AllAutomations(ctx, c, 5, "") })
 	one("UpdateAutomation", func() (any, error) { return s.UpdateAutomation(ctx, c, "f", "a", control.AutomationChange{}) })
 	one("DeleteAutomation", func() (any, error) { return nil, s.DeleteAutomation(ctx, c, "f", "a") })
 }
@@ -172,6 +189,9 @@ func awayScheduleCalls(b *bench, one func(name string, call func() (any, error))
 	one("UpdateSchedule", func() (any, error) { return s.UpdateSchedule(ctx, c, "s", daily("s")) })
 	one("SetScheduleEnabled", func() (any, error) { return s.SetScheduleEnabled(ctx, c, "s", true) })
 	one("DeleteSchedule", func() (any, error) { return nil, s.DeleteSchedule(ctx, c, "s") })
+	one("ListTimed", func() (any, error) { return s.ListTimed(ctx, c) })
+	one("NewestScheduled", func() (any, error) { return s.NewestScheduled(ctx, c, []string{"s"}) })
+	one("PreviewFires", func() (any, error) { return s.PreviewFires(ctx, c, lineshaft.Timing{Cron: "@daily"}, 3) })
 	one("FireDue", func() (any, error) { return s.FireDue(ctx) })
 }
 
@@ -209,6 +229,10 @@ func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))
 	one("Accept", func() (any, error) { return s.Accept(ctx, received(h, "1", "{}")) })
 	one("Reject", func() (any, error) { return nil, s.Reject(ctx, control.Rejected{Hook: h}) })
 	one("RefreshHooks", func() (any, error) { return nil, s.RefreshHooks(ctx) })
+	one("Listeners", func() (any, error) { return s.Listeners(ctx, c, "f", "w") })
+	one("LastDeliveries", func() (any, error) { return s.LastDeliveries(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
+	one("WebhooksOf", func() (any, error) { return s.WebhooksOf(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
+	one("LastRuns", func() (any, error) { return s.LastRuns(ctx, c, []lineshaft.Automation{{UID: "a"}}) })
 	one("ListDeliveries", func() (any, error) { return s.ListDeliveries(ctx, c, "f", "w", control.DeliveryQuery{Limit: 5}) })
 	one("GetDelivery", func() (any, error) { return s.GetDelivery(ctx, c, "f", "w", "d", true) })
 	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, control.Redelivery{}, nil) })
@@ -235,10 +259,14 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
 	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
+	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
+	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
+	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, control.LastDay) })
 }
 
 // reportCalls are those of an agent about its own run.
 func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string, func() (any, error))) {
+	one("Executions", func() (any, error) { return b.s.Executions(b.Context(), b.admin, runID) })
 	one("ReportRun", func() (any, error) {
 		return b.s.ReportRun(b.Context(), agent, runID, lineshaft.RunReport{Kind: lineshaft.ReportMessage, Text: "x"})
 	})
@@ -252,4 +280,15 @@ func moreCalls(b *bench, job lineshaft.Job, one func(string, func() (any, error)
 	secretCalls(b, one)
 	one("TakeOver", func() (any, error) { return b.s.TakeOver(b.Context(), job.ExecutionRef, "w", false) })
 	one("AuthenticateExecution", func() (any, error) { return b.s.AuthenticateExecution(b.Context(), job.RunToken) })
+}
+
+func sessionCalls(b *bench, session string, one func(string, func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("CreateIdentitySession", func() (any, error) { return s.CreateIdentitySession(ctx, somebody(), control.Visitor{}) })
+	one("ListSessions", func() (any, error) { return s.ListSessions(ctx, c, true, 5, "") })
+	one("GetSession", func() (any, error) { return s.GetSession(ctx, c, "x") })
+	one("RevokeSession", func() (any, error) { return nil, s.RevokeSession(ctx, c, "x") })
+	one("RevokeOtherSessions", func() (any, error) { return s.RevokeOtherSessions(ctx, c) })
+	one("CreateSession", func() (any, error) { return s.CreateSession(ctx, adminKey, control.Visitor{}) })
+	one("SessionCaller", func() (any, error) { return s.SessionCaller(ctx, session) })
 }

@@ -110,7 +110,7 @@ func TestR12RerunOfAWebhookRun(t *testing.T) {
 	eachWorks(t, control.NewWebhook{}, func(w *works) {
 		w.automation("plain", `{"kind": ["plain"]}`)
 		d := w.deliver("1", `{"kind": "plain"}`)
-		started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, d.Outcomes[0].RunID))
+		started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, d.Outcomes[0].RunID, nil))
 		run := must[*lineshaft.Run](w.bench)(w.s.GetRun(w.Context(), w.admin, started.RunID))
 		if run.Metadata[lineshaft.MetadataDelivery] != "" || run.Source != lineshaft.SourceAPI {
 			w.Errorf("%+v", run.Metadata)
@@ -120,7 +120,7 @@ func TestR12RerunOfAWebhookRun(t *testing.T) {
 		}
 		w.automation("secret", `{"kind": ["secret"]}`, func(n *control.NewAutomation) { n.Config.Secrets = []string{"TOKEN"} })
 		d = w.deliver("2", `{"kind": "secret"}`)
-		_, err := w.s.Rerun(w.Context(), w.admin, d.Outcomes[0].RunID)
+		_, err := w.s.Rerun(w.Context(), w.admin, d.Outcomes[0].RunID, nil)
 		wantCode(w, err, lineshaft.CodeNotSupported)
 		if !strings.Contains(err.Error(), d.ID) {
 			w.Errorf("%v", err)

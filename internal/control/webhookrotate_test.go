@@ -209,7 +209,7 @@ func TestS5WebhookChangesAreRecordedWithoutSecrets(t *testing.T) {
 		if e := b.audits(made.UID)[2]; e.Detail["changed"] != "rate_limit, replay_guard" {
 			b.Errorf("%+v", e)
 		}
-		page := must[control.AuditPage](b.bench)(b.s.ListAudit(ctx, b.admin, 1000, ""))
+		page := must[control.AuditPage](b.bench)(b.s.ListAudit(ctx, b.admin, control.AuditQuery{Limit: 1000}))
 		text := fmt.Sprintf("%+v", page)
 		for _, secret := range []string{made.Secret, second.Secret, longToken, b.stored(given.Webhook).Credential} {
 			if strings.Contains(text, secret) || strings.Contains(fmt.Sprint(given.Webhook), secret) {

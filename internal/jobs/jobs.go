@@ -65,6 +65,8 @@ func For(s *control.Service, lease time.Duration) []Job {
 		{Name: "keys", Every: 30 * time.Second, Do: quiet(s.NoteKeyUse)},
 		{Name: "deleted", Every: 10 * time.Second, Do: quiet(s.RemoveDeleted)},
 		{Name: "master key", Every: time.Hour, Do: count(s.RewrapSecrets)},
+		{Name: "rates", Every: 5 * time.Second, Do: count(s.FoldRates)},
+		{Name: "old rates", Every: time.Hour, Do: quiet(s.PurgeRates)},
 		{Name: "deliveries", Every: 10 * time.Minute, Do: quiet(s.PurgeDeliveries)},
 		{Name: "retention", Every: 10 * time.Minute, Do: quiet(s.Purge)},
 	}

@@ -1,0 +1,137 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/cron"
+	"github.com/lineshaft/lineshaft/internal/definition"
+	"github.com/lineshaft/lineshaft/internal/forge"
+)
+
+// ReadTrigger puts the text of a filter into a trigger and checks both, as saving
+// would as far as that needs no store. The text is that of definition files: the payload
+// filter for provider webhook, the keys of the filter for others. Problems have places
+// in the text; those without a line are about the rest of the trigger.
+func ReadTrigger(t lineshaft.Trigger, text string) (lineshaft.Trigger, []lineshaft.FileProblem) {
+	read, problems := definition.ParseFilter(t, text)
+	t.Filter = read
+	if len(problems) > 0 {
+		return t, problems
+	}
+	err := t.Validate("")
+	if err == nil && t.Schedule != nil {
+		_, err = cron.Parse(*t.Schedule)
+	}
+	if err == nil {
+		_, _, err = compileTrigger(t)
+	}
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+		message, hint, _ := strings.Cut(public.Message, "; ")
+		problems = append(problems, lineshaft.FileProblem{File: strings.TrimPrefix(public.Field, "."), Message: message, Hint: hint})
+	}
+	return t, problems
+}
+
+// WriteTriggerFilter is the text of a trigger's filter, as ReadTrigger takes it.
+func WriteTriggerFilter(t lineshaft.Trigger) string { return definition.WriteFilter(t) }
+
+// FilterDoubt is what somebody should look at again who wrote a payload filter that
+// can be saved: a field that looks like a misspelt operator. Empty is none.
+func FilterDoubt(payload json.RawMessage) string {
+	operators := map[string]string{"notin": "not_in", "nin": "not_in", "exist": "exists", "oneof": "in", "anyof": "in", "equals": "in", "eq": "in"}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(payload, &fields) != nil {
+		return ""
+	}
+	for _, inner := range fields {
+		var below map[string]json.RawMessage
+		if json.Unmarshal(inner, &below) != nil {
+			continue
+		}
+		for name := range below {
+			if meant := operators[strings.ToLower(strings.NewReplacer("_", "", "-", "", "$", "").Replace(name))]; meant != "" && meant != name {
+				return "“" + name + "” is read as a field of the body. If it is meant as an operator, write " + meant + "."
+			}
+		}
+		if doubt := FilterDoubt(inner); doubt != "" {
+			return doubt
+		}
+	}
+	return ""
+}
+
+// ForgeEvents lists what triggers of a forge may name as their event.
+func ForgeEvents(provider string) []string { return forge.Events(provider) }
+
+// TriggerFires are the next times of a trigger's schedule, at most n, in its zone.
+func TriggerFires(timing lineshaft.Timing, after time.Time, n int) ([]time.Time, error) {
+	schedule, err := cron.Parse(timing)
+	if err != nil {
+		return nil, err
+	}
+	return fires(schedule.Anchored(after), after, n), nil
+}
+
+// Bounds of the back-test of one automation: somebody waits for it.
+const (
+	draftBacktest       = 5_000
+	draftBacktestBytes  = 64 << 20
+	draftBacktestWithin = 2 * time.Second
+)
+
+// DraftBacktest tells what an automation would have made of the stored deliveries of
+// the webhooks that it listens to, now or as it would be.
+type DraftBacktest struct {
+	// Deliveries is how many were looked at, the newest ones.
+	Deliveries int
+	// Would is how many of them start a run of the automation as it would be, Now as it is.
+	Would int
+	Now   int
+	// Truncated says that there are more deliveries than were looked at.
+	Truncated bool
+}
+
+// BacktestAutomation tries an automation that is not saved on the stored deliveries.
+// The uid is that of the one it would replace; empty for a new one.
+func (s *Service) BacktestAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, n NewAutomation) (DraftBacktest, error) {
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return DraftBacktest{}, err
+	}
+	if err := checkFilters(n.Triggers); err != nil {
+		return DraftBacktest{}, err
+	}
+	parts, err := s.currentParts(ctx, factoryUID)
+	if err != nil {
+		return DraftBacktest{}, err
+	}
+	t := &trial{after: s.newHookAutomation(&parts.factory, parts.agents, lineshaft.Automation{
+		UID: uid, FactoryUID: factoryUID, Name: n.Name, Enabled: n.Enabled, Agent: n.Agent, Triggers: n.Triggers,
+	})}
+	if uid != "" {
+		was, err := s.store.GetAutomation(ctx, factoryUID, uid)
+		if err != nil {
+			return DraftBacktest{}, err
+		}
+		t.before = s.newHookAutomation(&parts.factory, parts.agents, *was)
+	}
+	var hooks []*pastHook
+	for i := range parts.webhooks {
+		was := &parts.webhooks[i]
+		h, err := s.newPastHook(&parts.factory, was, &was.Webhook, []*trial{t})
+		if err != nil {
+			return DraftBacktest{}, err
+		}
+		hooks = append(hooks, h)
+	}
+	within, cancel := context.WithTimeout(ctx, draftBacktestWithin)
+	defer cancel()
+	if err := s.replayPast(ctx, hooks, pastBounds{deliveries: draftBacktest, bytes: draftBacktestBytes, within: within}); err != nil {
+		return DraftBacktest{}, err
+	}
+	return DraftBacktest{Deliveries: t.Deliveries, Would: t.would, Now: t.now, Truncated: t.Truncated}, nil
+}

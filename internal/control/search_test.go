@@ -1,0 +1,127 @@
+package control_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// search tells what a search finds, each as its kind and what identifies it.
+func (b *bench) search(c lineshaft.Caller, text string) string {
+	b.Helper()
+	found := must[control.Found](b)(b.s.Search(b.Context(), c, text))
+	var out []string
+	for _, run := range found.Runs {
+		out = append(out, "run "+run.Title)
+	}
+	for _, d := range found.Deliveries {
+		out = append(out, "delivery "+d.FactoryUID+"/"+d.WebhookUID+"/"+d.ID)
+	}
+	for _, f := range found.Factories {
+		out = append(out, "factory "+f.Name)
+	}
+	for kind, named := range map[string][]control.FoundNamed{"agent": found.Agents, "automation": found.Automations, "webhook": found.Webhooks} {
+		for _, n := range named {
+			out = append(out, kind+" "+n.FactoryUID+"/"+n.Name)
+		}
+	}
+	for _, run := range found.Titles {
+		out = append(out, "words "+run.Title)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+func TestI2SearchByIDAndWords(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID := b.start(lineshaft.NewRun{Title: "Paint the shed"}).RunID
+		b.start(lineshaft.NewRun{Title: "Paint the fence"})
+		must[int](b)(b.s.IndexSearch(b.Context()))
+		for text, want := range map[string]string{
+			runID:                                  "run Paint the shed",
+			"\t" + strings.ToUpper(runID):          "run Paint the shed",
+			runID[:30]:                             "run Paint the shed",
+			runID[:18]:                             "run Paint the shed",
+			runID[:8]:                              "run Paint the fence, run Paint the shed",
+			runID[:7]:                              "",
+			runID[:18] + "-0x":                     "",
+			"01890000":                             "",
+			"fence":                                "words Paint the fence",
+			"PAI shed":                             "words Paint the shed",
+			"paint":                                "words Paint the fence, words Paint the shed",
+			"paint nothing":                        "",
+			"":                                     "",
+			"  ":                                   "",
+			"\x00":                                 "",
+			"“…”":                                  "",
+			"' OR 1=1 --":                          "",
+			strings.Repeat("paint ", 400):          "",
+			"01890000-0000-7000-8000-000000000000": "",
+		} {
+			if got := b.search(b.admin, text); got != want {
+				b.Errorf("%q finds %q, want %q", text, got, want)
+			}
+		}
+		// A run's own token sees its run and what is below it, and no factories.
+		token := lineshaft.Caller{Role: lineshaft.RoleRun, RunID: runID}
+		if got := b.search(token, "paint"); got != "" {
+			b.Errorf("a run's token finds %q", got)
+		}
+		if got := b.search(b.caller(lineshaft.RoleViewer, "another"), runID); got != "" {
+			b.Errorf("a key of another factory finds %q", got)
+		}
+	})
+}
+
+func TestI2SearchByDeliveryAndName(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		w.automation("triage", "")
+		delivery := w.deliver("1", `{"a":1}`)
+		other := w.bench.factory("Other works", "other")
+		w.automate(other.UID, "triage", w.listener(other.UID, "issues"))
+		at := fmt.Sprintf("delivery %s/%s/%s", w.factory, w.hook.UID, delivery.ID)
+		both := func(kind, name string) string {
+			list := []string{kind + " " + w.factory + "/" + name, kind + " " + other.UID + "/" + name}
+			slices.Sort(list)
+			return strings.Join(list, ", ")
+		}
+		limited := w.caller(lineshaft.RoleViewer, w.factory)
+		for text, want := range map[string][2]string{
+			delivery.ID:  {at, at},
+			"works":      {"factory Other works, factory works", "factory works"},
+			"OTHER":      {"factory Other works", ""},
+			"issues":     {both("webhook", "issues"), "webhook " + w.factory + "/issues"},
+			"triage":     {both("automation", "triage"), "automation " + w.factory + "/triage"},
+			"foreman":    {both("agent", "foreman"), "agent " + w.factory + "/foreman"},
+			"triag":      {"", ""},
+			w.hook.UID:   {"", ""},
+			" triage \n": {both("automation", "triage"), "automation " + w.factory + "/triage"},
+		} {
+			if got := w.search(w.admin, text); got != want[0] {
+				w.Errorf("%q finds %q, want %q", text, got, want[0])
+			}
+			if got := w.search(limited, text); got != want[1] {
+				w.Errorf("%q finds %q for a key of one factory, want %q", text, got, want[1])
+			}
+		}
+		if got := w.search(w.caller(lineshaft.RoleViewer, other.UID), delivery.ID); got != "" {
+			w.Errorf("a key of another factory finds %q", got)
+		}
+		// The log of a deleted webhook is kept, and found; its name is not.
+		if err := w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.search(limited, delivery.ID); got != at {
+			w.Errorf("of a deleted webhook: %q", got)
+		}
+		if got := w.search(limited, "issues"); got != "" {
+			w.Errorf("a deleted webhook is found: %q", got)
+		}
+	})
+}
