@@ -29,9 +29,19 @@ type Factory struct {
 	// Revision grows with every change to the factory or a part of it.
 	Revision int64 `json:"revision"`
 	// Paused stops its automations from starting runs.
-	Paused    bool      `json:"paused"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Paused bool `json:"paused"`
+	// DailyBudget keeps it from starting more runs in a day of UTC; nil when there is none.
+	DailyBudget *Budget `json:"daily_budget,omitempty"`
+	// SpentToday is what its runs consumed since 00:00 UTC; nil in lists.
+	SpentToday *Spending `json:"spent_today,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
+}
+
+// Spending is what was consumed in a stretch of time.
+type Spending struct {
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"`
 }
 
 // FactoryRequest asks for a factory; only the name is needed.
@@ -49,6 +59,8 @@ type FactoryUpdate struct {
 	Alias       *string `json:"alias,omitempty"`
 	Description *string `json:"description,omitempty"`
 	Paused      *bool   `json:"paused,omitempty"`
+	// DailyBudget is the whole new one; an empty one takes it away.
+	DailyBudget *Budget `json:"daily_budget,omitempty"`
 	// Repository is what it is to follow. Unlink takes that away.
 	Repository *RepositorySource `json:"repository,omitempty"`
 }

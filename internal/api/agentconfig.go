@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/url"
 	"reflect"
-	"regexp"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -283,6 +281,7 @@ func notOffered(field string) error {
 // wireConfig shows a resolved configuration, without the literal values that may
 // be secret.
 func wireConfig(c lineshaft.AgentConfig) *AmbientAgentConfig {
+	c = c.Shown()
 	out := &AmbientAgentConfig{
 		Name: c.Name, ModelID: c.ModelID, BasePrompt: c.BasePrompt, EnvironmentID: c.EnvironmentID,
 		WorkerHost: c.WorkerHost, Skills: c.Skills, IdleTimeoutMinutes: c.IdleTimeoutMinutes, RunnerID: c.RunnerID,
@@ -330,32 +329,5 @@ func wireBudget(b *lineshaft.Budget) *Budget {
 }
 
 func wireMCPServer(s lineshaft.MCPServer) MCPServerConfig {
-	out := MCPServerConfig{
-		Command: s.Command, Args: s.Args, Env: redacted(s.Env), URL: s.URL, Headers: redacted(s.Headers), WarpID: s.WarpID,
-	}
-	if u, err := url.Parse(s.URL); err == nil && u.User != nil {
-		u.User = url.User("redacted")
-		out.URL = u.String()
-	}
-	return out
-}
-
-var placeholder = regexp.MustCompile(`^\{\{\s*[A-Za-z_][A-Za-z0-9_]{0,127}\s*\}\}$`)
-
-// hiddenValue is answered instead of a value that may be secret.
-const hiddenValue = "***"
-
-// redacted hides values, except those that are nothing but a placeholder.
-func redacted(values map[string]string) map[string]string {
-	if len(values) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(values))
-	for name, value := range values {
-		if !placeholder.MatchString(value) {
-			value = hiddenValue
-		}
-		out[name] = value
-	}
-	return out
+	return MCPServerConfig{Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, WarpID: s.WarpID}
 }

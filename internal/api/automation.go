@@ -187,9 +187,9 @@ func noHiddenValues(field string, servers map[string]lineshaft.MCPServer) error 
 	for name, server := range servers {
 		for part, values := range map[string]map[string]string{"env": server.Env, "headers": server.Headers} {
 			for key, value := range values {
-				if value == hiddenValue {
+				if value == lineshaft.HiddenValue {
 					return lineshaft.Invalid(fmt.Sprintf("%s.%s.%s.%s", field, name, part, key),
-						"%s only stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", hiddenValue)
+						"%s only stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", lineshaft.HiddenValue)
 				}
 			}
 		}

@@ -29,13 +29,13 @@ func exampleFactoryRequest() CreateFactoryRequest {
 }
 
 func exampleFactoryUpdate() UpdateFactoryRequest {
-	return UpdateFactoryRequest{Description: ptr(""), Paused: ptr(true)}
+	return UpdateFactoryRequest{Description: ptr(""), Paused: ptr(true), DailyBudget: &Budget{MaxCostUSD: ptr(25.0)}}
 }
 
 func exampleFactory() Factory {
 	return Factory{
 		UID: exampleFactoryUID, Name: "Web shop", Alias: ptr("shop"), Description: ptr("Looks after the shop's repositories."), Mode: "managed",
-		ForemanAgent: "foreman", Revision: 4, CreatedAt: exampleCreatedAt, UpdatedAt: exampleFinishedAt,
+		ForemanAgent: "foreman", Revision: 4, DailyBudget: &Budget{MaxTokens: ptr(int64(5_000_000)), MaxCostUSD: ptr(25.0)}, SpentToday: &Spending{Tokens: 120_000, CostUSD: 1.75}, CreatedAt: exampleCreatedAt, UpdatedAt: exampleFinishedAt,
 	}
 }
 

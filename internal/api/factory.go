@@ -18,8 +18,16 @@ type Factory struct {
 	ForemanAgent string             `json:"foreman_agent" doc:"The name of the agent that work goes to when no other is named."`
 	Revision     int64              `json:"revision" doc:"Grows with every change to the factory or a part of it."`
 	Paused       bool               `json:"paused" doc:"While true its automations start no runs; deliveries are still accepted and logged."`
+	DailyBudget  *Budget            `json:"daily_budget,omitempty" doc:"Once its runs consumed as much since 00:00 UTC, it starts no more; absent when there is none."`
+	SpentToday   *Spending          `json:"spent_today,omitempty" doc:"What its runs consumed since 00:00 UTC; lists leave it out."`
 	CreatedAt    string             `json:"created_at" format:"date-time"`
 	UpdatedAt    string             `json:"updated_at" format:"date-time"`
+}
+
+// Spending is what was consumed in a stretch of time.
+type Spending struct {
+	Tokens  int64   `json:"tokens" doc:"Tokens both ways."`
+	CostUSD float64 `json:"cost_usd" doc:"US dollars, as far as prices are known."`
 }
 
 // CreateFactoryRequest asks for a factory.
@@ -36,6 +44,7 @@ type UpdateFactoryRequest struct {
 	Alias       *string          `json:"alias,omitempty" maxLength:"60" doc:"Empty takes it away."`
 	Description *string          `json:"description,omitempty" maxLength:"2000" doc:"Empty takes it away."`
 	Paused      *bool            `json:"paused,omitempty" doc:"Stops or resumes the factory's automations."`
+	DailyBudget *Budget          `json:"daily_budget,omitempty" doc:"The whole new one; an empty object takes it away."`
 	Repository  RepositoryUpdate `json:"repository,omitzero"`
 }
 
@@ -99,7 +108,8 @@ func (s *server) getFactory(ctx context.Context, in *FactoryPath) (*factoryOutpu
 func (s *server) updateFactory(ctx context.Context, in *updateFactoryInput) (*factoryOutput, error) {
 	changed, err := s.Control.UpdateFactory(ctx, infoFrom(ctx).caller, in.FactoryUID, control.FactoryChange{
 		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Paused: in.Body.Paused,
-		Repository: in.Body.Repository.Source.domain(), Unlink: in.Body.Repository.Set && in.Body.Repository.Source == nil,
+		DailyBudget: in.Body.DailyBudget.domain(),
+		Repository:  in.Body.Repository.Source.domain(), Unlink: in.Body.Repository.Set && in.Body.Repository.Source == nil,
 	})
 	if err != nil {
 		return nil, err
@@ -112,10 +122,17 @@ func (s *server) deleteFactory(ctx context.Context, in *FactoryPath) (*struct{},
 }
 
 func wireFactory(f *lineshaft.Factory) Factory {
-	return Factory{
+	wire := Factory{
 		UID: f.UID, Name: f.Name, Alias: textOrNull(f.Alias), Description: textOrNull(f.Description), Mode: string(f.Mode), Repository: wireRepository(f.Repository),
 		ForemanAgent: f.Foreman, Revision: f.Revision, Paused: f.Paused, CreatedAt: stamp(f.CreatedAt), UpdatedAt: stamp(f.UpdatedAt),
 	}
+	if f.DailyBudget != (lineshaft.Budget{}) {
+		wire.DailyBudget = wireBudget(&f.DailyBudget)
+	}
+	if f.SpentToday != nil {
+		wire.SpentToday = &Spending{Tokens: f.SpentToday.Tokens, CostUSD: float64(f.SpentToday.CostMicros) / 1e6}
+	}
+	return wire
 }
 
 func textOrNull(text string) *string {

@@ -174,7 +174,7 @@ type (
 )
 
 func (s *server) listAudit(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
-	page, err := s.Control.ListAudit(ctx, infoFrom(ctx).caller, in.Limit, in.Cursor)
+	page, err := s.Control.ListAudit(ctx, infoFrom(ctx).caller, control.AuditQuery{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}

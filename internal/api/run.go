@@ -50,7 +50,7 @@ func replayed(yes bool) string {
 }
 
 func (s *server) rerunRun(ctx context.Context, in *RunPath) (*createRunOutput, error) {
-	started, err := s.Control.Rerun(ctx, infoFrom(ctx).caller, in.RunID)
+	started, err := s.Control.Rerun(ctx, infoFrom(ctx).caller, in.RunID, nil)
 	if err != nil {
 		return nil, err
 	}

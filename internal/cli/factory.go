@@ -170,20 +170,42 @@ func (sh *shell) showFactory(f *client.Factory) error {
 		{"Created", sh.when(f.CreatedAt)},
 		{"Updated", sh.when(f.UpdatedAt)},
 	}
+	list = append(list, budgetPairs(f)...)
 	sh.pairs(append(list, sh.repositoryPairs(f.Repository)...))
 	return nil
+}
+
+// budgetPairs tells what a factory may spend in a day, and what it has spent.
+func budgetPairs(f *client.Factory) [][2]string {
+	var list [][2]string
+	if b := f.DailyBudget; b != nil {
+		var limits []string
+		if b.MaxCostUSD > 0 {
+			limits = append(limits, fmt.Sprintf("$%.2f", b.MaxCostUSD))
+		}
+		if b.MaxTokens > 0 {
+			limits = append(limits, count(int(b.MaxTokens), "token"))
+		}
+		list = append(list, [2]string{"Daily budget", strings.Join(limits, " and ")})
+	}
+	if s := f.SpentToday; s != nil && (f.DailyBudget != nil || s.Tokens > 0) {
+		list = append(list, [2]string{"Spent today", fmt.Sprintf("$%.2f, %s", s.CostUSD, count(int(s.Tokens), "token"))})
+	}
+	return list
 }
 
 func (sh *shell) factoryUpdateCommand() *cobra.Command {
 	var name, alias, description string
 	var pause, resume bool
+	var budget client.Budget
 	cmd := &cobra.Command{
 		Use:   "update [FACTORY]",
-		Short: "Change the name, alias or description of a factory, pause or resume it",
+		Short: "Change the name, alias or description of a factory, pause or brake it",
 		Args:  needs(0, 1, ""),
 		Example: example(
 			"lineshaft factory update shop --pause", "deliveries are logged, but start no runs",
 			`lineshaft factory update shop --alias ""`, "take the alias away",
+			"lineshaft factory update shop --daily-cost 25", "start no more runs once 25 dollars are spent today",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var change client.FactoryUpdate
@@ -195,13 +217,18 @@ func (sh *shell) factoryUpdateCommand() *cobra.Command {
 					*to.field = to.text
 				}
 			}
+			if cmd.Flags().Changed("daily-cost") || cmd.Flags().Changed("daily-tokens") {
+				change.DailyBudget = &budget
+			}
 			switch {
+			case budget.MaxTokens < 0 || budget.MaxCostUSD < 0:
+				return usage("a budget cannot be less than nothing", "Give 0 to take it away.")
 			case pause && resume:
 				return usage("--pause and --resume exclude each other", "Give one of them.")
 			case pause, resume:
 				change.Paused = &pause
 			case change == client.FactoryUpdate{}:
-				return usage("there is nothing to change", "Give --name, --alias, --description, --pause or --resume.")
+				return usage("there is nothing to change", "Give --name, --alias, --description, --pause, --resume, --daily-cost or --daily-tokens.")
 			}
 			c, uid, err := sh.thisFactory(cmd, args)
 			if err != nil {
@@ -220,6 +247,8 @@ func (sh *shell) factoryUpdateCommand() *cobra.Command {
 	flags.StringVar(&description, "description", "", "new `TEXT`; empty takes it away")
 	flags.BoolVar(&pause, "pause", false, "let its automations start no runs")
 	flags.BoolVar(&resume, "resume", false, "let them start runs again")
+	flags.Float64Var(&budget.MaxCostUSD, "daily-cost", 0, "start no more runs once this many `DOLLARS` are spent in a day of UTC; 0 takes the budget away")
+	flags.Int64Var(&budget.MaxTokens, "daily-tokens", 0, "the same for this `NUMBER` of tokens; both together are one budget")
 	return cmd
 }
 
