@@ -164,7 +164,7 @@ func (a *App) openStore(ctx context.Context) error {
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit),
-		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
+		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
 	})
 	return err
 }

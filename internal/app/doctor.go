@@ -34,6 +34,7 @@ func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check
 		checkLimits(ctx, cfg, opts),
 		checkModels(cfg),
 		checkHarness(cfg, opts, isolated),
+		checkOIDC(ctx, cfg),
 	}
 }
 
@@ -101,10 +102,23 @@ func checkListen(ctx context.Context, cfg config.Config) config.Check {
 	if err := l.Close(); err != nil {
 		return bad(name, config.CheckWarning, err.Error(), "look at the network settings")
 	}
+	if c := checkExposure(cfg); c.State != config.CheckOK {
+		return c
+	}
+	return good(name, "%s is free", cfg.Listen)
+}
+
+// checkExposure looks at who reaches the server, and how.
+func checkExposure(cfg config.Config) config.Check {
+	const name = "address"
 	if !loopback(cfg.Listen) && !cfg.TLS() && len(cfg.TrustedProxies) == 0 {
 		return bad(name, config.CheckWarning, cfg.Listen+" is reachable from outside without HTTPS", "set --tls-cert and --tls-key, or put a proxy in front and name it with --trusted-proxy")
 	}
-	return good(name, "%s is free", cfg.Listen)
+	if len(cfg.TrustedProxies) > 0 && !cfg.TLS() && !strings.HasPrefix(cfg.BaseURL, "https://") {
+		return bad(name, config.CheckWarning, "a proxy is trusted, and the server does not know that people use HTTPS",
+			"set --base-url to the https address of the proxy, so that links and cookies are made for it")
+	}
+	return good(name, "%s", cfg.Listen)
 }
 
 func checkIsolation(ctx context.Context, cfg config.Config, opts Options) config.Check {

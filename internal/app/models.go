@@ -113,6 +113,18 @@ func (a *App) models(context.Context) api.ListModelsResponse {
 	return out
 }
 
+// absentAgents are the harnesses that cannot run here.
+func (a *App) absentAgents() []string {
+	here := lookForAgents(a.cfg, a.opts, a.isolated)
+	var absent []string
+	for _, name := range lineshaft.HarnessTypes() {
+		if !here.look(name).available {
+			absent = append(absent, name)
+		}
+	}
+	return absent
+}
+
 func modelInfo(e model.Endpoint, id string) api.ModelInfo {
 	provider := map[model.Protocol]string{model.Anthropic: "ANTHROPIC", model.OpenAI: "OPENAI", model.Gemini: "GOOGLE"}[e.Protocol]
 	info := api.ModelInfo{ID: id, DisplayName: id, Provider: provider, Description: "endpoint " + e.Name}

@@ -48,13 +48,17 @@ func (a *App) serve(ctx context.Context) error {
 		Control: a.control, Logger: a.log, BaseURL: a.webhookURL(), ErrorBase: base, TrustedProxies: a.cfg.TrustedProxies,
 		Observe: a.metrics.ObserveDelivery,
 	})
-	pages, err := web.New(web.Deps{Control: a.control, Logger: a.log, Secure: strings.HasPrefix(base, "https://"), Warning: a.isolated.warning, Stopping: a.stopping})
+	pages, err := web.New(web.Deps{
+		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
+		Warning: a.isolated.warning, Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
+		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents,
+	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/webhooks/") {
+			if delivered(r) {
 				hooks.ServeHTTP(w, r)
 				return
 			}
@@ -78,6 +82,17 @@ func (a *App) serve(ctx context.Context) error {
 	}()
 	a.onStop(a.shutdown)
 	return nil
+}
+
+// delivered says whether a request is for the ingress: whatever is sent below its prefix,
+// and what is sent elsewhere below /webhooks/, where a sender may have a wrong address.
+// Pages there are only read.
+func delivered(r *http.Request) bool {
+	path := r.URL.Path
+	if strings.HasPrefix(path, ingress.Prefix) || path+"/" == ingress.Prefix {
+		return true
+	}
+	return strings.HasPrefix(path, "/webhooks/") && r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
 // webhookURL is what webhook addresses begin with.

@@ -38,10 +38,16 @@ func loadVault(ctx context.Context, cfg config.Config, s *store.Store) (*vault.V
 	return v, err
 }
 
+const mendMasterKey = "bring the key here, or name where it is: --master-key-file, --master-key-command or LINESHAFT_MASTER_KEY"
+
+// loadKeys reads the master key without making one.
+func loadKeys(ctx context.Context, cfg config.Config) (*vault.Vault, error) {
+	return vault.Load(ctx, keySource(cfg))
+}
+
 // checkMasterKey looks whether the master key is there and opens everything.
 func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 	const name = "master key"
-	const mend = "bring the key here, or name where it is: --master-key-file, --master-key-command or LINESHAFT_MASTER_KEY"
 	source := keySource(cfg)
 	v, err := vault.Load(ctx, source)
 	if errors.Is(err, os.ErrNotExist) && source.File != "" {
@@ -52,7 +58,7 @@ func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 		}
 	}
 	if err != nil {
-		return bad(name, config.CheckProblem, err.Error(), mend)
+		return bad(name, config.CheckProblem, err.Error(), mendMasterKey)
 	}
 	s, err := store.Open(ctx, store.Options{Database: cfg.DatabaseOrDefault()})
 	switch {
@@ -63,15 +69,21 @@ func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 	}
 	defer func() { _ = s.Close() }() // it was only read
 	count, err := control.CountSealed(ctx, s, v)
+	return sealedCheck(v.CurrentID(), count, err)
+}
+
+// sealedCheck tells what is under a master key.
+func sealedCheck(keyID string, count control.SealedCount, err error) config.Check {
+	const name = "master key"
 	switch {
 	case err != nil:
 		return bad(name, config.CheckWarning, "the database could not be asked what is under it", "see database")
 	case count.Stuck > 0:
-		return bad(name, config.CheckProblem, fmt.Sprintf("%s does not open %d secrets", v.CurrentID(), count.Stuck),
+		return bad(name, config.CheckProblem, fmt.Sprintf("%s does not open %d secrets", keyID, count.Stuck),
 			"add the key that they are under to LINESHAFT_MASTER_KEY_OLD, or update them")
 	case count.Old > 0:
-		return bad(name, config.CheckWarning, fmt.Sprintf("%s; %d secrets are still under an older one", v.CurrentID(), count.Old),
+		return bad(name, config.CheckWarning, fmt.Sprintf("%s; %d secrets are still under an older one", keyID, count.Old),
 			"start a server with both keys; it brings them under the new one")
 	}
-	return good(name, "%s, with %d secrets under it", v.CurrentID(), count.Current)
+	return good(name, "%s, with %d secrets under it", keyID, count.Current)
 }

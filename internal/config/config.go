@@ -91,6 +91,23 @@ type Config struct {
 	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS.
 	TLSCert string
 	TLSKey  string
+	// OIDCIssuer is the identity provider that people sign in with; empty means keys only.
+	OIDCIssuer       string
+	OIDCClientID     string
+	OIDCClientSecret Secret
+	// OIDCName is what the button on the sign-in page calls the provider.
+	OIDCName string
+	// OIDCScopes are asked for beside openid.
+	OIDCScopes []string
+	// OIDCRoleClaim has the values that OIDCRoles gives roles to.
+	OIDCRoleClaim string
+	OIDCRoles     []RoleMapping
+	// OIDCDefaultRole is for people whom OIDCRoles gives none; empty refuses them.
+	OIDCDefaultRole string
+	// OIDCSessionLife is how long a browser stays signed in by the provider.
+	OIDCSessionLife time.Duration
+	// OIDCAllowPrivate lets the provider be in a private network or on this machine.
+	OIDCAllowPrivate bool
 	// MetricsKey, if set, is asked for at /metrics.
 	MetricsKey Secret
 	// LogFormat is auto, text or json.
@@ -140,6 +157,9 @@ type Config struct {
 	MasterKeyOld Secret
 	// ShutdownGrace is how long a stopping server waits for what it has begun.
 	ShutdownGrace time.Duration
+
+	// origins tells by name where settings come from that are not the default.
+	origins map[string]string
 }
 
 // Default is what holds when nobody says otherwise.
@@ -157,6 +177,10 @@ func Default() Config {
 		DeliveryKeep:      lineshaft.MinDeliveryKeep,
 		ForgeURL:          "https://github.com/{owner}/{repo}.git",
 		RepositoryPoll:    time.Minute,
+		OIDCName:          "single sign-on",
+		OIDCScopes:        []string{"profile", "email"},
+		OIDCRoleClaim:     "groups",
+		OIDCSessionLife:   12 * time.Hour,
 		EventLimit:        100_000,
 		OutputLimit:       100_000_000,
 		ShutdownGrace:     10 * time.Second,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -45,7 +46,7 @@ const envPrefix = "LINESHAFT_"
 
 // Fields lists all settings in the order of the documentation.
 func Fields() []Field {
-	fields := append(serverFields(), workerFields()...)
+	fields := slices.Concat(serverFields(), oidcFields(), workerFields())
 	for i := range fields {
 		key := strings.ReplaceAll(fields[i].Name, "-", "_")
 		fields[i].Env = envPrefix + strings.ToUpper(key)

@@ -61,6 +61,7 @@ func setEntry(c *Config, entry *ast.MappingValueNode) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
+		note(c, f.Name, OriginFile)
 		return nil
 	}
 	if near := nearest.Word(key, keys); near != "" {

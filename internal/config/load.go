@@ -49,6 +49,7 @@ func setEnviron(c *Config, environ []string) error {
 			if err := f.Set(c, value); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", f.Env, err))
 			}
+			note(c, f.Name, OriginEnvironment)
 		}
 	}
 	return errors.Join(errs...)
@@ -67,6 +68,7 @@ func setFlags(c *Config, flags map[string][]string) error {
 		if err := f.Set(c, values...); err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", f.Name, err))
 		}
+		note(c, f.Name, OriginFlag)
 	}
 	return errors.Join(errs...)
 }

@@ -26,15 +26,10 @@ func (c Config) Summary() string {
 func (c Config) LogValue() slog.Value { return slog.GroupValue(c.attrs()...) }
 
 func (c Config) attrs() []slog.Attr {
-	c.Database = withoutPassword(c.DatabaseOrDefault())
 	var attrs []slog.Attr
-	for _, f := range Fields() {
-		text := f.Get(&c)
-		if f.Secret {
-			text = Secret(text).String()
-		}
-		if text != "" {
-			attrs = append(attrs, slog.String(strings.ReplaceAll(f.Name, "-", "_"), text))
+	for _, s := range c.Settings() {
+		if s.Value != "" {
+			attrs = append(attrs, slog.String(strings.ReplaceAll(s.Name, "-", "_"), s.Value))
 		}
 	}
 	return attrs

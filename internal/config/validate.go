@@ -19,7 +19,7 @@ const minAdminKey = 24
 func (c Config) Validate() error {
 	var errs []error
 	for _, check := range []func() []error{
-		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs,
+		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs, c.checkOIDC,
 	} {
 		errs = append(errs, check()...)
 	}
@@ -111,6 +111,7 @@ func (c Config) checkTimes() []error {
 		{"delivery-retention", c.DeliveryRetention, lineshaft.MinDeliveryRetention, 100 * 365 * 24 * time.Hour},
 		{"repository-poll", c.RepositoryPoll, time.Second, 24 * time.Hour},
 		{"shutdown-grace", c.ShutdownGrace, 0, time.Hour},
+		{"oidc-session-life", c.OIDCSessionLife, time.Minute, 90 * 24 * time.Hour},
 		{"kubernetes-start-timeout", c.KubernetesStartTimeout, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.largest {

@@ -1,0 +1,122 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/nearest"
+)
+
+// RoleMapping gives everybody whose claim has a value a role.
+type RoleMapping struct {
+	Value string
+	Role  lineshaft.Role
+}
+
+// peopleRoles are those that people can have.
+func peopleRoles() []string {
+	return []string{string(lineshaft.RoleViewer), string(lineshaft.RoleMember), string(lineshaft.RoleManager), string(lineshaft.RoleAdmin)}
+}
+
+func oidcFields() []Field {
+	return []Field{
+		text("oidc-issuer", "identity provider (OpenID Connect) that people sign in with, such as https://id.example.com; empty is keys only", func(c *Config) *string { return &c.OIDCIssuer }),
+		text("oidc-client-id", "what the provider calls this server", func(c *Config) *string { return &c.OIDCClientID }),
+		{Name: "oidc-client-secret", Help: "secret of that client; empty for a public client", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.OIDCClientSecret} }},
+		text("oidc-name", "name of the provider on the sign-in page", func(c *Config) *string { return &c.OIDCName }),
+		{Name: "oidc-scopes", Help: "scopes to ask for beside openid; can be given several times", value: func(c *Config) value { return list{&c.OIDCScopes} }},
+		text("oidc-role-claim", "claim with the values that oidc-roles maps; a path such as realm_access.roles works, too", func(c *Config) *string { return &c.OIDCRoleClaim }),
+		{Name: "oidc-roles", Help: "who gets which role, as value=role with a value of the claim, such as platform-team=admin; the strongest counts; can be given several times", value: func(c *Config) value { return roles{&c.OIDCRoles} }},
+		words("oidc-default-role", "role of people whom oidc-roles gives none; empty refuses them", func(c *Config) *string { return &c.OIDCDefaultRole }, append([]string{""}, peopleRoles()...)...),
+		{Name: "oidc-session-life", Help: "how long somebody stays signed in before the provider is asked again", value: func(c *Config) value { return duration{&c.OIDCSessionLife} }},
+		{Name: "oidc-allow-private", Help: "let the provider be in a private network or on this machine", value: func(c *Config) value { return flip{&c.OIDCAllowPrivate} }},
+	}
+}
+
+func (c Config) checkOIDC() []error {
+	if c.OIDCIssuer == "" {
+		if c.OIDCClientID != "" || len(c.OIDCRoles) > 0 || c.OIDCDefaultRole != "" {
+			return []error{errors.New("oidc-issuer: settings of an identity provider are given, but not which one; set oidc-issuer")}
+		}
+		return nil
+	}
+	var errs []error
+	u, err := url.Parse(c.OIDCIssuer)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		errs = append(errs, errors.New("oidc-issuer: write the issuer's whole URL, such as https://id.example.com"))
+	case u.Scheme == "http" && !c.OIDCAllowPrivate:
+		errs = append(errs, errors.New("oidc-issuer: tokens must not travel in the clear; write https://, or set oidc-allow-private for a provider on this machine"))
+	}
+	if c.OIDCClientID == "" {
+		errs = append(errs, errors.New("oidc-client-id: register this server at the provider and set the client id it gives"))
+	}
+	if c.OIDCRoleClaim == "" && len(c.OIDCRoles) > 0 {
+		errs = append(errs, errors.New("oidc-role-claim: roles are mapped, but the claim is not named; set oidc-role-claim"))
+	}
+	if len(c.OIDCRoles) == 0 && c.OIDCDefaultRole == "" {
+		errs = append(errs, errors.New("oidc-roles: nobody would get a role; set oidc-roles, such as platform-team=admin, or oidc-default-role"))
+	}
+	return errs
+}
+
+type list struct{ to *[]string }
+
+// set takes words, several in one text with commas or spaces between them.
+func (v list) set(texts []string) error {
+	words := []string{}
+	for _, text := range texts {
+		words = append(words, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+	*v.to = words
+	return nil
+}
+
+func (v list) text() string { return strings.Join(*v.to, ",") }
+
+func (v list) kind() string { return "list" }
+
+type roles struct{ to *[]RoleMapping }
+
+// set takes value=role pairs, several in one text with commas between them. A value
+// may have an = itself: the last one counts.
+func (v roles) set(texts []string) error {
+	mappings := []RoleMapping{}
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			part = strings.TrimSpace(part)
+			if part == "" {
+				continue
+			}
+			at := strings.LastIndex(part, "=")
+			if at <= 0 {
+				return fmt.Errorf("%q is no value=role, such as platform-team=admin", part)
+			}
+			value, role := strings.TrimSpace(part[:at]), strings.TrimSpace(part[at+1:])
+			if !slices.Contains(peopleRoles(), role) {
+				hint := ""
+				if near := nearest.Word(role, peopleRoles()); near != "" {
+					hint = fmt.Sprintf("; did you mean %s?", near)
+				}
+				return fmt.Errorf("%q is none of %s%s", role, strings.Join(peopleRoles(), ", "), hint)
+			}
+			mappings = append(mappings, RoleMapping{Value: value, Role: lineshaft.Role(role)})
+		}
+	}
+	*v.to = mappings
+	return nil
+}
+
+func (v roles) text() string {
+	var parts []string
+	for _, m := range *v.to {
+		parts = append(parts, m.Value+"="+string(m.Role))
+	}
+	return strings.Join(parts, ",")
+}
+
+func (v roles) kind() string { return "list" }
