@@ -1,41 +1,72 @@
 package web
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
-type handler func(w http.ResponseWriter, r *http.Request, c lineshaft.Caller)
-
-// signedIn asks for a session and sends browsers without one to sign in first.
-func (s *server) signedIn(next handler) http.HandlerFunc {
+// signedIn asks for a session with a permission, and sends browsers without a
+// session to sign in first.
+func (s *server) signedIn(needs lineshaft.Permission, next handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		cookie, err := r.Cookie(cookieName)
-		if err != nil {
+		token := s.cookie(r, sessionCookie)
+		if token == "" {
 			s.toLogin(w, r)
 			return
 		}
-		c, err := s.Control.SessionCaller(r.Context(), cookie.Value)
+		c, err := s.Control.SessionCaller(r.Context(), token)
 		if lineshaft.CodeOf(err) == lineshaft.CodeAuthenticationRequired {
 			s.toLogin(w, r)
 			return
 		}
 		if err != nil {
-			s.fail(w, r, err)
+			s.fail(w, r, nil, err)
 			return
 		}
-		c.RemoteAddr = r.RemoteAddr
-		next(w, r, c)
+		c.RemoteAddr, c.RequestID = s.address(r), requestID(r)
+		if !c.Role.May(needs) {
+			s.fail(w, r, &c, lineshaft.Denied("your role, %s, may not do that; it takes the role %s. Ask an admin for a key that may", c.Role, roleFor(needs)))
+			return
+		}
+		if err := readForm(w, r); err != nil {
+			s.fail(w, r, &c, err)
+			return
+		}
+		if err := next(w, r, c); err != nil {
+			s.fail(w, r, &c, err)
+		}
 	}
 }
 
+// roleFor is the least role that has a permission.
+func roleFor(needs lineshaft.Permission) lineshaft.Role {
+	for _, role := range []lineshaft.Role{lineshaft.RoleViewer, lineshaft.RoleMember, lineshaft.RoleManager} {
+		if role.May(needs) {
+			return role
+		}
+	}
+	return lineshaft.RoleAdmin
+}
+
+// toLogin sends a browser to sign in and back again. A part of a page makes the
+// whole page go there.
 func (s *server) toLogin(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Hx-Request") == "true" {
+		w.Header().Set("Hx-Redirect", "/login")
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
 	target := "/login"
 	if r.Method == http.MethodGet && r.URL.Path != "/" && !strings.HasSuffix(r.URL.Path, "/events") {
-		target += "?next=" + r.URL.EscapedPath()
+		target += "?next=" + url.QueryEscape(r.URL.RequestURI())
 	}
 	http.Redirect(w, r, target, http.StatusSeeOther)
 }
@@ -43,43 +74,84 @@ func (s *server) toLogin(w http.ResponseWriter, r *http.Request) {
 type loginData struct {
 	Next  string
 	Error string
+	// Provider is the name of the identity provider, if there is one.
+	Provider string
 }
 
 func (s *server) loginPage(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, http.StatusOK, "login", page{Title: "Sign in", Data: loginData{Next: localPath(r.URL.Query().Get("next"))}})
+	s.showLogin(w, r, http.StatusOK, localPath(r.URL.Query().Get("next")), "")
+}
+
+// showLogin shows the page to sign in, with what was wrong the last time.
+func (s *server) showLogin(w http.ResponseWriter, r *http.Request, status int, next, wrong string) {
+	data := loginData{Next: next, Error: wrong}
+	if s.Identity != nil {
+		data.Provider = s.Identity.Name()
+	}
+	if err := s.write(w, r, status, "login", page{Title: "Sign in", Data: data}); err != nil {
+		s.fail(w, r, nil, err)
+	}
 }
 
 // maxForm bounds what a form may send; a follow-up is the largest.
 const maxForm = 2 << 20
 
-func (s *server) login(w http.ResponseWriter, r *http.Request) {
+// readForm reads the form of a request: one that cannot be read must not count as empty.
+func readForm(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if r.Method != http.MethodPost {
+		return nil
+	}
+	err := r.ParseForm()
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: "what was sent is larger than 2 MiB; go back and send less"}
+	}
+	if err != nil {
+		return lineshaft.Invalid("", "this form cannot be read; go back and try again")
+	}
+	return nil
+}
+
+func (s *server) login(w http.ResponseWriter, r *http.Request) {
+	if err := readForm(w, r); err != nil {
+		s.fail(w, r, nil, err)
+		return
+	}
 	next := localPath(r.PostFormValue("next"))
-	token, err := s.Control.CreateSession(r.Context(), strings.TrimSpace(r.PostFormValue("key")))
+	who := s.address(r)
+	if wait := s.wrongKeys.enter(who, time.Now()); wait > 0 {
+		seconds := int(wait/time.Second) + 1
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		s.showLogin(w, r, http.StatusTooManyRequests, next, fmt.Sprintf("Too many wrong keys came from your address. Wait %d seconds, then try again.", seconds))
+		return
+	}
+	token, err := s.Control.CreateSession(r.Context(), strings.TrimSpace(r.PostFormValue("key")), s.visitor(r))
 	switch lineshaft.CodeOf(err) {
-	case lineshaft.CodeAuthenticationRequired, lineshaft.CodeNotAuthorized:
-		s.render(w, r, http.StatusUnauthorized, "login", page{Title: "Sign in", Data: loginData{
-			Next: next, Error: "That key opens nothing here. The admin key is in the file admin.key of the server's data directory.",
-		}})
+	case lineshaft.CodeAuthenticationRequired:
+		s.showLogin(w, r, http.StatusUnauthorized, next, "That key opens nothing here. The admin key is in the file admin.key of the server's data directory.")
+		return
+	case lineshaft.CodeNotAuthorized:
+		s.showLogin(w, r, http.StatusForbidden, next, "That is the key of a worker or of a run. Sign in with a key of a person; an admin makes one with: lineshaft apikey create me --role member")
 		return
 	default:
 	}
+	s.wrongKeys.leave(who)
 	if err != nil {
-		s.fail(w, r, err)
+		s.fail(w, r, nil, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode, MaxAge: 14 * 24 * 3600})
+	s.setCookie(w, r, sessionCookie, token, control.SessionLife)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 func (s *server) logout(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(cookieName); err == nil {
-		if err := s.Control.EndSession(r.Context(), cookie.Value); err != nil {
-			s.fail(w, r, err)
+	if token := s.cookie(r, sessionCookie); token != "" {
+		if err := s.Control.EndSession(r.Context(), token); err != nil {
+			s.fail(w, r, nil, err)
 			return
 		}
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode, MaxAge: -1})
+	s.setCookie(w, r, sessionCookie, "", -1)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 

@@ -1,25 +1,23 @@
 package web
 
 import (
-	"bytes"
-	"embed"
-	"errors"
+	"context"
+	"fmt"
 	"html/template"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
 	"strings"
-	"time"
+
+	"github.com/yuin/goldmark"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
-	"github.com/lineshaft/lineshaft/internal/problem"
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
-
-//go:embed templates static
-var files embed.FS
-
-// cookieName holds a browser's session token.
-const cookieName = "lineshaft_session"
 
 // policy allows only what these pages use: their own style, script and stream.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -29,42 +27,134 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 type Deps struct {
 	Control *control.Service
 	Logger  *slog.Logger
+	// BaseURL is the address that people and programs use, for lines to copy.
+	BaseURL string
+	// WebhookBaseURL is the address that outside systems send deliveries to.
+	WebhookBaseURL string
 	// Secure marks cookies for HTTPS only.
 	Secure bool
 	// Warning is shown on every page; empty when all is well.
 	Warning string
+	// Version is this server's.
+	Version string
 	// Stopping is closed when the server shuts down: live pages then reconnect.
 	Stopping <-chan struct{}
+	// TrustedProxies are those whose X-Forwarded-For counts.
+	TrustedProxies []netip.Prefix
+	// Identity is where people sign in without a key; nil when there is no such place.
+	Identity IdentityProvider
+	// Settings are what this server was started with, without secrets.
+	Settings []Setting
+	// Examine looks at this machine and these settings as `lineshaft doctor` does; nil
+	// when nobody can.
+	Examine func(ctx context.Context) []Check
+	// Absent names the harnesses that cannot run on this server; nil when nobody knows.
+	Absent func() []string
+}
+
+// IdentityProvider signs people in elsewhere.
+type IdentityProvider interface {
+	// Name is what people call it.
+	Name() string
+	// Begin is the address to send a browser to, and the ticket that it must bring back.
+	Begin(ctx context.Context) (address, ticket string, err error)
+	// Finish says who came back with a ticket and an answer.
+	Finish(ctx context.Context, ticket string, answer url.Values) (lineshaft.Identity, error)
+}
+
+// Setting is one setting of the server. Secret values are not in it.
+type Setting struct {
+	Name, Env, Value, Help string
+	// Origin is default, file, environment or flag.
+	Origin string
+	Secret bool
+}
+
+// Check is what an examination found out about one thing.
+type Check struct {
+	Name string
+	// State is ok, warning or problem.
+	State string
+	// Detail is what was found; Mend says what to do, if anything.
+	Detail, Mend string
 }
 
 type server struct {
 	Deps
-	pages map[string]*template.Template
+
+	assets assets
+	pages  map[string]*template.Template
+	md     goldmark.Markdown
+	// wrongKeys slows down those who try keys.
+	wrongKeys attempts
+	// examining lets one examination run at a time.
+	examining chan struct{}
 }
 
 // New returns the handler of all pages, to be mounted at "/".
 func New(deps Deps) (http.Handler, error) {
-	s := &server{Deps: deps, pages: map[string]*template.Template{}}
-	funcs := template.FuncMap{"clock": clock, "lower": func(state lineshaft.RunState) string { return strings.ToLower(string(state)) }}
-	for _, name := range []string{"login", "runs", "session", "error"} {
-		page, err := template.New("layout.html").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/event.html", "templates/"+name+".html")
-		if err != nil {
-			return nil, err
-		}
-		s.pages[name] = page
+	list, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{Deps: deps, assets: list, md: newMarkdown(), examining: make(chan struct{}, 1)}
+	if s.pages, err = s.parse(); err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /static/{file}", http.FileServerFS(files))
-	mux.HandleFunc("GET /login", s.loginPage)
-	mux.HandleFunc("POST /login", s.login)
-	mux.HandleFunc("POST /logout", s.logout)
-	mux.HandleFunc("GET /{$}", s.signedIn(s.runsPage))
-	mux.HandleFunc("GET /runs/{id}", s.signedIn(s.sessionPage))
-	mux.HandleFunc("GET /runs/{id}/events", s.signedIn(s.sessionEvents))
-	mux.HandleFunc("POST /runs/{id}/followups", s.signedIn(s.followup))
-	mux.HandleFunc("POST /runs/{id}/cancel", s.signedIn(s.cancel))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, lineshaft.NotFound("page", r.URL.Path)) })
+	mux.Handle("GET /static/{file}", s.assets)
+	for pattern, handle := range s.openRoutes() {
+		mux.HandleFunc(pattern, handle)
+	}
+	for _, r := range s.routes() {
+		mux.HandleFunc(r.pattern, s.signedIn(r.needs, r.handle))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		var reader *lineshaft.Caller // who is signed in keeps the menu
+		if token := s.cookie(r, sessionCookie); token != "" {
+			if c, err := s.Control.SessionCaller(r.Context(), token); err == nil {
+				reader = &c
+			}
+		}
+		s.fail(w, r, reader, lineshaft.NotFound("page", r.URL.Path))
+	})
 	return guard(mux), nil
+}
+
+// parse reads one template for each page: the layout, the parts, and its own file.
+func (s *server) parse() (map[string]*template.Template, error) {
+	found, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("list templates: %w", err)
+	}
+	shared := []string{"templates/layout.html", "templates/parts.html"}
+	base, err := template.New("layout.html").Funcs(s.funcs()).ParseFS(files, shared...)
+	if err != nil {
+		return nil, fmt.Errorf("parse layout: %w", err)
+	}
+	pages := map[string]*template.Template{}
+	for _, file := range found {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if name == "layout" || name == "parts" {
+			continue
+		}
+		own, err := base.Clone()
+		if err != nil {
+			return nil, fmt.Errorf("copy layout: %w", err)
+		}
+		if pages[name], err = own.ParseFS(files, file); err != nil {
+			return nil, fmt.Errorf("parse page: %w", err)
+		}
+	}
+	return pages, nil
+}
+
+type requestKey struct{}
+
+// requestID is the name that a request goes by in the audit log, the log and its answer.
+func requestID(r *http.Request) string {
+	name, _ := r.Context().Value(requestKey{}).(string)
+	return name
 }
 
 // guard adds the headers of every page and refuses state changes from other origins.
@@ -72,6 +162,9 @@ func guard(next http.Handler) http.Handler {
 	var origins http.CrossOriginProtection
 	return origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
+		name := peer.RequestID(r)
+		h.Set("X-Request-Id", name)
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, name))
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
@@ -80,43 +173,4 @@ func guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	}))
-}
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") }
-
-// page is what every template gets.
-type page struct {
-	Title   string
-	Caller  *lineshaft.Caller
-	Warning string
-	Data    any
-}
-
-func (s *server) render(w http.ResponseWriter, r *http.Request, status int, name string, p page) {
-	if p.Caller != nil { // strangers need not know
-		p.Warning = s.Warning
-	}
-	var out bytes.Buffer
-	if err := s.pages[name].Execute(&out, p); err != nil {
-		s.Logger.ErrorContext(r.Context(), "render page", "page", name, "err", err)
-		http.Error(w, "internal error", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes()) // a reader that went away is nobody's error
-}
-
-// fail shows an error page. The cause of an internal error goes to the log only.
-func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
-		return // the reader has gone
-	}
-	status, message := problem.StatusOf(err), "Something went wrong here. The log has the details."
-	if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Code != lineshaft.CodeInternal {
-		message = pub.Message
-	} else {
-		s.Logger.ErrorContext(r.Context(), "page failed", "route", r.Pattern, "err", err)
-	}
-	s.render(w, r, status, "error", page{Title: http.StatusText(status), Data: message})
 }

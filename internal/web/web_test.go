@@ -3,118 +3,14 @@ package web_test
 import (
 	"bufio"
 	"context"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
-	"github.com/lineshaft/lineshaft/internal/store"
-	"github.com/lineshaft/lineshaft/internal/stream"
-	"github.com/lineshaft/lineshaft/internal/web"
 )
-
-// site is the pages on a fresh control plane, with a browser.
-type site struct {
-	*testing.T
-	url     string
-	control *control.Service
-	admin   lineshaft.Caller
-	key     string
-	browser *http.Client
-}
-
-func newSite(t *testing.T) *site {
-	t.Helper()
-	hub := stream.NewHub()
-	st, err := store.Open(t.Context(), store.Options{Database: filepath.Join(t.TempDir(), "l.db"), Wake: hub.Wake})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
-	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
-	c, err := control.New(t.Context(), st, hub, streams, control.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := c.EnsureAdmin(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := c.Authenticate(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stopping := make(chan struct{})
-	handler, err := web.New(web.Deps{Control: c, Logger: slog.New(slog.DiscardHandler), Warning: "agents are not isolated", Stopping: stopping})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(func() { close(stopping); server.Close() })
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &site{T: t, url: server.URL, control: c, admin: admin, key: key, browser: &http.Client{Jar: jar}}
-}
-
-// get returns the status, the address it ended at, and the text of a page.
-func (s *site) get(path string) (int, string, string) {
-	s.Helper()
-	return s.do(http.MethodGet, path, nil, nil)
-}
-
-func (s *site) post(path string, form url.Values) (int, string, string) {
-	s.Helper()
-	return s.do(http.MethodPost, path, form, nil)
-}
-
-func (s *site) do(method, path string, form url.Values, headers map[string]string) (int, string, string) {
-	s.Helper()
-	req, err := http.NewRequestWithContext(s.Context(), method, s.url+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		s.Fatal(err)
-	}
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for name, value := range headers {
-		req.Header.Set(name, value)
-	}
-	res, err := s.browser.Do(req)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return res.StatusCode, res.Request.URL.RequestURI(), string(text)
-}
-
-func (s *site) signIn(key string) {
-	s.Helper()
-	if status, at, text := s.post("/login", url.Values{"key": {key}, "next": {"/"}}); status != http.StatusOK || at != "/" {
-		s.Fatalf("sign-in: %d at %s\n%s", status, at, text)
-	}
-}
-
-func (s *site) start(prompt string) string {
-	s.Helper()
-	started, err := s.control.StartRun(s.Context(), s.admin, lineshaft.NewRun{Prompt: prompt, Source: lineshaft.SourceAPI}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return started.RunID
-}
 
 func TestS4PagesNeedASession(t *testing.T) {
 	t.Parallel()
@@ -249,7 +145,7 @@ func TestSessionPageChangesTheRun(t *testing.T) {
 	if status, _, _ := s.post("/runs/"+runID+"/followups", url.Values{"message": {""}}); status != http.StatusBadRequest {
 		t.Errorf("empty follow-up: %d", status)
 	}
-	if status, _, text := s.post("/runs/"+runID+"/cancel", nil); status != http.StatusOK || !strings.Contains(text, "CANCELLED") {
+	if status, _, text := s.post("/runs/"+runID+"/cancel", nil); status != http.StatusOK || !strings.Contains(text, "cancelled by Administrator") {
 		t.Errorf("cancel: %d", status)
 	}
 	if status, _, _ := s.post("/runs/"+runID+"/cancel", nil); status != http.StatusBadRequest {
@@ -298,8 +194,32 @@ func TestSessionStreamGoesOnWhereThePageEnded(t *testing.T) {
 	if data := next("data: "); !strings.Contains(data, "hello") {
 		t.Errorf("event 2 is %s", data)
 	}
-	if data := next("data: "); !strings.Contains(data, "CANCELLED") {
+	if data := next("data: "); !strings.Contains(data, "cancelled by Administrator") {
 		t.Errorf("event 3 is %s", data)
 	}
 	next("event: end")
+}
+
+// S-4: a form that is too large, or no form, is refused as such and not taken for an empty one.
+func TestS4LargeForms(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	status, _, text := s.post("/runs", url.Values{"prompt": {strings.Repeat("x", 3<<20)}})
+	if status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "larger than 2 MiB") {
+		t.Errorf("3 MiB: %d\n%s", status, content(text))
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/runs/cancel", strings.NewReader("%zz=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := s.browser.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusBadRequest {
+		t.Errorf("no form: %d", res.StatusCode)
+	}
 }

@@ -1,0 +1,102 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).signedIn(lineshaft.RoleManager)
+	s.shows("/agents", "No agents yet")
+	f := s.factory("Shop")
+	s.shows("/agents", "foreman", "Shop")
+	s.shows("/agents/new?factory="+f.UID, "Create agent", `value="`+f.UID+`" selected`)
+	form := url.Values{
+		"factory_uid": {f.UID}, "name": {"reviewer"}, "agent_type": {"REVIEW"}, "description": {hostile}, "prompt": {"You review.\r\nYou never push."},
+		"skills": {"acme/skills:review\r\n\r\n"}, "harness": {"codex"}, "harness_model": {"gpt"}, "reasoning": {"high"}, "permissions": {"deny"},
+	}
+	status, _, page := s.post("/agents", url.Values{"factory_uid": {f.UID}, "name": {"a/b"}, "agent_type": {"CUSTOM"}, "prompt": {"keep this"}})
+	if status != http.StatusBadRequest || !strings.Contains(page, "also a file name") || !strings.Contains(page, "keep this") {
+		t.Errorf("bad name: %d", status)
+	}
+	_, at, page := s.post("/agents", form)
+	for _, text := range []string{"The agent is created", "You review.\nYou never push.", "acme/skills:review", "codex", "gpt", "permissions: deny", "/runs/new?agent="} {
+		if !strings.Contains(page, text) {
+			t.Errorf("%s lacks %q", at, text)
+		}
+	}
+	if status, _, page := s.post("/agents", form); status != http.StatusConflict || !strings.Contains(page, "choose another name") {
+		t.Errorf("same name: %d", status)
+	}
+	s.shows(at+"/edit", "You review.", "acme/skills:review", "<option selected>codex", "<option selected>deny")
+	form.Set("name", "reader")
+	form.Set("skills", "")
+	form.Set("harness", "")
+	form.Set("harness_model", "")
+	form.Set("reasoning", "")
+	form.Set("permissions", "")
+	form.Set("model_id", "m-1")
+	if _, _, page = s.post(at, form); !strings.Contains(page, "The agent is changed") || strings.Contains(page, "acme/skills") || !strings.Contains(page, "m-1") {
+		t.Errorf("changed:\n%s", page)
+	}
+	uid := strings.TrimPrefix(at, "/agents/")
+	if _, err := s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "read it", Title: "Reading", AgentUID: uid, Source: lineshaft.SourceAPI}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.shows(at, "Reading")
+	s.shows(at+"/delete", "Delete agent", "Its runs stay")
+	if _, at, page := s.post(at+"/delete", nil); at != "/agents" || strings.Contains(page, uid) {
+		t.Errorf("deleted: at %s", at)
+	}
+	if status, _, _ := s.get(at); status != http.StatusNotFound {
+		t.Errorf("a deleted agent: %d", status)
+	}
+	if status, _, _ := s.get("/agents/nonsense"); status != http.StatusNotFound {
+		t.Errorf("no agent: %d", status)
+	}
+}
+
+// What an agent has that the form does not show stays.
+func TestI2AgentFormKeepsToolServers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).signedIn(lineshaft.RoleManager)
+	made, err := s.control.CreateAgent(t.Context(), s.admin, control.NewAgent{Name: "tooled", Config: lineshaft.AgentConfig{
+		MCPServers: map[string]lineshaft.MCPServer{"tracker": {URL: "https://tracker.example/mcp", Headers: map[string]string{"Authorization": "a-value-of-a-header"}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/agents/" + made.UID
+	for _, path := range []string{at, at + "/edit"} {
+		if page := s.shows(path, "tracker"); strings.Contains(page, "a-value-of-a-header") {
+			t.Errorf("%s shows the value of a header", path)
+		}
+	}
+	s.post(at, url.Values{"name": {"renamed"}, "agent_type": {"CUSTOM"}, "prompt": {"p"}, "harness": {"command"}, "command": {"sh\n-c\ntrue"}})
+	got, err := s.control.GetAgent(t.Context(), s.admin, made.UID)
+	if err != nil || got.Name != "renamed" || len(got.Config.Harness.Command) != 3 || got.Config.MCPServers["tracker"].Headers["Authorization"] != "a-value-of-a-header" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestF1ForemanStays(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).signedIn(lineshaft.RoleManager)
+	agents, err := s.control.ListAgents(t.Context(), s.admin, s.factory("Shop").UID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/agents/" + agents[0].UID
+	if page := s.shows(at); strings.Contains(page, "Delete agent") {
+		t.Error("a foreman has a button to delete it")
+	}
+	if status, _, page := s.post(at+"/delete", nil); status != http.StatusBadRequest || !strings.Contains(page, "is the foreman") {
+		t.Errorf("delete a foreman: %d", status)
+	}
+}

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/peer"
+)
+
+// The cookies of signing in: a session's token, and the ticket of a sign-in at an
+// identity provider that has begun.
+const (
+	sessionCookie = "lineshaft_session"
+	ticketCookie  = "lineshaft_ticket"
+)
+
+// secure says that the browser is on HTTPS: by the server's address, or by what a
+// trusted proxy says of this request.
+func (s *server) secure(r *http.Request) bool { return s.Secure || peer.HTTPS(r, s.TrustedProxies) }
+
+// cookieName has, on HTTPS, a prefix that makes browsers refuse cookies which another
+// host of the same domain or a plain connection tries to plant.
+func (s *server) cookieName(r *http.Request, name string) string {
+	if s.secure(r) {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// cookie is the value of a cookie, or empty.
+func (s *server) cookie(r *http.Request, name string) string {
+	cookie, err := r.Cookie(s.cookieName(r, name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// setCookie keeps a value in the browser, out of reach of scripts; a life below zero
+// removes it.
+func (s *server) setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
+	age := int(life.Seconds())
+	if life < 0 {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(r, name), Value: value, Path: "/", HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode, MaxAge: age,
+	})
+}

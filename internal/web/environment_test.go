@@ -1,0 +1,124 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+func TestI2EnvironmentIsMadeChangedAndDeleted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.platform()
+	form := url.Values{
+		"name": {hostileName}, "description": {"it's <i>"}, "image": {"debian:13"}, "repository": {"acme/shop", "", "acme/tools"},
+		"command": {"cd shop\r\nnpm ci", " "}, "secret": {"TOKEN"}, "git_credentials": {""},
+	}
+	_, at, text := s.post("/environments", form)
+	uid := strings.TrimPrefix(at, "/environments/")
+	found, err := s.control.GetEnvironment(t.Context(), s.admin, uid)
+	if err != nil {
+		t.Fatalf("%v at %s\n%s", err, at, text)
+	}
+	want := lineshaft.EnvironmentConfig{
+		Name: strings.TrimSpace(hostileName), Description: "it's <i>", DockerImage: "debian:13", SetupCommands: []string{"cd shop\nnpm ci"}, Secrets: []string{"TOKEN"},
+		Repositories: []lineshaft.Repository{{Owner: "acme", Name: "shop"}, {Owner: "acme", Name: "tools"}},
+	}
+	if !reflect.DeepEqual(found.Config, want) {
+		t.Errorf("%+v, want %+v", found.Config, want)
+	}
+	started := must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Title: "in it", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{EnvironmentID: uid}}, nil))
+	s.shows(at, "acme/tools", "npm ci", "debian:13", "in it", started.RunID, "!<script>alert", "!<i>")
+	s.shows("/environments", "and 1 more", started.RunID, "!<script>alert")
+	s.shows(at+"/edit", `value="acme/tools"`, "npm ci</textarea>", `value="TOKEN"`, "!<script>alert")
+	s.sends(at, url.Values{"name": {"shop 2"}}, http.StatusOK, at, "shop 2")
+	if found = must(s.control.GetEnvironment(t.Context(), s.admin, uid)); !reflect.DeepEqual(found.Config, lineshaft.EnvironmentConfig{Name: "shop 2"}) {
+		t.Errorf("changed to %+v", found.Config)
+	}
+	s.shows(at+"/delete", started.RunID, "!Delete environment</button>")
+	s.sends(at+"/delete", nil, http.StatusConflict, "", "in use by run")
+	must(s.control.Cancel(t.Context(), s.admin, started.RunID, false, nil))
+	s.shows(at+"/delete", "Delete environment</button>")
+	s.sends(at+"/delete", nil, http.StatusOK, "/environments", "is deleted")
+}
+
+// Rows come and go without a script, and nothing is saved meanwhile.
+func TestI2EnvironmentRows(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	form := url.Values{"name": {"typed"}, "repository": {"a/b", "c/d"}, "command": {"one", "two"}, "secret": {""}}
+	with := func(name, value string) url.Values {
+		changed := url.Values{name: {value}}
+		for field, values := range form {
+			changed[field] = values
+		}
+		return changed
+	}
+	page := s.sends("/environments", with("more", "repository"), http.StatusOK, "/environments", `value="typed"`, `id="repository-3"`, "autofocus")
+	if strings.Contains(page, `id="command-3"`) || strings.Contains(page, `role="alert"`) && strings.Contains(page, "callout bad") {
+		t.Error("more has changed than one row")
+	}
+	page = s.sends("/environments", with("less", "repository:0"), http.StatusOK, "/environments", `value="c/d"`)
+	if strings.Contains(page, "a/b") || strings.Contains(page, `id="repository-2"`) {
+		t.Errorf("the row is still there\n%s", page)
+	}
+	for _, odd := range []string{"repository:9", "repository:-1", "repository", "x:0", ":", "command:99999999999999999999"} {
+		s.sends("/environments", with("less", odd), http.StatusOK, "/environments", `value="a/b"`, `value="c/d"`, ">\none</textarea>")
+	}
+	if list := must(s.control.ListEnvironments(t.Context(), s.admin, "")); len(list) != 0 {
+		t.Errorf("%d environments", len(list))
+	}
+}
+
+// What is wrong is told beside its row.
+func TestI2EnvironmentMistakes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for name, tc := range map[string]struct {
+		form url.Values
+		told []string
+	}{
+		"no name":         {url.Values{"repository": {"a/b"}}, []string{"<b>Name</b>", "needs a name", `value="a/b"`}},
+		"no repository":   {url.Values{"name": {"n"}, "repository": {"a/b", "", "shop"}}, []string{"<b>Repository 2</b>", "write owner/name", `value="shop"`}},
+		"twice":           {url.Values{"name": {"n"}, "repository": {"a/b", "c/b"}}, []string{"<b>Repository 2</b>", "one folder"}},
+		"hostile":         {url.Values{"name": {"n"}, "repository": {"<img src=x>/b"}}, []string{"<b>Repository 1</b>", "&lt;img src=x&gt;"}},
+		"unknown secret":  {url.Values{"name": {"n"}, "secret": {"NOWHERE"}}, []string{"<b>Secret", "NOWHERE"}},
+		"credentials":     {url.Values{"name": {"n"}, "git_credentials": {"lower"}}, []string{"<b>Credentials</b>", "not the name of a secret"}},
+		"image":           {url.Values{"name": {"n"}, "image": {"-v"}}, []string{"<b>Image</b>", "begins with"}},
+		"long":            {url.Values{"name": {"n"}, "description": {strings.Repeat("x", 300)}}, []string{"<b>Description</b>", "longer than"}},
+		"too many":        {url.Values{"name": {"n"}, "command": strings.Split(strings.Repeat("x,", 101), ",")}, []string{"<b>Command</b>", "too many"}},
+		"a long command":  {url.Values{"name": {"n"}, "command": {"a", strings.Repeat("x", 5000)}}, []string{"<b>Command 2</b>"}},
+		"secret, no name": {url.Values{"name": {"n"}, "secret": {"lower"}}, []string{"Secret"}},
+	} {
+		if status, _, page := s.post("/environments", tc.form); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", name, status)
+		} else {
+			for _, text := range tc.told {
+				if !strings.Contains(page, text) {
+					t.Errorf("%s: no %q in\n%s", name, text, page)
+				}
+			}
+		}
+	}
+}
+
+// A key that is limited to factories sees no runs of others and changes no environment.
+func TestS3EnvironmentsOfALimitedKey(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := s.platform()
+	must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Title: "not for you", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{EnvironmentID: p.environment}}, nil))
+	s.as(lineshaft.RoleManager, s.factory("f").UID)
+	s.shows("/environments", "shop", "never used")
+	s.shows("/environments/"+p.environment, "!not for you")
+	s.sends("/environments", url.Values{"name": {"n"}}, http.StatusForbidden, "")
+	s.sends("/environments/"+p.environment, url.Values{"name": {"n"}}, http.StatusForbidden, "")
+	s.sends("/environments/"+p.environment+"/delete", nil, http.StatusForbidden, "")
+}

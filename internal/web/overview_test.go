@@ -1,0 +1,76 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+func TestI2OverviewOfANewServer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	steps := []string{"Three steps to a first run", "export LINESHAFT_URL=", "lineshaft run --follow", "lineshaft webhook create ci", `href="/runs/new"`}
+	s.signIn(s.key)
+	s.shows("/", append(steps, `href="/factories">factories`, "!Needs attention", "!Success rate")...)
+	s.as(lineshaft.RoleMember)
+	s.shows("/", append(steps, "!Or go to")...)
+	s.as(lineshaft.RoleViewer)
+	s.shows("/", "Nothing has run yet", "ask an admin", `!href="/runs/new"`, "!lineshaft run")
+}
+
+func TestI2OverviewShowsWhatHappened(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.start("one")
+	s.finish(lineshaft.TurnResult{State: lineshaft.Succeeded})
+	bad := s.start("<script>alert(1)</script> \u202egnp")
+	s.finish(lineshaft.TurnResult{State: lineshaft.Failed, Message: "</p><img src=x onerror=alert(2)>", Code: lineshaft.CodeAgentProcessFailed})
+	asking := s.start("a question")
+	s.finish(lineshaft.TurnResult{State: lineshaft.Blocked, Ask: "1"})
+	s.start("the next")
+	s.signIn(s.key)
+	for _, path := range []string{"/", "/?range=1h", "/?range=24h", "/?range=7d"} {
+		text := s.shows(path,
+			`href="/runs/`+bad+`"`, `href="/runs/`+asking+`"`, "Waits for you", "&lt;script&gt;alert(1)", "&lt;/p&gt;&lt;img src=x",
+			"50 %", "1 failed", "1 needs an answer", "oldest for", "2 runs ended: 1 succeeded, 1 failed, 0 ended in an error, 0 were cancelled.",
+			`<rect class="succeeded"`, `<rect class="failed"`, `<path class="p50" d="M`, "The agent&#39;s program failed", "Show as a table", `aria-current="true"`,
+			"1 succeeded, 1 failed", "!<img", "!NaN", "!Three steps", "!<style", "!style=", "!onclick")
+		if n := strings.Count(text, `aria-current="true"`); n != 1 {
+			t.Errorf("%s: %d ranges are marked", path, n)
+		}
+	}
+	if status, _, text := s.get("/?range=2h"); status != http.StatusBadRequest || !strings.Contains(text, "1h, 24h or 7d") {
+		t.Errorf("unknown range: %d", status)
+	}
+	status, _, text := s.do(http.MethodGet, "/?range=1h", nil, map[string]string{"Hx-Request": "true"})
+	if status != http.StatusOK || strings.Contains(text, "<html") || strings.Contains(text, "New run") || !strings.Contains(text, "Needs attention") {
+		t.Errorf("the part that changes: %d\n%s", status, text)
+	}
+}
+
+func TestS3OverviewKeepsToTheKeysFactories(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	mine, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "Mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start("not yours to see")
+	s.finish(lineshaft.TurnResult{State: lineshaft.Failed})
+	s.as(lineshaft.RoleViewer, mine.UID)
+	s.shows("/", "Nothing has run yet", "!not yours", "!Success rate")
+	s.as(lineshaft.RoleViewer)
+	s.shows("/", "not yours to see", "0 %", `!href="/runs/new"`)
+}
+
+func TestS4OverviewOfSomebodyWhoWasSignedOut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	status, _, _ := s.do(http.MethodGet, "/?range=1h", nil, map[string]string{"Hx-Request": "true"})
+	if status != http.StatusUnauthorized {
+		t.Errorf("%d, want 401 with a redirect of the whole page", status)
+	}
+}

@@ -1,0 +1,69 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A notice is shown once, on the page after the change.
+func TestI2NoticeIsShownOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	runID := s.start("hello")
+	if _, _, text := s.post("/runs/"+runID+"/cancel", nil); !strings.Contains(text, `role="status"`) {
+		t.Error("nothing tells that the run was cancelled")
+	}
+	if _, _, text := s.get("/runs"); strings.Contains(text, "The run was cancelled.") {
+		t.Error("the notice is there twice")
+	}
+	// A cookie that somebody else put there is text, if it is anything.
+	for _, value := range []string{"PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg", "%%%"} {
+		status, _, text := s.do(http.MethodGet, "/runs", nil, map[string]string{"Cookie": "lineshaft_notice=" + value})
+		if status != http.StatusOK || strings.Contains(text, "<script>alert") {
+			t.Errorf("notice %s: %d", value, status)
+		}
+	}
+}
+
+func TestI2ThemeIsKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for _, tc := range []struct{ choice, want, next, at string }{
+		{"dark", `data-theme="dark"`, "/runs", "/runs"},
+		{"light", `data-theme="light"`, "/runs?q=a", "/runs?q=a"},
+		{"purple", "", "/runs", "/runs"},
+		{"dark", `data-theme="dark"`, "//evil.example/", "/"},
+		{"", "", "/runs", "/runs"},
+	} {
+		status, at, text := s.post("/theme", url.Values{"theme": {tc.choice}, "next": {tc.next}})
+		if status != http.StatusOK || at != tc.at {
+			t.Errorf("theme %q: %d at %s", tc.choice, status, at)
+		}
+		if has := strings.Contains(text, "<html lang=\"en\" data-theme"); has != (tc.want != "") || !strings.Contains(text, tc.want) {
+			t.Errorf("theme %q: the page has one: %v", tc.choice, has)
+		}
+	}
+}
+
+// A part of a page gets an error that fits into it, and goes to sign in as a whole.
+func TestI2PartsFailAsParts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	part := map[string]string{"Hx-Request": "true"}
+	path := "/runs/01890000-0000-7000-8000-000000000000"
+	if status, _, text := s.do(http.MethodGet, path, nil, part); status != http.StatusUnauthorized || text != "" {
+		t.Errorf("as nobody: %d %q", status, text)
+	}
+	s.signIn(s.key)
+	status, _, text := s.do(http.MethodGet, path, nil, part)
+	if status != http.StatusNotFound || strings.Contains(text, "<html") || !strings.Contains(text, "check the id") {
+		t.Errorf("as a part: %d\n%s", status, text)
+	}
+	if _, _, text = s.get(path); !strings.Contains(text, "<html") || !strings.Contains(text, `aria-label="Main"`) {
+		t.Error("the whole page lacks its menu")
+	}
+}

@@ -1,0 +1,55 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// handler answers a request of somebody who has signed in. An error becomes an
+// error page, or an error fragment for a part of a page.
+type handler func(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error
+
+// route is a page or an action of pages, with the permission that it needs. What
+// depends on more than the role, control decides.
+type route struct {
+	pattern string
+	needs   lineshaft.Permission
+	handle  handler
+}
+
+// openRoutes is every route for people who have not signed in.
+func (s *server) openRoutes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /login":               s.loginPage,
+		"POST /login":              s.login,
+		"GET /login/oidc":          s.beginSignIn,
+		"GET /login/oidc/callback": s.finishSignIn,
+		"POST /logout":             s.logout,
+		"POST /theme":              s.chooseTheme,
+	}
+}
+
+// routes is every route that needs a session; each noun lists its own.
+func (s *server) routes() []route {
+	return slices.Concat(
+		s.overviewRoutes(),
+		s.searchRoutes(),
+		s.runListRoutes(),
+		s.runRoutes(),
+		s.factoryRoutes(),
+		s.agentRoutes(),
+		s.automationRoutes(),
+		s.webhookRoutes(),
+		s.deliveryRoutes(),
+		s.scheduleRoutes(),
+		s.environmentRoutes(),
+		s.secretRoutes(),
+		s.workerRoutes(),
+		s.apiKeyRoutes(),
+		s.sessionRoutes(),
+		s.auditRoutes(),
+		s.settingRoutes(),
+	)
+}

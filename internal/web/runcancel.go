@@ -1,0 +1,201 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// someRuns is how many of the runs that a filter selects the page names before they
+// are cancelled.
+const someRuns = 10
+
+// cancelData is what is asked before runs are cancelled.
+type cancelData struct {
+	// Words tell the filter; empty when runs were picked one by one.
+	Words string
+	// Values go with the form.
+	Values url.Values
+	// Rows are the runs, or the first of them.
+	Rows []runRow
+	// Cut says that there are more than Rows.
+	Cut bool
+	// Count tells how many there are.
+	Count string
+	// Ended counts those of the picked ones that have ended.
+	Ended int
+	Back  string
+}
+
+// BackQuery is what the form says about where to go afterwards.
+func (d cancelData) BackQuery() string {
+	_, query, _ := strings.Cut(d.Back, "?")
+	return query
+}
+
+// cancelRunsPage asks whether the picked runs, or all that match, shall be cancelled.
+func (s *server) cancelRunsPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
+	given := r.URL.Query()
+	var data cancelData
+	var err error
+	if given.Get("match") != "" {
+		data, err = s.matchingRuns(r.Context(), c, given)
+	} else {
+		data, err = s.pickedRuns(r.Context(), c, given["id"])
+		data.Back = backToRuns(given.Get("back"))
+	}
+	if err != nil {
+		return err
+	}
+	return s.render(w, r, c, "runscancel", page{Title: "Cancel runs", Section: "runs", Crumbs: []crumb{{"Runs", data.Back}}, Data: data})
+}
+
+// backToRuns is the list that somebody came from, and nothing else.
+func backToRuns(query string) string {
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return "/runs"
+	}
+	view, err := parseRunView(given)
+	if err != nil {
+		return "/runs"
+	}
+	return withQuery("/runs", view.Values)
+}
+
+func (s *server) pickedRuns(ctx context.Context, c lineshaft.Caller, ids []string) (cancelData, error) {
+	if len(ids) == 0 {
+		return cancelData{}, lineshaft.Invalid("id", "no run is selected; go back and pick some")
+	}
+	runs, err := s.Control.RunsByID(ctx, c, ids)
+	if err != nil {
+		return cancelData{}, err
+	}
+	data := cancelData{Values: url.Values{}}
+	var live []lineshaft.Run
+	for i := range runs {
+		switch {
+		case !control.MayChange(c, &runs[i]):
+			return cancelData{}, lineshaft.Denied("run %s is not yours; a manager may cancel it", runs[i].ID)
+		case runs[i].State.Terminal():
+			data.Ended++
+		default:
+			live = append(live, runs[i])
+			data.Values.Add("id", runs[i].ID)
+		}
+	}
+	if len(runs) == 0 {
+		return cancelData{}, lineshaft.NotFound("run", ids[0])
+	}
+	data.Rows, data.Count = rowsOf(c, live, nil), plural(len(live), "run", "runs")
+	return data, nil
+}
+
+func (s *server) matchingRuns(ctx context.Context, c lineshaft.Caller, given url.Values) (cancelData, error) {
+	if !c.Role.May(lineshaft.PermissionRunsManage) {
+		return cancelData{}, lineshaft.Denied("only a manager may cancel all runs that match; pick your own ones instead")
+	}
+	view, err := parseRunView(given)
+	if err != nil {
+		return cancelData{}, err
+	}
+	options, err := s.runOptions(ctx, c)
+	if err != nil {
+		return cancelData{}, err
+	}
+	data := cancelData{Words: view.words(options.names), Values: view.Values, Back: withQuery("/runs", view.Values), Count: "No run"}
+	query := view.Query
+	query.Cursor, query.Limit, query.Filter.States = "", runsPerPage, liveStates(query.Filter.States)
+	if len(query.Filter.States) > 0 {
+		found, err := s.Control.ListRuns(ctx, c, query)
+		if err != nil {
+			return cancelData{}, err
+		}
+		data.Count = plural(len(found.Runs), "run", "runs")
+		if found.Next != "" {
+			data.Count = fmt.Sprintf("%d runs or more", max(len(found.Runs), 1))
+		}
+		data.Cut = found.Next != "" || len(found.Runs) > someRuns
+		data.Rows = rowsOf(c, found.Runs[:min(len(found.Runs), someRuns)], options.names["factory"])
+	}
+	data.Values = url.Values{"match": {"1"}}
+	for name, values := range view.Values {
+		if name != "cursor" && name != "sort" {
+			data.Values[name] = values
+		}
+	}
+	return data, nil
+}
+
+// liveStates are those of the states, or of all, that can be left by cancelling.
+func liveStates(states []lineshaft.RunState) []lineshaft.RunState {
+	if len(states) == 0 {
+		states = lineshaft.RunStates()
+	}
+	live := []lineshaft.RunState{}
+	for _, state := range states {
+		if !state.Terminal() {
+			live = append(live, state)
+		}
+	}
+	return live
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + more
+}
+
+func (s *server) cancelRuns(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
+	if r.PostForm.Get("match") == "" {
+		return s.cancelPicked(w, r, c)
+	}
+	view, err := parseRunView(r.PostForm)
+	if err != nil {
+		return err
+	}
+	cancelled, err := s.Control.CancelMatching(r.Context(), c, view.Query.Filter)
+	if err != nil {
+		return err
+	}
+	return s.done(w, r, withQuery("/runs", view.Values), cancelledNotice(len(cancelled), 0))
+}
+
+// cancelPicked cancels runs one by one. Who may not cancel one of them cancels none.
+func (s *server) cancelPicked(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
+	picked, err := s.pickedRuns(r.Context(), c, r.PostForm["id"])
+	if err != nil {
+		return err
+	}
+	done, ended := 0, picked.Ended
+	for _, run := range picked.Rows {
+		_, err := s.Control.Cancel(r.Context(), c, run.ID, false, nil)
+		if code := lineshaft.CodeOf(err); err != nil && (code == lineshaft.CodeInvalidRequest || code == lineshaft.CodeNotFound) {
+			ended++ // while the question stood
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		done++
+	}
+	return s.done(w, r, backToRuns(r.PostForm.Get("back")), cancelledNotice(done, ended))
+}
+
+func cancelledNotice(done, ended int) string {
+	text := plural(done, "run was", "runs were") + " cancelled."
+	if done == 0 {
+		text = "No run was cancelled."
+	}
+	if ended > 0 {
+		text += " " + plural(ended, "run", "runs") + " had ended already."
+	}
+	return text
+}

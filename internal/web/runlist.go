@@ -1,0 +1,208 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// runsPerPage is how many rows the list has at most, however many runs there are.
+const runsPerPage = 50
+
+func (s *server) runListRoutes() []route {
+	return []route{
+		{"GET /runs", lineshaft.PermissionRunsRead, s.runsPage},
+		{"GET /runs/rows", lineshaft.PermissionRunsRead, s.runRows},
+		{"GET /runs/live", lineshaft.PermissionRunsRead, s.runsLive},
+		{"GET /runs/new", lineshaft.PermissionRunsStart, s.newRunPage},
+		{"POST /runs", lineshaft.PermissionRunsStart, s.startRun},
+		{"GET /runs/cancel", lineshaft.PermissionRunsStart, s.cancelRunsPage},
+		{"POST /runs/cancel", lineshaft.PermissionRunsStart, s.cancelRuns},
+	}
+}
+
+// runRow is a run as a row of the list shows it.
+type runRow struct {
+	*lineshaft.Run
+
+	// Factory is its factory's name.
+	Factory string
+	// Picks says that the list has boxes to pick rows by; Pickable that this row has one.
+	Picks, Pickable bool
+	// Worked is how long an agent has worked on it; Since is set while one does.
+	Worked time.Duration
+	Since  time.Time
+}
+
+// Agent is who works on it, if that is not who asked for it.
+func (r runRow) Agent() string {
+	if r.AgentUID == "" {
+		return r.Config.Name
+	}
+	return r.Executor.DisplayName
+}
+
+// Why is the status message where the state does not say it all.
+func (r runRow) Why() string {
+	if r.State == lineshaft.Succeeded || r.State == lineshaft.InProgress {
+		return ""
+	}
+	return r.Status.Message
+}
+
+// runListData is what the list shows.
+type runListData struct {
+	View  runView
+	Rows  []runRow
+	Chips []filterChip
+	// Next is the address of the next page.
+	Next string
+	// Cursor is the place in the stream of changes from which the page goes on.
+	Cursor string
+	// MayPick says that there are boxes, MayCancelAll that all that match can be cancelled.
+	MayPick, MayCancelAll bool
+	Options               runOptions
+	Creator               string
+}
+
+// Live is the address of the changes to this list.
+func (d runListData) Live() string {
+	values := url.Values{}
+	for name, list := range d.View.Values {
+		values[name] = list
+	}
+	values.Del("cursor")
+	values.Del("sort")
+	return withQuery("/runs/live", values)
+}
+
+// First is the address of the first page, from a later one.
+func (d runListData) First() string {
+	if d.View.Get("cursor") == "" {
+		return ""
+	}
+	return d.View.Address()
+}
+
+// More says that a filter is set that the form keeps folded.
+func (d runListData) More() bool {
+	for _, name := range []string{"source", "factory", "environment", "schedule", "host", "creator", "after", "before", "meta"} {
+		if d.View.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Kept are values of filters that have no field of their own in the form, or more
+// values than it shows.
+func (d runListData) Kept() []option {
+	var kept []option
+	for _, name := range []string{"agent", "model", "skill", "ancestor"} {
+		for _, value := range d.View.Values[name] {
+			kept = append(kept, option{value, name})
+		}
+	}
+	for _, name := range []string{"source", "factory", "meta"} {
+		for i, value := range d.View.Values[name] {
+			if i > 0 {
+				kept = append(kept, option{value, name})
+			}
+		}
+	}
+	return kept
+}
+
+// CancelAll is the page that asks before it cancels what the filter selects.
+func (d runListData) CancelAll() string {
+	values := url.Values{"match": {"1"}}
+	for name, list := range d.View.Values {
+		if name != "cursor" && name != "sort" {
+			values[name] = list
+		}
+	}
+	return withQuery("/runs/cancel", values)
+}
+
+func (s *server) runsPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
+	given := r.URL.Query()
+	view, err := parseRunView(given)
+	if err != nil {
+		return err
+	}
+	part := r.Header.Get("Hx-Request") == "true"
+	if address := withQuery("/runs", view.Values); part {
+		w.Header().Set("Hx-Push-Url", address)
+	} else if given.Encode() != view.Values.Encode() { // the form sends its empty fields too
+		http.Redirect(w, r, address, http.StatusSeeOther)
+		return nil
+	}
+	data, err := s.runList(r.Context(), c, view)
+	if err != nil {
+		return err
+	}
+	if part {
+		return s.fragment(w, r, "runs", "list", data)
+	}
+	return s.render(w, r, c, "runs", page{Title: "Runs", Section: "runs", Data: data})
+}
+
+func (s *server) runList(ctx context.Context, c lineshaft.Caller, view runView) (runListData, error) {
+	// The place in the stream is taken before the list is read: what happens between is
+	// told by the stream.
+	changes, err := s.Control.FollowStates(ctx, c, lineshaft.RunFilter{}, "")
+	if err != nil {
+		return runListData{}, err
+	}
+	defer changes.Close()
+	options, err := s.runOptions(ctx, c)
+	if err != nil {
+		return runListData{}, err
+	}
+	found, err := s.Control.ListRuns(ctx, c, view.Query)
+	if err != nil {
+		return runListData{}, err
+	}
+	data := runListData{
+		View: view, Rows: rowsOf(c, found.Runs, options.names["factory"]), Cursor: changes.Cursor(), Options: options,
+		MayPick: c.Role.May(lineshaft.PermissionRunsStart), MayCancelAll: c.Role.May(lineshaft.PermissionRunsManage),
+	}
+	if found.Next != "" {
+		data.Next = view.Address("cursor", found.Next)
+	}
+	options.names["creator"] = creatorNames(c, found.Runs)
+	data.Creator = options.names.text("creator", view.Get("creator"))
+	data.Chips = view.chips(options.names)
+	return data, nil
+}
+
+func rowsOf(c lineshaft.Caller, runs []lineshaft.Run, factories map[string]string) []runRow {
+	picks := c.Role.May(lineshaft.PermissionRunsStart)
+	rows := make([]runRow, len(runs))
+	for i := range runs {
+		run := &runs[i]
+		rows[i] = runRow{Run: run, Factory: factories[run.FactoryUID], Picks: picks, Pickable: picks && !run.State.Terminal() && control.MayChange(c, run), Worked: run.RunTime}
+		if run.State == lineshaft.InProgress || run.State == lineshaft.Blocked {
+			rows[i].Since = run.StartedAt
+			rows[i].Worked = time.Since(run.StartedAt)
+		}
+	}
+	return rows
+}
+
+// runRows reads rows again that have changed.
+func (s *server) runRows(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
+	runs, err := s.Control.RunsByID(r.Context(), c, r.URL.Query()["id"])
+	if err != nil {
+		return err
+	}
+	factories, err := s.factoryNames(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	return s.fragment(w, r, "runs", "rows-again", rowsOf(c, runs, factories))
+}

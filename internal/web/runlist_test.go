@@ -1,0 +1,259 @@
+package web_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// shown are the titles of the rows of a page.
+func shown(text string) []string {
+	var titles []string
+	for _, match := range regexp.MustCompile(`<td class="main"><a href="/runs/[^"]+"><bdi>([^<]*)</bdi>`).FindAllStringSubmatch(text, -1) {
+		titles = append(titles, match[1])
+	}
+	return titles
+}
+
+func (s *site) list(address string) []string {
+	s.Helper()
+	status, at, text := s.get(address)
+	if status != http.StatusOK {
+		s.Fatalf("GET %s: %d at %s", address, status, at)
+	}
+	return shown(text)
+}
+
+func TestR4RunListFilters(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	first := s.startFor(s.admin, lineshaft.NewRun{Title: "first", Prompt: "paint it", Metadata: map[string]string{"team": "web"}})
+	s.startFor(s.admin, lineshaft.NewRun{Title: "second", Config: lineshaft.AgentConfig{WorkerHost: "mac", ModelID: "big"}})
+	s.startFor(s.admin, lineshaft.NewRun{Title: "child", ParentRunID: first})
+	if _, err := s.control.Cancel(t.Context(), s.admin, first, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.control.IndexSearch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"":                                       "child second first",
+		"sort=updated":                           "first child second",
+		"state=CANCELLED":                        "first",
+		"state=QUEUED":                           "child second",
+		"state=QUEUED&state=CANCELLED":           "child second first",
+		"state=BLOCKED":                          "",
+		"source=API":                             "child second first",
+		"source=CLI":                             "",
+		"host=mac":                               "second",
+		"model=big":                              "second",
+		"ancestor=" + first:                      "child",
+		"meta=team%3Dweb":                        "child first",
+		"meta=team%3Dweb&state=QUEUED":           "child",
+		"q=paint":                                "first",
+		"creator=" + s.admin.Principal.UID:       "child second first",
+		"creator=nobody":                         "",
+		"factory=none":                           "",
+		"environment=none":                       "",
+		"schedule=none":                          "",
+		"agent=01890000-0000-7000-8000-00000000": "",
+		"skill=a%2Fb%3Ac":                        "",
+		"after=2020-01-01":                       "child second first",
+		"after=2020-01-01T10%3A00&before=2020-01-02T10%3A00%3A00Z": "",
+	} {
+		if got := strings.Join(s.list("/runs?"+query), " "); got != want {
+			t.Errorf("%s shows %q, want %q", query, got, want)
+		}
+	}
+}
+
+// R-4: what a filter cannot mean is told, and an address has no empty parts.
+func TestR4RunListAddress(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for _, query := range []string{
+		"state=LOST", "source=MOON", "after=soon", "before=31.1.", "meta=team", "meta=%3Dx", "cursor=none", "q=a%00b",
+		"q=" + strings.Repeat("x", 1001), "meta=a%3D1&meta=b%3D1&meta=c%3D1&meta=d%3D1&meta=e%3D1&meta=f%3D1",
+	} {
+		if status, _, _ := s.get("/runs?" + query); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
+	for query, want := range map[string]string{
+		"?q=&state=&sort=&source=API&meta=":    "/runs?source=API",
+		"?q=&sort=created":                     "/runs",
+		"?state=QUEUED&state=QUEUED&q=+a+&x=1": "/runs?q=a&state=QUEUED",
+	} {
+		if _, at, _ := s.get("/runs" + query); at != want {
+			t.Errorf("%s leads to %s, want %s", query, at, want)
+		}
+	}
+	// A part of the page keeps its address in a header instead.
+	status, at, text := s.do(http.MethodGet, "/runs?q=&state=QUEUED", nil, map[string]string{"Hx-Request": "true"})
+	if status != http.StatusOK || at != "/runs?q=&state=QUEUED" || strings.Contains(text, "<html") || !strings.Contains(text, `id="list"`) {
+		t.Errorf("%d at %s\n%s", status, at, text)
+	}
+}
+
+// R-4: pages go on where the one before ended, without gap and without repetition.
+func TestR4RunListPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	var want []string
+	for i := range 120 {
+		s.startFor(s.admin, lineshaft.NewRun{Title: fmt.Sprintf("run %d", i)})
+		want = append([]string{fmt.Sprintf("run %d", i)}, want...)
+	}
+	next := regexp.MustCompile(`href="(/runs\?[^"]*cursor=[^"]*)" rel="next"`)
+	for _, query := range []string{"?state=QUEUED", "?sort=updated"} {
+		var got []string
+		address := "/runs" + query
+		for pages := 1; address != ""; pages++ {
+			_, _, text := s.get(address)
+			got = append(got, shown(text)...)
+			if newest := strings.Contains(text, ">Newest<"); newest != (pages > 1) {
+				t.Errorf("page %d leads to the newest: %v", pages, newest)
+			}
+			match := next.FindStringSubmatch(text)
+			if address = ""; match != nil {
+				address = strings.ReplaceAll(match[1], "&amp;", "&")
+			}
+			if pages > 3 {
+				t.Fatal("the pages do not end")
+			}
+		}
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+}
+
+// S-4: titles, names and messages are text.
+func TestS4RunListShowsTextAsText(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	evil := `"><script>alert(1)</script>`
+	runID := s.startFor(s.admin, lineshaft.NewRun{Title: evil, Config: lineshaft.AgentConfig{Name: evil, WorkerHost: evil}})
+	query := url.Values{"q": {evil}, "host": {evil}, "meta": {evil + "=" + evil}}.Encode()
+	for _, address := range []string{"/runs", "/runs?" + query, "/runs/rows?id=" + runID, "/runs/cancel?id=" + runID, "/runs/cancel?match=1&" + query, "/search?" + query, "/runs/new?from=" + runID} {
+		if status, _, text := s.get(address); status != http.StatusOK || strings.Contains(text, "<script>alert") {
+			t.Errorf("%s: %d\n%s", address, status, text)
+		}
+	}
+}
+
+// S-3: boxes are for runs that the reader may end, and keys see their factories only.
+func TestS3RunListBoxes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	foreign := s.start("foreign")
+	box := func(runID string) string { return `name="id" value="` + runID + `"` }
+	me := s.as(lineshaft.RoleMember)
+	own, ended := s.startFor(me, lineshaft.NewRun{}), s.startFor(me, lineshaft.NewRun{})
+	if _, err := s.control.Cancel(t.Context(), me, ended, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, _, text := s.get("/runs")
+	if !strings.Contains(text, box(own)) || strings.Contains(text, box(ended)) || strings.Contains(text, box(foreign)) || strings.Contains(text, "Cancel all") || !strings.Contains(text, "/runs/new") {
+		t.Errorf("for a member:\n%s", text)
+	}
+	s.as(lineshaft.RoleManager)
+	if _, _, text := s.get("/runs"); !strings.Contains(text, box(own)) || !strings.Contains(text, box(foreign)) || !strings.Contains(text, "Cancel all") {
+		t.Errorf("for a manager:\n%s", text)
+	}
+	s.as(lineshaft.RoleViewer)
+	if _, _, text := s.get("/runs"); strings.Contains(text, "checkbox\" name=\"id\"") || strings.Contains(text, "Cancel") && strings.Contains(text, "Cancel selected") || strings.Contains(text, `href="/runs/new"`) {
+		t.Errorf("for a viewer:\n%s", text)
+	}
+	s.as(lineshaft.RoleManager, "another")
+	if got := s.list("/runs"); len(got) != 0 {
+		t.Errorf("a key of another factory sees %v", got)
+	}
+	if _, _, text := s.get("/runs/rows?id=" + own); strings.Contains(text, own) {
+		t.Error("a key of another factory reads rows")
+	}
+}
+
+// I-2: the stream names what changed, each run once, and goes on after its id.
+func TestI2RunListStream(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	_, _, text := s.get("/runs?state=QUEUED")
+	cursor := regexp.MustCompile(`data-cursor="([^"]+)"`).FindStringSubmatch(text)[1]
+	// This happens between the page and its stream.
+	runID := s.start("hello")
+	read := func(headers map[string]string) (id, data string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/runs/live?state=QUEUED&cursor="+cursor, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range headers {
+			req.Header.Set(name, value)
+		}
+		res, err := s.browser.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			id = strings.TrimPrefix(lines.Text(), "id: ")
+			if strings.HasPrefix(lines.Text(), "id: ") && lines.Scan() {
+				return id, strings.TrimPrefix(lines.Text(), "data: ")
+			}
+		}
+		t.Fatal("the stream ended")
+		return "", ""
+	}
+	id, data := read(nil)
+	if want := fmt.Sprintf(`{"runs":[{"id":%q,"fits":true,"born":true}]}`, runID); data != want {
+		t.Errorf("got %s, want %s", data, want)
+	}
+	if _, err := s.control.Cancel(t.Context(), s.admin, runID, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, data := read(map[string]string{"Last-Event-ID": id}); data != fmt.Sprintf(`{"runs":[{"id":%q,"fits":false,"born":false}]}`, runID) {
+		t.Errorf("then %s", data)
+	}
+	for range 201 {
+		s.start("many")
+	}
+	if _, data := read(map[string]string{"Last-Event-ID": id}); data != `{"many":true}` {
+		t.Errorf("of many: %s", data)
+	}
+	for _, query := range []string{"?cursor=none", "?state=LOST"} {
+		if status, _, _ := s.get("/runs/live" + query); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
+}
+
+// An address with very many values is refused before anything is asked for them.
+func TestH8FilterHasFewValues(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for _, name := range []string{"factory", "state", "source", "meta"} {
+		given := url.Values{}
+		for i := range 400 {
+			given.Add(name, strconv.Itoa(i))
+		}
+		for _, path := range []string{"/runs?", "/runs/cancel?match=1&"} {
+			if status, _, text := s.get(path + given.Encode()); status != http.StatusBadRequest || !strings.Contains(text, "choose at most 20") || len(text) > 50_000 {
+				t.Errorf("%s of %s: %d, %d bytes", name, path, status, len(text))
+			}
+		}
+	}
+}

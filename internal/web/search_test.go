@@ -1,0 +1,76 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// I-2: what can only be meant is gone to; the rest is shown by kind.
+func TestI2Search(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	factory, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "Web shop", Alias: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runID := s.startFor(s.admin, lineshaft.NewRun{Title: "Paint the shed"})
+	s.startFor(s.admin, lineshaft.NewRun{Title: "Paint the fence"})
+	if _, err := s.control.IndexSearch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	search := func(text string) (string, string) {
+		t.Helper()
+		status, at, body := s.get("/search?" + url.Values{"q": {text}}.Encode())
+		if status != http.StatusOK && !strings.HasPrefix(at, "/factories") { // another page of these
+			t.Fatalf("%s: %d", text, status)
+		}
+		return at, body
+	}
+	for _, text := range []string{runID, " " + strings.ToUpper(runID) + " ", runID[:20]} {
+		if at, _ := search(text); at != "/runs/"+runID {
+			t.Errorf("%q leads to %s", text, at)
+		}
+	}
+	if at, _ := search("Web shop"); at != "/factories/"+factory.UID {
+		t.Errorf("a name leads to %s", at)
+	}
+	if at, body := search("paint"); !strings.HasPrefix(at, "/search") || strings.Join(shown(body), ",") != "Paint the fence,Paint the shed" || !strings.Contains(body, `value="paint"`) {
+		t.Errorf("words: at %s\n%s", at, body)
+	}
+	// One run with the words is still something to look at, not an id.
+	if at, body := search("shed"); !strings.HasPrefix(at, "/search") || strings.Join(shown(body), ",") != "Paint the shed" {
+		t.Errorf("words: at %s\n%s", at, body)
+	}
+	for _, text := range []string{"", "nothing of this", "…", "01890000-0000-7000-8000-000000000000", strings.Repeat("x", 2000)} {
+		if _, body := search(text); !strings.Contains(body, "Browse the runs") {
+			t.Errorf("%q finds something:\n%s", text, body)
+		}
+	}
+	s.as(lineshaft.RoleViewer, "another")
+	for _, text := range []string{runID, "paint", "Web shop"} {
+		if at, body := search(text); !strings.HasPrefix(at, "/search") || !strings.Contains(body, "Nothing found") {
+			t.Errorf("a key of another factory finds %q at %s", text, at)
+		}
+	}
+}
+
+func TestI2SearchLeadsToAllRunsWithTheWords(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for range control.SearchLimit + 1 {
+		s.startFor(s.admin, lineshaft.NewRun{Title: "one of many"})
+	}
+	if _, err := s.control.IndexSearch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, body := s.get("/search?q=of+many"); len(shown(body)) != control.SearchLimit || !strings.Contains(body, `href="/runs?q=of&#43;many"`) && !strings.Contains(body, `href="/runs?q=of+many"`) {
+		t.Errorf("%d rows\n%s", len(shown(body)), body)
+	}
+}

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxShown is how much of one text a page shows; the rest is behind a link.
+const maxShown = 24 << 10
+
+// shown is a text as far as a page shows it.
+type shown struct {
+	Text string
+	// Left is how many bytes are left out.
+	Left int64
+}
+
+// show cleans and bounds a text.
+func show(text string) shown { return showMost(text, maxShown) }
+
+// showMost shows at most so many bytes.
+func showMost(text string, most int) shown {
+	text = plain(text)
+	head := clipBytes(text, most)
+	return shown{head, int64(len(text) - len(head))}
+}
+
+// clipBytes cuts a text to at most so many bytes, between characters.
+func clipBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// plain is a text as HTML can hold it: no codes of terminals, no NUL, and every kind
+// of line end as a line feed. What is left is the same in the first page, where a
+// parser would change it, and in what a script puts in.
+func plain(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.IndexByte(text, '\x1b') >= 0 {
+		text = withoutCodes(text)
+	}
+	if strings.IndexByte(text, '\r') >= 0 {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	}
+	return strings.ReplaceAll(text, "\x00", "\uFFFD")
+}
+
+// withoutCodes drops the codes that colour a terminal, move in it or name a link.
+func withoutCodes(text string) string {
+	var out strings.Builder
+	out.Grow(len(text))
+	for {
+		i := strings.IndexByte(text, '\x1b')
+		if i < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:i])
+		text = text[i+codeLength(text[i:]):]
+	}
+}
+
+// codeLength is the length of the code that a text begins with. A code that does not
+// end within sight is its first character only: text must not vanish behind it.
+func codeLength(text string) int {
+	const sight = 4096
+	if len(text) < 2 {
+		return len(text)
+	}
+	switch text[1] {
+	case '[':
+		for i := 2; i < min(len(text), 64); i++ {
+			if c := text[i]; c >= 0x40 && c <= 0x7e {
+				return i + 1
+			} else if c < 0x20 || c > 0x7e {
+				return i
+			}
+		}
+		return min(len(text), 64)
+	case ']', 'P', '_', '^', 'X':
+		for i := 2; i < min(len(text), sight); i++ {
+			switch {
+			case text[i] == '\a':
+				return i + 1
+			case text[i] == '\x1b' && i+1 < len(text) && text[i+1] == '\\':
+				return i + 2
+			case text[i] == '\n', text[i] == '\x1b': // so that no text is looked through again and again
+				return 2
+			}
+		}
+		return 2
+	case '(', ')':
+		return min(len(text), 3)
+	}
+	if text[1] < utf8.RuneSelf && text[1] >= ' ' {
+		return 2
+	}
+	return 1
+}
+
+// oneLine is the beginning of a text, for a summary.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(clipBytes(plain(text), 4*most)), " ")
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}

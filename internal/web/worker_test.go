@@ -1,0 +1,43 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+func (s *site) claim(host string, labels ...string) {
+	s.Helper()
+	must(s.control.Claim(s.Context(), lineshaft.ClaimRequest{WorkerHost: host, WorkerID: "w-" + host, Limit: 1, Capacity: 4, Labels: labels}))
+}
+
+func TestX1WorkersAndWhatWaitsForThem(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.shows("/workers", "No worker is connected", "lineshaft worker --id mac-mini --server", "lineshaft apikey create")
+	s.start("hello") // a claim waits for a run
+	s.claim(lineshaft.HostedWorker)
+	s.shows("/workers", "the server's own</span>", " of 4", "Run on machines of your own", "!is not connected.")
+	for range 2 {
+		must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{WorkerHost: "mac"}}, nil))
+	}
+	s.shows("/workers", "2 runs wait", "<code>mac</code>, which is not connected", "lineshaft worker --id mac --server", "/keys/new?role=worker&amp;worker=mac", "!Run on machines")
+	s.claim("mac", "os=macos")
+	page := s.shows("/workers/now", "os=macos", "!which is not connected", "!<html", `<rect class="full"`)
+	if strings.Contains(page, "style=") {
+		t.Error("a style attribute, which the policy forbids")
+	}
+	s.as(lineshaft.RoleViewer)
+	s.shows("/workers/now", "os=macos", "!/keys/new")
+}
+
+// The queues are everybody's: a key that is limited to factories is told of none.
+func TestS3WaitingIsNotToldToLimitedKeys(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{WorkerHost: "mac"}}, nil))
+	s.as(lineshaft.RoleViewer, s.factory("f").UID)
+	s.shows("/workers", "!which is not connected")
+}
