@@ -7,6 +7,9 @@ import { adminKey, patience } from "./server.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** A folder for pictures of the pages, when somebody wants some. */
+const pictures = process.env.LINESHAFT_E2E_PICTURES;
+
 export function launch() {
   return chromium.launch({
     executablePath: process.env.LINESHAFT_CHROMIUM || "/usr/bin/chromium",
@@ -38,34 +41,33 @@ export async function visitor(browser, url, options = {}) {
   return { context, page, complaints };
 }
 
-/** A visitor who has signed in. */
+/** A visitor who has signed in, with a page that is still empty. */
 export async function member(browser, url, { key = adminKey, ...options } = {}) {
   const someone = await visitor(browser, url, options);
-  await signIn(someone.page, key);
+  const answer = await someone.context.request.post("/login", { form: { key }, maxRedirects: 0 });
+  assert.equal(answer.status(), 303, "signing in");
   return someone;
 }
 
-export async function signIn(page, key) {
-  await page.goto("/login");
-  await page.getByLabel("API key").fill(key);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL((url) => url.pathname !== "/login");
-}
-
-/** The session log as a reader sees it: one entry per event. */
+/** The transcript as a reader sees it: one entry per event, by its number. */
 export function shownLog(page) {
-  return page.$$eval("#log > li", (items) =>
-    items.map((item) => ({
-      sequence: item.value,
-      kind: item.className,
-      time: item.querySelector("time").textContent,
-      type: item.querySelector("b").textContent,
-      text: item.querySelector("pre").textContent,
-    })),
+  return page.$$eval("#log [data-seq]", (rows) =>
+    rows
+      .map((row) => {
+        const output = row.matches(".out");
+        const text = row.querySelector(":scope > .md, :scope > pre, :scope > .rule");
+        return {
+          sequence: Number(row.dataset.seq),
+          type: output ? "output" : row.matches(".result") ? "tool_result" : row.classList[1],
+          kind: output ? row.classList[1] : row.className,
+          text: output ? row.textContent : (text ?? row).textContent,
+        };
+      })
+      .sort((a, b) => a.sequence - b.sequence),
   );
 }
 
-/** Every event is there once, in order, with nothing between left out. */
+/** Every event is there once, with nothing between left out, and entries are in order. */
 export function assertWhole(log, events) {
   assert.deepEqual(log.map((line) => line.sequence), events.map((event) => event.sequence));
   assert.deepEqual(log.map((line) => line.sequence), log.map((_, index) => index + 1));
@@ -74,14 +76,68 @@ export function assertWhole(log, events) {
 }
 
 /** A line that the run printed. */
-export const printed = (page, text) => page.locator("#log > li.stdout pre", { hasText: text });
+export const printed = (page, text) => page.locator("#log .out.stdout", { hasText: text });
+
+/** The state that the page shows. */
+export const shownState = (page) => page.locator("#state").textContent();
+
+/** Cancels with the page's own buttons. */
+export async function cancelRun(page) {
+  await page.getByRole("button", { name: "Cancel run" }).click();
+  await page.getByRole("button", { name: "Yes, cancel it" }).click();
+}
 
 /** Waits until the page says that the run is over. */
 export const over = (page) => page.getByText("The run has ended.").waitFor();
 
-/** Rules of accessibility that the page breaks. */
-export async function broken(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document));
+/** Waits until the words of a run can be searched for: the index follows a moment later. */
+export const indexed = (page, words, title) =>
+  page.waitForFunction(async ([text, wanted]) => {
+    const found = await fetch(`/runs?${new URLSearchParams({ q: text })}`);
+    return (await found.text()).includes(wanted);
+  }, [words, title]);
+
+/** Rules of accessibility that the page breaks, of all or of some. */
+export async function broken(page, rules) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  const { violations } = await page.evaluate((only) => window.axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: { type: "rule", values: only } }) }), rules);
   return violations.map((rule) => `${rule.id}: ${rule.help}: ${rule.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+}
+
+const ofColours = ["color-contrast", "link-in-text-block"];
+const sizes = { wide: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
+
+/** The pages break no rule of accessibility and do not scroll sideways, in both themes, wide and on a phone. */
+export async function sound(browser, url, places, { key = adminKey, settled = async () => {} } = {}) {
+  const { page, context } = await member(browser, url, { key });
+  const wrong = [];
+  for (const [name, address] of Object.entries(places)) {
+    await page.setViewportSize(sizes.wide);
+    await page.goto(address);
+    await settled(page, name);
+    wrong.push(...(await unsound(page, name)));
+  }
+  assert.deepEqual(wrong, []);
+  await context.close();
+}
+
+/** The same for the page as it is now. */
+export async function soundHere(page, name) {
+  assert.deepEqual(await unsound(page, name), []);
+}
+
+async function unsound(page, name) {
+  const wrong = [];
+  for (const [size, viewport] of Object.entries(sizes)) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" }); // without motion the theme is there at once
+      const found = await broken(page, colorScheme === "dark" ? ofColours : undefined); // a theme is colours alone
+      wrong.push(...found.map((rule) => `${name}, ${colorScheme}, ${size}: ${rule}`));
+      if (pictures) await page.screenshot({ path: `${pictures}/${name.replace(/\W+/g, "-")}-${colorScheme}-${size}.png`, fullPage: true });
+    }
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    if (content > window) wrong.push(`${name}, ${size}: ${content} px wide in a window of ${window} px`);
+  }
+  return wrong;
 }

@@ -55,7 +55,7 @@ test("D-5 after a restart of the server the page goes on where it was", async ()
   await server.restart();
   await server.cancel(runID);
   await over(page);
-  assert.equal(await page.locator("#state").textContent(), "CANCELLED");
+  assert.equal(await page.locator("#state").textContent(), "Cancelled");
   assertWhole(await shownLog(page), await server.events(runID));
   assert.equal(await page.evaluate(() => window.sameDocument), true);
   await context.close();

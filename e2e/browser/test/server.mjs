@@ -25,16 +25,17 @@ export class Server {
   #process;
   #log = [];
 
-  /** Starts a server on a free port, with a data folder of its own. */
-  static async start() {
+  /** Starts a server on a free port, with a data folder of its own and any flags besides. */
+  static async start({ flags = [] } = {}) {
     const server = new Server();
+    server.flags = flags;
     server.dataDir = await mkdtemp(path.join(tmpdir(), "lineshaft-page-"));
     await server.#launch("127.0.0.1:0");
     return server;
   }
 
   async #launch(listen) {
-    const flags = ["serve", "--listen", listen, "--data-dir", this.dataDir];
+    const flags = ["serve", "--listen", listen, "--data-dir", this.dataDir, ...this.flags];
     if (process.env.LINESHAFT_E2E_DATABASE) flags.push("--database", process.env.LINESHAFT_E2E_DATABASE);
     this.#process = spawn(required("LINESHAFT_BIN"), flags, { stdio: ["ignore", "pipe", "pipe"] });
     const ready = new Promise((resolve, reject) => {
@@ -90,8 +91,17 @@ export class Server {
   }
 
   /** Starts a run that stays queued: this worker never comes. */
-  parkRun(title) {
-    return this.startRun({ prompt: "wait", title, config: { worker_host: "never-connected" } });
+  parkRun(title, host = "never-connected") {
+    return this.startRun({ prompt: "wait", title, config: { worker_host: host } });
+  }
+
+  /** Starts many runs that stay queued, some at a time. */
+  async parkMany(count) {
+    let next = 0;
+    const one = async () => {
+      while (next < count) await this.parkRun(`One of many, ${next++}`);
+    };
+    await Promise.all(Array.from({ length: 32 }, one));
   }
 
   cancel(runID) {

@@ -1,8 +1,9 @@
 // I-2 the session page: a run followed live, continued and cancelled.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { assertWhole, launch, member, over, printed, shownLog } from "./browser.mjs";
+import { assertWhole, cancelRun, launch, member, over, printed, shownLog, shownState as state } from "./browser.mjs";
 import { Server, shell } from "./server.mjs";
+import { Worker, call, output, result } from "./worker.mjs";
 
 let server, browser, someone;
 before(async () => {
@@ -13,8 +14,6 @@ after(async () => {
   await browser?.close();
   await server?.stop();
 });
-
-const state = (page) => page.locator("#state").textContent();
 
 test("I-2 lines appear live, without a reload, and the end is told", async () => {
   const { page, complaints } = someone;
@@ -28,12 +27,12 @@ test("I-2 lines appear live, without a reload, and the end is told", async () =>
   assert.equal(await printed(page, "line-2").count(), 0);
   await server.openGate(runID, "one", "second");
   await printed(page, "line-2 second").waitFor();
-  assert.equal(await state(page), "INPROGRESS");
+  assert.equal(await state(page), "In progress");
   assert.equal(await printed(page, "line-3").count(), 0);
   await server.openGate(runID, "two", "third");
   await printed(page, "line-3 third").waitFor();
   await over(page);
-  assert.equal(await state(page), "SUCCEEDED");
+  assert.equal(await state(page), "Succeeded");
   assert.equal(await page.evaluate(() => window.sameDocument), true);
   assert.equal(await page.getByRole("button", { name: "Cancel run" }).count(), 0);
 
@@ -42,7 +41,7 @@ test("I-2 lines appear live, without a reload, and the end is told", async () =>
   assertWhole(live, await server.events(runID));
   await page.reload();
   assert.deepEqual(await shownLog(page), live);
-  assert.equal(await state(page), "SUCCEEDED");
+  assert.equal(await state(page), "Succeeded");
   assert.equal(await page.locator("#status").textContent(), status);
   assert.equal(await page.getByText("The run has ended.").count(), 1);
   assert.deepEqual(complaints, []);
@@ -55,7 +54,8 @@ test("R-6 the follow-up box sends another turn to a run that is live", async () 
   await printed(page, "turn-1").waitFor();
   await page.getByLabel("Follow up").fill(shell("echo turn-2"));
   await page.getByRole("button", { name: "Send" }).click();
-  await page.waitForURL(`**/runs/${runID}`);
+  await page.getByText("Your message was sent.").waitFor();
+  assert.equal(await page.getByLabel("Follow up").inputValue(), "");
   await server.openGate(runID);
   await printed(page, "turn-2").waitFor();
   await over(page);
@@ -73,7 +73,7 @@ test("R-6 the follow-up box continues a run that has ended", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await printed(page, "afterwards").waitFor();
   await over(page);
-  assert.equal(await state(page), "SUCCEEDED");
+  assert.equal(await state(page), "Succeeded");
   assertWhole(await shownLog(page), await server.events(runID));
   assert.deepEqual(complaints, []);
 });
@@ -83,9 +83,9 @@ test("R-7 the cancel button ends the run", async () => {
   const runID = await server.startRun({ title: "To be cancelled", prompt: shell("mkfifo gate", "echo running", "read a <gate") });
   await page.goto(`/runs/${runID}`);
   await printed(page, "running").waitFor();
-  await page.getByRole("button", { name: "Cancel run" }).click();
+  await cancelRun(page);
   await over(page);
-  assert.equal(await state(page), "CANCELLED");
+  assert.equal(await state(page), "Cancelled");
   assert.equal(await page.getByRole("button", { name: "Cancel run" }).count(), 0);
   assert.equal((await server.run(runID)).state, "CANCELLED");
   assert.deepEqual(complaints, []);
@@ -105,23 +105,40 @@ test("I-2 a cancel from elsewhere shows on an open page", async () => {
   const { page, complaints } = someone;
   const runID = await server.parkRun("Cancelled elsewhere");
   await page.goto(`/runs/${runID}`);
-  assert.equal(await state(page), "QUEUED");
+  assert.equal(await state(page), "Queued");
   await server.cancel(runID);
   await over(page);
-  assert.equal(await state(page), "CANCELLED");
+  assert.equal(await state(page), "Cancelled");
   assert.equal(await page.getByRole("button", { name: "Cancel run" }).count(), 0);
   assert.deepEqual(complaints, []);
 });
 
 test("I-2 a log longer than a page comes whole", async () => {
   const { page, complaints } = someone;
-  // Each block makes three events, and the page itself carries 500.
-  const runID = await server.startRun({ title: "Long log", prompt: Array.from({ length: 180 }, (_, n) => shell(`echo row-${n}`)).join("\n") });
-  await server.ended(runID);
+  // The page itself carries 300 events: the newest.
+  const worker = await Worker.claim(server, { title: "Long log" });
+  for (let n = 0; n < 180; n += 60) {
+    const blocks = Array.from({ length: 60 }, (_, i) => n + i);
+    await worker.tell(...blocks.flatMap((i) => [call(`c${i}`, "run_command", { command: `echo row-${i}` }), output(`row-${i}\n`, `c${i}`), result(`c${i}`, "run_command")]));
+  }
+  await worker.end();
+  const { runID } = worker;
   const events = await server.events(runID);
   assert.ok(events.length > 540, `${events.length} events`);
   await page.goto(`/runs/${runID}`);
   await over(page);
+  const newest = await shownLog(page);
+  assert.equal(newest.at(-1).sequence, events.length);
+  assert.ok(newest.length <= 300, `the page begins with ${newest.length} events`);
+  const earlier = page.getByRole("link", { name: "Show earlier" });
+  for (let before = newest[0].sequence; before > 1; before = (await shownLog(page))[0].sequence) {
+    await earlier.click();
+    await page.waitForFunction((first) => Number(document.querySelector("#log [data-seq]").dataset.seq) < first, before);
+  }
+  assert.equal(await earlier.count(), 0);
   assertWhole(await shownLog(page), events);
+  // The same without scripts: each part is a page of its own.
+  await page.goto(`/runs/${runID}?before=${newest[0].sequence}`);
+  assert.equal((await shownLog(page)).at(-1).sequence, newest[0].sequence - 1);
   assert.deepEqual(complaints, []);
 });

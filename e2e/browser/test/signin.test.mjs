@@ -45,14 +45,18 @@ test("S-4 a way back to another server is not followed", async () => {
     await page.goto(`/login?next=${encodeURIComponent(next)}`);
     await page.getByLabel("API key").fill(adminKey);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     assert.equal(new URL(page.url()).origin, server.url);
     await context.close();
   }
 });
 
 test("S-4 the session is a cookie that no script can read, and signing out ends it", async () => {
-  const { page, context } = await member(browser, server.url);
+  const { page, context } = await visitor(browser, server.url);
+  await page.goto("/login");
+  await page.getByLabel("API key").fill(adminKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
   const [cookie] = await context.cookies();
   assert.equal(cookie.httpOnly, true);
   assert.equal(cookie.sameSite, "Lax");
@@ -70,8 +74,9 @@ test("I-2 the list shows the newest runs and leads to each", async () => {
   const runID = await server.startRun({ prompt: shell("echo listed"), title: "Listed run" });
   await server.ended(runID);
   const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
   const row = page.getByRole("row", { name: /Listed run/ });
-  assert.match(await row.textContent(), /SUCCEEDED/);
+  assert.match(await row.textContent(), /Succeeded/);
   await row.getByRole("link", { name: "Listed run" }).click();
   await page.waitForURL(`**/runs/${runID}`);
   assert.deepEqual(complaints, []);
@@ -83,7 +88,29 @@ test("an unknown run is a page that says so", async () => {
   const response = await page.goto("/runs/00000000-0000-7000-8000-000000000000");
   assert.equal(response.status(), 404);
   assert.match(await page.getByRole("alert").textContent(), /run/);
-  await page.getByRole("link", { name: "Back to the runs" }).click();
-  await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await page.getByRole("link", { name: "Back to the overview" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await context.close();
+});
+
+// The last one: the address of all these tests has to wait after it.
+test("S-4 who tries many wrong keys has to wait, and is told how long", async () => {
+  const { page, context } = await visitor(browser, server.url);
+  await page.goto("/login");
+  for (let tries = 0; tries < 11; tries++) {
+    await page.getByLabel("API key").fill("ls_wrong");
+    const answer = page.waitForResponse((response) => response.request().method() === "POST");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const response = await answer;
+    if (response.status() !== 429) continue;
+    assert.ok(Number(response.headers()["retry-after"]) > 0);
+    break;
+  }
+  assert.match(await page.getByRole("alert").textContent(), /Too many wrong keys came from your address\. Wait \d+ seconds, then try again\./);
+  await page.getByLabel("API key").fill(adminKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  assert.equal(new URL(page.url()).pathname, "/login");
+  assert.deepEqual(await context.cookies(), []);
   await context.close();
 });

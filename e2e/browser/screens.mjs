@@ -1,0 +1,121 @@
+// Takes the pictures of docs/screens: every page, in both themes and on a phone.
+// Start it with e2e/browser/screens; arguments are names of pictures to take alone.
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { found } from "./company.mjs";
+import { shrink } from "./png.mjs";
+import { launch, member, visitor } from "./test/browser.mjs";
+import { Server, required } from "./test/server.mjs";
+
+const folder = required("LINESHAFT_SCREENS");
+const wanted = process.argv.slice(2);
+
+const wide = { width: 1280, height: 800 };
+const looks = [
+  { name: "light", colorScheme: "light", viewport: wide, tallest: 1100 },
+  { name: "dark", colorScheme: "dark", viewport: wide, tallest: 1100 },
+  { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 }, tallest: 1300 },
+];
+/** Folders of this machine look as on anybody's. */
+function hidePaths() {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\/\S*\/lineshaft-page-\w+/g, "/var/lib/lineshaft");
+}
+
+/** A picture of a page in a window as high as the page, so that what sticks to an edge is where it belongs. */
+async function picture(page, name, { name: look, viewport, tallest }) {
+  await page.evaluate(hidePaths);
+  const whole = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width: viewport.width, height: Math.min(Math.max(whole, viewport.height), tallest) });
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await writeFile(path.join(folder, `${name}-${look}.png`), shrink(await page.screenshot({ animations: "disabled" })));
+  await page.setViewportSize(viewport);
+}
+
+const open = (address) => (page) => page.goto(address);
+
+/** Every picture: its name, and how a page gets there. */
+function places({ environment, shop, docs, schedule, runs, log }) {
+  const factory = `/factories/${shop.uid}`;
+  const hook = `${factory}/webhooks/${shop.hooks.github.uid}`;
+  const automation = `${factory}/automations/${shop.fix.uid}`;
+  const refused = log.find((one) => one.outcome === "rejected" || one.status === "rejected") ?? log[1];
+  const taken = log.at(-1);
+  const of = {
+    "overview": "/", "runs": "/runs", "runs-filtered": "/runs?state=FAILED&state=ERROR", "run-done": `/runs/${runs.fixed}`, "run-question": `/runs/${runs.asks}`,
+    "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new",
+    "factories": "/factories", "factory": factory, "factory-new": "/factories/new", "factory-edit": `${factory}/edit`, "factory-delete": `${factory}/delete`,
+    "factory-repository": `${factory}/repository`, "revisions": `/factories/${docs}/revisions`, "revision": `/factories/${docs}/revisions/2`, "rollback": `/factories/${docs}/revisions/1/rollback`,
+    "agents": "/agents", "agent": `/agents/${shop.fixer.uid}`, "agent-edit": `/agents/${shop.fixer.uid}/edit`, "agent-delete": `/agents/${shop.fixer.uid}/delete`,
+    "automations": "/automations", "automation": automation, "automation-edit": `${automation}/edit`, "automation-delete": `${automation}/delete`, "automation-new": "/automations/new",
+    "webhooks": "/webhooks", "webhook": hook, "webhook-new-1": `${factory}/webhooks/new`, "webhook-new-2": `${factory}/webhooks/new?kind=github`, "webhook-edit": `${hook}/edit`, "webhook-rotate": `${hook}/rotate`, "webhook-delete": `${hook}/delete`,
+    "delivery": `${hook}/deliveries/${taken.delivery_id}`, "delivery-refused": `${hook}/deliveries/${refused.delivery_id}`, "redeliver": `${hook}/deliveries/${taken.delivery_id}/redeliver`,
+    "schedules": "/schedules", "schedule": `/schedules/${schedule}`, "schedule-edit": `/schedules/${schedule}/edit`, "schedule-delete": `/schedules/${schedule}/delete`,
+    "environments": "/environments", "environment": `/environments/${environment}`, "environment-edit": `/environments/${environment}/edit`, "environment-delete": `/environments/${environment}/delete`,
+    "secrets": "/secrets", "secret": "/secrets/GITHUB_TOKEN", "secret-new": "/secrets/new", "workers": "/workers", "keys": "/keys", "key-new": "/keys/new",
+    "sessions": "/sessions", "sessions-others": "/sessions/others", "audit": "/audit", "settings": "/settings", "doctor": "/settings/doctor", "search": "/search?q=shop", "not-found": "/runs/01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff",
+  };
+  const steps = Object.fromEntries(Object.entries(of).map(([name, address]) => [name, open(address)]));
+  steps["webhook-new-3"] = async (page, look) => {
+    await page.goto(`${factory}/webhooks/new?kind=github`);
+    await page.getByLabel("Name", { exact: true }).fill(`ui-kit-${look.name}`);
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    await page.getByText("Waiting for the first delivery").waitFor();
+  };
+  steps["key-made"] = async (page, look) => {
+    await page.goto("/keys/new");
+    await page.getByLabel("Name", { exact: true }).fill(`Laptop, ${look.name}`);
+    await page.locator("main form button[type=submit], main form button:not([type])").last().click();
+    await page.getByText("lineshaft").first().waitFor();
+  };
+  steps["form-mistake"] = async (page) => {
+    await page.goto("/schedules/new");
+    await page.getByLabel("Name", { exact: true }).fill("Every hour");
+    await page.locator("[name=cron]").fill("every hour");
+    await page.locator("main form button.primary").last().click();
+    await page.waitForLoadState("load");
+  };
+  return steps;
+}
+
+/** What a server shows on its first day. */
+const empty = Object.fromEntries(
+  Object.entries({ overview: "/", runs: "/runs", factories: "/factories", webhooks: "/webhooks", environments: "/environments" })
+    .map(([name, address]) => [`empty-${name}`, open(address)]),
+);
+
+/** Pages whose dark picture would show nothing that another does not. */
+const alike = /^empty-(?!overview)|-(edit|delete|repository|rotate|others|new-2)$|^(runs-filtered|run-failed|run-queued|rollback|delivery-refused|automation-new|environment-new)$/;
+
+async function take(browser, server, steps) {
+  for (const look of looks) {
+    const { page, context } = await member(browser, server.url, look);
+    for (const [name, go] of Object.entries(steps)) {
+      if (look.name === "dark" && alike.test(name)) continue;
+      if (wanted.length > 0 && !wanted.some((one) => name.startsWith(one))) continue;
+      await page.goto("about:blank"); // no page sees what another left
+      await go(page, look);
+      await picture(page, name, look).catch((error) => { throw new Error(`${name}: ${error.message}`); });
+    }
+    await context.close();
+  }
+}
+
+await mkdir(folder, { recursive: true });
+const browser = await launch();
+const server = await Server.start();
+try {
+  for (const look of looks) {
+    const { page, context } = await visitor(browser, server.url, look);
+    await page.goto("/login");
+    await picture(page, "login", look);
+    await context.close();
+  }
+  await take(browser, server, empty);
+  const company = await found(server);
+  await take(browser, server, places(company));
+  await company.runs.end();
+} finally {
+  await browser.close();
+  await server.stop();
+}

@@ -1,0 +1,202 @@
+// Automations: a filter judged while it is typed, tried and counted before it is saved.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { launch, member, sound } from "./browser.mjs";
+import { signedWebhook } from "./sender.mjs";
+import { Server } from "./server.mjs";
+
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const works = async (name) => {
+  const factory = await server.api("/factory", { body: { name } });
+  return { factory, hook: await signedWebhook(server, factory.uid, "issues") };
+};
+
+/** The automation's runs as the API has them. */
+const runsOf = async (uid) => (await server.api(`/agent/runs?creator=automation_${uid}`)).runs;
+
+test("W-15 W-16 an automation is written, mended, tried, counted, saved and fires", async () => {
+  const { factory, hook } = await works("Filtered");
+  const opened = await hook.send("issues", { action: "opened", issue: { number: 1 } });
+  const closed = await hook.send("issues", { action: "closed", issue: { number: 1 } });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}`);
+  await page.getByRole("link", { name: "New automation" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("triage");
+  await page.getByLabel("Prompt", { exact: true }).fill("Label the issue in event-payload.json.");
+  assert.equal(await page.getByRole("checkbox", { name: "issues" }).isChecked(), true, "the only webhook is chosen");
+
+  const filter = page.getByLabel(/^Payload filter/);
+  const check = page.locator("#check-0");
+  await filter.pressSequentially("action: opened");
+  await check.getByText("Line 1, column 1:").waitFor();
+  await check.getByText('write ["opened"]').waitFor();
+  await filter.fill("action: [opened]");
+  await check.getByText("is opened").waitFor();
+  assert.equal(await check.getByText("Line 1").count(), 0);
+
+  const trial = page.locator("#trial");
+  await page.getByLabel("Stored delivery").selectOption(opened);
+  await page.getByRole("button", { name: "Test" }).click();
+  await trial.getByText("Would trigger").waitFor();
+  assert.match(await trial.getByRole("row", { name: /action/ }).textContent(), /pass.*action.*is one of.*\["opened"\].*"opened"/);
+  await page.getByLabel("Stored delivery").selectOption(closed);
+  await page.getByRole("button", { name: "Test" }).click();
+  await trial.getByText("Would not trigger").waitFor();
+  assert.match(await trial.getByRole("row", { name: /action/ }).textContent(), /fail.*action.*is one of.*\["opened"\].*"closed"/);
+  await page.getByText("Or paste a body").click();
+  await page.getByLabel("Body, as JSON").fill('{"action": "opened"}');
+  await page.getByRole("button", { name: "Test" }).click();
+  await trial.getByText("Would trigger").waitFor();
+
+  const backtest = page.locator("#backtest");
+  await backtest.getByText("Of the last 2 stored deliveries, 1 would have started a run. 0 start one").waitFor();
+  await page.getByText("Limits and set-up").click();
+  await page.getByLabel("Worker", { exact: true }).fill("never-connected");
+  await page.getByRole("button", { name: "Create automation" }).click();
+  await page.getByText("The automation is created.").waitFor();
+  const uid = new URL(page.url()).pathname.split("/").at(-1);
+  assert.deepEqual(await runsOf(uid), [], "nothing that came before starts a run");
+
+  await hook.send("issues", { action: "opened", issue: { number: 2 } });
+  await page.reload();
+  await page.getByRole("heading", { name: "Recent runs" }).waitFor();
+  assert.equal(await page.getByRole("row", { name: /Queued triage/ }).count(), 1);
+  await server.cancel((await runsOf(uid))[0].run_id);
+
+  await page.getByRole("link", { name: "Edit" }).click();
+  await backtest.getByText("Of the last 3 stored deliveries, 2 would have started a run. 2 start one").waitFor();
+  await filter.fill("");
+  await check.getByText("whatever it says").waitFor();
+  await page.getByRole("button", { name: "Count again" }).click();
+  await backtest.getByText("Of the last 3 stored deliveries, 3 would have started a run. 2 start one").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The automation is changed.").waitFor();
+
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByText("triage is disabled").waitFor();
+  await hook.send("issues", { action: "opened", issue: { number: 3 } });
+  assert.equal((await runsOf(uid)).length, 1, "a disabled automation starts nothing");
+
+  await page.getByRole("link", { name: "Delete automation" }).click();
+  await page.getByText("Webhook issues gets a delivery").waitFor();
+  await page.getByRole("button", { name: "Delete automation" }).click();
+  await page.getByText("The automation is deleted.").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 several triggers are added and removed, and cron tells its next times", async () => {
+  const { factory } = await works("Several");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}/automations/new`);
+  await page.getByLabel("Name", { exact: true }).fill("many");
+  await page.getByLabel("Prompt", { exact: true }).fill("Look.");
+  await page.getByRole("button", { name: "Schedule" }).click();
+  const cron = page.getByLabel("Cron", { exact: true });
+  await cron.waitFor();
+  assert.equal(await cron.evaluate((field) => field === document.activeElement), true, "what was added has the focus");
+  await cron.fill("0 9 * * 8");
+  await page.locator("#check-1 .callout.bad").waitFor();
+  await cron.fill("0 9 * * 1");
+  await page.getByLabel("Time zone").fill("Europe/Berlin");
+  await page.locator("#check-1").getByText(/Next: (Mon .*09:00 CES?T.*){5}/).waitFor();
+  await page.getByRole("button", { name: "GitHub" }).click();
+  await page.getByLabel("Event", { exact: true }).fill("issue_opend");
+  await page.locator("#check-2").getByText("issue_opened").waitFor();
+  await page.getByLabel("Event", { exact: true }).fill("issue_opened");
+  await page.getByLabel(/^Conditions/).fill("label: [bug]");
+  await page.locator("#check-2").getByText("did you mean labels?").waitFor();
+  await page.getByLabel(/^Conditions/).fill("labels: [bug]");
+  await page.locator("#check-2").getByText("is bug").waitFor();
+  await page.getByRole("group", { name: "Webhook" }).getByRole("button", { name: "Remove this trigger" }).click();
+  await page.getByLabel(/^Payload filter/).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Create automation" }).click();
+  await page.getByText("The automation is created.").waitFor();
+  await page.getByText("Every Monday at 09:00, Europe/Berlin").waitFor();
+  await page.getByText("GitHub event issue_opened").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 an automation is made with the keyboard alone", async () => {
+  const { factory } = await works("By keys");
+  const { page, context } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}`);
+  const reach = async (target) => {
+    for (let i = 0; i < 120; i++) {
+      if (await target.evaluate((one) => one === document.activeElement)) return;
+      await page.keyboard.press("Tab");
+    }
+    assert.fail(`${target} is not reached with Tab`);
+  };
+  await reach(page.getByRole("link", { name: "New automation" }));
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/automations\/new$/);
+  await reach(page.getByLabel("Name", { exact: true }));
+  await page.keyboard.type("keys");
+  await reach(page.getByLabel("Prompt", { exact: true }));
+  await page.keyboard.type("Look.");
+  await reach(page.getByLabel(/^Payload filter/));
+  await page.keyboard.type("action: [opened]");
+  await page.locator("#check-0").getByText("is opened").waitFor();
+  await reach(page.getByRole("button", { name: "Create automation" }));
+  await page.keyboard.press("Enter");
+  await page.getByText("The automation is created.").waitFor();
+  await reach(page.getByRole("button", { name: "Disable" }));
+  await page.keyboard.press("Enter");
+  await page.getByText("keys is disabled").waitFor();
+  await context.close();
+});
+
+test("I-2 without scripts the editor still tries and saves", async () => {
+  const { factory, hook } = await works("Plain");
+  const opened = await hook.send("issues", { action: "opened" });
+  const context = await browser.newContext({ baseURL: server.url, javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto("/login");
+  await page.getByLabel("API key").fill(process.env.LINESHAFT_ADMIN_KEY);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.goto(`/factories/${factory.uid}/automations/new`);
+  await page.getByLabel("Name", { exact: true }).fill("plain");
+  await page.getByLabel("Prompt", { exact: true }).fill("Look.");
+  await page.getByLabel(/^Payload filter/).fill("action: [opened]");
+  await page.getByLabel("Stored delivery").selectOption(opened);
+  await page.getByRole("button", { name: "Test" }).click();
+  await page.getByText("Would trigger").waitFor();
+  await page.getByRole("button", { name: "Schedule" }).click();
+  await page.getByLabel("Cron", { exact: true }).waitFor();
+  assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "plain");
+  await page.getByRole("button", { name: "Create automation" }).click();
+  await page.getByText("The automation is created.").waitFor();
+  await context.close();
+});
+
+test("I-2 S-3 the pages of automations are sound, and a viewer has no buttons", async () => {
+  const { factory, hook } = await works("Sound");
+  const delivery = await hook.send("issues", { action: "closed", title: "<img src=x onerror=alert(1)>" + "x".repeat(300) });
+  const made = await server.api(`/factory/${factory.uid}/automations`, {
+    body: {
+      name: "a-name-that-is-as-long-as-names-may-be-".padEnd(100, "y"), prompt: "Look.",
+      triggers: [
+        { provider: "webhook", event: "received", filter: { webhooks: ["issues"], payload: { action: ["opened"], title: { exists: true } } } },
+        { provider: "schedule", event: "cron_fired", schedule: "@daily" },
+      ],
+    },
+  });
+  const at = `/factories/${factory.uid}/automations/${made.uid}`;
+  await sound(browser, server.url, { "automation, tried": `${at}?delivery=${delivery}`, "automation editor": `${at}/edit` });
+  const { page, context } = await member(browser, server.url, { key: await server.keyFor("viewer") });
+  await page.goto(`${at}?delivery=${delivery}`);
+  await page.getByText("Would not trigger").waitFor();
+  for (const name of ["Disable", "Edit", "Delete automation"]) assert.equal(await page.getByText(name, { exact: true }).count(), 0, name);
+  const post = (path) => page.evaluate((url) => fetch(url, { method: "POST", body: new URLSearchParams({ enabled: "false" }) }).then((r) => r.status), path);
+  for (const path of [at, `${at}/enable`, `${at}/delete`, `/factories/${factory.uid}/automations/draft`]) assert.equal(await post(path), 403, path);
+  assert.equal((await server.api(at.replace("/factories/", "/factory/"))).enabled, true);
+  await context.close();
+});

@@ -1,0 +1,127 @@
+// Factories: made, changed, paused, rolled back, kept in a repository, deleted.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import test, { after, before } from "node:test";
+import { launch, member, sound } from "./browser.mjs";
+import { Server } from "./server.mjs";
+
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start({ flags: ["--allow-local-git"] }), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test("I-2 F-4 a factory is made, changed, rolled back, paused and deleted", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/factories/new");
+  await page.getByRole("button", { name: "Create factory" }).click();
+  await page.getByRole("alert").getByText("needs a name").waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("Web shop");
+  await page.getByLabel(/^Description/).fill("First words.");
+  await page.getByRole("button", { name: "Create factory" }).click();
+  await page.getByText("The factory is created.").waitFor();
+  const at = new URL(page.url()).pathname;
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.getByLabel(/^Description/).fill("Other words.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Other words.").waitFor();
+  await page.getByRole("link", { name: "Revision 1" }).click();
+  await page.getByText("First words.").waitFor();
+  await page.getByRole("link", { name: "Roll back to this" }).click();
+  await page.getByText("Other words.").waitFor();
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByText("The factory is as in revision 1 again.").waitFor();
+  await page.locator(".lede", { hasText: "First words." }).waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByText("This factory is paused.").waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download folder" }).click()]);
+  assert.match(execFileSync("tar", ["-tzf", await download.path()], { encoding: "utf8" }), /^agents\/foreman\/agent\.md\nfactory\.yaml$/m);
+  await page.getByRole("link", { name: "Delete factory" }).click();
+  await page.getByText("agent foreman").waitFor();
+  await page.getByRole("button", { name: "Delete factory" }).click();
+  await page.getByText("The factory is deleted.").waitFor();
+  assert.deepEqual(complaints.filter((text) => !text.includes("400")), []);
+  await context.close();
+});
+
+/** A Git repository in the server's data folder. */
+function repository() {
+  const work = path.join(server.dataDir, "origin");
+  mkdirSync(work);
+  const git = (...args) =>
+    execFileSync("git", ["-C", work, ...args], {
+      env: { PATH: process.env.PATH, HOME: work, GIT_CONFIG_NOSYSTEM: "1", GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@example.com", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@example.com" },
+    });
+  git("init", "--quiet", "--initial-branch=main");
+  return {
+    url: `file://${work}`,
+    commit(files) {
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(path.dirname(path.join(work, name)), { recursive: true });
+        writeFileSync(path.join(work, name), text);
+      }
+      git("add", "--all");
+      git("commit", "--quiet", "-m", "change");
+    },
+  };
+}
+
+test("F-5 a factory follows a repository, tells its mistakes and refuses edits", async () => {
+  const origin = repository();
+  origin.commit({
+    "factory.yaml": "schemaVersion: v1alpha1\nname: Kept in Git\n",
+    "agents/foreman/agent.md": "---\nagentType: FOREMAN\n---\nLead.\n",
+    "automations/nightly/automation.md": '---\ntriggers:\n  - provider: schedule\n    event: cron_fired\n    schedule: "@daily"\n---\nLook.\n',
+  });
+  const factory = await server.api("/factory", { body: { name: "To be linked" } });
+  const at = `/factories/${factory.uid}`;
+  const { page, context } = await member(browser, server.url);
+  await page.goto(at);
+  await page.getByRole("link", { name: "Follow a Git repository" }).click();
+  await page.getByLabel("Repository").fill(origin.url);
+  await page.getByRole("button", { name: "Follow it" }).click();
+  await page.getByText("what it says is in force").waitFor();
+  await page.getByRole("heading", { name: "Kept in Git" }).waitFor();
+  for (const name of ["Edit", "New automation", "New agent", "New webhook"]) assert.equal(await page.getByRole("link", { name, exact: true }).count(), 0, name);
+  await page.getByRole("link", { name: "nightly" }).click();
+  await page.getByText("This automation is edited in the repository").waitFor();
+  for (const name of ["Edit", "Disable", "Delete automation"]) assert.equal(await page.getByText(name, { exact: true }).count(), 0, name);
+  const automation = new URL(page.url()).pathname;
+  const forged = await page.evaluate(async ([path]) => {
+    const answer = await fetch(`${path}/enable`, { method: "POST", body: new URLSearchParams({ enabled: "false" }) });
+    return [answer.status, await answer.text()];
+  }, [automation]);
+  assert.equal(forged[0], 409);
+  assert.match(forged[1], /change it there and push/);
+
+  origin.commit({ "automations/nightly/automation.md": "---\ntriggers: []\n---\nLook.\n" });
+  await page.goto(at);
+  await page.getByRole("button", { name: "Sync now" }).click();
+  await page.getByText("automations/nightly/automation.md:2:").waitFor();
+  await page.getByRole("link", { name: "nightly" }).waitFor(); // what was in force stays
+  await sound(browser, server.url, { "with mistakes": at, "automation of a repository": automation });
+  await page.getByRole("link", { name: "Stop following" }).click();
+  await page.getByRole("button", { name: "Stop following" }).click();
+  await page.getByRole("link", { name: "Edit", exact: true }).waitFor();
+  await context.close();
+});
+
+test("S-3 a viewer sees a factory and changes nothing of it", async () => {
+  const factory = await server.api("/factory", { body: { name: "Only to look at" } });
+  const at = `/factories/${factory.uid}`;
+  const { page, context } = await member(browser, server.url, { key: await server.keyFor("viewer") });
+  await page.goto(at);
+  await page.getByRole("heading", { name: "Only to look at" }).waitFor();
+  for (const name of ["Edit", "Pause", "New automation", "New agent", "New webhook", "Delete factory"]) assert.equal(await page.getByText(name, { exact: true }).count(), 0, name);
+  for (const action of ["", "/pause", "/delete", "/repository", "/repository/sync", "/revisions/1/rollback"]) {
+    const status = await page.evaluate((url) => fetch(url, { method: "POST", body: new URLSearchParams({ name: "x", paused: "true" }) }).then((r) => r.status), at + action);
+    assert.equal(status, 403, action);
+  }
+  assert.equal((await server.api(`/factory/${factory.uid}`)).paused, false);
+  await context.close();
+});

@@ -1,0 +1,284 @@
+// I-2, R-4 the list of runs: filters, live rows, paging, bulk cancel.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { indexed, launch, member, sound } from "./browser.mjs";
+import { startWire } from "./cutter.mjs";
+import { Server, shell } from "./server.mjs";
+
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const row = (page, title) => page.getByRole("row").filter({ has: page.getByRole("link", { name: title, exact: true }) });
+const inState = (page, title, state) => row(page, title).locator("td.state", { hasText: state }).waitFor();
+const titles = (page) => page.$$eval("#list td.main a", (links) => links.map((link) => link.textContent));
+const live = (page) => page.locator("#live", { hasText: "Live" }).waitFor();
+const gated = (title) => ({ title, prompt: shell("mkfifo gate", "echo ready", "read a <gate") });
+
+test("I-2 a run that is started and ends is seen without a reload", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await page.getByRole("heading", { name: "No runs yet" }).waitFor();
+  await live(page);
+  const runID = await server.startRun(gated("Appears by itself"));
+  await inState(page, "Appears by itself", "In progress");
+  await server.openGate(runID);
+  await inState(page, "Appears by itself", "Succeeded");
+  assert.equal(await page.evaluate(() => performance.getEntriesByType("navigation")[0].type), "navigate");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 while somebody reads, new runs are only announced, and rows still follow", async () => {
+  const waiting = await server.parkRun("Waits for its end");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  await row(page, "Waits for its end").getByRole("checkbox").check();
+  const before = await titles(page);
+  await server.parkRun("Comes meanwhile");
+  await page.getByRole("link", { name: "1 new run" }).waitFor();
+  assert.deepEqual(await titles(page), before);
+  assert.ok(await row(page, "Waits for its end").getByRole("checkbox").isChecked());
+  await server.cancel(waiting);
+  await inState(page, "Waits for its end", "Cancelled");
+  assert.deepEqual(await titles(page), before);
+  await page.getByRole("link", { name: "1 new run" }).click();
+  await row(page, "Comes meanwhile").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("R-4 filters are in the address, survive reload and the way back, and go away one by one", async () => {
+  const failed = await server.startRun({ title: "Breaks at once", prompt: shell("exit 3") });
+  const fine = await server.startRun({ title: "Goes well", prompt: shell("echo fine"), config: { name: "filters" } });
+  await Promise.all([server.ended(failed), server.ended(fine)]);
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await page.locator("label.chip", { hasText: "Failed" }).click();
+  await page.waitForURL("**/runs?state=FAILED");
+  await row(page, "Goes well").waitFor({ state: "detached" });
+  assert.deepEqual(await titles(page), ["Breaks at once"]);
+  await indexed(page, "breaks", "Breaks at once");
+  await page.getByLabel("Words in title or prompt").fill("breaks");
+  await page.waitForURL("**/runs?q=breaks&state=FAILED");
+  await page.getByText("More filters").click();
+  await page.getByLabel("Source").selectOption({ label: "API" });
+  await page.waitForURL("**/runs?q=breaks&source=API&state=FAILED");
+  await page.getByRole("list", { name: "Active filters" }).getByRole("link", { name: /Source API/ }).waitFor();
+  await page.reload();
+  assert.deepEqual(await titles(page), ["Breaks at once"]);
+  assert.equal(await page.getByLabel("Words in title or prompt").inputValue(), "breaks");
+  assert.ok(await page.getByLabel("Failed").isChecked());
+  assert.equal(await page.getByLabel("Source").inputValue(), "API");
+
+  await page.getByRole("link", { name: /Source API/ }).click();
+  await page.waitForURL("**/runs?q=breaks&state=FAILED");
+  await page.goBack();
+  await page.waitForURL("**/runs?q=breaks&source=API&state=FAILED");
+  await page.getByRole("link", { name: /Source API/ }).waitFor();
+  await page.getByRole("link", { name: "Clear all filters" }).click();
+  await page.waitForURL("**/runs");
+  await row(page, "Goes well").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("R-4 a page that htmx has filled goes back and stays live", async () => {
+  const other = await server.parkRun("There before");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  await page.locator("label.chip", { hasText: "Blocked" }).click();
+  await page.getByRole("heading", { name: "No run matches" }).waitFor();
+  await page.goBack();
+  await page.waitForURL("**/runs");
+  await row(page, "There before").waitFor();
+  assert.ok(!(await page.getByLabel("Blocked").isChecked()));
+  await page.evaluate(() => document.activeElement.blur());
+  const runID = await server.parkRun("After the way back");
+  await row(page, "After the way back").waitFor();
+  await server.cancel(runID);
+  await inState(page, "After the way back", "Cancelled");
+  await server.cancel(other);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 what happens while the connection is cut is seen afterwards", async () => {
+  const wire = await startWire(server.url);
+  const runID = await server.parkRun("Ends while nobody hears");
+  const { page, context } = await member(browser, wire.url);
+  await page.goto("/runs");
+  await live(page);
+  wire.cut();
+  await server.cancel(runID);
+  const other = await server.parkRun("Begins while nobody hears");
+  wire.mend();
+  await inState(page, "Ends while nobody hears", "Cancelled");
+  await row(page, "Begins while nobody hears").waitFor();
+  await server.cancel(other);
+  await context.close();
+  await wire.close();
+});
+
+test("R-4 bulk cancel asks, names the runs, and cancels only those", async () => {
+  const picked = await Promise.all([1, 2].map((n) => server.parkRun(`Pick ${n}`, "pick")));
+  const kept = await server.parkRun("Keep this one", "keep");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs?host=pick");
+  assert.ok(await page.getByRole("button", { name: "Cancel selected" }).isDisabled());
+  await page.getByLabel("Select all on this page").check();
+  await page.getByRole("button", { name: "Cancel selected (2)" }).click();
+  await page.getByRole("heading", { name: "Cancel 2 runs" }).waitFor();
+  for (const n of [1, 2]) await page.getByRole("link", { name: `Pick ${n}` }).waitFor();
+  for (const id of picked) assert.equal((await server.run(id)).state, "QUEUED");
+  await page.getByRole("button", { name: "Cancel 2 runs" }).click();
+  await page.getByText("2 runs were cancelled.").waitFor();
+  assert.equal(new URL(page.url()).search, "?host=pick");
+  for (const id of picked) assert.equal((await server.run(id)).state, "CANCELLED");
+  assert.equal((await server.run(kept)).state, "QUEUED");
+
+  await page.goto("/runs?host=keep&state=QUEUED");
+  await page.getByRole("link", { name: "Cancel all that match…" }).click();
+  await page.getByText("runs that are queued, on the worker keep").waitFor();
+  await page.getByRole("button", { name: "Cancel all of them" }).click();
+  await page.getByText("1 run was cancelled.").waitFor();
+  assert.equal((await server.run(kept)).state, "CANCELLED");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 with the keyboard alone: find, pick and cancel a run", async () => {
+  const runID = await server.parkRun("Keyboard only", "keys");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs?host=keys");
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  assert.ok(await row(page, "Keyboard only").getByRole("checkbox").isChecked());
+  const tabTo = async (name) => {
+    for (let stops = 0; stops < 60; stops++) {
+      await page.keyboard.press("Tab");
+      if ((await page.evaluate(() => document.activeElement.textContent.trim())) === name) return;
+    }
+    assert.fail(`no Tab leads to ${name}`);
+  };
+  await tabTo("Cancel selected (1)");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Cancel 1 run" }).waitFor();
+  await tabTo("Cancel 1 run");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 run was cancelled.").waitFor();
+  assert.equal((await server.run(runID)).state, "CANCELLED");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("S-3 a viewer has no boxes and is refused what it forges", async () => {
+  const runID = await server.parkRun("Not for a viewer");
+  const { page, context } = await member(browser, server.url, { key: await server.keyFor("viewer") });
+  await page.goto("/runs");
+  await row(page, "Not for a viewer").waitFor();
+  assert.equal(await page.locator("#list").getByRole("checkbox").count(), 0);
+  assert.equal(await page.getByRole("link", { name: /New run|Cancel all/ }).count(), 0);
+  assert.equal(await page.getByRole("button", { name: /Cancel/ }).count(), 0);
+  const post = (url, form) => page.evaluate(([to, body]) => fetch(to, { method: "POST", body: new URLSearchParams(body) }).then((r) => r.status), [url, form]);
+  assert.equal(await post("/runs/cancel", { id: runID }), 403);
+  assert.equal(await post("/runs/cancel", { match: "1" }), 403);
+  assert.equal(await post("/runs", { prompt: "x" }), 403);
+  assert.equal((await page.goto("/runs/new")).status(), 403);
+  assert.equal((await server.run(runID)).state, "QUEUED");
+  await server.cancel(runID);
+  await context.close();
+});
+
+const hostile = [
+  "<script>window.hacked = 1</script>",
+  '"><img src=x onerror="window.hacked = 1">',
+  "</bdi></a></td></tr></table><iframe srcdoc='<script>parent.hacked=1</script>'></iframe>",
+  "abc \u202edcba\u202c \u2066isolated \u200fשלום",
+  "{{.Data}} ${window.hacked = 1} javascript:alert(1)",
+];
+
+test("S-4 titles full of HTML and direction marks are text, also when they come live", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  const ids = [];
+  for (const title of hostile) ids.push(await server.parkRun(title));
+  const check = async () => {
+    for (const title of hostile) await page.getByRole("link", { name: title, exact: true }).waitFor();
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    assert.equal(await page.locator("main iframe, main img, main script").count(), 0);
+  };
+  await check();
+  await page.goto("/runs?q=%3Cscript%3E&meta=%22%3E%3Cimg+src%3Dx");
+  assert.equal(await page.locator("main img").count(), 0);
+  await page.goto(`/runs/cancel?${ids.map((id) => `id=${id}`).join("&")}`);
+  await check();
+  assert.deepEqual(complaints, []);
+  for (const id of ids) await server.cancel(id);
+  await context.close();
+});
+
+test("R-4 without JavaScript the filters, the pages and the cancelling work", async () => {
+  const runID = await server.parkRun("Without a script", "plain");
+  const { page, context } = await member(browser, server.url, { javaScriptEnabled: false });
+  await page.goto("/runs?host=plain");
+  await page.getByLabel("Queued").check();
+  await page.getByRole("button", { name: "Apply" }).click();
+  assert.equal(new URL(page.url()).search, "?host=plain&state=QUEUED");
+  await row(page, "Without a script").getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Cancel selected" }).click();
+  await page.getByRole("button", { name: "Cancel 1 run" }).click();
+  assert.equal((await server.run(runID)).state, "CANCELLED");
+  await context.close();
+});
+
+test("R-4 10,000 runs: while they come and after, the page has 50 rows and stays live", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  let most = 0;
+  await page.exposeFunction("noteRows", (rows) => (most = Math.max(most, rows)));
+  await page.evaluate(() => new MutationObserver(() => window.noteRows(document.querySelectorAll("#list tbody tr").length)).observe(document.body, { childList: true, subtree: true }));
+  await server.parkMany(10_000);
+  const last = await server.parkRun("The last of many");
+  await row(page, "The last of many").waitFor();
+  assert.equal(most, 50);
+  assert.equal((await titles(page)).length, 50);
+  const elements = () => page.evaluate(() => document.getElementsByTagName("*").length);
+  const size = await elements();
+
+  await page.getByRole("link", { name: "Older" }).click();
+  await page.waitForURL("**cursor=**");
+  const second = await titles(page);
+  assert.equal(second.length, 50);
+  assert.ok(!second.includes("The last of many"));
+  await live(page);
+  await server.parkRun("One more");
+  await page.getByRole("link", { name: "1 new run" }).waitFor();
+  assert.deepEqual(await titles(page), second);
+  await page.getByRole("link", { name: "1 new run" }).click();
+  await row(page, "One more").waitFor();
+  await server.cancel(last);
+  await inState(page, "The last of many", "Cancelled");
+  assert.ok((await elements()) <= size + 20, `the page grew from ${size} to ${await elements()} elements`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 the pages of the list are sound", async () => {
+  const live = await server.startRun(gated(`A title without a place to break it: ${"long".repeat(40)}`));
+  const parked = await server.parkRun("Wait for a worker");
+  await sound(browser, server.url, {
+    "runs, filtered": "/runs?state=QUEUED&source=API&after=2026-01-01T00:00:00Z&meta=team%3D" + "long".repeat(20),
+    "runs, nothing": "/runs?state=BLOCKED",
+    "cancel several": `/runs/cancel?id=${live}&id=${parked}`,
+    "cancel matching": "/runs/cancel?match=1&state=QUEUED&q=wait",
+  });
+  await Promise.all([server.cancel(live), server.cancel(parked)]);
+});

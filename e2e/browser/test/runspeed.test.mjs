@@ -1,0 +1,86 @@
+// I-2 a run that writes a thousand events a second keeps its page responsive.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { launch, member, over } from "./browser.mjs";
+import { Server } from "./server.mjs";
+import { Worker, call, output, result } from "./worker.mjs";
+
+const perSecond = 1000, seconds = 6, batch = 100;
+
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Measures frames and long tasks, and notes every event that was put into the page. */
+function measure() {
+  const gaps = [], tasks = [], seen = new Set();
+  let last = performance.now(), most = 0;
+  const tick = (now) => {
+    gaps.push(now - last);
+    last = now;
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+  new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration))).observe({ type: "longtask" });
+  const note = (node) => {
+    if (node.nodeType !== 1) return;
+    if (node.dataset.seq) seen.add(Number(node.dataset.seq));
+    for (const row of node.querySelectorAll("[data-seq]")) seen.add(Number(row.dataset.seq));
+  };
+  const log = document.getElementById("log");
+  note(log);
+  new MutationObserver((changes) => {
+    // What came and went within one frame was in the page, too.
+    for (const change of changes) [...change.addedNodes, ...change.removedNodes].forEach(note);
+    most = Math.max(most, log.querySelectorAll("[data-seq]").length);
+  }).observe(log, { childList: true, subtree: true });
+  window.measured = () => ({ gaps, tasks, seen: [...seen], most });
+}
+
+for (const [what, events] of [
+  ["one call", (n) => [output(`line ${n} of a long build that prints as fast as it can\n`, "c1")]],
+  ["many calls", (n) => (n % 3 === 0 ? [call(`m${n}`, "bash", { command: `step ${n}` })] : n % 3 === 1 ? [output(`out ${n}\n`, `m${n - 1}`)] : [result(`m${n - 2}`, "bash")])],
+]) {
+  test(`I-2 ${perSecond} events a second of ${what}: frames measured, nothing lost, the page stays small`, async (t) => {
+    const { page, context, complaints } = await member(browser, server.url);
+    const worker = await Worker.claim(server, { title: `Flood of ${what}` });
+    await worker.tell(call("c1", "bash", { command: "make" }));
+    await page.goto(`/runs/${worker.runID}`);
+    await page.getByText("Live.").waitFor();
+    await page.evaluate(measure);
+
+    const begun = performance.now();
+    for (let n = 0; n < perSecond * seconds; n += batch) {
+      await worker.tell(...Array.from({ length: batch }, (_, i) => events(n + i)[0]));
+      const ahead = ((n + batch) / perSecond) * 1000 - (performance.now() - begun);
+      if (ahead > 0) await new Promise((go) => setTimeout(go, ahead)); // keeps the pace, waits for nothing
+    }
+    const took = (performance.now() - begun) / 1000;
+    await worker.tell(result("c1", "bash"));
+    await worker.end();
+    await over(page);
+
+    const { gaps, tasks, seen, most } = await page.evaluate(() => window.measured());
+    const all = await server.run(worker.runID), last = Math.max(...seen);
+    const rate = (perSecond * seconds) / took, fps = gaps.length / (gaps.reduce((sum, gap) => sum + gap, 0) / 1000);
+    const worst = Math.max(...gaps), longest = Math.max(0, ...tasks), sorted = gaps.toSorted((a, b) => a - b);
+    t.diagnostic(`${rate.toFixed(0)} events/s for ${took.toFixed(1)} s: ${fps.toFixed(0)} frames/s, p95 gap ${sorted[Math.floor(sorted.length * 0.95)].toFixed(0)} ms, worst ${worst.toFixed(0)} ms, longest task ${longest.toFixed(0)} ms, at most ${most} events in the page`);
+    assert.ok(rate > perSecond * 0.8, `the run wrote ${rate.toFixed(0)} events a second only`);
+    assert.ok(fps > 3, `${fps.toFixed(1)} frames a second`);
+    assert.ok(worst < 5000, `a frame took ${worst.toFixed(0)} ms`);
+    assert.ok(longest < 4000, `a task took ${longest.toFixed(0)} ms`);
+    assert.ok(most <= 1000, `${most} events were in the page at once`);
+    const noted = new Set(seen);
+    assert.deepEqual(Array.from({ length: last }, (_, i) => i + 1).filter((n) => !noted.has(n)), [], "events are missing");
+    const shown = await page.$$eval("#log [data-seq]", (rows) => rows.map((row) => Number(row.dataset.seq)));
+    assert.equal(new Set(shown).size, shown.length, "events are shown twice");
+    assert.equal(Math.max(...shown), last);
+    assert.ok(last > perSecond * seconds && all.state === "SUCCEEDED");
+    await page.getByRole("link", { name: "Show earlier" }).waitFor({ state: "attached" });
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+}

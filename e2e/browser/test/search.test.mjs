@@ -1,0 +1,75 @@
+// I-2 search from anywhere: ids lead straight there, words to a list.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { indexed, launch, member, sound } from "./browser.mjs";
+import { Server } from "./server.mjs";
+
+let server, browser, shed;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+  shed = await server.parkRun("Paint the shed");
+  await server.parkRun("Paint the <b>fence</b>");
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test("I-2 with the keyboard alone: / takes an id, its beginning, and words", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await indexed(page, "fence", "fence");
+  for (const text of [shed, shed.toUpperCase(), shed.slice(0, 20)]) {
+    await page.goto("/runs");
+    await page.keyboard.press("/");
+    await page.keyboard.insertText(text);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/runs/${shed}`);
+  }
+  await page.keyboard.press("/");
+  await page.keyboard.insertText("paint");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/search?q=paint");
+  const hits = page.getByRole("region", { name: "Runs with these words" });
+  assert.deepEqual(await hits.locator("td.main a").allTextContents(), ["Paint the <b>fence</b>", "Paint the shed"]);
+  assert.equal(await page.locator("#search").inputValue(), "paint");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/runs/${shed}`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 a factory is found by its name, a delivery by its id", async () => {
+  const factory = await server.api("/factory", { body: { name: "Search works" } });
+  const hook = await server.api(`/factory/${factory.uid}/webhooks`, { body: { name: "Inbox", auth_mode: "url_token" } });
+  const sent = await fetch(hook.ingress_url, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  const delivery = (await sent.json()).delivery_id;
+  const { page, context } = await member(browser, server.url);
+  await page.goto(`/search?q=${delivery}`);
+  assert.equal(new URL(page.url()).pathname, `/factories/${factory.uid}/webhooks/${hook.uid}/deliveries/${delivery}`);
+  await page.goto("/search?q=Inbox");
+  assert.equal(new URL(page.url()).pathname, `/factories/${factory.uid}/webhooks/${hook.uid}`);
+  await page.goto("/search?q=search+works");
+  assert.equal(new URL(page.url()).pathname, `/factories/${factory.uid}`);
+  await context.close();
+
+  const stranger = (await server.api("/apikeys", { body: { name: "elsewhere", role: "viewer", factory_uids: ["another"] } })).key;
+  const limited = await member(browser, server.url, { key: stranger });
+  for (const text of [delivery, "Inbox", "search works", shed, "paint"]) {
+    await limited.page.goto(`/search?q=${encodeURIComponent(text)}`);
+    await limited.page.getByRole("heading", { name: "Nothing found" }).waitFor();
+  }
+  await limited.context.close();
+});
+
+test("I-2 the page of a search is sound", async () => {
+  const { page, context } = await member(browser, server.url);
+  await page.goto("/search");
+  await indexed(page, "fence", "fence");
+  await context.close();
+  await sound(browser, server.url, {
+    words: "/search?q=paint", ids: `/search?q=${shed.slice(0, 8)}`, nothing: "/search?q=" + "nothing".repeat(40),
+  });
+});
