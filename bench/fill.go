@@ -132,7 +132,14 @@ type fillDialect struct {
 	hex12 string
 	// words makes the search entry of a text.
 	words string
+	// began and every are fillBegan and fillEvery, or those of recent runs.
+	began, every int64
+	// factory names the factory of a run by its number from 0 to 4.
+	factory string
 }
+
+// fillFactory is the name of a factory that is not there.
+const fillFactory = "'factory' || CAST(works / 5 AS TEXT)"
 
 const filledTables = "('runs', 'run_bodies', 'run_tags', 'executions', 'events', 'run_search')"
 
@@ -144,6 +151,7 @@ func fillDialects() map[string]fillDialect {
 			indexes: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN " + filledTables + " ORDER BY name",
 			hex12:   "printf('%%012x', %s)",
 			words:   "%s",
+			began:   fillBegan, every: fillEvery, factory: fillFactory,
 		},
 		postgres: {
 			before: []string{"SET synchronous_commit = off", "SET maintenance_work_mem = '256MB'"},
@@ -153,13 +161,14 @@ func fillDialects() map[string]fillDialect {
 				AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname) ORDER BY 1`,
 			hex12: "lpad(to_hex(%s), 12, '0')",
 			words: "array_to_tsvector(string_to_array(%s, ' '))",
+			began: fillBegan, every: fillEvery, factory: fillFactory,
 		},
 	}
 }
 
 // id writes the id of the run whose number is an SQL expression, as fillID does.
 func (d fillDialect) id(number string) string {
-	h := fmt.Sprintf(d.hex12, fmt.Sprintf("%d + (%s) * %d", fillBegan, number, fillEvery))
+	h := fmt.Sprintf(d.hex12, fmt.Sprintf("%d + (%s) * %d", d.began, number, d.every))
 	return "substr(" + h + ", 1, 8) || '-' || substr(" + h + ", 9, 4) || '-7000-8000-' || " + fmt.Sprintf(d.hex12, "CAST("+number+" AS BIGINT)")
 }
 
@@ -176,7 +185,7 @@ func dice() string {
 
 // numbered begins a statement with the runs $1 to $2, exclusively, as the table d.
 func (d fillDialect) numbered() string {
-	created := fmt.Sprintf("(%d + i * %d) * 1000", fillBegan, fillEvery)
+	created := fmt.Sprintf("(%d + i * %d) * 1000", d.began, d.every)
 	return `WITH RECURSIVE n (i) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $2),
 d AS (SELECT i, ` + d.id("i") + ` AS id, ` + created + ` AS created, ` + created + ` + i * 104729 % 3607 * 1000000 AS updated` + dice() + ` FROM n)
 `

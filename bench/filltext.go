@@ -6,11 +6,13 @@ import "fmt"
 // has at least one run in a hundred, so that a page of a list is full on the small
 // database too: else the two would not do the same work.
 func (d fillDialect) statements() []string {
-	n := d.numbered()
+	n, parents := d.numbered(), d
+	parents.began, parents.every = fillBegan, fillEvery // the first of all
+	parent := parents.id("i % 5")
 	return []string{
-		n + fmt.Sprintf(fillRuns, d.id("i % 5")),
+		n + fmt.Sprintf(fillRuns, d.factory, parent),
 		n + fillBodies,
-		n + fmt.Sprintf(fillTags, d.id("i % 5")),
+		n + fmt.Sprintf(fillTags, parent),
 		n + fmt.Sprintf(fillSearch, fmt.Sprintf(d.words, fillWords)),
 		n + fillExecutions,
 		n + fillEvents,
@@ -33,7 +35,7 @@ SELECT id, 'Fix module' || CAST(i %% 97 AS TEXT),
 	CASE WHEN place < 40 THEN 'env' || CAST(place / 10 AS TEXT) END,
 	CASE WHEN talent < 20 THEN 'org/repo:skill' || CAST(talent / 2 AS TEXT) END,
 	CASE WHEN plan < 15 THEN 'schedule' || CAST(plan / 3 AS TEXT) END,
-	CASE WHEN works < 25 THEN 'factory' || CAST(works / 5 AS TEXT) END,
+	CASE WHEN works < 25 THEN %s END,
 	CASE WHEN host < 10 THEN 'builder' ELSE 'hosted' END,
 	CASE WHEN family < 10 AND i >= 5 THEN %s END, id, 0, 'c' || CAST(i AS TEXT), 's' || CAST(i AS TEXT), created, updated,
 	created + 1000, CASE WHEN host = 0 THEN 0 ELSE updated END, 60000000, 1000, 1000, 1000, 2, created, 4102444800000000, 0, NULL,

@@ -44,7 +44,7 @@ func (s *session) describe(ctx context.Context) {
 	if r.Machine.FileSystem == "tmpfs" {
 		r.warnf("the databases are in memory: a commit costs nothing there; choose a real disk with -dir")
 	}
-	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
+	load := loadNow()
 	if n, err := strconv.ParseFloat(load, 64); err == nil && n > float64(r.Machine.Cores)/2 {
 		r.warnf("the machine was busy when the benchmark began (load %s): the figures are worth little", load)
 	}
@@ -188,4 +188,10 @@ func usageOf(pid int) (used usage, err error) {
 		return used, fmt.Errorf("read what process %d wrote: %w", pid, err)
 	}
 	return used, nil
+}
+
+// loadNow is how many processes wanted to run in the last minute.
+func loadNow() string {
+	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
+	return load
 }
