@@ -50,7 +50,7 @@ test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, browse
 	$(STEP) "builds for macOS" $(MAKE) cross
 	$(STEP) "build" $(MAKE) build
 	$(STEP) "generated files are current" $(MAKE) generate-check
-	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres scripts/suites
+	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres --no-fsync scripts/suites
 
 .PHONY: test-fast
 test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narrows it.
@@ -62,7 +62,7 @@ test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narr
 soak: ## The Go tests with all their rounds; takes hours.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the agents that are tested" tests/agents/install
-	@exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres $(GOTEST) -race -count=1 -timeout 6h $(PKG)
+	@exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(PKG)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
@@ -85,6 +85,10 @@ generate: ## Write the generated files again: api/openapi.yaml.
 	@mkdir -p api
 	@go run ./cmd/lineshaft openapi >api/openapi.yaml.new
 	@mv api/openapi.yaml.new api/openapi.yaml
+
+.PHONY: screens
+screens: ## Take the pictures in docs/screens again, with Chromium.
+	@exec e2e/browser/screens
 
 .PHONY: clean
 clean: ## Remove what the build and the tests made; .tools stays.

@@ -270,7 +270,7 @@ func (c *fakeControl) await(what string, met func() bool) {
 	c.t.Helper()
 	deadline := time.After(2 * time.Hour) // of a bubble
 	if !c.inBubble() {
-		deadline = time.After(30 * time.Second)
+		deadline = time.After(2 * time.Minute)
 	}
 	for {
 		c.mu.Lock()

@@ -60,15 +60,16 @@ func narrow(t *testing.T, most int, say func(emit harness.Emit)) (*narrowControl
 	return c, result
 }
 
-// One large event does not turn a good run into a bad one.
+// One large event does not turn a good run into a bad one. Each of these is larger
+// than what is taken.
 func TestX3LargeEventsAreCut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, result := narrow(t, 8<<20, func(emit harness.Emit) {
+		c, result := narrow(t, 2<<20, func(emit harness.Emit) {
 			emit(message("before"))
-			emit(message(strings.Repeat("ä", 9<<20)))
-			emit(lineshaft.NewDraft(lineshaft.EventToolResult, time.Now(), lineshaft.ToolResultData{ID: "1", Output: map[string]any{"list": make([]int, 5<<20)}}))
-			emit(lineshaft.NewDraft(lineshaft.EventToolResult, time.Now(), lineshaft.ToolResultData{ID: "2", Output: map[string]any{"a": strings.Repeat("\x00", 3<<20), "n": 1 << 60}}))
+			emit(message(strings.Repeat("ä", 5<<18)))
+			emit(lineshaft.NewDraft(lineshaft.EventToolResult, time.Now(), lineshaft.ToolResultData{ID: "1", Output: map[string]any{"list": make([]int, 5<<18)}}))
+			emit(lineshaft.NewDraft(lineshaft.EventToolResult, time.Now(), lineshaft.ToolResultData{ID: "2", Output: map[string]any{"a": strings.Repeat("\x00", 3<<17), "n": 1 << 60}}))
 			emit(message("after"))
 		})
 		if result.State != lineshaft.Succeeded {

@@ -166,7 +166,7 @@ func TestX1CutOffWorkerLeavesNoAgent(t *testing.T) {
 // poll waits for something other processes do.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for: %s", what)

@@ -170,6 +170,11 @@ wait_jobs() {
 	jobs=()
 }
 
+# kept NAME COMMAND [ARG...] keeps the output for later, in $work/NAME.out.
+kept() {
+	"${@:2}" >"$work/$1.out" 2>&1
+}
+
 # node_tests FOLDER NAME [FILE...] runs test files of the folder, by default all; the
 # counts go to $work/NAME.tap.
 node_tests() {
