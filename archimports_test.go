@@ -26,6 +26,8 @@ var archTable = map[string][]string{
 	"internal/signature":   {"."},
 	"internal/vault":       {"."},
 	"internal/nearest":     {},
+	"internal/terminal":    {},    // harmless text, lines, keys and screens for the commands
+	"internal/tracing":     {"."}, // spans by the API of OpenTelemetry; the codes of errors are the root's
 	"internal/workerwire":  {"."}, // both ends of what a self-hosted worker and a server say
 	"internal/frontmatter": {},
 	"internal/cron":        {".", "internal/nearest"}, // a wrong time zone names the one that was meant
@@ -39,6 +41,9 @@ var archTable = map[string][]string{
 	// Signing in at an identity provider: the protocol alone. Pages call it through an interface.
 	"internal/oidc": {".", "internal/peer"},
 
+	// Requests to endpoints; control says what it needs of it.
+	"internal/callback": {".", "internal/peer", "internal/signature"},
+
 	// Files outside of the database; store says what it needs of it.
 	"internal/blob": {"."},
 
@@ -46,37 +51,39 @@ var archTable = map[string][]string{
 	"internal/store":  {".", "internal/id"},
 	"internal/stream": {".", "internal/store"},
 	"internal/control": {
-		".", "internal/id", "internal/store", "internal/stream",
+		".", "internal/id", "internal/tracing", "internal/store", "internal/stream",
 		"internal/mask", // agents report by the API too, and secrets stay out of the log
 		"internal/filter", "internal/signature", "internal/definition", "internal/vault", "internal/cron", "internal/forge", "internal/skill", "internal/nearest",
 	},
 	"internal/jobs": {".", "internal/id", "internal/store", "internal/control", "internal/signature"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/workerwire"},
-	"internal/ingress":   {".", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer"},
+	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/workerwire"},
+	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
+	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer"},
 	"internal/mcpserver": {".", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/model":      {".", "internal/nearest"},                                                      // a wrong key in the file of endpoints names the one that was meant
-	"internal/gateway":    {".", "internal/mask", "internal/model", "internal/peer"},                      // which addresses are public
-	"internal/harness":    {".", "internal/mask", "internal/model", "internal/sandbox", "internal/skill"}, // the prompt is put together there
+	"internal/model":      {".", "internal/nearest"},                                                                          // a wrong key in the file of endpoints names the one that was meant
+	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer"},                      // which addresses are public
+	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill"}, // the prompt is put together there
 	"internal/sandbox":    {".", "internal/mask"},
 	"internal/workspace":  {".", "internal/mask", "internal/git"},
-	"internal/worker":     {".", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
-	"internal/remote":     {".", "internal/workerwire"},                                     // the control plane as a self-hosted worker reaches it
+	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
+	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                 // the control plane as a self-hosted worker reaches it
 	"internal/kubernetes": {".", "internal/mask", "internal/worker", "internal/workerwire"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out
 
 	// Assembly.
 	"internal/config":    {".", "internal/nearest"},
-	"internal/telemetry": {"."},
+	"internal/telemetry": {".", "internal/tracing"},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
-	"internal/cli":       {".", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature", "internal/nearest", "internal/definition", "internal/cron"}, // webhook send signs as senders do; definitions are validated offline
+	"internal/cli":       {".", "internal/tracing", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature", "internal/nearest", "internal/definition", "internal/cron", "internal/terminal"}, // webhook send signs as senders do; definitions are validated offline
 	"cmd":                {"internal/cli"},
 
 	// Public: other people's programs import it, so it brings nothing of ours.
-	"client": {},
+	"client":          {},
+	"client/webhook":  {"internal/signature"}, // signs as the server verifies; it has no I/O and no dependencies
+	"client/callback": {"client"},
 
 	// A model for tests that look at the house through HTTP: it knows nothing of it.
 	"internal/fakemodel": {},
@@ -100,6 +107,16 @@ var archOnly = []struct {
 		rooms:   []string{"internal/store", "bench"},
 		tests:   true,
 		why:     "only store knows the database drivers",
+	},
+	{
+		imports: []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"},
+		rooms:   []string{"internal/telemetry", "internal/tracing/tracingtest", "e2e", "tests", "bench"},
+		why:     "only telemetry knows who collects spans",
+	},
+	{
+		imports: []string{"go.opentelemetry.io/otel"},
+		rooms:   []string{"internal/telemetry", "internal/tracing", "e2e", "tests", "bench"},
+		why:     "spans are made through internal/tracing, which costs nothing when tracing is off",
 	},
 	{
 		imports: []string{"database/sql"},

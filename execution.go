@@ -52,6 +52,8 @@ type Job struct {
 	// Resumed says that an earlier execution of this run has ended: the workspace
 	// should be found or restored rather than made anew.
 	Resumed bool
+	// TraceParent is the W3C traceparent that the execution goes on from; empty is none.
+	TraceParent string
 }
 
 // Turn is one thing for the agent to do: the run's prompt or a follow-up.

@@ -96,8 +96,10 @@ type Caller struct {
 	// WorkerIDs are the ids a worker key may claim for. For RoleRun it is the worker of
 	// the execution and, while it is placed in a process of its own, that process.
 	WorkerIDs []string
-	// RunID is the run whose token this is (RoleRun only).
-	RunID string
+	// RunID is the run whose token this is (RoleRun only), and TraceParent what its
+	// trace goes on from.
+	RunID       string
+	TraceParent string
 	// RemoteAddr and RequestID go to the audit log.
 	RemoteAddr string
 	RequestID  string

@@ -101,6 +101,8 @@ type Run struct {
 	// SandboxRunning says that a worker still holds a live agent process for this run.
 	SandboxRunning bool
 	LastSequence   int64
+	// TraceParent is the W3C traceparent of the run's start; empty when nobody traces.
+	TraceParent string
 }
 
 // Usage sums what the models of a run consumed.
@@ -146,6 +148,8 @@ type NewRun struct {
 	Metadata       map[string]string
 	Attachments    []NewAttachment
 	Interactive    bool
+	// TraceParent is what the start of the run is a part of; empty is nothing.
+	TraceParent string
 }
 
 // Validate checks what can be checked without the store and names every bad field's path.

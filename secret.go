@@ -115,7 +115,7 @@ func reservedVariable(name string) bool {
 		}
 	}
 	return slices.Contains([]string{
-		"PATH", "HOME", "LANG", "LANGUAGE", "SHELL", "USER", "LOGNAME", "PWD", "OLDPWD", "TMPDIR", "TERM", "TZ",
+		"PATH", "HOME", "LANG", "TRACEPARENT", "TRACESTATE", "LANGUAGE", "SHELL", "USER", "LOGNAME", "PWD", "OLDPWD", "TMPDIR", "TERM", "TZ",
 		"IFS", "ENV", "CDPATH", "PS4", "SHELLOPTS", "BASHOPTS", "GCONV_PATH", "LOCPATH", "NLSPATH",
 		"NODE_OPTIONS", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS",
 	}, name)

