@@ -15,6 +15,8 @@ type EndedRun struct {
 	CreatorUID string
 	RootRunID  string
 	Depth      int
+	// TraceParent is what the runs that its end starts go on from.
+	TraceParent string
 }
 
 // ListEndedRuns reads runs by their ids; those that were deleted are left out.
@@ -24,9 +26,9 @@ func (r reader) ListEndedRuns(ctx context.Context, ids []string) (map[string]End
 		return found, nil
 	}
 	var args []any
-	err := r.each(ctx, "SELECT id, title, COALESCE(factory_uid, ''), COALESCE(agent_uid, ''), creator_uid, root_run_id, depth FROM runs WHERE id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT id, title, COALESCE(factory_uid, ''), COALESCE(agent_uid, ''), creator_uid, root_run_id, depth, trace_parent FROM runs WHERE id IN "+list(&args, ids), args, func(scan func(...any) error) error {
 		var run EndedRun
-		err := scan(&run.ID, &run.Title, &run.FactoryUID, &run.AgentUID, &run.CreatorUID, &run.RootRunID, &run.Depth)
+		err := scan(&run.ID, &run.Title, &run.FactoryUID, &run.AgentUID, &run.CreatorUID, &run.RootRunID, &run.Depth, &run.TraceParent)
 		found[run.ID] = run
 		return err
 	})

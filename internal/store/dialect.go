@@ -32,6 +32,8 @@ type dialect struct {
 	// horizon is the smallest transaction number that may still be running. With one
 	// writer every visible row is settled.
 	horizon string
+	// snapshot is which transactions have committed; SQLite's writer knows by itself.
+	snapshot string
 	// lockFactory and shareFactory order changes of a factory and deliveries to it.
 	// Locks in memory, because a lock of the row would be a write for each delivery.
 	// SQLite has one writer: what it reads stays so until the commit.
@@ -40,6 +42,9 @@ type dialect struct {
 	// lockNames takes names in their order before the rows behind them: transactions
 	// that need several then wait for each other instead of in a circle.
 	lockNames string
+	// tables lists the tables that a backup holds: all but the schema's version and the
+	// index of words, which is the engine's own and made again.
+	tables string
 	// searchInsert, searchMatch and searchDelete are the full-text index, which is
 	// the engine's own. SQLite's finds an entry by its words only, so it has the
 	// run's id as words of another column.
@@ -56,6 +61,7 @@ func sqliteDialect() *dialect {
 		byQueue:      " INDEXED BY runs_queue",
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
+		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name <> 'schema_version' ORDER BY name",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",
 		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH 'words : (' || $1 || ')' LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE rowid IN (SELECT rowid FROM run_search WHERE run_search MATCH 'run_id : \"' || $1 || '\"')",
@@ -72,9 +78,11 @@ func postgresDialect() *dialect {
 		now:          "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
 		txid:         "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
 		horizon:      "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
+		snapshot:     "CAST(pg_current_snapshot() AS TEXT)",
 		lockFactory:  "SELECT pg_advisory_xact_lock(hashtextextended($1, 7001))",
 		shareFactory: "SELECT pg_advisory_xact_lock_shared(hashtextextended(uid, 7001)) FROM (VALUES %s) AS v (uid)",
 		lockNames:    "SELECT pg_advisory_xact_lock(hashtextextended(name, 7002)) FROM (VALUES %s) AS v (name)",
+		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version') ORDER BY tablename",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, array_to_tsvector(string_to_array($2, ' '))) ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE run_id = $1",

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -88,6 +89,37 @@ func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit
 	return events, nil
 }
 
+// errEnough ends a walk whose budget is used up.
+var errEnough = errors.New("enough was read")
+
+// ListMessages reads the last messages of a run, the newest first. It looks at the last
+// window events, of which others than messages are not read but passed by, and stops
+// once what it has read is larger than size: one message may be as long as many.
+func (r reader) ListMessages(ctx context.Context, runID string, window int64, limit, size int) ([]lineshaft.Event, error) {
+	last, _, err := r.LogEnd(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	var events []lineshaft.Event
+	// The bounds are on the key alone, so that both engines walk it backward.
+	err = r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND sequence > $2 AND type = $3 ORDER BY sequence DESC LIMIT $4",
+		[]any{runID, max(0, last-window), lineshaft.EventMessage, limit}, func(scan func(...any) error) error {
+			e, err := scanEvent(scan)
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+			if size -= len(e.Data); size <= 0 {
+				return errEnough
+			}
+			return nil
+		})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	return events, nil
+}
+
 // LogEnd tells how far a run's log goes and in which state the run is.
 func (r reader) LogEnd(ctx context.Context, runID string) (last int64, state lineshaft.RunState, err error) {
 	err = r.one(ctx, "SELECT last_sequence, state FROM runs WHERE id = $1", []any{runID}, &last, &state)
@@ -107,6 +139,20 @@ type StatePosition struct {
 // Compare orders places.
 func (p StatePosition) Compare(other StatePosition) int {
 	return cmp.Or(cmp.Compare(p.Txid, other.Txid), cmp.Compare(p.RunID, other.RunID), cmp.Compare(p.Sequence, other.Sequence))
+}
+
+// Encode writes a place as a setting keeps it.
+func (p StatePosition) Encode() string {
+	text, _ := json.Marshal(p) // numbers and a text always can be
+	return string(text)
+}
+
+// DecodePosition reads what Encode wrote.
+func DecodePosition(text string) (p StatePosition, err error) {
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return p, fmt.Errorf("decode place: %w", err)
+	}
+	return p, nil
 }
 
 // StateChange is a state event with its place.
@@ -141,6 +187,14 @@ func (s *Store) StateEnd(ctx context.Context) (StatePosition, error) {
 		return StatePosition{}, nil
 	}
 	return p, err
+}
+
+// Horizon is the number below which every transaction has ended.
+func (s *Store) Horizon(ctx context.Context) (txid int64, err error) {
+	if err := s.one(ctx, "SELECT "+s.d.horizon, nil, &txid); err != nil {
+		return 0, fmt.Errorf("read horizon: %w", err)
+	}
+	return txid, nil
 }
 
 // ListUnsettled reads the places of state changes after another that can be seen

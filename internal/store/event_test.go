@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,4 +197,52 @@ func TestR9NumbersGoOnAfterARestart(t *testing.T) {
 		at = changes[0].Position
 		must(t, s.Close())
 	}
+}
+
+// The last messages are found behind much else, and neither the length of the log nor
+// that of a message makes the look a long one.
+func TestI4LastMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run, other := insertRun(t, s, nil), insertRun(t, s, nil)
+		say := func(runID string, drafts ...lineshaft.Draft) {
+			write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				h, err := tx.LockRun(ctx, runID)
+				if err != nil {
+					return err
+				}
+				return tx.SaveRun(ctx, h, drafts...)
+			})
+		}
+		said := func(size int) lineshaft.Draft {
+			return lineshaft.NewDraft(lineshaft.EventMessage, time.UnixMicro(1), lineshaft.MessageData{Role: "assistant", Text: strings.Repeat("x", size)})
+		}
+		say(run, said(10), output("2"), said(5000), output("4"), said(5000), said(10)) // 2, 4, 6 and 7
+		say(run, slices.Repeat([]lineshaft.Draft{output("much else")}, 30)...)         // up to 37
+		say(other, said(10))
+		for _, tc := range []struct {
+			window      int64
+			limit, size int
+			want        []int64
+		}{
+			{100, 10, 1 << 20, []int64{7, 6, 4, 2}},
+			{100, 2, 1 << 20, []int64{7, 6}},
+			{33, 10, 1 << 20, []int64{7, 6}}, // up to the fifth
+			{30, 10, 1 << 20, nil},
+			{100, 10, 6000, []int64{7, 6, 4}},
+			{100, 10, 1, []int64{7}}, // the newest always
+		} {
+			found, err := s.ListMessages(t.Context(), run, tc.window, tc.limit, tc.size)
+			must(t, err)
+			var got []int64
+			for _, e := range found {
+				got = append(got, e.Sequence)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%+v: %v", tc, got)
+			}
+		}
+		_, err := s.ListMessages(t.Context(), "none", 10, 10, 10)
+		wantCode(t, err, lineshaft.CodeNotFound)
+	})
 }

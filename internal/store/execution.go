@@ -51,6 +51,7 @@ type Claim struct {
 	// Source is where the run came from.
 	Source         lineshaft.Source
 	ConversationID string
+	TraceParent    string
 	ExecutionID    string
 	Token          string
 	RunToken       string
@@ -62,10 +63,10 @@ type Claim struct {
 // claimer is looking at.
 func (tx *Tx) PickQueued(ctx context.Context, host string, limit int) ([]*Claim, error) {
 	var claims []*Claim
-	query := "SELECT " + headColumns + ", title, source, conversation_id FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
+	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
 	err := tx.each(ctx, query, []any{host, limit}, func(scan func(...any) error) error {
 		c := &Claim{}
-		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID)
+		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID, &c.TraceParent)
 		c.Head = h
 		claims = append(claims, c)
 		return err

@@ -130,3 +130,15 @@ func MakeOld(ctx context.Context, database string, version int) (*sql.DB, error)
 
 // ChunkBytes is the size of a blob's rows.
 const ChunkBytes = chunkBytes
+
+// OpenAt opens a database with the schema of an older version.
+func OpenAt(ctx context.Context, opts Options, version int) (*Store, error) {
+	opts.upTo = version
+	return Open(ctx, opts)
+}
+
+// OpenHasty opens a database without patience for tables that others hold.
+func OpenHasty(ctx context.Context, opts Options, lock time.Duration, tries int) (*Store, error) {
+	opts.patience = patience{lock: lock, pause: lock, tries: tries}
+	return Open(ctx, opts)
+}

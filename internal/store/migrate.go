@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -30,8 +31,8 @@ type schema interface {
 
 const versionTable = `CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)`
 
-// migrate brings the schema to the newest version this binary knows.
-func migrate(ctx context.Context, s schema, now time.Time) (err error) {
+// migrate brings the schema to a version, or with 0 to the newest this binary knows.
+func migrate(ctx context.Context, s schema, now time.Time, upTo int) (err error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return fmt.Errorf("lock schema: %w", err)
@@ -53,7 +54,7 @@ func migrate(ctx context.Context, s schema, now time.Time) (err error) {
 		return lineshaft.Conflict("the database has schema version %d, but this binary knows only %d: it was used by a newer lineshaft; "+
 			"start that version or a newer one", have, len(list))
 	}
-	for number := have + 1; number <= len(list); number++ {
+	for number := have + 1; number <= cmp.Or(upTo, len(list)); number++ {
 		if err := s.apply(ctx, list[number-1], number, now); err != nil {
 			return fmt.Errorf("migration %d: %w", number, err)
 		}

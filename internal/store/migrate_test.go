@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -145,4 +147,44 @@ func TestD3WebhooksAreAddedToAnOldDatabase(t *testing.T) {
 		insertDeliveries(t, s, newDelivery(s, w.UID))
 		must(t, removeRun(t.Context(), s, bulkID(7))) // which has no delivery
 	})
+}
+
+// A migration never waits long for a table: who reads it would stand behind (D-3). It
+// names a backup that is to be waited for.
+func TestD3MigrationDoesNotWaitForABackup(t *testing.T) {
+	t.Parallel()
+	database := storetest.EmptyPostgres(t)
+	old, err := store.MakeOld(t.Context(), database, 1)
+	must(t, err)
+	t.Cleanup(func() { _ = old.Close() })
+	for _, tc := range []struct{ name, want string }{{"lineshaft backup", "a backup of this database is running"}, {"psql", "pg_stat_activity"}} {
+		holder, err := old.BeginTx(t.Context(), nil)
+		must(t, err)
+		for _, statement := range []string{"SET LOCAL application_name = '" + tc.name + "'", "LOCK TABLE runs, events IN ACCESS SHARE MODE"} {
+			_, err = holder.ExecContext(t.Context(), statement)
+			must(t, err)
+		}
+		_, err = store.OpenHasty(t.Context(), store.Options{Database: database}, 50*time.Millisecond, 3)
+		wantCode(t, err, lineshaft.CodeConflict)
+		if !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "start again") {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		must(t, holder.Rollback())
+	}
+	holder, err := old.BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = holder.ExecContext(t.Context(), "LOCK TABLE runs, events IN ACCESS SHARE MODE")
+	must(t, err)
+	opened := make(chan error, 1)
+	go func() {
+		s, err := store.OpenHasty(t.Context(), store.Options{Database: database}, 20*time.Millisecond, 1000)
+		if err == nil {
+			err = errors.Join(s.CheckSchema(t.Context()), s.Close())
+		}
+		opened <- err
+	}()
+	waiting := "SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted"
+	eventually(t, "the migration waits", func() bool { return len(texts(t, old, waiting)) > 0 })
+	must(t, holder.Rollback())
+	must(t, <-opened)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // schemaLock is the advisory lock that starting nodes take before they migrate.
@@ -34,20 +37,20 @@ func (s *Store) openPostgres(ctx context.Context, opts Options) error {
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
 	s.q = &pool{db: s.db}
 	s.w = pgWriter{s}
-	if err := s.migratePostgres(ctx); err != nil {
+	if err := s.migratePostgres(ctx, opts.upTo, opts.patience); err != nil {
 		return errors.Join(err, s.db.Close())
 	}
 	return nil
 }
 
 // migratePostgres migrates on one connection: its lock would keep out a second.
-func (s *Store) migratePostgres(ctx context.Context) error {
+func (s *Store) migratePostgres(ctx context.Context, upTo int, patience patience) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to database: %w", translate(err))
 	}
 	defer conn.Close()
-	return migrate(ctx, postgresSchema{schemaConn{conn}}, s.now())
+	return migrate(ctx, postgresSchema{schemaConn{conn}, cmp.Or(patience, usualPatience)}, s.now(), upTo)
 }
 
 // settle fits a new connection to short statements that follow an index. Costs of
@@ -117,9 +120,58 @@ func (t pgTx) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return t.tx.QueryContext(ctx, query, args...)
 }
 
-type postgresSchema struct{ schemaConn }
+// patience is how a migration waits for a table that is in use. Whoever reads the table
+// after it has begun to wait stands behind it, so it waits for moments only and lets
+// the nodes of the older version go on in between.
+type patience struct {
+	lock, pause time.Duration
+	tries       int
+}
+
+// usualPatience outlasts whatever a node does, but not a backup.
+var usualPatience = patience{lock: time.Second, pause: 4 * time.Second, tries: 12}
+
+type postgresSchema struct {
+	schemaConn
+	patience patience
+}
 
 func (s postgresSchema) engine() string { return "postgres" }
+
+// apply tries again while somebody holds a table.
+func (s postgresSchema) apply(ctx context.Context, text string, number int, at time.Time) error {
+	text = fmt.Sprintf("SET LOCAL lock_timeout = %d;\n", s.patience.lock.Milliseconds()) + text
+	for try := 1; ; try++ {
+		err := s.schemaConn.apply(ctx, text, number, at)
+		if fault, ok := errors.AsType[*pgconn.PgError](err); !ok || fault.Code != lockNotAvailable {
+			return err
+		}
+		if try >= s.patience.tries {
+			return s.inUse(ctx, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(s.patience.pause):
+		}
+	}
+}
+
+// lockNotAvailable is what PostgreSQL says when lock_timeout has passed.
+const lockNotAvailable = "55P03"
+
+// inUse says who is to be waited for. The schema has not been changed.
+func (s postgresSchema) inUse(ctx context.Context, cause error) error {
+	held := lineshaft.Conflict("the schema cannot be brought up to date while something else holds the tables; look into pg_stat_activity " +
+		"for long transactions (a dump, a forgotten session), end them, and start again")
+	held.Cause = cause
+	var backups int
+	row := s.conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1", backupName)
+	if err := row.Scan(&backups); err == nil && backups > 0 {
+		held.Message = "a backup of this database is running, and the schema cannot be brought up to date meanwhile; start again when it is done"
+	}
+	return held
+}
 
 func (s postgresSchema) lock(ctx context.Context) (func() error, error) {
 	if _, err := s.conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(schemaLock)); err != nil {

@@ -112,6 +112,8 @@ type NewRun struct {
 	ScheduleID     string
 	AgentUID       string
 	CreatedAt      time.Time
+	// TraceParent is the W3C traceparent that all that follows goes on from.
+	TraceParent string
 	// Ancestors are the runs above this one, nearest first.
 	Ancestors []string
 	// Events are the first of its log.
@@ -129,7 +131,7 @@ const (
 		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
 		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
 		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
-		max_attempts, prompt_done, unread, taken, sandbox_running, tagged, agent_uid`
+		max_attempts, prompt_done, unread, taken, sandbox_running, tagged, agent_uid, trace_parent`
 	bodyColumns = "run_id, prompt, submitted_prompt, config, origins, request, metadata, files, skills, fired_by"
 )
 
@@ -166,7 +168,7 @@ func (n *NewRun) row(v *inserts) {
 		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
 		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
-		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged), null(n.AgentUID))
+		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged), null(n.AgentUID), n.TraceParent)
 }
 
 // firstSkill is the one that lists show and sort by.
@@ -339,7 +341,7 @@ const runColumns = `r.id, r.title, r.state, r.status_message, r.error_code, r.re
 	r.conversation_id, r.session_id, r.parent_run_id, r.root_run_id, r.depth, r.factory_uid, r.schedule_id, r.created_at, r.updated_at,
 	r.started_at, r.finished_at, r.run_time, r.input_tokens, r.output_tokens, r.cost_micros, r.execution_id, r.executions,
 	r.sandbox_running, r.last_sequence, b.submitted_prompt, b.config, b.metadata, b.prompt, r.worker_host,
-	r.agent_uid, e.display_name, b.skills, b.fired_by`
+	r.agent_uid, e.display_name, b.skills, b.fired_by, r.trace_parent`
 
 const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid
 	LEFT JOIN principals e ON e.uid = r.agent_uid `
@@ -354,7 +356,7 @@ func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
 	if err := scan(&r.ID, &r.Title, &r.State, &r.Status.Message, &r.Status.ErrorCode, &retry, &r.Source, &r.Creator.UID, &ptype, &pname, &pmail,
 		&r.ConversationID, &r.SessionID, &parent, &r.RootRunID, &r.Depth, &factory, &schedule, &created, &updated, &started, &finished,
 		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &r.LastSequence,
-		&submitted, &config, &metadata, &r.Prompt, &host, &agent, &agentName, &skills, &firedBy); err != nil {
+		&submitted, &config, &metadata, &r.Prompt, &host, &agent, &agentName, &skills, &firedBy, &r.TraceParent); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
 	}
 	r.Status.Retryable = boolOf(retry)

@@ -61,7 +61,7 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 		return errors.Join(fmt.Errorf("open database %s: %w", opts.Database, translate(err)), writes.Close())
 	}
 	g := newGroupCommit(s, conn, 0)
-	if err := migrate(ctx, sqliteSchema{schemaConn{conn}}, s.now()); err != nil {
+	if err := migrate(ctx, sqliteSchema{schemaConn{conn}}, s.now(), opts.upTo); err != nil {
 		return errors.Join(err, conn.Close(), writes.Close())
 	}
 	tx := &Tx{reader: reader{q: g, d: s.d}}

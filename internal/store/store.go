@@ -26,6 +26,11 @@ type Options struct {
 	Logger *slog.Logger
 	// Blobs keeps the bytes of blobs outside of the database; nil keeps them in it.
 	Blobs Blobs
+	// upTo is the newest migration that is applied, for a backup of that schema; 0 is
+	// all of them.
+	upTo int
+	// patience is how long a migration waits for tables in use; zero is as usual.
+	patience patience
 }
 
 // Store is the database. It is safe for concurrent use.

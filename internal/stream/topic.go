@@ -25,3 +25,9 @@ const FactoriesTopic = "factories"
 
 // SkillsTopic is woken when a run waits for its skills to be found.
 const SkillsTopic = "skills"
+
+// NotificationsTopic is woken when an endpoint of callbacks changed.
+const NotificationsTopic = "notifications"
+
+// CallbacksTopic is woken when there is something to send to an endpoint.
+const CallbacksTopic = "callbacks"
