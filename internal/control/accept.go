@@ -32,6 +32,8 @@ type Received struct {
 	RemoteAddr     string
 	// Reason is why the JSON is invalid, for the log.
 	Reason string
+	// TraceParent is what the runs that it starts go on from; empty is nothing.
+	TraceParent string
 }
 
 // Receipt is what became of a request.

@@ -44,7 +44,8 @@ func (s *Service) acceptBatch(ctx context.Context, batch []*acceptance) {
 // acceptUnit does a batch in one transaction. If that fails although the database is
 // there, one of them is to blame: each is then tried alone.
 func (s *Service) acceptUnit(ctx context.Context, take func() []*acceptance) {
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	var spans startSpans
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		batch := take()
 		for _, a := range batch {
 			a.delivery, a.verdict, a.alone = lineshaft.Delivery{}, nil, false
@@ -52,8 +53,10 @@ func (s *Service) acceptUnit(ctx context.Context, take func() []*acceptance) {
 		if len(batch) == 0 {
 			return nil
 		}
-		return s.acceptAll(ctx, tx, batch)
+		spans, err = s.acceptAll(ctx, tx, batch)
+		return err
 	})
+	spans.end(err)
 	batch := take()
 	blame := err != nil && len(batch) > 1 && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err)) && ctx.Err() == nil
 	for _, a := range batch {
@@ -75,20 +78,20 @@ func (s *Service) acceptUnit(ctx context.Context, take func() []*acceptance) {
 }
 
 // acceptAll is the transaction: revisions, rates, identities, runs, log.
-func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptance) error {
+func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptance) (startSpans, error) {
 	// In one order everywhere, so that two batches cannot wait for each other's windows.
 	batch = slices.Clone(batch)
 	slices.SortStableFunc(batch, func(a, b *acceptance) int { return strings.Compare(a.Hook.UID, b.Hook.UID) })
 	open, err := s.admit(ctx, tx, batch)
 	if err != nil || len(open) == 0 {
-		return err
+		return nil, err
 	}
 	if open, err = s.claimIdentities(ctx, tx, open); err != nil || len(open) == 0 {
-		return err
+		return nil, err
 	}
 	starts := &runStarts{s: s, tx: tx}
 	if err := starts.lockAhead(ctx, evaluationsOf(open)); err != nil {
-		return err
+		return nil, err
 	}
 	rows := make([]store.NewDelivery, 0, len(open))
 	for _, a := range open {
@@ -96,8 +99,8 @@ func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptan
 		if a.delivery.Status == lineshaft.DeliveryAccepted {
 			row.Body = a.Body
 			a.delivery.NotMatched = a.notMatched
-			if err := starts.forDelivery(ctx, a.Hook, a.evaluation, &a.delivery); err != nil {
-				return err
+			if err := starts.forDelivery(ctx, a.Hook, a.evaluation, &a.delivery, a.TraceParent); err != nil {
+				return nil, err
 			}
 			if a.Handshake {
 				a.delivery.Outcomes = []lineshaft.DeliveryOutcome{{Result: lineshaft.ResultHandshake}}
@@ -107,9 +110,9 @@ func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptan
 		rows = append(rows, row)
 	}
 	if err := errors.Join(starts.flush(ctx), notePushes(ctx, tx, open)); err != nil {
-		return err
+		return nil, err
 	}
-	return tx.InsertDeliveries(ctx, rows)
+	return starts.spans, tx.InsertDeliveries(ctx, rows)
 }
 
 // evaluationsOf are those of the deliveries that start something.

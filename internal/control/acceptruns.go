@@ -23,6 +23,8 @@ type runStarts struct {
 	audit  []lineshaft.AuditEntry
 	// budgets says of factories that were looked up why they start nothing today.
 	budgets map[string]string
+	// spans are those of the runs, to be ended when all is committed.
+	spans startSpans
 }
 
 // lockAhead takes what the runs of several deliveries will need one after the other.
@@ -52,7 +54,7 @@ const maxPendingRuns = 100
 
 // forDelivery starts the runs of one delivery and writes what became of each
 // automation into it.
-func (b *runStarts) forDelivery(ctx context.Context, h *Hook, ev evaluation, d *lineshaft.Delivery) error {
+func (b *runStarts) forDelivery(ctx context.Context, h *Hook, ev evaluation, d *lineshaft.Delivery, traceParent string) error {
 	started := 0
 	for _, a := range ev.matched {
 		outcome := lineshaft.DeliveryOutcome{AutomationID: a.UID, AutomationName: a.Name}
@@ -61,7 +63,7 @@ func (b *runStarts) forDelivery(ctx context.Context, h *Hook, ev evaluation, d *
 			outcome.Result, outcome.Reason = lineshaft.ResultLimit, fmt.Sprintf("a delivery starts at most %d runs", lineshaft.MaxRunsPerDelivery)
 		}
 		if outcome.Result == "" {
-			start := runStart{automation: a, doc: ev.doc, note: runNote{"delivery", d.ID}}
+			start := runStart{automation: a, doc: ev.doc, note: runNote{"delivery", d.ID}, traceParent: traceParent}
 			start.draft = func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
 				n, file := b.s.webhookRun(h, a, ev.source(h, a), rule, d)
 				return n, []lineshaft.Attachment{file}
@@ -103,6 +105,8 @@ type runStart struct {
 	// draft makes the run under a concurrency rule, with the files that it gets.
 	draft func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment)
 	note  runNote
+	// traceParent is what starts it; empty begins a trace.
+	traceParent string
 }
 
 // runNote says in the audit log what started a run.
@@ -136,7 +140,7 @@ func (b *runStarts) begin(ctx context.Context, start runStart, outcome *lineshaf
 		}
 	}
 	n, files := start.draft(rule)
-	n.Head.ConcurrencyKey = slot
+	n.Head.ConcurrencyKey, n.TraceParent = slot, start.traceParent
 	if err := b.s.settleSkills(ctx, b.tx, n); err != nil {
 		if !definite(err) {
 			return err
@@ -155,6 +159,7 @@ func (b *runStarts) begin(ctx context.Context, start runStart, outcome *lineshaf
 
 // add puts a run among those that are written next.
 func (b *runStarts) add(ctx context.Context, a *hookAutomation, n *store.NewRun, files []lineshaft.Attachment, note runNote) error {
+	b.s.traceStart(ctx, n, &b.spans)
 	n.Events = firstEvents(n)
 	b.runs = append(b.runs, n)
 	for _, file := range files {

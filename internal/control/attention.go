@@ -45,6 +45,8 @@ const (
 	AttentionRepository AttentionKind = "repository"
 	// AttentionSchedule is a schedule whose last time started no run.
 	AttentionSchedule AttentionKind = "schedule"
+	// AttentionCallback is an endpoint of callbacks that the server disabled.
+	AttentionCallback AttentionKind = "callback"
 	// AttentionFailed is a run that failed.
 	AttentionFailed AttentionKind = "failed"
 )
@@ -52,7 +54,7 @@ const (
 // Attention is something that a person should look at.
 type Attention struct {
 	Kind AttentionKind
-	// ID and Name are those of the run, webhook, factory, schedule or worker.
+	// ID and Name are those of the run, webhook, factory, schedule, worker or endpoint.
 	ID, Name string
 	// FactoryUID and FactoryName are where it is, if in a factory.
 	FactoryUID, FactoryName string
@@ -72,7 +74,7 @@ type Attention struct {
 func (s *Service) findAttention(ctx context.Context, c lineshaft.Caller, view *Overview) error {
 	finders := []func(context.Context, lineshaft.Caller, *Overview) ([]Attention, error){s.findBlocked, s.findWaiting}
 	if c.Role.May(lineshaft.PermissionFactoriesRead) {
-		finders = append(finders, s.findWebhooks, s.findSilent, s.findRepositories)
+		finders = append(finders, s.findWebhooks, s.findSilent, s.findRepositories, s.findCallbacks)
 	}
 	for _, find := range append(finders, s.findSchedules, s.findFailed) {
 		found, err := find(ctx, c, view)
@@ -177,4 +179,15 @@ func (s *Service) findRepositories(ctx context.Context, c lineshaft.Caller, _ *O
 func (s *Service) findSchedules(ctx context.Context, c lineshaft.Caller, _ *Overview) ([]Attention, error) {
 	broken, err := s.store.BrokenSchedules(ctx, c.FactoryUIDs, attentionEach+1)
 	return ofBroken(AttentionSchedule, broken), err
+}
+
+func (s *Service) findCallbacks(ctx context.Context, c lineshaft.Caller, _ *Overview) ([]Attention, error) {
+	all, err := s.ListNotifications(ctx, c)
+	var found []Attention
+	for _, n := range all {
+		if n.DisabledReason != "" {
+			found = append(found, Attention{Kind: AttentionCallback, ID: n.ID, Name: n.Name, Reason: n.DisabledReason, At: n.DisabledAt})
+		}
+	}
+	return few(found), err
 }

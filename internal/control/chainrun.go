@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -128,7 +127,7 @@ func (s *Service) resumeChains(ctx context.Context) error {
 			return err
 		}
 		err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			noted, err = tx.EnsureSetting(ctx, chainSetting, encodePosition(end))
+			noted, err = tx.EnsureSetting(ctx, chainSetting, end.Encode())
 			return err
 		})
 		if err != nil {
@@ -138,9 +137,9 @@ func (s *Service) resumeChains(ctx context.Context) error {
 	if noted == c.noted {
 		return nil
 	}
-	at, err := decodePosition(noted)
+	at, err := store.DecodePosition(noted)
 	if err != nil {
-		return err
+		return fmt.Errorf("setting %s: %w", chainSetting, err)
 	}
 	// The numbers of transactions begin anew when a database is moved to another
 	// cluster: nothing would come after a place that lies ahead.
@@ -153,18 +152,6 @@ func (s *Service) resumeChains(ctx context.Context) error {
 	}
 	c.noted, c.at, c.last = noted, at, time.Now()
 	return nil
-}
-
-func encodePosition(p store.StatePosition) string {
-	text, _ := json.Marshal(p) // numbers and a text always can be
-	return string(text)
-}
-
-func decodePosition(text string) (p store.StatePosition, err error) {
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return p, fmt.Errorf("decode setting %s: %w", chainSetting, err)
-	}
-	return p, nil
 }
 
 // passChains goes on without having started anything.
@@ -181,7 +168,7 @@ func (s *Service) passChains(ctx context.Context, to store.StatePosition) error 
 func (s *Service) noteChains(ctx context.Context) error {
 	c := &s.chains
 	c.last = time.Now()
-	to := encodePosition(c.at)
+	to := c.at.Encode()
 	if to == c.noted {
 		return nil
 	}
@@ -231,21 +218,23 @@ func (s *Service) startChains(ctx context.Context, ends []*chainEnd, starts []ch
 	c := &s.chains
 	for range chainTries {
 		moved := false
+		var spans startSpans
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			noted, err := tx.LockSetting(ctx, chainSetting)
 			if moved = err == nil && noted != c.noted; err != nil || moved {
 				return err
 			}
-			if err := s.chainAll(ctx, tx, starts); err != nil {
+			if spans, err = s.chainAll(ctx, tx, starts); err != nil {
 				return err
 			}
-			return tx.ReplaceSetting(ctx, chainSetting, noted, encodePosition(to))
+			return tx.ReplaceSetting(ctx, chainSetting, noted, to.Encode())
 		})
+		spans.end(err)
 		if moved || err != nil && !errors.Is(err, ErrStale) {
 			return err // the next round reads where the other node is
 		}
 		if err == nil {
-			c.noted, c.at, c.last = encodePosition(to), to, time.Now()
+			c.noted, c.at, c.last = to.Encode(), to, time.Now()
 			return nil
 		}
 		if starts, err = s.chainStarts(ctx, ends); err != nil {
@@ -256,9 +245,9 @@ func (s *Service) startChains(ctx context.Context, ends []*chainEnd, starts []ch
 }
 
 // chainAll starts the runs, if the copies of their factories are current.
-func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStart) error {
+func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStart) (startSpans, error) {
 	if len(starts) == 0 {
-		return nil
+		return nil, nil
 	}
 	uids := make([]string, len(starts))
 	for i, st := range starts {
@@ -266,25 +255,25 @@ func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStar
 	}
 	revisions, err := tx.ShareFactories(ctx, uids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b := &runStarts{s: s, tx: tx}
 	var slots, brakes []string
 	for _, st := range starts {
 		if revisions[st.automation.FactoryUID] != st.revision {
-			return ErrStale
+			return nil, ErrStale
 		}
 		slots, brakes = st.automation.needs(nil, slots, brakes)
 	}
 	if err := tx.LockAhead(ctx, slots, brakes); err != nil {
-		return err
+		return nil, err
 	}
 	for _, st := range starts {
 		if err := b.forEnd(ctx, st); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return b.flush(ctx)
+	return b.spans, b.flush(ctx)
 }
 
 // forEnd starts one automation because a run has ended. There is no log of ends: what
@@ -298,7 +287,7 @@ func (b *runStarts) forEnd(ctx context.Context, st chainStart) error {
 	case end.Depth+1 > lineshaft.MaxRunDepth:
 		return b.add(ctx, a, b.s.brokenChain(st), nil, runNote{"finished_run", end.ID})
 	default:
-		err := b.begin(ctx, runStart{automation: a, note: runNote{"finished_run", end.ID}, draft: func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
+		err := b.begin(ctx, runStart{automation: a, note: runNote{"finished_run", end.ID}, traceParent: end.TraceParent, draft: func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
 			return b.s.chainRun(st, rule), nil
 		}}, &outcome)
 		if err != nil {

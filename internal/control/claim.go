@@ -55,15 +55,16 @@ func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest, plac
 	if !front {
 		return nil, nil
 	}
-	queued, err := s.store.CountQueued(ctx, req.WorkerHost, count)
+	waiting, err := s.store.CountQueued(ctx, req.WorkerHost, count)
 	if err != nil {
 		return nil, err
 	}
-	share := place.take(queued, req.Limit)
+	share := place.take(waiting, req.Limit)
 	if share == 0 {
 		return nil, nil
 	}
 	var jobs []lineshaft.Job
+	var queued []time.Time
 	granted := time.Now() // the leases begin later, in the transaction: this errs on the safe side
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		jobs = nil
@@ -72,11 +73,15 @@ func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest, plac
 			return err
 		}
 		jobs, err = s.claim(ctx, tx, req, claims)
+		queued = queuedAt(claims)
 		return err
 	})
 	place.taken(share, err == nil && len(jobs) == 0)
 	for i := range jobs {
 		jobs[i].Granted = granted
+		if err == nil {
+			s.traceClaim(ctx, &jobs[i], queued[i], req.WorkerID)
+		}
 	}
 	return jobs, err
 }
@@ -123,7 +128,7 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 		ExecutionRef: lineshaft.ExecutionRef{ExecutionID: claim.ExecutionID, Token: claim.Token},
 		RunID:        h.ID, Number: h.Executions, Title: claim.Title, Config: claim.Body.Config, RunToken: claim.RunToken,
 		Lease: s.cfg.Lease, Source: claim.Source, Turn: lineshaft.Turn{Message: claim.Body.Submitted}, Resumed: h.Executions > 1,
-		Used: h.Usage,
+		Used: h.Usage, TraceParent: claim.TraceParent,
 	}
 	job.Config.WorkerHost = h.WorkerHost
 	err := s.giveSecrets(ctx, tx, &job)

@@ -25,7 +25,9 @@ type Dispatch struct {
 	// TicketRef is source:id; one is made when it is empty.
 	TicketRef string
 	TicketURL string
-	Source    lineshaft.Source
+	// Config is said above what the foreman has.
+	Config lineshaft.AgentConfig
+	Source lineshaft.Source
 }
 
 // Dispatched says what became of it.
@@ -56,7 +58,7 @@ func (s *Service) DispatchRun(ctx context.Context, c lineshaft.Caller, factoryUI
 	if at < 0 {
 		return Dispatched{}, lineshaft.Conflict("factory %q has no foreman; change the agent_type of one of its agents to FOREMAN", factory.Name)
 	}
-	req := lineshaft.NewRun{Prompt: d.Prompt, Title: d.Title, Source: d.Source, AgentUID: agents[at].UID, Metadata: metadata}
+	req := lineshaft.NewRun{Prompt: d.Prompt, Title: d.Title, Config: d.Config, Source: d.Source, AgentUID: agents[at].UID, Metadata: metadata}
 	if d.Prompt == "" {
 		return Dispatched{}, lineshaft.Invalid("prompt", "say what the foreman is to do")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // EndTurn records how a turn ended and returns the next one, if a follow-up waits.
@@ -22,7 +23,14 @@ import (
 // then call EndTurn with State Cancelled, which tells that nothing of it is left.
 //
 // Turns that end at the same time share a transaction if they are plain.
-func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (next *lineshaft.Turn, err error) {
+	if result.State != lineshaft.Blocked { // which ends nothing, and is asked often
+		var span tracing.Span
+		ctx, span = s.cfg.Tracer.Start(ctx, spanEndTurn, tracing.Options{})
+		span.String("lineshaft.execution.id", ref.ExecutionID)
+		span.String("lineshaft.turn.state", string(result.State))
+		defer func() { span.End(err) }()
+	}
 	t := &turnEnd{ref: ref, result: result}
 	if plainEnd(result) {
 		if err := s.ends.do(ctx, t, s.endTurns); err != nil {

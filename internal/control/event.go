@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -26,6 +27,24 @@ func (s *Service) eventPage(ctx context.Context, runID string, after int64, limi
 		return EventPage{Events: events[:limit], More: true}, nil
 	}
 	return EventPage{Events: events}, nil
+}
+
+// The bounds of a look at a run's last messages: agents write logs of any length, and
+// who asks again and again must not have them read whole.
+const (
+	messageWindow = 1000
+	messageBytes  = 1 << 20
+)
+
+// LastMessages reads the last messages of a run, oldest first: as many as asked for, or
+// fewer when they are long or lie far behind.
+func (s *Service) LastMessages(ctx context.Context, c lineshaft.Caller, runID string, limit int) ([]lineshaft.Event, error) {
+	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+		return nil, err
+	}
+	found, err := s.store.ListMessages(ctx, runID, messageWindow, limit, messageBytes)
+	slices.Reverse(found)
+	return found, err
 }
 
 // Follow reads a run's log from a place on: replay, then live.

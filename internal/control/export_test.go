@@ -155,3 +155,21 @@ func Missed() string {
 	}
 	return "first"
 }
+
+// ClaimCallbacks takes what is due of an endpoint as a node does that then dies.
+func ClaimCallbacks(ctx context.Context, s *Service, notificationID string) (claimed int, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now, err := s.timerClock(ctx, tx)
+		if err != nil {
+			return err
+		}
+		n, err := tx.GetNotification(ctx, notificationID)
+		if err != nil {
+			return err
+		}
+		claims, err := tx.ClaimNotificationDeliveries(ctx, n, now, now.Add(callbackLease), 10)
+		claimed = len(claims)
+		return err
+	})
+	return claimed, err
+}

@@ -144,11 +144,20 @@ func errAliasTaken(alias string, cause error) error {
 
 // GetFactory reads a factory.
 func (s *Service) GetFactory(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
+	// Before the factory itself: what a commit has changed is there once the commit is
+	// said to be in force.
+	status, err := s.store.Repositories(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
 	f, err := s.visibleFactory(ctx, c, uid)
 	if err != nil {
 		return nil, err
 	}
-	return f, errors.Join(s.withRepositories(ctx, f), s.withSpending(ctx, f))
+	if found, ok := status[uid]; ok && f.Mode == lineshaft.ModeRepository {
+		f.Repository = &found
+	}
+	return f, s.withSpending(ctx, f)
 }
 
 // withSpending fills in what the runs of a factory consumed today.

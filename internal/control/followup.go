@@ -9,11 +9,12 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // Followup sends a message to a run: into the prompt of one that has not started,
 // to the agent of a running one, or as a new execution of one that has ended.
-func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.NewFollowup, idem *Idempotency) (FollowupResult, error) {
+func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.NewFollowup, idem *Idempotency) (_ FollowupResult, failed error) {
 	if err := req.Validate(); err != nil {
 		return FollowupResult{}, err
 	}
@@ -25,6 +26,10 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err != nil {
 		return FollowupResult{}, err
 	}
+	// What comes of it is a part of the run's trace; the request stays in its own.
+	ctx, span := s.cfg.Tracer.Start(ctx, spanFollowup, tracing.Options{Link: run.TraceParent})
+	span.String("lineshaft.run.id", run.ID)
+	defer func() { span.End(failed) }()
 	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
 		return FollowupResult{}, err
 	}

@@ -108,8 +108,8 @@ type sealedValues struct {
 // the older key, a server without that key does not start.
 func (v sealedValues) each(ctx context.Context, write func([]change) error) (SealedCount, error) {
 	var found SealedCount
-	for i, part := range []func(context.Context, *SealedCount, string) ([]change, string, error){v.secrets, v.credentials, v.probe} {
-		if i == 2 && found.Old+found.Stuck > 0 {
+	for i, part := range []func(context.Context, *SealedCount, string) ([]change, string, error){v.secrets, v.credentials, v.notifications, v.probe} {
+		if i == 3 && found.Old+found.Stuck > 0 {
 			break // something may still need the older key
 		}
 		for after := ""; ; {
@@ -173,6 +173,21 @@ func (v sealedValues) credentials(ctx context.Context, found *SealedCount, after
 		}
 	}
 	return changes, last, err
+}
+
+// notifications are few enough for one look.
+func (v sealedValues) notifications(ctx context.Context, found *SealedCount, _ string) (changes []change, last string, err error) {
+	list, err := v.store.ListNotifications(ctx)
+	for _, n := range list {
+		fresh, changed := v.rewrap(found, notificationSeal(n.ID), n.Credential)
+		old, oldChanged := v.rewrap(found, notificationSeal(n.ID), n.OldCredential)
+		if changed || oldChanged {
+			changes = append(changes, func(ctx context.Context, tx *store.Tx) error {
+				return tx.SetNotificationCredentials(ctx, n, fresh, old)
+			})
+		}
+	}
+	return changes, "", err
 }
 
 func (v sealedValues) probe(ctx context.Context, _ *SealedCount, _ string) (changes []change, last string, err error) {

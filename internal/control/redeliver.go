@@ -10,6 +10,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // identityRedelivery is the source of a redelivery's identity, which is its own id.
@@ -97,11 +98,13 @@ func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Red
 	}
 	ev := h.evaluate(event, body)
 	var result Redelivered
+	var spans startSpans
+	traceParent := tracing.Parent(ctx)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		result = Redelivered{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &result, func() error {
-			made, err := s.logRedelivery(ctx, tx, c, ev, req.DeliveryID, Received{Hook: h, Body: body, Event: event})
-			result.DeliveryID, result.Outcomes = made.ID, made.Outcomes
+			made, started, err := s.logRedelivery(ctx, tx, c, ev, req.DeliveryID, Received{Hook: h, Body: body, Event: event, TraceParent: traceParent})
+			result.DeliveryID, result.Outcomes, spans = made.ID, made.Outcomes, started
 			return err
 		})
 		result.Replayed = replayed
@@ -110,6 +113,7 @@ func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Red
 		}
 		return err
 	})
+	spans.end(err)
 	if errors.Is(err, errDryRun) {
 		result.DeliveryID = req.DeliveryID
 		result.Outcomes, err = h.foretell(ev, result.Outcomes)
@@ -118,32 +122,32 @@ func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Red
 }
 
 // logRedelivery is the transaction of a redelivery: revision, runs, log.
-func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.Caller, ev evaluation, of string, r Received) (lineshaft.Delivery, error) {
+func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.Caller, ev evaluation, of string, r Received) (lineshaft.Delivery, startSpans, error) {
 	h := r.Hook
 	revisions, err := tx.ShareFactories(ctx, []string{h.FactoryUID})
 	if err != nil {
-		return lineshaft.Delivery{}, err
+		return lineshaft.Delivery{}, nil, err
 	}
 	if revisions[h.FactoryUID] != h.revision {
-		return lineshaft.Delivery{}, ErrStale
+		return lineshaft.Delivery{}, nil, ErrStale
 	}
 	r.IdentitySource, r.RemoteAddr = identityRedelivery, c.RemoteAddr
 	made := s.newDelivery(r)
 	made.Identity, made.RedeliveryOf, made.NotMatched = made.ID, of, ev.notMatched
 	starts := &runStarts{s: s, tx: tx}
 	if err := starts.lockAhead(ctx, []evaluation{ev}); err != nil {
-		return made, err
+		return made, nil, err
 	}
-	if err := starts.forDelivery(ctx, h, ev, &made); err != nil {
-		return made, err
+	if err := starts.forDelivery(ctx, h, ev, &made, r.TraceParent); err != nil {
+		return made, nil, err
 	}
 	if err := starts.flush(ctx); err != nil {
-		return made, err
+		return made, nil, err
 	}
 	if err := tx.InsertDeliveries(ctx, []store.NewDelivery{{Delivery: made, Body: r.Body}}); err != nil {
-		return made, err
+		return made, nil, err
 	}
-	return made, s.audit(ctx, tx, c, "delivery.redeliver", "delivery", made.ID, map[string]string{
+	return made, starts.spans, s.audit(ctx, tx, c, "delivery.redeliver", "delivery", made.ID, map[string]string{
 		"factory_uid": h.FactoryUID, "webhook": h.UID, "redelivery_of": of,
 	})
 }

@@ -12,42 +12,54 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // StartRun queues a run. Everything that starts one ends here: when it returns,
 // the run is durable.
 func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *Idempotency) (Started, error) {
+	ctx, span := s.cfg.Tracer.Start(ctx, spanStart, tracing.Options{})
+	req.TraceParent = tracing.Parent(ctx)
+	started, factoryUID, err := s.startRequested(ctx, c, req, idem)
+	noteStart(span, started.RunID, factoryUID, req.Source)
+	span.Bool("lineshaft.replayed", started.Replayed)
+	span.End(err)
+	return started, err
+}
+
+// startRequested is StartRun; it tells the factory too.
+func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *Idempotency) (started Started, factoryUID string, err error) {
 	if c.Role == lineshaft.RoleRun && req.ParentRunID == "" {
 		req.ParentRunID = c.RunID // an agent's runs are its run's children
 	}
 	if err := req.Validate(); err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
 	kept := Started{Replayed: true}
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
-		return kept, err
+		return kept, "", err
 	}
-	factoryUID, err := s.checkReferences(ctx, c, req)
+	factoryUID, err = s.checkReferences(ctx, c, req)
 	if err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
 	if err := s.checkSecrets(ctx, c, req.Config); err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
 	config, scope, err := s.foresee(ctx, c, req, factoryUID)
 	if err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
+	factoryUID = scope.factory
 	if req.Skills, err = s.findSkills(ctx, config.Skills, scope); err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
 	attachments, err := s.storeAttachments(ctx, req.Attachments)
 	if err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
 	// Asked before, so that the answer that is kept has it.
 	full := s.atCapacity(ctx, config.WorkerHost)
-	var started Started
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		started = Started{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &started, func() (err error) {
@@ -59,9 +71,9 @@ func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaf
 		return err
 	})
 	if err != nil {
-		return Started{}, err
+		return Started{}, factoryUID, err
 	}
-	return started, nil
+	return started, factoryUID, nil
 }
 
 // checkReferences looks at the runs that a request names, outside the transaction,
@@ -206,7 +218,7 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 func (s *Service) draftRun(c lineshaft.Caller, req lineshaft.NewRun, config lineshaft.AgentConfig, origins map[string]string) *store.NewRun {
 	runID, at := s.store.NewID()
 	n := &store.NewRun{
-		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID, AgentUID: req.AgentUID,
+		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID, AgentUID: req.AgentUID, TraceParent: req.TraceParent,
 		Body: store.RunBody{Prompt: req.Prompt, Submitted: req.Prompt, Config: config, Origins: origins, Request: req.Config, Metadata: req.Metadata, Skills: req.Skills},
 		Head: store.RunHead{
 			ID: runID, State: lineshaft.Queued, WorkerHost: config.WorkerHost, CreatorUID: c.Principal.UID, UpdatedAt: at, QueuedAt: at,

@@ -10,6 +10,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/vault"
 )
 
@@ -37,9 +38,15 @@ type Config struct {
 	// DeliveryKeep is how many of a webhook's newest deliveries are kept whatever their
 	// age; 50 by default and at least.
 	DeliveryKeep int
-	// Clock is what schedules are measured by; nil is the database's clock, which is the
+	// Clock is what schedules and callbacks are measured by; nil is the database's clock, which is the
 	// same for all nodes.
 	Clock func() time.Time
+	// Callbacks makes the requests to endpoints; nil sends nothing.
+	Callbacks CallbackSender
+	// RunURL is the page of a run, which callbacks tell.
+	RunURL func(runID string) string
+	// ObserveCallback, if there is one, counts attempts of callbacks.
+	ObserveCallback func(outcome string, took time.Duration)
 	// Git reads the repositories of definitions and skills; nil when there is none.
 	Git Git
 	// RepositoryPoll is how often a repository that a factory follows is looked at; one
@@ -48,6 +55,8 @@ type Config struct {
 	// Vault seals secrets. Nil makes one whose key is lost with the service, for tests.
 	Vault  *vault.Vault
 	Logger *slog.Logger
+	// Tracer makes spans; nil is none.
+	Tracer *tracing.Tracer
 }
 
 // Service is the control plane.
@@ -66,6 +75,9 @@ type Service struct {
 	skills  skillReader
 	chains  chains
 	lines   claimLines
+	fanout  fanout
+	// callbacks are the requests to endpoints that are being made.
+	callbacks callbacks
 	// noWebhookRuns, when set, is why deliveries start no runs.
 	noWebhookRuns string
 
@@ -106,6 +118,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
 		inbox: inboxes{boxes: map[string]*inbox{}}, seen: map[string]time.Time{}, parts: map[string]func() string{},
 	}
+	service.callbacks.busy, service.callbacks.freed = map[string]int{}, make(chan struct{}, 1)
 	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]*factoryCopy{}
 	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: batchesAtOnce(s.Engine()), weigh: (*acceptance).weight}
 	service.ends = gathering[*turnEnd]{most: maxEndBatch, atOnce: batchesAtOnce(s.Engine())}

@@ -79,17 +79,18 @@ type firing struct {
 	brake *store.Rate
 	// problem is why there is no run.
 	problem string
+	spans   startSpans
 }
 
 // fireTogether is the transaction.
 func (s *Service) fireTogether(ctx context.Context, due []store.Timer) (moved int, err error) {
+	var firings []*firing
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		moved = 0
+		moved, firings = 0, nil
 		taken, now, err := s.takeTimers(ctx, tx, due)
 		if err != nil {
 			return err
 		}
-		var firings []*firing
 		var slots, brakes []string
 		for _, timer := range taken {
 			f, err := s.prepareFire(ctx, tx, timer, now)
@@ -115,6 +116,9 @@ func (s *Service) fireTogether(ctx context.Context, due []store.Timer) (moved in
 		moved = len(firings)
 		return nil
 	})
+	for _, f := range firings {
+		f.spans.end(err)
+	}
 	return moved, err
 }
 
@@ -215,9 +219,14 @@ func (s *Service) startFired(ctx context.Context, tx *store.Tx, f *firing, now t
 			return lineshaft.RateLimited(wait, "the automation starts at most %d runs an hour; there is room again in %s", f.brake.Limit, wait.Round(time.Second))
 		}
 	}
+	var spans startSpans
+	s.traceStart(ctx, f.run, &spans)
 	started, err := s.placeRun(ctx, tx, f.caller, f.run, nil)
 	if err != nil {
 		return err
+	}
+	if started.RunID == f.run.Head.ID { // else a live run has got it
+		f.spans = spans
 	}
 	if err := tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
 		return err

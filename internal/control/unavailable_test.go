@@ -30,14 +30,14 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 				b.Errorf("%s: %v", name, err)
 			}
 		}
-	}, localGit(t))
+	}, localGit(t), func(cfg *control.Config) { cfg.Callbacks = &receiver{} })
 }
 
 // No method is forgotten here.
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -86,6 +86,7 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("RunByReference", func() (any, error) { return s.RunByReference(ctx, c, "https://example.com") })
 	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID, nil) })
 	one("Events", func() (any, error) { return s.Events(ctx, c, run.ID, 0, 5) })
+	one("LastMessages", func() (any, error) { return s.LastMessages(ctx, c, run.ID, 5) })
 	one("Follow", func() (any, error) { return s.Follow(ctx, c, run.ID, 0) })
 	one("FollowStates", func() (any, error) { return s.FollowStates(ctx, c, lineshaft.RunFilter{}, "") })
 	one("Transcript", func() (any, error) { return s.Transcript(ctx, run.ID, 0, 5) })
@@ -120,7 +121,6 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("EnsureAdmin chosen", func() (any, error) { return s.EnsureAdmin(ctx, adminKey) })
 	one("ListAPIKeys", func() (any, error) { return s.ListAPIKeys(ctx, c) })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
-	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, control.AuditQuery{Limit: 5}) })
 	awayPlatformCalls(b, one)
 	awayJobCalls(b, one)
 	awaySkillCalls(b, one)
@@ -133,7 +133,9 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 }
 
 func awayPlatformCalls(b *bench, one func(name string, call func() (any, error))) {
+	awayNotificationCalls(b, one)
 	ctx, s, c := b.Context(), b.s, b.admin
+	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, control.AuditQuery{Limit: 5}) })
 	one("GetAPIKey", func() (any, error) { return s.GetAPIKey(ctx, c, factoryF) })
 	one("WaitingWorkers", func() (any, error) { return s.WaitingWorkers(ctx, c) })
 	one("EnvironmentUses", func() (any, error) {
@@ -149,6 +151,27 @@ func awaySkillCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("Search, id", func() (any, error) { return b.s.Search(b.Context(), b.admin, someID) })
 	one("FindSkills", func() (any, error) { return b.s.FindSkills(b.Context()) })
 	one("ListSkills", func() (any, error) { return b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{}) })
+}
+
+func awayNotificationCalls(b *bench, one func(name string, call func() (any, error))) {
+	ctx, s, c := b.Context(), b.s, b.admin
+	one("CreateNotification", func() (any, error) {
+		return s.CreateNotification(ctx, c, control.NewNotification{URL: "https://example.com"})
+	})
+	one("GetNotification", func() (any, error) { return s.GetNotification(ctx, c, "n") })
+	one("ListNotifications", func() (any, error) { return s.ListNotifications(ctx, c) })
+	one("UpdateNotification", func() (any, error) { return s.UpdateNotification(ctx, c, "n", control.NotificationChange{}) })
+	one("RotateNotification", func() (any, error) { return s.RotateNotification(ctx, c, "n", control.NotificationRotation{}) })
+	one("DeleteNotification", func() (any, error) { return nil, s.DeleteNotification(ctx, c, "n") })
+	one("TestNotification", func() (any, error) { return s.TestNotification(ctx, c, "n") })
+	one("ListNotificationDeliveries", func() (any, error) {
+		return s.ListNotificationDeliveries(ctx, c, "n", control.NotificationDeliveryQuery{Limit: 5})
+	})
+	one("GetNotificationDelivery", func() (any, error) { return s.GetNotificationDelivery(ctx, c, "n", "d") })
+	one("ReplayNotificationDelivery", func() (any, error) { return s.ReplayNotificationDelivery(ctx, c, "n", "d") })
+	one("PurgeNotifications", func() (any, error) { return nil, s.PurgeNotifications(ctx) })
+	one("FanOut", func() (any, error) { return s.FanOut(ctx) })
+	one("SendDue", func() (any, error) { return s.SendDue(ctx) })
 }
 
 func awayEnvironmentCalls(b *bench, one func(name string, call func() (any, error))) {

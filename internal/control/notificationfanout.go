@@ -1,0 +1,380 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+const (
+	// notificationSetting is how far state changes were looked at for callbacks, by
+	// whichever node. While no endpoint is enabled it stays where it is.
+	notificationSetting = "notification_position"
+	// fanoutBatch is how many state changes one round looks at.
+	fanoutBatch = 200
+	// fanoutDeliveries is about how many deliveries a round makes: on SQLite nobody else
+	// writes meanwhile.
+	fanoutDeliveries = 250
+	// fanoutPoll is how often is looked without being told: a change may be announced
+	// before all that comes before it has settled.
+	fanoutPoll = 500 * time.Millisecond
+	// fanoutGather is how long changes that come together are gathered.
+	fanoutGather = 20 * time.Millisecond
+	// fanoutIdle is how often a node without endpoints looks whether there is one, in
+	// case it was not told.
+	fanoutIdle = 30 * time.Second
+	// fanoutNote is how long a node goes on without noting how far it is, as long as
+	// nothing was to be sent.
+	fanoutNote = 5 * time.Second
+)
+
+// fanout is how far this node is. Changes between what is noted and where it is were
+// wanted by nobody, so that it does no harm to look at them again.
+type fanout struct {
+	// idle says that no endpoint was followed when this node last looked.
+	idle    atomic.Bool
+	mu      sync.Mutex
+	settled bool
+	noted   string
+	at      store.StatePosition
+	last    time.Time // when it was noted
+}
+
+// FollowNotifications makes deliveries of the state changes of runs, until ctx ends. Any
+// number of nodes may do it: each change is one delivery for each endpoint.
+func (s *Service) FollowNotifications(ctx context.Context) {
+	changes, endpoints := s.hub.Subscribe(stream.StatesTopic), s.hub.Subscribe(stream.NotificationsTopic)
+	defer changes.Close()
+	defer endpoints.Close()
+	for {
+		more, err := s.FanOut(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "make callbacks of state changes", "err", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		wake, wait := changes.C, fanoutPoll
+		if s.fanout.idle.Load() {
+			wake, wait = nil, fanoutIdle // a busy server without endpoints is not asked for each change
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+			pause(ctx, fanoutGather)
+		case <-endpoints.C:
+			s.fanout.idle.Store(false)
+		case <-timer.C:
+			s.fanout.idle.Store(false)
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// pause waits, or less when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// FanOut looks at some state changes of runs and makes deliveries for the endpoints that
+// want them. It tells whether there may be more.
+func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
+	f := &s.fanout
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.idle.Load() {
+		return false, nil
+	}
+	endpoints, err := s.followedNotifications(ctx)
+	if err != nil || len(endpoints) == 0 {
+		f.idle.Store(err == nil)
+		return false, err
+	}
+	if err := s.resumeFanout(ctx); err != nil {
+		return false, err
+	}
+	horizon, err := s.store.Horizon(ctx) // before the changes: those below it are all among them
+	if err != nil {
+		return false, err
+	}
+	changes, err := s.store.ListStateChanges(ctx, f.at, fanoutBatch)
+	if err != nil {
+		return false, err
+	}
+	if len(changes) == 0 {
+		return false, s.releaseNotifications(ctx, endpoints, horizon)
+	}
+	// Whoever asked before the last of these changes committed is seen now.
+	if endpoints, err = s.followedNotifications(ctx); err != nil {
+		return false, err
+	}
+	deliveries, seen, err := s.draftCallbacks(ctx, endpoints, changes)
+	if err != nil {
+		return false, err
+	}
+	more, to := len(changes) == fanoutBatch, changes[seen-1].Position
+	if len(deliveries) == 0 {
+		f.at = to
+		return more, s.noteFanout(ctx)
+	}
+	return true, s.storeCallbacks(ctx, deliveries, to)
+}
+
+// followedNotifications are the enabled ones, and those that were disabled before all that
+// had happened until then was looked at.
+func (s *Service) followedNotifications(ctx context.Context) ([]store.Notification, error) {
+	all, err := s.store.ListNotifications(ctx)
+	return slices.DeleteFunc(all, func(n store.Notification) bool { return !n.Followed() }), err
+}
+
+// releaseNotifications ends the following of disabled endpoints for which everything was
+// looked at that had happened when they were disabled.
+func (s *Service) releaseNotifications(ctx context.Context, endpoints []store.Notification, horizon int64) error {
+	for _, n := range endpoints {
+		if n.Enabled || n.Until.Max > horizon {
+			continue
+		}
+		if err := s.changeNotifications(ctx, func(ctx context.Context, tx *store.Tx, _ string) error {
+			now, err := tx.LockNotification(ctx, n.ID)
+			if err != nil || now.Enabled || now.Until.String() != n.Until.String() {
+				return ignoreNotFound(err)
+			}
+			now.Until, now.Gaps = store.Snapshot{}, nil
+			return tx.PutNotification(ctx, *now)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resumeFanout finds out where to go on.
+func (s *Service) resumeFanout(ctx context.Context) error {
+	f := &s.fanout
+	if err := s.settleFanout(ctx); err != nil {
+		return err
+	}
+	noted, err := s.store.GetSetting(ctx, notificationSetting)
+	if err != nil || noted == f.noted {
+		return err
+	}
+	if f.at, err = store.DecodePosition(noted); err != nil {
+		return err
+	}
+	f.noted, f.last = noted, time.Now()
+	return nil
+}
+
+// settleFanout is for a database that was moved to another machine: the numbers of
+// transactions may begin anew, and nothing would come after a place that lies ahead.
+// What lies ahead begins now.
+func (s *Service) settleFanout(ctx context.Context) error {
+	if s.fanout.settled {
+		return nil
+	}
+	err := s.changeNotifications(ctx, func(ctx context.Context, tx *store.Tx, position string) error {
+		now, err := tx.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		at, err := store.DecodePosition(position)
+		if err != nil {
+			return err
+		}
+		if at.Txid > now.Max {
+			if err := tx.ReplaceSetting(ctx, notificationSetting, position, now.Start().Encode()); err != nil {
+				return err
+			}
+		}
+		endpoints, err := tx.ListNotifications(ctx)
+		for i := range endpoints {
+			if err == nil && max(endpoints[i].Since.Max, endpoints[i].Until.Max) > now.Max {
+				endpoints[i].Since, endpoints[i].Until, endpoints[i].Gaps = now, store.Snapshot{}, nil
+				err = tx.PutNotification(ctx, endpoints[i])
+			}
+		}
+		return err
+	})
+	s.fanout.settled = err == nil
+	return err
+}
+
+// noteFanout stores now and then where this node is, unless another one was faster.
+func (s *Service) noteFanout(ctx context.Context) error {
+	f := &s.fanout
+	to := f.at.Encode()
+	if time.Since(f.last) < fanoutNote || to == f.noted {
+		return nil
+	}
+	f.last = time.Now()
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.ReplaceSetting(ctx, notificationSetting, f.noted, to)
+	})
+	if err == nil {
+		f.noted = to // if another one was faster, the next round reads its note
+	}
+	return err
+}
+
+// storeCallbacks is the transaction of a round: the position is locked, so that one node
+// alone makes the deliveries of a change, and moves on with them.
+func (s *Service) storeCallbacks(ctx context.Context, deliveries []lineshaft.NotificationDelivery, to store.StatePosition) error {
+	f := &s.fanout
+	moved := false
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		position, err := tx.LockSetting(ctx, notificationSetting)
+		if moved = err == nil && position != f.noted; err != nil || moved {
+			return err // the next round reads where the other node is
+		}
+		live, err := tx.ListNotifications(ctx)
+		if err != nil {
+			return err
+		}
+		// An endpoint that was deleted meanwhile would leave rows that nobody removes.
+		kept := slices.DeleteFunc(slices.Clone(deliveries), func(d lineshaft.NotificationDelivery) bool {
+			return !slices.ContainsFunc(live, func(n store.Notification) bool { return n.ID == d.NotificationID })
+		})
+		tx.Wake(stream.CallbacksTopic)
+		if err := tx.InsertNotificationDeliveries(ctx, kept); err != nil {
+			return err
+		}
+		return tx.ReplaceSetting(ctx, notificationSetting, position, to.Encode())
+	})
+	if err == nil && !moved {
+		f.noted, f.at, f.last = to.Encode(), to, time.Now()
+	}
+	return err
+}
+
+// draftCallbacks makes the deliveries of changes, in their order, until they are enough for
+// a round. It tells how many of the changes it looked at.
+func (s *Service) draftCallbacks(ctx context.Context, endpoints []store.Notification, changes []store.StateChange) (made []lineshaft.NotificationDelivery, seen int, err error) {
+	var ids []string
+	for _, change := range changes {
+		ids = append(ids, change.Event.RunID)
+	}
+	runs, err := s.store.ListCallbackRuns(ctx, slices.Compact(slices.Sorted(slices.Values(ids))))
+	if err != nil {
+		return nil, 0, err
+	}
+	now, err := s.timerClock(ctx, s.store)
+	if err != nil {
+		return nil, 0, err
+	}
+	passed := map[string]int{}
+	for _, change := range changes {
+		if len(made) >= fanoutDeliveries {
+			break
+		}
+		seen++
+		run, there := runs[change.Event.RunID]
+		var data lineshaft.StateData
+		if why := passedOver(change.Event, &data, there, now); why != "" {
+			passed[why]++
+			continue
+		}
+		var body []byte
+		for _, n := range endpoints {
+			if !n.Covers(change.Position.Txid) || !n.Wants(data.To, run.FactoryUID, run.Name) {
+				continue
+			}
+			if body == nil {
+				if body, err = s.callbackBody(run, change.Event, data); err != nil {
+					return nil, 0, err
+				}
+			}
+			id, _ := s.store.NewID()
+			made = append(made, lineshaft.NotificationDelivery{
+				ID: id, NotificationID: n.ID, EventID: change.Event.ID, Type: lineshaft.NotificationStateChanged, RunID: run.ID, RunName: run.Name, FactoryUID: run.FactoryUID, State: data.To,
+				NextAttemptAt: now, ExpiresAt: now.Add(lineshaft.NotificationPeriod), CreatedAt: now, Body: body, TraceParent: run.TraceParent,
+			})
+		}
+	}
+	for why, n := range passed {
+		s.log.WarnContext(ctx, "no callbacks are made of state changes", "changes", n, "reason", why)
+	}
+	return made, seen, nil
+}
+
+// passedOver says why nothing is told of a state change, if that is so. Its age goes by
+// the database's clock: that of this node may be wrong, and the others would never see
+// the change.
+func passedOver(e lineshaft.Event, data *lineshaft.StateData, there bool, now time.Time) string {
+	switch {
+	case !there:
+		return "their runs were deleted before they were looked at"
+	case json.Unmarshal(e.Data, data) != nil:
+		return "they cannot be read"
+	case now.Sub(e.Time) > lineshaft.NotificationPeriod:
+		return "they are older than 72 hours"
+	}
+	return ""
+}
+
+// callbackBody is what endpoints get.
+func (s *Service) callbackBody(run store.CallbackRun, e lineshaft.Event, data lineshaft.StateData) ([]byte, error) {
+	change := stateChanged{
+		EventID: e.ID, Sequence: e.Sequence, RunID: run.ID, State: data.To, PreviousState: data.From, Message: data.Message, ErrorCode: data.ErrorCode,
+		Title: run.Title, Name: run.Name, FactoryUID: run.FactoryUID, AutomationID: run.Metadata[lineshaft.MetadataAutomation],
+		WebhookID: run.Metadata[lineshaft.MetadataWebhook], DeliveryID: run.Metadata[lineshaft.MetadataDelivery], CreatedAt: wireTime(run.CreatedAt),
+	}
+	if data.To.Terminal() {
+		change.FinishedAt = wireTime(e.Time)
+	}
+	if s.cfg.RunURL != nil {
+		change.URL = s.cfg.RunURL(run.ID)
+	}
+	return encodeCallback(lineshaft.NotificationStateChanged, e.Time, change)
+}
+
+// stateChanged is the data of a callback about a run.
+type stateChanged struct {
+	EventID       string             `json:"event_id"`
+	Sequence      int64              `json:"sequence"`
+	RunID         string             `json:"run_id"`
+	State         lineshaft.RunState `json:"state"`
+	PreviousState lineshaft.RunState `json:"previous_state,omitempty"`
+	Message       string             `json:"message,omitempty"`
+	ErrorCode     lineshaft.Code     `json:"error_code,omitempty"`
+	Title         string             `json:"title"`
+	Name          string             `json:"name,omitempty"`
+	FactoryUID    string             `json:"factory_uid,omitempty"`
+	AutomationID  string             `json:"automation_id,omitempty"`
+	WebhookID     string             `json:"webhook_id,omitempty"`
+	DeliveryID    string             `json:"delivery_id,omitempty"`
+	CreatedAt     string             `json:"created_at"`
+	FinishedAt    string             `json:"finished_at,omitempty"`
+	URL           string             `json:"url"`
+}
+
+func encodeCallback(kind string, at time.Time, data any) ([]byte, error) {
+	body, err := json.Marshal(struct {
+		Type      string `json:"type"`
+		Timestamp string `json:"timestamp"`
+		Data      any    `json:"data"`
+	}{kind, wireTime(at), data})
+	if err != nil {
+		return nil, fmt.Errorf("encode callback: %w", err)
+	}
+	return body, nil
+}
+
+// wireTime is a time as the API writes it.
+func wireTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000000Z") }
