@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 const (
@@ -59,6 +60,8 @@ func (s *Session) serveModel(w http.ResponseWriter, r *http.Request, protocol mo
 		bad.write(w, protocol)
 		return
 	}
+	ctx, span := s.trace(ctx, r.Header.Get(tracing.Header), c)
+	defer endSpan(span, m)
 	defer m.finish()
 	// A client that does not read must not hold up the end of a turn.
 	stop := context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Now()) })
@@ -141,7 +144,7 @@ func withoutPrivate(h http.Header) {
 	}
 	for _, name := range []string{
 		"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-		"Content-Length", "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Set-Cookie", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip",
+		"Content-Length", "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Set-Cookie", "Traceparent", "Tracestate", "Baggage", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip",
 	} {
 		h.Del(name)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lineshaft/lineshaft/internal/mask"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // Config sets up a Gateway. Zero values take the defaults that are named.
@@ -39,6 +40,8 @@ type Config struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Logger gets trouble with endpoints; default none.
 	Logger *slog.Logger
+	// Tracer makes a span of each request to a model; nil is none.
+	Tracer *tracing.Tracer
 
 	queueWait time.Duration // for a request to a model to have its turn
 }

@@ -37,6 +37,8 @@ type SessionConfig struct {
 	// Budget is the run's, nil for none; Used is what its earlier executions consumed.
 	Budget *lineshaft.Budget
 	Used   lineshaft.Usage
+	// TraceParent is the traceparent of the present turn, if there is one.
+	TraceParent func() string
 	// Usage gets what each request has consumed. It is not called any more when Close
 	// has returned, nor between Pause and Resume.
 	Usage func(lineshaft.UsageData)

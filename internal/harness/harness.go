@@ -20,6 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/skill"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // Harness opens sessions with one kind of agent. Its methods may be called at
@@ -97,6 +98,8 @@ type Environment struct {
 	ToolServers []ToolServer
 	// Now is the clock for the times of events.
 	Now func() time.Time
+	// Tracer is for agents that work in process; nil makes no spans.
+	Tracer *tracing.Tracer
 }
 
 // Program is a process to start in the workspace.

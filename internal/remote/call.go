@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
@@ -93,6 +94,9 @@ func (c *Client) send(ctx context.Context, path string, body io.Reader, header h
 	req.Header = header
 	req.Header.Set("Authorization", "Bearer "+c.config.Key)
 	req.Header.Set("User-Agent", "lineshaft-worker/"+c.config.Version)
+	if parent := tracing.Parent(ctx); parent != "" {
+		req.Header.Set(tracing.Header, parent)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, &outageError{path: path, cause: err}

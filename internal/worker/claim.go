@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // handBackTime bounds the last word about an execution.
@@ -106,7 +107,8 @@ func (w *Worker) end(e *execution) {
 
 // handBack returns a job that was never begun.
 func (w *Worker) handBack(job lineshaft.Job) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.life), handBackTime)
+	life := tracing.WithParent(context.WithoutCancel(w.life), job.TraceParent)
+	ctx, cancel := context.WithTimeout(life, handBackTime)
 	defer cancel()
 	_, err := w.control.EndTurn(ctx, job.ExecutionRef, lineshaft.TurnResult{
 		State: lineshaft.Queued, Message: "the worker is stopping", Dead: true,

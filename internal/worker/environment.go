@@ -32,6 +32,7 @@ func (e *execution) environment() harness.Environment {
 		Job: e.job, Env: e.variables(), Mask: e.mask, Start: e.start, WriteFile: e.writeFile,
 		Started: e.started, Blocked: e.blocked, Now: e.worker.config.Now,
 		Ask: e.ask, ReadFile: e.readFile, Access: e.access, Reach: reach{e}, ToolServers: e.toolServers(),
+		Tracer: e.worker.config.Tracer,
 	}
 	env.Job.Prepare.GitCredentials = "" // they are the worker's alone
 	env.Job.ToolSecrets = nil           // they are in ToolServers
@@ -127,7 +128,7 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 		}
 	})
 	p, err := e.worker.config.Sandbox.Start(hard, sandbox.Spec{
-		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.variables(), program.Env...),
+		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.traced(ctx, e.variables()), program.Env...),
 		Stdin: program.Stdin, Stdout: program.Stdout, Stderr: program.Stderr,
 		Limits: e.limits(), Network: e.worker.config.Network, Forward: forward,
 		FeedWithin: e.lease.holds(), Slot: e.slot, Image: e.job.Prepare.Image,

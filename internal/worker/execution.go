@@ -11,6 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
@@ -59,6 +60,11 @@ type execution struct {
 	early   bool                    // an interrupt came before the first turn
 	turns   int                     // that have begun
 
+	span tracing.Span
+	// turnTrace is the traceparent of the present turn, for what the agent asks of
+	// models; guarded by mu.
+	turnTrace string
+
 	// for the log
 	harnessName string
 	outcome     lineshaft.TurnResult
@@ -77,7 +83,7 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 		followup: newSignal(),
 		asking:   asking{one: make(chan struct{}, 1)},
 	}
-	e.life, e.endLife = context.WithCancelCause(w.life)
+	e.life, e.endLife = context.WithCancelCause(e.trace(w.life))
 	e.work, e.endWork = context.WithCancelCause(e.life)
 	e.lease = newLease(job, e.endLife)
 	e.watch = newWatch(job.Config, e.endWork)
@@ -94,6 +100,7 @@ func (e *execution) run() {
 	e.lease.end()
 	e.watch.end()
 	e.release()
+	e.endSpan()
 	e.log()
 	e.worker.config.Ended(e.outcome.State)
 }
@@ -138,25 +145,33 @@ func (e *execution) open() (harness.Session, error) {
 		return nil, err
 	}
 	if _, without := h.(harness.WithoutWorkspace); !without {
-		if err := e.openWorkspace(e.work); err != nil {
-			return nil, err
-		}
-		if err := e.setUp(e.work); err != nil {
-			return nil, err
-		}
-		e.placeSkills()
-		// Before the harness opens: one that starts its agent then gives it a workspace
-		// with everything in it.
-		if err := e.prepare(e.work, e.job.Turn); err != nil {
+		if err := e.makeReady(); err != nil {
 			return nil, err
 		}
 	}
 	return h.Open(e.work, e.environment())
 }
 
+// makeReady gives the execution its workspace with everything in it, before the
+// harness opens: one that starts its agent then finds it there.
+func (e *execution) makeReady() (err error) {
+	ctx, span := e.worker.config.Tracer.Start(e.work, spanPrepare, tracing.Options{})
+	defer func() { span.End(err) }()
+	if err := e.openWorkspace(ctx); err != nil {
+		return err
+	}
+	span.Bool("lineshaft.workspace.kept", e.workspace.Kept())
+	if err := e.setUp(ctx); err != nil {
+		return err
+	}
+	e.placeSkills()
+	return e.prepare(ctx, e.job.Turn)
+}
+
 // turn does one turn and says how it ended.
 func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft.TurnResult {
-	ctx, cancel := context.WithCancelCause(e.work)
+	traced, span := e.traceTurn(turn)
+	ctx, cancel := context.WithCancelCause(traced)
 	defer cancel(errOver)
 	e.beginTurn(cancel)
 	e.asking.begin(turn.Name())
@@ -181,6 +196,7 @@ func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft
 	if ctx.Err() != nil && e.work.Err() == nil {
 		result = e.awaitFollowup()
 	}
+	endTurnSpan(span, result)
 	return result
 }
 
@@ -384,5 +400,6 @@ func (e *execution) log() {
 		slog.Int("number", e.job.Number), slog.String("harness", e.harnessName), slog.Int("slot", e.slot),
 		slog.Int("turns", e.turns), slog.Int("events", events), slog.Int64("bytes", bytes),
 		slog.Duration("duration", time.Since(e.began)), slog.String("outcome", string(e.outcome.State)),
-		slog.String("code", string(e.outcome.Code)), slog.String("message", e.outcome.Message))
+		slog.String("code", string(e.outcome.Code)), slog.String("message", e.outcome.Message),
+		slog.String("trace_id", tracing.TraceID(e.life)))
 }

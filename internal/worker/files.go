@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
@@ -135,8 +136,10 @@ func (e *execution) storeFiles() {
 	}
 	ctx, cancel := context.WithTimeout(e.life, uploadTime)
 	defer cancel()
+	ctx, span := e.worker.config.Tracer.Start(ctx, spanStore, tracing.Options{})
 	e.storeArtifacts(ctx)
 	err := e.storeSnapshot(ctx)
+	span.End(err)
 	switch {
 	case err == nil || e.life.Err() != nil:
 	case gone(err):

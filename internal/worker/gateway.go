@@ -18,6 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 const (
@@ -96,8 +97,9 @@ func (e *execution) session() (*gateway.Session, error) {
 	}
 	config := gateway.SessionConfig{
 		Model: runModel(e.job.Config), RunToken: e.job.RunToken, Budget: e.job.Config.Budget, Used: e.job.Used,
-		Confined: slices.Contains([]sandbox.Network{sandbox.NetworkNone, sandbox.NetworkAllow}, e.worker.config.Network),
-		Usage:    e.consumed, Seen: e.watch.traffic, Exceeded: func(message string) { e.endWork(&budgetError{message}) },
+		Confined:    slices.Contains([]sandbox.Network{sandbox.NetworkNone, sandbox.NetworkAllow}, e.worker.config.Network),
+		TraceParent: e.turnParent,
+		Usage:       e.consumed, Seen: e.watch.traffic, Exceeded: func(message string) { e.endWork(&budgetError{message}) },
 	}
 	if e.ownLoopback() {
 		socket, err := e.worker.sockets.next()
@@ -224,6 +226,10 @@ func (r reach) RoundTrip(req *http.Request) (*http.Response, error) {
 	s, err := r.e.session()
 	if err != nil {
 		return nil, err
+	}
+	if parent := tracing.Parent(req.Context()); parent != "" {
+		req = req.Clone(req.Context()) // it is the caller's
+		req.Header.Set(tracing.Header, parent)
 	}
 	return s.Transport().RoundTrip(req)
 }

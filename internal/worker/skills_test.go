@@ -24,7 +24,7 @@ func TestX8DefinitionSkillsAreInTheWorkspace(t *testing.T) {
 			t.Fatalf("ended %+v", result)
 		}
 		_, printed := c.text("a")
-		for _, want := range []string{"name: triage", "Sorts: all.", "---\n\nRead it.\n", "review\n"} {
+		for _, want := range []string{`name: "triage"`, "Sorts: all.", "---\n\nRead it.\n", "review\n"} {
 			if !strings.Contains(printed, want) {
 				t.Errorf("%q is not in %q", want, printed)
 			}

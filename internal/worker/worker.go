@@ -13,6 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/gateway"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
@@ -59,6 +60,8 @@ type Config struct {
 	Ended func(outcome lineshaft.RunState)
 	// Logger gets one line per execution, and trouble; default none.
 	Logger *slog.Logger
+	// Tracer makes spans; nil is none.
+	Tracer *tracing.Tracer
 }
 
 // DefaultPath is where agents find their programs.

@@ -44,6 +44,9 @@ type Job struct {
 	Resumed     bool             `json:"resumed,omitempty"`
 	// Used is what earlier executions consumed.
 	Used Usage `json:"used,omitzero"`
+	// TraceParent is the W3C traceparent of the claim. Whoever does not know it traces
+	// on its own.
+	TraceParent string `json:"trace_parent,omitempty"`
 }
 
 // Usage sums tokens, and millionths of a US dollar.
@@ -73,7 +76,7 @@ func JobOf(j lineshaft.Job) Job {
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: TurnOf(j.Turn), RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
-		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: Usage(j.Used),
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: Usage(j.Used), TraceParent: j.TraceParent,
 	}
 }
 
@@ -87,7 +90,7 @@ func (j Job) Job() lineshaft.Job {
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn.Turn(), RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,
-		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: lineshaft.Usage(j.Used),
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: lineshaft.Usage(j.Used), TraceParent: j.TraceParent,
 	}
 }
 

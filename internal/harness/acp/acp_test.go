@@ -84,7 +84,8 @@ func TestX6ACPGarbage(t *testing.T) {
 			`update {"sessionUpdate":"from_the_future","x":1}`, `update {"sessionUpdate":7}`, `update []`, `update {"sessionUpdate":"tool_call"}`,
 			`raw {"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"od\xffd "}}}}`,
 			"big 11000000", "say and on")
-		if got := strings.Join(messages(log), "|"); got != "od\uFFFDd and on" {
+		// The big one between them may take so long that they become two messages.
+		if got := strings.Join(messages(log), ""); got != "od\uFFFDd and on" {
 			t.Errorf("messages %.200q", got)
 		}
 		for _, noise := range []string{"Welcome to the agent!\n", "npm WARN something\n", "{not json}\n", "[1,2]\n", "{}\n"} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness/builtin/chat"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 const (
@@ -105,6 +106,24 @@ func (t *turn) invoke(ctx context.Context, call chat.Call) outcome {
 		id:        fmt.Sprintf("builtin-%d-%d", t.env.Job.Number, t.calls),
 		arguments: call.Arguments,
 	}
+	ctx, span := t.env.Tracer.Start(ctx, "tool call", tracing.Options{})
+	out := t.told(ctx, found, call, at)
+	if found.run != nil { // else the name is whatever the model made up
+		span.String("gen_ai.tool.name", found.Name)
+	}
+	span.String("lineshaft.tool.category", found.category)
+	switch {
+	case out.denied:
+		span.Failed("denied")
+	case out.failed || out.fatal != nil:
+		span.Failed("failed")
+	}
+	span.End(nil)
+	return out
+}
+
+// told runs a call and puts it into the log, unless its tool does that itself.
+func (t *turn) told(ctx context.Context, found tool, call chat.Call, at invocation) outcome {
 	if found.silent {
 		return t.run(ctx, found, call, at)
 	}
