@@ -14,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/problem"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // Prefix is the path below which the versioned API lives.
@@ -41,6 +42,8 @@ type Deps struct {
 	WebhookBaseURL string
 	// TrustedProxies are the peers whose X-Forwarded-For counts.
 	TrustedProxies []netip.Prefix
+	// CORSOrigins are the origins whose pages may call, with a key and without cookies.
+	CORSOrigins []string
 	// RateLimit is the number of requests per key in any minute; zero is no limit.
 	RateLimit int
 	// Metrics answers /metrics; nil leaves it out.
@@ -49,6 +52,10 @@ type Deps struct {
 	MetricsKey string
 	// Observe is told about every finished request; nil is nobody.
 	Observe func(Observation)
+	// MCP answers the MCP messages of a caller whose key was checked; nil leaves it out.
+	MCP func(http.ResponseWriter, *http.Request, lineshaft.Caller)
+	// Tracer makes a span of each request; nil is none.
+	Tracer *tracing.Tracer
 	// Models lists what this server can run; nil is an empty list.
 	Models func(context.Context) ListModelsResponse
 	// Now is the clock; nil is time.Now.

@@ -71,6 +71,7 @@ func exampleValues() map[string]any {
 	maps.Copy(values, agentExamples())
 	maps.Copy(values, webhookExamples())
 	maps.Copy(values, deliveryExamples())
+	maps.Copy(values, notificationExamples())
 	maps.Copy(values, definitionExamples())
 	return values
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/problem"
 )
 
 // unmatchedRoute is the route of requests that fit no pattern, in logs and metrics.
@@ -23,14 +22,12 @@ const unmatchedRoute = "unmatched"
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := s.Now()
 	info := s.newRequest(r)
-	ctx := context.WithValue(problem.WithTrace(r.Context(), info.traceID), requestKey{}, info)
-	r = r.WithContext(ctx)
+	info.begun = begun
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 	rec := &recorder{ResponseWriter: w}
 	rec.Header().Set("X-Request-ID", info.id)
 	rec.Header().Set("X-Content-Type-Options", "nosniff")
-	if _, traced := parseTraceparent(r.Header.Get("Traceparent")); traced {
-		rec.Header().Set("Traceparent", "00-"+info.traceID+"-"+randomHex(8)+"-01")
-	}
+	s.trace(rec, r, info)
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.recovered(rec, r, fault)
@@ -38,6 +35,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.release()
 		s.finish(rec, r, info, begun)
 	}()
+	if s.cors(rec, r) {
+		return
+	}
 	if !clean(r.URL.EscapedPath()) {
 		s.problems.Write(rec, r, lineshaft.Invalid("", "the path has an empty or dotted segment; is an id missing?"))
 		return
@@ -77,6 +77,7 @@ func (s *server) finish(w *recorder, r *http.Request, info *request, begun time.
 	if !slices.Contains(probed(), method) && method != http.MethodOptions {
 		method = "OTHER"
 	}
+	info.endSpan(method, routeOf(r), status)
 	s.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("method", method), slog.String("route", routeOf(r)), slog.Int("status", status),
 		slog.Duration("duration", took), slog.Int64("bytes", w.bytes), slog.String("caller", info.caller.Principal.UID),

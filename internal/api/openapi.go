@@ -45,7 +45,7 @@ func (s *server) humaConfig() huma.Config {
 				},
 			},
 			Tags: []*huma.Tag{
-				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagFactories}, {Name: tagDefinitions}, {Name: tagWebhooks}, {Name: tagSchedules}, {Name: tagSecrets}, {Name: tagServer}, {Name: tagAccess}, {Name: tagAgents}, {Name: tagEnvironments},
+				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagFactories}, {Name: tagDefinitions}, {Name: tagWebhooks}, {Name: tagSchedules}, {Name: tagNotifications}, {Name: tagSecrets}, {Name: tagServer}, {Name: tagAccess}, {Name: tagAgents}, {Name: tagEnvironments},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},

@@ -47,12 +47,13 @@ const (
 	tagWebhooks      = "Webhooks"
 	tagSchedules     = "Schedules"
 	tagDefinitions   = "Definitions"
+	tagNotifications = "Notifications"
 )
 
 // docs describes every operation of the table by its id.
 func docs() map[string]operationDoc {
 	all := map[string]operationDoc{}
-	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs(), definitionDocs(), agentDocs(), environmentDocs(), scheduleDocs()} {
+	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs(), definitionDocs(), agentDocs(), environmentDocs(), scheduleDocs(), notificationDocs()} {
 		for id, doc := range group {
 			all[id] = doc
 		}

@@ -6,18 +6,25 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/peer"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // request is what the middleware learned about a request. The handlers and the
 // log line at the end read it; only the request's own goroutine touches it.
 type request struct {
-	id      string
+	id    string
+	begun time.Time
+	// traceID is the trace's, or made up so that the log can be searched for it.
 	traceID string
+	span    tracing.Span
+	// quiet says that the request gets no span.
+	quiet bool
 	// path is the escaped path, for problems shown to the caller; it is never logged.
 	path   string
 	remote string
@@ -40,36 +47,7 @@ func infoFrom(ctx context.Context) *request {
 }
 
 func (s *server) newRequest(r *http.Request) *request {
-	traceID, ok := parseTraceparent(r.Header.Get("Traceparent"))
-	if !ok {
-		traceID = randomHex(16)
-	}
-	return &request{id: peer.RequestID(r), traceID: traceID, path: r.URL.EscapedPath(), remote: s.remoteAddr(r)}
-}
-
-// parseTraceparent takes the trace id out of a W3C traceparent header.
-func parseTraceparent(header string) (traceID string, ok bool) {
-	parts := strings.Split(header, "-")
-	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || len(parts[2]) != 16 || len(parts[3]) != 2 {
-		return "", false
-	}
-	if parts[0] == "00" && len(parts) != 4 {
-		return "", false
-	}
-	for _, part := range parts[:4] {
-		if part != strings.ToLower(part) || !isHex(part) {
-			return "", false
-		}
-	}
-	if len(parts[1]) != 32 || strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
-		return "", false
-	}
-	return parts[1], true
-}
-
-func isHex(s string) bool {
-	_, err := hex.DecodeString(s)
-	return err == nil
+	return &request{id: peer.RequestID(r), path: r.URL.EscapedPath(), remote: s.remoteAddr(r)}
 }
 
 func randomHex(n int) string {

@@ -44,7 +44,7 @@ const (
 // operations is the API: one row per operation, paths below Prefix. What an
 // operation does is told in operations.go under its id.
 func (s *server) operations() []route {
-	return slices.Concat(s.runOperations(), s.setUpOperations(), s.factoryOperations(), s.definitionOperations(), s.serverOperations())
+	return slices.Concat(s.runOperations(), s.setUpOperations(), s.factoryOperations(), s.definitionOperations(), s.notificationOperations(), s.serverOperations())
 }
 
 // runOperations are the rows of runs and what belongs to them.
@@ -162,6 +162,22 @@ func (s *server) definitionOperations() []route {
 	}
 }
 
+// notificationOperations are the rows of the endpoints of callbacks.
+func (s *server) notificationOperations() []route {
+	return []route{
+		{get, "/notifications", "listNotifications", see, bind(s.listNotifications)},
+		{post, "/notifications", "createNotification", edit, bind(s.createNotification)},
+		{get, "/notifications/{notificationId}", "getNotification", see, bind(s.getNotification)},
+		{patch, "/notifications/{notificationId}", "updateNotification", edit, bind(s.updateNotification)},
+		{del, "/notifications/{notificationId}", "deleteNotification", edit, bind(s.deleteNotification)},
+		{post, "/notifications/{notificationId}/rotate", "rotateNotification", edit, bind(s.rotateNotification)},
+		{post, "/notifications/{notificationId}/test", "testNotification", edit, bind(s.testNotification)},
+		{get, "/notifications/{notificationId}/deliveries", "listNotificationDeliveries", see, bind(s.listNotificationDeliveries)},
+		{get, "/notifications/{notificationId}/deliveries/{deliveryId}", "getNotificationDelivery", see, bind(s.getNotificationDelivery)},
+		{post, "/notifications/{notificationId}/deliveries/{deliveryId}/replay", "replayNotificationDelivery", edit, bind(s.replayNotificationDelivery)},
+	}
+}
+
 // serverOperations are the rows about the server and who may use it.
 func (s *server) serverOperations() []route {
 	return []route{
@@ -212,6 +228,7 @@ func (s *server) extras() []route {
 		{get, "/openapi.json", "", public, raw(s.serveOpenAPIJSON)},
 		{get, "/openapi.yaml", "", public, raw(s.serveOpenAPIYAML)},
 		{get, "/docs", "", public, raw(s.serveDocs)},
+		{"", "/mcp", "", anyKey, forMCP(s.serveMCP)},
 		{get, "//healthz", "", public, raw(s.serveHealth)},
 		{get, "//readyz", "", public, raw(s.serveReady)},
 		{get, "//metrics", "", public, raw(s.serveMetrics)},

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/callback"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/jobs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -27,8 +29,9 @@ import (
 )
 
 var (
-	_ worker.Control = (*control.Service)(nil)
-	_ control.Git    = (*git.Client)(nil)
+	_ worker.Control         = (*control.Service)(nil)
+	_ control.Git            = (*git.Client)(nil)
+	_ control.CallbackSender = (*callback.Sender)(nil)
 )
 
 // Options are what the configuration does not say.
@@ -60,6 +63,7 @@ type App struct {
 	workerID string
 	jobs     *jobs.Runner
 	metrics  *telemetry.Metrics
+	traces   *telemetry.Traces
 	isolated isolation
 	// madeKey is the admin key of a first start; the banner shows it once.
 	madeKey  string
@@ -92,7 +96,7 @@ func Run(ctx context.Context, cfg config.Config, opts Options) error {
 // Start builds and starts all parts; when it returns without error the server answers.
 func Start(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	a := &App{cfg: cfg, opts: opts, log: opts.Logger, stopping: make(chan struct{}), done: make(chan error, 1), metrics: telemetry.NewMetrics(opts.Version)}
-	for _, start := range []func(context.Context) error{a.openStore, a.ensureAdmin, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.followFactories, a.serve, a.announce} {
+	for _, start := range []func(context.Context) error{a.startTraces, a.openStore, a.ensureAdmin, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.followFactories, a.serve, a.announce} {
 		if err := start(ctx); err != nil {
 			return nil, errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
@@ -161,12 +165,34 @@ func (a *App) openStore(ctx context.Context) error {
 	if a.git, err = openGit(a.cfg); err != nil {
 		return err
 	}
+	sender := callback.New(callback.Config{AllowPrivate: a.cfg.CallbackAllowPrivate, Version: a.opts.Version, Own: func() []string {
+		return []string{a.webhookURL() + ingress.Prefix, a.URL() + ingress.Prefix}
+	}})
+	a.onStop(func(context.Context) error { sender.Close(); return nil })
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit),
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
+		Callbacks: sender, ObserveCallback: a.metrics.ObserveCallback, RunURL: func(runID string) string { return a.URL() + "/runs/" + runID },
+		Tracer: a.traces.Tracer(),
 	})
 	return err
+}
+
+// startTraces comes first, so that it stops last: every part may have spans left.
+func (a *App) startTraces(ctx context.Context) (err error) {
+	if a.traces, err = newTraces(ctx, a.cfg, a.opts, "lineshaft"); err != nil {
+		return err
+	}
+	a.onStop(a.traces.Stop)
+	return nil
+}
+
+// newTraces sets tracing up as the settings say; nil when they say nothing.
+func newTraces(ctx context.Context, cfg config.Config, opts Options, service string) (*telemetry.Traces, error) {
+	return telemetry.NewTraces(ctx, telemetry.TraceConfig{
+		Endpoint: cfg.OTLPEndpoint, Sample: cfg.TraceSample, Service: service, Version: opts.Version, Logger: opts.Logger,
+	})
 }
 
 func (a *App) startJobs(ctx context.Context) error {
@@ -181,8 +207,8 @@ func (a *App) startJobs(ctx context.Context) error {
 }
 
 // followFactories reads all webhooks before the first delivery can come, keeps them
-// current and factories in step with their repositories, and starts what waits for
-// the end of runs.
+// current and factories in step with their repositories, starts what waits for the end
+// of runs, and tells endpoints of state changes.
 func (a *App) followFactories(ctx context.Context) error {
 	if err := a.control.RefreshHooks(ctx); err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
@@ -190,6 +216,8 @@ func (a *App) followFactories(ctx context.Context) error {
 	a.background(ctx, a.control.FollowFactories)
 	a.background(ctx, a.control.FollowRepositories)
 	a.background(ctx, a.control.FollowChains)
+	a.background(ctx, a.control.FollowNotifications)
+	a.background(ctx, a.control.SendCallbacks)
 	return nil
 }
 

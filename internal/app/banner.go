@@ -62,6 +62,10 @@ func (a *App) banner(made, file string) {
 	switch {
 	case made != "" && a.opts.Terminal:
 		fmt.Fprintf(&text, "  Admin key   %s\n              (shown once; kept in %s)\n", made, file)
+	case !there(file): // a database that was restored, or that another node has begun
+		key = "$LINESHAFT_API_KEY"
+		fmt.Fprintf(&text, "  Admin key   the one that this database had before; it is not in %s.\n"+
+			"              Put it into LINESHAFT_API_KEY, or start with another in LINESHAFT_ADMIN_KEY.\n", file)
 	default:
 		fmt.Fprintf(&text, "  Admin key   in %s\n", file)
 	}
@@ -85,6 +89,11 @@ and open %s in a browser to watch it.
 
 `, a.URL(), key, a.URL())
 	_, _ = fmt.Fprint(a.opts.Out, text.String()) // a closed terminal does not stop the server
+}
+
+func there(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // unnamedModel is what people should know of the models of the worker in this process.

@@ -85,9 +85,14 @@ func work(ctx context.Context, root string, opts Options, parcel kubernetes.Parc
 	if err != nil {
 		return err
 	}
+	traces, err := newTraces(ctx, cfg, opts, "lineshaft-worker")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = traces.Stop(context.WithoutCancel(ctx)) }()
 	over := make(chan struct{}, 1)
 	w, err := newLocalWorker(cfg, opts, workerParts{
-		host: parcel.WorkerHost, id: process, apiURL: parcel.Server, git: git, isolated: isolated,
+		host: parcel.WorkerHost, id: process, apiURL: parcel.Server, git: git, isolated: isolated, tracer: traces.Tracer(),
 		ended: func(lineshaft.RunState) { over <- struct{}{} },
 	}, control)
 	if err != nil {

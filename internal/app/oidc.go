@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
-// callback is where the identity provider sends browsers back to.
-const callback = "/login/oidc/callback"
+// oidcCallback is where the identity provider sends browsers back to.
+const oidcCallback = "/login/oidc/callback"
 
 // newProvider is the identity provider of the settings; nil when they name none.
 func newProvider(cfg config.Config, base string) *oidc.Provider {
@@ -23,7 +23,7 @@ func newProvider(cfg config.Config, base string) *oidc.Provider {
 		roles = append(roles, oidc.Mapping(m))
 	}
 	return oidc.New(oidc.Config{
-		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: cfg.OIDCClientSecret.Reveal(), RedirectURL: strings.TrimSuffix(base, "/") + callback,
+		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: cfg.OIDCClientSecret.Reveal(), RedirectURL: strings.TrimSuffix(base, "/") + oidcCallback,
 		Name: cfg.OIDCName, Scopes: cfg.OIDCScopes, RoleClaim: cfg.OIDCRoleClaim, Roles: roles, DefaultRole: lineshaft.Role(cfg.OIDCDefaultRole),
 		AllowPrivate: cfg.OIDCAllowPrivate,
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/remote"
+	"github.com/lineshaft/lineshaft/internal/telemetry"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -78,6 +79,10 @@ func RunWorker(ctx context.Context, cfg config.Config, opts Options, as RemoteWo
 	if err != nil {
 		return err
 	}
+	if r.traces, err = newTraces(ctx, cfg, opts, "lineshaft-worker"); err != nil {
+		return err
+	}
+	defer func() { _ = r.traces.Stop(context.WithoutCancel(ctx)) }()
 	return r.run(ctx)
 }
 
@@ -103,6 +108,7 @@ type remoteWorker struct {
 	home     *workerHome
 	isolated isolation
 	client   *remote.Client
+	traces   *telemetry.Traces
 }
 
 func (r *remoteWorker) run(ctx context.Context) error {
@@ -113,7 +119,7 @@ func (r *remoteWorker) run(ctx context.Context) error {
 	cfg := r.cfg
 	cfg.DataDir = r.home.dir
 	w, err := newWorker(cfg, r.opts, workerParts{
-		host: r.as.ID, id: r.as.ID + "/" + r.home.process, apiURL: r.as.Server, git: git, isolated: r.isolated,
+		host: r.as.ID, id: r.as.ID + "/" + r.home.process, apiURL: r.as.Server, git: git, isolated: r.isolated, tracer: r.traces.Tracer(),
 	}, r.client)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/ingress"
+	"github.com/lineshaft/lineshaft/internal/mcpserver"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -39,19 +40,20 @@ func (a *App) listen(ctx context.Context) error {
 
 func (a *App) serve(ctx context.Context) error {
 	base := a.URL()
+	tools := mcpserver.New(mcpserver.Deps{Control: a.control, Logger: a.log, BaseURL: base, CORSOrigins: a.cfg.CORSOrigins, Version: a.opts.Version, Stopping: a.stopping})
 	programs := api.New(api.Deps{
-		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, RateLimit: a.cfg.RateLimit,
-		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, Version: a.opts.Version, Stopping: a.stopping,
+		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, CORSOrigins: a.cfg.CORSOrigins, RateLimit: a.cfg.RateLimit,
+		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, MCP: tools.Serve, Version: a.opts.Version, Stopping: a.stopping, Tracer: a.traces.Tracer(),
 		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
 	})
 	hooks := ingress.New(ingress.Deps{
 		Control: a.control, Logger: a.log, BaseURL: a.webhookURL(), ErrorBase: base, TrustedProxies: a.cfg.TrustedProxies,
-		Observe: a.metrics.ObserveDelivery,
+		Observe: a.metrics.ObserveDelivery, Tracer: a.traces.Tracer(),
 	})
 	pages, err := web.New(web.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
 		Warning: a.isolated.warning, Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
-		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents,
+		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents, Tracer: a.traces.Tracer(),
 	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)

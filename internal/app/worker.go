@@ -14,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -24,7 +25,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	}
 	a.workerID = "hosted-" + id.Secret(9)
 	w, err := newWorker(a.cfg, a.opts, workerParts{
-		host: lineshaft.HostedWorker, id: a.workerID, apiURL: a.URL(), git: a.git, isolated: a.isolated,
+		host: lineshaft.HostedWorker, id: a.workerID, apiURL: a.URL(), git: a.git, isolated: a.isolated, tracer: a.traces.Tracer(),
 		ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
 	}, a.control)
 	if err != nil {
@@ -54,6 +55,7 @@ type workerParts struct {
 	apiURL   string
 	git      *git.Client
 	isolated isolation
+	tracer   *tracing.Tracer
 	ended    func(outcome lineshaft.RunState)
 }
 
@@ -98,10 +100,10 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 		DataDir: filepath.Join(cfg.DataDir, "worker"), Slots: cfg.Slots(runtime.NumCPU()),
 		Harnesses: set, Git: parts.git, Sandbox: parts.isolated.sandbox, Limits: limitsOf(cfg), Network: networkOf(cfg), APIURL: parts.apiURL, Path: path,
 		Gateway: gateway.New(gateway.Config{
-			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger,
+			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger, Tracer: parts.tracer,
 		}),
 		OutputBytes: cfg.OutputLimit, OutputEvents: cfg.EventLimit, Drain: cfg.ShutdownGrace / 2, Logger: opts.Logger,
 		// What ignores SIGTERM is to be gone, and handed back, within the grace of all.
-		Grace: min(agentGrace, cfg.ShutdownGrace/4), Ended: parts.ended,
+		Grace: min(agentGrace, cfg.ShutdownGrace/4), Ended: parts.ended, Tracer: parts.tracer,
 	}, control)
 }

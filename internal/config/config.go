@@ -88,6 +88,8 @@ type Config struct {
 	RateLimit int
 	// TrustedProxies are those whose X-Forwarded headers count.
 	TrustedProxies []netip.Prefix
+	// CORSOrigins are the origins whose pages may call the API.
+	CORSOrigins []string
 	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS.
 	TLSCert string
 	TLSKey  string
@@ -108,8 +110,15 @@ type Config struct {
 	OIDCSessionLife time.Duration
 	// OIDCAllowPrivate lets the provider be in a private network or on this machine.
 	OIDCAllowPrivate bool
+	// CallbackAllowPrivate lets endpoints of callbacks be in private networks and on this
+	// machine, and without https.
+	CallbackAllowPrivate bool
 	// MetricsKey, if set, is asked for at /metrics.
 	MetricsKey Secret
+	// OTLPEndpoint is where spans go; empty leaves it to the OTEL_ variables.
+	OTLPEndpoint string
+	// TraceSample is the share of new traces that are kept.
+	TraceSample float64
 	// LogFormat is auto, text or json.
 	LogFormat string
 	// LogLevel is debug, info, warn or error.
@@ -171,6 +180,7 @@ func Default() Config {
 		PermissionPolicy:  lineshaft.PermissionsAllow,
 		LogFormat:         "auto",
 		LogLevel:          "info",
+		TraceSample:       1,
 		Lease:             30 * time.Second,
 		MaxWebhooks:       lineshaft.DefaultMaxWebhooks,
 		DeliveryRetention: lineshaft.MinDeliveryRetention,

@@ -62,7 +62,7 @@ func Fields() []Field {
 // executes runs, and what it shares with any server. What the control plane decides,
 // such as the lease, comes with each run.
 func WorkerNames() []string {
-	names := []string{"data-dir", "forge-url", "forge-credentials", "allow-local-git", "event-limit", "output-limit", "log-format", "log-level", "shutdown-grace"}
+	names := []string{"data-dir", "forge-url", "forge-credentials", "allow-local-git", "event-limit", "output-limit", "otlp-endpoint", "trace-sample", "log-format", "log-level", "shutdown-grace"}
 	for _, f := range workerFields() {
 		if f.Name != "no-worker" && f.Name != "lease" && f.Name != "permission-policy" {
 			names = append(names, f.Name)
@@ -86,6 +86,7 @@ func serverFields() []Field {
 		text("tls-cert", "certificate file (PEM); with tls-key the server speaks HTTPS", func(c *Config) *string { return &c.TLSCert }),
 		text("tls-key", "private key file (PEM) of the certificate", func(c *Config) *string { return &c.TLSKey }),
 		{Name: "trusted-proxy", Help: "address or network of a proxy whose X-Forwarded headers count; can be given several times", value: func(c *Config) value { return prefixes{&c.TrustedProxies} }},
+		{Name: "cors-origin", Help: "origin whose pages may call the API with a key, such as https://app.example.com; can be given several times", value: func(c *Config) value { return origins{&c.CORSOrigins} }},
 		{Name: "rate-limit", Help: "requests that one key may send in a minute; 0 is no limit", value: func(c *Config) value { return number{&c.RateLimit} }},
 		{Name: "run-retention", Help: "how long ended runs are kept, such as 90d; 0 is for ever", value: func(c *Config) value { return duration{&c.RunRetention} }},
 		{Name: "max-webhooks-per-factory", Help: "webhooks that a factory may have", value: func(c *Config) value { return number{&c.MaxWebhooks} }},
@@ -95,6 +96,7 @@ func serverFields() []Field {
 		{Name: "forge-credentials", Help: "what opens the forge, for reading definitions and skills: a token, user:token, or for ssh a private key in PEM", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.ForgeCredentials} }},
 		{Name: "repository-poll", Help: "how often the repositories that factories follow are looked at", value: func(c *Config) value { return duration{&c.RepositoryPoll} }},
 		{Name: "allow-local-git", Help: "let factories follow repositories on this machine and in private networks; the forge may be there without it", value: func(c *Config) value { return flip{&c.AllowLocalGit} }},
+		{Name: "callback-allow-private", Help: "let callbacks go to private networks and this machine, and over plain http", value: func(c *Config) value { return flip{&c.CallbackAllowPrivate} }},
 		{Name: "event-limit", Help: "events that are kept of one execution", value: func(c *Config) value { return number{&c.EventLimit} }},
 		{Name: "output-limit", Help: "bytes of events that are kept of one execution, such as 100MB", value: func(c *Config) value { return size{&c.OutputLimit} }},
 		{Name: "postgres-max-conns", Help: "connections to PostgreSQL at most; 0 picks a number", value: func(c *Config) value { return number{&c.PostgresMaxConns} }},
@@ -105,6 +107,8 @@ func serverFields() []Field {
 		// Its arguments may hold credentials.
 		{Name: "master-key-command", Help: "program, with its arguments, that prints the master key", Secret: true, value: func(c *Config) value { return command{&c.MasterKeyCommand} }},
 		{Name: "master-key-old", Help: "older master keys, with commas between them, that may still open secrets", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.MasterKeyOld} }},
+		text("otlp-endpoint", "address of an OpenTelemetry collector (OTLP over HTTP) that gets traces, such as http://127.0.0.1:4318; empty is none, unless OTEL_EXPORTER_OTLP_ENDPOINT names one", func(c *Config) *string { return &c.OTLPEndpoint }),
+		{Name: "trace-sample", Help: "share of new traces that is kept, 0 to 1; 1 leaves it to OTEL_TRACES_SAMPLER", value: func(c *Config) value { return fraction{&c.TraceSample} }},
 		words("log-format", "form of the log; auto is text on a terminal and json elsewhere", func(c *Config) *string { return &c.LogFormat }, "auto", "text", "json"),
 		words("log-level", "least important messages to log", func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error"),
 		{Name: "shutdown-grace", Help: "how long a stopping server waits for what it has begun", value: func(c *Config) value { return duration{&c.ShutdownGrace} }},

@@ -81,7 +81,7 @@ func MisspeltEnv(environ []string) []string {
 		names = append(names, f.Env)
 		known[f.Env] = true
 	}
-	for _, other := range []string{"URL", "API_KEY", "API_URL", "CONFIG", "RUN_ID", "RUN_TOKEN", "PROMPT", "PROMPT_FILE", "ARTIFACTS"} {
+	for _, other := range []string{"URL", "API_KEY", "API_URL", "CONFIG", "CONTEXT", "CONTEXTS", "RUN_ID", "RUN_TOKEN", "PROMPT", "PROMPT_FILE", "ARTIFACTS"} {
 		known[envPrefix+other] = true
 	}
 	for _, pair := range environ {

@@ -22,7 +22,7 @@ type Setting struct {
 
 // Settings lists what holds and where it comes from, without secrets.
 func (c Config) Settings() []Setting {
-	c.Database = withoutPassword(c.DatabaseOrDefault())
+	c.Database = c.DatabaseShown()
 	var all []Setting
 	for _, f := range Fields() {
 		text := f.Get(&c)
@@ -48,3 +48,6 @@ func note(c *Config, name, origin string) {
 	origins[name] = origin
 	c.origins = origins
 }
+
+// DatabaseShown is the database as people may see it: without a password.
+func (c Config) DatabaseShown() string { return withoutPassword(c.DatabaseOrDefault()) }

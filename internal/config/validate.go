@@ -19,7 +19,7 @@ const minAdminKey = 24
 func (c Config) Validate() error {
 	var errs []error
 	for _, check := range []func() []error{
-		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs, c.checkOIDC,
+		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs, c.checkOIDC, c.checkTracing,
 	} {
 		errs = append(errs, check()...)
 	}
@@ -31,6 +31,23 @@ func (c Config) checkBlobs() []error {
 		return []error{errors.New("blob-dir and blob-url: files are kept in one place; give one of the two")}
 	}
 	return nil
+}
+
+// checkTracing never quotes the address: it may hold a password.
+func (c Config) checkTracing() []error {
+	var errs []error
+	if u, err := url.Parse(c.OTLPEndpoint); c.OTLPEndpoint != "" {
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			errs = append(errs, errors.New("otlp-endpoint: write a whole URL, such as http://127.0.0.1:4318"))
+		case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+			errs = append(errs, errors.New("otlp-endpoint: leave out user, ? and #; credentials for the collector go into OTEL_EXPORTER_OTLP_HEADERS"))
+		}
+	}
+	if c.TraceSample < 0 || c.TraceSample > 1 {
+		errs = append(errs, errors.New("trace-sample: write a share from 0 to 1, such as 0.1 for a tenth"))
+	}
+	return errs
 }
 
 func (c Config) checkAddresses() []error {

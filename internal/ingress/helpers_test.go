@@ -66,7 +66,7 @@ func each(t *testing.T, fn func(g *gate)) {
 	})
 }
 
-func newGate(t *testing.T, database string) *gate {
+func newGate(t *testing.T, database string, change ...func(*ingress.Deps)) *gate {
 	t.Helper()
 	hub := stream.NewHub()
 	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: hub.Wake})
@@ -91,7 +91,7 @@ func newGate(t *testing.T, database string) *gate {
 		t.Fatal(err)
 	}
 	g.factory = f.UID
-	handler := ingress.New(ingress.Deps{
+	deps := ingress.Deps{
 		Control: g.control, Logger: slog.New(slog.NewJSONHandler(g.log, nil)), BaseURL: "https://hooks.example", ErrorBase: "https://lineshaft.example",
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Now:            func() time.Time { return time.Now().Add(time.Duration(g.offset.Load())) },
@@ -100,8 +100,11 @@ func newGate(t *testing.T, database string) *gate {
 			defer g.mu.Unlock()
 			g.outcomes[outcome]++
 		},
-	})
-	server := httptest.NewServer(handler)
+	}
+	for _, fn := range change {
+		fn(&deps)
+	}
+	server := httptest.NewServer(ingress.New(deps))
 	t.Cleanup(server.Close)
 	g.url, g.client = server.URL, server.Client()
 	return g
@@ -135,6 +138,23 @@ func (g *gate) automation(name, webhookUID, payload string) string {
 	}
 	g.refresh()
 	return a.UID
+}
+
+// started are all runs, as they are stored.
+func (g *gate) started() (runs []*lineshaft.Run) {
+	g.Helper()
+	page, err := g.control.ListRuns(g.Context(), g.admin, lineshaft.RunQuery{Limit: 100})
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, run := range page.Runs {
+		whole, err := g.store.GetRun(g.Context(), run.ID)
+		if err != nil {
+			g.Fatal(err)
+		}
+		runs = append(runs, whole)
+	}
+	return runs
 }
 
 // refresh does what the server does when it is told of a change.

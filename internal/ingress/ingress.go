@@ -22,6 +22,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/peer"
 	"github.com/lineshaft/lineshaft/internal/problem"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // Prefix is where webhooks live; a webhook's uid follows.
@@ -46,6 +47,8 @@ type Deps struct {
 	TrustedProxies []netip.Prefix
 	// Observe counts an answered request by what became of it.
 	Observe func(outcome string, status int, took time.Duration)
+	// Tracer makes a span of each delivery; nil is none.
+	Tracer *tracing.Tracer
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -90,6 +93,7 @@ type answer struct {
 	// unread says that the body was not read to its end.
 	unread bool
 	cause  error
+	span   tracing.Span
 }
 
 // ServeHTTP answers one request.
@@ -107,7 +111,13 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		in.finish(r, requestID, a, in.Now().Sub(began))
 	}()
-	a = in.answer(r)
+	q := &request{in: in, r: r, began: began}
+	q.trace()
+	a = in.answer(r, q)
+	a.span = q.span
+	if q.span.On() {
+		w.Header()[tracing.Header] = []string{q.span.Parent()}
+	}
 	if a.unread {
 		w.Header()["Connection"] = []string{"close"} // what is left of the body is not worth reading
 	}
@@ -118,6 +128,7 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // hold a token (S-2).
 func (in *Ingress) finish(r *http.Request, requestID string, a answer, took time.Duration) {
 	in.Observe(a.outcome, a.fixed.Status, took)
+	a.endSpan()
 	level := slog.LevelInfo
 	if a.fixed.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
@@ -125,11 +136,14 @@ func (in *Ingress) finish(r *http.Request, requestID string, a answer, took time
 	if !in.Logger.Enabled(r.Context(), level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 13)
 	attrs = append(attrs, slog.String("outcome", a.outcome), slog.Int("status", a.fixed.Status), slog.Duration("duration", took), slog.String("request_id", requestID))
 	if d := a.delivery; d.WebhookUID != "" {
 		attrs = append(attrs, slog.String("webhook", d.WebhookUID), slog.String("delivery", d.ID), slog.Int64("size", d.Size),
 			slog.String("remote_addr", d.RemoteAddr), slog.Int("outcomes", len(d.Outcomes)), slog.Int("not_matched", d.NotMatched))
+	}
+	if a.span.On() {
+		attrs = append(attrs, slog.String("trace_id", a.span.TraceID()))
 	}
 	if a.cause != nil {
 		attrs = append(attrs, slog.Any("err", a.cause))
@@ -141,7 +155,7 @@ func (in *Ingress) finish(r *http.Request, requestID string, a answer, took time
 const maxTries = 5
 
 // answer decides what a request gets.
-func (in *Ingress) answer(r *http.Request) answer {
+func (in *Ingress) answer(r *http.Request, q *request) answer {
 	uid, token, shaped := split(r.URL.EscapedPath())
 	if r.Method != http.MethodPost {
 		if challenge, ok := in.challenge(r, uid); ok {
@@ -149,7 +163,7 @@ func (in *Ingress) answer(r *http.Request) answer {
 		}
 		return answer{outcome: "wrong_method", fixed: in.wrongMethod, unread: r.ContentLength != 0}
 	}
-	q := &request{in: in, r: r, token: token, source: peer.Addr(r, in.TrustedProxies)}
+	q.token, q.source = token, peer.Addr(r, in.TrustedProxies)
 	for range maxTries {
 		q.hook = nil
 		if shaped {

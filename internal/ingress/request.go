@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
@@ -15,6 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/signature"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // request is one POST to a webhook. Its body is read once, also when the checks
@@ -26,6 +28,8 @@ type request struct {
 	token  string
 	source netip.Addr
 	body   *body
+	began  time.Time
+	span   tracing.Span
 }
 
 // handle takes the request through the checks, in the order of W-6. The error is
@@ -103,7 +107,8 @@ func bearer(header http.Header) (token string, ok bool) {
 
 // accept hands an authentic request to the control plane.
 func (q *request) accept(ctx context.Context, signed signature.Request) (answer, error) {
-	received := control.Received{Hook: q.hook, Body: q.body.data}
+	ctx = q.continueTrace(ctx)
+	received := control.Received{Hook: q.hook, Body: q.body.data, TraceParent: tracing.Parent(ctx)}
 	if q.source.IsValid() {
 		received.RemoteAddr = q.source.String()
 	}

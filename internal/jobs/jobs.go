@@ -68,6 +68,7 @@ func For(s *control.Service, lease time.Duration) []Job {
 		{Name: "rates", Every: 5 * time.Second, Do: count(s.FoldRates)},
 		{Name: "old rates", Every: time.Hour, Do: quiet(s.PurgeRates)},
 		{Name: "deliveries", Every: 10 * time.Minute, Do: quiet(s.PurgeDeliveries)},
+		{Name: "notifications", Every: 10 * time.Minute, Do: quiet(s.PurgeNotifications)},
 		{Name: "retention", Every: 10 * time.Minute, Do: quiet(s.Purge)},
 	}
 }

@@ -29,6 +29,9 @@ type Metrics struct {
 	requests *prometheus.HistogramVec
 	states   *prometheus.CounterVec
 	hooks    *prometheus.HistogramVec
+	// callbacks counts attempts, callbackTime measures them.
+	callbacks    *prometheus.CounterVec
+	callbackTime *prometheus.HistogramVec
 }
 
 // NewMetrics returns metrics in a registry of their own.
@@ -46,12 +49,19 @@ func NewMetrics(version string) *Metrics {
 			Name: "lineshaft_delivery_duration_seconds", Help: "Time to answer requests to webhooks, by what became of them.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 		}, []string{"outcome", "status"}),
+		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lineshaft_callbacks_total", Help: "Attempts of callbacks by this node, by outcome: delivered, retried (failed, and tried again later) or failed.",
+		}, []string{"outcome"}),
+		callbackTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lineshaft_callback_duration_seconds", Help: "Time that requests to endpoints took, by outcome.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
+		}, []string{"outcome"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "lineshaft_build_info", Help: "Always 1; the label tells the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.states, m.hooks, build,
+	m.registry.MustRegister(m.requests, m.states, m.hooks, m.callbacks, m.callbackTime, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -69,6 +79,12 @@ func (m *Metrics) ObserveRequest(route, method string, status int, took time.Dur
 // ObserveDelivery counts an answered request to a webhook.
 func (m *Metrics) ObserveDelivery(outcome string, status int, took time.Duration) {
 	m.hooks.WithLabelValues(outcome, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// ObserveCallback counts an attempt of a callback.
+func (m *Metrics) ObserveCallback(outcome string, took time.Duration) {
+	m.callbacks.WithLabelValues(outcome).Inc()
+	m.callbackTime.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
 // ObserveExecution counts an ended execution.

@@ -45,6 +45,8 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 	m.ObserveRequest("/api/v1/agent/runs", "POST", 200, 3*time.Millisecond)
 	m.ObserveRequest("/api/v1/agent/runs", "POST", 200, 4*time.Millisecond)
 	m.ObserveExecution("SUCCEEDED")
+	m.ObserveCallback("delivered", 3*time.Millisecond)
+	m.ObserveCallback("retried", time.Second)
 	busy := 2.0
 	m.Gauge("lineshaft_worker_running", "test", func() float64 { return busy })
 	rec := httptest.NewRecorder()
@@ -52,6 +54,8 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 	for _, want := range []string{
 		`lineshaft_http_request_duration_seconds_count{method="POST",route="/api/v1/agent/runs",status="200"} 2`,
 		`lineshaft_executions_total{outcome="SUCCEEDED"} 1`,
+		`lineshaft_callbacks_total{outcome="delivered"} 1`,
+		`lineshaft_callback_duration_seconds_sum{outcome="retried"} 1`,
 		`lineshaft_worker_running 2`,
 		`lineshaft_build_info{version="1.2.3"} 1`,
 		`go_goroutines`,

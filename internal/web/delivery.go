@@ -221,7 +221,7 @@ func (s *server) freshDeliveries(w http.ResponseWriter, r *http.Request, c lines
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case after == "" || len(log.Deliveries) == held && held == deliveryPage:
-		w.Header().Set("HX-Refresh", "true") // the first of all, or more than fit: the whole page anew
+		w.Header().Set("Hx-Refresh", "true") // the first of all, or more than fit: the whole page anew
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

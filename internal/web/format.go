@@ -40,6 +40,7 @@ func (s *server) funcs() template.FuncMap {
 		"kindwords":  kindWords,
 		"operator":   checkWords,
 		"overlaps":   overlaps,
+		"verifiers":  verifiers,
 		"hello":      helloCommand,
 		"harnesses":  s.harnesses,
 		"checkkind": func(state string) string {

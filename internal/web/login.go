@@ -40,9 +40,12 @@ func (s *server) signedIn(needs lineshaft.Permission, next handler) http.Handler
 			s.fail(w, r, &c, err)
 			return
 		}
-		if err := next(w, r, c); err != nil {
+		end := s.trace(w, r)
+		err = next(w, r, c)
+		if err != nil {
 			s.fail(w, r, &c, err)
 		}
+		end(err)
 	}
 }
 

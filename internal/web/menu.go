@@ -37,6 +37,7 @@ func menu(role lineshaft.Role, section string) []menuGroup {
 			{"Agents", "agents", lineshaft.PermissionFactoriesRead},
 			{"Automations", "automations", lineshaft.PermissionFactoriesRead},
 			{"Webhooks", "webhooks", lineshaft.PermissionFactoriesRead},
+			{"Notifications", "notifications", lineshaft.PermissionFactoriesRead},
 		}},
 		{"Platform", []entry{
 			{"Environments", "environments", lineshaft.PermissionFactoriesRead},

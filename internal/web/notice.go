@@ -79,6 +79,11 @@ func noticeOf(a control.Attention) notice {
 		return notice{Kind: "bad", What: "Factory", Href: "/factories/" + a.ID, Text: text, More: "All factories", MoreHref: "/factories"}
 	case control.AttentionSchedule:
 		return notice{Kind: "bad", What: "Schedule", Href: "/schedules/" + a.ID, Text: "It started no run: " + a.Reason, More: "All schedules", MoreHref: "/schedules"}
+	case control.AttentionCallback:
+		return notice{
+			Kind: "bad", What: "Notification", Href: "/notifications/" + a.ID,
+			Text: "It gets no callbacks any more: " + a.Reason + ". Mend the receiver, then enable it again.", More: "All notifications", MoreHref: "/notifications",
+		}
 	case control.AttentionFailed:
 		what := "Failed"
 		if a.State == lineshaft.Errored {

@@ -43,6 +43,7 @@ func (s *server) routes() []route {
 		s.automationRoutes(),
 		s.webhookRoutes(),
 		s.deliveryRoutes(),
+		s.notificationRoutes(),
 		s.scheduleRoutes(),
 		s.environmentRoutes(),
 		s.secretRoutes(),

@@ -17,6 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/peer"
+	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
 // policy allows only what these pages use: their own style, script and stream.
@@ -37,6 +38,8 @@ type Deps struct {
 	Warning string
 	// Version is this server's.
 	Version string
+	// Tracer makes a span of each request that changes something; nil is none.
+	Tracer *tracing.Tracer
 	// Stopping is closed when the server shuts down: live pages then reconnect.
 	Stopping <-chan struct{}
 	// TrustedProxies are those whose X-Forwarded-For counts.
@@ -163,7 +166,7 @@ func guard(next http.Handler) http.Handler {
 	return origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		name := peer.RequestID(r)
-		h.Set("X-Request-Id", name)
+		h.Set("X-Request-ID", name)
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, name))
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")

@@ -1,0 +1,297 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// NotificationStatus is how a delivery to an endpoint stands.
+type NotificationStatus string
+
+// Schema implements huma.SchemaProvider.
+func (NotificationStatus) Schema(r huma.Registry) *huma.Schema {
+	return enum(r, "NotificationStatus", lineshaft.NotificationStatuses(), "How a delivery to an endpoint stands. A pending one is waiting for an attempt, the first or another.")
+}
+
+// Notification is an endpoint that gets the state changes of runs as callbacks. Its
+// secret is never in it.
+type Notification struct {
+	ID             string     `json:"id"`
+	Name           string     `json:"name"`
+	URL            string     `json:"url"`
+	Description    string     `json:"description"`
+	States         []RunState `json:"states" doc:"Changes to these states; empty is every state."`
+	FactoryUIDs    []string   `json:"factory_uids" doc:"Runs of these factories; empty is all runs."`
+	RunName        string     `json:"run_name" doc:"Runs with this configuration name; empty is any."`
+	Enabled        bool       `json:"enabled"`
+	DisabledReason string     `json:"disabled_reason,omitempty" doc:"Why the server disabled it; absent when people did."`
+	DisabledAt     string     `json:"disabled_at,omitempty" format:"date-time"`
+	OldSecretUntil string     `json:"old_secret_until,omitempty" format:"date-time" doc:"Until when the secret of before the last rotation signs, too."`
+	LastSuccessAt  string     `json:"last_success_at,omitempty" format:"date-time"`
+	LastFailureAt  string     `json:"last_failure_at,omitempty" format:"date-time"`
+	CreatedAt      string     `json:"created_at" format:"date-time"`
+	UpdatedAt      string     `json:"updated_at" format:"date-time"`
+}
+
+// IssuedNotification adds the secret that was generated, this one time.
+type IssuedNotification struct {
+	Notification
+	Secret string `json:"secret,omitempty" doc:"The signing secret, if the server generated it. It is shown only now."`
+}
+
+// CreateNotificationRequest asks for an endpoint.
+type CreateNotificationRequest struct {
+	URL         string     `json:"url" minLength:"1" maxLength:"2048" doc:"Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Everybody who may see factories can read it."`
+	Name        string     `json:"name,omitempty" maxLength:"100" doc:"The host of the URL when absent."`
+	Description string     `json:"description,omitempty" maxLength:"1000"`
+	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; absent is every state."`
+	FactoryUIDs []string   `json:"factory_uids,omitempty" maxItems:"100" doc:"Runs of these factories; absent is all runs. A key that is limited to factories must name some of them."`
+	RunName     string     `json:"run_name,omitempty" maxLength:"200" doc:"Runs with this configuration name."`
+	Enabled     *bool      `json:"enabled,omitempty" doc:"True when absent."`
+	Secret      *string    `json:"secret,omitempty" maxLength:"4096" doc:"The secret to sign with: whsec_ and base64. Generated when absent."`
+}
+
+// UpdateNotificationRequest changes an endpoint; what is absent stays.
+type UpdateNotificationRequest struct {
+	URL         *string     `json:"url,omitempty" minLength:"1" maxLength:"2048" doc:"What waits goes there, too."`
+	Name        *string     `json:"name,omitempty" maxLength:"100"`
+	Description *string     `json:"description,omitempty" maxLength:"1000"`
+	States      *[]RunState `json:"states,omitempty" maxItems:"50" doc:"Replaced as a whole; empty is every state."`
+	FactoryUIDs *[]string   `json:"factory_uids,omitempty" maxItems:"100" doc:"Replaced as a whole; empty is all runs."`
+	RunName     *string     `json:"run_name,omitempty" maxLength:"200" doc:"Empty is any."`
+	Enabled     *bool       `json:"enabled,omitempty" doc:"Enabled again, it gets at once what waits for it and is younger than 72 hours."`
+}
+
+// RotateNotificationRequest asks for a new secret.
+type RotateNotificationRequest struct {
+	Secret         *string `json:"secret,omitempty" maxLength:"4096" doc:"The new secret: whsec_ and base64. Generated when absent."`
+	OverlapSeconds int     `json:"overlap_seconds,omitempty" minimum:"0" maximum:"259200" doc:"How long callbacks are signed with the old secret, too; absent, it ends at once."`
+}
+
+// ListNotificationsResponse lists endpoints, the oldest first.
+type ListNotificationsResponse struct {
+	Notifications []Notification `json:"notifications"`
+	PageInfo      PageInfo       `json:"page_info"`
+}
+
+// NotificationDelivery is one event for one endpoint.
+type NotificationDelivery struct {
+	ID             string             `json:"id"`
+	NotificationID string             `json:"notification_id"`
+	EventID        string             `json:"event_id" doc:"The id of the event in the log of the run; sent as webhook-id."`
+	Type           string             `json:"type" enum:"run.state_changed,notification.test"`
+	RunID          string             `json:"run_id,omitempty" doc:"Absent in a test."`
+	State          RunState           `json:"state,omitempty" doc:"The state that the run changed to; absent in a test."`
+	Status         NotificationStatus `json:"status"`
+	AttemptCount   int                `json:"attempt_count"`
+	NextAttemptAt  string             `json:"next_attempt_at,omitempty" format:"date-time" doc:"Of a pending one: when it is tried next. While an attempt is being made, when another one may be."`
+	LastStatusCode int                `json:"last_status_code,omitempty" doc:"Absent when there was no answer."`
+	LastError      string             `json:"last_error,omitempty"`
+	CreatedAt      string             `json:"created_at" format:"date-time"`
+	FinishedAt     string             `json:"finished_at,omitempty" format:"date-time"`
+}
+
+// NotificationDeliveryDetail adds what only a look at one delivery shows.
+type NotificationDeliveryDetail struct {
+	NotificationDelivery
+	Attempts []NotificationAttempt `json:"attempts" doc:"The newest 50, in order."`
+	Payload  AnyJSON               `json:"payload" doc:"The body as it is sent."`
+}
+
+// NotificationAttempt is one request of a delivery.
+type NotificationAttempt struct {
+	Number     int    `json:"number"`
+	Time       string `json:"time" format:"date-time"`
+	StatusCode int    `json:"status_code,omitempty" doc:"Absent when there was no answer."`
+	Error      string `json:"error,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// ListNotificationDeliveriesResponse is a page of an endpoint's log, newest first.
+type ListNotificationDeliveriesResponse struct {
+	Deliveries []NotificationDelivery `json:"deliveries"`
+	PageInfo   PageInfo               `json:"page_info"`
+}
+
+// NotificationPath is the part of a path that names an endpoint.
+type NotificationPath struct {
+	NotificationID string `path:"notificationId" doc:"The id of a notification."`
+}
+
+// NotificationDeliveryPath is the part of a path that names a delivery to an endpoint.
+type NotificationDeliveryPath struct {
+	NotificationPath
+	DeliveryID string `path:"deliveryId" doc:"The id of a delivery."`
+}
+
+type (
+	createNotificationInput struct{ Body CreateNotificationRequest }
+	updateNotificationInput struct {
+		NotificationPath
+		Body UpdateNotificationRequest
+	}
+	rotateNotificationInput struct {
+		NotificationPath
+		Body *RotateNotificationRequest
+	}
+	listNotificationDeliveriesInput struct {
+		NotificationPath
+		Status NotificationStatus `query:"status" doc:"Only these."`
+		Limit  int                `query:"limit" default:"20" minimum:"1" maximum:"500"`
+		Cursor string             `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
+	}
+	notificationOutput       struct{ Body Notification }
+	issuedNotificationOutput struct {
+		CacheControl string `header:"Cache-Control"`
+		Body         IssuedNotification
+	}
+	listNotificationsOutput          struct{ Body ListNotificationsResponse }
+	notificationDeliveryOutput       struct{ Body NotificationDelivery }
+	notificationDeliveryDetailOutput struct{ Body NotificationDeliveryDetail }
+	listNotificationDeliveriesOutput struct {
+		Body ListNotificationDeliveriesResponse
+	}
+)
+
+func (s *server) createNotification(ctx context.Context, in *createNotificationInput) (*issuedNotificationOutput, error) {
+	b := in.Body
+	made, err := s.Control.CreateNotification(ctx, infoFrom(ctx).caller, control.NewNotification{
+		URL: b.URL, Name: b.Name, Description: b.Description, States: domainStates(b.States), FactoryUIDs: b.FactoryUIDs, RunName: b.RunName,
+		Enabled: b.Enabled, Secret: b.Secret,
+	})
+	return issuedNotification(made, err)
+}
+
+func (s *server) listNotifications(ctx context.Context, _ *struct{}) (*listNotificationsOutput, error) {
+	list, err := s.Control.ListNotifications(ctx, infoFrom(ctx).caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &listNotificationsOutput{ListNotificationsResponse{Notifications: []Notification{}}}
+	for i := range list {
+		out.Body.Notifications = append(out.Body.Notifications, wireNotification(&list[i]))
+	}
+	return out, nil
+}
+
+func (s *server) getNotification(ctx context.Context, in *NotificationPath) (*notificationOutput, error) {
+	found, err := s.Control.GetNotification(ctx, infoFrom(ctx).caller, in.NotificationID)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationOutput{wireNotification(&found)}, nil
+}
+
+func (s *server) updateNotification(ctx context.Context, in *updateNotificationInput) (*notificationOutput, error) {
+	b := in.Body
+	change := control.NotificationChange{
+		URL: b.URL, Name: b.Name, Description: b.Description, FactoryUIDs: b.FactoryUIDs, RunName: b.RunName, Enabled: b.Enabled,
+	}
+	if b.States != nil {
+		change.States = new(domainStates(*b.States))
+	}
+	changed, err := s.Control.UpdateNotification(ctx, infoFrom(ctx).caller, in.NotificationID, change)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationOutput{wireNotification(&changed)}, nil
+}
+
+func (s *server) rotateNotification(ctx context.Context, in *rotateNotificationInput) (*issuedNotificationOutput, error) {
+	var wanted control.NotificationRotation
+	if in.Body != nil {
+		wanted = control.NotificationRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
+	}
+	made, err := s.Control.RotateNotification(ctx, infoFrom(ctx).caller, in.NotificationID, wanted)
+	return issuedNotification(made, err)
+}
+
+func (s *server) deleteNotification(ctx context.Context, in *NotificationPath) (*struct{}, error) {
+	return nil, s.Control.DeleteNotification(ctx, infoFrom(ctx).caller, in.NotificationID)
+}
+
+func (s *server) testNotification(ctx context.Context, in *NotificationPath) (*notificationDeliveryOutput, error) {
+	made, err := s.Control.TestNotification(ctx, infoFrom(ctx).caller, in.NotificationID)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationDeliveryOutput{wireNotificationDelivery(made)}, nil
+}
+
+func (s *server) listNotificationDeliveries(ctx context.Context, in *listNotificationDeliveriesInput) (*listNotificationDeliveriesOutput, error) {
+	page, err := s.Control.ListNotificationDeliveries(ctx, infoFrom(ctx).caller, in.NotificationID, control.NotificationDeliveryQuery{
+		Status: lineshaft.NotificationStatus(in.Status), Limit: in.Limit, Cursor: in.Cursor,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &listNotificationDeliveriesOutput{ListNotificationDeliveriesResponse{Deliveries: []NotificationDelivery{}, PageInfo: pageInfo(page.Next)}}
+	for i := range page.Deliveries {
+		out.Body.Deliveries = append(out.Body.Deliveries, wireNotificationDelivery(&page.Deliveries[i]))
+	}
+	return out, nil
+}
+
+func (s *server) getNotificationDelivery(ctx context.Context, in *NotificationDeliveryPath) (*notificationDeliveryDetailOutput, error) {
+	found, err := s.Control.GetNotificationDelivery(ctx, infoFrom(ctx).caller, in.NotificationID, in.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	out := NotificationDeliveryDetail{NotificationDelivery: wireNotificationDelivery(found), Attempts: []NotificationAttempt{}, Payload: AnyJSON(found.Body)}
+	for _, a := range found.Attempts {
+		out.Attempts = append(out.Attempts, NotificationAttempt{
+			Number: a.Number, Time: stamp(a.Time), StatusCode: a.StatusCode, Error: a.Error, DurationMS: a.DurationMS,
+		})
+	}
+	return &notificationDeliveryDetailOutput{out}, nil
+}
+
+func (s *server) replayNotificationDelivery(ctx context.Context, in *NotificationDeliveryPath) (*notificationDeliveryOutput, error) {
+	replayed, err := s.Control.ReplayNotificationDelivery(ctx, infoFrom(ctx).caller, in.NotificationID, in.DeliveryID)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationDeliveryOutput{wireNotificationDelivery(replayed)}, nil
+}
+
+func issuedNotification(made control.IssuedNotification, err error) (*issuedNotificationOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &issuedNotificationOutput{
+		CacheControl: "no-store", Body: IssuedNotification{Notification: wireNotification(&made.Notification), Secret: made.Secret},
+	}, nil
+}
+
+func domainStates(states []RunState) []lineshaft.RunState {
+	var out []lineshaft.RunState
+	for _, state := range states {
+		out = append(out, lineshaft.RunState(state))
+	}
+	return out
+}
+
+func wireNotification(n *lineshaft.Notification) Notification {
+	out := Notification{
+		ID: n.ID, Name: n.Name, URL: n.URL, Description: n.Description, States: []RunState{}, FactoryUIDs: append([]string{}, n.FactoryUIDs...), RunName: n.RunName,
+		Enabled: n.Enabled, DisabledReason: n.DisabledReason, DisabledAt: stampOrEmpty(n.DisabledAt), OldSecretUntil: stampOrEmpty(n.OldSecretUntil),
+		LastSuccessAt: stampOrEmpty(n.LastSuccessAt), LastFailureAt: stampOrEmpty(n.LastFailureAt), CreatedAt: stamp(n.CreatedAt), UpdatedAt: stamp(n.UpdatedAt),
+	}
+	for _, state := range n.States {
+		out.States = append(out.States, RunState(state))
+	}
+	return out
+}
+
+func wireNotificationDelivery(d *lineshaft.NotificationDelivery) NotificationDelivery {
+	return NotificationDelivery{
+		ID: d.ID, NotificationID: d.NotificationID, EventID: d.EventID, Type: d.Type, RunID: d.RunID, State: RunState(d.State), Status: NotificationStatus(d.Status),
+		AttemptCount: d.AttemptCount, NextAttemptAt: stampOrEmpty(d.NextAttemptAt), LastStatusCode: d.LastStatusCode, LastError: d.LastError,
+		CreatedAt: stamp(d.CreatedAt), FinishedAt: stampOrEmpty(d.FinishedAt),
+	}
+}

@@ -1,0 +1,113 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
+)
+
+// Factory is a factory as the tools show it.
+type Factory struct {
+	UID          string `json:"uid"`
+	Name         string `json:"name"`
+	Alias        string `json:"alias,omitempty" doc:"A short name, unique whatever its case."`
+	Description  string `json:"description,omitempty"`
+	ForemanAgent string `json:"foreman_agent" doc:"The name of the agent that dispatched work goes to."`
+	Mode         string `json:"mode" doc:"managed is edited on this server, repository in a Git repository."`
+	Paused       bool   `json:"paused" doc:"Its automations start no runs for now; dispatch still does."`
+	URL          string `json:"url" doc:"The page of this server that shows it."`
+}
+
+type (
+	listFactoriesIn struct {
+		Search string `json:"search,omitempty" maxLength:"200" doc:"A part of the name or alias, in any case."`
+		Limit  int    `json:"limit,omitempty" default:"50" minimum:"1" maximum:"100"`
+		Cursor string `json:"cursor,omitempty" maxLength:"4096" doc:"next_cursor of the page before."`
+	}
+	listFactoriesOut struct {
+		Factories []Factory `json:"factories"`
+		Paging
+	}
+)
+
+func (s *Server) listFactories(ctx context.Context, c *call, in listFactoriesIn) (listFactoriesOut, string, error) {
+	page, err := s.Control.ListFactories(ctx, c.Caller, control.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return listFactoriesOut{}, "", err
+	}
+	out := listFactoriesOut{Factories: []Factory{}, Paging: Paging{page.Next}}
+	var list []string
+	for i := range page.Factories {
+		f := s.showFactory(&page.Factories[i])
+		out.Factories = append(out.Factories, f)
+		line := fmt.Sprintf("%s (uid %s), foreman %s", quoted(f.Name), f.UID, quoted(f.ForemanAgent))
+		if f.Alias != "" {
+			line += ", alias " + quoted(f.Alias)
+		}
+		if f.Paused {
+			line += ", paused"
+		}
+		list = append(list, line)
+	}
+	return out, lines("There is no such factory that this key may see.", list, page.Next), nil
+}
+
+func (s *Server) showFactory(f *lineshaft.Factory) Factory {
+	return Factory{
+		UID: f.UID, Name: f.Name, Alias: f.Alias, Description: f.Description, ForemanAgent: f.Foreman, Mode: string(f.Mode), Paused: f.Paused,
+		URL: s.BaseURL + "/factories/" + f.UID,
+	}
+}
+
+// FactoryRef is the argument that names a factory.
+type FactoryRef struct {
+	Factory string `json:"factory" minLength:"1" maxLength:"200" doc:"The uid, alias or name of a factory; list_factories has them."`
+}
+
+// factoryUID finds the factory that a reference means. Whoever may not read factories
+// has to know the uid.
+func (s *Server) factoryUID(ctx context.Context, c *call, ref string) (string, error) {
+	if ref == "" || !c.Role.May(see) {
+		return ref, nil
+	}
+	found, err := s.Control.GetFactory(ctx, c.Caller, ref)
+	if err == nil {
+		return found.UID, nil
+	}
+	if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+		return "", err
+	}
+	var named []string
+	for cursor := ""; ; {
+		page, err := s.Control.ListFactories(ctx, c.Caller, control.FactoryQuery{Search: ref, Limit: 100, Cursor: cursor})
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Factories {
+			if strings.EqualFold(page.Factories[i].Alias, ref) {
+				return page.Factories[i].UID, nil
+			}
+			if strings.EqualFold(page.Factories[i].Name, ref) {
+				named = append(named, page.Factories[i].UID)
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return one("factory", ref, named)
+		}
+	}
+}
+
+// one is the only uid that goes by a name.
+func one(noun, name string, uids []string) (string, error) {
+	switch len(uids) {
+	case 0:
+		return "", lineshaft.NotFound(noun, clip(name, 80))
+	case 1:
+		return uids[0], nil
+	default:
+		return "", lineshaft.Invalid(noun, "%d have the name %s; give one of their uids: %s", len(uids), quoted(name), strings.Join(uids[:min(len(uids), 10)], ", "))
+	}
+}
