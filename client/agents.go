@@ -17,6 +17,8 @@ type AgentsService struct{ c *Client }
 type Agent struct {
 	UID  string `json:"uid"`
 	Name string `json:"name"`
+	// Available says that runs can go to it.
+	Available bool `json:"available"`
 	// AgentType is CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW or VERIFY.
 	AgentType string `json:"agent_type"`
 	// FactoryUID is empty for agents of the whole team.

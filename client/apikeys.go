@@ -22,6 +22,8 @@ type APIKeyRequest struct {
 	WorkerIDs []string `json:"worker_ids,omitempty"`
 	// FactoryUIDs limits what the key sees and touches; empty means everything.
 	FactoryUIDs []string `json:"factory_uids,omitempty"`
+	// Owner is who the key acts as; nil is a service account with the key's name.
+	Owner *Principal `json:"owner,omitempty"`
 }
 
 // APIKey describes a key.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,11 +43,17 @@ type Client struct {
 	Secrets *SecretsService
 	// Webhooks manages the addresses that deliveries are sent to.
 	Webhooks *WebhooksService
+	// Notifications manages the endpoints that get the state changes of runs.
+	Notifications *NotificationsService
+	// Conversations reads and continues what runs have said.
+	Conversations *ConversationsService
+	// Artifacts reads what runs have produced.
+	Artifacts *ArtifactsService
 
 	base          *url.URL
-	key           string
+	key           hidden[string]
 	http          *http.Client
-	header        http.Header
+	header        hidden[http.Header] // may be as secret as the key
 	timeout       time.Duration
 	maxAnswer     int64
 	retries       int
@@ -56,7 +61,8 @@ type Client struct {
 	streamIdle    time.Duration
 	backoff       backoff
 	sleep         func(context.Context, time.Duration) error
-	newKey        func() string
+	ownKey        string
+	response      *Response
 }
 
 // New makes a client for the server at baseURL, with or without the path /api/v1,
@@ -75,8 +81,8 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}
 	c := &Client{
 		base:          base,
-		key:           apiKey,
-		header:        http.Header{"User-Agent": {"lineshaft-go"}},
+		key:           hide(apiKey),
+		header:        hide(http.Header{"User-Agent": {"lineshaft-go"}}),
 		timeout:       defaultTimeout,
 		maxAnswer:     maxAnswerBytes,
 		retries:       defaultRetries,
@@ -84,12 +90,33 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		streamIdle:    defaultStreamIdle,
 		backoff:       defaultBackoff(),
 		sleep:         sleep,
-		newKey:        rand.Text,
 	}
 	for _, opt := range opts {
 		opt(c)
 	}
 	c.http = guardRedirects(c.http)
+	c.bind()
+	return c, nil
+}
+
+// With returns a client with further options for one call or for some: a time-out, a
+// header, an Idempotency-Key, a place for the answer itself. The client that it
+// comes from stays as it is, and both use the same connections.
+func (c *Client) With(opts ...Option) *Client {
+	changed := *c
+	changed.header = hide(c.header().Clone())
+	for _, opt := range opts {
+		opt(&changed)
+	}
+	if changed.http != c.http {
+		changed.http = guardRedirects(changed.http)
+	}
+	changed.bind()
+	return &changed
+}
+
+// bind makes the services call through this client.
+func (c *Client) bind() {
 	c.Runs = &RunsService{c}
 	c.APIKeys = &APIKeysService{c}
 	c.Factories = &FactoriesService{c}
@@ -101,7 +128,9 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c.Skills = &SkillsService{c}
 	c.Secrets = &SecretsService{c}
 	c.Webhooks = &WebhooksService{c}
-	return c, nil
+	c.Notifications = &NotificationsService{c}
+	c.Conversations = &ConversationsService{c}
+	c.Artifacts = &ArtifactsService{c}
 }
 
 // CloseIdleConnections closes connections that are kept for later calls.
@@ -130,7 +159,7 @@ func parseBase(baseURL string) (*url.URL, error) {
 func (c *Client) endpoint(path string, query url.Values) (string, error) {
 	rel, err := url.Parse(path)
 	if err != nil || rel.IsAbs() || rel.Host != "" || !strings.HasPrefix(path, "/") {
-		return "", fmt.Errorf("the path %q must start with one slash and be relative to %s", clip(path, 100), apiPrefix)
+		return "", &usageError{fmt.Sprintf("the path %q must start with one slash and be relative to %s", clip(path, 100), apiPrefix)}
 	}
 	full := *c.base
 	full.Path = c.base.Path + rel.Path
@@ -146,7 +175,7 @@ func (c *Client) endpoint(path string, query url.Values) (string, error) {
 // swallow, would address another thing.
 func segment(noun, id string) (string, error) {
 	if id == "" || id == "." || id == ".." {
-		return "", fmt.Errorf("%q is not a %s id", id, noun)
+		return "", &usageError{fmt.Sprintf("%q is not a %s id", id, noun)}
 	}
 	return url.PathEscape(id), nil
 }

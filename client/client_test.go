@@ -109,20 +109,35 @@ func TestRedirectedPostIsRefused(t *testing.T) {
 	}
 }
 
-func TestRedirectKeepsMethodAndBody(t *testing.T) {
+// The key goes along within scheme, host and port of the server only.
+func TestI3RedirectedKey(t *testing.T) {
 	t.Parallel()
-	s := &script{answers: []http.HandlerFunc{
-		func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
-		},
-		answer(200, `{"run_id":"r1","state":"QUEUED"}`),
-	}}
-	c := clientFor(t, s, s)
-	if _, err := c.Runs.Create(t.Context(), RunRequest{Prompt: "x"}); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.requests()[1]; got.method != http.MethodPost || got.path != "/moved" || got.body != `{"prompt":"x"}` {
-		t.Errorf("redirected request = %+v", got)
+	for to, keeps := range map[string]bool{
+		"http://lineshaft.test/moved":      true,
+		"http://lineshaft.test:80/moved":   true,
+		"https://lineshaft.test/moved":     false,
+		"http://lineshaft.test:81/moved":   false,
+		"http://a.lineshaft.test/moved":    false,
+		"https://lineshaft.test:443/moved": false,
+	} {
+		var keys []string
+		h := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			keys = append(keys, r.Header.Get("Authorization"))
+			w := httptest.NewRecorder()
+			if len(keys) == 1 {
+				w.Header().Set("Location", to)
+				w.WriteHeader(http.StatusTemporaryRedirect)
+			}
+			_, _ = w.WriteString("{}")
+			return w.Result(), nil
+		})}
+		c, err := New("http://lineshaft.test", "ls_k", WithHTTPClient(h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Whoami(t.Context()); err != nil || len(keys) != 2 || (keys[1] == "Bearer ls_k") != keeps || !keeps && keys[1] != "" {
+			t.Errorf("%s: %v, keys %q, want it kept: %v", to, err, keys, keeps)
+		}
 	}
 }
 

@@ -2,38 +2,44 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"time"
 )
 
 var errStreamIdle = errors.New("the stream was silent for too long")
 
+// brought is what came over a connection, whole: half a frame is no sign of life, for
+// it would come again and again where something cuts it each time.
+type brought struct {
+	// event says that an event was delivered, comment that the server's heartbeat came.
+	event, comment bool
+}
+
 // connection reads one connection to its end. The error is errStreamEnd when the
-// server ended it in good order; alive says that anything at all came over it.
-func (f *follower) connection(ctx context.Context) (alive bool, err error) {
+// server ended it in good order.
+func (f *follower) connection(ctx context.Context) (got brought, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := watchdog{time.AfterFunc(f.runs.c.streamIdle, func() { cancel(errStreamIdle) }), f.runs.c.streamIdle}
+	watch := watchdog{time.AfterFunc(f.c.streamIdle, func() { cancel(errStreamIdle) }), f.c.streamIdle}
 	defer watch.timer.Stop()
 
 	resp, err := f.open(ctx)
 	if err != nil {
-		return false, err
+		return got, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNoContent {
 		f.ended = true
-		return true, errStreamEnd
+		return got, errStreamEnd
 	}
-	body := &watchedReader{r: resp.Body, watch: watch}
-	err = f.read(newFrameReader(body))
-	return body.got, idleInstead(ctx, err)
+	frames := newFrameReader(&watchedReader{r: resp.Body, watch: watch})
+	got.event, err = f.read(frames)
+	got.comment = frames.comment
+	return got, idleInstead(ctx, err)
 }
 
 // idleInstead names silence as the reason where the watchdog ended the connection.
@@ -46,14 +52,14 @@ func idleInstead(ctx context.Context, err error) error {
 }
 
 func (f *follower) open(ctx context.Context) (*http.Response, error) {
-	c := f.runs.c
-	target, err := c.endpoint(f.path, nil)
+	c := f.c
+	target, err := c.endpoint(f.path, f.query)
 	if err != nil {
 		return nil, err
 	}
 	header := http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
-	if f.last > 0 {
-		header.Set("Last-Event-ID", strconv.FormatInt(f.last, 10))
+	if f.last != "" {
+		header.Set("Last-Event-ID", f.last)
 	}
 	resp, err := c.send(ctx, http.MethodGet, target, nil, header)
 	if err != nil {
@@ -64,61 +70,43 @@ func (f *follower) open(ctx context.Context) (*http.Response, error) {
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
-		return nil, readError(http.MethodGet, f.path, resp)
+		return nil, c.readError(http.MethodGet, f.path, resp)
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
 		resp.Body.Close()
-		return nil, fmt.Errorf("GET %s: the server answered %q instead of a stream of events: check the server address", f.path, kind)
+		return nil, &answerError{fmt.Errorf("GET %s: the server answered %q instead of a stream of events: check the server address", f.path, kind)}
 	}
 	return resp, nil
 }
 
 // read delivers events until the connection ends.
-func (f *follower) read(frames *frameReader) error {
+func (f *follower) read(frames *frameReader) (delivered bool, err error) {
 	for {
 		next, err := frames.next()
-		if err != nil {
-			return err
-		}
 		f.pause = frames.retry
-		if err := f.deliver(next); err != nil {
-			return err
+		if err != nil {
+			return delivered, err
+		}
+		fresh, err := f.take(frames.id, next)
+		delivered = delivered || fresh
+		if err != nil {
+			return delivered, err
 		}
 	}
-}
-
-// deliver hands on an event that is new. Frames without a sequence are not events
-// of the log.
-func (f *follower) deliver(next frame) error {
-	var event Event
-	if err := json.Unmarshal(next, &event); err != nil {
-		return &brokenFrameError{after: f.last, err: err}
-	}
-	if event.Sequence <= f.last {
-		return nil
-	}
-	if event.Type == EventState {
-		var state StateData
-		if err := event.Decode(&state); err != nil {
-			return &brokenFrameError{after: f.last, err: err}
-		}
-		f.ended = state.To.Terminal()
-	}
-	f.last = event.Sequence
-	if !f.yield(event, nil) {
-		return errLoopLeft
-	}
-	return nil
 }
 
 // brokenFrameError is final: the same frame would come again.
 type brokenFrameError struct {
-	after int64
+	after string
 	err   error
 }
 
 func (e *brokenFrameError) Error() string {
-	return fmt.Sprintf("the event after %d is not readable: %v", e.after, e.err)
+	after := e.after
+	if after == "" {
+		after = "0"
+	}
+	return fmt.Sprintf("the event after %s is not readable: %v", clip(after, 100), e.err)
 }
 
 func (e *brokenFrameError) Unwrap() error { return e.err }
@@ -133,13 +121,11 @@ type watchdog struct {
 type watchedReader struct {
 	r     io.Reader
 	watch watchdog
-	got   bool
 }
 
 func (w *watchedReader) Read(p []byte) (int, error) {
 	w.watch.timer.Reset(w.watch.idle)
 	n, err := w.r.Read(p)
 	w.watch.timer.Stop()
-	w.got = w.got || n > 0
 	return n, err
 }

@@ -1,5 +1,5 @@
 // Package client talks to a Lineshaft server: it starts, lists, follows, continues
-// and cancels agent runs, manages API keys and reads the audit log.
+// and cancels agent runs, and has a method for every other operation of the API.
 //
 // It is a library for other programs (the lineshaft command and remote workers use
 // it too). It has its own types for the wire and imports nothing else of the module, so

@@ -46,6 +46,7 @@ type Environment struct {
 	LastRun    *EnvironmentRun `json:"last_task_created,omitempty"`
 	Creator    Principal       `json:"creator"`
 	LastEditor Principal       `json:"last_editor"`
+	Scope      *Scope          `json:"scope,omitempty"`
 }
 
 // EnvironmentRun is the newest run of an environment.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Error struct {
 
 	hasRetryAfter bool
 	shouldRetry   *bool
+	// acted says that the server may have acted on an attempt before this answer.
+	acted bool
 }
 
 // Error tells the call, the status, the code and the detail.
@@ -56,6 +59,9 @@ func (e *Error) Error() string {
 	}
 	if e.RequestID != "" {
 		b.WriteString(" (request " + e.RequestID + ")")
+	}
+	if e.Status == http.StatusUnauthorized {
+		b.WriteString(": check the API key that the client was made with; `lineshaft apikey create` makes a new one")
 	}
 	return b.String()
 }
@@ -100,7 +106,7 @@ func hasStatus(err error, status int) bool {
 func asError(err error) (*Error, bool) { return errors.AsType[*Error](err) }
 
 // readError makes an Error of an answer, whatever its body is.
-func readError(method, path string, resp *http.Response) *Error {
+func (c *Client) readError(method, path string, resp *http.Response) *Error {
 	out := &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode), Method: method, Path: path,
 		RequestID: resp.Header.Get("X-Request-ID"), shouldRetry: shouldRetry(resp.Header),
@@ -108,6 +114,9 @@ func readError(method, path string, resp *http.Response) *Error {
 	out.RetryAfter, out.hasRetryAfter = retryAfter(resp.Header, time.Now())
 	// What could be read of a broken body is still the best there is.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	c.keep(resp, body)
+	// A proxy that shows what it was sent must not put the key into somebody's log.
+	body = bytes.ReplaceAll(body, []byte(c.key()), []byte("ls_…"))
 	var problem struct {
 		Type      string `json:"type"`
 		Title     string `json:"title"`

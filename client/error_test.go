@@ -73,3 +73,12 @@ func TestH5StatusHelpers(t *testing.T) {
 		t.Error("another error is not an answer")
 	}
 }
+
+// Who is not let in is told where the key comes from.
+func TestI3UnauthenticatedTellsOfTheKey(t *testing.T) {
+	t.Parallel()
+	c, _ := scripted(t, answer(401, `{"detail":"send a key"}`))
+	if _, err := c.Whoami(t.Context()); err == nil || !strings.Contains(err.Error(), "send a key") || !strings.Contains(err.Error(), "`lineshaft apikey create`") {
+		t.Errorf("it says %v", err)
+	}
+}

@@ -27,8 +27,10 @@ const (
 
 // Event is one entry of a run's log. Sequences start at 1 and have no holes.
 type Event struct {
-	ID          string          `json:"id"`
-	Sequence    int64           `json:"sequence"`
+	ID       string `json:"id"`
+	Sequence int64  `json:"sequence"`
+	// RunID is set where events of several runs come together.
+	RunID       string          `json:"run_id,omitempty"`
 	ExecutionID string          `json:"execution_id,omitempty"`
 	Type        EventType       `json:"type"`
 	Time        time.Time       `json:"time"`

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -48,6 +49,10 @@ func (s *RunsService) AllEvents(ctx context.Context, runID string, q EventQuery)
 				return
 			}
 			for _, event := range page.Events {
+				if event.Sequence <= q.After { // or it would be asked for again for ever
+					yield(Event{}, &answerError{fmt.Errorf("the server answered event %d after event %d: report this as a bug of the server", event.Sequence, q.After)})
+					return
+				}
 				if !yield(event, nil) {
 					return
 				}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,6 +28,7 @@ func pretend() *httptest.Server {
 	mux.HandleFunc("GET /api/v1/agent/runs/run-1/events", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i, e := range []string{
+			`"type":"message","data":{"role":"assistant","text":"Hello!"}`,
 			`"type":"output","data":{"stream":"stdout","text":"hello\n"}`,
 			`"type":"state","data":{"from":"INPROGRESS","to":"SUCCEEDED"}`,
 		} {
@@ -149,4 +151,35 @@ func ExampleClient_Do() {
 	}
 	fmt.Println(strings.ToUpper(page.Runs[0].Title))
 	// Output: SAY HELLO
+}
+
+// Give one call a time-out and a key of its own, and look at the answer itself.
+func ExampleClient_With() {
+	c, done := connect()
+	defer done()
+
+	var answer client.Response
+	once := c.With(client.WithTimeout(5*time.Second), client.WithIdempotencyKey("order-42"), client.WithResponse(&answer))
+	started, err := once.Runs.Create(context.Background(), client.RunRequest{Prompt: "Say hello"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(started.RunID, answer.Status, answer.Header.Get("Content-Type"))
+	// Output: run-1 200 text/plain; charset=utf-8
+}
+
+// Tell kinds of errors apart with the standard library.
+func ExampleError_Is() {
+	c, done := connect()
+	defer done()
+
+	_, err := c.Runs.Get(context.Background(), "run-9")
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		fmt.Println("there is no such run")
+	case errors.Is(err, client.ErrRateLimited), errors.Is(err, client.ErrTimeout):
+		fmt.Println("try again later")
+	}
+	// Output: there is no such run
 }

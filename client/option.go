@@ -27,8 +27,8 @@ func WithBackoff(first, longest time.Duration) Option {
 }
 
 // WithStreamRetries sets how many connections in a row may fail without bringing
-// anything before Stream and Wait give up; the default is 10, which outlasts a
-// server's restart.
+// an event or a heartbeat before Stream and Wait give up; the default is 10, which
+// outlasts a server's restart.
 func WithStreamRetries(n int) Option { return func(c *Client) { c.streamRetries = max(n, 0) } }
 
 // WithStreamIdleTimeout sets how long a stream may be silent before it is
@@ -41,7 +41,29 @@ func WithStreamIdleTimeout(d time.Duration) Option {
 	}
 }
 
-// WithHeader adds a header to every request.
+// WithHeader adds a header to every request. An Idempotency-Key is one of the POSTs
+// alone, as with WithIdempotencyKey.
 func WithHeader(name, value string) Option {
-	return func(c *Client) { c.header.Set(name, value) }
+	if http.CanonicalHeaderKey(name) == keyHeader {
+		return WithIdempotencyKey(value)
+	}
+	return func(c *Client) { c.header().Set(name, value) }
 }
+
+// WithIdempotencyKey sends this key instead of a random one, for a caller that may
+// start again after a crash: c.With(client.WithIdempotencyKey("order-42")).Runs.Create.
+// It is for one call: another with the same key gets the first one's answer.
+func WithIdempotencyKey(key string) Option {
+	return func(c *Client) { c.ownKey = key }
+}
+
+// Response is an answer as it came.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// WithResponse keeps the last answer of the calls through this client in r, also one
+// that says no. It is for one call at a time.
+func WithResponse(r *Response) Option { return func(c *Client) { c.response = r } }

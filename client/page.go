@@ -105,7 +105,9 @@ func pages[T any](start string, fetch func(cursor string) ([]T, PageInfo, error)
 	return func(yield func(T, error) bool) {
 		var zero T
 		cursor := start
+		seen := map[string]bool{}
 		for {
+			seen[cursor] = true
 			items, info, err := fetch(cursor)
 			if err != nil {
 				yield(zero, err)
@@ -119,8 +121,8 @@ func pages[T any](start string, fetch func(cursor string) ([]T, PageInfo, error)
 			if !info.HasNextPage || info.NextCursor == "" {
 				return
 			}
-			if info.NextCursor == cursor {
-				yield(zero, errors.New("the server answered the same cursor again: report this as a bug of the server"))
+			if seen[info.NextCursor] {
+				yield(zero, &answerError{errors.New("the server answered the same cursor again: report this as a bug of the server")})
 				return
 			}
 			cursor = info.NextCursor

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -152,6 +153,17 @@ func TestR9AllEvents(t *testing.T) {
 	}
 	if !slices.Equal(got, []int64{3, 4, 5, 6}) || s.requests()[1].query != "after=4" || s.requests()[2].query != "after=5" {
 		t.Errorf("sequences %v, requests %+v", got, s.requests())
+	}
+	c, s = scripted(t, page(true, 3, 4)) // again and again
+	got = nil
+	for event, err := range c.Runs.AllEvents(t.Context(), "r1", EventQuery{After: 2}) {
+		got = append(got, event.Sequence)
+		if len(got) > 3 || (len(got) == 3) != errors.Is(err, ErrAnswer) {
+			t.Fatalf("sequences %v, %v: want an error for the repeated page", got, err)
+		}
+	}
+	if len(got) != 3 || len(s.requests()) != 2 {
+		t.Errorf("sequences %v after %d requests", got, len(s.requests()))
 	}
 	c, s = scripted(t, page(true, 1, 2), answer(404, `{}`))
 	for event, err := range c.Runs.AllEvents(t.Context(), "r1", EventQuery{}) {

@@ -3,14 +3,18 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 const (
+	keyHeader = "Idempotency-Key"
+
 	maxAnswerBytes = 256 << 20
 	maxErrorBytes  = 1 << 20
 )
@@ -51,23 +55,48 @@ func (c *Client) do(ctx context.Context, req call) error {
 	if payload != nil {
 		header.Set("Content-Type", "application/json")
 	}
+	c.addKey(header, req)
+	var answer []byte
+	err = c.retrying(ctx, req.replay, func() (err error) {
+		answer, err = c.attempt(ctx, req, target, payload, header)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return decodeAnswer(req, answer)
+}
+
+// addKey adds the caller's own key to a POST, or else a new one if the server keeps it.
+func (c *Client) addKey(header http.Header, req call) {
+	key := c.ownKey
+	if key == "" && req.keyed {
+		key = rand.Text()
+	}
 	switch {
-	case req.keyed && req.replay:
-		header.Set("Idempotency-Key", c.newKey())
-	case req.keyed:
+	case key == "" || req.method != http.MethodPost:
+	case req.replay:
+		header.Set(keyHeader, key)
+	default:
 		// net/http sends a request with that header again by itself when a kept
 		// connection turns out to be closed; it does not know it in lower case.
-		header["idempotency-key"] = []string{c.newKey()}
+		header[strings.ToLower(keyHeader)] = []string{key}
 	}
-	for attempt := 1; ; attempt++ {
-		answer, err := c.attempt(ctx, req, target, payload, header)
+}
+
+// retrying makes attempts until one succeeds or another cannot help, or could harm.
+func (c *Client) retrying(ctx context.Context, replay bool, attempt func() error) error {
+	acted := false
+	for n := 1; ; n++ {
+		err := attempt()
 		if err == nil {
-			return decodeAnswer(req, answer)
+			return nil
 		}
 		if apiErr, ok := asError(err); ok {
-			apiErr.Attempts = attempt
+			apiErr.Attempts, apiErr.acted = n, acted
 		}
-		wait, again := c.again(err, req.replay, attempt)
+		acted = acted || mayHaveActed(err)
+		wait, again := c.again(err, replay, n)
 		if !again || ctx.Err() != nil {
 			return err
 		}
@@ -90,15 +119,16 @@ func (c *Client) attempt(ctx context.Context, req call, target string, payload [
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		return nil, readError(req.method, req.path, resp)
+		return nil, c.readError(req.method, req.path, resp)
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, c.maxAnswer+1))
 	if err != nil {
 		return nil, &transportError{op: req.method + " " + req.path + ": read the answer", err: err}
 	}
 	if int64(len(answer)) > c.maxAnswer {
-		return nil, fmt.Errorf("%s %s: the answer is larger than %d bytes: ask for less with limit", req.method, req.path, c.maxAnswer)
+		return nil, &answerError{fmt.Errorf("%s %s: the answer is larger than %d bytes: ask for less with limit", req.method, req.path, c.maxAnswer)}
 	}
+	c.keep(resp, answer)
 	return answer, nil
 }
 
@@ -111,13 +141,20 @@ func (c *Client) send(ctx context.Context, method, target string, payload []byte
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range []http.Header{c.header, header} {
+	for _, h := range []http.Header{c.header(), header} {
 		for name, values := range h {
 			req.Header[name] = values
 		}
 	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("Authorization", "Bearer "+c.key())
 	return c.http.Do(req)
+}
+
+// keep stores an answer for whoever asked for it with WithResponse.
+func (c *Client) keep(resp *http.Response, body []byte) {
+	if c.response != nil {
+		*c.response = Response{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	}
 }
 
 func encodeBody(body any) ([]byte, error) {
@@ -132,7 +169,7 @@ func decodeAnswer(req call, answer []byte) error {
 		return nil
 	}
 	if err := json.Unmarshal(answer, req.out); err != nil {
-		return fmt.Errorf("%s %s: decode the answer: %w", req.method, req.path, err)
+		return &answerError{fmt.Errorf("%s %s: decode the answer: %w", req.method, req.path, err)}
 	}
 	return nil
 }

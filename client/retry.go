@@ -69,6 +69,16 @@ func refusedUnread(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
+// mayHaveActed says that the server may have done what it was asked although the
+// attempt failed: no answer came, or one from somebody who does not know.
+func mayHaveActed(err error) bool {
+	if apiErr, ok := asError(err); ok {
+		return apiErr.Status >= http.StatusInternalServerError && !refusedUnread(apiErr.Status)
+	}
+	transport, ok := errors.AsType[*transportError](err)
+	return ok && !transport.unsent()
+}
+
 // transportError is a request that got no whole answer.
 type transportError struct {
 	op  string

@@ -109,6 +109,33 @@ func TestH9OneKeyPerLogicalCall(t *testing.T) {
 	}
 }
 
+// A key of the caller's own is sent on every POST, as it is and once, and on nothing else.
+func TestH9OwnKeyGoesBeforeANewOne(t *testing.T) {
+	t.Parallel()
+	c, s := scripted(t, answer(200, `{"run_id":"r1"}`))
+	for _, opt := range []Option{WithHeader("idempotency-KEY", "mine"), WithIdempotencyKey("mine")} {
+		own := c.With(opt)
+		if _, err := own.Runs.Create(t.Context(), RunRequest{Prompt: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := own.Runs.Rerun(t.Context(), "r1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := own.Runs.ReportArtifact(t.Context(), "r1", NewArtifact{FileName: "a"}, strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := own.Runs.Get(t.Context(), "r1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range s.requests() {
+		got := r.header.Values("Idempotency-Key")
+		if want := []string{"mine"}; r.method == http.MethodPost && !slices.Equal(got, want) || r.method == http.MethodGet && got != nil {
+			t.Errorf("%s %s has the keys %q", r.method, r.path, got)
+		}
+	}
+}
+
 func TestI3NetworkErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -180,6 +207,9 @@ func TestI3RefusedConnectionIsRetriedAlways(t *testing.T) {
 	}
 	if !strings.HasPrefix(err.Error(), "POST /agent/runs/r1/rerun: ") {
 		t.Errorf("error %q does not name the call", err)
+	}
+	if !strings.Contains(err.Error(), addr) {
+		t.Errorf("error %q does not name the address", err)
 	}
 }
 

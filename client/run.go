@@ -51,11 +51,13 @@ type Run struct {
 	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`
 	// RunTime is an ISO 8601 duration.
-	RunTime              string            `json:"run_time,omitempty"`
-	Source               string            `json:"source,omitempty"`
-	Creator              *Principal        `json:"creator,omitempty"`
-	Executor             *Principal        `json:"executor,omitempty"`
-	AgentConfig          *AgentConfig      `json:"agent_config,omitempty"`
+	RunTime     string       `json:"run_time,omitempty"`
+	Source      string       `json:"source,omitempty"`
+	Creator     *Principal   `json:"creator,omitempty"`
+	Executor    *Principal   `json:"executor,omitempty"`
+	AgentConfig *AgentConfig `json:"agent_config,omitempty"`
+	// AgentConfigOrigins tells where each field of AgentConfig came from; see Explain.
+	AgentConfigOrigins   map[string]string `json:"agent_config_origins,omitempty"`
 	AgentSkill           *AgentSkill       `json:"agent_skill,omitempty"`
 	SessionID            string            `json:"session_id,omitempty"`
 	SessionLink          string            `json:"session_link,omitempty"`
@@ -63,7 +65,6 @@ type Run struct {
 	ParentRunID          string            `json:"parent_run_id,omitempty"`
 	RootRunID            string            `json:"root_run_id,omitempty"`
 	FactoryUID           string            `json:"factory_uid,omitempty"`
-	TriggerURL           string            `json:"trigger_url,omitempty"`
 	Metadata             map[string]string `json:"metadata,omitempty"`
 	Schedule             *RunSchedule      `json:"schedule,omitempty"`
 	Artifacts            []Artifact        `json:"artifacts,omitempty"`
@@ -142,8 +143,12 @@ type ArtifactData struct {
 	SizeBytes   int64  `json:"size_bytes,omitempty"`
 	URL         string `json:"url,omitempty"`
 	Branch      string `json:"branch,omitempty"`
-	Title       string `json:"title,omitempty"`
-	Description string `json:"description,omitempty"`
+	// Status of a pull request is open, draft, merged, closed or unknown.
+	Status        string `json:"status,omitempty"`
+	ReferenceType string `json:"reference_type,omitempty"`
+	DocumentUID   string `json:"document_uid,omitempty"`
+	Title         string `json:"title,omitempty"`
+	Description   string `json:"description,omitempty"`
 }
 
 // Usage is what a run consumed.

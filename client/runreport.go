@@ -79,18 +79,19 @@ func (s *RunsService) ReportArtifact(ctx context.Context, runID string, artifact
 	if err != nil {
 		return nil, fmt.Errorf("POST %s: %w", path, err)
 	}
-	for name, values := range s.c.header {
+	for name, values := range s.c.header() {
 		req.Header[name] = values
 	}
-	req.Header.Set("Authorization", "Bearer "+s.c.key)
+	req.Header.Set("Authorization", "Bearer "+s.c.key())
 	req.Header.Set("Content-Type", "application/octet-stream")
+	s.c.addKey(req.Header, call{method: http.MethodPost})
 	resp, err := s.c.http.Do(req)
 	if err != nil {
 		return nil, &transportError{op: "POST " + path, err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		return nil, readError(http.MethodPost, path, resp)
+		return nil, s.c.readError(http.MethodPost, path, resp)
 	}
 	var out RunReported
 	if err := json.NewDecoder(io.LimitReader(resp.Body, s.c.maxAnswer)).Decode(&out); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"net/url"
 )
 
 const runsPath = "/agent/runs"
@@ -26,6 +27,15 @@ func (s *RunsService) Get(ctx context.Context, runID string) (*Run, error) {
 	}
 	var out Run
 	return result(&out, s.c.do(ctx, call{method: http.MethodGet, path: path, out: &out, replay: true}))
+}
+
+// Explain reads one run in full, with where each field of its configuration came from.
+func (s *RunsService) Explain(ctx context.Context, runID string) (*Run, error) {
+	path, err := runPath(runID, "")
+	if err != nil {
+		return nil, err
+	}
+	return get[Run](ctx, s.c, path, url.Values{"explain": {"1"}})
 }
 
 // List reads one page of runs.
@@ -106,7 +116,7 @@ func runPath(runID, verb string) (string, error) {
 // whose answer was lost has done it.
 func (c *Client) remove(ctx context.Context, path string) error {
 	err := c.do(ctx, call{method: http.MethodDelete, path: path, replay: true})
-	if apiErr, ok := asError(err); ok && apiErr.Status == http.StatusNotFound && apiErr.Attempts > 1 {
+	if apiErr, ok := asError(err); ok && apiErr.Status == http.StatusNotFound && apiErr.acted {
 		return nil
 	}
 	return err

@@ -26,7 +26,10 @@ type Schedule struct {
 	AgentConfig *AgentConfig      `json:"agent_config,omitempty"`
 	AgentUID    string            `json:"agent_uid,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
-	History     ScheduleHistory   `json:"history"`
+	// Environment is the one of AgentConfig, as it is now.
+	Environment *EnvironmentConfig `json:"environment,omitempty"`
+	Scope       *Scope             `json:"scope,omitempty"`
+	History     ScheduleHistory    `json:"history"`
 	// LastSpawnError is why the last fire started no run; nil when it did.
 	LastSpawnError *string    `json:"last_spawn_error"`
 	CreatedBy      *Principal `json:"created_by,omitempty"`

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -67,6 +68,30 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery) (*AuditPage, error) {
 		query.Set("cursor", q.Cursor)
 	}
 	return get[AuditPage](ctx, c, "/audit", query)
+}
+
+// AllAudit goes through the audit log, page by page, newest first.
+func (c *Client) AllAudit(ctx context.Context, q AuditQuery) iter.Seq2[AuditEntry, error] {
+	return pages(q.Cursor, func(cursor string) ([]AuditEntry, PageInfo, error) {
+		q.Cursor = cursor
+		page, err := c.Audit(ctx, q)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return page.Entries, page.PageInfo, nil
+	})
+}
+
+// EgressRanges lists the networks that the server's agents connect from, as far as
+// the server knows.
+func (c *Client) EgressRanges(ctx context.Context) ([]string, error) {
+	out, err := get[struct {
+		CIDRs []string `json:"cidrs"`
+	}](ctx, c, "/networking/egress-ranges", nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.CIDRs, nil
 }
 
 // Models is what this server can run.

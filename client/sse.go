@@ -19,8 +19,7 @@ var errStreamEnd = errors.New("the stream ended")
 
 var errFrameTooLarge = errors.New("an event of the stream is too large")
 
-// frame is one Server-Sent Event. Its id and its event field repeat what is in the
-// data, so only the data is kept.
+// frame is the data of one Server-Sent Event. Its event field repeats what is in it.
 type frame []byte
 
 // frameReader cuts a stream into frames. Only a frame that a blank line ended is
@@ -32,6 +31,10 @@ type frameReader struct {
 	limit int
 	// retry is the pause that the server last asked for; zero if it did not.
 	retry time.Duration
+	// id is that of the last frame.
+	id string
+	// comment says that a frame with a comment came whole: the server's sign of life.
+	comment bool
 }
 
 func newFrameReader(r io.Reader) *frameReader {
@@ -42,7 +45,8 @@ func newFrameReader(r io.Reader) *frameReader {
 // *transportError for any other.
 func (f *frameReader) next() (frame, error) {
 	var data bytes.Buffer
-	begun := false
+	id := f.id
+	begun, comment := false, false
 	for {
 		line, err := f.line()
 		if errors.Is(err, io.EOF) && begun {
@@ -52,20 +56,24 @@ func (f *frameReader) next() (frame, error) {
 			return nil, readFailed(err)
 		}
 		if len(line) == 0 {
+			f.comment = f.comment || comment
 			if data.Len() > 0 {
+				f.id = id
 				return bytes.TrimSuffix(data.Bytes(), []byte("\n")), nil
 			}
-			begun = false
+			begun, comment = false, false
 			continue
 		}
 		name, value := splitField(line)
-		begun = begun || name != ""
+		begun, comment = begun || name != "", comment || name == ""
 		switch name {
 		case "data":
 			if data.Len()+len(value) > f.limit {
 				return nil, errFrameTooLarge
 			}
 			data.WriteString(value + "\n")
+		case "id":
+			id = value
 		case "retry":
 			if ms, err := strconv.Atoi(value); err == nil && ms >= 0 {
 				f.retry = time.Duration(min(ms, int(longestRetryAfter/time.Millisecond))) * time.Millisecond

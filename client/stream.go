@@ -2,10 +2,10 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
-	"time"
+	"strconv"
 )
 
 // Stream follows a run's log: first what there is after the given sequence (0 for
@@ -21,91 +21,52 @@ func (s *RunsService) Stream(ctx context.Context, runID string, after int64) ite
 			yield(Event{}, err)
 			return
 		}
-		f := &follower{runs: s, runID: runID, path: path, last: after, yield: yield}
+		log := runLog{last: after, yield: yield}
+		f := &follower{
+			c: s.c, what: "follow run " + runID, path: path,
+			look: func(ctx context.Context) (bool, error) {
+				run, err := s.Get(ctx, runID)
+				return err == nil && run.State.Terminal(), err
+			},
+		}
+		if after > 0 {
+			f.last = strconv.FormatInt(after, 10)
+		}
+		f.take = func(_ string, data frame) (bool, error) { return log.take(f, data) }
 		if err := f.follow(ctx); err != nil && !errors.Is(err, errLoopLeft) {
 			yield(Event{}, err)
 		}
 	}
 }
 
-// errLoopLeft says that the caller wants no more; yield must not be called again.
-var errLoopLeft = errors.New("the loop was left")
-
-// follower is one Stream over its connections.
-type follower struct {
-	runs  *RunsService
-	runID string
-	path  string
-	yield func(Event, error) bool
-
+// runLog is what was delivered of a run's log.
+type runLog struct {
 	// last is the sequence of the last delivered event.
-	last int64
-	// ended says that the run was in a terminal state when we last heard of it.
-	ended bool
-	// failures counts connections in a row that brought nothing.
-	failures int
-	// pause is what the stream itself asked for with a retry field.
-	pause time.Duration
+	last  int64
+	yield func(Event, error) bool
 }
 
-// follow returns nil at the end of the log.
-func (f *follower) follow(ctx context.Context) error {
-	c := f.runs.c
-	for {
-		alive, err := f.connection(ctx)
-		if errors.Is(err, errLoopLeft) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("follow run %s: %w", f.runID, ctx.Err())
-		}
-		if alive {
-			f.failures = 0
-		}
-		if errors.Is(err, errStreamEnd) {
-			// A clean end means "no more" only if the run has ended; a proxy or a server
-			// that stops ends connections cleanly, too.
-			if f.ended {
-				return nil
-			}
-			if err = f.look(ctx); err == nil && f.ended {
-				continue // one more connection brings what came in between
-			}
-		}
-		if err != nil && !errors.Is(err, errStreamEnd) && !retryable(err, true) {
-			return err
-		}
-		if f.failures >= c.streamRetries {
-			return fmt.Errorf("follow run %s: gave up after %d connections in a row that brought nothing: %w", f.runID, f.failures+1, orEnded(err))
-		}
-		if stopped := c.sleep(ctx, f.wait(err)); stopped != nil {
-			return fmt.Errorf("follow run %s: %w", f.runID, stopped)
-		}
-		f.failures++
+// take hands on an event that is new. Frames without a sequence are not events
+// of the log.
+func (l *runLog) take(f *follower, data frame) (delivered bool, err error) {
+	var event Event
+	if err := json.Unmarshal(data, &event); err != nil {
+		return false, &brokenFrameError{after: f.last, err: err}
 	}
-}
-
-func orEnded(err error) error {
-	if err == nil || errors.Is(err, errStreamEnd) {
-		return errors.New("the server ended each of them at once")
+	if event.Sequence <= l.last {
+		return false, nil
 	}
-	return err
-}
-
-// wait returns the pause before the next connection.
-func (f *follower) wait(err error) time.Duration {
-	if apiErr, ok := asError(err); ok && apiErr.hasRetryAfter {
-		return min(apiErr.RetryAfter, longestRetryAfter)
+	if event.Type == EventState {
+		var state StateData
+		if err := event.Decode(&state); err != nil {
+			return false, &brokenFrameError{after: f.last, err: err}
+		}
+		f.ended = state.To.Terminal()
 	}
-	return max(f.pause, f.runs.c.backoff.pause(f.failures))
-}
-
-// look asks for the run's state.
-func (f *follower) look(ctx context.Context) error {
-	run, err := f.runs.Get(ctx, f.runID)
-	if err != nil {
-		return err
+	l.last = event.Sequence
+	f.last = strconv.FormatInt(l.last, 10)
+	if !l.yield(event, nil) {
+		return true, errLoopLeft
 	}
-	f.ended = run.State.Terminal()
-	return nil
+	return true, nil
 }

@@ -266,6 +266,41 @@ func TestR9StreamGivesUp(t *testing.T) {
 	}
 }
 
+// Half an event is no sign of life: the pauses grow, and the stream gives up.
+func TestR9StreamOfHalfEventsGivesUp(t *testing.T) {
+	t.Parallel()
+	half := sampleLog()[0]
+	c, s := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, half[:len(half)-1])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	var last error
+	for _, err := range c.With(WithStreamRetries(3)).Runs.Stream(t.Context(), "r1", 0) {
+		last = err
+	}
+	want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
+	if last == nil || !strings.Contains(last.Error(), "gave up after 4 connections") || !slices.Equal(s.pauses, want) {
+		t.Errorf("%v after pauses %v, want %v", last, s.pauses, want)
+	}
+}
+
+// A log that comes in parts, each with an orderly end, is read to its end though the
+// run has ended long ago.
+func TestR9StreamOfAnEndedRunInParts(t *testing.T) {
+	t.Parallel()
+	var frames []string
+	for i := range 10 {
+		frames = append(frames, frameText(i+1, "output", `{"text":"x"}`))
+	}
+	three := len(": hello\n\n" + strings.Join(frames[:3], ""))
+	s := &logServer{frames: frames, budget: []int{three, three, three}, clean: true, state: "SUCCEEDED"}
+	if got := collect(t, clientFor(t, s, nil), "r1", 0); !slices.Equal(got, upTo(10)) || s.conns.Load() != 5 {
+		t.Errorf("got %v over %d connections, want 5: the last brings nothing", got, s.conns.Load())
+	}
+}
+
 func TestR9StreamHonoursRetryField(t *testing.T) {
 	t.Parallel()
 	f := sampleLog()

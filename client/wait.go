@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -36,14 +37,19 @@ func (s *RunsService) Wait(ctx context.Context, runID string, opts WaitOptions) 
 			if state = run.State; state.Terminal() {
 				return run, nil
 			}
-		case ctx.Err() != nil || !retryable(err, true) || failures >= s.c.streamRetries:
+		case ctx.Err() != nil:
+			return nil, &waitError{runID: runID, last: state, err: err}
+		case !retryable(err, true) || failures >= s.c.streamRetries:
 			return nil, err
 		default:
 			pause = s.c.backoff.pause(failures)
+			if apiErr, ok := asError(err); ok {
+				pause = max(pause, min(apiErr.RetryAfter, longestRetryAfter))
+			}
 			failures++
 		}
 		if stopped := s.c.sleep(ctx, pause); stopped != nil {
-			return nil, fmt.Errorf("wait for run %s, last seen %s: %w", runID, orUnknown(state), stopped)
+			return nil, &waitError{runID: runID, last: state, err: stopped}
 		}
 	}
 }
@@ -58,9 +64,23 @@ func (o WaitOptions) pause(looks int) time.Duration {
 	return min(firstPoll<<(looks/2), longestPoll)
 }
 
-func orUnknown(state RunState) RunState {
-	if state == "" {
-		return "never"
+// waitError is a Wait that its context ended.
+type waitError struct {
+	runID string
+	last  RunState
+	err   error
+}
+
+func (e *waitError) Error() string {
+	last := "never"
+	if e.last != "" {
+		last = string(e.last)
 	}
-	return state
+	return fmt.Sprintf("wait for run %s, last seen %s: %v", e.runID, last, e.err)
+}
+
+func (e *waitError) Unwrap() error { return e.err }
+
+func (e *waitError) Is(target error) bool {
+	return target == ErrTimeout && errors.Is(e.err, context.DeadlineExceeded)
 }

@@ -55,6 +55,21 @@ func TestI3WaitBridgesOutage(t *testing.T) {
 	}
 }
 
+// Wait waits as long as the server asks, up to a minute.
+func TestI3WaitHonoursRetryAfter(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{
+		answer(503, ``, "Retry-After", "7"), answer(503, ``, "Retry-After", "90"), answer(503, ``, "Retry-After", "0"), answer(200, runJSON("SUCCEEDED")),
+	}}
+	c := clientFor(t, s, s, WithMaxRetries(0))
+	if _, err := c.Runs.Wait(t.Context(), "r1", WaitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []time.Duration{7 * time.Second, time.Minute, 2 * time.Second}; !slices.Equal(s.pauses, want) {
+		t.Errorf("pauses %v, want %v", s.pauses, want)
+	}
+}
+
 func TestI3WaitGivesUp(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []http.HandlerFunc{answer(502, ``)}}
