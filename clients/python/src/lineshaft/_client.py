@@ -1,0 +1,174 @@
+"""The client that waits for its answers."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Callable, Mapping, TypeVar
+
+import httpx
+from typing_extensions import ParamSpec, Unpack
+
+from ._answer import Answer, RawResponse, parse
+from ._connection import certificates
+from ._deadline import bounded
+from ._generated.resources import Resources
+from ._options import NOT_GIVEN, CallOptions, NotGiven, checked
+from ._request import Request
+from ._resource import captured
+from ._settings import Settings, make_settings
+from ._transport import Transport
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Lineshaft(Resources):
+    """Calls one server with one key. It may be used by many threads at a time.
+
+    Args:
+      base_url: The server, with or without /api/v1; LINESHAFT_URL when absent.
+      api_key: Starts with "ls_"; LINESHAFT_API_KEY when absent.
+      timeout: Seconds for each attempt of a call, answer included; None waits without end.
+      max_retries: How often a failed call is sent again.
+      stream_retries: How many connections in a row may bring nothing before a stream or
+        a wait gives up.
+      stream_idle_timeout: Seconds that a stream may be silent before it is connected anew.
+      headers: Sent with every call.
+      http_client: Sends the calls, for own proxies, certificates or tests. Its waits for the
+        headers of an answer are bounded one by one.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float | None = 60.0,
+        max_retries: int = 2,
+        stream_retries: int = 10,
+        stream_idle_timeout: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        settings = make_settings(base_url, api_key).changed(
+            timeout=timeout,
+            max_retries=max_retries,
+            stream_retries=stream_retries,
+            stream_idle_timeout=stream_idle_timeout,
+            headers=headers,
+        )
+        self._own = http_client is None
+        self._start(Transport(settings, http_client or bounded(httpx.Client(verify=certificates()))))
+
+    def _start(self, transport: Transport) -> None:
+        self._transport = transport
+        super().__init__(transport)
+
+    @property
+    def base_url(self) -> str:
+        """Where calls go, with the path of the API."""
+        return self._transport.settings.base_url
+
+    def with_options(
+        self,
+        *,
+        timeout: float | NotGiven | None = NOT_GIVEN,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Lineshaft:
+        """The same client with other settings; connections are shared."""
+        settings = changed(self._transport.settings, timeout, max_retries, headers)
+        other = object.__new__(type(self))
+        other._own = False
+        other._start(Transport(settings, self._transport.http, self._transport.sleep))
+        return other
+
+    def with_raw_response(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> RawResponse[T]:
+        """Calls a method of a resource and gives the answer as it came, beside what the
+        method returns: `client.with_raw_response(client.runs.get, run_id).headers`."""
+        with captured() as answers:
+            value = method(*args, **kwargs)
+        return raw_response(answers[-1:], value)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        query: Mapping[str, Any] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> Any:
+        """Calls any path below /api/v1, also one that this package has no method for, and
+        returns the JSON of the answer. POST and PATCH are sent again only when the
+        server cannot have acted on them."""
+        answer = self._transport.send(any_request(method, path, body, query, checked(self.request, options)))
+        return parse(answer, Any) if answer.content else None
+
+    def get(self, path: str, *, query: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]) -> Any:
+        """Calls GET on any path; see request."""
+        return self.request("GET", path, query=query, **options)
+
+    def post(
+        self, path: str, *, body: Any = None, query: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
+    ) -> Any:
+        """Calls POST on any path; see request."""
+        return self.request("POST", path, body=body, query=query, **options)
+
+    def put(
+        self, path: str, *, body: Any = None, query: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
+    ) -> Any:
+        """Calls PUT on any path; see request."""
+        return self.request("PUT", path, body=body, query=query, **options)
+
+    def patch(
+        self, path: str, *, body: Any = None, query: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
+    ) -> Any:
+        """Calls PATCH on any path; see request."""
+        return self.request("PATCH", path, body=body, query=query, **options)
+
+    def delete(self, path: str, *, query: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]) -> Any:
+        """Calls DELETE on any path; see request."""
+        return self.request("DELETE", path, query=query, **options)
+
+    def close(self) -> None:
+        """Closes the connections, unless they are those of a given http_client."""
+        if self._own:
+            self._transport.http.close()
+
+    def __enter__(self) -> Lineshaft:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} for {self.base_url}>"
+
+
+def changed(
+    settings: Settings, timeout: float | NotGiven | None, max_retries: int | None, headers: Mapping[str, str] | None
+) -> Settings:
+    """Settings with those changed that were given."""
+    changes: dict[str, Any] = {"headers": headers}
+    if not isinstance(timeout, NotGiven):
+        changes["timeout"] = timeout
+    if max_retries is not None:
+        changes["max_retries"] = max_retries
+    return settings.changed(**changes)
+
+
+def any_request(method: str, path: str, body: Any, query: Mapping[str, Any] | None, options: CallOptions) -> Request:
+    """A request to a path of the caller's choice."""
+    method = method.upper()
+    return Request(method, path, query=query or {}, body=body, replay=method not in ("POST", "PATCH"), options=options)
+
+
+def raw_response(answers: list[Answer], value: T) -> RawResponse[T]:
+    """The last answer together with what a method made of it."""
+    if not answers:
+        raise ValueError("this method sends nothing yet, so there is no answer to show")
+    last = answers[-1]
+    return RawResponse(last.method, last.path, last.status_code, last.headers, last.content, last.attempts, value)

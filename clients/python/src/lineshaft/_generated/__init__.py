@@ -1,0 +1,1 @@
+"""Calls that scripts/generate.py made from the OpenAPI document."""

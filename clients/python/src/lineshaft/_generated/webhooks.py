@@ -1,0 +1,431 @@
+"""Calls about webhooks. Made by scripts/generate.py; do not edit."""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack
+
+from .. import models, params
+from .._options import CallOptions, checked
+from .._pages import AsyncPages, Page
+from .._request import Request, fields, path
+from .._resource import AsyncResource, Resource
+
+
+class Webhooks(Resource):
+    """Calls about webhooks."""
+
+    def list(
+        self,
+        factory_uid: str,
+        **options: Unpack[CallOptions],
+    ) -> Page[models.Webhook]:
+        """List webhooks.
+
+        All of the factory, by name.
+
+        Args:
+          factory_uid: The uid of a factory.
+        """
+        request = Request(
+            "GET",
+            path("/factory/{}/webhooks", factory_uid),
+            replay=True,
+            options=checked(self.list, options),
+        )
+        return self._list(request, "webhooks", models.Webhook)
+
+    def create(
+        self,
+        factory_uid: str,
+        *,
+        name: str,
+        auth_mode: models.WebhookAuthMode | None = None,
+        delivery_id_header: str | None = None,
+        enabled: bool | None = None,
+        hmac: params.WebhookHMAC | models.WebhookHMAC | None = None,
+        max_body_bytes: int | None = None,
+        rate_limit: int | None = None,
+        replay_guard: bool | None = None,
+        secret: str | None = None,
+        secret_name: str | None = None,
+        signature_scheme: models.SignatureScheme | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.IssuedWebhook:
+        """Create a webhook.
+
+        A secret that the server generates is in this answer and in no other. A secret that is
+        issued by the provider may be left out: the webhook is then made disabled with needs_secret,
+        and webhooks.rotate takes the secret. At most 20 for a factory.
+
+        Args:
+          factory_uid: The uid of a factory.
+          name: Unique in the factory; also a file name of its definition. It cannot be changed.
+          auth_mode: token when absent.
+          delivery_id_header: The header that tells deliveries apart.
+          enabled: True when absent.
+          hmac: For signature_scheme hmac alone, and required there.
+          max_body_bytes: 262144 when absent.
+          rate_limit: Deliveries in any minute; 0 is no limit. 60 when absent.
+          replay_guard: A body that was accepted before is a duplicate under any delivery id.
+          secret: The secret to use. Absent: a new one is generated, that of secret_name is used, or
+            the provider's comes later with rotateWebhook.
+          secret_name: The managed secret to use if it exists, or to make. Absent:
+            NAME_WEBHOOK_SECRET.
+          signature_scheme: Required with auth_mode signature, refused otherwise.
+        """
+        request = Request(
+            "POST",
+            path("/factory/{}/webhooks", factory_uid),
+            body=fields({
+                "name": name,
+                "auth_mode": auth_mode,
+                "delivery_id_header": delivery_id_header,
+                "enabled": enabled,
+                "hmac": hmac,
+                "max_body_bytes": max_body_bytes,
+                "rate_limit": rate_limit,
+                "replay_guard": replay_guard,
+                "secret": secret,
+                "secret_name": secret_name,
+                "signature_scheme": signature_scheme,
+            }),
+            options=checked(self.create, options),
+        )
+        return self._call(request, models.IssuedWebhook)
+
+    def get(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        **options: Unpack[CallOptions],
+    ) -> models.Webhook:
+        """Get a webhook.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+        """
+        request = Request(
+            "GET",
+            path("/factory/{}/webhooks/{}", factory_uid, webhook_uid),
+            replay=True,
+            options=checked(self.get, options),
+        )
+        return self._call(request, models.Webhook)
+
+    def update(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        *,
+        auth_mode: models.WebhookAuthMode | None = None,
+        delivery_id_header: str | None = None,
+        enabled: bool | None = None,
+        hmac: params.WebhookHMAC | models.WebhookHMAC | None = None,
+        max_body_bytes: int | None = None,
+        name: str | None = None,
+        rate_limit: int | None = None,
+        replay_guard: bool | None = None,
+        secret: str | None = None,
+        secret_name: str | None = None,
+        signature_scheme: models.SignatureScheme | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.Webhook:
+        """Change a webhook.
+
+        What is absent stays. Senders of a disabled webhook get 404 at once.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+          auth_mode: Another mode is 422.
+          delivery_id_header: Empty takes it away.
+          enabled: Switching it on takes the value that the managed secret has now.
+          hmac: Replaced as a whole.
+          name: Another name is 422: make a second webhook instead.
+          secret: Always 400: use rotateWebhook.
+          secret_name: Another managed secret, which must exist; its value counts from now on.
+          signature_scheme: Another scheme is 422.
+        """
+        request = Request(
+            "PATCH",
+            path("/factory/{}/webhooks/{}", factory_uid, webhook_uid),
+            body=fields({
+                "auth_mode": auth_mode,
+                "delivery_id_header": delivery_id_header,
+                "enabled": enabled,
+                "hmac": hmac,
+                "max_body_bytes": max_body_bytes,
+                "name": name,
+                "rate_limit": rate_limit,
+                "replay_guard": replay_guard,
+                "secret": secret,
+                "secret_name": secret_name,
+                "signature_scheme": signature_scheme,
+            }),
+            options=checked(self.update, options),
+        )
+        return self._call(request, models.Webhook)
+
+    def delete(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        """Delete a webhook.
+
+        Senders get 404 at once. Its log stays until it is old enough; automations that select it
+        stay and do not fire.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+        """
+        request = Request(
+            "DELETE",
+            path("/factory/{}/webhooks/{}", factory_uid, webhook_uid),
+            replay=True,
+            options=checked(self.delete, options),
+        )
+        self._remove(request)
+
+    def rotate(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        *,
+        overlap_seconds: int | None = None,
+        secret: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.IssuedWebhook:
+        """Replace the secret of a webhook.
+
+        The old secret ends at once, or after overlap_seconds. A webhook that waits for its
+        provider's secret is enabled with it. One that uses a secret which people manage is 409:
+        change the value of that secret instead.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+          overlap_seconds: How long the old secret stays valid; absent, it ends at once.
+          secret: The new secret; generated when absent. Required for schemes whose provider makes
+            it.
+        """
+        request = Request(
+            "POST",
+            path("/factory/{}/webhooks/{}/rotate", factory_uid, webhook_uid),
+            body=fields({"overlap_seconds": overlap_seconds, "secret": secret}),
+            options=checked(self.rotate, options),
+        )
+        return self._call(request, models.IssuedWebhook)
+
+
+class AsyncWebhooks(AsyncResource):
+    """Calls about webhooks, to be awaited."""
+
+    def list(
+        self,
+        factory_uid: str,
+        **options: Unpack[CallOptions],
+    ) -> AsyncPages[models.Webhook]:
+        """List webhooks.
+
+        All of the factory, by name.
+
+        Args:
+          factory_uid: The uid of a factory.
+        """
+        request = Request(
+            "GET",
+            path("/factory/{}/webhooks", factory_uid),
+            replay=True,
+            options=checked(self.list, options),
+        )
+        return self._list(request, "webhooks", models.Webhook)
+
+    async def create(
+        self,
+        factory_uid: str,
+        *,
+        name: str,
+        auth_mode: models.WebhookAuthMode | None = None,
+        delivery_id_header: str | None = None,
+        enabled: bool | None = None,
+        hmac: params.WebhookHMAC | models.WebhookHMAC | None = None,
+        max_body_bytes: int | None = None,
+        rate_limit: int | None = None,
+        replay_guard: bool | None = None,
+        secret: str | None = None,
+        secret_name: str | None = None,
+        signature_scheme: models.SignatureScheme | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.IssuedWebhook:
+        """Create a webhook.
+
+        A secret that the server generates is in this answer and in no other. A secret that is
+        issued by the provider may be left out: the webhook is then made disabled with needs_secret,
+        and webhooks.rotate takes the secret. At most 20 for a factory.
+
+        Args:
+          factory_uid: The uid of a factory.
+          name: Unique in the factory; also a file name of its definition. It cannot be changed.
+          auth_mode: token when absent.
+          delivery_id_header: The header that tells deliveries apart.
+          enabled: True when absent.
+          hmac: For signature_scheme hmac alone, and required there.
+          max_body_bytes: 262144 when absent.
+          rate_limit: Deliveries in any minute; 0 is no limit. 60 when absent.
+          replay_guard: A body that was accepted before is a duplicate under any delivery id.
+          secret: The secret to use. Absent: a new one is generated, that of secret_name is used, or
+            the provider's comes later with rotateWebhook.
+          secret_name: The managed secret to use if it exists, or to make. Absent:
+            NAME_WEBHOOK_SECRET.
+          signature_scheme: Required with auth_mode signature, refused otherwise.
+        """
+        request = Request(
+            "POST",
+            path("/factory/{}/webhooks", factory_uid),
+            body=fields({
+                "name": name,
+                "auth_mode": auth_mode,
+                "delivery_id_header": delivery_id_header,
+                "enabled": enabled,
+                "hmac": hmac,
+                "max_body_bytes": max_body_bytes,
+                "rate_limit": rate_limit,
+                "replay_guard": replay_guard,
+                "secret": secret,
+                "secret_name": secret_name,
+                "signature_scheme": signature_scheme,
+            }),
+            options=checked(self.create, options),
+        )
+        return await self._call(request, models.IssuedWebhook)
+
+    async def get(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        **options: Unpack[CallOptions],
+    ) -> models.Webhook:
+        """Get a webhook.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+        """
+        request = Request(
+            "GET",
+            path("/factory/{}/webhooks/{}", factory_uid, webhook_uid),
+            replay=True,
+            options=checked(self.get, options),
+        )
+        return await self._call(request, models.Webhook)
+
+    async def update(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        *,
+        auth_mode: models.WebhookAuthMode | None = None,
+        delivery_id_header: str | None = None,
+        enabled: bool | None = None,
+        hmac: params.WebhookHMAC | models.WebhookHMAC | None = None,
+        max_body_bytes: int | None = None,
+        name: str | None = None,
+        rate_limit: int | None = None,
+        replay_guard: bool | None = None,
+        secret: str | None = None,
+        secret_name: str | None = None,
+        signature_scheme: models.SignatureScheme | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.Webhook:
+        """Change a webhook.
+
+        What is absent stays. Senders of a disabled webhook get 404 at once.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+          auth_mode: Another mode is 422.
+          delivery_id_header: Empty takes it away.
+          enabled: Switching it on takes the value that the managed secret has now.
+          hmac: Replaced as a whole.
+          name: Another name is 422: make a second webhook instead.
+          secret: Always 400: use rotateWebhook.
+          secret_name: Another managed secret, which must exist; its value counts from now on.
+          signature_scheme: Another scheme is 422.
+        """
+        request = Request(
+            "PATCH",
+            path("/factory/{}/webhooks/{}", factory_uid, webhook_uid),
+            body=fields({
+                "auth_mode": auth_mode,
+                "delivery_id_header": delivery_id_header,
+                "enabled": enabled,
+                "hmac": hmac,
+                "max_body_bytes": max_body_bytes,
+                "name": name,
+                "rate_limit": rate_limit,
+                "replay_guard": replay_guard,
+                "secret": secret,
+                "secret_name": secret_name,
+                "signature_scheme": signature_scheme,
+            }),
+            options=checked(self.update, options),
+        )
+        return await self._call(request, models.Webhook)
+
+    async def delete(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        """Delete a webhook.
+
+        Senders get 404 at once. Its log stays until it is old enough; automations that select it
+        stay and do not fire.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+        """
+        request = Request(
+            "DELETE",
+            path("/factory/{}/webhooks/{}", factory_uid, webhook_uid),
+            replay=True,
+            options=checked(self.delete, options),
+        )
+        await self._remove(request)
+
+    async def rotate(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        *,
+        overlap_seconds: int | None = None,
+        secret: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.IssuedWebhook:
+        """Replace the secret of a webhook.
+
+        The old secret ends at once, or after overlap_seconds. A webhook that waits for its
+        provider's secret is enabled with it. One that uses a secret which people manage is 409:
+        change the value of that secret instead.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+          overlap_seconds: How long the old secret stays valid; absent, it ends at once.
+          secret: The new secret; generated when absent. Required for schemes whose provider makes
+            it.
+        """
+        request = Request(
+            "POST",
+            path("/factory/{}/webhooks/{}/rotate", factory_uid, webhook_uid),
+            body=fields({"overlap_seconds": overlap_seconds, "secret": secret}),
+            options=checked(self.rotate, options),
+        )
+        return await self._call(request, models.IssuedWebhook)

@@ -1,0 +1,1 @@
+"""How the senders that Lineshaft knows sign their webhooks."""

@@ -1,0 +1,1 @@
+"""The resources that offer more than the calls of the API."""
