@@ -1,0 +1,51 @@
+// Made by scripts/generate.mjs from api/openapi.yaml and api/clients.json; do not edit.
+
+import type { RequestOptions } from "../options.js";
+import type { PagePromise } from "../pages.js";
+import type { APIPromise } from "../promise.js";
+import { path, Resource } from "../resource.js";
+import type { Delivery, DeliveryDetail, RedeliverRequest, RedeliverResponse } from "./types.js";
+
+/** Part of a client. */
+export class Deliveries extends Resource {
+  /**
+   * Read the log of a webhook.
+   * Newest first; also of a deleted webhook. What is older than 7 days and not among the newest 50 is removed.
+   */
+  list(factoryUid: string, webhookUid: string, query: DeliveriesListQuery = {}, options?: RequestOptions): PagePromise<Delivery> {
+    return this.callPage<Delivery>({ method: "GET", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/deliveries`, query: { ...query }, replay: true, options }, "deliveries");
+  }
+
+  /**
+   * Get a delivery.
+   * With its payload, if it was accepted.
+   */
+  get(factoryUid: string, webhookUid: string, deliveryId: string, query: DeliveriesGetQuery = {}, options?: RequestOptions): APIPromise<DeliveryDetail> {
+    return this.callJSON<DeliveryDetail>({ method: "GET", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/deliveries/${deliveryId}`, query: { ...query }, replay: true, options });
+  }
+
+  /**
+   * Deliver again.
+   * Evaluates a stored delivery with the automations of today, under a new id. Neither the rate nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.
+   */
+  redeliver(factoryUid: string, webhookUid: string, deliveryId: string, body: RedeliverRequest = {}, options?: RequestOptions): APIPromise<RedeliverResponse> {
+    return this.callJSON<RedeliverResponse>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/deliveries/${deliveryId}/redeliver`, body, replay: true, options });
+  }
+}
+
+/** Selects what list answers. */
+export interface DeliveriesListQuery {
+  /** Inclusive. */
+  received_after?: string | Date | undefined;
+  /** Exclusive. */
+  received_before?: string | Date | undefined;
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
+}
+
+/** Selects what get answers. */
+export interface DeliveriesGetQuery {
+  /** Adds not_matched_automations. */
+  explain?: boolean | undefined;
+}

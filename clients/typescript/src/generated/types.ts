@@ -1,0 +1,1791 @@
+// Made by scripts/generate.mjs from api/openapi.yaml and api/clients.json; do not edit.
+
+import type { RunEvent } from "../events.js";
+
+/** One of the known values, or one that a newer server has. */
+export type Open<T extends string> = T | (string & Record<never, never>);
+
+export interface APIKey {
+  created_at: string;
+  expires_at?: string;
+  factory_uids?: string[];
+  /** The first characters of the key, to tell keys apart. */
+  hint?: string;
+  id: string;
+  last_used_at?: string;
+  name: string;
+  owner: RunCreatorInfo;
+  revoked_at?: string;
+  role: Open<KeyRole>;
+  worker_ids?: string[];
+}
+
+export interface AgentListItem {
+  name: string;
+  variants: AgentVariant[];
+}
+
+export interface AgentMemory {
+  attached_stores: (Record<string, unknown>)[];
+  auto_memory: AutoMemory;
+}
+
+export interface AgentMemoryRequest {
+  auto_memory?: AutoMemoryRequest | undefined;
+}
+
+export interface AgentResponse {
+  agent_type?: Open<AgentType>;
+  available: boolean;
+  base_model?: string;
+  created_at: string;
+  /** Empty when there is none. */
+  default_runner_uid: string;
+  description?: string;
+  environment_id?: string;
+  /** Absent for agents of the whole team. */
+  factory_uid?: string;
+  harness?: Harness;
+  /** Tool servers by name, or a list of them in which each has a name. */
+  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[];
+  memory: AgentMemory;
+  name: string;
+  prompt?: string;
+  secrets: SecretRef[];
+  skills: string[];
+  uid: string;
+  updated_at: string;
+  worker_host?: string;
+}
+
+export interface AgentSkill {
+  /** The commit of the repository that it was read from. */
+  commit?: string;
+  description: string;
+  /** Where its file is in the repository, or in the definition of the factory. */
+  full_path: string;
+  name: string;
+}
+
+/** The part an agent plays in its factory, which has exactly one FOREMAN. */
+export type AgentType = "CUSTOM" | "FOREMAN" | "TRIAGE" | "SPEC" | "IMPLEMENT" | "REVIEW" | "VERIFY";
+
+export interface AgentVariant {
+  /** The text of the skill. */
+  base_prompt: string;
+  description: string;
+  /** Those that have the repository. */
+  environments: VariantEnvironment[];
+  /** With include_malformed_skills: why it cannot be used. */
+  error?: string;
+  /** What to give as skill. */
+  id: string;
+  /** When the newest run with it was made that you may see; null when there is none. */
+  last_run_timestamp: string | null;
+  source: AgentVariantSource;
+}
+
+export interface AgentVariantSource {
+  /** The commit that was read. */
+  commit?: string;
+  name: string;
+  owner: string;
+  skill_path: string;
+}
+
+export interface AmbientAgentConfig {
+  /** Text put before the prompt. */
+  base_prompt?: string | undefined;
+  budget?: Budget | undefined;
+  computer_use_enabled?: boolean | undefined;
+  concurrency?: Concurrency | undefined;
+  /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
+  credential_strategy?: Open<"CREATOR" | "EXECUTOR"> | null | undefined;
+  /** The environment to work in. */
+  environment_id?: string | undefined;
+  harness?: Harness | undefined;
+  /** How long the workspace is kept after the run ended; 10 by default. */
+  idle_timeout_minutes?: number | undefined;
+  /** Tool servers by name, or a list of them in which each has a name. */
+  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[] | undefined;
+  /** The language model, for the built-in agent. */
+  model_id?: string | undefined;
+  /** A label for grouping; the list filters by it. */
+  name?: string | undefined;
+  /** The longest it may wait for a worker; 1440 by default. */
+  queue_timeout_minutes?: number | undefined;
+  retry?: Retry | undefined;
+  /** The kind of machine to work on: the name or uid of a runner of the run's factory. */
+  runner_id?: string | undefined;
+  /** Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent, automation or environment. */
+  secrets?: SecretRef[] | undefined;
+  /** A skill, owner/repo:name or owner/repo:path. In answers the first of skills. */
+  skill_spec?: string | undefined;
+  /** Skills in order; excludes skill_spec. */
+  skills?: string[] | undefined;
+  /** The longest it may show no progress; 10 by default. */
+  stall_minutes?: number | undefined;
+  /** The longest the agent may work; 60 by default. */
+  timeout_minutes?: number | undefined;
+  /** The id of a self-hosted worker; hosted, warp or nothing mean the server's own workers. */
+  worker_host?: string | undefined;
+}
+
+export interface ApplyDefinitionRequest {
+  /** What the change is for; the list of revisions shows it. */
+  comment?: string | undefined;
+  /** Texts by path, such as factory.yaml and agents/foreman/agent.md. */
+  files?: Record<string, string> | undefined;
+  /** Refuses with 409 if the definition is of another revision by now. */
+  if_revision?: number | undefined;
+}
+
+export interface ApplyDefinitionResponse {
+  /** False when everything was like that already. */
+  changed: boolean;
+  changes: DefinitionChange[];
+  /** Of the definition in force. */
+  revision: number;
+  unused: string[];
+}
+
+export interface ArtifactItem {
+  artifact_type: Open<ArtifactType>;
+  created_at: string;
+  data: ArtifactItemData;
+}
+
+export interface ArtifactItemData {
+  /** Of PLAN, SCREENSHOT and FILE. */
+  artifact_uid?: string;
+  /** Of PULL_REQUEST; empty when it is not known. */
+  branch?: string;
+  description?: string;
+  /** Of PLAN. */
+  document_uid?: string;
+  /** Of FILE. */
+  filename?: string;
+  /** Of FILE. */
+  filepath?: string;
+  /** Of FILE and SCREENSHOT. */
+  mime_type?: string;
+  /** Of EXTERNAL_REFERENCE. */
+  reference_type?: string;
+  /** Of FILE. */
+  size_bytes?: number;
+  /** Of PULL_REQUEST. */
+  status?: Open<"open" | "draft" | "merged" | "closed" | "unknown">;
+  title?: string;
+  /** Of PULL_REQUEST, PLAN and EXTERNAL_REFERENCE. */
+  url?: string;
+}
+
+export interface ArtifactResponse {
+  artifact_type: Open<ArtifactType>;
+  artifact_uid: string;
+  created_at: string;
+  data: ArtifactResponseData;
+}
+
+export interface ArtifactResponseData {
+  /** Of PLAN, in Markdown. */
+  content?: string;
+  content_type: string;
+  description?: string;
+  /** Of PLAN. */
+  document_uid?: string;
+  /** Of FILE and SCREENSHOT; needs no key, and no longer works after expires_at. */
+  download_url?: string;
+  expires_at?: string;
+  filename?: string;
+  filepath?: string;
+  /** Of PLAN. */
+  notebook_uid?: string;
+  size_bytes?: number;
+  title?: string;
+  url?: string;
+}
+
+/** The kind of an artifact. */
+export type ArtifactType = "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "EXTERNAL_REFERENCE";
+
+export interface AttachmentInput {
+  /** Base64, padded, without line breaks. */
+  data: string;
+  /** Its name in the workspace; no slashes. */
+  file_name: string;
+  mime_type: string;
+}
+
+export interface AuditEntry {
+  action: string;
+  actor: RunCreatorInfo;
+  detail?: Record<string, string>;
+  id: string;
+  key_id?: string;
+  remote_addr?: string;
+  request_id?: string;
+  target_id?: string;
+  target_type?: string;
+  time: string;
+}
+
+export interface AutoMemory {
+  enabled: boolean;
+}
+
+export interface AutoMemoryRequest {}
+
+export interface Automation {
+  /** The name of an agent of the factory; empty means the foreman. */
+  agent: string;
+  concurrency?: Concurrency;
+  /** What the automation says about the configuration of its runs. */
+  config?: AmbientAgentConfig;
+  created_at: string;
+  enabled: boolean;
+  factory_uid: string;
+  /** 0 is no brake. */
+  max_runs_per_hour: number;
+  name: string;
+  prompt: string;
+  triggers: Trigger[];
+  uid: string;
+  updated_at: string;
+}
+
+export interface Budget {
+  /** US dollars; 0 is no limit. */
+  max_cost_usd?: number | undefined;
+  /** Tokens both ways; 0 is no limit. */
+  max_tokens?: number | undefined;
+}
+
+export interface CancelRunsRequest {
+  /** The conditions of the list; at least one. Runs that have ended are left alone. */
+  filter: RunFilter;
+}
+
+export interface CancelRunsResponse {
+  /** The ids of the runs that were cancelled. */
+  cancelled: string[];
+}
+
+/** Values that are allowed, as a list, or in and not_in. Of several values that an event has, one must be in in and none in not_in; an event that has none fails in and passes not_in. */
+export type Choice = string[] | {
+  in?: string[];
+  not_in?: string[];
+};
+
+export interface CloudEnvironment {
+  config: CloudEnvironmentConfig;
+  creator: RunCreatorInfo;
+  last_editor: RunCreatorInfo;
+  last_task_created?: EnvironmentTask;
+  /** When its newest run was created; null when there is none. */
+  last_task_run_timestamp: string | null;
+  last_updated: string;
+  scope: Scope;
+  /** The newest run in it could not be set up. */
+  setup_failed: boolean;
+  /** 22 letters and digits, for environment_id of a run. */
+  uid: string;
+}
+
+export interface CloudEnvironmentConfig {
+  description?: string | null | undefined;
+  /** For workers that isolate agents in containers; others do not use it. */
+  docker_image?: string | undefined;
+  /** The name of a managed secret to clone with: a token, user:token, or a private key. Agents do not get it. */
+  git_credentials?: string | undefined;
+  /** Cloned into folders of their names in the workspace. */
+  github_repos?: GithubRepo[] | undefined;
+  name: string;
+  /** Managed secrets that every run in this environment gets as variables. */
+  secrets?: SecretRef[] | undefined;
+  /** Run in order by sh in the workspace, each in a shell of its own. The first that fails ends the run. At most 4096 characters each. */
+  setup_commands?: string[] | undefined;
+}
+
+export interface Concurrency {
+  key: string;
+  /** What happens to a run whose key is taken; queue by default. */
+  policy?: Open<"queue" | "skip" | "cancel_previous" | "followup"> | undefined;
+}
+
+export interface ConcurrencyUpdate {
+  /** Empty takes the rule away. */
+  key: string;
+  policy?: "queue" | "skip" | "cancel_previous" | "followup" | undefined;
+}
+
+export interface ConnectedSelfHostedWorker {
+  /** How many runs its connections take at once. */
+  capacity: number;
+  connected_at: string;
+  connection_count: number;
+  /** What its connections say about their machines, each KEY=VALUE. */
+  labels: string[];
+  last_seen_at: string;
+  /** How many they hold now. */
+  load: number;
+  worker_host: string;
+}
+
+export interface ConversationContent {
+  /** Of action_result: the id of its action. */
+  action_id?: string;
+  /** Of action and action_result. */
+  category?: Open<"command" | "files" | "search" | "integration" | "documents" | "computer" | "review" | "skill">;
+  /** Of event. */
+  data?: Record<string, unknown>;
+  /** Of action. */
+  id?: string;
+  /** Of action. */
+  input?: Record<string, unknown>;
+  /** The id of the event. */
+  message_id?: string;
+  /** Of action, action_result and event. */
+  name?: string;
+  /** Of action_result. */
+  output?: Record<string, unknown>;
+  /** Of action_result. */
+  state?: Open<"running" | "completed" | "failed" | "denied">;
+  /** Of text. */
+  text?: string;
+  type: Open<"text" | "action" | "action_result" | "event">;
+}
+
+export interface ConversationFollowupResponse {
+  /** Null when the message became part of the prompt. */
+  followup_id: string | null;
+  outcome: Open<"queued_prompt" | "live_session" | "handoff_execution" | "queue_pending">;
+  run_id: string;
+}
+
+export interface ConversationMessage {
+  content: ConversationContent[];
+  /** The ids of the events it is made of. */
+  message_ids?: string[];
+  role: Open<"user" | "assistant" | "tool" | "system">;
+  timestamp?: string;
+}
+
+export interface ConversationRedirect {
+  session_id?: string;
+}
+
+export interface ConversationResponse {
+  conversation_id: string;
+  steps: ConversationStep[];
+}
+
+export interface ConversationStep {
+  completed_at?: string;
+  id: string;
+  messages: ConversationMessage[];
+  started_at?: string;
+  /** Steps within this one; always empty here. */
+  steps: ConversationStep[];
+}
+
+export interface CreateAPIKeyRequest {
+  /** Never when absent. */
+  expires_at?: string | undefined;
+  /** Limits the key to these factories and their runs. */
+  factory_uids?: string[] | undefined;
+  name: string;
+  /** Who the key acts as; a service account with the key's name when absent. */
+  owner?: KeyOwner | undefined;
+  role: KeyRole;
+  /** For role worker: the ids it may claim for. */
+  worker_ids?: string[] | undefined;
+}
+
+export interface CreateAgentRequest {
+  agent_type?: AgentType | undefined;
+  /**
+   * The type of harness; use harness.
+   * @deprecated
+   */
+  base_harness?: string | undefined;
+  /** The language model, for the built-in agent; excludes another harness. */
+  base_model?: string | undefined;
+  /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
+  credential_strategy?: "CREATOR" | "EXECUTOR" | null | undefined;
+  /** A runner of its factory. */
+  default_runner_uid?: string | undefined;
+  description?: string | undefined;
+  /** The environment of its runs. */
+  environment_id?: string | undefined;
+  /** The factory it belongs to; without one it is the whole team's. */
+  factory_uid?: string | undefined;
+  harness?: Harness | undefined;
+  /** Tool servers by name, or a list of them in which each has a name. */
+  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[] | undefined;
+  memory?: AgentMemoryRequest | undefined;
+  /** Unique in the factory, or among the agents of none. */
+  name: string;
+  /** Put before the prompt of each of its runs. */
+  prompt?: string | undefined;
+  /** Managed secrets that its runs get as variables. */
+  secrets?: SecretRef[] | undefined;
+  /** Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one of its factory's. */
+  skills?: string[] | undefined;
+  /** Where its runs work. */
+  worker_host?: string | undefined;
+}
+
+export interface CreateAutomationRequest {
+  /** The name of an agent of the factory; the foreman when absent. */
+  agent?: string | undefined;
+  /** Its key may hold {{payload.path}}, filled in from each delivery. */
+  concurrency?: Concurrency | undefined;
+  /** Wins over what the agent and the factory say. */
+  config?: AmbientAgentConfig | undefined;
+  /** True when absent. */
+  enabled?: boolean | undefined;
+  /** A brake; 0 is none. */
+  max_runs_per_hour?: number | undefined;
+  /** Unique in the factory; also a file name of its definition. */
+  name: string;
+  prompt: string;
+  triggers: Trigger[];
+}
+
+export interface CreateFactoryRequest {
+  /** Letters, digits, spaces, '.', '_' and '-'; unique whatever its case. */
+  alias?: string | undefined;
+  description?: string | undefined;
+  name: string;
+  /** What the factory follows; without it the factory is edited here. Its definition is put in force as soon as it has been read. */
+  repository?: RepositorySource | undefined;
+}
+
+export interface CreateNotificationRequest {
+  description?: string | undefined;
+  /** True when absent. */
+  enabled?: boolean | undefined;
+  /** Runs of these factories; absent is all runs. A key that is limited to factories must name some of them. */
+  factory_uids?: string[] | undefined;
+  /** The host of the URL when absent. */
+  name?: string | undefined;
+  /** Runs with this configuration name. */
+  run_name?: string | undefined;
+  /** The secret to sign with: whsec_ and base64. Generated when absent. */
+  secret?: string | undefined;
+  /** Changes to these states; absent is every state. */
+  states?: RunState[] | undefined;
+  /** Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Everybody who may see factories can read it. */
+  url: string;
+}
+
+export interface CreateScheduledAgentRequest {
+  agent_config?: AmbientAgentConfig | undefined;
+  /** The agent that its runs go to. */
+  agent_uid?: string | undefined;
+  /** Five cron fields, @daily and the like, or @every 1h. */
+  cron_schedule: string;
+  /** True when absent. */
+  enabled?: boolean | undefined;
+  /** Goes to its runs. */
+  metadata?: Record<string, string> | undefined;
+  /** Only normal is offered; the others are 422. */
+  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  name: string;
+  /** skip or queue: what happens while the last run is live. Absent starts the next beside it. Not together with agent_config.concurrency. */
+  overlap?: string | undefined;
+  /** Required unless agent_config names a skill. */
+  prompt?: string | undefined;
+  /** Accepted; every schedule belongs to the team. */
+  team?: boolean | undefined;
+  /** An IANA name such as Europe/Berlin; UTC when absent. */
+  timezone?: string | undefined;
+}
+
+export interface CreateSecretRequest {
+  /** granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it. */
+  access?: "granted" | "runs" | undefined;
+  description?: string | undefined;
+  /** Also the name of the variable that a run gets. */
+  name: string;
+  /** Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read again. */
+  value: string;
+}
+
+export interface CreateWebhookRequest {
+  /** token when absent. */
+  auth_mode?: WebhookAuthMode | undefined;
+  /** The header that tells deliveries apart. */
+  delivery_id_header?: string | undefined;
+  /** True when absent. */
+  enabled?: boolean | undefined;
+  /** For signature_scheme hmac alone, and required there. */
+  hmac?: WebhookHMAC | undefined;
+  /** 262144 when absent. */
+  max_body_bytes?: number | undefined;
+  /** Unique in the factory; also a file name of its definition. It cannot be changed. */
+  name: string;
+  /** Deliveries in any minute; 0 is no limit. 60 when absent. */
+  rate_limit?: number | undefined;
+  /** A body that was accepted before is a duplicate under any delivery id. */
+  replay_guard?: boolean | undefined;
+  /** The secret to use. Absent: a new one is generated, that of secret_name is used, or the provider's comes later with rotateWebhook. */
+  secret?: string | undefined;
+  /** The managed secret to use if it exists, or to make. Absent: NAME_WEBHOOK_SECRET. */
+  secret_name?: string | undefined;
+  /** Required with auth_mode signature, refused otherwise. */
+  signature_scheme?: SignatureScheme | undefined;
+}
+
+export interface CreatedAPIKey {
+  created_at: string;
+  expires_at?: string;
+  factory_uids?: string[];
+  /** The first characters of the key, to tell keys apart. */
+  hint?: string;
+  id: string;
+  /** The key. It is shown only now and cannot be read again. */
+  key: string;
+  last_used_at?: string;
+  name: string;
+  owner: RunCreatorInfo;
+  revoked_at?: string;
+  role: Open<KeyRole>;
+  worker_ids?: string[];
+}
+
+export interface DefinitionBacktest {
+  action: Open<"add" | "change" | "remove">;
+  automation: string;
+  /** How many stored deliveries were looked at. */
+  deliveries: number;
+  /** How many of them start no run now and would start one. */
+  starts: number;
+  /** How many of them start a run now and would not. */
+  stops: number;
+  /** There are more deliveries; the newest were looked at. */
+  truncated: boolean;
+}
+
+export interface DefinitionChange {
+  action: Open<"add" | "change" | "remove">;
+  /** Of a part that is changed: what differs. */
+  fields?: DefinitionFieldChange[];
+  file: string;
+  kind: Open<"factory" | "agent" | "automation" | "webhook" | "runner" | "skill">;
+  name: string;
+  note?: string;
+}
+
+export interface DefinitionFieldChange {
+  after?: string;
+  before?: string;
+  field: string;
+}
+
+export interface DefinitionRequest {
+  /** Texts by path, such as factory.yaml and agents/foreman/agent.md. */
+  files?: Record<string, string> | undefined;
+}
+
+export interface DefinitionRevision {
+  actor: RunCreatorInfo;
+  comment?: string;
+  /** Of the repository that the factory follows. */
+  commit?: string;
+  created_at: string;
+  file_count: number;
+  number: number;
+  source: Open<"edit" | "apply" | "rollback" | "repository">;
+}
+
+export interface DefinitionRevisionDetail {
+  actor: RunCreatorInfo;
+  comment?: string;
+  /** Of the repository that the factory follows. */
+  commit?: string;
+  created_at: string;
+  file_count: number;
+  files: Record<string, string>;
+  number: number;
+  source: Open<"edit" | "apply" | "rollback" | "repository">;
+}
+
+export interface DeleteScheduledAgentResponse {
+  success: boolean;
+}
+
+export interface Delivery {
+  delivery_id: string;
+  /** The first delivery with this identity. */
+  duplicate_of?: string;
+  /** What GitHub or GitLab named in its header, such as pull_request. */
+  event?: string;
+  /** What tells this delivery from another; empty for refused ones. */
+  identity: string;
+  /** Where the identity was found. */
+  identity_source: string;
+  /** How many automations of the webhook did not match. */
+  not_matched: number;
+  outcomes: DeliveryOutcome[];
+  received_at: string;
+  /** The delivery that this one repeats, because somebody asked for it. */
+  redelivery_of?: string;
+  remote_addr: string;
+  /** Bytes of the body, as far as they were read. */
+  size: number;
+  status: Open<DeliveryStatus>;
+}
+
+export interface DeliveryDetail {
+  delivery_id: string;
+  /** The first delivery with this identity. */
+  duplicate_of?: string;
+  /** What GitHub or GitLab named in its header, such as pull_request. */
+  event?: string;
+  /** What tells this delivery from another; empty for refused ones. */
+  identity: string;
+  /** Where the identity was found. */
+  identity_source: string;
+  /** How many automations of the webhook did not match. */
+  not_matched: number;
+  /** With explain: the automations that do not match today, and why. */
+  not_matched_automations?: MissedAutomation[];
+  outcomes: DeliveryOutcome[];
+  /** The body, of accepted deliveries only. */
+  payload?: unknown;
+  received_at: string;
+  /** The delivery that this one repeats, because somebody asked for it. */
+  redelivery_of?: string;
+  remote_addr: string;
+  /** Bytes of the body, as far as they were read. */
+  size: number;
+  status: Open<DeliveryStatus>;
+}
+
+export interface DeliveryOutcome {
+  /** Absent for a handshake. */
+  automation_id?: string;
+  automation_name?: string;
+  /** Why no run was started. */
+  reason?: string;
+  result: Open<OutcomeResult>;
+  /** The run that was started, or that got a follow-up. */
+  run_id?: string;
+}
+
+/** What became of a request. Those that got 404 or 429 are not in the log. */
+export type DeliveryStatus = "accepted" | "duplicate" | "rejected_auth" | "rejected_invalid_json" | "rejected_too_large";
+
+export interface EgressRangesResponse {
+  /** Always empty: a self-hosted server connects from wherever its workers are. */
+  cidrs: string[];
+}
+
+export interface EnvironmentRequest {
+  config: CloudEnvironmentConfig;
+}
+
+export interface EnvironmentTask {
+  created_at: string;
+  id: string;
+  started_at: string | null;
+  state: Open<RunState>;
+  title: string;
+  updated_at: string;
+}
+
+export interface Error {
+  /** The code, as in the last segment of type. */
+  code: string;
+  /** What is wrong with this request; begins with the path of the field to blame, if one is. */
+  detail?: string;
+  /** Title and detail in one line. */
+  error: string;
+  /** The path of the request. */
+  instance?: string;
+  /** Of a definition with mistakes: all of them. */
+  problems?: FileProblem[];
+  /** Whether the same request may succeed later. */
+  retryable: boolean;
+  /** The HTTP status. */
+  status: number;
+  /** What kind of failure this is; the same for every error of this code. */
+  title: string;
+  /** Finds the request in the server's log. */
+  trace_id?: string;
+  /** Address of the page that explains this error; its last segment is the code. */
+  type: string;
+}
+
+export interface Factory {
+  /** A short name, unique whatever its case; null when there is none. */
+  alias: string | null;
+  created_at: string;
+  /** Once its runs consumed as much since 00:00 UTC, it starts no more; absent when there is none. */
+  daily_budget?: Budget;
+  description: string | null;
+  /** The name of the agent that work goes to when no other is named. */
+  foreman_agent: string;
+  /** managed is edited here, repository in a Git repository. */
+  mode: Open<"managed" | "repository">;
+  name: string;
+  /** While true its automations start no runs; deliveries are still accepted and logged. */
+  paused: boolean;
+  /** How far it has followed its repository; absent when it is managed. */
+  repository?: FactoryRepository;
+  /** Grows with every change to the factory or a part of it. */
+  revision: number;
+  /** What its runs consumed since 00:00 UTC; lists leave it out. */
+  spent_today?: Spending;
+  uid: string;
+  updated_at: string;
+}
+
+export interface FactoryDefinition {
+  files: Record<string, string>;
+  revision: number;
+}
+
+export interface FactoryRepository {
+  /** When the commit in force was applied. */
+  applied_at?: string;
+  /** The commit that is in force; absent before the first. */
+  applied_commit?: string;
+  /** Absent for the repository's default branch. */
+  branch?: string;
+  /** When the repository was last looked at. */
+  checked_at?: string;
+  /** Why the repository could not be read when it was last tried. */
+  fault?: string;
+  /** Absent for the root. */
+  path?: string;
+  /** Why the commit that was seen is not in force, by place in the repository. */
+  problems: FileProblem[];
+  /** The newest commit that was looked at. */
+  seen_commit?: string;
+  url: string;
+}
+
+export interface FactoryRunRequest {
+  /** What to do; the foreman gets it as it is. */
+  prompt: string;
+  /** What the work is for, as source:id, such as linear:ENG-42. Made when absent. */
+  ticket_ref?: string | undefined;
+  ticket_url?: string | undefined;
+  /** Made from the prompt when absent. */
+  title?: string | undefined;
+}
+
+export interface FactoryRunResponse {
+  factory_uid: string;
+  /** The name of the agent that the work went to. */
+  foreman_agent: string;
+  run_id: string;
+  /** The page on this server that shows the run. */
+  run_url?: string;
+  state: Open<RunState>;
+  ticket_ref: string;
+}
+
+export interface FileProblem {
+  column: number;
+  file: string;
+  hint?: string;
+  line: number;
+  message: string;
+}
+
+export interface FilterCheck {
+  /** Any JSON value. */
+  expected: unknown;
+  /** object: the field has conditions below it, but is no object. */
+  operator: Open<"in" | "not_in" | "exists" | "object">;
+  passed: boolean;
+  /** webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload. */
+  path: string;
+  /** The value that was found; absent when there is none. Long values are cut. */
+  seen?: unknown;
+}
+
+export interface FollowupAttachmentInput {
+  /** Base64, padded, without line breaks. Required. */
+  data?: string | undefined;
+  /** Its name in the workspace; no slashes. Required. */
+  file_name?: string | undefined;
+  /** Required. */
+  mime_type?: string | undefined;
+}
+
+export interface GithubRepo {
+  owner: string;
+  repo: string;
+}
+
+export interface HandoffAttachment {
+  attachment_id: string;
+  /** Needs no key; works for a quarter of an hour. */
+  download_url: string;
+  filename: string;
+  mime_type?: string;
+}
+
+export interface HandoffAttachmentsResponse {
+  attachments: HandoffAttachment[];
+}
+
+export interface Harness {
+  /** The program of the command and acp harnesses, with its arguments. */
+  command?: string[] | undefined;
+  /** How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command. */
+  mode?: Open<"acp" | "command"> | undefined;
+  /** The model, for agents other than the built-in one. */
+  model_id?: string | undefined;
+  /** Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default. */
+  permissions?: Open<"allow" | "deny" | "ask"> | undefined;
+  reasoning_level?: string | undefined;
+  type?: Open<HarnessType> | undefined;
+}
+
+export interface HarnessInfo {
+  available: boolean;
+  /** What is missing. */
+  problem?: string;
+  type: Open<HarnessType>;
+}
+
+/** The adapter that drives the agent; oz is another name of builtin. */
+export type HarnessType = "shell" | "command" | "builtin" | "oz" | "acp" | "claude" | "codex" | "gemini" | "opencode" | "goose";
+
+export interface IssuedNotification {
+  created_at: string;
+  description: string;
+  disabled_at?: string;
+  /** Why the server disabled it; absent when people did. */
+  disabled_reason?: string;
+  enabled: boolean;
+  /** Runs of these factories; empty is all runs. */
+  factory_uids: string[];
+  id: string;
+  last_failure_at?: string;
+  last_success_at?: string;
+  name: string;
+  /** Until when the secret of before the last rotation signs, too. */
+  old_secret_until?: string;
+  /** Runs with this configuration name; empty is any. */
+  run_name: string;
+  /** The signing secret, if the server generated it. It is shown only now. */
+  secret?: string;
+  /** Changes to these states; empty is every state. */
+  states: (Open<RunState>)[];
+  updated_at: string;
+  url: string;
+}
+
+export interface IssuedWebhook {
+  auth_mode: Open<WebhookAuthMode>;
+  created_at: string;
+  delivery_id_header?: string;
+  /** A disabled webhook answers 404. */
+  enabled: boolean;
+  factory_uid: string;
+  hmac?: WebhookHMAC;
+  /** Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret. */
+  ingress_url: string;
+  max_body_bytes: number;
+  name: string;
+  /** The provider's secret is still to come: give it to rotateWebhook. */
+  needs_secret: boolean;
+  /** When the secret of before the last rotation ends; absent when only the newest counts. */
+  old_secret_until?: string;
+  /** Deliveries in any minute; 0 is no limit. */
+  rate_limit: number;
+  replay_guard: boolean;
+  /** The secret, if the server generated it. It is shown only now. */
+  secret?: string;
+  /** The managed secret that keeps the credential. */
+  secret_name: string;
+  signature_scheme?: Open<SignatureScheme>;
+  uid: string;
+  updated_at: string;
+}
+
+export interface KeyLimits {
+  /** The factories that the key reaches; all when absent. */
+  factory_uids?: string[];
+  /** No limit when absent. */
+  requests_per_minute?: number;
+  /** The worker ids that a worker key may claim for. */
+  worker_ids?: string[];
+}
+
+export interface KeyOwner {
+  display_name?: string | undefined;
+  email?: string | undefined;
+  type: "user" | "service_account";
+  uid?: string | undefined;
+}
+
+/** What a key may do. A worker key claims runs and nothing else. */
+export type KeyRole = "viewer" | "member" | "manager" | "admin" | "worker";
+
+export interface ListAPIKeysResponse {
+  apikeys: APIKey[];
+  page_info: PageInfo;
+}
+
+export interface ListAgentIdentitiesResponse {
+  agents: AgentResponse[];
+}
+
+export interface ListAgentsResponse {
+  agents: AgentListItem[];
+}
+
+export interface ListAuditResponse {
+  entries: AuditEntry[];
+  page_info: PageInfo;
+}
+
+export interface ListAutomationsResponse {
+  automations: Automation[];
+  page_info: PageInfo;
+}
+
+export interface ListDeliveriesResponse {
+  deliveries: Delivery[];
+  page_info: PageInfo;
+}
+
+export interface ListEnvironmentsResponse {
+  environments: CloudEnvironment[];
+}
+
+export interface ListFactoriesResponse {
+  factories: Factory[];
+  page_info: PageInfo;
+}
+
+export interface ListModelsResponse {
+  default_model_id: string;
+  harnesses?: HarnessInfo[];
+  models: ModelInfo[];
+}
+
+export interface ListNotificationDeliveriesResponse {
+  deliveries: NotificationDelivery[];
+  page_info: PageInfo;
+}
+
+export interface ListNotificationsResponse {
+  notifications: Notification[];
+  page_info: PageInfo;
+}
+
+export interface ListRevisionsResponse {
+  page_info: PageInfo;
+  revisions: DefinitionRevision[];
+}
+
+export interface ListRunEventsResponse {
+  events: RunEvent[];
+  page_info: PageInfo;
+}
+
+export interface ListRunsResponse {
+  page_info: PageInfo;
+  runs: RunItem[];
+}
+
+export interface ListScheduledAgentsResponse {
+  schedules: ScheduledAgentItem[];
+}
+
+export interface ListSecretsResponse {
+  page_info: PageInfo;
+  secrets: Secret[];
+}
+
+export interface ListWebhooksResponse {
+  page_info: PageInfo;
+  webhooks: Webhook[];
+}
+
+export interface ListWorkersResponse {
+  workers: ConnectedSelfHostedWorker[];
+}
+
+export interface MCPServerConfig {
+  /** With command. */
+  args?: string[] | undefined;
+  command?: string | undefined;
+  /** With command. Values may hold {{SECRET_NAME}}; literal ones are answered as ***. */
+  env?: Record<string, string> | undefined;
+  /** With url. Values may hold {{SECRET_NAME}}; literal ones are answered as ***. */
+  headers?: Record<string, string> | undefined;
+  /** Only in the list form, where it is required. */
+  name?: string | undefined;
+  url?: string | undefined;
+  /** The id of a managed server. */
+  warp_id?: string | undefined;
+}
+
+export interface MissedAutomation {
+  automation_id: string;
+  automation_name: string;
+  /** The checks that fail. */
+  checks: MissedCheck[];
+}
+
+export interface MissedCheck {
+  /** Any JSON value. */
+  expected: unknown;
+  /** object: the field has conditions below it, but is no object. */
+  operator: Open<"in" | "not_in" | "exists" | "object">;
+  passed: boolean;
+  /** webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload. */
+  path: string;
+  /** The value that was found; absent when there is none. Long values are cut. */
+  seen?: unknown;
+  /** Which of the automation's triggers, from 0. */
+  trigger: number;
+}
+
+export interface ModelInfo {
+  description?: string;
+  disable_reason?: Open<"PROVIDER_OUTAGE" | "OUT_OF_REQUESTS" | "ADMIN_DISABLED" | "REQUIRES_UPGRADE">;
+  display_name: string;
+  id: string;
+  provider: Open<"OPENAI" | "ANTHROPIC" | "GOOGLE" | "UNKNOWN">;
+  reasoning_level?: string;
+  vision_supported: boolean;
+}
+
+export interface ModelTokenUsage {
+  /** Tokens whose price was not known: they are not in the cost. */
+  cost_unknown_tokens?: number;
+  inference_cost_usd: number;
+  model_id: string;
+  /** input, input_cache_read and output; the first leaves out the second. */
+  tokens_by_category?: Record<string, number>;
+  total_tokens: number;
+  usage_type: Open<"custom_endpoint">;
+}
+
+export interface Notification {
+  created_at: string;
+  description: string;
+  disabled_at?: string;
+  /** Why the server disabled it; absent when people did. */
+  disabled_reason?: string;
+  enabled: boolean;
+  /** Runs of these factories; empty is all runs. */
+  factory_uids: string[];
+  id: string;
+  last_failure_at?: string;
+  last_success_at?: string;
+  name: string;
+  /** Until when the secret of before the last rotation signs, too. */
+  old_secret_until?: string;
+  /** Runs with this configuration name; empty is any. */
+  run_name: string;
+  /** Changes to these states; empty is every state. */
+  states: (Open<RunState>)[];
+  updated_at: string;
+  url: string;
+}
+
+export interface NotificationAttempt {
+  duration_ms: number;
+  error?: string;
+  number: number;
+  /** Absent when there was no answer. */
+  status_code?: number;
+  time: string;
+}
+
+export interface NotificationDelivery {
+  attempt_count: number;
+  created_at: string;
+  /** The id of the event in the log of the run; sent as webhook-id. */
+  event_id: string;
+  finished_at?: string;
+  id: string;
+  last_error?: string;
+  /** Absent when there was no answer. */
+  last_status_code?: number;
+  /** Of a pending one: when it is tried next. While an attempt is being made, when another one may be. */
+  next_attempt_at?: string;
+  notification_id: string;
+  /** Absent in a test. */
+  run_id?: string;
+  /** The state that the run changed to; absent in a test. */
+  state?: Open<RunState>;
+  status: Open<NotificationStatus>;
+  type: Open<"run.state_changed" | "notification.test">;
+}
+
+export interface NotificationDeliveryDetail {
+  attempt_count: number;
+  /** The newest 50, in order. */
+  attempts: NotificationAttempt[];
+  created_at: string;
+  /** The id of the event in the log of the run; sent as webhook-id. */
+  event_id: string;
+  finished_at?: string;
+  id: string;
+  last_error?: string;
+  /** Absent when there was no answer. */
+  last_status_code?: number;
+  /** Of a pending one: when it is tried next. While an attempt is being made, when another one may be. */
+  next_attempt_at?: string;
+  notification_id: string;
+  /** The body as it is sent. */
+  payload: unknown;
+  /** Absent in a test. */
+  run_id?: string;
+  /** The state that the run changed to; absent in a test. */
+  state?: Open<RunState>;
+  status: Open<NotificationStatus>;
+  type: Open<"run.state_changed" | "notification.test">;
+}
+
+/** How a delivery to an endpoint stands. A pending one is waiting for an attempt, the first or another. */
+export type NotificationStatus = "pending" | "delivered" | "failed";
+
+/** What an automation made of a delivery. filtered appears in dry runs only: the log counts those in not_matched. */
+export type OutcomeResult = "started" | "skipped" | "followed_up" | "handshake" | "disabled" | "limit" | "error" | "filtered";
+
+export interface PageInfo {
+  has_next_page: boolean;
+  /** Opaque; give it as cursor with the same filters and order. */
+  next_cursor?: string;
+}
+
+export interface PlanDefinitionResponse {
+  backtests: DefinitionBacktest[];
+  changes: DefinitionChange[];
+  /** Always empty: a folder with mistakes is answered with 400. */
+  problems: FileProblem[];
+  /** Of the definition in force; give it to apply as if_revision. */
+  revision: number;
+  unused: string[];
+}
+
+/** Why something failed; /docs/errors/ explains each. */
+export type PlatformErrorCode = "invalid_request" | "authentication_required" | "not_authorized" | "feature_not_available" | "budget_exceeded" | "resource_not_found" | "method_not_allowed" | "conflict" | "payload_too_large" | "operation_not_supported" | "idempotency_mismatch" | "resource_unavailable" | "internal_error" | "environment_setup_failed" | "agent_process_failed" | "run_timeout" | "infrastructure_timeout";
+
+export interface RedeliverRequest {
+  /** Tells what would come of it and stores nothing. */
+  dry_run?: boolean | undefined;
+}
+
+export interface RedeliverResponse {
+  /** The new delivery; in a dry run the old one. */
+  delivery_id: string;
+  /** In a dry run also of automations that do not match. */
+  outcomes: DeliveryOutcome[];
+}
+
+export interface RepositorySource {
+  /** The branch that is followed; the repository's default one when absent. */
+  branch?: string | undefined;
+  /** The folder of the definition; the root when absent. */
+  path?: string | undefined;
+  /** An https or ssh address without credentials. */
+  url: string;
+}
+
+export interface RequestUsage {
+  /** At the prices that the operator has set; models without a price are left out. */
+  inference_cost_usd: number;
+  /** Model by model, when a single run is read. */
+  model_token_usage?: ModelTokenUsage[];
+  total_tokens: number;
+}
+
+export interface Retry {
+  /** 1 by default. */
+  max_attempts?: number | undefined;
+}
+
+export interface RotateNotificationRequest {
+  /** How long callbacks are signed with the old secret, too; absent, it ends at once. */
+  overlap_seconds?: number | undefined;
+  /** The new secret: whsec_ and base64. Generated when absent. */
+  secret?: string | undefined;
+}
+
+export interface RotateWebhookRequest {
+  /** How long the old secret stays valid; absent, it ends at once. */
+  overlap_seconds?: number | undefined;
+  /** The new secret; generated when absent. Required for schemes whose provider makes it. */
+  secret?: string | undefined;
+}
+
+export interface RunAgentRequest {
+  /** An agent: the run takes its configuration and belongs to its factory. */
+  agent_identity_uid?: string | undefined;
+  /** Files for the workspace, at most 10 MB together. */
+  attachments?: AttachmentInput[] | undefined;
+  config?: AmbientAgentConfig | undefined;
+  /** Continues a conversation. */
+  conversation_id?: string | undefined;
+  interactive?: boolean | undefined;
+  /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
+  metadata?: Record<string, string> | undefined;
+  /** Only normal is offered; the others are 422. */
+  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  parent_run_id?: string | undefined;
+  /** What to do, at most 1 MiB. Required unless a skill or conversation_id is given. */
+  prompt?: string | undefined;
+  /** A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner may be left out of a repository of the run's environment or factory. */
+  skill?: string | undefined;
+  /** Accepted; every run belongs to the team. */
+  team?: boolean | undefined;
+  /** Made from the prompt when absent. */
+  title?: string | undefined;
+}
+
+export interface RunAgentResponse {
+  /** No worker slot was free; the run waits for one. */
+  at_capacity: boolean;
+  run_id: string;
+  state: Open<RunState>;
+  /**
+   * The same as run_id.
+   * @deprecated
+   */
+  task_id: string;
+}
+
+export interface RunCreatorInfo {
+  display_name?: string;
+  email?: string;
+  type?: Open<"user" | "service_account">;
+  uid?: string;
+}
+
+export interface RunFilter {
+  /** All descendants of this run. */
+  ancestor_run_id?: string | undefined;
+  /** Runs that have such an artifact. */
+  artifact_type?: ArtifactType | undefined;
+  automation_id?: string | undefined;
+  /** The same as name. */
+  config_name?: string | undefined;
+  /** Inclusive. */
+  created_after?: string | undefined;
+  /** Exclusive. */
+  created_before?: string | undefined;
+  /** The uid of a principal. */
+  creator?: string | undefined;
+  delivery_id?: string | undefined;
+  /** empty-environment selects runs without one. */
+  environment_id?: string | undefined;
+  execution_location?: "LOCAL" | "REMOTE" | undefined;
+  /** The uid of a principal. */
+  executor?: string | undefined;
+  /** Only runs of a factory. */
+  factory_only?: boolean | undefined;
+  /** Repeatable. */
+  factory_uid?: string[] | undefined;
+  /** metadata[KEY]=VALUE, at most 5; exact, all must hold. */
+  metadata?: Record<string, string> | undefined;
+  model_id?: string | undefined;
+  /** Equals config.name. */
+  name?: string | undefined;
+  /** Children of this run. */
+  parent_run_id?: string | undefined;
+  /** Words of title, name, skill and the start of the prompt; also an exact run id. */
+  q?: string | undefined;
+  schedule_id?: string | undefined;
+  /** owner/repo:path. */
+  skill?: string | undefined;
+  /** The same as skill. */
+  skill_spec?: string | undefined;
+  /** Repeatable. */
+  source?: RunSourceType[] | undefined;
+  /** Repeatable. */
+  state?: RunState[] | undefined;
+  /** Repeatable. */
+  task_status?: TaskStatus[] | undefined;
+  /** Inclusive. */
+  updated_after?: string | undefined;
+  /** Exclusive. */
+  updated_before?: string | undefined;
+  webhook_id?: string | undefined;
+  /** hosted for the server's own workers. */
+  worker_host?: string | undefined;
+}
+
+export interface RunFollowupRequest {
+  attachments?: FollowupAttachmentInput[] | undefined;
+  /** What to tell the agent. May be empty when there is an attachment. */
+  message?: string | undefined;
+  /** Only normal is offered; the others are 422. */
+  mode?: "normal" | "plan" | "orchestrate" | undefined;
+}
+
+export interface RunFollowupResponse {
+  /** Null when the message became part of the prompt. */
+  followup_id: string | null;
+  outcome: Open<"queued_prompt" | "live_session" | "handoff_execution" | "queue_pending">;
+}
+
+export interface RunItem {
+  /** The resolved configuration. */
+  agent_config?: AmbientAgentConfig;
+  /** With explain=1: for each field of agent_config, where its value came from. */
+  agent_config_origins?: Record<string, string>;
+  /** The first skill of the run, once it is known. */
+  agent_skill?: AgentSkill;
+  artifacts?: ArtifactItem[];
+  conversation_id?: string;
+  created_at: string;
+  creator: RunCreatorInfo;
+  execution_location: Open<"LOCAL" | "REMOTE">;
+  executor?: RunCreatorInfo;
+  factory_uid?: string;
+  /** When a terminal state was last reached; null while the run is active. */
+  finished_at: string | null;
+  /** Whether runs of this kind can be cancelled at all; says nothing about the state. */
+  is_run_type_cancellable: boolean;
+  /** Whether a worker still holds a live agent process. */
+  is_sandbox_running: boolean;
+  /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
+  metadata?: Record<string, string>;
+  parent_run_id?: string;
+  /** What the agent was told. */
+  prompt: string;
+  request_usage?: RequestUsage;
+  /** The run at the top of the tree; run_id itself at the top. */
+  root_run_id: string;
+  run_id: string;
+  /** ISO 8601 duration, summed over the executions that have ended. */
+  run_time?: string;
+  /** The schedule that started the run. */
+  schedule?: RunSchedule;
+  scope: Scope;
+  session_id?: string;
+  /** The page on this server that shows the live session. */
+  session_link?: string;
+  source: Open<RunSourceType>;
+  /** When an agent first began work; null until then. */
+  started_at?: string | null;
+  state: Open<RunState>;
+  status_message: RunStatusMessage;
+  /** The prompt as sent, with the follow-ups that came before the start. */
+  submitted_prompt?: string;
+  /**
+   * The same as run_id.
+   * @deprecated
+   */
+  task_id: string;
+  title: string;
+  /** Changes with state, title and follow-ups, not with every event. */
+  updated_at: string;
+}
+
+export interface RunReference {
+  run_id: string;
+}
+
+export interface RunReportRequest {
+  /** Of notice; info by default. */
+  level?: "info" | "warning" | "error" | undefined;
+  /** Of plan: all of them, each time. */
+  steps?: RunReportStep[] | undefined;
+  /** Of message and notice. */
+  text?: string | undefined;
+  type: "message" | "notice" | "plan" | "pull_request" | "reference";
+  /** Of pull_request and reference. */
+  url?: string | undefined;
+}
+
+export interface RunReportResponse {
+  /** The artifact that the report made. */
+  artifact_uid?: string;
+  run_id: string;
+}
+
+export interface RunReportStep {
+  priority?: "high" | "medium" | "low" | undefined;
+  /** pending by default. */
+  state?: "pending" | "in_progress" | "completed" | undefined;
+  text: string;
+}
+
+export interface RunSchedule {
+  cron_schedule: string;
+  schedule_id: string;
+  schedule_name: string;
+  /** The time that the run is for, by the wall clock of the schedule's time zone. */
+  slot?: string;
+}
+
+/** The order of the list; agent orders by skill, runs without one last. */
+export type RunSortBy = "updated_at" | "created_at" | "title" | "agent";
+
+/** Where a run came from. The list may grow. */
+export type RunSourceType = "API" | "CLI" | "WEB_APP" | "SCHEDULED_AGENT" | "CUSTOM_WEBHOOK" | "ORCHESTRATION" | "MCP" | "LOCAL" | "GITHUB_WEBHOOK" | "GITLAB_WEBHOOK" | "LINEAR" | "SLACK" | "GITHUB_ACTION" | "CLOUD_MODE" | "JIRA" | "SELF_IMPROVEMENT" | "AUTOFIX" | "RUN_SCORER" | "TEAMS" | "AZURE_DEVOPS_WEBHOOK" | "BENCHMARK_TRIAL" | "CREATE_BENCHMARK_TASK";
+
+/** Where a run stands. Ended: SUCCEEDED, FAILED, ERROR and CANCELLED. */
+export type RunState = "QUEUED" | "PENDING" | "CLAIMED" | "INPROGRESS" | "BLOCKED" | "SUCCEEDED" | "FAILED" | "ERROR" | "CANCELLED";
+
+export interface RunStatusMessage {
+  error_code?: Open<PlatformErrorCode>;
+  message: string;
+  /** For ended runs: submitting the work again may succeed. */
+  retryable?: boolean;
+}
+
+export interface ScheduleHistory {
+  /** When it last started a run; null if it never did. */
+  last_ran: string | null;
+  /** Null while it is paused. */
+  next_run: string | null;
+}
+
+export interface ScheduledAgentItem {
+  agent_config?: AmbientAgentConfig;
+  agent_uid?: string;
+  created_at: string;
+  created_by: RunCreatorInfo;
+  cron_schedule: string;
+  enabled: boolean;
+  /** The environment of agent_config, as it is now. */
+  environment?: CloudEnvironmentConfig;
+  history: ScheduleHistory;
+  id: string;
+  /** Why the last fire started no run; null when it did. */
+  last_spawn_error: string | null;
+  /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
+  metadata?: Record<string, string>;
+  name: string;
+  /** What happens while the last run is live; absent starts the next beside it. */
+  overlap?: Open<"skip" | "queue">;
+  prompt: string;
+  scope: Scope;
+  /** An IANA name; absent is UTC. */
+  timezone?: string;
+  updated_at: string;
+  updated_by: RunCreatorInfo;
+}
+
+export interface SchemaDocuments {
+  schemas: Record<string, Record<string, unknown>>;
+  version: string;
+}
+
+export interface SchemaVersions {
+  versions: string[];
+}
+
+export interface Scope {
+  type: Open<"User" | "Team">;
+  uid?: string;
+}
+
+export interface Secret {
+  /** granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it. */
+  access: Open<"granted" | "runs">;
+  created_at: string;
+  description?: string;
+  /** webhook: the credential of a webhook, which no run gets. */
+  kind: Open<"managed" | "webhook">;
+  name: string;
+  updated_at: string;
+}
+
+export interface SecretRef {
+  name: string;
+}
+
+export interface SessionRedirect {
+  conversation_id?: string;
+}
+
+/** How the sender signs; hmac takes its settings from hmac. The list may grow. */
+export type SignatureScheme = "bitbucket" | "buildkite" | "calendly" | "circleci" | "discord" | "dropbox" | "github" | "gitlab" | "grafana" | "hmac" | "hubspot" | "intercom" | "jira" | "linear" | "pagerduty" | "sentry" | "shopify" | "slack" | "square" | "standard_webhooks" | "stripe" | "twilio" | "typeform" | "vercel" | "zoom";
+
+export interface Spending {
+  /** US dollars, as far as prices are known. */
+  cost_usd: number;
+  /** Tokens both ways. */
+  tokens: number;
+}
+
+/** A group of run states. */
+export type TaskStatus = "running" | "failed" | "blocked" | "cancelled" | "complete";
+
+export interface TestFilterRequest {
+  /** A stored delivery of the factory. This or payload. */
+  delivery_id?: string | undefined;
+  /** Of the trigger: such as issue_opened. */
+  event?: string | undefined;
+  /** As in a trigger. One that names no webhooks listens to all of them. */
+  filter: TriggerFilter;
+  /** Any JSON value. This or delivery_id. */
+  payload?: unknown;
+  /** What the header of GitHub or GitLab says with this payload, such as issues; a stored delivery knows its own. */
+  payload_event?: string | undefined;
+  /** Of the trigger: webhook when absent, github or gitlab. */
+  provider?: string | undefined;
+  /** Where the payload comes in; absent, the webhook check passes. */
+  webhook_id?: string | undefined;
+}
+
+export interface TestFilterResponse {
+  /** The webhook first, then every condition of the filter. */
+  checks: FilterCheck[];
+  would_trigger: boolean;
+}
+
+export interface TimelineEvent {
+  event_type: Open<"oz_run_created" | "oz_run_queued" | "oz_run_pending" | "oz_run_claimed" | "worker_container_ready" | "shared_session_started" | "agent_started" | "oz_run_done" | "oz_run_blocked" | "oz_run_cancelled" | "oz_run_failed" | "oz_run_errored" | "vm_shutdown">;
+  event_uuid: string;
+  /** Counts the executions of the run from 1; payload.execution_id has the id. */
+  execution_id?: number;
+  occurred_at: string;
+  /** from, state, message, error_code, worker and execution_id, as far as they are known. */
+  payload?: Record<string, unknown>;
+  run_id: string;
+}
+
+export interface TimelineResponse {
+  events: TimelineEvent[];
+}
+
+export interface Trigger {
+  /** received of webhook, cron_fired of schedule, finished of run; of github and gitlab such as issue_opened, pull_request_*, push or merge_request. */
+  event: string;
+  filter?: TriggerFilter | undefined;
+  /** webhook, schedule, run, github or gitlab. Others of the published grammar are kept and never fire. */
+  provider: string;
+  /** For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent) and overlap (skip or queue). */
+  schedule?: string | {
+    cron: string;
+    overlap?: Open<"skip" | "queue"> | undefined;
+    timezone?: string | undefined;
+  } | undefined;
+}
+
+export interface TriggerFilter {
+  /** Of run: names of agents. */
+  agents?: Choice | undefined;
+  /** Of github and gitlab: logins. */
+  authors?: Choice | undefined;
+  /** Of run: names of automations. */
+  automations?: Choice | undefined;
+  /** Of github and gitlab: where a pull request goes to; * and ** are patterns. */
+  base_branches?: Choice | undefined;
+  /** Of github and gitlab: what was pushed, or the head of a pull request; * and ** are patterns. */
+  branches?: Choice | undefined;
+  /** Of github and gitlab: how checks, workflows and pipelines end. */
+  conclusions?: Choice | undefined;
+  /** Of run: uids; this factory alone when absent. */
+  factories?: Choice | undefined;
+  /** Of github and gitlab. */
+  labels?: Choice | undefined;
+  /** Of push: the files that it adds, changes or removes; * and ** are patterns. */
+  paths?: Choice | undefined;
+  /** An object that mirrors the body: keys AND; a value is an array (any of these scalars), an object of the operators in, not_in and exists, or another object that nests. At most 10 deep, 64 conditions, 32 values each. Absent matches every delivery. */
+  payload?: Record<string, unknown> | undefined;
+  /** Of github and gitlab: owner/name; * and ** are patterns. */
+  repos?: Choice | undefined;
+  /** Of run: SUCCEEDED, FAILED, ERROR or CANCELLED. */
+  states?: Choice | undefined;
+  /** Webhooks of this factory by uid. Together with webhooks 1 to 50. */
+  webhook_ids?: string[] | undefined;
+  /** Webhooks of this factory by name. */
+  webhooks?: string[] | undefined;
+}
+
+export interface UpdateAgentRequest {
+  /** FOREMAN takes that part from the agent that has it. */
+  agent_type?: AgentType | undefined;
+  /**
+   * The type of harness; use harness.
+   * @deprecated
+   */
+  base_harness?: string | undefined;
+  /** The language model, for the built-in agent; excludes another harness. */
+  base_model?: string | undefined;
+  /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
+  credential_strategy?: "CREATOR" | "EXECUTOR" | null | undefined;
+  /** A runner of its factory. */
+  default_runner_uid?: string | undefined;
+  description?: string | undefined;
+  /** The environment of its runs. */
+  environment_id?: string | undefined;
+  harness?: Harness | undefined;
+  /** Tool servers by name, or a list of them in which each has a name. */
+  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[] | undefined;
+  memory?: AgentMemoryRequest | undefined;
+  /** What goes by the old name in the factory follows. */
+  name?: string | undefined;
+  /** Put before the prompt of each of its runs. */
+  prompt?: string | undefined;
+  /** Managed secrets that its runs get as variables. */
+  secrets?: SecretRef[] | undefined;
+  /** Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one of its factory's. */
+  skills?: string[] | undefined;
+  /** Where its runs work. */
+  worker_host?: string | undefined;
+}
+
+export interface UpdateAutomationRequest {
+  /** Empty is the foreman. */
+  agent?: string | undefined;
+  concurrency?: ConcurrencyUpdate | undefined;
+  config?: AmbientAgentConfig | undefined;
+  enabled?: boolean | undefined;
+  max_runs_per_hour?: number | undefined;
+  name?: string | undefined;
+  prompt?: string | undefined;
+  triggers?: Trigger[] | undefined;
+}
+
+export interface UpdateFactoryRequest {
+  /** Empty takes it away. */
+  alias?: string | undefined;
+  /** The whole new one; an empty object takes it away. */
+  daily_budget?: Budget | undefined;
+  /** Empty takes it away. */
+  description?: string | undefined;
+  name?: string | undefined;
+  /** Stops or resumes the factory's automations. */
+  paused?: boolean | undefined;
+  /** What the factory is to follow, from now on and instead of anything before; null makes it a managed one with the definition that is in force. */
+  repository?: RepositorySource | null | undefined;
+}
+
+export interface UpdateNotificationRequest {
+  description?: string | undefined;
+  /** Enabled again, it gets at once what waits for it and is younger than 72 hours. */
+  enabled?: boolean | undefined;
+  /** Replaced as a whole; empty is all runs. */
+  factory_uids?: string[] | undefined;
+  name?: string | undefined;
+  /** Empty is any. */
+  run_name?: string | undefined;
+  /** Replaced as a whole; empty is every state. */
+  states?: RunState[] | undefined;
+  /** What waits goes there, too. */
+  url?: string | undefined;
+}
+
+export interface UpdateScheduledAgentRequest {
+  agent_config?: AmbientAgentConfig | undefined;
+  agent_uid?: string | undefined;
+  cron_schedule: string;
+  enabled: boolean;
+  /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
+  metadata?: Record<string, string> | undefined;
+  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  name: string;
+  /** skip or queue. */
+  overlap?: string | undefined;
+  prompt?: string | undefined;
+  timezone?: string | undefined;
+}
+
+export interface UpdateSecretRequest {
+  /** granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it. */
+  access?: "granted" | "runs" | undefined;
+  description?: string | undefined;
+  /** Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read again. */
+  value?: string | undefined;
+}
+
+export interface UpdateWebhookRequest {
+  /** Another mode is 422. */
+  auth_mode?: WebhookAuthMode | undefined;
+  /** Empty takes it away. */
+  delivery_id_header?: string | undefined;
+  /** Switching it on takes the value that the managed secret has now. */
+  enabled?: boolean | undefined;
+  /** Replaced as a whole. */
+  hmac?: WebhookHMAC | undefined;
+  max_body_bytes?: number | undefined;
+  /** Another name is 422: make a second webhook instead. */
+  name?: string | undefined;
+  rate_limit?: number | undefined;
+  replay_guard?: boolean | undefined;
+  /** Always 400: use rotateWebhook. */
+  secret?: string | undefined;
+  /** Another managed secret, which must exist; its value counts from now on. */
+  secret_name?: string | undefined;
+  /** Another scheme is 422. */
+  signature_scheme?: SignatureScheme | undefined;
+}
+
+export interface ValidateDefinitionResponse {
+  problems: FileProblem[];
+  /** Files that are accepted and not used. */
+  unused: string[];
+  valid: boolean;
+}
+
+export interface VariantEnvironment {
+  name: string;
+  uid: string;
+}
+
+export interface Webhook {
+  auth_mode: Open<WebhookAuthMode>;
+  created_at: string;
+  delivery_id_header?: string;
+  /** A disabled webhook answers 404. */
+  enabled: boolean;
+  factory_uid: string;
+  hmac?: WebhookHMAC;
+  /** Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret. */
+  ingress_url: string;
+  max_body_bytes: number;
+  name: string;
+  /** The provider's secret is still to come: give it to rotateWebhook. */
+  needs_secret: boolean;
+  /** When the secret of before the last rotation ends; absent when only the newest counts. */
+  old_secret_until?: string;
+  /** Deliveries in any minute; 0 is no limit. */
+  rate_limit: number;
+  replay_guard: boolean;
+  /** The managed secret that keeps the credential. */
+  secret_name: string;
+  signature_scheme?: Open<SignatureScheme>;
+  uid: string;
+  updated_at: string;
+}
+
+/** How a sender proves who it is: a bearer token, a token at the end of the URL, or a signature. */
+export type WebhookAuthMode = "token" | "url_token" | "signature";
+
+export interface WebhookHMAC {
+  /** sha256 (default), sha1, sha384 or sha512. */
+  digest?: string | undefined;
+  /** hex (default) or base64. */
+  encoding?: string | undefined;
+  /** Carries the signature. */
+  header: string;
+  /** Carries the delivery id; needed for {id}. */
+  id_header?: string | undefined;
+  /** Stands before the signature, such as sha256=. */
+  prefix?: string | undefined;
+  /** What is signed: {body} (default), or that with {timestamp}, {id}, {method} and {url}. */
+  template?: string | undefined;
+  /** Carries the time in Unix seconds or milliseconds; needed for {timestamp}. */
+  timestamp_header?: string | undefined;
+}
+
+export interface WhoamiResponse {
+  key_id?: string;
+  limits: KeyLimits;
+  permissions: string[];
+  principal: RunCreatorInfo;
+  role: Open<"viewer" | "member" | "manager" | "admin" | "worker" | "run">;
+  /** The run whose token this is. */
+  run_id?: string;
+}

@@ -1,0 +1,55 @@
+// Made by scripts/generate.mjs from api/openapi.yaml and api/clients.json; do not edit.
+
+import type { RequestOptions } from "../options.js";
+import type { PagePromise } from "../pages.js";
+import type { APIPromise } from "../promise.js";
+import { path, Resource } from "../resource.js";
+import type { CreateWebhookRequest, IssuedWebhook, RotateWebhookRequest, UpdateWebhookRequest, Webhook } from "./types.js";
+
+/** Part of a client. */
+export class Webhooks extends Resource {
+  /**
+   * List webhooks.
+   * All of the factory, by name.
+   */
+  list(factoryUid: string, options?: RequestOptions): PagePromise<Webhook> {
+    return this.callPage<Webhook>({ method: "GET", path: path`/factory/${factoryUid}/webhooks`, replay: true, options }, "webhooks");
+  }
+
+  /**
+   * Create a webhook.
+   * A secret that the server generates is in this answer and in no other. A secret that is issued by the provider may be left out: the webhook is then made disabled with needs_secret, and rotateWebhook takes the secret. At most 20 for a factory.
+   */
+  create(factoryUid: string, body: CreateWebhookRequest, options?: RequestOptions): APIPromise<IssuedWebhook> {
+    return this.callJSON<IssuedWebhook>({ method: "POST", path: path`/factory/${factoryUid}/webhooks`, body, replay: false, options });
+  }
+
+  /**
+   * Delete a webhook.
+   * Senders get 404 at once. Its log stays until it is old enough; automations that select it stay and do not fire.
+   */
+  delete(factoryUid: string, webhookUid: string, options?: RequestOptions): APIPromise<void> {
+    return this.callDelete({ method: "DELETE", path: path`/factory/${factoryUid}/webhooks/${webhookUid}`, replay: true, options });
+  }
+
+  /** Get a webhook. */
+  get(factoryUid: string, webhookUid: string, options?: RequestOptions): APIPromise<Webhook> {
+    return this.callJSON<Webhook>({ method: "GET", path: path`/factory/${factoryUid}/webhooks/${webhookUid}`, replay: true, options });
+  }
+
+  /**
+   * Change a webhook.
+   * What is absent stays. Senders of a disabled webhook get 404 at once.
+   */
+  update(factoryUid: string, webhookUid: string, body: UpdateWebhookRequest, options?: RequestOptions): APIPromise<Webhook> {
+    return this.callJSON<Webhook>({ method: "PATCH", path: path`/factory/${factoryUid}/webhooks/${webhookUid}`, body, replay: true, options });
+  }
+
+  /**
+   * Replace the secret of a webhook.
+   * The old secret ends at once, or after overlap_seconds. A webhook that waits for its provider's secret is enabled with it. One that uses a secret which people manage is 409: change the value of that secret instead.
+   */
+  rotate(factoryUid: string, webhookUid: string, body: RotateWebhookRequest = {}, options?: RequestOptions): APIPromise<IssuedWebhook> {
+    return this.callJSON<IssuedWebhook>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/rotate`, body, replay: false, options });
+  }
+}

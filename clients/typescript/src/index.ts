@@ -1,0 +1,13 @@
+export { Lineshaft } from "./client.js";
+export * from "./errors.js";
+export * from "./events.js";
+export type * from "./generated/types.js";
+export type { RunItem as Run } from "./generated/types.js";
+export type { ClientOptions, Query, RequestOptions } from "./options.js";
+export { Page, PagePromise } from "./pages.js";
+export { APIPromise, type WithResponse } from "./promise.js";
+export type { Content } from "./resource.js";
+export type { StreamOptions } from "./runs.js";
+export type { Call } from "./transport.js";
+export { version } from "./version.js";
+export type { WaitOptions } from "./wait.js";
