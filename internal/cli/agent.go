@@ -43,7 +43,7 @@ func (sh *shell) agentListCommand() *cobra.Command {
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft agent list", "all of them", "lineshaft agent list --factory shop -o json", "those of one factory"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -107,14 +107,14 @@ func (sh *shell) agentUID(ctx context.Context, c *client.Client, factory, ref st
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", &hintError{code: exitNotFound, message: fmt.Sprintf("there is no agent named %q", ref), hint: "`lineshaft agent list` shows the agents that your key may see."}
+		return "", &hintError{code: exitNotFound, message: fmt.Sprintf("there is no agent named %q", ref), hint: didYouMean(ref, namesOf(list, func(a client.Agent) string { return a.Name })) + "`lineshaft agent list` shows the agents that your key may see."}
 	}
 	return "", usage(fmt.Sprintf("%d agents are called %q", len(found), ref), "Add --factory, or give the uid of the one you mean:\n"+strings.Join(lines, "\n"))
 }
 
 // thisAgent connects and finds the agent that is the argument of a command.
 func (sh *shell) thisAgent(ctx context.Context, factory, ref string) (*client.Client, string, error) {
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,7 +130,7 @@ func (sh *shell) agentDeleteCommand() *cobra.Command {
 		Args:    needs(1, -1, agentRefs),
 		Example: example("lineshaft agent delete reviewer --factory shop", "neither the foreman, nor one that an automation names"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

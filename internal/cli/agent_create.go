@@ -31,7 +31,7 @@ func (sh *shell) agentCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -73,7 +73,7 @@ func (sh *shell) apikeyCreateCommand() *cobra.Command {
 }
 
 func (sh *shell) createKey(ctx context.Context, req client.APIKeyRequest) error {
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (sh *shell) apikeyRevokeCommand() *cobra.Command {
 					return usage("that is a key, not the id of one", "`lineshaft apikey list` shows the ids.")
 				}
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

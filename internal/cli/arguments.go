@@ -30,7 +30,10 @@ func parsePairs(flag string, list []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, text := range list {
 		key, value, ok := strings.Cut(text, "=")
-		if !ok || key == "" {
+		if !ok {
+			return nil, usage(fmt.Sprintf("--%s %q has no value", flag, text), fmt.Sprintf("Write: --%s KEY=VALUE", flag))
+		}
+		if key == "" {
 			return nil, usage(fmt.Sprintf("--%s %q has no key", flag, text), fmt.Sprintf("Write: --%s KEY=VALUE", flag))
 		}
 		if _, twice := pairs[key]; twice {

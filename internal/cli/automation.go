@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -179,7 +181,7 @@ func (sh *shell) automationUID(ctx context.Context, c *client.Client, factoryUID
 	}
 	return "", &hintError{
 		code: exitNotFound, message: fmt.Sprintf("the factory has no automation named %q", ref),
-		hint: "`lineshaft automation list` shows the automations of a factory.",
+		hint: didYouMean(ref, namesOf(list, func(a client.Automation) string { return a.Name })) + "`lineshaft automation list` shows the automations of a factory.",
 	}
 }
 
@@ -343,6 +345,9 @@ func (sh *shell) textFile(path string) (string, error) {
 		return sh.textOrStdin(path)
 	}
 	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return "", usage(path+" is a folder", "Name a file in it; - reads standard input.")
+	}
 	if err == nil && info.Size() > maxStdin {
 		return "", usage(fmt.Sprintf("%s has more than %d bytes", path, maxStdin), "Say it shorter.")
 	}
@@ -353,19 +358,38 @@ func (sh *shell) textFile(path string) (string, error) {
 	return string(data), nil
 }
 
+// jsonMistake tells where text stops to be JSON, and why; empty if it does not.
+func jsonMistake(text string) string {
+	var whole json.RawMessage
+	err := json.Unmarshal([]byte(text), &whole)
+	if err == nil {
+		return ""
+	}
+	wrong, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
+		return err.Error()
+	}
+	before := text[:min(max(int(wrong.Offset)-1, 0), len(text))]
+	line := strings.Count(before, "\n")
+	column := utf8.RuneCountInString(before[strings.LastIndex(before, "\n")+1:])
+	return fmt.Sprintf("line %d, column %d: %s", line+1, column+1, wrong.Error())
+}
+
 // jsonOrFile reads a flag that holds JSON, or @ and the name of a file with it.
 func (sh *shell) jsonOrFile(flag, text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
 	}
+	from := "--" + flag
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		var err error
+		from = path
 		if text, err = sh.textFile(path); err != nil {
 			return nil, err
 		}
 	}
-	if !json.Valid([]byte(text)) {
-		return nil, usage(fmt.Sprintf("--%s is not JSON", flag), fmt.Sprintf(`Write --%s '{"action": ["opened"]}' with quotes around the whole, or --%s @FILE.`, flag, flag))
+	if place := jsonMistake(text); place != "" {
+		return nil, usage(fmt.Sprintf("%s is not JSON: %s", from, place), fmt.Sprintf(`Write --%s '{"action": ["opened"]}' with quotes around the whole, or --%s @FILE.`, flag, flag))
 	}
 	return json.RawMessage(text), nil
 }

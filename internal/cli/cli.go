@@ -25,6 +25,10 @@ type Deps struct {
 	Work func(ctx context.Context, cfg config.Config, as app.RemoteWorker, out io.Writer, logger *slog.Logger) error
 	// Migrate brings the database to this version's schema and tells out what it did.
 	Migrate func(ctx context.Context, cfg config.Config, out io.Writer) error
+	// Backup writes the database to a file, Restore fills a new one from it, and
+	// MoveDatabase copies one into another.
+	Backup, Restore func(ctx context.Context, cfg config.Config, file string, progress app.Progress) (app.Copied, error)
+	MoveDatabase    func(ctx context.Context, from, to string, progress app.Progress) (app.Copied, error)
 	// Doctor examines this machine and these settings.
 	Doctor func(ctx context.Context, cfg config.Config) ([]config.Check, error)
 	// Supervise is the body of the hidden process beside each agent.
@@ -52,6 +56,8 @@ type Deps struct {
 
 	// clientOptions make tests fast.
 	clientOptions []client.Option
+	// live replaces what moves by itself.
+	live liveHooks
 }
 
 // Main runs the command with its arguments, without the program's name, and
@@ -76,10 +82,11 @@ func execute(ctx context.Context, args []string, deps Deps) int {
 	sh := newShell(deps)
 	root := sh.root() //nolint:contextcheck // cobra hands the context to the commands
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
+	sh.command = cmd.CommandPath()
 	return sh.complain(err)
 }
 
@@ -93,9 +100,16 @@ type shell struct {
 	// outWidth and errWidth are the columns of the terminals; 0 is no terminal.
 	outWidth, errWidth int
 
-	// url and format are the flags that all commands have.
-	url    string
-	format string
+	// url, contextName and format are the flags that all commands have.
+	url         string
+	contextName string
+	format      string
+	// saved is the context that the server comes from; nil when none does.
+	saved *savedContext
+	// command is the one that failed, for hints.
+	command string
+	// completing says that a shell asks for proposals: nothing may be asked or shown.
+	completing bool
 	// keyFile is where the key came from; empty when it came from the environment.
 	keyFile string
 }

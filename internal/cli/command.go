@@ -38,17 +38,43 @@ func group(cmd *cobra.Command) {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	var names []string
+	var names, nouns []string
 	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, append(sub.Aliases, sub.Name())...)
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		names = append(names, sub.Name())
+		if slices.ContainsFunc(sub.Commands(), func(verb *cobra.Command) bool { return verb.Name() == word }) {
+			nouns = append(nouns, fmt.Sprintf("`%s %s`", sub.CommandPath(), word))
 		}
 	}
 	hint := fmt.Sprintf("Commands are: %s. See `%s --help`.", strings.Join(names, ", "), cmd.CommandPath())
-	if near := nearest.Word(word, names); near != "" {
+	near := nearest.Word(word, names)
+	switch {
+	case near != "" && nearest.Distance(word, near) <= max(1, len(word)/3): // further off it would be a guess
 		hint = fmt.Sprintf("Did you mean `%s %s`?", cmd.CommandPath(), near)
+	case len(nouns) > 0:
+		hint = fmt.Sprintf("Say first what it is about, such as %s. See `%s --help`.", strings.Join(nouns[:min(3, len(nouns))], ", "), cmd.CommandPath())
 	}
 	return usage(fmt.Sprintf("%q is not a command of %s", word, cmd.CommandPath()), hint)
+}
+
+// didYouMean is the beginning of a hint that names what was probably meant; empty when
+// nothing is near.
+func didYouMean(word string, names []string) string {
+	if near := nearest.Word(word, names); near != "" {
+		return fmt.Sprintf("Did you mean %s? ", near)
+	}
+	return ""
+}
+
+// namesOf are the names of things.
+func namesOf[T any](list []T, name func(T) string) []string {
+	var names []string
+	for _, item := range list {
+		names = append(names, name(item))
+	}
+	return names
 }
 
 // flagError explains what the flag parser did not like.
@@ -64,9 +90,28 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := nearest.Word(name, names); near != "" {
 			hint = fmt.Sprintf("Did you mean --%s? %s", near, hint)
+		} else if others := siblingsWith(cmd, name); others != "" {
+			hint = fmt.Sprintf("%s has it. %s", others, hint)
 		}
 	}
+	if lacks, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		value, _ := pflag.UnquoteUsage(lacks.GetFlag())
+		return usage(fmt.Sprintf("--%s needs a value", lacks.GetFlag().Name), strings.TrimSpace(fmt.Sprintf("Write: --%s %s", lacks.GetFlag().Name, value))+". "+hint)
+	}
 	return usage(flagMistake(err), hint)
+}
+
+// siblingsWith names a command beside this one that has the flag.
+func siblingsWith(cmd *cobra.Command, flag string) string {
+	if !cmd.HasParent() {
+		return ""
+	}
+	for _, sibling := range cmd.Parent().Commands() {
+		if sibling.IsAvailableCommand() && sibling.Flags().Lookup(flag) != nil {
+			return "`" + sibling.CommandPath() + "`"
+		}
+	}
+	return ""
 }
 
 // flagMistake says what is wrong without the words of the parser's own program.
@@ -106,18 +151,41 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// addMissingExamples gives examples to the commands that cobra brings along; our own
-// have theirs, which a test holds.
-func addMissingExamples(root *cobra.Command) {
+// adopt makes the commands that cobra brings along like our own: with examples, and with
+// the same answers to mistakes.
+func adopt(root *cobra.Command) {
 	for _, sub := range root.Commands() {
 		switch line := sub.CommandPath(); sub.Name() {
 		case "help":
 			sub.Example = example(line+" runs list", "what `runs list` does")
+			sub.Run, sub.RunE = nil, func(cmd *cobra.Command, args []string) error {
+				about, rest, err := cmd.Root().Find(args)
+				if err != nil || len(rest) > 0 {
+					return unknownCommand(about, rest[0])
+				}
+				return about.Help()
+			}
 		case "completion":
 			sub.Example = example(line+" bash", "print the script for bash")
+			sub.Short = "Print the script that makes a shell complete commands, flags, names and ids"
+			group(sub)
 			for _, shell := range sub.Commands() {
+				shell.Args = needs(0, 0, "")
 				shell.Example = example(shell.CommandPath()+" > FILE", "write it where your shell looks for it")
+				if shell.Name() == "bash" {
+					shell.Long = bashCompletionHelp
+				}
 			}
 		}
 	}
 }
+
+const bashCompletionHelp = "Print the script that makes bash complete commands, flags, names and ids.\n\n" +
+	"It needs the package bash-completion, version 2 or newer: without it, Tab only prints\n" +
+	"\"_get_comp_words_by_ref: command not found\". Install that with your package manager (apt, dnf, apk,\n" +
+	"brew install bash-completion@2), and start a new shell.\n\n" +
+	"For this shell:\n\n" +
+	"  source <(lineshaft completion bash)\n\n" +
+	"For every new one:\n\n" +
+	"  mkdir -p ~/.local/share/bash-completion/completions\n" +
+	"  lineshaft completion bash > ~/.local/share/bash-completion/completions/lineshaft"

@@ -52,6 +52,58 @@ func TestS6LocalKeyStaysLocal(t *testing.T) {
 	}
 }
 
+// TestS6AKeyGoesToItsServerOnly: LINESHAFT_API_KEY is for LINESHAFT_URL when both are set,
+// and for no context; the error says so, and `context show` tells the same.
+func TestS6AKeyGoesToItsServerOnly(t *testing.T) {
+	t.Parallel()
+	contexts := file(t, "contexts.yaml", "contexts:\n  prod:\n    url: https://prod.example\n  local:\n    url: http://127.0.0.1:1\n")
+	env := []string{"LINESHAFT_URL=https://one.example", "LINESHAFT_API_KEY=ls_one", "LINESHAFT_CONTEXTS=" + contexts, "LINESHAFT_DATA_DIR=" + t.TempDir()}
+	for _, tc := range []struct {
+		args                 []string
+		message, hint, shown string
+	}{
+		{args: []string{"--url", "https://two.example"}, message: "no API key for https://two.example: LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "lineshaft context add", shown: "none"},
+		{args: []string{"--url", "http://one.example"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "lineshaft context add", shown: "none"},
+		{args: []string{"--url", "https://one.example:8443"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "lineshaft context add", shown: "none"},
+		{args: []string{"--url", "http://127.0.0.1:1"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "LINESHAFT_DATA_DIR", shown: "admin key of the data directory"},
+		{args: []string{"--context", "prod"}, message: `no API key for context "prod": it has none`, hint: "lineshaft context add prod --replace", shown: "none"},
+		{args: []string{"--context", "local"}, message: "LINESHAFT_API_KEY is not for contexts", hint: "LINESHAFT_DATA_DIR", shown: "admin key of the data directory"},
+	} {
+		s := newStage(t)
+		s.deps.Environ = env
+		r := s.run(t.Context(), append([]string{"runs", "list"}, tc.args...)...)
+		if r.code != exitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || strings.Contains(r.err, "ls_one") {
+			t.Errorf("%v: %+v", tc.args, r)
+		}
+		if r := s.run(t.Context(), append([]string{"context", "show", "-o", "json"}, tc.args...)...); r.code != exitOK || !strings.Contains(r.out, `"key": "`+tc.shown+`"`) {
+			t.Errorf("%v: %+v", tc.args, r)
+		}
+	}
+}
+
+func TestSameServer(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		a, b string
+		want bool
+	}{
+		{"https://a.example", "https://A.example:443/", true},
+		{"http://a.example:80/api/v1", "http://a.example", true},
+		{"http://[::1]:8484", "http://[::1]:8484/", true},
+		{"https://a.example:8484", "http://a.example:8484", true},
+		{"http://a.example:8484", "https://a.example:8484", false},
+		{"https://a.example", "http://a.example", false},
+		{"https://a.example", "https://a.example:8443", false},
+		{"https://a.example", "https://a.example.org", false},
+		{"https://a.example@b.example", "https://a.example", false},
+		{"::", "https://a.example", false},
+	} {
+		if got := sameServer(tc.a, tc.b); got != tc.want {
+			t.Errorf("sameServer(%q, %q) = %v", tc.a, tc.b, got)
+		}
+	}
+}
+
 func TestS6NoKey(t *testing.T) {
 	t.Parallel()
 	empty := file(t, "admin.key", " \n")

@@ -168,7 +168,7 @@ func (sh *shell) folderOf(ctx context.Context, dir, ref string) (c *client.Clien
 	if len(problems) > 0 {
 		return nil, "", nil, nil, sh.mistakes(dir, problems)
 	}
-	if c, err = sh.connect(); err != nil {
+	if c, err = sh.connect(ctx); err != nil {
 		return nil, "", nil, nil, err
 	}
 	if ref != "" {

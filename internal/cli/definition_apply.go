@@ -108,10 +108,13 @@ func (sh *shell) showChanges(changes []client.DefinitionChange) {
 func (sh *shell) factoryApplyCommand() *cobra.Command {
 	var factory, comment string
 	var revision int64
+	var yes bool
 	cmd := &cobra.Command{
 		Use:   "apply DIR",
 		Short: "Make a factory what a folder says, all or nothing; a new one if there is none",
-		Args:  needs(1, 1, folderArgument),
+		Long: "Make a factory what a folder says, all or nothing; a new one if there is none. What the folder does not have is\n" +
+			"deleted, also what was made by hand. On a terminal that is shown and asked for first; a script is not asked.",
+		Args: needs(1, 1, folderArgument),
 		Example: example(
 			"lineshaft factory apply shop", "the factory with the folder's alias or name",
 			`lineshaft factory apply . --factory shop --comment "quieter triage"`, "the comment is shown with the revision",
@@ -124,6 +127,11 @@ func (sh *shell) factoryApplyCommand() *cobra.Command {
 			}
 			req := client.DefinitionRequest{Files: files, Comment: comment, IfRevision: revision}
 			var done *client.DefinitionApplied
+			if uid != "" && !yes && sh.asks() {
+				if err := sh.confirmApply(cmd.Context(), c, uid, &req); err != nil {
+					return err
+				}
+			}
 			if uid == "" {
 				done, err = sh.applyNew(cmd.Context(), c, d, req)
 			} else {
@@ -137,6 +145,7 @@ func (sh *shell) factoryApplyCommand() *cobra.Command {
 	}
 	folderFactoryFlag(cmd, &factory)
 	cmd.Flags().StringVar(&comment, "comment", "", "what the change is about, as `TEXT`")
+	yesFlag(cmd, &yes)
 	cmd.Flags().Int64Var(&revision, "if-revision", 0, "only if the definition is still of this `NUMBER`, which plan -o json shows")
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (sh *shell) migrateCommand() *cobra.Command {
-	settings := &settings{sh: sh}
+	settings := &settings{sh: sh, command: "migrate"}
 	cmd := &cobra.Command{
 		Use:     "migrate",
 		Short:   "Bring the database to the schema of this version",
@@ -32,7 +32,7 @@ func (sh *shell) migrateCommand() *cobra.Command {
 }
 
 func (sh *shell) doctorCommand() *cobra.Command {
-	settings := &settings{sh: sh}
+	settings := &settings{sh: sh, command: "doctor"}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine this machine and these settings",

@@ -47,7 +47,7 @@ func (sh *shell) environmentListCommand() *cobra.Command {
 			default:
 				return usage(fmt.Sprintf("--sort %q is neither name nor updated", by), "Write --sort name or --sort updated.")
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func (sh *shell) showEnvironment(e *client.Environment) error {
 
 // thisEnvironment connects and reads the environment that a command is about.
 func (sh *shell) thisEnvironment(ctx context.Context, ref string) (*client.Client, *client.Environment, error) {
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,7 +182,7 @@ func (sh *shell) environmentUID(ctx context.Context, c *client.Client, ref strin
 	case 0:
 		return "", &hintError{
 			code: exitNotFound, message: fmt.Sprintf("no environment has the name %q", ref),
-			hint: "`lineshaft environment list` shows the environments.",
+			hint: didYouMean(ref, namesOf(list, func(e client.Environment) string { return e.Config.Name })) + "`lineshaft environment list` shows the environments.",
 		}
 	}
 	var lines strings.Builder

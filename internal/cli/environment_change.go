@@ -87,7 +87,7 @@ func (sh *shell) environmentCreateCommand() *cobra.Command {
 			if err := f.apply(cmd, &config); err != nil {
 				return err
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (sh *shell) environmentDeleteCommand() *cobra.Command {
 		Args:    needs(1, -1, "the name or uid of an environment (`lineshaft environment list` shows them)"),
 		Example: example("lineshaft environment delete shop", "by name or uid"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client"
 )
 
@@ -72,10 +73,30 @@ func (sh *shell) explain(err error) *hintError {
 	if apiErr, ok := errors.AsType[*client.Error](err); ok {
 		return sh.explainAnswer(apiErr)
 	}
+	if local, ok := errors.AsType[*lineshaft.Error](err); ok {
+		return sh.explainLocal(local, err)
+	}
 	if e := sh.explainNetwork(err); e != nil {
 		return e
 	}
 	return &hintError{message: err.Error(), code: exitFailed}
+}
+
+// explainLocal is about what a command did itself, without a server. Codes are for
+// programs; messages say behind a semicolon what to do next.
+func (sh *shell) explainLocal(e *lineshaft.Error, err error) *hintError {
+	message, next, told := strings.Cut(e.Message, "; ")
+	out := &hintError{message: message, code: exitFailed, cause: err}
+	if e.Cause != nil && (e.Code == lineshaft.CodeInternal || e.Code == lineshaft.CodeUnavailable) {
+		out.message += ": " + e.Cause.Error() // whoever runs the command is the operator
+	}
+	switch {
+	case told:
+		out.hint = strings.ToUpper(next[:1]) + next[1:] + "."
+	case sh.command != "":
+		out.hint = fmt.Sprintf("See `%s --help`.", sh.command)
+	}
+	return out
 }
 
 func (sh *shell) explainAnswer(e *client.Error) *hintError {
@@ -92,6 +113,10 @@ func (sh *shell) explainAnswer(e *client.Error) *hintError {
 		out.code = exitDenied
 		out.message = "the server does not accept this API key"
 		out.hint = "Set LINESHAFT_API_KEY to a valid key; an admin makes one with `lineshaft apikey create NAME`."
+		if sh.saved != nil {
+			out.message = fmt.Sprintf("the server does not accept the API key of context %q", sh.saved.name)
+			out.hint = fmt.Sprintf("An admin makes a new one with `lineshaft apikey create NAME`; keep it with: lineshaft context add %s --replace --url %s", shellWord(sh.saved.name), shellWord(sh.saved.URL))
+		}
 		if sh.keyFile != "" {
 			out.hint = fmt.Sprintf("It came from %s, which belongs to another server. %s", sh.keyFile, out.hint)
 		}
@@ -105,6 +130,8 @@ func (sh *shell) explainAnswer(e *client.Error) *hintError {
 		out.hint = missingHint(e)
 	case e.Status == http.StatusTooManyRequests:
 		out.hint = fmt.Sprintf("Too many requests: try again in %s.", max(e.RetryAfter, time.Second).Round(time.Second))
+	case e.Status < http.StatusInternalServerError && out.hint == "" && sh.command != "": // the message itself says what would help
+		out.hint = fmt.Sprintf("See `%s --help`.", sh.command)
 	case e.Status >= http.StatusInternalServerError:
 		out.hint = "The server's log has the reason"
 		if e.RequestID != "" {
@@ -161,6 +188,9 @@ func (sh *shell) explainNetwork(err error) *hintError {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		out.message = "nothing answers at " + sh.address()
 		out.hint = "Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs."
+		if sh.saved != nil {
+			out.hint = fmt.Sprintf("That is the address of context %q. Check that its server runs, or choose another: lineshaft context use NAME", sh.saved.name)
+		}
 	case isDNS:
 		out.message = fmt.Sprintf("there is no host named %s", dns.Name)
 		out.hint = "Check the address in LINESHAFT_URL or --url."

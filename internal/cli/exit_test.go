@@ -119,6 +119,7 @@ func TestI1NothingAnswers(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := server.URL
 	server.Close()
+	s.deps.Environ = []string{"LINESHAFT_API_KEY=ls_test"}
 	r := s.run(t.Context(), "runs", "list", "--url", address)
 	if r.code != exitFailed || r.err != "Error: nothing answers at "+address+"\n  Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs.\n" {
 		t.Errorf("%+v", r)
@@ -169,7 +170,7 @@ func TestI1ErrorsAreCleaned(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.mux.HandleFunc("GET /api/v1/agent/runs/x", problem(400, "invalid_request", "bad\x1b[2J\nsecond line"))
-	if r := s.run(t.Context(), "runs", "get", "x"); r.err != "Error: bad\n  second line\n" {
+	if r := s.run(t.Context(), "runs", "get", "x"); !strings.HasPrefix(r.err, "Error: bad\n  second line\n  See ") || strings.Contains(r.err, "\x1b") {
 		t.Errorf("%q", r.err)
 	}
 }

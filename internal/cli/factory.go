@@ -38,7 +38,7 @@ func (sh *shell) factoryListCommand() *cobra.Command {
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft factory list", "all of them", "lineshaft factory list --search shop -o json", "by a part of the name or alias"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func (sh *shell) factoryCreateCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Name = args[0]
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func (sh *shell) factoryGetCommand() *cobra.Command {
 
 // inFactory connects and finds the factory that a command is about.
 func (sh *shell) inFactory(ctx context.Context, ref string) (*client.Client, string, error) {
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -145,7 +145,7 @@ func (sh *shell) inFactory(ctx context.Context, ref string) (*client.Client, str
 
 // thisFactory connects and finds the factory that is the argument of a command.
 func (sh *shell) thisFactory(cmd *cobra.Command, args []string) (*client.Client, string, error) {
-	c, err := sh.connect()
+	c, err := sh.connect(cmd.Context())
 	if err != nil {
 		return nil, "", err
 	}
@@ -253,17 +253,25 @@ func (sh *shell) factoryUpdateCommand() *cobra.Command {
 }
 
 func (sh *shell) factoryDeleteCommand() *cobra.Command {
-	return &cobra.Command{
+	var yes bool
+	cmd := &cobra.Command{
 		Use:   "delete FACTORY...",
 		Short: "Delete factories with their automations and webhooks; their runs stay",
 		Args:  needs(1, -1, "a factory (`lineshaft factory list` shows them)"),
 		Example: example(
-			"lineshaft factory delete shop", "its webhooks answer 404 from then on",
+			"lineshaft factory delete shop", "asks on a terminal; its webhooks answer 404 from then on",
+			"lineshaft factory delete shop --yes", "does not ask",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
+			}
+			if !yes && sh.asks() {
+				what := strings.Join(args, ", ") + " with all automations and webhooks? Secrets of webhooks cannot be had again."
+				if err := sh.confirm(cmd.Context(), "Delete "+what); err != nil {
+					return err
+				}
 			}
 			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.factoryUID(ctx, c, ref)
@@ -274,6 +282,8 @@ func (sh *shell) factoryDeleteCommand() *cobra.Command {
 			})
 		},
 	}
+	yesFlag(cmd, &yes)
+	return cmd
 }
 
 // factoryFlag adds the flag of commands that work inside a factory.
@@ -314,12 +324,29 @@ func (sh *shell) findFactory(ctx context.Context, c *client.Client, ref, which s
 	case len(found) == 0:
 		return "", &hintError{
 			code: exitNotFound, message: fmt.Sprintf("no factory has the name or alias %q", ref),
-			hint: "`lineshaft factory list` shows the factories that your key may see.",
+			hint: sh.nearFactory(ctx, c, ref) + "`lineshaft factory list` shows the factories that your key may see.",
 		}
 	case ref == "":
 		return "", usage("there is more than one factory", which+" They are:\n"+factoryLines(found))
 	}
 	return "", usage(fmt.Sprintf("%d factories are called %q", len(found), ref), "Give the uid of the one you mean:\n"+factoryLines(found))
+}
+
+// nearFactory is didYouMean for factories, of which the server has only told those that
+// fit. A mistake may cost another request.
+func (sh *shell) nearFactory(ctx context.Context, c *client.Client, ref string) string {
+	page, err := c.Factories.List(ctx, client.FactoryQuery{Limit: 100})
+	if err != nil {
+		return "" // the mistake is told all the same
+	}
+	var names []string
+	for _, f := range page.Factories {
+		names = append(names, f.Name)
+		if f.Alias != "" {
+			names = append(names, f.Alias)
+		}
+	}
+	return didYouMean(ref, names)
 }
 
 // factoryUIDs finds several factories, each of which has to be named.

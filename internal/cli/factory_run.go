@@ -27,7 +27,7 @@ func (sh *shell) factoryRunCommand() *cobra.Command {
 				return err
 			}
 			req.Prompt = prompt
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -28,15 +28,19 @@ func (a *attend) flags(cmd *cobra.Command) {
 func (sh *shell) stay(ctx context.Context, c *client.Client, runID string, after int64, a attend) error {
 	var run *client.Run
 	var err error
-	if a.follow {
+	switch {
+	case sh.onTerminal():
+		run, err = sh.followLive(ctx, c, runID, after, !a.follow)
+	case a.follow:
 		run, err = sh.follow(ctx, c, runID, after)
-	} else {
+	default:
 		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: a.news(sh.progress)})
 	}
 	if err != nil {
 		return sh.left(ctx, runID, err)
 	}
 	switch {
+	case sh.onTerminal(): // it told the end itself
 	case sh.forPeople():
 		sh.verdict(run)
 	case !a.follow:

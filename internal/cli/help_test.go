@@ -115,3 +115,20 @@ func TestI1Version(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestI1HelpSaysWhatIsNeeded: what a newcomer would miss.
+func TestI1HelpSaysWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, tc := range []struct{ line, want string }{
+		{"completion bash --help", "the package bash-completion"},
+		{"--help", "  docs "},
+		{"backup --help", "--data-dir TEXT"},
+		{"factory apply --help", "--yes"},
+		{"factory delete --help", "--yes"},
+	} {
+		if r := s.run(t.Context(), strings.Fields(tc.line)...); r.code != exitOK || !strings.Contains(r.out, tc.want) {
+			t.Errorf("%s has no %q:\n%s", tc.line, tc.want, r.out)
+		}
+	}
+}

@@ -19,11 +19,22 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asProgram makes the file of these tests the program itself, for shells that call it.
+const asProgram = "LINESHAFT_TEST_AS_PROGRAM"
+
+// TestMain is also the program that the servers of these tests start beside their
+// agents: this file is what they take for it.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && (os.Args[1] == "supervise" || os.Args[1] == "forward") {
+		os.Exit(Main(context.Background(), os.Args[1:], Program()))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // request is a call as the server got it.
 type request struct {
@@ -61,6 +72,7 @@ func newStage(t *testing.T) *stage {
 		Width:   func(io.Writer) int { return 0 },
 		Now:     func() time.Time { return time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC) },
 		OpenURL: func(context.Context, string) error { return nil },
+		live:    liveHooks{ticks: make(chan time.Time), signals: make(chan terminal.Signal), height: func(io.Writer) int { return 24 }},
 		clientOptions: []client.Option{
 			client.WithBackoff(time.Millisecond, time.Millisecond), client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
 		},

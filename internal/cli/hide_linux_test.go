@@ -3,34 +3,18 @@ package cli
 import (
 	"context"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lineshaft/lineshaft/internal/terminal/terminaltest"
 )
 
 // pty opens both ends of a pseudo-terminal.
 func pty(t *testing.T) (person, terminal *os.File) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("this machine has no pseudo-terminals: %v", err)
-	}
-	t.Cleanup(func() { person.Close() })
-	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this machine has no pseudo-terminals: %v", err)
-	}
-	t.Cleanup(func() { terminal.Close() })
-	return person, terminal
+	return terminaltest.PTY(t)
 }
 
 func TestS2TheTerminalDoesNotShowTheValue(t *testing.T) {
@@ -78,5 +62,20 @@ func TestS2InterruptedPromptRestoresTheTerminal(t *testing.T) {
 	}
 	if _, err := person.WriteString("\n"); err != nil { // lets the reader end
 		t.Fatal(err)
+	}
+}
+
+// TestS2TheTerminalDoesNotShowTheKey of a context that a person types.
+func TestS2TheTerminalDoesNotShowTheKey(t *testing.T) {
+	t.Parallel()
+	person, terminal := pty(t)
+	s, _ := contextStage(t)
+	s.deps.Stdin = terminal
+	if _, err := person.WriteString("ls_typed\n"); err != nil { // it waits in the terminal
+		t.Fatal(err)
+	}
+	r := s.run(t.Context(), "context", "add", "prod", "--url", s.url)
+	if r.code != exitOK || s.usedKey() != "ls_typed" || !strings.Contains(r.err, "API key for http://server (not shown): ") || strings.Contains(r.out+r.err, "ls_typed") {
+		t.Errorf("%+v", r)
 	}
 }

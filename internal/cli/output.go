@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -43,10 +42,10 @@ func (sh *shell) document(v any) error {
 		return fmt.Errorf("encode the output: %w", err)
 	}
 	if sh.format != formatYAML {
-		_, err := sh.out.Write(text.Bytes())
+		_, err := sh.out.Write(escapeJSON(text.Bytes()))
 		return err
 	}
-	asYAML, err := yaml.JSONToYAML(text.Bytes())
+	asYAML, err := safeYAML(text.Bytes())
 	if err != nil {
 		return fmt.Errorf("encode the output: %w", err)
 	}

@@ -30,6 +30,7 @@ func Program() Deps {
 			_, err = fmt.Fprintf(out, "the database has schema version %d\n", number)
 			return err
 		},
+		Backup: app.Backup, Restore: app.Restore, MoveDatabase: app.MoveDatabase,
 		Doctor: func(ctx context.Context, cfg config.Config) ([]config.Check, error) {
 			return app.Doctor(ctx, cfg, app.Options{Version: Version(), Logger: slog.New(slog.DiscardHandler), Supervisor: supervisor(), Program: self()}), nil
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,9 @@ func (sh *shell) run(ctx context.Context, args []string, f runFlags) error {
 	if f.factory != "" && f.agent == "" {
 		return usage("--factory says whose agent is meant, but there is no --agent", "Add --agent NAME, or give the work to its foreman: lineshaft factory run FACTORY PROMPT")
 	}
+	if err := f.checkWords(); err != nil {
+		return err
+	}
 	req, err := f.request()
 	if err != nil {
 		return err
@@ -93,7 +97,7 @@ func (sh *shell) run(ctx context.Context, args []string, f runFlags) error {
 			return err
 		}
 	}
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,6 +125,7 @@ func (sh *shell) run(ctx context.Context, args []string, f runFlags) error {
 func (sh *shell) started(ctx context.Context, c *client.Client, run *client.RunStarted, a attend) error {
 	staying := a.wait || a.follow
 	switch {
+	case a.follow && sh.onTerminal(): // what follows begins with it
 	case staying && sh.forPeople():
 		fmt.Fprintf(sh.err, "-- run %s\n", clean(run.RunID))
 	case sh.forPeople():
@@ -130,7 +135,7 @@ func (sh *shell) started(ctx context.Context, c *client.Client, run *client.RunS
 			return err
 		}
 	}
-	if run.AtCapacity && sh.errWidth > 0 {
+	if run.AtCapacity && sh.errWidth > 0 && !(staying && sh.onTerminal()) {
 		fmt.Fprintln(sh.err, sh.paint(sh.errWidth, styleDim, "-- all workers are busy; it waits for a free one"))
 	}
 	if staying {
@@ -140,6 +145,15 @@ func (sh *shell) started(ctx context.Context, c *client.Client, run *client.RunS
 		fmt.Fprintln(sh.err, sh.paint(sh.errWidth, styleDim, "-- watch it: lineshaft runs logs -f "+oneLine(run.RunID)))
 	}
 	return nil
+}
+
+// checkWords finds words that no server knows before anything is sent.
+func (f runFlags) checkWords() error {
+	return cmp.Or(
+		oneOf("harness", f.harness, lineshaft.HarnessTypes()),
+		oneOf("mode", f.mode, []string{lineshaft.ModeACP, lineshaft.ModeCommand}),
+		oneOf("permissions", f.permissions, lineshaft.Policies()),
+	)
 }
 
 // request makes the body of the call from the flags.
@@ -172,6 +186,9 @@ func (f runFlags) request() (client.RunRequest, error) {
 func (sh *shell) textOrStdin(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil
+	}
+	if sh.terminalIn() != nil { // nobody would know that it waits
+		fmt.Fprintln(sh.err, "-- type the text; Ctrl-D on a line of its own ends it")
 	}
 	data, err := io.ReadAll(io.LimitReader(sh.in, maxStdin+1))
 	if err != nil {

@@ -18,7 +18,7 @@ func (sh *shell) runsCommand() *cobra.Command {
 		),
 	}
 	cmd.AddCommand(
-		sh.listCommand(), sh.getCommand(), sh.logsCommand(), sh.followupCommand(), sh.rerunCommand(), sh.openCommand(),
+		sh.listCommand(), sh.watchCommand(), sh.getCommand(), sh.logsCommand(), sh.followupCommand(), sh.rerunCommand(), sh.openCommand(),
 		sh.cancelCommand(), sh.interruptCommand(), sh.deleteCommand(),
 	)
 	group(cmd)
@@ -32,7 +32,7 @@ func (sh *shell) getCommand() *cobra.Command {
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs get RUN_ID", "state, times, settings, prompt", "lineshaft runs get RUN_ID -o json", "everything the server knows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

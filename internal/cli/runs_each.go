@@ -52,7 +52,7 @@ func (sh *shell) eachRun(e eachRun) *cobra.Command {
 	return &cobra.Command{
 		Use: e.use, Short: e.short, Example: e.example, Args: needs(1, -1, runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

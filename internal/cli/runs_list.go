@@ -40,8 +40,18 @@ func (sh *shell) listCommand() *cobra.Command {
 			return sh.list(cmd.Context(), f)
 		},
 	}
+	f.filters(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.states, "state", nil, "only runs in this `STATE`; repeatable")
+	flags.IntVar(&f.query.Limit, "limit", 20, "`NUMBER` of runs, 1 to 500")
+	flags.StringVar(&f.query.Cursor, "cursor", "", "go on after an earlier list, at its `CURSOR`")
+	flags.BoolVar(&f.all, "all", false, "all runs, not only the first ones")
+	return cmd
+}
+
+// filters are the flags that lists of runs have in common.
+func (f *listFlags) filters(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.states, "state", nil, "only runs in this `STATE`; repeatable, or several with commas")
 	flags.StringVar(&f.query.Name, "name", "", "only runs with this `NAME`")
 	flags.StringVarP(&f.query.Query, "query", "q", "", "only runs with these `WORDS`")
 	flags.StringVar(&f.since, "since", "", "only runs created since `THEN`, such as 24h or 2026-01-31")
@@ -56,29 +66,23 @@ func (sh *shell) listCommand() *cobra.Command {
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this `KEY=VALUE`; repeatable")
 	flags.StringVar(&f.query.SortBy, "sort", "", "`ORDER`: updated_at, created_at, title or agent (default updated_at)")
 	flags.BoolVar(&f.oldestFirst, "reverse", false, "turn the order around")
-	flags.IntVar(&f.query.Limit, "limit", 20, "`NUMBER` of runs, 1 to 500")
-	flags.StringVar(&f.query.Cursor, "cursor", "", "go on after an earlier list, at its `CURSOR`")
-	flags.BoolVar(&f.all, "all", false, "all runs, not only the first ones")
 	var states []string
 	for _, s := range client.RunStates() {
 		states = append(states, strings.ToLower(string(s)))
 	}
 	completeWords(cmd, "state", states...)
 	completeWords(cmd, "sort", sorts()...)
-	return cmd
 }
 
 func sorts() []string { return []string{"updated_at", "created_at", "title", "agent"} }
 
 // complete checks the flags and makes the query of them.
 func (f *listFlags) complete(sh *shell) error {
-	for _, word := range f.states {
-		state, err := parseState(word)
-		if err != nil {
-			return err
-		}
-		f.query.States = append(f.query.States, state)
+	states, err := parseStates(f.states)
+	if err != nil {
+		return err
 	}
+	f.query.States = states
 	if f.query.SortBy != "" && !slices.Contains(sorts(), f.query.SortBy) {
 		return usage(fmt.Sprintf("--sort %q is none of %s", f.query.SortBy, strings.Join(sorts(), ", ")), "Leave it out for the newest change first.")
 	}
@@ -91,7 +95,6 @@ func (f *listFlags) complete(sh *shell) error {
 	for i, source := range f.query.Sources {
 		f.query.Sources[i] = strings.ToUpper(source)
 	}
-	var err error
 	if f.query.Metadata, err = parsePairs("metadata", f.metadata); err != nil {
 		return err
 	}
@@ -99,6 +102,20 @@ func (f *listFlags) complete(sh *shell) error {
 		f.query.CreatedAfter, err = parseTime("since", f.since, sh.now(), false)
 	}
 	return err
+}
+
+// parseStates reads --state, which is repeated or has commas.
+func parseStates(list []string) (states []client.RunState, err error) {
+	for _, words := range list {
+		for word := range strings.SplitSeq(words, ",") {
+			state, err := parseState(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			states = append(states, state)
+		}
+	}
+	return states, nil
 }
 
 func parseState(word string) (client.RunState, error) {
@@ -118,7 +135,7 @@ func parseState(word string) (client.RunState, error) {
 }
 
 func (sh *shell) list(ctx context.Context, f listFlags) error {
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return err
 	}

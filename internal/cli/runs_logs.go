@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
 func (sh *shell) logsCommand() *cobra.Command {
@@ -25,7 +26,7 @@ func (sh *shell) logsCommand() *cobra.Command {
 			if after < 0 {
 				return usage("--after cannot be negative", "Give the number of the last event you have seen.")
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -38,6 +39,10 @@ func (sh *shell) logsCommand() *cobra.Command {
 }
 
 func (sh *shell) logs(ctx context.Context, c *client.Client, runID string, after int64, follow bool) error {
+	if follow && sh.onTerminal() {
+		_, err := sh.followLive(ctx, c, runID, after, false)
+		return sh.left(ctx, runID, err)
+	}
 	if follow {
 		run, err := sh.follow(ctx, c, runID, after)
 		if err != nil {
@@ -49,7 +54,10 @@ func (sh *shell) logs(ctx context.Context, c *client.Client, runID string, after
 		return nil
 	}
 	events := []json.RawMessage{}
-	show := sh.eventPrinter(runID, false)
+	show, end := sh.eventPrinter(runID, false), func() error { return nil }
+	if sh.onTerminal() {
+		show, end = sh.sessionPrinter(runID)
+	}
 	for event, err := range c.Runs.AllEvents(ctx, runID, client.EventQuery{After: after}) {
 		if err != nil {
 			return err
@@ -65,5 +73,22 @@ func (sh *shell) logs(ctx context.Context, c *client.Client, runID string, after
 	if sh.format == formatJSON || sh.format == formatYAML {
 		return sh.document(map[string]any{"events": events})
 	}
-	return nil
+	return end()
+}
+
+// sessionPrinter prints events on a terminal; end prints what waits for more.
+func (sh *shell) sessionPrinter(runID string) (show func(*client.Event) error, end func() error) {
+	s := newSession(runID, sh.outWidth, sh.colours())
+	region := terminal.NewRegion(sh.out, sh.colours())
+	write := func() error { return region.Update(sh.outWidth, s.take(), nil) }
+	show = func(e *client.Event) error {
+		if err := s.event(e); err != nil {
+			return err
+		}
+		return write()
+	}
+	return show, func() error {
+		s.settle()
+		return write()
+	}
 }

@@ -27,6 +27,9 @@ func (sh *shell) followupCommand() *cobra.Command {
 			if len(args) == 1 && len(files) == 0 {
 				return usage("a follow-up needs a message", `Write: lineshaft runs followup `+args[0]+` "what to do next"`)
 			}
+			if len(args) == 2 && !looksLikeUID(args[0]) && looksLikeUID(args[1]) {
+				return usage("the run id comes before the message", fmt.Sprintf("Write: lineshaft runs followup %s %s", args[1], shellWord(args[0])))
+			}
 			attachments, err := readAttachments(files)
 			if err != nil {
 				return err
@@ -46,7 +49,7 @@ func (sh *shell) followupCommand() *cobra.Command {
 }
 
 func (sh *shell) followup(ctx context.Context, runID string, req client.FollowupRequest, a attend) error {
-	c, err := sh.connect()
+	c, err := sh.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func (sh *shell) rerunCommand() *cobra.Command {
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs rerun RUN_ID --follow", "try it again and watch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -132,7 +135,7 @@ func (sh *shell) openCommand() *cobra.Command {
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs open RUN_ID", "the live session of the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -145,12 +148,21 @@ func (sh *shell) openCommand() *cobra.Command {
 	}
 }
 
-// open shows the page of a run. The address comes from the server and goes to a
-// program, so only an ordinary web address is taken.
-func (sh *shell) open(ctx context.Context, run *client.Run) error {
+// pageOf is the page of a run. The address comes from the server and goes to a program,
+// so only an ordinary web address is taken.
+func pageOf(run *client.Run) (*url.URL, error) {
 	link, err := url.Parse(run.SessionLink)
 	if run.SessionLink == "" || err != nil || link.Scheme != "http" && link.Scheme != "https" || strings.ContainsAny(run.SessionLink, " \t\r\n") {
-		return failure(err, "the run has no page to show", "`lineshaft runs get "+run.RunID+"` shows it here.")
+		return nil, failure(err, "the run has no page to show", "`lineshaft runs get "+run.RunID+"` shows it here.")
+	}
+	return link, nil
+}
+
+// open shows the page of a run.
+func (sh *shell) open(ctx context.Context, run *client.Run) error {
+	link, err := pageOf(run)
+	if err != nil {
+		return err
 	}
 	if !sh.forPeople() {
 		return sh.document(map[string]string{"session_link": link.String()})

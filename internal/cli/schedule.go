@@ -37,7 +37,7 @@ func (sh *shell) scheduleListCommand() *cobra.Command {
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft schedule list", "when they ran, and run next", "lineshaft schedule list -o ndjson", "one line for each"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func (sh *shell) scheduleID(ctx context.Context, c *client.Client, ref string) (
 	}
 	switch len(found) {
 	case 0:
-		return "", &hintError{code: exitNotFound, message: fmt.Sprintf("there is no schedule named %q", ref), hint: "`lineshaft schedule list` shows the schedules."}
+		return "", &hintError{code: exitNotFound, message: fmt.Sprintf("there is no schedule named %q", ref), hint: didYouMean(ref, namesOf(list, func(s client.Schedule) string { return s.Name })) + "`lineshaft schedule list` shows the schedules."}
 	case 1:
 		return found[0], nil
 	}
@@ -127,7 +127,7 @@ func (sh *shell) scheduleGetCommand() *cobra.Command {
 		Args:    needs(1, 1, scheduleRefs),
 		Example: example("lineshaft schedule get watch", "by name or id", "lineshaft schedule get watch -o json", "everything about it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func (sh *shell) scheduleDeleteCommand() *cobra.Command {
 
 func (sh *shell) eachSchedule(done string, do func(ctx context.Context, c *client.Client, id string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c, err := sh.connect()
+		c, err := sh.connect(cmd.Context())
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func (sh *shell) scheduleCreateCommand() *cobra.Command {
 			if s.CronSchedule == "" {
 				return usage("a schedule needs its times", `Give --cron, such as --cron "0 9 * * 1-5" or --cron @daily.`)
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (sh *shell) scheduleUpdateCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

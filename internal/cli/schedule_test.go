@@ -99,7 +99,7 @@ func TestI1ScheduleMistakes(t *testing.T) {
 		{"overlap", "schedule create n --cron @daily --overlap never", "neither skip nor queue", "Leave it out"},
 		{"two prompts", "schedule create n --cron @daily --prompt p --prompt-file f", "one prompt", "not both"},
 		{"nothing", "schedule update watch", "nothing to change", "--cron"},
-		{"metadata", "schedule create n --cron @daily --prompt p --metadata x", "has no key", "KEY=VALUE"},
+		{"metadata", "schedule create n --cron @daily --prompt p --metadata x", "has no value", "KEY=VALUE"},
 		{"no expression", "schedule next", "needs a cron expression", "next CRON"},
 		{"bad expression", "schedule next @never", "the cron expression: ", "docs/schedules.md"},
 		{"bad zone", "schedule next @daily --timezone Berlin", "did you mean Europe/Berlin?", "docs/schedules.md"},

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,10 +71,10 @@ func (sh *shell) secretCreateCommand() *cobra.Command {
 			"pass show tracker | lineshaft secret create TRACKER_TOKEN --access runs", "any run may name it",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+			if err := errors.Join(checkSecretName(args[0]), f.check()); err != nil {
 				return err
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -91,6 +93,20 @@ func (sh *shell) secretCreateCommand() *cobra.Command {
 	return cmd
 }
 
+// secretName is what the server takes: secrets become variables of that name.
+var secretName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+func checkSecretName(name string) error {
+	if secretName.MatchString(name) {
+		return nil
+	}
+	hint := "It becomes a variable: a capital letter, then capital letters, digits and _."
+	if near := strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToUpper(name)); secretName.MatchString(near) {
+		hint += " Write: lineshaft secret create " + near
+	}
+	return usage(fmt.Sprintf("%q cannot be the name of a secret", name), hint)
+}
+
 func (sh *shell) secretUpdateCommand() *cobra.Command {
 	var f secretFlags
 	cmd := &cobra.Command{
@@ -107,7 +123,7 @@ func (sh *shell) secretUpdateCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -151,7 +167,7 @@ func (sh *shell) secretListCommand() *cobra.Command {
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft secret list", "names, and who gets them", "lineshaft secret list -o json", "for programs"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -185,7 +201,7 @@ func (sh *shell) secretDeleteCommand() *cobra.Command {
 		Args:    needs(1, -1, "the name of a secret (`lineshaft secret list` shows them)"),
 		Example: example("lineshaft secret delete TRACKER_TOKEN", "a waiting run that names it itself will fail"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

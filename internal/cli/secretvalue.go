@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/mattn/go-isatty"
 )
 
 // maxSecret is what the server takes (S-1).
@@ -17,15 +15,14 @@ const maxSecret = 64 << 10
 // secretValue reads a value from a file, from standard input, or from the person
 // in front of the terminal, who does not see it. It is never shown.
 func (sh *shell) secretValue(ctx context.Context, name, path string) (string, error) {
-	file, isFile := sh.in.(*os.File)
-	terminal := isFile && isatty.IsTerminal(file.Fd())
+	terminal := sh.terminalIn()
 	var value string
 	var err error
 	switch {
 	case path != "" && path != "-":
 		value, err = secretFile(path)
-	case terminal:
-		value, err = sh.askHidden(ctx, file, name)
+	case terminal != nil:
+		value, err = sh.askHidden(ctx, terminal, "Value of "+name)
 	default:
 		value, err = readSecret(sh.in, "standard input")
 		value = withoutLineBreak(value)
@@ -60,13 +57,13 @@ func readSecret(r io.Reader, from string) (string, error) {
 }
 
 // askHidden reads a line from a terminal that does not show it.
-func (sh *shell) askHidden(ctx context.Context, terminal *os.File, name string) (string, error) {
+func (sh *shell) askHidden(ctx context.Context, terminal *os.File, question string) (string, error) {
 	restore, err := hideTyping(terminal)
 	if err != nil {
 		return "", usage("this terminal would show the value", "Pipe it in, or name a file that holds it with --value-file.")
 	}
 	defer restore()
-	fmt.Fprintf(sh.err, "Value of %s (not shown): ", clean(name))
+	fmt.Fprintf(sh.err, "%s (not shown): ", clean(question))
 	type line struct {
 		text string
 		err  error

@@ -67,7 +67,7 @@ func (c *collected) Type() string {
 	if c.field.Kind == "switch" {
 		return "bool"
 	}
-	return c.field.Kind
+	return strings.ToUpper(c.field.Kind)
 }
 
 func (s *settings) load() (config.Config, error) {

@@ -38,7 +38,7 @@ func (sh *shell) skillListCommand() *cobra.Command {
 			"lineshaft skill list --all -o json", "malformed ones too, for programs",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -6,12 +6,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
-	"strings"
-	"unicode"
 
 	"github.com/mattn/go-isatty"
+
+	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
 const defaultWidth = 80
@@ -43,84 +42,31 @@ const (
 
 // paint colours text for a terminal of that width; 0 is no terminal.
 func (sh *shell) paint(width int, s style, text string) string {
-	if width == 0 || s == stylePlain || sh.env["NO_COLOR"] != "" || sh.env["TERM"] == "dumb" {
+	if width == 0 || s == stylePlain || !sh.colours() {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// escapes are terminal sequences: strings with their terminator, control sequences,
-// and the short ones.
-var escapes = regexp.MustCompile(`\x1b(?:[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)`)
+// colours says that people and their terminal want them.
+func (sh *shell) colours() bool { return sh.env["NO_COLOR"] == "" && sh.env["TERM"] != "dumb" }
 
-var colourEscape = regexp.MustCompile(`^\x1b\[[0-9;:]*m$`)
+// clean makes text of others harmless for a terminal.
+func clean(text string) string { return terminal.Clean(text) }
 
-// clean makes text of others harmless for a terminal: what could move the cursor,
-// rewrite what stands there or ask the terminal for answers goes. Lines and tabs stay.
-func clean(text string) string {
-	text = strings.ReplaceAll(escapes.ReplaceAllString(text, ""), "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r':
-			return '\n'
-		case unicode.IsControl(r) || isBidiControl(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
-// harmless is clean for an agent's output, whose colours may stay. A piece with
-// colours ends without, so that they do not run into what follows.
+// harmless is clean for an agent's output, whose colours may stay where there are any.
 func harmless(text string, colours bool) string {
-	if !colours {
-		return clean(text)
+	if colours {
+		return terminal.Harmless(text)
 	}
-	var b strings.Builder
-	coloured := false
-	for text != "" {
-		at := escapes.FindStringIndex(text)
-		if at == nil {
-			at = []int{len(text), len(text)}
-		}
-		b.WriteString(clean(text[:at[0]]))
-		if sequence := text[at[0]:at[1]]; colourEscape.MatchString(sequence) {
-			coloured = sequence != "\x1b[0m" && sequence != "\x1b[m"
-			b.WriteString(sequence)
-		}
-		text = text[at[1]:]
-	}
-	if !coloured {
-		return b.String()
-	}
-	line, ended := strings.CutSuffix(b.String(), "\n")
-	if line += "\x1b[0m"; ended {
-		line += "\n"
-	}
-	return line
-}
-
-// isBidiControl tells the marks that make text read otherwise than it is.
-func isBidiControl(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return clean(text)
 }
 
 // oneLine is clean text for a cell of a table.
-func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+func oneLine(text string) string { return terminal.OneLine(text) }
 
 // clip shortens to a number of columns; 0 does not.
-func clip(text string, columns int) string {
-	runes := []rune(text)
-	if columns <= 0 || len(runes) <= columns {
-		return text
-	}
-	if columns == 1 {
-		return "…"
-	}
-	return string(runes[:columns-1]) + "…"
-}
+func clip(text string, columns int) string { return terminal.Clip(text, columns) }
 
 // openURL shows a page in the browser of the person in front of the terminal.
 func openURL(ctx context.Context, url string) error {

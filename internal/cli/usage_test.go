@@ -39,7 +39,7 @@ func TestI1Mistakes(t *testing.T) {
 		{"unknown subcommand", "runs lsit", `"lsit" is not a command of lineshaft runs`, "Did you mean `lineshaft runs list`?"},
 		{"unknown key command", "apikey make x", `"make" is not a command of lineshaft apikey`, "Commands are: "},
 		{"flag of nobody", "runs list --frobnicate", "unknown flag: --frobnicate", "lineshaft runs list --help"},
-		{"flag without value", "runs list --name", "flag needs an argument: --name", "lineshaft runs list --help"},
+		{"flag without value", "runs list --name", "--name needs a value", "Write: --name NAME. See `lineshaft runs list --help"},
 		{"bad number", "runs list --limit many", `--limit "many" is not a whole number`, "lineshaft runs list --help"},
 		{"bad switch", "runs list --all=perhaps", `--all "perhaps" is not true or false`, "lineshaft runs list --help"},
 		{"bad output", "runs list -o xml", `--output "xml" is none of table, json, ndjson, yaml`, "--help"},
@@ -89,7 +89,7 @@ func TestI1MistakesOfRun(t *testing.T) {
 		{"prompt without quotes", "run fix the bug", "more than one argument", "with quotes around"},
 		{"blank prompt", "run \u00a0", "the prompt is empty", "Write: lineshaft run"},
 		{"empty input", "run -", "standard input is empty", "Pipe the text in"},
-		{"metadata without value", "run Hi --metadata team", `--metadata "team" has no key`, "--metadata KEY=VALUE"},
+		{"metadata without value", "run Hi --metadata team", `--metadata "team" has no value`, "--metadata KEY=VALUE"},
 		{"metadata without key", "run Hi --metadata =x", "has no key", "--metadata KEY=VALUE"},
 		{"metadata twice", "run Hi --metadata a=1 --metadata a=2", `gives "a" twice`, "once"},
 		{"missing file", "run Hi --file " + directory + "/none", "no such file", "--file"},
@@ -117,7 +117,11 @@ func TestI1GroupsHelp(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"runs"}, {"apikey"}, {"factory"}, {"automation"}, {"help"}, {"help", "runs"}} {
 		s := newStage(t)
-		if r := s.run(t.Context(), args...); r.code != 0 || !strings.Contains(r.out, "Available Commands:") || r.err != "" {
+		title := "Available Commands:"
+		if len(args) == 0 || strings.Join(args, " ") == "help" {
+			title = "Start here:"
+		}
+		if r := s.run(t.Context(), args...); r.code != 0 || !strings.Contains(r.out, title) || r.err != "" {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}

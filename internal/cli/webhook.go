@@ -46,7 +46,7 @@ const oneWebhook = "the name or uid of a webhook (`lineshaft webhook list` shows
 
 // open connects and finds the factory.
 func (w *webhookShell) open(ctx context.Context) (*client.Client, string, error) {
-	c, err := w.connect()
+	c, err := w.connect(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -72,7 +72,7 @@ func (w *webhookShell) find(ctx context.Context, ref string) (*client.Client, *c
 	}
 	return nil, nil, &hintError{
 		code: exitNotFound, message: fmt.Sprintf("the factory has no webhook %q", ref),
-		hint: "`lineshaft webhook list` shows them; --factory chooses the factory.",
+		hint: didYouMean(ref, namesOf(list, func(w client.Webhook) string { return w.Name })) + "`lineshaft webhook list` shows them; --factory chooses the factory.",
 	}
 }
 

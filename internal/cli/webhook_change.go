@@ -3,9 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client"
-	"github.com/lineshaft/lineshaft/internal/config"
 )
 
 func (w *webhookShell) updateCommand() *cobra.Command {
@@ -95,18 +93,11 @@ func (w *webhookShell) rotateCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var req client.WebhookRotation
-			if overlap != "" {
-				d, err := config.ParseDuration(overlap)
-				if err != nil || d < 0 {
-					return usage("--overlap "+overlap+" is not a time", "Write --overlap 30m, 12h or 3d.")
-				}
-				if d > lineshaft.MaxOverlap {
-					return usage("--overlap "+overlap+" is more than 3d", "An old secret stays valid for three days at most.")
-				}
-				req.OverlapSeconds = int(d.Seconds())
-			}
 			var err error
-			if req.Secret, err = w.secretFrom(secretFile); err != nil {
+			if req.OverlapSeconds, err = overlapSeconds(overlap); err != nil {
+				return err
+			}
+			if req.Secret, err = w.secretFrom(cmd.Context(), secretFile); err != nil {
 				return err
 			}
 			c, hook, err := w.find(cmd.Context(), args[0])

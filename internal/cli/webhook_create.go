@@ -129,7 +129,7 @@ func (w *webhookShell) createCommand() *cobra.Command {
 				req.Enabled = new(false)
 			}
 			var err error
-			if req.Secret, err = w.secretFrom(secretFile); err != nil {
+			if req.Secret, err = w.secretFrom(cmd.Context(), secretFile); err != nil {
 				return err
 			}
 			return w.create(cmd.Context(), req)
@@ -184,11 +184,18 @@ func ifChanged[T any](cmd *cobra.Command, flag string, to **T, value T) {
 }
 
 // secretFrom reads a secret. A line end at its end is the editor's.
-func (sh *shell) secretFrom(path string) (string, error) {
+func (sh *shell) secretFrom(ctx context.Context, path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
 	in := sh.in
+	if terminal := sh.terminalIn(); path == "-" && terminal != nil {
+		text, err := sh.askHidden(ctx, terminal, "Secret") // what is typed must not stay on the screen
+		if err == nil && text == "" {
+			err = usage("the secret is empty", "Type it, pipe it in, or name a file that holds it with --secret-file.")
+		}
+		return text, err
+	}
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {

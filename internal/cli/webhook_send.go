@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,7 @@ func (w *webhookShell) sendCommand() *cobra.Command {
 				return usage("secret and body cannot both come from standard input", "Put one of them into a file.")
 			}
 			// The secret first: what pipes it in may be making the webhook just now.
-			secret, err := w.secretFrom(d.secretFile)
+			secret, err := w.secretFrom(cmd.Context(), d.secretFile)
 			if err != nil {
 				return err
 			}
@@ -125,28 +126,41 @@ func (w *webhookShell) target(ctx context.Context, d *delivery, to string) error
 }
 
 func (w *webhookShell) deliver(ctx context.Context, d delivery, secret string) error {
+	r, err := w.signed(&d, secret)
+	if err != nil {
+		return err
+	}
+	answer, err := send(ctx, *r)
+	if err != nil {
+		return err
+	}
+	return w.tellDelivery(answer, d.id)
+}
+
+// signed is the delivery as its sender would send it; it gets an id if it has none.
+func (w *webhookShell) signed(d *delivery, secret string) (*signature.Request, error) {
 	chosen := d.id != ""
 	if !chosen {
 		d.id = "test_" + rand.Text()
 	}
 	if err := d.checkID(); err != nil {
-		return err
+		return nil, err
 	}
-	body, err := w.deliveryBody(d)
+	body, err := w.deliveryBody(*d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if place := d.otherID(body); chosen && place != "" {
 		fmt.Fprintf(w.err, "-- the sender's id is %s of the body, so --id does not count\n", oneLine(place))
 	}
 	r := signature.Request{Method: http.MethodPost, URL: d.url, Header: http.Header{}, Body: body, Now: w.now()}
 	if err := d.addHeaders(r.Header); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.authenticate(&r, secret); err != nil {
-		return err
+		return nil, err
 	}
-	return w.post(ctx, r, d.id)
+	return &r, nil
 }
 
 func (d delivery) addHeaders(header http.Header) error {
@@ -171,6 +185,9 @@ func (d delivery) addHeaders(header http.Header) error {
 func (d delivery) authenticate(r *signature.Request, secret string) error {
 	if secret == "" && (d.mode != "url_token" || strings.Contains(d.url, tokenMark)) {
 		return usage("the secret is missing", "Put it into a file and add --secret-file FILE, or --secret-file - for standard input.")
+	}
+	if d.mode != "signature" && strings.ContainsFunc(secret, unicode.IsControl) {
+		return usage("the secret has several lines, but a token is one word", "Check that --secret-file names the file with the token alone.")
 	}
 	switch d.mode {
 	case "token":
@@ -200,14 +217,21 @@ func blame(err error) string {
 	return text
 }
 
-// post sends the request and tells what came back. Redirects are not followed: a
+// deliveryAnswer is what a webhook said.
+type deliveryAnswer struct {
+	code               int
+	status, retryAfter string
+	body               []byte
+}
+
+// send sends the request and reads what comes back. Redirects are not followed: a
 // delivery is for the address that was signed.
-func (w *webhookShell) post(ctx context.Context, r signature.Request, id string) error {
+func send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
-		return usage("the address is not well formed", "Write a whole URL, such as https://lineshaft.example/webhooks/w/UID.")
+		return nil, usage("the address is not well formed", "Write a whole URL, such as https://lineshaft.example/webhooks/w/UID.")
 	}
 	req.Header = r.Header
 	sender := &http.Client{
@@ -220,50 +244,50 @@ func (w *webhookShell) post(ctx context.Context, r signature.Request, id string)
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner
 		}
-		return failure(err, fmt.Sprintf("the delivery got no answer: %v", err), "Check the address, and that the server runs.")
+		return nil, failure(err, fmt.Sprintf("the delivery got no answer: %v", err), "Check the address, and that the server runs.")
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxStdin))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStdin))
 	if err != nil {
-		return failure(err, fmt.Sprintf("cannot read the answer: %v", err), "The delivery may have arrived: look at its log.")
+		return nil, failure(err, fmt.Sprintf("cannot read the answer: %v", err), "The delivery may have arrived: look at its log.")
 	}
-	return w.tellDelivery(resp, answer, id)
+	return &deliveryAnswer{resp.StatusCode, resp.Status, resp.Header.Get("Retry-After"), body}, nil
 }
 
 // tellDelivery prints what became of a delivery; a refused one fails.
-func (w *webhookShell) tellDelivery(resp *http.Response, answer []byte, id string) error {
+func (w *webhookShell) tellDelivery(answer *deliveryAnswer, id string) error {
 	var body struct {
 		DeliveryID string `json:"delivery_id"`
 		Detail     string `json:"detail"`
 	}
-	_ = json.Unmarshal(answer, &body) // handshakes answer with other things
+	_ = json.Unmarshal(answer.body, &body) // handshakes answer with other things
 	handshake := ""
-	if resp.StatusCode < http.StatusMultipleChoices && body.DeliveryID == "" {
-		handshake = string(answer)
+	if answer.code < http.StatusMultipleChoices && body.DeliveryID == "" {
+		handshake = string(answer.body)
 	}
 	if !w.forPeople() {
-		told := map[string]any{"status": resp.StatusCode, "delivery_id": body.DeliveryID, "sent_id": id}
+		told := map[string]any{"status": answer.code, "delivery_id": body.DeliveryID, "sent_id": id}
 		if handshake != "" {
 			told["answer"] = handshake
 		}
 		err := w.document(told)
-		if err != nil || resp.StatusCode < http.StatusMultipleChoices {
+		if err != nil || answer.code < http.StatusMultipleChoices {
 			return err
 		}
 	}
 	switch {
-	case resp.StatusCode < http.StatusMultipleChoices:
-		fmt.Fprintf(w.err, "-- %s\n", oneLine(resp.Status))
+	case answer.code < http.StatusMultipleChoices:
+		fmt.Fprintf(w.err, "-- %s\n", oneLine(answer.status))
 		if text := body.DeliveryID + handshake; text != "" {
 			fmt.Fprintln(w.out, oneLine(text))
 		}
 		return nil
-	case resp.StatusCode == http.StatusUnauthorized:
+	case answer.code == http.StatusUnauthorized:
 		return &hintError{code: exitDenied, message: "401: the webhook does not accept this secret", hint: "Check --secret-file; `lineshaft webhook rotate` makes a new secret."}
-	case resp.StatusCode == http.StatusNotFound:
+	case answer.code == http.StatusNotFound:
 		return &hintError{code: exitNotFound, message: "404: there is no such webhook, or it is disabled", hint: "`lineshaft webhook list` shows them; `lineshaft webhook enable` switches one on."}
-	case resp.StatusCode == http.StatusTooManyRequests:
-		return &hintError{code: exitFailed, message: "429: " + cmp.Or(oneLine(body.Detail), "too many deliveries"), hint: fmt.Sprintf("Try again in %s seconds.", oneLine(resp.Header.Get("Retry-After")))}
+	case answer.code == http.StatusTooManyRequests:
+		return &hintError{code: exitFailed, message: "429: " + cmp.Or(oneLine(body.Detail), "too many deliveries"), hint: fmt.Sprintf("Try again in %s seconds.", oneLine(answer.retryAfter))}
 	}
-	return &hintError{code: exitFailed, message: strings.TrimSpace(oneLine(resp.Status + ": " + body.Detail)), hint: "docs/webhooks.md tells what each status means."}
+	return &hintError{code: exitFailed, message: strings.TrimSpace(oneLine(answer.status + ": " + body.Detail)), hint: "docs/webhooks.md tells what each status means."}
 }

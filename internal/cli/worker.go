@@ -94,6 +94,9 @@ func (sh *shell) runWorker(cmd *cobra.Command, settings *settings, as app.Remote
 // workerServer is the server and the key for it. The admin key of a server's data
 // directory is not taken: a worker needs far less.
 func (sh *shell) workerServer(id string) (server, key string, err error) {
+	if sh.contextName != "" {
+		return "", "", usage("--context is for people; a worker has a key of its own", "Give its server with --server, and its key in LINESHAFT_API_KEY.")
+	}
 	server = strings.TrimRight(sh.address(), "/")
 	// Clients of the API are given the address with its path.
 	server = strings.TrimRight(strings.TrimSuffix(server, "/api/v1"), "/")
@@ -135,7 +138,7 @@ func (sh *shell) workerListCommand() *cobra.Command {
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft worker list", "who takes runs now"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect()
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/internal/app"
+	"github.com/lineshaft/lineshaft/internal/config"
+)
+
+// databaseSettings are what these commands need to know of a server.
+var databaseSettings = []string{"data-dir", "database"}
+
+func (sh *shell) backupCommand() *cobra.Command {
+	settings := &settings{sh: sh}
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write everything in the database to a file, while the server runs",
+		Long: "Write everything in the database to a file, while the server runs: runs with their logs and files, factories, webhooks,\n" +
+			"deliveries, keys (as digests) and secrets (sealed). The file shows one moment, works on both engines and carries its own digest.\n\n" +
+			"The master key is not in it: keep that elsewhere, or secrets cannot be opened again. Files that are kept in a\n" +
+			"directory or bucket (--blob-dir, --blob-url) are not in it either.",
+		Args: needs(1, 1, "the file to write"),
+		Example: example(
+			"lineshaft backup lineshaft.backup", "of the server in this folder",
+			"lineshaft backup --database postgres://lineshaft@db/lineshaft nightly.backup", "of a server on PostgreSQL",
+		),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := settings.load()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Lstat(args[0]); !force && !errors.Is(err, fs.ErrNotExist) {
+				return usage(fmt.Sprintf("%s is there already", args[0]), "Name another file, or replace it with --force.")
+			}
+			return sh.copyRows(cmd.Context(), args[0], func(ctx context.Context, progress app.Progress) (app.Copied, error) {
+				return sh.deps.Backup(ctx, cfg, args[0], progress)
+			})
+		},
+	}
+	settings.bind(cmd.Flags(), databaseSettings)
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	return cmd
+}
+
+func (sh *shell) restoreCommand() *cobra.Command {
+	settings := &settings{sh: sh}
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Fill a new database from a backup, all or nothing",
+		Long: "Fill a new database from a backup, all or nothing. The file is checked against its digest, the rows are counted, and a\n" +
+			"backup of an older version is brought to the schema of this one. Start the server with the master key of before;\n" +
+			"the API keys of before go on working, and no new admin key is made.\n\n" +
+			"Runs that were at work when the backup was made are found without a worker and end as those of a lost worker do.",
+		Args: needs(1, 1, "the file to read"),
+		Example: example(
+			"lineshaft restore --data-dir ./restored lineshaft.backup", "into a new data directory",
+			"lineshaft restore --database postgres://lineshaft@db/empty nightly.backup", "into an empty PostgreSQL database",
+		),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := settings.load()
+			if err != nil {
+				return err
+			}
+			return sh.copyRows(cmd.Context(), cfg.DatabaseShown(), func(ctx context.Context, progress app.Progress) (app.Copied, error) {
+				return sh.deps.Restore(ctx, cfg, args[0], progress)
+			})
+		},
+	}
+	settings.bind(cmd.Flags(), databaseSettings)
+	return cmd
+}
+
+func (sh *shell) migrateDatabaseCommand() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use:   "migrate-database",
+		Short: "Copy a database into a new one of the other engine, and count the rows",
+		Long: "Copy a database into a new one of the other engine, and count the rows. The old one is only read and stays as it is.\n" +
+			"Stop the server first: what it writes after the copy has begun is not in it.",
+		Args: needs(0, 0, ""),
+		Example: example(
+			"lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://lineshaft@db/lineshaft", "from SQLite to PostgreSQL",
+		),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from == "" || to == "" {
+				return usage("both databases must be named", "Write: lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://user@host/name")
+			}
+			return sh.copyRows(cmd.Context(), config.Config{Database: to}.DatabaseShown(), func(ctx context.Context, progress app.Progress) (app.Copied, error) {
+				return sh.deps.MoveDatabase(ctx, from, to, progress)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "`DATABASE` to read: a path or a postgres:// URL")
+	cmd.Flags().StringVar(&to, "to", "", "`DATABASE` to fill, which must be new")
+	return cmd
+}
+
+// copyRows shows each table on a terminal while it is copied, and the sum at the end.
+func (sh *shell) copyRows(ctx context.Context, to string, run func(context.Context, app.Progress) (app.Copied, error)) error {
+	if sh.deps.Backup == nil {
+		return notBuilt("backup")
+	}
+	found, err := run(ctx, func(table string, rows int64) {
+		if sh.errWidth > 0 && rows > 0 {
+			fmt.Fprintf(sh.err, "%12d  %s\n", rows, table)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !sh.forPeople() {
+		return documents(sh, copiedRows{to, found.Schema, found.Tables, found.Rows, found.Outside}, []copiedRows{{to, found.Schema, found.Tables, found.Rows, found.Outside}})
+	}
+	fmt.Fprintf(sh.out, "%d rows of %d tables (schema version %d) are in %s\n", found.Rows, found.Tables, found.Schema, to)
+	if found.Outside > 0 {
+		fmt.Fprintf(sh.err, "%d files are kept outside of the database: copy their directory or bucket, too\n", found.Outside)
+	}
+	return nil
+}
+
+// copiedRows is the sum for programs.
+type copiedRows struct {
+	To      string `json:"to"`
+	Schema  int    `json:"schema"`
+	Tables  int    `json:"tables"`
+	Rows    int64  `json:"rows"`
+	Outside int64  `json:"files_outside"`
+}

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/signature"
+)
+
+// firstPrompt works on every server: one without a model and without an agent program
+// runs its block.
+const firstPrompt = "A webhook has been called. Say hello, and tell what is in event-payload.json.\n\n" +
+	"```sh\necho \"Hello from Lineshaft. The webhook was sent:\"\ncat event-payload.json\n```\n"
+
+// tokenKind is the kind of a webhook whose senders show a bearer token; the others are
+// the names of signature schemes.
+const tokenKind = "token"
+
+// firstRun is what `init` makes and what it has made so far.
+type firstRun struct {
+	*webhookShell
+	c *client.Client
+
+	yes                                    bool
+	factoryName, webhookName, kind, filter string
+	prompt, data, secretFile               string
+
+	factoryUID string
+	hook       *client.Webhook
+	secret     string
+	automation string
+	made       []string
+	// told says that the secret has been shown.
+	told bool
+}
+
+func (sh *shell) initCommand() *cobra.Command {
+	f := &firstRun{webhookShell: &webhookShell{shell: sh}}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Set up a first webhook that starts a run, step by step",
+		Long: "From nothing to a run that a webhook started: asks a few questions, makes a factory, a webhook and\n" +
+			"an automation, sends a signed test delivery, shows the run, and prints a line that does it again.\n\n" +
+			"What is there already is used as it is, so it can be called again after a failure. Without a\n" +
+			"terminal, or with --yes, nothing is asked and the flags count.",
+		Args: needs(0, 0, ""),
+		Example: example(
+			"lineshaft init", "asks; Enter takes what is proposed",
+			"lineshaft init --yes --factory shop --webhook issues --kind github", "asks nothing",
+			`lineshaft init --yes --filter '{"status": ["failed"]}' --data '{"status": "failed"}'`, "only some deliveries start runs",
+		),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.walk(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.yes, "yes", "y", false, "ask nothing")
+	flags.StringVar(&f.factoryName, "factory", "", "`NAME` of the factory (default: the only one there is, else first)")
+	flags.StringVar(&f.webhookName, "webhook", "hello", "`NAME` of the webhook, and of the automation that listens to it")
+	flags.StringVar(&f.kind, "kind", tokenKind, "`KIND` of the webhook: token, or a signature scheme such as github")
+	flags.StringVar(&f.filter, "filter", "", "payload filter as `JSON`, or @FILE (default: every delivery starts a run)")
+	flags.StringVar(&f.prompt, "prompt", "", "what runs are told, as `TEXT`; - is standard input (default: say hello)")
+	flags.StringVar(&f.data, "data", "", "`JSON` of the test delivery, or @FILE (default "+samplePayload+")")
+	flags.StringVar(&f.secretFile, "secret-file", "", "`FILE` with the secret of a webhook that is there already, or that its provider made")
+	flags.SortFlags = false
+	completeWords(cmd, "kind", append([]string{tokenKind}, schemeNames()...)...)
+	return cmd
+}
+
+// walk goes from step to step; what fails says how to go on.
+func (f *firstRun) walk(ctx context.Context) error {
+	err := f.ready(ctx)
+	for _, step := range []func(context.Context) error{f.makeFactory, f.makeWebhook, f.makeAutomation, f.tryIt} {
+		if err == nil {
+			err = step(ctx)
+		}
+	}
+	if err == nil || errors.Is(err, errTold) || len(f.made) == 0 {
+		return err
+	}
+	if lost := f.keepSecret(); lost != nil {
+		return errors.Join(err, lost)
+	}
+	e := f.explain(err)
+	again := "Made so far: " + strings.Join(f.made, ", ") + ". Mend it and call `lineshaft init` again: it goes on from there."
+	return &hintError{code: e.code, cause: err, message: e.message, hint: strings.TrimSpace(e.hint + "\n" + again)}
+}
+
+// ready checks the flags, finds the server, and asks what is to be asked.
+func (f *firstRun) ready(ctx context.Context) error {
+	if err := oneOf("kind", f.kind, append([]string{tokenKind}, schemeNames()...)); err != nil {
+		return err
+	}
+	if _, err := f.jsonOrFile("filter", f.filter); err != nil {
+		return err
+	}
+	var err error
+	if f.secret, err = f.secretFrom(ctx, f.secretFile); err != nil {
+		return err
+	}
+	if f.c, err = f.connect(ctx); err != nil {
+		return err
+	}
+	me, err := f.c.Whoami(ctx)
+	if err != nil {
+		return err
+	}
+	f.sayf("server %s, as %s", f.address(), cmp.Or(me.Principal.DisplayName, me.Principal.UID))
+	if f.factoryName == "" {
+		f.factoryName = "first"
+		page, err := f.c.Factories.List(ctx, client.FactoryQuery{Limit: 2})
+		if err != nil {
+			return err
+		}
+		if len(page.Factories) == 1 {
+			f.factoryName = page.Factories[0].Name
+		}
+	}
+	if terminal := f.terminalIn(); terminal != nil && !f.yes {
+		if err := f.askAll(ctx, terminal); err != nil {
+			return err
+		}
+	}
+	f.prompt, err = f.textOrStdin(cmp.Or(f.prompt, firstPrompt))
+	return err
+}
+
+// sayf tells how far it is.
+func (f *firstRun) sayf(format string, args ...any) {
+	fmt.Fprintln(f.err, "-- "+clean(fmt.Sprintf(format, args...)))
+}
+
+// missing says that the error is about a thing that is not there.
+func missing(err error) bool {
+	e, ok := errors.AsType[*hintError](err)
+	return ok && e.code == exitNotFound
+}
+
+func (f *firstRun) makeFactory(ctx context.Context) error {
+	uid, err := f.shell.factoryUID(ctx, f.c, f.factoryName)
+	if err == nil {
+		f.factoryUID, f.factory = uid, uid
+		f.sayf("factory %s: there already", f.factoryName)
+		return nil
+	}
+	if !missing(err) {
+		return err
+	}
+	made, err := f.c.Factories.Create(ctx, client.FactoryRequest{Name: f.factoryName})
+	if err != nil {
+		return err
+	}
+	f.factoryUID, f.factory = made.UID, made.UID
+	f.made = append(f.made, "factory "+f.factoryName)
+	f.sayf("factory %s: made", f.factoryName)
+	return nil
+}
+
+func (f *firstRun) makeWebhook(ctx context.Context) error {
+	_, hook, err := f.find(ctx, f.webhookName)
+	if err == nil {
+		f.hook = hook
+		if kind := webhookMode(hook); kind != f.kind {
+			f.sayf("webhook %s: there already, as %s; it stays that", f.webhookName, kind)
+			return nil
+		}
+		f.sayf("webhook %s: there already", f.webhookName)
+		return nil
+	}
+	if !missing(err) {
+		return err
+	}
+	req := client.WebhookRequest{Name: f.webhookName, AuthMode: "token", Secret: f.secret}
+	if f.kind != tokenKind {
+		req.AuthMode, req.SignatureScheme = "signature", f.kind
+	}
+	if f.kind == "hmac" {
+		req.HMAC = &client.WebhookHMAC{Header: "X-Signature"}
+	}
+	if f.hook, err = f.c.Webhooks.Create(ctx, f.factoryUID, req); err != nil {
+		return err
+	}
+	f.secret = cmp.Or(f.hook.Secret, f.secret)
+	f.made = append(f.made, "webhook "+f.webhookName)
+	f.sayf("webhook %s: made", f.webhookName)
+	return nil
+}
+
+func (f *firstRun) makeAutomation(ctx context.Context) error {
+	f.automation = f.webhookName
+	if _, err := f.automationUID(ctx, f.c, f.factoryUID, f.automation); err == nil {
+		f.sayf("automation %s: there already; it stays as it is", f.automation)
+		return nil
+	} else if !missing(err) {
+		return err
+	}
+	payload, err := f.jsonOrFile("filter", f.filter)
+	if err != nil {
+		return err
+	}
+	_, err = f.c.Automations.Create(ctx, f.factoryUID, client.AutomationRequest{
+		Name: f.automation, Prompt: f.prompt,
+		Triggers: []client.Trigger{{Provider: "webhook", Event: "received", Filter: client.TriggerFilter{Webhooks: []string{f.webhookName}, Payload: payload}}},
+	})
+	if err != nil {
+		return err
+	}
+	f.made = append(f.made, "automation "+f.automation)
+	f.sayf("automation %s: made", f.automation)
+	return nil
+}
+
+// samplePayloadFor is what the test delivery holds.
+func (f *firstRun) samplePayloadFor() string {
+	scheme, _ := signature.Find(f.hook.SignatureScheme)
+	if f.data == "" && len(scheme.Identity) == 0 {
+		return samplePayload
+	}
+	return f.data // for a scheme with places of its own, the test object has them
+}
+
+// initResult is what programs are told.
+type initResult struct {
+	FactoryUID string          `json:"factory_uid"`
+	Webhook    *client.Webhook `json:"webhook"`
+	Automation string          `json:"automation"`
+	DeliveryID string          `json:"delivery_id,omitempty"`
+	RunID      string          `json:"run_id,omitempty"`
+	Run        json.RawMessage `json:"run,omitempty"`
+}

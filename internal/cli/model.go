@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
+)
+
+func (sh *shell) modelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "model",
+		Aliases: []string{"models"},
+		Short:   "List the language models and agent programs that the server can run",
+		Example: example("lineshaft model list", "what --model and --harness can name"),
+	}
+	cmd.AddCommand(sh.modelListCommand())
+	group(cmd)
+	return cmd
+}
+
+func (sh *shell) modelListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the models and harnesses, and what is missing for those that cannot be used",
+		Args:    needs(0, 0, ""),
+		Example: example("lineshaft model list", "ids, providers, the default", "lineshaft model list -o json", "for programs"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := sh.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			models, err := c.Models(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !sh.forPeople() {
+				return documents(sh, models, models.Models)
+			}
+			sh.showModels(models)
+			return nil
+		},
+	}
+}
+
+func (sh *shell) showModels(models *client.Models) {
+	state := func(problem string) cell {
+		if problem != "" {
+			return cell{"unavailable", styleWait}
+		}
+		return cell{"ready", styleGood}
+	}
+	var rows [][]cell
+	for _, m := range models.Models {
+		mark := ""
+		if m.ID == models.DefaultModelID {
+			mark = "*"
+		}
+		rows = append(rows, []cell{plain(mark), plain(oneLine(m.ID)), state(m.DisableReason), plain(oneLine(m.Provider)), plain(oneLine(m.DisplayName + " " + m.DisableReason))})
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(sh.err, "-- no models; docs/models.md tells how to set one up")
+	} else {
+		sh.table([]string{"", "MODEL", "STATE", "PROVIDER", "ABOUT"}, rows)
+		fmt.Fprintln(sh.out)
+	}
+	rows = nil
+	for _, h := range models.Harnesses {
+		rows = append(rows, []cell{plain(oneLine(h.Type)), state(h.Problem), plain(oneLine(h.Problem))})
+	}
+	sh.table([]string{"HARNESS", "STATE", "MISSING"}, rows)
+}

@@ -1,0 +1,35 @@
+//go:build !linux && !darwin
+
+package terminal
+
+import (
+	"errors"
+	"os"
+)
+
+// Input is not there on this system.
+type Input struct{}
+
+// OpenInput is not done here: what is followed is shown, and asks for nothing.
+func OpenInput(*os.File) (*Input, error) { return nil, errors.ErrUnsupported }
+
+// Take does nothing.
+func (*Input) Take() error { return errors.ErrUnsupported }
+
+// Restore does nothing.
+func (*Input) Restore() {}
+
+// Read returns when stop is closed.
+func (*Input) Read(stop <-chan struct{}, _ func(Key)) error {
+	<-stop
+	return nil
+}
+
+// Rows is not asked for here.
+func Rows(*os.File) int { return 0 }
+
+// Signals tells nothing here.
+func Signals() (signals <-chan Signal, stop func()) { return nil, func() {} }
+
+// Suspend does nothing.
+func Suspend() {}

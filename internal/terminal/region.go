@@ -1,0 +1,65 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Region is the end of what a command writes to a terminal: lines that are for good
+// scroll away above it, and a few lines below them are drawn again and again. The cursor
+// rests behind its last line.
+type Region struct {
+	w      io.Writer
+	styles bool
+	drawn  []Line
+}
+
+// NewRegion draws to w.
+func NewRegion(w io.Writer, styles bool) *Region { return &Region{w: w, styles: styles} }
+
+// Update writes lines for good and draws the region anew, in one piece so that nothing
+// flickers. The columns are those of now: a terminal that became narrower has broken
+// what was drawn into more rows.
+func (r *Region) Update(columns int, done, live []Line) error {
+	var cut []Line
+	for _, line := range live {
+		cut = append(cut, line.Clip(columns-1)) // a full line would leave the cursor in doubt
+	}
+	if len(done) == 0 && slices.EqualFunc(cut, r.drawn, slices.Equal) {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString(r.erase(columns))
+	for _, line := range done {
+		b.WriteString(line.String(r.styles) + "\n")
+	}
+	for i, line := range cut {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(line.String(r.styles))
+	}
+	r.drawn = cut
+	_, err := io.WriteString(r.w, b.String())
+	return err
+}
+
+// Forget leaves what is drawn where it is: somebody else has written since.
+func (r *Region) Forget() { r.drawn = nil }
+
+// erase goes back to where the region begins and clears from there.
+func (r *Region) erase(columns int) string {
+	if len(r.drawn) == 0 {
+		return ""
+	}
+	rows := 0
+	for _, line := range r.drawn {
+		rows += max(1, (line.Width()+columns-1)/max(columns, 1))
+	}
+	if rows == 1 {
+		return "\r\x1b[J"
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows-1)
+}
