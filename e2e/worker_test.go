@@ -27,6 +27,8 @@ type remoteWorker struct {
 	// inside is what the program is started through, bin another build than the usual.
 	inside []string
 	bin    string
+	// env is added to its environment.
+	env []string
 }
 
 // newWorker starts a worker with a key of its own for a server.
@@ -66,7 +68,7 @@ func (w *remoteWorker) start() {
 	}
 	line := append(append(slices.Clone(w.inside), bin), w.args...)
 	w.cmd = exec.Command(line[0], line[1:]...)
-	w.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LINESHAFT_API_KEY=" + w.key}
+	w.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LINESHAFT_API_KEY=" + w.key}, w.env...)
 	w.cmd.Stdout, w.cmd.Stderr = w.log, w.log
 	if err := w.cmd.Start(); err != nil {
 		w.t.Fatal(err)

@@ -1,6 +1,7 @@
 // A small company's server, made through the API: two factories, what they listen to,
 // and runs in every state. screens.mjs takes pictures of it.
 import { createHmac, randomUUID } from "node:crypto";
+import { Receiver, until } from "./test/receiver.mjs";
 import { patience, shell } from "./test/server.mjs";
 import { Worker, call, output, result, says } from "./test/worker.mjs";
 
@@ -208,9 +209,34 @@ async function deliveries(shop) {
   await send(sentry, "{}", { "content-type": "application/json" });
 }
 
+/** Endpoints that hear of runs: one that takes them, one that is down, one that is gone. */
+async function notifications(server) {
+  const receiver = await Receiver.start();
+  receiver.status = (path) => ({ "/board": 502, "/pager": 410 })[path] ?? 204;
+  const at = (name) => receiver.url.replace(/[^/]+$/, name);
+  const make = async (body) => (await server.api("/notifications", { body })).id;
+  const ends = ["SUCCEEDED", "FAILED", "ERROR", "CANCELLED"];
+  const chat = await make({ url: at("chat"), name: "Team chat", description: "Tells #shop what the agents did", states: [...ends, "BLOCKED"] });
+  const board = await make({ url: at("board"), name: "Release board", states: ends });
+  const pager = await make({ url: at("pager"), name: "Old pager", states: ["FAILED", "ERROR"] });
+  await make({ url: at("warehouse"), name: "Data warehouse", enabled: false });
+  await server.api(`/notifications/${pager}/test`, { method: "POST" });
+  const log = async (id) => (await server.api(`/notifications/${id}/deliveries`)).deliveries;
+  const told = async () => {
+    await until(() => log(chat), (list) => list.some((one) => one.status === "delivered"));
+    await until(() => log(board), (list) => list.some((one) => one.attempt_count > 0));
+    await until(() => server.api(`/notifications/${pager}`), ({ enabled }) => !enabled);
+    const of = (list) => list.find((one) => one.attempt_count > 0).id;
+    Object.assign(made, { delivered: of(await log(chat)), retried: of(await log(board)) });
+  };
+  const made = { chat, board, pager, told, at, stop: () => receiver.stop() };
+  return made;
+}
+
 /** Fills a server and gives back where its things are. */
 export async function found(server) {
   await access(server);
+  const callbacks = await notifications(server);
   const environment = await environments(server);
   const shop = await shopFactory(server, environment);
   const docs = await docsFactory(server);
@@ -218,5 +244,6 @@ export async function found(server) {
   const started = await runs(server, shop);
   await deliveries(shop);
   const log = (await server.api(`/factory/${shop.uid}/webhooks/${shop.hooks.github.uid}/deliveries`)).deliveries;
-  return { environment, shop, docs, schedule, runs: started, log };
+  await callbacks.told();
+  return { environment, shop, docs, schedule, runs: started, log, callbacks };
 }

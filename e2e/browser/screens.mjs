@@ -5,6 +5,7 @@ import path from "node:path";
 import { found } from "./company.mjs";
 import { shrink } from "./png.mjs";
 import { launch, member, visitor } from "./test/browser.mjs";
+import { allowPrivate } from "./test/receiver.mjs";
 import { Server, required } from "./test/server.mjs";
 
 const folder = required("LINESHAFT_SCREENS");
@@ -16,10 +17,10 @@ const looks = [
   { name: "dark", colorScheme: "dark", viewport: wide, tallest: 1100 },
   { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 }, tallest: 1300 },
 ];
-/** Folders of this machine look as on anybody's. */
+/** Folders and receivers of this machine look as on anybody's. */
 function hidePaths() {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\/\S*\/lineshaft-page-\w+/g, "/var/lib/lineshaft");
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\/\S*\/lineshaft-page-\w+/g, "/var/lib/lineshaft").replace(/http:\/\/127\.0\.0\.1:\d+\/(chat|board|pager|warehouse)/, "https://hooks.millrace.example/$1");
 }
 
 /** A picture of a page in a window as high as the page, so that what sticks to an edge is where it belongs. */
@@ -35,12 +36,14 @@ async function picture(page, name, { name: look, viewport, tallest }) {
 const open = (address) => (page) => page.goto(address);
 
 /** Every picture: its name, and how a page gets there. */
-function places({ environment, shop, docs, schedule, runs, log }) {
+function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
   const factory = `/factories/${shop.uid}`;
   const hook = `${factory}/webhooks/${shop.hooks.github.uid}`;
   const automation = `${factory}/automations/${shop.fix.uid}`;
   const refused = log.find((one) => one.outcome === "rejected" || one.status === "rejected") ?? log[1];
   const taken = log.at(-1);
+  const chat = `/notifications/${callbacks.chat}`;
+  const board = `/notifications/${callbacks.board}`;
   const of = {
     "overview": "/", "runs": "/runs", "runs-filtered": "/runs?state=FAILED&state=ERROR", "run-done": `/runs/${runs.fixed}`, "run-question": `/runs/${runs.asks}`,
     "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new",
@@ -50,6 +53,8 @@ function places({ environment, shop, docs, schedule, runs, log }) {
     "automations": "/automations", "automation": automation, "automation-edit": `${automation}/edit`, "automation-delete": `${automation}/delete`, "automation-new": "/automations/new",
     "webhooks": "/webhooks", "webhook": hook, "webhook-new-1": `${factory}/webhooks/new`, "webhook-new-2": `${factory}/webhooks/new?kind=github`, "webhook-edit": `${hook}/edit`, "webhook-rotate": `${hook}/rotate`, "webhook-delete": `${hook}/delete`,
     "delivery": `${hook}/deliveries/${taken.delivery_id}`, "delivery-refused": `${hook}/deliveries/${refused.delivery_id}`, "redeliver": `${hook}/deliveries/${taken.delivery_id}/redeliver`,
+    "notifications": "/notifications", "notification": chat, "notification-failing": board, "notification-given-up": `/notifications/${callbacks.pager}`, "notification-new": "/notifications/new", "notification-edit": `${chat}/edit`, "notification-rotate": `${chat}/rotate`, "notification-delete": `${chat}/delete`,
+    "notification-delivery": `${chat}/deliveries/${callbacks.delivered}`, "notification-delivery-failing": `${board}/deliveries/${callbacks.retried}`,
     "schedules": "/schedules", "schedule": `/schedules/${schedule}`, "schedule-edit": `/schedules/${schedule}/edit`, "schedule-delete": `/schedules/${schedule}/delete`,
     "environments": "/environments", "environment": `/environments/${environment}`, "environment-edit": `/environments/${environment}/edit`, "environment-delete": `/environments/${environment}/delete`,
     "secrets": "/secrets", "secret": "/secrets/GITHUB_TOKEN", "secret-new": "/secrets/new", "workers": "/workers", "keys": "/keys", "key-new": "/keys/new",
@@ -61,6 +66,13 @@ function places({ environment, shop, docs, schedule, runs, log }) {
     await page.getByLabel("Name", { exact: true }).fill(`ui-kit-${look.name}`);
     await page.getByRole("button", { name: "Create webhook" }).click();
     await page.getByText("Waiting for the first delivery").waitFor();
+  };
+  steps["notification-made"] = async (page, look) => {
+    await page.goto("/notifications/new");
+    await page.getByLabel("URL").fill(callbacks.at("chat"));
+    await page.getByLabel("Name", { exact: true }).fill(`Deploy bot, ${look.name}`);
+    await page.getByRole("button", { name: "Create notification" }).click();
+    await page.getByText("shown this once").waitFor();
   };
   steps["key-made"] = async (page, look) => {
     await page.goto("/keys/new");
@@ -80,12 +92,12 @@ function places({ environment, shop, docs, schedule, runs, log }) {
 
 /** What a server shows on its first day. */
 const empty = Object.fromEntries(
-  Object.entries({ overview: "/", runs: "/runs", factories: "/factories", webhooks: "/webhooks", environments: "/environments" })
+  Object.entries({ overview: "/", runs: "/runs", factories: "/factories", webhooks: "/webhooks", notifications: "/notifications", environments: "/environments" })
     .map(([name, address]) => [`empty-${name}`, open(address)]),
 );
 
 /** Pages whose dark picture would show nothing that another does not. */
-const alike = /^empty-(?!overview)|-(edit|delete|repository|rotate|others|new-2)$|^(runs-filtered|run-failed|run-queued|rollback|delivery-refused|automation-new|environment-new)$/;
+const alike = /^empty-(?!overview)|-(edit|delete|repository|rotate|others|new-2)$|^(runs-filtered|run-failed|run-queued|rollback|delivery-refused|notification-failing|notification-delivery-failing|automation-new|environment-new)$/;
 
 async function take(browser, server, steps) {
   for (const look of looks) {
@@ -103,7 +115,7 @@ async function take(browser, server, steps) {
 
 await mkdir(folder, { recursive: true });
 const browser = await launch();
-const server = await Server.start();
+const server = await Server.start({ flags: allowPrivate });
 try {
   for (const look of looks) {
     const { page, context } = await visitor(browser, server.url, look);
@@ -115,6 +127,7 @@ try {
   const company = await found(server);
   await take(browser, server, places(company));
   await company.runs.end();
+  await company.callbacks.stop();
 } finally {
   await browser.close();
   await server.stop();

@@ -9,7 +9,7 @@ import { World, pageRoutes } from "./world.mjs";
 
 let server, browser, world;
 before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
+  [server, browser] = await Promise.all([Server.start({ flags: World.flags }), launch()]);
   world = await World.make(server, browser);
 });
 after(async () => {

@@ -9,7 +9,7 @@ const most = 100_000;
 
 let server, browser, world;
 before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
+  [server, browser] = await Promise.all([Server.start({ flags: World.flags }), launch()]);
   world = await World.make(server, browser);
   await server.parkMany(60); // a whole page of the list
 });

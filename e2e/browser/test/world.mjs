@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { member } from "./browser.mjs";
+import { Receiver, allowPrivate, until } from "./receiver.mjs";
 import { signedWebhook } from "./sender.mjs";
 import { shell } from "./server.mjs";
 import { Worker, call, output, result, says } from "./worker.mjs";
@@ -53,6 +54,9 @@ const questions = {
 
 /** One of everything. */
 export class World {
+  /** What its server has to be started with. */
+  static flags = allowPrivate;
+
   /** Values that were shown once and must not be shown again. */
   secrets = {};
 
@@ -92,10 +96,27 @@ export class World {
     const schedule = await api("/agent/schedules", { body: { name: hostile.slice(0, 100), cron_schedule: "@daily", prompt: `${hostile} ${codes}` } });
     const key = await api("/apikeys", { body: { name: hostile.slice(0, 100), role: "viewer" } });
     this.secrets.key = key.key;
+    const notification = await this.#callback();
     this.ids = {
+      notification: notification.id, callback: notification.delivery,
       factory: factory.uid, followed: followed.uid, agent: agent.uid, webhook: this.hook.uid, delivery, automation: automation.uid,
       secret: "WORLD_TOKEN", environment: environment.uid, schedule: schedule.id, key: key.id,
     };
+  }
+
+  /** An endpoint that was given up after a test: it is gone. */
+  async #callback() {
+    const api = this.server.api.bind(this.server);
+    const receiver = await Receiver.start();
+    receiver.status = 410;
+    const made = await api("/notifications", {
+      body: { url: `${receiver.url}?q=${encodeURIComponent(hostile)}`, name: hostile.slice(0, 100), description: hostile, run_name: hostile.slice(0, 100) },
+    });
+    this.secrets.callback = made.secret;
+    const { id: delivery } = await api(`/notifications/${made.id}/test`, { method: "POST" });
+    await until(() => api(`/notifications/${made.id}`), ({ enabled }) => !enabled);
+    await receiver.stop();
+    return { id: made.id, delivery };
   }
 
   /** A run that has said and done everything, and waits to be told more. */
@@ -124,13 +145,13 @@ export class World {
   at(pattern) {
     const [method, route] = pattern.split(" ");
     const { ids } = this;
-    const own = { agents: ids.agent, environments: ids.environment, keys: ids.key, runs: ids.run, schedules: ids.schedule, sessions: ids.session, secrets: ids.secret };
+    const own = { agents: ids.agent, environments: ids.environment, keys: ids.key, notifications: ids.notification, runs: ids.run, schedules: ids.schedule, sessions: ids.session, secrets: ids.secret };
     const path = route
       .replace("{$}", "")
       .replace("{factory}", route.includes("/repository/") ? ids.followed : ids.factory)
       .replace("/automations/{uid}", `/automations/${ids.automation}`)
       .replace("{webhook}", ids.webhook)
-      .replace("{delivery}", ids.delivery)
+      .replace("{delivery}", route.startsWith("/notifications/") ? ids.callback : ids.delivery)
       .replace("{number}", "1")
       .replace(/^\/(\w+)\/\{(uid|id|name)\}/, (_, noun) => `/${noun}/${own[noun]}`);
     assert.doesNotMatch(path, /\{|undefined/, `world.mjs does not say where ${pattern} is`);
@@ -166,7 +187,8 @@ export class World {
     const at = `/factory/${ids.factory}`;
     const routes = [
       "/agent/runs", "/factory", at, `${at}/definition/revisions`, `${at}/automations`, `${at}/webhooks`, `${at}/webhooks/${ids.webhook}/deliveries`,
-      `/factory/${ids.followed}`, "/agent/identities", "/agent/environments", "/agent/schedules", "/secrets", "/apikeys", `/agent/runs/${ids.run}/events`,
+      `/factory/${ids.followed}`, "/agent/identities", "/agent/environments", "/agent/schedules", "/secrets", "/apikeys",
+      "/notifications", `/notifications/${ids.notification}/deliveries`, `/agent/runs/${ids.run}/events`,
     ];
     const known = await Promise.all(routes.map(async (route) => [route, await server.api(route)]));
     // When somebody or something was last seen is no change.

@@ -1,6 +1,7 @@
 // Command sign signs webhook requests with the providers' own Go libraries. It
 // reads one order as JSON on standard input and writes the headers of each request
-// to standard output. It is a module of its own so that the house's go.mod, vet and
+// to standard output; a request that has headers already is checked instead, and the
+// answer tells whether the library takes them. It is a module of its own so that the house's go.mod, vet and
 // lint do not carry Stripe's client.
 package main
 
@@ -29,6 +30,8 @@ type request struct {
 	ID     string `json:"id"`
 	Time   int64  `json:"time"`
 	Body   string `json:"body"`
+	// Headers are those to check; nil signs.
+	Headers map[string]string `json:"headers"`
 }
 
 // answer has the headers in the order of the requests.
@@ -92,6 +95,12 @@ func signStandard(r request) (map[string]string, error) {
 	webhook, err := standardwebhooks.NewWebhook(r.Secret)
 	if err != nil {
 		return nil, err
+	}
+	if r.Headers != nil {
+		if err := webhook.Verify([]byte(r.Body), canonical(r.Headers)); err != nil {
+			return map[string]string{"refused": err.Error()}, nil
+		}
+		return map[string]string{}, nil
 	}
 	signature, err := webhook.Sign(r.ID, time.Unix(r.Time, 0), []byte(r.Body))
 	if err != nil {
