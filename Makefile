@@ -39,7 +39,7 @@ build: ## Build the static binary bin/lineshaft.
 	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/lineshaft ./cmd/lineshaft
 
 .PHONY: test
-test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, browser. Installs what is missing.
+test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, own clients, browser. Installs what is missing.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the agents that are tested" tests/agents/install
 	$(STEP) "install the lint tool" $(MAKE) $(GOLANGCI)
@@ -85,6 +85,12 @@ generate: ## Write the generated files again: api/openapi.yaml.
 	@mkdir -p api
 	@go run ./cmd/lineshaft openapi >api/openapi.yaml.new
 	@mv api/openapi.yaml.new api/openapi.yaml
+
+.PHONY: man
+man: build ## Write the manual pages to bin/man and the completions to bin/completions.
+	@bin/lineshaft docs man --dir bin/man
+	@mkdir -p bin/completions
+	@for shell in bash zsh fish powershell; do bin/lineshaft completion $$shell >bin/completions/lineshaft.$$shell; done
 
 .PHONY: screens
 screens: ## Take the pictures in docs/screens again, with Chromium.
