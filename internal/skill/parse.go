@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -142,14 +143,16 @@ func syntaxError(first int, err error) error {
 	return mistake(line, "the front matter is no YAML: %s; a text with a colon needs quotes", message)
 }
 
-// Render writes the file of a skill.
+// Render writes the file of a skill. Texts are quoted as in JSON, which every YAML reader
+// takes: without quotes a description such as "? x" would not be a text.
 func Render(s lineshaft.Skill) (string, error) {
-	yaml, err := yaml.Marshal(struct {
-		Name        string `yaml:"name"`
-		Description string `yaml:"description"`
-	}{s.Name, s.Description})
-	if err != nil {
-		return "", fmt.Errorf("write skill %s: %w", s.Name, err)
+	var head strings.Builder
+	for _, field := range [][2]string{{"name", s.Name}, {"description", s.Description}} {
+		quoted, err := json.Marshal(field[1])
+		if err != nil {
+			return "", fmt.Errorf("write skill %s: %w", s.Name, err)
+		}
+		head.WriteString(field[0] + ": " + string(quoted) + "\n")
 	}
-	return frontmatter.Join(string(yaml), s.Body), nil
+	return frontmatter.Join(head.String(), s.Body), nil
 }
