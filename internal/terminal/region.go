@@ -46,9 +46,6 @@ func (r *Region) Update(columns int, done, live []Line) error {
 	return err
 }
 
-// Forget leaves what is drawn where it is: somebody else has written since.
-func (r *Region) Forget() { r.drawn = nil }
-
 // erase goes back to where the region begins and clears from there.
 func (r *Region) erase(columns int) string {
 	if len(r.drawn) == 0 {

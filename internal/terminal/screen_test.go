@@ -43,8 +43,6 @@ func TestI1RegionStaysAtTheEnd(t *testing.T) {
 	update(lines("four", "five"), lines("x", "much too wide"), "one\ntwo\nthree\nfour\nfive\nx\nmuch too…\n")
 	update(lines("six"), nil, "one\ntwo\nthree\nfour\nfive\nsix\n")
 	update(nil, lines("again"), "one\ntwo\nthree\nfour\nfive\nsix\nagain\n")
-	region.Forget()
-	update(lines("seven"), nil, "one\ntwo\nthree\nfour\nfive\nsix\nagainseven\n")
 }
 
 // TestI1RegionOfANarrowerTerminal: what was drawn takes more rows now, and all of it goes.
