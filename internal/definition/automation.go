@@ -22,8 +22,12 @@ func automationKeys(a *lineshaft.Automation) []key {
 
 // filledList refuses an empty list.
 func filledList(list value, message string) value {
-	read := list.read
-	list.schema["minItems"] = 1
+	read, described := list.read, list.schema
+	list.schema = func() schema {
+		s := described()
+		s["minItems"] = 1
+		return s
+	}
 	list.read = func(r *reader, path string, n *node) {
 		if n.kind == listNode && len(n.items) == 0 {
 			r.wrong(n, path, "the list is empty", message)

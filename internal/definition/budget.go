@@ -43,6 +43,6 @@ func dollars(to *int64) value {
 			}
 			return numberOf(strconv.FormatInt(*to/1_000_000, 10) + fraction)
 		},
-		schema: schema{"type": "number", "minimum": 0, "maximum": 1_000_000_000},
+		schema: func() schema { return schema{"type": "number", "minimum": 0, "maximum": 1_000_000_000} },
 	}
 }

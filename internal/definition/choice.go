@@ -57,6 +57,8 @@ func choice(to **lineshaft.Choice) value {
 			}
 			return long.write()
 		},
-		schema: schema{"oneOf": []any{listSchema(rules.schema(), lineshaft.MaxChoices), long.schema}},
+		schema: func() schema {
+			return schema{"oneOf": []any{listSchema(rules.schema(), lineshaft.MaxChoices), long.schema()}}
+		},
 	}
 }

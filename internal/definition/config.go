@@ -57,7 +57,7 @@ func retry(to **int) value {
 			}
 			return writeObject(keys)
 		},
-		schema: objectSchema(keys),
+		schema: func() schema { return objectSchema(keys) },
 	}
 }
 

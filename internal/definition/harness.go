@@ -33,6 +33,6 @@ func harness(to **lineshaft.HarnessConfig) value {
 			}
 			return n
 		},
-		schema: schema{"oneOf": []any{types.schema(), long.schema}},
+		schema: func() schema { return schema{"oneOf": []any{types.schema(), long.schema()}} },
 	}
 }

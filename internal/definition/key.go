@@ -20,8 +20,9 @@ type key struct {
 type value struct {
 	read func(r *reader, path string, n *node)
 	// write gives nil for what need not be said.
-	write  func() *node
-	schema schema
+	write func() *node
+	// schema is made when it is asked for: most often a value is read or written.
+	schema func() schema
 }
 
 // object reads the keys of an object.

@@ -45,9 +45,11 @@ func mcpServers(to *map[string]lineshaft.MCPServer) value {
 			}
 			return n
 		},
-		schema: schema{
-			"type": "object", "propertyNames": schema{"minLength": 1, "maxLength": 128},
-			"additionalProperties": objectSchema(serverKeys(&lineshaft.MCPServer{})),
+		schema: func() schema {
+			return schema{
+				"type": "object", "propertyNames": schema{"minLength": 1, "maxLength": 128},
+				"additionalProperties": objectSchema(serverKeys(&lineshaft.MCPServer{})),
+			}
 		},
 	}
 }

@@ -32,7 +32,7 @@ func payload(to *json.RawMessage) value {
 			}
 			return n
 		},
-		schema: schema{"type": "object"},
+		schema: func() schema { return schema{"type": "object"} },
 	}
 }
 

@@ -24,7 +24,7 @@ func objectSchema(keys []key) schema {
 	properties, required := schema{}, []string{}
 	for _, k := range keys {
 		described := schema{"description": k.doc}
-		for name, v := range k.value.schema {
+		for name, v := range k.value.schema() {
 			described[name] = v
 		}
 		properties[k.name] = described

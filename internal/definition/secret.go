@@ -20,7 +20,6 @@ func secretRules() textRules {
 // secrets is a list of names of secrets; {name: X} is taken for X.
 func secrets(to *[]string) value {
 	rules := secretRules()
-	named := schema{"type": "object", "properties": schema{"name": rules.schema()}, "required": []string{"name"}, "additionalProperties": false}
 	return value{
 		read: func(r *reader, path string, n *node) {
 			r.items(path, n, lineshaft.MaxRunSecrets, func(_ int, path string, item *node) {
@@ -39,7 +38,10 @@ func secrets(to *[]string) value {
 				}
 			})
 		},
-		write:  func() *node { return writeTexts(*to) },
-		schema: listSchema(schema{"oneOf": []any{rules.schema(), named}}, lineshaft.MaxRunSecrets),
+		write: func() *node { return writeTexts(*to) },
+		schema: func() schema {
+			named := schema{"type": "object", "properties": schema{"name": rules.schema()}, "required": []string{"name"}, "additionalProperties": false}
+			return listSchema(schema{"oneOf": []any{rules.schema(), named}}, lineshaft.MaxRunSecrets)
+		},
 	}
 }

@@ -79,6 +79,6 @@ func schedule(to **lineshaft.Timing) value {
 			}
 			return n
 		},
-		schema: schema{"oneOf": []any{cron.schema(), long.schema}},
+		schema: func() schema { return schema{"oneOf": []any{cron.schema(), long.schema()}} },
 	}
 }

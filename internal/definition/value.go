@@ -85,6 +85,6 @@ func text[T ~string](to *T, rules textRules) value {
 			}
 			return textOf(string(*to))
 		},
-		schema: rules.schema(),
+		schema: rules.schema,
 	}
 }

@@ -9,10 +9,6 @@ import (
 
 // texts is a list of texts.
 func texts(to *[]string, most int, rules textRules) value {
-	described := listSchema(rules.schema(), most)
-	if rules.once {
-		described["uniqueItems"] = true
-	}
 	return value{
 		read: func(r *reader, path string, n *node) {
 			r.items(path, n, most, func(_ int, at string, item *node) {
@@ -26,8 +22,14 @@ func texts(to *[]string, most int, rules textRules) value {
 				}
 			})
 		},
-		write:  func() *node { return writeTexts(*to) },
-		schema: described,
+		write: func() *node { return writeTexts(*to) },
+		schema: func() schema {
+			s := listSchema(rules.schema(), most)
+			if rules.once {
+				s["uniqueItems"] = true
+			}
+			return s
+		},
 	}
 }
 
@@ -85,7 +87,7 @@ func textMap(to *map[string]string, rules textRules) value {
 			}
 			return n
 		},
-		schema: schema{"type": "object", "additionalProperties": rules.schema()},
+		schema: func() schema { return schema{"type": "object", "additionalProperties": rules.schema()} },
 	}
 }
 

@@ -37,7 +37,7 @@ func whole[T ~int | ~int64](to *T, least, most, usual int64) value {
 			}
 			return numberOf(strconv.FormatInt(int64(*to), 10))
 		},
-		schema: wholeSchema(least, most),
+		schema: func() schema { return wholeSchema(least, most) },
 	}
 }
 
@@ -56,7 +56,7 @@ func wholeOption(to **int, least, most int64) value {
 			}
 			return numberOf(strconv.Itoa(**to))
 		},
-		schema: wholeSchema(least, most),
+		schema: func() schema { return wholeSchema(least, most) },
 	}
 }
 
@@ -82,7 +82,7 @@ func toggle(to *bool, usual bool) value {
 			}
 			return flagOf(*to)
 		},
-		schema: schema{"type": "boolean"},
+		schema: func() schema { return schema{"type": "boolean"} },
 	}
 }
 
@@ -100,6 +100,6 @@ func toggleOption(to **bool) value {
 			}
 			return flagOf(**to)
 		},
-		schema: schema{"type": "boolean"},
+		schema: func() schema { return schema{"type": "boolean"} },
 	}
 }

@@ -10,7 +10,7 @@ func block[T any](to *T, keys func(*T) []key) value {
 			}
 			return nil
 		},
-		schema: objectSchema(keys(to)),
+		schema: func() schema { return objectSchema(keys(to)) },
 	}
 }
 
@@ -30,7 +30,7 @@ func option[T any](to **T, keys func(*T) []key) value {
 			}
 			return writeObject(keys(*to))
 		},
-		schema: objectSchema(keys(new(T))),
+		schema: func() schema { return objectSchema(keys(new(T))) },
 	}
 }
 
@@ -59,6 +59,6 @@ func blocks[T any](to *[]T, most int, keys func(*T) []key, check func(r *reader,
 			}
 			return n
 		},
-		schema: listSchema(objectSchema(keys(new(T))), most),
+		schema: func() schema { return listSchema(objectSchema(keys(new(T))), most) },
 	}
 }
