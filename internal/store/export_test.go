@@ -20,6 +20,11 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return tx.q.query(ctx, query, args...)
 }
 
+// Each reads the rows of a test's statement outside of a transaction.
+func (s *Store) Each(ctx context.Context, query string, fn func(scan func(...any) error) error) error {
+	return s.each(ctx, query, nil, fn)
+}
+
 // Statement is a statement as the store sent it.
 type Statement struct {
 	Text string
@@ -141,4 +146,9 @@ func OpenAt(ctx context.Context, opts Options, version int) (*Store, error) {
 func OpenHasty(ctx context.Context, opts Options, lock time.Duration, tries int) (*Store, error) {
 	opts.patience = patience{lock: lock, pause: lock, tries: tries}
 	return Open(ctx, opts)
+}
+
+// ForgetBodies empties what callbacks told of a run.
+func (s *Store) ForgetBodies(ctx context.Context, runID string) error {
+	return s.forgetBodies(ctx, runID)
 }

@@ -92,9 +92,9 @@ func (w pgWriter) run(ctx context.Context, work func(context.Context, *Tx) error
 }
 
 func (w pgWriter) once(ctx context.Context, work func(context.Context, *Tx) error) error {
-	sqlTx, err := w.s.db.BeginTx(ctx, nil)
+	sqlTx, err := w.begin(ctx)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	defer func() { _ = sqlTx.Rollback() }() // after a commit this does nothing
 	tx := &Tx{reader: reader{q: pgTx{sqlTx}, d: w.s.d}, store: w.s}
@@ -108,6 +108,17 @@ func (w pgWriter) once(ctx context.Context, work func(context.Context, *Tx) erro
 		w.s.wake(tx.topics)
 	}
 	return nil
+}
+
+// begin begins a transaction, on another connection when the pool's turns out to be dead:
+// nothing was done on it yet.
+func (w pgWriter) begin(ctx context.Context) (*sql.Tx, error) {
+	for tries := 1; ; tries++ {
+		tx, err := w.s.db.BeginTx(ctx, nil)
+		if err = translate(err); tries == connectionTries || !broken(ctx, err) {
+			return tx, err
+		}
+	}
 }
 
 type pgTx struct{ tx *sql.Tx }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -36,7 +37,21 @@ func translate(err error) error {
 		return translatePostgres(pg)
 	}
 	// What is left are broken connections, in many types: the database is away.
-	return lineshaft.Unavailable(err, "the database does not answer; try again")
+	return lineshaft.Unavailable(fmt.Errorf("%w: %w", errBroken, err), "the database does not answer; try again")
+}
+
+// errBroken marks what a connection broke at, which another one may do.
+var errBroken = errors.New("connection lost")
+
+// connectionTries is how many connections of the pool something is tried on.
+const connectionTries = 3
+
+// broken says that a connection was lost, and not with its caller. The database may have
+// closed it long ago; and pgx gives the time-out of a statement whose caller has left to
+// the next one of the connection, when writing the first was slow.
+func broken(ctx context.Context, err error) bool {
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	return ctx.Err() == nil && errors.Is(err, errBroken) && !unconnected
 }
 
 func translateSQLite(err *sqlite.Error) error {
@@ -60,6 +75,8 @@ func translatePostgres(err *pgconn.PgError) error {
 		return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: "text must be UTF-8 without NUL characters", Cause: err}
 	case retryable(err):
 		return lineshaft.Unavailable(err, "the database was busy with the same rows; try again")
+	case err.Code == "57P01": // the server, or its operator, has closed the connection
+		return lineshaft.Unavailable(fmt.Errorf("%w: %w", errBroken, err), "the database does not answer; try again")
 	case strings.HasPrefix(err.Code, "08"), strings.HasPrefix(err.Code, "53"), strings.HasPrefix(err.Code, "57"), strings.HasPrefix(err.Code, "58"):
 		// connection, resources (disk full, too many connections), operator, system
 		return lineshaft.Unavailable(err, "the database does not answer; try again")

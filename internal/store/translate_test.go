@@ -116,3 +116,57 @@ func TestBadDatabaseURLHidesThePassword(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 }
+
+// H-5: a connection that died in the pool is no reason to refuse what another one can do.
+// (SQLite has no connections that others can close.)
+func TestH5ADeadConnectionIsReplaced(t *testing.T) {
+	t.Parallel()
+	database := storetest.Postgres(t)
+	s, err := store.Open(t.Context(), store.Options{Database: database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	put := func(ctx context.Context, tx *store.Tx) error { _, err := tx.EnsureSetting(ctx, "a", "1"); return err }
+	for name, use := range map[string]func() error{
+		"one":   func() error { _, err := s.GetSetting(t.Context(), "a"); return err },
+		"each":  func() error { _, err := s.ListNotifications(t.Context()); return err },
+		"write": func() error { return s.Write(t.Context(), put) },
+	} {
+		if err := s.Write(t.Context(), put); err != nil { // there is a connection, used just now
+			t.Fatal(err)
+		}
+		storetest.Exec(t, database, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if err := use(); err != nil {
+			t.Errorf("%s: %v, %v", name, err, errors.Unwrap(err))
+		}
+	}
+}
+
+// H-5: once rows were handed out, they are not handed out again.
+func TestH5RowsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	database := storetest.Postgres(t)
+	s, err := store.Open(t.Context(), store.Options{Database: database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	seen := 0
+	err = s.Each(t.Context(), "SELECT n FROM generate_series(1, 1000000) AS n", func(scan func(...any) error) error {
+		var n int
+		if err := scan(&n); err != nil {
+			return err
+		}
+		if seen++; seen == 1 {
+			storetest.Exec(t, database, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		}
+		if n != seen {
+			t.Fatalf("row %d comes as the %d.", n, seen)
+		}
+		return nil
+	})
+	if lineshaft.CodeOf(err) != lineshaft.CodeUnavailable {
+		t.Errorf("after %d rows: %v", seen, err)
+	}
+}

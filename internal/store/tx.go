@@ -40,15 +40,12 @@ type reader struct {
 
 // one scans the first row of a query; errNoRows if there is none.
 func (r reader) one(ctx context.Context, query string, args []any, dest ...any) error {
-	rows, err := r.q.query(ctx, query, args...)
+	rows, err := r.begin(ctx, query, args)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return translate(err)
-		}
+	if !rows.there {
 		return errNoRows
 	}
 	if err := rows.Scan(dest...); err != nil {
@@ -59,17 +56,43 @@ func (r reader) one(ctx context.Context, query string, args []any, dest ...any) 
 
 // each calls fn for every row of a query, until fn fails. fn scans.
 func (r reader) each(ctx context.Context, query string, args []any, fn func(scan func(...any) error) error) error {
-	rows, err := r.q.query(ctx, query, args...)
+	rows, err := r.begin(ctx, query, args)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
+	for there := rows.there; there; there = rows.Next() {
 		if err := fn(rows.Scan); err != nil {
 			return err
 		}
 	}
 	return translate(rows.Err())
+}
+
+// begunRows are the rows of a query whose first is there already, or there is none.
+type begunRows struct {
+	*sql.Rows
+
+	there bool
+}
+
+// begin starts a query and goes to its first row. Outside of a transaction it takes
+// another connection when the pool's turns out to be dead.
+func (r reader) begin(ctx context.Context, query string, args []any) (begunRows, error) {
+	_, pooled := r.q.(*pool)
+	for tries := 1; ; tries++ {
+		rows, err := r.q.query(ctx, query, args...)
+		if err == nil {
+			there := rows.Next()
+			if err = rows.Err(); there || err == nil {
+				return begunRows{rows, there}, nil
+			}
+			_ = rows.Close() //nolint:sqlclosecheck // there is nothing in them, and the next connection waits
+		}
+		if err = translate(err); !pooled || tries == connectionTries || !broken(ctx, err) {
+			return begunRows{}, err
+		}
+	}
 }
 
 // texts reads a query of one text column.
