@@ -25,6 +25,10 @@ const (
 	// MaxNotificationAttempts is how many attempts the log of a delivery shows; only one
 	// that is replayed again and again has more.
 	MaxNotificationAttempts = 50
+	// MinNotificationAttempts are made of a delivery before it has failed, also when its
+	// time is over: a server that was suspended or stopped, or whose clock jumped, has not
+	// tried for all of that time.
+	MinNotificationAttempts = 5
 	// maxNotificationWait is the longest wait between two attempts.
 	maxNotificationWait = 8 * time.Hour
 )
@@ -111,6 +115,8 @@ func ParseCallbackURL(text string) (*url.URL, error) {
 		return nil, Invalid("url", "must begin with https://")
 	case u.User != nil:
 		return nil, Invalid("url", "must not have a user or password in it; callbacks are signed, so the receiver can check who sent them")
+	case u.Path == hiddenPath:
+		return nil, Invalid("url", "this is the short form that hides what may be a token; give the whole address")
 	case u.Fragment != "":
 		return nil, Invalid("url", "must not have a fragment: what follows # is never sent")
 	}
@@ -126,6 +132,19 @@ func CallbackTarget(text string) string {
 	}
 	target := url.URL{Scheme: u.Scheme, Host: u.Host}
 	return clip(target.String(), 200)
+}
+
+// hiddenPath stands for the path and the query of an address that is not told in full.
+const hiddenPath = "/…"
+
+// ShortCallbackURL is an address as those see it who may not change it: what follows the
+// host may be a token.
+func ShortCallbackURL(text string) string {
+	target := CallbackTarget(text)
+	if text == target || text == target+"/" {
+		return text
+	}
+	return target + hiddenPath
 }
 
 // NotificationStatus is how a delivery to an endpoint stands.
@@ -231,14 +250,16 @@ func NotificationBackoff(attempts int) time.Duration {
 }
 
 // NextNotificationAttempt is when a delivery is tried again after so many failures, or
-// zero when its time is over. jitter is 0.9 to 1.1; asked is what the endpoint asked
-// for. The last attempt is made when the time ends, however long the wait would be.
+// zero when its time is over and enough attempts were made. jitter is 0.9 to 1.1; asked is
+// what the endpoint asked for. The last attempt is made when the time ends, however long
+// the wait would be.
 func NextNotificationAttempt(now, expires time.Time, attempts int, asked time.Duration, jitter float64) time.Time {
-	if !now.Before(expires) {
+	over := !now.Before(expires)
+	if over && attempts >= MinNotificationAttempts {
 		return time.Time{}
 	}
 	wait := max(time.Duration(float64(NotificationBackoff(attempts))*jitter), min(asked, maxNotificationWait))
-	if next := now.Add(wait); next.Before(expires) {
+	if next := now.Add(wait); over || next.Before(expires) {
 		return next
 	}
 	return expires

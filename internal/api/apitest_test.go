@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -53,7 +53,7 @@ func newServerOn(t *testing.T, cfg control.Config, options ...func(*Deps)) *benc
 	t.Helper()
 	hub := stream.NewHub()
 	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
-	st, err := store.Open(t.Context(), store.Options{Database: filepath.Join(t.TempDir(), "test.db"), Wake: nodes.Publish})
+	st, err := store.Open(t.Context(), store.Options{Database: storetest.SQLite(t), Wake: nodes.Publish})
 	if err != nil {
 		t.Fatal(err)
 	}

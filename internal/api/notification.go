@@ -46,7 +46,7 @@ type IssuedNotification struct {
 
 // CreateNotificationRequest asks for an endpoint.
 type CreateNotificationRequest struct {
-	URL         string     `json:"url" minLength:"1" maxLength:"2048" doc:"Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Everybody who may see factories can read it."`
+	URL         string     `json:"url" minLength:"1" maxLength:"2048" doc:"Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Who may not manage factories sees its host alone."`
 	Name        string     `json:"name,omitempty" maxLength:"100" doc:"The host of the URL when absent."`
 	Description string     `json:"description,omitempty" maxLength:"1000"`
 	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; absent is every state."`
@@ -100,7 +100,7 @@ type NotificationDelivery struct {
 type NotificationDeliveryDetail struct {
 	NotificationDelivery
 	Attempts []NotificationAttempt `json:"attempts" doc:"The newest 50, in order."`
-	Payload  AnyJSON               `json:"payload" doc:"The body as it is sent."`
+	Payload  AnyJSON               `json:"payload" doc:"The body as it is sent; null once the run was deleted."`
 }
 
 // NotificationAttempt is one request of a delivery.
@@ -242,7 +242,10 @@ func (s *server) getNotificationDelivery(ctx context.Context, in *NotificationDe
 	if err != nil {
 		return nil, err
 	}
-	out := NotificationDeliveryDetail{NotificationDelivery: wireNotificationDelivery(found), Attempts: []NotificationAttempt{}, Payload: AnyJSON(found.Body)}
+	out := NotificationDeliveryDetail{NotificationDelivery: wireNotificationDelivery(found), Attempts: []NotificationAttempt{}}
+	if len(found.Body) > 0 {
+		out.Payload = AnyJSON(found.Body)
+	}
 	for _, a := range found.Attempts {
 		out.Attempts = append(out.Attempts, NotificationAttempt{
 			Number: a.Number, Time: stamp(a.Time), StatusCode: a.StatusCode, Error: a.Error, DurationMS: a.DurationMS,

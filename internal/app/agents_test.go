@@ -123,7 +123,11 @@ func TestX6BannerWarnsWithoutAModel(t *testing.T) {
 		t.Errorf("no worker: %s", got)
 	}
 	a.cfg.NoWorker, a.cfg.Model = false, "m"
-	if got := a.unnamedModel(); got != "" {
+	if got := a.unnamedModel() + a.idleModel(); got != "" {
 		t.Errorf("a model: %s", got)
+	}
+	a.cfg.OpenAIAPIKey = ""
+	if got := a.idleModel(); !strings.Contains(got, `"m" is not used: there is no endpoint`) {
+		t.Errorf("a model without an endpoint: %q", got)
 	}
 }

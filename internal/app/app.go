@@ -176,6 +176,9 @@ func (a *App) openStore(ctx context.Context) error {
 		Callbacks: sender, ObserveCallback: a.metrics.ObserveCallback, RunURL: func(runID string) string { return a.URL() + "/runs/" + runID },
 		Tracer: a.traces.Tracer(),
 	})
+	if err == nil {
+		a.gaugeCallbacks()
+	}
 	return err
 }
 

@@ -200,6 +200,18 @@ func TestH1OpenRoutes(t *testing.T) {
 	}
 }
 
+// The gauges of callbacks are there from the start, without anything to tell.
+func TestI5CallbacksAreMeasured(t *testing.T) {
+	t.Parallel()
+	a := start(t, settings(t), options(t, nil))
+	_, text := call(t, "GET", a.URL()+"/metrics", "", "")
+	for _, name := range []string{"lineshaft_callback_lag_seconds", "lineshaft_callbacks_pending", "lineshaft_callback_overdue_seconds"} {
+		if !strings.Contains(string(text), "\n"+name+" 0\n") {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

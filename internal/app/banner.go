@@ -78,6 +78,9 @@ func (a *App) banner(made, file string) {
 	if unnamed := a.unnamedModel(); unnamed != "" {
 		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", unnamed, mendUnnamed)
 	}
+	if idle := a.idleModel(); idle != "" {
+		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", idle, mendIdleModel)
+	}
 	fmt.Fprintf(&text, `
 Start a first run:
 
@@ -103,6 +106,15 @@ func (a *App) unnamedModel() string {
 	}
 	models, _ := loadModels(a.cfg) // they were right when the worker started
 	return unnamedModel(models)
+}
+
+// idleModel warns of a model that was named for nothing.
+func (a *App) idleModel() string {
+	models, err := loadModels(a.cfg)
+	if err != nil || len(models.Endpoints) > 0 || a.cfg.Model == "" || a.cfg.NoWorker {
+		return ""
+	}
+	return idleModel(a.cfg.Model)
 }
 
 // shellQuote makes a path safe to paste.

@@ -89,6 +89,10 @@ func checkDatabase(ctx context.Context, cfg config.Config) config.Check {
 		return bad(name, config.CheckProblem, err.Error(), "check --database and that the server behind it runs")
 	}
 	defer func() { _ = s.Close() }() // it was only read
+	// What waits is told even if the database does not say for whom.
+	if since, by, _ := s.HeldBack(ctx); !since.IsZero() && time.Since(since) > heldLong {
+		return bad(name, config.CheckWarning, "callbacks and streams of state changes are held back since "+since.UTC().Format(time.RFC3339)+" by "+by, mendHeld)
+	}
 	return good(name, "%s answers, schema is current", s.Engine())
 }
 
@@ -177,6 +181,8 @@ func checkModels(cfg config.Config) config.Check {
 	switch {
 	case err != nil:
 		return bad(name, config.CheckProblem, err.Error(), "mend the file or the variable that is named; docs/models.md tells how they are written")
+	case len(set.Endpoints) == 0 && cfg.Model != "":
+		return bad(name, config.CheckWarning, idleModel(cfg.Model), mendIdleModel)
 	case len(set.Endpoints) == 0:
 		return good(name, "no endpoint; set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file for agents that need one")
 	}

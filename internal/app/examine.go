@@ -16,6 +16,7 @@ func (a *App) examine(ctx context.Context) []web.Check {
 		checkDataDir(a.cfg),
 		a.checkParts(ctx),
 		a.checkSealed(ctx),
+		checkCallbacks(a.control.CallbackBacklog()),
 		checkExposure(a.cfg),
 		checkIsolation(ctx, a.cfg, a.opts),
 		checkLimits(ctx, a.cfg, a.opts),

@@ -52,7 +52,7 @@ func TestI2DoctorOfARunningServer(t *testing.T) {
 		}
 	}()
 	text := page(t, a.URL(), cfg.AdminKey.Reveal(), "/settings/doctor")
-	for _, want := range []string{"sqlite answers, schema is current", "with 0 secrets under it", "check --oidc-issuer", "set, not shown", "single sign-on"} {
+	for _, want := range []string{"sqlite answers, schema is current", "with 0 secrets under it", "not late, 0 waiting", "check --oidc-issuer", "set, not shown", "single sign-on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}

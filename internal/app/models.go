@@ -171,3 +171,11 @@ func noModel(name string, set model.Set) string {
 	}
 	return ""
 }
+
+const mendIdleModel = "set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file (docs/models.md)"
+
+// idleModel says that a model was named and nothing is there that could serve it: a key
+// was forgotten, or its variable is misspelt.
+func idleModel(name string) string {
+	return fmt.Sprintf("the model %q is not used: there is no endpoint", name)
+}

@@ -85,6 +85,11 @@ func TestX12ModelSettingsThatAreWrong(t *testing.T) {
 
 func TestX12DoctorLooksAtModels(t *testing.T) {
 	t.Parallel()
+	idle := config.Default()
+	idle.Model = "m"
+	if c := checkModels(idle); c.State != config.CheckWarning || !strings.Contains(c.Detail, `"m" is not used: there is no endpoint`) || !strings.Contains(c.Mend, "LINESHAFT_OPENAI_API_KEY") {
+		t.Errorf("%+v", c)
+	}
 	if c := checkModels(config.Default()); c.State != config.CheckOK || !strings.Contains(c.Detail, "LINESHAFT_ANTHROPIC_API_KEY") {
 		t.Errorf("without an endpoint: %+v", c)
 	}

@@ -47,6 +47,8 @@ const (
 	AttentionSchedule AttentionKind = "schedule"
 	// AttentionCallback is an endpoint of callbacks that the server disabled.
 	AttentionCallback AttentionKind = "callback"
+	// AttentionLate are callbacks that are not even made yet.
+	AttentionLate AttentionKind = "late"
 	// AttentionFailed is a run that failed.
 	AttentionFailed AttentionKind = "failed"
 )
@@ -181,13 +183,25 @@ func (s *Service) findSchedules(ctx context.Context, c lineshaft.Caller, _ *Over
 	return ofBroken(AttentionSchedule, broken), err
 }
 
-func (s *Service) findCallbacks(ctx context.Context, c lineshaft.Caller, _ *Overview) ([]Attention, error) {
+func (s *Service) findCallbacks(ctx context.Context, c lineshaft.Caller, view *Overview) ([]Attention, error) {
 	all, err := s.ListNotifications(ctx, c)
-	var found []Attention
+	var found, late []Attention
+	backlog := s.CallbackBacklog()
 	for _, n := range all {
+		if n.Enabled && backlog.Late() && late == nil {
+			late = []Attention{{Kind: AttentionLate, At: view.At.Add(-backlog.Lag), Reason: lateReason(backlog)}}
+		}
 		if n.DisabledReason != "" {
 			found = append(found, Attention{Kind: AttentionCallback, ID: n.ID, Name: n.Name, Reason: n.DisabledReason, At: n.DisabledAt})
 		}
 	}
-	return few(found), err
+	return append(late, few(found)...), err
+}
+
+// lateReason leaves out which transaction it is: that names other databases.
+func lateReason(b CallbackBacklog) string {
+	if b.HeldBy == "" {
+		return "look at the log of the server for why"
+	}
+	return "a transaction in the database has not ended; the log of the server and the page Doctor name it"
 }

@@ -164,7 +164,7 @@ func TestF4BacktestEqualsARecount(t *testing.T) {
 		random := rand.New(rand.NewPCG(20261115, 4))
 		want := map[string]control.Backtest{}
 		var rows []store.NewDelivery
-		for range 10_000 {
+		for range max(longRounds(10_000), 2_000) {
 			hook := []string{"a", "b", "c"}[random.IntN(3)]
 			text := pastBody(random)
 			if strings.HasPrefix(text, "[") {

@@ -11,10 +11,14 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 )
 
-// rounds is how often a race is tried: full in the long test, a tenth else.
+// rounds is how often a race is tried: all in make soak, a third in make test, a tenth
+// else.
 func rounds(full int) int {
-	if os.Getenv("LINESHAFT_TEST_FULL") != "" {
+	switch {
+	case os.Getenv("LINESHAFT_SOAK") != "":
 		return full
+	case os.Getenv("LINESHAFT_TEST_FULL") != "":
+		return full / 3
 	}
 	return full / 10
 }

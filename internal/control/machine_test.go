@@ -21,7 +21,7 @@ func TestX1LifeOfRunsFollowsTheModel(t *testing.T) {
 	each(t, func(b *bench) {
 		var round atomic.Int64
 		var found atomic.Bool // then all rounds count, so that it can be made small
-		most := int64(max(longRounds(120), 20))
+		most := int64(max(longRounds(120), 10))
 		rapid.Check(b.T, func(rt *rapid.T) {
 			number := round.Add(1)
 			if number > most && !found.Load() {

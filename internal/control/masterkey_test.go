@@ -244,3 +244,65 @@ func TestS1DamageIsToldAndStaysWithItsSecret(t *testing.T) {
 		}
 	})
 }
+
+// A node of the version before callbacks moves everything that it knows to the new key,
+// the probe with it. The secrets of endpoints stay behind: a server that cannot open them
+// says so at its start, while the old key is at hand.
+func TestS1NotificationsLeftBehindByAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	eachCallback(t, func(b *callbackBench) {
+		n := b.endpoint(control.NewNotification{Name: "chat"})
+		second, err := vault.New(masterKey(t, "second")).Seal(control.ProbeSetting, []byte(control.ProbeSetting))
+		wantCode(b, err, "")
+		b.write(func(ctx context.Context, tx *store.Tx) error { // as that version does
+			was, err := b.store.GetSetting(ctx, control.ProbeSetting)
+			if err != nil {
+				return err
+			}
+			return tx.ReplaceSetting(ctx, control.ProbeSetting, was, second)
+		})
+		_, err = b.node(under(t, "second"))
+		if err == nil {
+			b.Fatal("a server starts that cannot sign")
+		}
+		for _, want := range []string{`"chat"`, masterKey(t, "callbacks").ID(), masterKey(t, "second").ID(), "LINESHAFT_MASTER_KEY_OLD"} {
+			if !strings.Contains(err.Error(), want) {
+				b.Errorf("%q does not say %q", err, want)
+			}
+		}
+		both := b.with(under(t, "second", "callbacks"))
+		if moved := must[int](b.bench)(both.s.RewrapSecrets(t.Context())); moved != 1 {
+			b.Errorf("%d were left behind", moved)
+		}
+		b.with(under(t, "second"))
+		b.enable(n.ID, false) // by the node with the old key, which is not to start again
+		if _, err := b.node(under(t, "callbacks")); err == nil {
+			b.Error("a server with the old key alone starts")
+		}
+	})
+}
+
+// What is disabled is not sent to: it keeps no server from starting.
+func TestS1ALostSecretOfADisabledNotificationIsNoHindrance(t *testing.T) {
+	t.Parallel()
+	eachCallback(t, func(b *callbackBench) {
+		b.endpoint(control.NewNotification{Enabled: new(false)})
+		storetest.Exec(t, b.database, "DELETE FROM settings WHERE name = '"+control.ProbeSetting+"'")
+		b.with(under(t, "second"))
+	})
+}
+
+// Nor does a secret that signs no more; one that still does in its overlap does.
+func TestS1ALostSecretCountsWhileItSigns(t *testing.T) {
+	t.Parallel()
+	eachCallback(t, func(b *callbackBench) {
+		n := b.endpoint(control.NewNotification{})
+		lost := must[string](b.bench)(vault.New(masterKey(t, "lost")).Seal("notification/"+n.ID, []byte("whsec_x")))
+		for until, starts := range map[string]bool{"1": true, "9000000000000000": false} {
+			storetest.Exec(t, b.database, "UPDATE notifications SET old_credential = '"+lost+"', old_until = "+until)
+			if _, err := b.node(under(t, "callbacks")); (err == nil) != starts {
+				b.Errorf("until %s: %v", until, err)
+			}
+		}
+	})
+}

@@ -128,7 +128,7 @@ func (s *Service) CreateNotification(ctx context.Context, c lineshaft.Caller, n 
 	if err != nil {
 		return IssuedNotification{}, err
 	}
-	return IssuedNotification{Notification: s.toldNotification(&made), Secret: shown}, nil
+	return IssuedNotification{Notification: s.toldNotification(c, &made), Secret: shown}, nil
 }
 
 // checkNotification checks an endpoint and fills in its name.
@@ -256,9 +256,19 @@ func lockedNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, i
 	return n, err
 }
 
-// toldNotification is an endpoint as people see it.
-func (s *Service) toldNotification(n *store.Notification) lineshaft.Notification {
+// damagedNotification refuses to change an endpoint whose row cannot be read: its filters
+// would be gone, and it would be told of everything.
+func damagedNotification(n *store.Notification) error {
+	return lineshaft.Conflict("what is stored of notification %q cannot be read; delete it and make it anew", n.Name)
+}
+
+// toldNotification is an endpoint as a caller sees it. Chat services hand out addresses
+// that are their own key; who may not change the endpoint does not need it.
+func (s *Service) toldNotification(c lineshaft.Caller, n *store.Notification) lineshaft.Notification {
 	out := n.Notification
+	if !c.Role.May(lineshaft.PermissionFactoriesManage) {
+		out.URL = lineshaft.ShortCallbackURL(out.URL)
+	}
 	if n.OldCredential != "" && s.store.Now().Before(n.OldUntil) {
 		out.OldSecretUntil = n.OldUntil
 	}
@@ -274,7 +284,7 @@ func (s *Service) GetNotification(ctx context.Context, c lineshaft.Caller, id st
 	if !reaches(c, &n.Notification) {
 		return lineshaft.Notification{}, lineshaft.NotFound("notification", id)
 	}
-	return s.toldNotification(n), nil
+	return s.toldNotification(c, n), nil
 }
 
 // ListNotifications reads the endpoints that the caller's key reaches, the oldest first.
@@ -283,7 +293,7 @@ func (s *Service) ListNotifications(ctx context.Context, c lineshaft.Caller) ([]
 	var list []lineshaft.Notification
 	for i := range stored {
 		if reaches(c, &stored[i].Notification) {
-			list = append(list, s.toldNotification(&stored[i]))
+			list = append(list, s.toldNotification(c, &stored[i]))
 		}
 	}
 	return list, err
@@ -293,6 +303,9 @@ func (s *Service) ListNotifications(ctx context.Context, c lineshaft.Caller) ([]
 func (s *Service) UpdateNotification(ctx context.Context, c lineshaft.Caller, id string, change NotificationChange) (lineshaft.Notification, error) {
 	var changed lineshaft.Notification
 	err := s.changeNotification(ctx, c, id, func(ctx context.Context, tx *store.Tx, n *store.Notification, position string) error {
+		if n.Damaged != nil {
+			return damagedNotification(n)
+		}
 		was := *n
 		assign(&n.URL, change.URL)
 		assign(&n.Name, change.Name)
@@ -313,7 +326,7 @@ func (s *Service) UpdateNotification(ctx context.Context, c lineshaft.Caller, id
 				return err
 			}
 		}
-		changed = s.toldNotification(n)
+		changed = s.toldNotification(c, n)
 		return errors.Join(tx.PutNotification(ctx, *n), s.auditNotificationChange(ctx, tx, c, &was, n))
 	})
 	return changed, err
@@ -373,6 +386,9 @@ func (s *Service) RotateNotification(ctx context.Context, c lineshaft.Caller, id
 	}
 	issued := IssuedNotification{Secret: shown}
 	err = s.changeNotification(ctx, c, id, func(ctx context.Context, tx *store.Tx, n *store.Notification, _ string) error {
+		if n.Damaged != nil {
+			return damagedNotification(n)
+		}
 		done := false
 		again, err := s.idempotently(ctx, tx, c, r.Once, &done, func() error { return nil })
 		if err != nil {
@@ -389,7 +405,7 @@ func (s *Service) RotateNotification(ctx context.Context, c lineshaft.Caller, id
 			old, until = n.Credential, n.UpdatedAt.Add(r.Overlap)
 		}
 		n.Credential, n.OldCredential, n.OldUntil = sealed, old, until
-		issued.Notification = s.toldNotification(n)
+		issued.Notification = s.toldNotification(c, n)
 		return errors.Join(tx.PutNotification(ctx, *n),
 			s.auditNotification(ctx, tx, c, "notification.rotate", n, map[string]string{"overlap_seconds": strconv.Itoa(int(r.Overlap / time.Second))}))
 	})

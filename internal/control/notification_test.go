@@ -73,6 +73,7 @@ func (r *receiver) last() lineshaft.Callback {
 // callbackBench is a bench whose callbacks a receiver gets, by the bench's clock.
 type callbackBench struct {
 	*bench
+	database string
 	receiver *receiver
 	log      *bytes.Buffer
 }
@@ -84,7 +85,7 @@ func eachCallback(t *testing.T, fn func(b *callbackBench)) {
 
 func openCallbacks(t *testing.T, database string, r *receiver) *callbackBench {
 	t.Helper()
-	b := &callbackBench{receiver: r, log: &bytes.Buffer{}}
+	b := &callbackBench{database: database, receiver: r, log: &bytes.Buffer{}}
 	b.bench = open(t, database, under(t, "callbacks"), func(cfg *control.Config) {
 		cfg.Callbacks, cfg.Logger = r, slog.New(slog.NewTextHandler(b.log, nil))
 		cfg.Clock = func() time.Time { return b.clock.now() }

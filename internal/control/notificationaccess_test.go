@@ -155,3 +155,35 @@ func TestI5AttemptsAreLogged(t *testing.T) {
 		}
 	})
 }
+
+// Who may not change an endpoint sees of its address the host: the rest may be a token.
+func TestS5AddressesAreShortForReaders(t *testing.T) {
+	t.Parallel()
+	eachCallback(t, func(b *callbackBench) {
+		const whole = "https://hooks.example:8443/services/T0/SECRET?token=SECRET"
+		n := b.endpoint(control.NewNotification{URL: whole})
+		bare := b.endpoint(control.NewNotification{URL: "https://hooks.example/"})
+		for _, tc := range []struct {
+			role lineshaft.Role
+			want string
+		}{
+			{lineshaft.RoleViewer, "https://hooks.example:8443/…"},
+			{lineshaft.RoleMember, "https://hooks.example:8443/…"},
+			{lineshaft.RoleManager, whole},
+			{lineshaft.RoleAdmin, whole},
+		} {
+			c := b.caller(tc.role)
+			got := must[lineshaft.Notification](b.bench)(b.s.GetNotification(b.Context(), c, n.ID))
+			list := must[[]lineshaft.Notification](b.bench)(b.s.ListNotifications(b.Context(), c))
+			if got.URL != tc.want || list[0].URL != tc.want || list[1].URL != bare.URL {
+				b.Errorf("%s sees %s and %s, %s", tc.role, got.URL, list[0].URL, list[1].URL)
+			}
+		}
+		short := "https://hooks.example:8443/…" // as a script copies it that reads with one key and writes with another
+		_, err := b.s.UpdateNotification(b.Context(), b.admin, n.ID, control.NotificationChange{URL: &short})
+		wantCode(b, err, lineshaft.CodeInvalidRequest)
+		if !strings.Contains(err.Error(), "whole address") {
+			b.Error(err)
+		}
+	})
+}

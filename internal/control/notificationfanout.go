@@ -40,11 +40,13 @@ const (
 // wanted by nobody, so that it does no harm to look at them again.
 type fanout struct {
 	// idle says that no endpoint was followed when this node last looked.
-	idle    atomic.Bool
+	idle atomic.Bool
+	// at is where it is, nil before the first round. Only rounds change it.
+	at atomic.Pointer[store.StatePosition]
+	// mu is held for a whole round, which may wait for the database: nobody else takes it.
 	mu      sync.Mutex
 	settled bool
 	noted   string
-	at      store.StatePosition
 	last    time.Time // when it was noted
 }
 
@@ -102,7 +104,7 @@ func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
 	if f.idle.Load() {
 		return false, nil
 	}
-	endpoints, err := s.followedNotifications(ctx)
+	endpoints, err := followed(ctx, s.store)
 	if err != nil || len(endpoints) == 0 {
 		f.idle.Store(err == nil)
 		return false, err
@@ -114,7 +116,7 @@ func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	changes, err := s.store.ListStateChanges(ctx, f.at, fanoutBatch)
+	changes, err := s.store.ListStateChanges(ctx, *f.at.Load(), fanoutBatch)
 	if err != nil {
 		return false, err
 	}
@@ -122,25 +124,25 @@ func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
 		return false, s.releaseNotifications(ctx, endpoints, horizon)
 	}
 	// Whoever asked before the last of these changes committed is seen now.
-	if endpoints, err = s.followedNotifications(ctx); err != nil {
+	if endpoints, err = followed(ctx, s.store); err != nil {
 		return false, err
 	}
-	deliveries, seen, err := s.draftCallbacks(ctx, endpoints, changes)
+	deliveries, seen, err := s.draftCallbacks(ctx, s.store, endpoints, changes)
 	if err != nil {
 		return false, err
 	}
 	more, to := len(changes) == fanoutBatch, changes[seen-1].Position
 	if len(deliveries) == 0 {
-		f.at = to
+		f.at.Store(&to)
 		return more, s.noteFanout(ctx)
 	}
 	return true, s.storeCallbacks(ctx, deliveries, to)
 }
 
-// followedNotifications are the enabled ones, and those that were disabled before all that
-// had happened until then was looked at.
-func (s *Service) followedNotifications(ctx context.Context) ([]store.Notification, error) {
-	all, err := s.store.ListNotifications(ctx)
+// followed are the enabled endpoints, and those that were disabled before all that had
+// happened until then was looked at.
+func followed(ctx context.Context, r callbackReader) ([]store.Notification, error) {
+	all, err := r.ListNotifications(ctx)
 	return slices.DeleteFunc(all, func(n store.Notification) bool { return !n.Followed() }), err
 }
 
@@ -175,9 +177,11 @@ func (s *Service) resumeFanout(ctx context.Context) error {
 	if err != nil || noted == f.noted {
 		return err
 	}
-	if f.at, err = store.DecodePosition(noted); err != nil {
+	at, err := store.DecodePosition(noted)
+	if err != nil {
 		return err
 	}
+	f.at.Store(&at)
 	f.noted, f.last = noted, time.Now()
 	return nil
 }
@@ -205,7 +209,7 @@ func (s *Service) settleFanout(ctx context.Context) error {
 		}
 		endpoints, err := tx.ListNotifications(ctx)
 		for i := range endpoints {
-			if err == nil && max(endpoints[i].Since.Max, endpoints[i].Until.Max) > now.Max {
+			if err == nil && endpoints[i].Damaged == nil && max(endpoints[i].Since.Max, endpoints[i].Until.Max) > now.Max {
 				endpoints[i].Since, endpoints[i].Until, endpoints[i].Gaps = now, store.Snapshot{}, nil
 				err = tx.PutNotification(ctx, endpoints[i])
 			}
@@ -219,7 +223,7 @@ func (s *Service) settleFanout(ctx context.Context) error {
 // noteFanout stores now and then where this node is, unless another one was faster.
 func (s *Service) noteFanout(ctx context.Context) error {
 	f := &s.fanout
-	to := f.at.Encode()
+	to := f.at.Load().Encode()
 	if time.Since(f.last) < fanoutNote || to == f.noted {
 		return nil
 	}
@@ -258,23 +262,71 @@ func (s *Service) storeCallbacks(ctx context.Context, deliveries []lineshaft.Not
 		return tx.ReplaceSetting(ctx, notificationSetting, position, to.Encode())
 	})
 	if err == nil && !moved {
-		f.noted, f.at, f.last = to.Encode(), to, time.Now()
+		f.at.Store(&to)
+		f.noted, f.last = to.Encode(), time.Now()
 	}
 	return err
 }
 
+// fanOutRun makes the deliveries of a run that is about to be deleted: of its changes that
+// were not looked at yet, most often its end. If they are made by a follower, too, one of
+// both is left out. The position is locked, so that no endpoint goes meanwhile.
+func (s *Service) fanOutRun(ctx context.Context, tx *store.Tx, run *store.RunHead) error {
+	endpoints, err := followed(ctx, tx)
+	if err != nil || len(endpoints) == 0 {
+		return err // the position stands still, and may be far behind
+	}
+	position, err := tx.GetSetting(ctx, notificationSetting)
+	if err != nil {
+		return err
+	}
+	at, err := store.DecodePosition(position)
+	if err != nil {
+		return err
+	}
+	changes, err := tx.ListRunStateChanges(ctx, at, run.ID, run.LastSequence)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if _, err := tx.LockSetting(ctx, notificationSetting); err != nil {
+		return err
+	}
+	if endpoints, err = followed(ctx, tx); err != nil {
+		return err
+	}
+	tx.Wake(stream.CallbacksTopic)
+	for len(changes) > 0 {
+		deliveries, seen, err := s.draftCallbacks(ctx, tx, endpoints, changes)
+		if err != nil {
+			return err
+		}
+		if err := tx.InsertNotificationDeliveries(ctx, deliveries); err != nil {
+			return err
+		}
+		changes = changes[seen:]
+	}
+	return nil
+}
+
+// callbackReader is a store or a transaction of it.
+type callbackReader interface {
+	Clock(ctx context.Context) (time.Time, error)
+	ListNotifications(ctx context.Context) ([]store.Notification, error)
+	ListCallbackRuns(ctx context.Context, ids []string) (map[string]store.CallbackRun, error)
+}
+
 // draftCallbacks makes the deliveries of changes, in their order, until they are enough for
 // a round. It tells how many of the changes it looked at.
-func (s *Service) draftCallbacks(ctx context.Context, endpoints []store.Notification, changes []store.StateChange) (made []lineshaft.NotificationDelivery, seen int, err error) {
+func (s *Service) draftCallbacks(ctx context.Context, r callbackReader, endpoints []store.Notification, changes []store.StateChange) (made []lineshaft.NotificationDelivery, seen int, err error) {
 	var ids []string
 	for _, change := range changes {
 		ids = append(ids, change.Event.RunID)
 	}
-	runs, err := s.store.ListCallbackRuns(ctx, slices.Compact(slices.Sorted(slices.Values(ids))))
+	runs, err := r.ListCallbackRuns(ctx, slices.Compact(slices.Sorted(slices.Values(ids))))
 	if err != nil {
 		return nil, 0, err
 	}
-	now, err := s.timerClock(ctx, s.store)
+	now, err := s.timerClock(ctx, r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -285,10 +337,16 @@ func (s *Service) draftCallbacks(ctx context.Context, endpoints []store.Notifica
 		}
 		seen++
 		run, there := runs[change.Event.RunID]
+		if !there {
+			continue // whoever deleted it made them
+		}
 		var data lineshaft.StateData
-		if why := passedOver(change.Event, &data, there, now); why != "" {
+		if why := passedOver(change.Event, &data, now); why != "" {
 			passed[why]++
 			continue
+		}
+		if run.Damaged != nil {
+			s.log.WarnContext(ctx, "callbacks of a run tell less, since not all of it can be read", "run_id", run.ID, "err", run.Damaged)
 		}
 		var body []byte
 		for _, n := range endpoints {
@@ -316,10 +374,8 @@ func (s *Service) draftCallbacks(ctx context.Context, endpoints []store.Notifica
 // passedOver says why nothing is told of a state change, if that is so. Its age goes by
 // the database's clock: that of this node may be wrong, and the others would never see
 // the change.
-func passedOver(e lineshaft.Event, data *lineshaft.StateData, there bool, now time.Time) string {
+func passedOver(e lineshaft.Event, data *lineshaft.StateData, now time.Time) string {
 	switch {
-	case !there:
-		return "their runs were deleted before they were looked at"
 	case json.Unmarshal(e.Data, data) != nil:
 		return "they cannot be read"
 	case now.Sub(e.Time) > lineshaft.NotificationPeriod:

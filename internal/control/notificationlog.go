@@ -87,6 +87,8 @@ func (s *Service) ReplayNotificationDelivery(ctx context.Context, c lineshaft.Ca
 			return err
 		case !seesDelivery(c, was):
 			return lineshaft.NotFound("delivery", deliveryID)
+		case len(was.Body) == 0:
+			return lineshaft.Conflict("the run of this delivery was deleted, and what was told of it too; there is nothing to send again")
 		case !was.DeliveredFor(n.Notification):
 			return lineshaft.Conflict("the filters of notification %q leave this delivery out; change them first", n.Name)
 		}
@@ -162,23 +164,22 @@ func (s *Service) PurgeNotifications(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs error
 	for _, n := range endpoints {
 		if n.Enabled {
 			continue // each of them gets its last attempt
 		}
-		if err := s.inBatches(ctx, "expire notification deliveries", func(ctx context.Context, tx *store.Tx) (int, error) {
-			return tx.ExpireNotificationDeliveries(ctx, n.ID, now, now, expiredDisabled, purgeBatch)
-		}); err != nil {
-			return err
+		if n.Damaged != nil {
+			s.log.WarnContext(ctx, "a notification cannot be read and gets nothing; delete it and make it anew", "notification_id", n.ID, "name", n.Name, "err", n.Damaged)
 		}
+		errs = errors.Join(errs, s.inBatches(ctx, "expire notification deliveries", func(ctx context.Context, tx *store.Tx) (int, error) {
+			return tx.ExpireNotificationDeliveries(ctx, n.ID, now, now, expiredDisabled, purgeBatch)
+		}))
 	}
 	oldest := id.Floor(s.store.Now().Add(-lineshaft.NotificationKeep))
-	if err := s.inBatches(ctx, "purge notification deliveries", func(ctx context.Context, tx *store.Tx) (int, error) {
+	return errors.Join(errs, s.inBatches(ctx, "purge notification deliveries", func(ctx context.Context, tx *store.Tx) (int, error) {
 		return tx.DeleteNotificationDeliveries(ctx, oldest, purgeBatch)
-	}); err != nil {
-		return err
-	}
-	return s.purgeDeletedNotifications(ctx)
+	}), s.purgeDeletedNotifications(ctx))
 }
 
 func (s *Service) purgeDeletedNotifications(ctx context.Context) error {

@@ -122,6 +122,36 @@ func TestC1OneBadEventDisablesNothing(t *testing.T) {
 	})
 }
 
+// A server that was away for longer than the 72 hours tries some times before it gives up:
+// its deliveries were not tried for all of that time.
+func TestC1AClockThatJumpsLosesNothing(t *testing.T) {
+	t.Parallel()
+	eachCallback(t, func(b *callbackBench) {
+		n := b.endpoint(control.NewNotification{})
+		runID := b.start(lineshaft.NewRun{}).RunID
+		b.fan()
+		b.clock.advance(100 * time.Hour)
+		b.receiver.says(status(502)) // the network is not there yet
+		b.passes(time.Minute)
+		if tried := len(b.receiver.taken(n.URL)); !b.found(n.ID).Enabled || tried != 3 {
+			b.Fatalf("%d attempts, then %+v", tried, b.found(n.ID))
+		}
+		b.wantEvents(b.deliveries(n.ID, lineshaft.NotificationPending), b.stateIDs(runID))
+		b.receiver.says(nil)
+		b.passes(5 * time.Minute)
+		b.wantEvents(b.deliveries(n.ID, lineshaft.NotificationDelivered), b.stateIDs(runID))
+
+		b.start(lineshaft.NewRun{})
+		b.fan()
+		b.clock.advance(100 * time.Hour)
+		b.receiver.says(status(502))
+		b.passes(time.Hour)
+		if d := b.deliveries(n.ID, lineshaft.NotificationFailed); len(d) != 1 || d[0].AttemptCount != lineshaft.MinNotificationAttempts || b.found(n.ID).Enabled {
+			b.Fatalf("an endpoint that is really gone: %+v", d)
+		}
+	})
+}
+
 // What waits for a disabled endpoint longer than its 72 hours has failed.
 func TestC1WaitingForADisabledEndpointEnds(t *testing.T) {
 	t.Parallel()

@@ -323,6 +323,35 @@ func TestF5SourcesThatAreRefused(t *testing.T) {
 	})
 }
 
+// Whoever sees a commit in force sees what it changed: people wait for the one and then
+// look at the other. Here the commit comes while a reader waits for what the factory
+// follows; had it read the factory before, that would be the old one. (On SQLite nobody
+// waits, and the order of the reads is the same.)
+func TestF5CommitIsNotShownBeforeWhatItChanged(t *testing.T) {
+	t.Parallel()
+	database := storetest.Postgres(t)
+	b := open(t, database, localGit(t))
+	o := newOrigin(t)
+	o.push("main", folder("First"))
+	uid := b.following(lineshaft.GitSource{URL: o.bare}).UID
+	held := storetest.Hold(t, database, "factory_repositories")
+	read := make(chan *lineshaft.Factory, 1)
+	go func() {
+		f, err := b.s.GetFactory(b.Context(), b.admin, uid)
+		if err != nil {
+			b.Error(err)
+		}
+		read <- f
+	}()
+	held.Waiting()
+	held.Change("UPDATE factories SET name = 'Second' WHERE uid = $1", uid)
+	held.Change("UPDATE factory_repositories SET applied = 'second' WHERE factory_uid = $1", uid)
+	held.Release()
+	if f := <-read; f == nil || f.Name != "Second" || f.Repository.Applied != "second" {
+		b.Errorf("with the commit comes %+v", f)
+	}
+}
+
 // Many who look at the same time, also on another node, apply each commit once.
 func TestF5EachCommitIsAppliedOnce(t *testing.T) {
 	t.Parallel()

@@ -542,6 +542,9 @@ func (s *Service) DeleteRun(ctx context.Context, c lineshaft.Caller, runID strin
 			return lineshaft.Conflict("run %s is %s; cancel it and wait until it has ended before deleting it", runID, h.State)
 		}
 		tx.Wake(stream.RunTopic(runID))
+		if err := s.fanOutRun(ctx, tx, h); err != nil {
+			return err
+		}
 		return errors.Join(tx.DeleteRun(ctx, runID), s.audit(ctx, tx, c, "run.delete", "run", runID, nil))
 	})
 }

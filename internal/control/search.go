@@ -25,8 +25,8 @@ type Found struct {
 	Deliveries []FoundDelivery
 	// Factories have the text in their name or alias.
 	Factories []lineshaft.Factory
-	// Agents, Automations and Webhooks have the text as their name.
-	Agents, Automations, Webhooks []FoundNamed
+	// Agents, Automations, Webhooks and Notifications have the text as their name.
+	Agents, Automations, Webhooks, Notifications []FoundNamed
 	// Titles are the newest runs with all words of the text.
 	Titles []lineshaft.Run
 	// MoreTitles says that there are more runs like those.
@@ -128,6 +128,15 @@ func (s *Service) searchNames(ctx context.Context, c lineshaft.Caller, text stri
 	for _, n := range named {
 		into := map[string]*[]FoundNamed{"agent": &found.Agents, "automation": &found.Automations, "webhook": &found.Webhooks}[n.Kind]
 		*into = append(*into, FoundNamed{FactoryUID: n.FactoryUID, UID: n.UID, Name: n.Name})
+	}
+	if err != nil {
+		return err
+	}
+	notifications, err := s.ListNotifications(ctx, c) // a server has few
+	for i := range notifications {
+		if n := &notifications[i]; n.Name == text {
+			found.Notifications = append(found.Notifications, FoundNamed{UID: n.ID, Name: n.Name})
+		}
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func (b *bench) search(c lineshaft.Caller, text string) string {
 	for _, f := range found.Factories {
 		out = append(out, "factory "+f.Name)
 	}
-	for kind, named := range map[string][]control.FoundNamed{"agent": found.Agents, "automation": found.Automations, "webhook": found.Webhooks} {
+	for kind, named := range map[string][]control.FoundNamed{"agent": found.Agents, "automation": found.Automations, "webhook": found.Webhooks, "notification": found.Notifications} {
 		for _, n := range named {
 			out = append(out, kind+" "+n.FactoryUID+"/"+n.Name)
 		}
@@ -91,17 +91,23 @@ func TestI2SearchByDeliveryAndName(t *testing.T) {
 			slices.Sort(list)
 			return strings.Join(list, ", ")
 		}
+		for name, factories := range map[string][]string{"to everybody": nil, "to the works": {w.factory}} {
+			must[control.IssuedNotification](w.bench)(w.s.CreateNotification(w.Context(), w.admin, control.NewNotification{Name: name, URL: "https://example.com/", FactoryUIDs: factories}))
+		}
 		limited := w.caller(lineshaft.RoleViewer, w.factory)
 		for text, want := range map[string][2]string{
-			delivery.ID:  {at, at},
-			"works":      {"factory Other works, factory works", "factory works"},
-			"OTHER":      {"factory Other works", ""},
-			"issues":     {both("webhook", "issues"), "webhook " + w.factory + "/issues"},
-			"triage":     {both("automation", "triage"), "automation " + w.factory + "/triage"},
-			"foreman":    {both("agent", "foreman"), "agent " + w.factory + "/foreman"},
-			"triag":      {"", ""},
-			w.hook.UID:   {"", ""},
-			" triage \n": {both("automation", "triage"), "automation " + w.factory + "/triage"},
+			delivery.ID: {at, at},
+			"works":     {"factory Other works, factory works", "factory works"},
+			"OTHER":     {"factory Other works", ""},
+			"issues":    {both("webhook", "issues"), "webhook " + w.factory + "/issues"},
+			"triage":    {both("automation", "triage"), "automation " + w.factory + "/triage"},
+			"foreman":   {both("agent", "foreman"), "agent " + w.factory + "/foreman"},
+			"triag":     {"", ""},
+			// A key of one factory sees an endpoint when all its factories are its own.
+			"to everybody": {"notification /to everybody", ""},
+			"to the works": {"notification /to the works", "notification /to the works"},
+			w.hook.UID:     {"", ""},
+			" triage \n":   {both("automation", "triage"), "automation " + w.factory + "/triage"},
 		} {
 			if got := w.search(w.admin, text); got != want[0] {
 				w.Errorf("%q finds %q, want %q", text, got, want[0])

@@ -76,6 +76,7 @@ type Service struct {
 	chains  chains
 	lines   claimLines
 	fanout  fanout
+	backlog backlog
 	// callbacks are the requests to endpoints that are being made.
 	callbacks callbacks
 	// noWebhookRuns, when set, is why deliveries start no runs.

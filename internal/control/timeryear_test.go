@@ -345,5 +345,5 @@ func yearSchedules() int {
 	if os.Getenv("LINESHAFT_SOAK") != "" {
 		return 1000
 	}
-	return 100
+	return 40
 }

@@ -37,7 +37,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -170,6 +170,7 @@ func awayNotificationCalls(b *bench, one func(name string, call func() (any, err
 	one("GetNotificationDelivery", func() (any, error) { return s.GetNotificationDelivery(ctx, c, "n", "d") })
 	one("ReplayNotificationDelivery", func() (any, error) { return s.ReplayNotificationDelivery(ctx, c, "n", "d") })
 	one("PurgeNotifications", func() (any, error) { return nil, s.PurgeNotifications(ctx) })
+	one("WatchCallbacks", func() (any, error) { return nil, s.WatchCallbacks(ctx) })
 	one("FanOut", func() (any, error) { return s.FanOut(ctx) })
 	one("SendDue", func() (any, error) { return s.SendDue(ctx) })
 }

@@ -85,6 +85,29 @@ func TestH1HealthNamesAJobThatKeepsFailing(t *testing.T) {
 	})
 }
 
+// A job that only looks says nothing about whether the node works.
+func TestH1HealthLeavesOutWhoOnlyLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rounds := 0
+		r := New([]Job{{Name: "look", Every: time.Second, Observes: true, Do: func(context.Context) (bool, error) {
+			rounds++
+			return false, errors.New("it may not be looked at")
+		}}}, discard())
+		r.Start(t.Context())
+		advance(time.Minute)
+		r.Stop()
+		if h := r.Health(); h != "" || rounds < failuresToReport {
+			t.Errorf("after %d failures: %q", rounds, h)
+		}
+	})
+	for _, job := range For(nil, time.Second) {
+		if job.Observes != (job.Name == "callbacks") {
+			t.Errorf("job %s observes: %v", job.Name, job.Observes)
+		}
+	}
+}
+
 func TestStopEndsAJobThatIsWorkingAndMayBeCalledAnyTime(t *testing.T) {
 	t.Parallel()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())

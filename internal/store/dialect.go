@@ -32,6 +32,12 @@ type dialect struct {
 	// horizon is the smallest transaction number that may still be running. With one
 	// writer every visible row is settled.
 	horizon string
+	// ahead is a number that no transaction had yet. In a database that was moved to another
+	// server, what came along may lie there for years; it waits for nobody.
+	ahead string
+	// holder tells of the oldest transaction that writes. Its statement is left out: it may
+	// have values in it, and what this user of the database may not see.
+	holder string
 	// snapshot is which transactions have committed; SQLite's writer knows by itself.
 	snapshot string
 	// lockFactory and shareFactory order changes of a factory and deliveries to it.
@@ -61,6 +67,7 @@ func sqliteDialect() *dialect {
 		byQueue:      " INDEXED BY runs_queue",
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
+		ahead:        "9223372036854775807",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name <> 'schema_version' ORDER BY name",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",
 		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH 'words : (' || $1 || ')' LIMIT $2",
@@ -70,14 +77,20 @@ func sqliteDialect() *dialect {
 
 func postgresDialect() *dialect {
 	return &dialect{
-		name:         "postgres",
-		texts:        &sync.Map{},
-		follow:       "%s = ANY (ARRAY[CAST(%s AS TEXT)])",
-		forUpdate:    " FOR UPDATE",
-		skipLocked:   " FOR UPDATE SKIP LOCKED",
-		now:          "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
-		txid:         "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
-		horizon:      "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
+		name:       "postgres",
+		texts:      &sync.Map{},
+		follow:     "%s = ANY (ARRAY[CAST(%s AS TEXT)])",
+		forUpdate:  " FOR UPDATE",
+		skipLocked: " FOR UPDATE SKIP LOCKED",
+		now:        "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
+		txid:       "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
+		horizon:    "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
+		ahead:      "CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)",
+		holder: `SELECT what FROM (
+			SELECT 'process ' || pid || COALESCE(' in database ' || datname, '') || COALESCE(', since ' || to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC', '') AS what, age(backend_xid) AS old
+			FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+			UNION ALL SELECT 'prepared transaction ' || gid || ' in database ' || database || ', since ' || to_char(prepared AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC', age(transaction)
+			FROM pg_prepared_xacts) AS holders ORDER BY old DESC LIMIT 1`,
 		snapshot:     "CAST(pg_current_snapshot() AS TEXT)",
 		lockFactory:  "SELECT pg_advisory_xact_lock(hashtextextended($1, 7001))",
 		shareFactory: "SELECT pg_advisory_xact_lock_shared(hashtextextended(uid, 7001)) FROM (VALUES %s) AS v (uid)",

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -178,6 +180,79 @@ func (s *Store) ListStateChanges(ctx context.Context, after StatePosition, limit
 	return changes, nil
 }
 
+// ListRunStateChanges reads the state changes of one run after a place, settled or not. It
+// goes through the log of the run, which ends at last, or through what came since the place,
+// whichever is shorter: either may be very long.
+func (r reader) ListRunStateChanges(ctx context.Context, after StatePosition, runID string, last int64) ([]StateChange, error) {
+	place := []any{after.Txid, after.RunID, after.Sequence}
+	var since int64
+	err := r.one(ctx, "SELECT COUNT(*) FROM (SELECT txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+r.d.ahead+" ORDER BY txid, run_id, sequence LIMIT $4) AS since",
+		append(place, last), &since)
+	if err != nil {
+		return nil, fmt.Errorf("count state changes: %w", err)
+	}
+	// The order names the index to follow.
+	where, order := "(txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND run_id || '' = $4", " ORDER BY txid, run_id, sequence"
+	if since >= last {
+		where, order = "(txid + 0, run_id, sequence) > ($1, $2, $3) AND txid + 0 > 0 AND run_id = $4", " ORDER BY sequence"
+	}
+	var changes []StateChange
+	err = r.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE "+where+" AND txid < "+r.d.ahead+order, append(place, runID), func(scan func(...any) error) error {
+		var txid int64
+		e, err := scanEvent(scan, &txid)
+		changes = append(changes, StateChange{Position: StatePosition{txid, e.RunID, e.Sequence}, Event: e})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read state changes of run: %w", err)
+	}
+	slices.SortFunc(changes, func(a, b StateChange) int { return a.Position.Compare(b.Position) })
+	return changes, nil
+}
+
+// NextStateChange tells when the first state change after a place happened, settled or not,
+// and in which transaction; a zero time is none.
+func (s *Store) NextStateChange(ctx context.Context, after StatePosition) (at time.Time, txid int64, err error) {
+	var micro int64
+	err = s.one(ctx, "SELECT time, txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.ahead+" ORDER BY txid, run_id, sequence LIMIT 1",
+		[]any{after.Txid, after.RunID, after.Sequence}, &micro, &txid)
+	if errors.Is(err, errNoRows) {
+		return time.Time{}, 0, nil
+	}
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("read next state change: %w", err)
+	}
+	return fromMicros(micro), txid, nil
+}
+
+// unseenHolder is a transaction that the database does not show.
+const unseenHolder = "a transaction that this user of the database may not see"
+
+// HeldBack tells since when state changes wait for a transaction that began before them and
+// has not ended, and which one that is, as far as this user of the database may see it. A
+// zero time is none; with one writer there never is. That changes wait is told even with an
+// error about which one it is.
+func (s *Store) HeldBack(ctx context.Context) (since time.Time, by string, err error) {
+	if s.d.holder == "" {
+		return since, "", nil
+	}
+	var micro int64
+	err = s.one(ctx, "SELECT time FROM events WHERE txid > 0 AND txid >= "+s.d.horizon+" AND txid < "+s.d.ahead+" ORDER BY txid, run_id, sequence LIMIT 1", nil, &micro)
+	if errors.Is(err, errNoRows) {
+		return since, "", nil
+	}
+	if err != nil {
+		return since, "", fmt.Errorf("look for what is held back: %w", err)
+	}
+	if err = s.one(ctx, s.d.holder, nil, &by); err == nil {
+		return fromMicros(micro), by, nil
+	}
+	if errors.Is(err, errNoRows) {
+		return fromMicros(micro), unseenHolder, nil
+	}
+	return fromMicros(micro), unseenHolder, fmt.Errorf("look for what holds back: %w", err)
+}
+
 // StateEnd is the place after which nothing has been settled yet.
 func (s *Store) StateEnd(ctx context.Context) (StatePosition, error) {
 	var p StatePosition
@@ -203,7 +278,7 @@ func (s *Store) ListUnsettled(ctx context.Context, after StatePosition) ([]State
 	var found []StatePosition
 	// The place comes first: SQLite begins at the first bound that it reads, and would
 	// else go through every state change there ever was.
-	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0",
+	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.ahead,
 		[]any{after.Txid, after.RunID, after.Sequence}, func(scan func(...any) error) error {
 			var p StatePosition
 			err := scan(&p.Txid, &p.RunID, &p.Sequence)

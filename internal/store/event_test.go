@@ -246,3 +246,43 @@ func TestI4LastMessagesAreBounded(t *testing.T) {
 		wantCode(t, err, lineshaft.CodeNotFound)
 	})
 }
+
+// The state changes of a run after a place are found by its log or by what came since the
+// place, whichever is shorter.
+func TestR12StateChangesOfARunByTheShorterWay(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run, other := insertRun(t, s, nil), insertRun(t, s, nil)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return move(ctx, tx, run, lineshaft.Cancelled) })
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return move(ctx, tx, other, lineshaft.Cancelled) })
+		all, err := s.ListUnsettled(t.Context(), store.StatePosition{})
+		must(t, err)
+		slices.SortFunc(all, store.StatePosition.Compare)
+		reads := s.Record()
+		for last, key := range map[int64]string{2: "(run_id=?)", 1 << 40: "(txid,run_id,sequence)>"} {
+			for i, after := range append([]store.StatePosition{{}}, all...) {
+				changes, err := s.ListRunStateChanges(t.Context(), after, run, last)
+				must(t, err)
+				var got, want []store.StatePosition
+				for _, change := range changes {
+					got = append(got, change.Position)
+				}
+				for _, p := range all[i:] {
+					if p.RunID == run {
+						want = append(want, p)
+					}
+				}
+				sent := reads.Take()
+				if !slices.Equal(got, want) {
+					t.Errorf("after %v of a log up to %d: %v, want %v", after, last, got, want)
+				}
+				if i > 0 || s.Engine() != "sqlite" {
+					continue // what PostgreSQL reads is counted elsewhere
+				}
+				if plan := fmt.Sprint(explainSQLite(t, s.DB(), sent[len(sent)-1])); !strings.Contains(plan, key) {
+					t.Errorf("of a log up to %d: %s", last, plan)
+				}
+			}
+		}
+	})
+}

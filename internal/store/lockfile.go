@@ -35,7 +35,7 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 		select {
 		case <-ctx.Done():
 			taken := lineshaft.Conflict("another lineshaft server is running on this database (%s is locked); "+
-				"stop it, give this one its own --data-dir, or use PostgreSQL for several nodes", path)
+				"stop it, or give another --data-dir; with PostgreSQL several can share one", path)
 			taken.Cause = file.Close()
 			return nil, taken
 		case <-time.After(20 * time.Millisecond):

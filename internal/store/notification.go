@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +29,9 @@ type Notification struct {
 	// EnabledAt is when it was last made or enabled.
 	EnabledAt time.Time
 	DeletedAt time.Time
+	// Damaged is what of its row cannot be read. It then counts as disabled, and only
+	// deleting it is left: its filters may be what is lost.
+	Damaged error
 }
 
 // Followed says whether state changes are looked at for the endpoint.
@@ -116,23 +118,26 @@ const notificationColumns = `id, name, description, url, states, factory_uids, r
 
 func scanNotification(scan func(...any) error) (*Notification, error) {
 	var n Notification
-	var states, factories, since, until string
+	var states, factories, since, until, gaps string
 	var enabled int
 	var disabled, oldUntil, enabledAt, success, failure, created, updated, deleted int64
 	if err := scan(&n.ID, &n.Name, &n.Description, &n.URL, &states, &factories, &n.RunName, &enabled, &n.DisabledReason, &disabled,
-		&n.Credential, &n.OldCredential, &oldUntil, &since, &until, jsonColumn{&n.Gaps}, &enabledAt, &success, &failure, &created, &updated, &deleted); err != nil {
+		&n.Credential, &n.OldCredential, &oldUntil, &since, &until, &gaps, &enabledAt, &success, &failure, &created, &updated, &deleted); err != nil {
 		return nil, fmt.Errorf("scan notification: %w", err)
-	}
-	if err := errors.Join(json.Unmarshal([]byte(states), &n.States), json.Unmarshal([]byte(factories), &n.FactoryUIDs)); err != nil {
-		return nil, fmt.Errorf("decode notification: %w", err)
 	}
 	var err, untilErr error
 	n.Since, err = parseSnapshot(since)
 	n.Until, untilErr = parseSnapshot(until)
+	damaged := errors.Join(jsonColumn{&n.States}.Scan(states), jsonColumn{&n.FactoryUIDs}.Scan(factories), jsonColumn{&n.Gaps}.Scan(gaps), err, untilErr)
 	n.Enabled, n.DisabledAt, n.OldUntil, n.EnabledAt = enabled == 1, fromMicros(disabled), fromMicros(oldUntil), fromMicros(enabledAt)
 	n.LastSuccessAt, n.LastFailureAt = fromMicros(success), fromMicros(failure)
 	n.CreatedAt, n.UpdatedAt, n.DeletedAt = fromMicros(created), fromMicros(updated), fromMicros(deleted)
-	return &n, errors.Join(err, untilErr)
+	if damaged != nil { // the others go on without it
+		n.Damaged = fmt.Errorf("decode notification: %w", damaged)
+		n.States, n.FactoryUIDs, n.Until, n.Gaps = nil, nil, Snapshot{}, nil
+		n.Enabled, n.DisabledAt, n.DisabledReason = false, n.UpdatedAt, "what is stored of it cannot be read; delete it and make it anew"
+	}
+	return &n, nil
 }
 
 // PutNotification stores an endpoint, new or changed. How its deliveries went is

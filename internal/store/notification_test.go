@@ -139,7 +139,7 @@ func fillCallbacks(t *testing.T, s *store.Store, n int) {
 				SELECT 'n' || i, '', '', '', '[]', '[]', '', 1, '', 0, '', '', 0, '0:0:', '0:0:', '[]', 1, 1, 1, 1, 1, CASE WHEN i = 49 THEN 1 ELSE 0 END FROM numbers WHERE i < 50`,
 			`INSERT INTO notification_deliveries (id, notification_id, event_id, type, run_id, run_name, factory_uid, state, status, attempt_count, tries, next_at, tried_at, expires_at, claim, last_status, last_error,
 				created_at, finished_at, trace_parent, body, attempts)
-				SELECT '01900000-0000-7000-8000-000' || n, 'n' || (i % 50), 'e' || n, '', '', '', '', '', CASE WHEN i % 50 <> 7 AND i % 10 = 8 THEN 'pending' WHEN i % 3 = 0 THEN 'failed' ELSE 'delivered' END,
+				SELECT '01900000-0000-7000-8000-000' || n, 'n' || (i % 50), 'e' || n, '', '01900000-0000-7000-8000-000' || n, '', '', '', CASE WHEN i % 50 <> 7 AND i % 10 = 8 THEN 'pending' WHEN i % 3 = 0 THEN 'failed' ELSE 'delivered' END,
 				0, 0, i, 1000 + i, 1000000 + i, '', 0, '', 1, 1, '', '{}', '[]' FROM numbers`,
 		} {
 			if _, err := tx.Exec(ctx, hookNumbers+query, n); err != nil {
@@ -175,7 +175,7 @@ func callbackLookups(s *store.Store) map[string]lookup {
 		"none of a status": reads(0, func(ctx context.Context) error {
 			return second(s.ListNotificationDeliveries(ctx, "n7", "pending", "", 10))
 		}),
-		"delivery": reads(1, func(ctx context.Context) error { return second(s.GetNotificationDelivery(ctx, "n8", id)) }),
+		"delivery": reads(2, func(ctx context.Context) error { return second(s.GetNotificationDelivery(ctx, "n8", id)) }),
 		"claim": work(8, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.ClaimNotificationDeliveries(ctx, enabled("n8", 1), at(1<<40), at(1<<41), 8))
 		}),
@@ -188,13 +188,14 @@ func callbackLookups(s *store.Store) map[string]lookup {
 		"claim nothing new": work(0, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.ClaimNotificationDeliveries(ctx, enabled("n8", 1), at(0), at(1<<41), 8))
 		}),
-		"expire": work(20, func(ctx context.Context, tx *store.Tx) error {
+		"bodies of a run": reads(1, func(ctx context.Context) error { return s.ForgetBodies(ctx, id) }),
+		"expire": work(30, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.ExpireNotificationDeliveries(ctx, "n8", at(1<<40), at(1), "", 10))
 		}),
 		"expire none": work(0, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.ExpireNotificationDeliveries(ctx, "n8", at(1), at(1), "", 10))
 		}),
-		"finish": work(1, func(ctx context.Context, tx *store.Tx) error {
+		"finish": work(2, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.FinishNotificationAttempt(ctx, store.NotificationClaim{NotificationDelivery: lineshaft.NotificationDelivery{ID: id, Status: lineshaft.NotificationDelivered}}))
 		}),
 		"release": work(1, func(ctx context.Context, tx *store.Tx) error {
@@ -216,6 +217,7 @@ func callbackLookups(s *store.Store) map[string]lookup {
 func TestC1StatementsFollowAnIndex(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		fillRuns(t, s, 0, planSize(s))
 		fillCallbacks(t, s, planSize(s))
 		analyze(t, s)
 		reads := s.Record()

@@ -12,6 +12,8 @@ import (
 const (
 	deliveryInfoColumns = `id, notification_id, event_id, type, run_id, run_name, factory_uid, state, status, attempt_count, next_at, expires_at, last_status, last_error,
 	created_at, finished_at, trace_parent`
+	// bodyOfDeleted says that the run of a delivery was deleted, and its body should go.
+	bodyOfDeleted           = "run_id <> '' AND (SELECT 1 FROM runs WHERE runs.id = notification_deliveries.run_id) IS NULL"
 	newNotificationDelivery = "notification_deliveries (" + deliveryInfoColumns + ", tries, tried_at, claim, body, attempts)"
 )
 
@@ -25,6 +27,8 @@ type CallbackRun struct {
 	Metadata   map[string]string
 	// TraceParent is what its callbacks go on from.
 	TraceParent string
+	// Damaged is what of its row cannot be read, which is then left out.
+	Damaged error
 }
 
 // ListCallbackRuns reads runs by their ids; those that were deleted are left out.
@@ -43,9 +47,8 @@ func (r reader) ListCallbackRuns(ctx context.Context, ids []string) (map[string]
 			return fmt.Errorf("scan run: %w", err)
 		}
 		run.CreatedAt = fromMicros(created)
-		found[run.ID] = run
-		if err := json.Unmarshal([]byte(metadata), &run.Metadata); err != nil {
-			return fmt.Errorf("decode metadata of run %s: %w", run.ID, err)
+		if err := json.Unmarshal([]byte(metadata), &run.Metadata); err != nil { // the others go on
+			run.Metadata, run.Damaged = nil, fmt.Errorf("decode metadata of run %s: %w", run.ID, err)
 		}
 		found[run.ID] = run
 		return nil
@@ -71,34 +74,46 @@ func (tx *Tx) InsertNotificationDeliveries(ctx context.Context, deliveries []lin
 type DueNotification struct {
 	ID   string
 	Next time.Time
+	// Since is when it became due, or will: when the endpoint was enabled, if that was
+	// after the last attempt.
+	Since time.Time
 }
 
 // DueNotifications reads when each enabled endpoint has its next attempt; those with
-// none are left out. What was last tried before its endpoint was enabled is due. It asks
-// the index twice for each endpoint, however much waits.
+// none are left out, and so are those that cannot be read: they count as disabled. What was
+// last tried before its endpoint was enabled is due. It asks the index twice for each
+// endpoint, however much waits.
 func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error) {
 	var found []DueNotification
-	err := r.each(ctx, `SELECT n.id, (SELECT MIN(d.next_at) FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending'),
+	err := r.each(ctx, `SELECT `+notificationColumns+`, (SELECT MIN(d.next_at) FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending'),
 		CASE WHEN EXISTS (SELECT 1 FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending' AND d.tried_at < n.enabled_at) THEN 1 ELSE 0 END
 		FROM notifications n WHERE n.enabled = 1 AND n.deleted_at = 0`, nil, func(scan func(...any) error) error {
-		var due DueNotification
 		var next *int64
 		var woken int
-		if err := scan(&due.ID, &next, &woken); err != nil {
-			return fmt.Errorf("scan due: %w", err)
+		n, err := scanNotification(func(dest ...any) error { return scan(append(dest, &next, &woken)...) })
+		if err != nil || next == nil || n.Damaged != nil {
+			return err
 		}
-		if next != nil {
-			if woken == 0 {
-				due.Next = fromMicros(*next)
-			}
-			found = append(found, due)
+		due := DueNotification{ID: n.ID, Since: n.EnabledAt}
+		if woken == 0 {
+			due.Next, due.Since = fromMicros(*next), fromMicros(*next)
 		}
+		found = append(found, due)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read due notifications: %w", err)
 	}
 	return found, nil
+}
+
+// CountPending counts the deliveries that wait, for disabled endpoints too, up to a number.
+func (r reader) CountPending(ctx context.Context, most int) (n int, err error) {
+	err = r.one(ctx, "SELECT COUNT(*) FROM (SELECT notification_id FROM notification_deliveries WHERE status = 'pending' LIMIT $1) AS waiting", []any{most}, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count pending deliveries: %w", err)
+	}
+	return n, nil
 }
 
 // NotificationClaim is a delivery that one attempt is made of.
@@ -131,11 +146,13 @@ func (tx *Tx) ClaimNotificationDeliveries(ctx context.Context, n *Notification, 
 			RETURNING `+deliveryInfoColumns+", tries, body, attempts", []any{n.ID, micros(due.at), micros(lease), claim, limit - len(found), tried},
 			func(scan func(...any) error) error {
 				c := NotificationClaim{Claim: claim}
-				d, err := scanNotificationDelivery(scan, &c.Tries, &c.Body, jsonColumn{&c.Attempts})
+				var body []byte
+				var attempts string
+				d, err := scanNotificationDelivery(scan, &c.Tries, &body, &attempts)
 				if err != nil {
 					return err
 				}
-				d.Body, d.Attempts = c.Body, c.Attempts
+				d.Body, d.Attempts = body, decodeAttempts(attempts)
 				c.NotificationDelivery = d
 				found = append(found, c)
 				return nil
@@ -148,14 +165,14 @@ func (tx *Tx) ClaimNotificationDeliveries(ctx context.Context, n *Notification, 
 }
 
 // FinishNotificationAttempt stores how an attempt went, if it was still the claim's to
-// make. A zero NextAttemptAt ends the delivery.
+// make. A zero NextAttemptAt ends the delivery; if its run was deleted, its body goes.
 func (tx *Tx) FinishNotificationAttempt(ctx context.Context, c NotificationClaim) (mine bool, err error) {
 	attempts, err := encode(c.Attempts)
 	if err != nil {
 		return false, err
 	}
 	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = $3, attempt_count = $4, tries = $5, next_at = $6, claim = '', last_status = $7, last_error = $8,
-		finished_at = $9, attempts = $10 WHERE id = $1 AND claim = $2 AND status = 'pending'`,
+		finished_at = $9, attempts = $10, body = CASE WHEN CAST($6 AS BIGINT) = 0 AND `+bodyOfDeleted+` THEN '' ELSE body END WHERE id = $1 AND claim = $2 AND status = 'pending'`,
 		c.ID, c.Claim, c.Status, c.AttemptCount, c.Tries, micros(c.NextAttemptAt), c.LastStatusCode, c.LastError, micros(c.FinishedAt), attempts)
 	if err != nil {
 		return false, fmt.Errorf("finish notification attempt: %w", err)
@@ -188,7 +205,8 @@ func (tx *Tx) ReplayNotificationDelivery(ctx context.Context, notificationID, id
 // ExpireNotificationDeliveries ends what waits for an endpoint and whose time was over at
 // some moment, at most so many.
 func (tx *Tx) ExpireNotificationDeliveries(ctx context.Context, notificationID string, over, now time.Time, why string, limit int) (int, error) {
-	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = 'failed', next_at = 0, claim = '', finished_at = $2, last_error = $3 WHERE id IN (
+	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = 'failed', next_at = 0, claim = '', finished_at = $2, last_error = $3,
+		body = CASE WHEN `+bodyOfDeleted+` THEN '' ELSE body END WHERE id IN (
 		SELECT id FROM notification_deliveries WHERE notification_id = $1 AND status = 'pending' AND expires_at <= $5 ORDER BY expires_at LIMIT $4)`,
 		notificationID, micros(now), why, limit, micros(over))
 	if err != nil {
@@ -245,15 +263,16 @@ func (r reader) ListNotificationDeliveries(ctx context.Context, notificationID s
 	return found, nil
 }
 
-// GetNotificationDelivery reads a delivery of an endpoint with its body and attempts.
+// GetNotificationDelivery reads a delivery of an endpoint with its body and attempts. If its
+// run was deleted there is no body, even while it waits to be sent.
 func (r reader) GetNotificationDelivery(ctx context.Context, notificationID, id string) (*lineshaft.NotificationDelivery, error) {
 	var found *lineshaft.NotificationDelivery
-	err := r.each(ctx, "SELECT "+deliveryInfoColumns+", body, attempts FROM notification_deliveries WHERE id = $1 AND notification_id = $2", []any{id, notificationID},
+	err := r.each(ctx, "SELECT "+deliveryInfoColumns+", CASE WHEN "+bodyOfDeleted+" THEN '' ELSE body END, attempts FROM notification_deliveries WHERE id = $1 AND notification_id = $2", []any{id, notificationID},
 		func(scan func(...any) error) error {
 			var body []byte
-			var attempts []lineshaft.NotificationAttempt
-			d, err := scanNotificationDelivery(scan, &body, jsonColumn{&attempts})
-			d.Body, d.Attempts, found = body, attempts, &d
+			var attempts string
+			d, err := scanNotificationDelivery(scan, &body, &attempts)
+			d.Body, d.Attempts, found = body, decodeAttempts(attempts), &d
 			return err
 		})
 	if err != nil {
@@ -263,6 +282,16 @@ func (r reader) GetNotificationDelivery(ctx context.Context, notificationID, id 
 		return nil, lineshaft.NotFound("delivery", id)
 	}
 	return found, nil
+}
+
+// decodeAttempts reads the log of a delivery. One that cannot be read is given up: it is
+// there for people to look at, and must not keep the delivery, and with it all that its
+// endpoint waits for.
+func decodeAttempts(text string) (attempts []lineshaft.NotificationAttempt) {
+	if json.Unmarshal([]byte(text), &attempts) != nil {
+		return nil
+	}
+	return attempts
 }
 
 func scanNotificationDelivery(scan func(...any) error, extra ...any) (lineshaft.NotificationDelivery, error) {

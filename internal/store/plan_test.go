@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,26 @@ func lookups(s *store.Store) map[string]lookup {
 	}
 }
 
+// callbackStates are the looks of callbacks at state changes.
+func callbackStates(s *store.Store) map[string]lookup {
+	run := bulkID(0)
+	all := map[string]lookup{
+		"states of a run": {60, func(ctx context.Context) error {
+			return second(s.ListRunStateChanges(ctx, store.StatePosition{Txid: 1000, RunID: bulkID(max(0, planSize(s)-50_000))}, run, 1<<40))
+		}, nil},
+		"states of a run far ahead": {1, func(ctx context.Context) error {
+			return second(s.ListRunStateChanges(ctx, store.StatePosition{}, run, 1))
+		}, nil},
+		"next state": {1, func(ctx context.Context) error {
+			return third(s.NextStateChange(ctx, store.StatePosition{Txid: 500}))
+		}, nil},
+	}
+	if s.Engine() == "postgres" { // the other one has nothing to ask
+		all["held back"] = lookup{1, func(ctx context.Context) error { return third(s.HeldBack(ctx)) }, nil}
+	}
+	return all
+}
+
 func second[A any](_ A, err error) error        { return err }
 func third[A, B any](_ A, _ B, err error) error { return err }
 
@@ -135,7 +156,9 @@ func TestX1LookupsFollowAnIndex(t *testing.T) {
 		fillAudit(t, s)
 		analyze(t, s)
 		reads := s.Record()
-		for name, look := range lookups(s) {
+		all := lookups(s)
+		maps.Copy(all, callbackStates(s))
+		for name, look := range all {
 			t.Log(name) // shown with what fails
 			var sent []store.Statement
 			if look.read != nil {

@@ -29,6 +29,9 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 			break
 		}
 	}
+	if err := s.forgetBodies(ctx, runID); err != nil {
+		return err
+	}
 	blobs, err := s.blobsOf(ctx, runID)
 	if err != nil {
 		return err
@@ -50,6 +53,26 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 		_, err := tx.exec(ctx, "DELETE FROM deleted_runs WHERE run_id = $1", runID)
 		return err
 	})
+}
+
+// forgetBodies empties what callbacks told of a run. Those that are still to be sent keep
+// theirs until they end (FinishNotificationAttempt). They are changed all the same: that
+// waits for an attempt which is noted just now, and sees how it ended.
+func (s *Store) forgetBodies(ctx context.Context, runID string) error {
+	for after := ""; ; {
+		ids, err := s.texts(ctx, "SELECT id FROM notification_deliveries WHERE run_id = $1 AND id > $2 ORDER BY id LIMIT $3", runID, after, deleteChunk)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+			var args []any
+			_, err := tx.exec(ctx, "UPDATE notification_deliveries SET body = CASE WHEN status = 'pending' THEN body ELSE '' END WHERE id IN "+list(&args, ids), args...)
+			return err
+		}); err != nil {
+			return fmt.Errorf("forget bodies of callbacks: %w", err)
+		}
+		after = ids[len(ids)-1]
+	}
 }
 
 func (r reader) blobsOf(ctx context.Context, runID string) ([]string, error) {

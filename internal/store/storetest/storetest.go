@@ -62,6 +62,15 @@ func Exec(t *testing.T, database string, statements ...string) {
 	}
 }
 
+// Count reads one number of a database past its store, such as what is left of something.
+func Count(t *testing.T, database, query string) (n int) {
+	t.Helper()
+	if err := connect(t, database).QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func connect(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	driver := "sqlite"

@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+)
+
+// Held is a PostgreSQL table that nobody else can read or write, so that a test can
+// decide what happens between two statements.
+type Held struct {
+	t  *testing.T
+	db *sql.DB
+	tx *sql.Tx
+}
+
+// Hold takes a table until Release.
+func Hold(t *testing.T, database, table string) *Held {
+	t.Helper()
+	h := &Held{t: t, db: connect(t, database)}
+	tx, err := h.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	h.tx = tx
+	h.Change("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE")
+	return h
+}
+
+// Change runs a statement, which others see after Release.
+func (h *Held) Change(statement string, args ...any) {
+	h.t.Helper()
+	if _, err := h.tx.ExecContext(h.t.Context(), statement, args...); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Waiting returns once somebody waits for the table.
+func (h *Held) Waiting() {
+	h.t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(time.Minute)
+	for waiting := false; !waiting; {
+		row := h.db.QueryRowContext(h.t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+			WHERE d.datname = current_database() AND l.locktype = 'relation' AND NOT l.granted)`)
+		if err := row.Scan(&waiting); err != nil {
+			h.t.Fatal(err)
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			h.t.Fatal("nobody waits for the table")
+		}
+	}
+}
+
+// Release lets the others have the table, with what was changed.
+func (h *Held) Release() {
+	h.t.Helper()
+	if err := h.tx.Commit(); err != nil {
+		h.t.Fatal(err)
+	}
+}
