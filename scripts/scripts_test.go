@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,6 +163,12 @@ func TestWithPostgres(t *testing.T) {
 				}
 			}
 			nothingLeft(t, dir)
+			// It is elsewhere if there is room in memory.
+			_, data, _ := strings.Cut(got.out, "\ndata_directory=")
+			data, _, _ = strings.Cut(data, "\n")
+			if _, err := os.Stat(filepath.Dir(data)); !filepath.IsAbs(data) || !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the data in %q is still there: %v", data, err)
+			}
 		})
 	}
 }
