@@ -11,9 +11,9 @@ import (
 )
 
 // funcs are what all templates may call.
-func (s *server) funcs() template.FuncMap {
+func funcs(list assets) template.FuncMap {
 	return template.FuncMap{
-		"asset":     s.assets.address,
+		"asset":     list.address,
 		"icon":      icon,
 		"once":      func() string { return id.Secret(16) },
 		"clock":     clock,
@@ -42,7 +42,6 @@ func (s *server) funcs() template.FuncMap {
 		"overlaps":   overlaps,
 		"verifiers":  verifiers,
 		"hello":      helloCommand,
-		"harnesses":  s.harnesses,
 		"checkkind": func(state string) string {
 			return map[string]string{"ok": "good", "warning": "warn", "problem": "bad"}[state]
 		},

@@ -7,7 +7,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/vault"
 	"github.com/lineshaft/lineshaft/internal/web"
@@ -28,6 +28,8 @@ type site struct {
 	admin   lineshaft.Caller
 	key     string
 	browser *http.Client
+	// away closes the store under the pages.
+	away func() error
 }
 
 func newSite(t *testing.T, settings ...func(*control.Config)) *site {
@@ -41,7 +43,7 @@ func newSite(t *testing.T, settings ...func(*control.Config)) *site {
 		set(&config)
 	}
 	hub := stream.NewHub()
-	st, err := store.Open(t.Context(), store.Options{Database: filepath.Join(t.TempDir(), "l.db"), Wake: hub.Wake})
+	st, err := store.Open(t.Context(), store.Options{Database: storetest.SQLite(t), Wake: hub.Wake})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func newSite(t *testing.T, settings ...func(*control.Config)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &site{T: t, url: server.URL, control: c, admin: admin, key: key, browser: &http.Client{Jar: jar}}
+	return &site{T: t, url: server.URL, control: c, admin: admin, key: key, browser: &http.Client{Jar: jar}, away: st.Close}
 }
 
 // get returns the status, the address it ended at, and the text of a page.

@@ -25,12 +25,12 @@ type newRunData struct {
 	Options runOptions
 }
 
-// harnesses are the programs that runs can choose. Those that are not set up here can
+// Harnesses are the programs that runs can choose. Those that are not set up here can
 // be chosen all the same: another worker may have them.
-func (s *server) harnesses() []option {
+func (p page) Harnesses() []option {
 	var absent []string
-	if s.Absent != nil {
-		absent = s.Absent()
+	if p.absent != nil {
+		absent = p.absent()
 	}
 	var list []option
 	for _, name := range lineshaft.HarnessTypes() {

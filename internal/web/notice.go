@@ -84,6 +84,8 @@ func noticeOf(a control.Attention) notice {
 			Kind: "bad", What: "Notification", Href: "/notifications/" + a.ID,
 			Text: "It gets no callbacks any more: " + a.Reason + ". Mend the receiver, then enable it again.", More: "All notifications", MoreHref: "/notifications",
 		}
+	case control.AttentionLate:
+		return notice{Kind: "warn", What: "Callbacks", Href: "/notifications", Text: "They are late, and are sent when this is mended: " + a.Reason + ".", More: "All notifications", MoreHref: "/notifications"}
 	case control.AttentionFailed:
 		what := "Failed"
 		if a.State == lineshaft.Errored {

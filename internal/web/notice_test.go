@@ -28,6 +28,7 @@ func TestI2NoticesSayWhereToGo(t *testing.T) {
 		{control.Attention{Kind: control.AttentionRepository, ID: "f", Reason: "away"}, "Factory", "/factories/f", "cannot be read: away"},
 		{control.Attention{Kind: control.AttentionRepository, ID: "f", Reason: "a:1: b", Count: 2}, "Factory", "/factories/f", "not in force: a:1: b"},
 		{control.Attention{Kind: control.AttentionSchedule, ID: "s", Reason: "gone"}, "Schedule", "/schedules/s", "gone"},
+		{control.Attention{Kind: control.AttentionLate, Reason: "a transaction has not ended"}, "Callbacks", "/notifications", "a transaction has not ended."},
 		{control.Attention{Kind: control.AttentionCallback, ID: "n", Reason: "it answered 410 Gone"}, "Notification", "/notifications/n", "it answered 410 Gone. Mend"},
 		{control.Attention{Kind: control.AttentionFailed, ID: "r", State: lineshaft.Failed, Reason: "x"}, "Failed", "/runs/r", "x"},
 		{control.Attention{Kind: control.AttentionFailed, ID: "r", State: lineshaft.Errored}, "Error", "/runs/r", ""},

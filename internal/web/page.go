@@ -39,6 +39,8 @@ type page struct {
 	Version string
 	Path    string
 	Query   string
+	// absent names the harnesses that cannot run on this server.
+	absent func() []string
 }
 
 // May says whether the reader's role grants a permission: what it does not, has no button.
@@ -81,7 +83,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, status int, name 
 	if p.Caller != nil { // strangers need not know
 		p.Warning, p.Version, p.Menu = s.Warning, s.Version, menu(p.Caller.Role, p.Section)
 	}
-	p.Theme, p.Path = themeOf(r), r.URL.RequestURI()
+	p.Theme, p.Path, p.absent = themeOf(r), r.URL.RequestURI(), s.Absent
 	return s.execute(w, r, status, name, "layout.html", p)
 }
 
@@ -149,16 +151,21 @@ func asAttachment(w http.ResponseWriter, kind, name string) {
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 }
 
-// fail shows an error page. The cause of an internal error goes to the log only.
+// fail shows an error page. The cause of what is the server's fault goes to the log only.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, c *lineshaft.Caller, err error) {
 	if r.Context().Err() != nil {
 		return // the reader has gone
 	}
 	status, message := problem.StatusOf(err), "Something went wrong here. The log has the details of request "+requestID(r)+"."
-	if told, ok := errors.AsType[*lineshaft.Error](err); ok && told.Code != lineshaft.CodeInternal {
+	told, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok {
+		told = &lineshaft.Error{Code: lineshaft.CodeInternal}
+	}
+	if told.Code != lineshaft.CodeInternal {
 		message = told.Message
-	} else {
-		s.Logger.ErrorContext(r.Context(), "page failed", "route", r.Pattern, "request_id", requestID(r), "err", err)
+	}
+	if told.Code == lineshaft.CodeInternal || status >= http.StatusInternalServerError && told.Cause != nil {
+		s.Logger.ErrorContext(r.Context(), "page failed", "route", r.Pattern, "request_id", requestID(r), "err", err, "cause", told.Cause)
 	}
 	p := page{Title: http.StatusText(status), Caller: c, Data: message}
 	if r.Header.Get("Hx-Request") == "true" {

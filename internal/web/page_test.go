@@ -1,10 +1,14 @@
 package web_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 // A notice is shown once, on the page after the change.
@@ -65,5 +69,22 @@ func TestI2PartsFailAsParts(t *testing.T) {
 	}
 	if _, _, text = s.get(path); !strings.Contains(text, "<html") || !strings.Contains(text, `aria-label="Main"`) {
 		t.Error("the whole page lacks its menu")
+	}
+}
+
+// H-5: a page that the database failed says so, and the log has the reason, for the operator.
+func TestH5WhyAPageIsNotThereIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := newSite(t).withDeps(func(deps *web.Deps) { deps.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
+	s.signIn(s.key)
+	if err := s.away(); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, text := s.get("/runs"); status != http.StatusServiceUnavailable || !strings.Contains(text, "try again") || strings.Contains(text, "closed") {
+		t.Errorf("%d\n%s", status, text)
+	}
+	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, `"level":"ERROR"`) || !strings.Contains(line, "closed") {
+		t.Errorf("the log has %q", line)
 	}
 }

@@ -136,7 +136,9 @@ func (s *server) runsPage(w http.ResponseWriter, r *http.Request, c lineshaft.Ca
 	}
 	part := r.Header.Get("Hx-Request") == "true"
 	if address := withQuery("/runs", view.Values); part {
-		w.Header().Set("Hx-Push-Url", address)
+		if !showsAlready(r, address) {
+			w.Header().Set("Hx-Push-Url", address)
+		}
 	} else if given.Encode() != view.Values.Encode() { // the form sends its empty fields too
 		http.Redirect(w, r, address, http.StatusSeeOther)
 		return nil
@@ -149,6 +151,13 @@ func (s *server) runsPage(w http.ResponseWriter, r *http.Request, c lineshaft.Ca
 		return s.fragment(w, r, "runs", "list", data)
 	}
 	return s.render(w, r, c, "runs", page{Title: "Runs", Section: "runs", Data: data})
+}
+
+// showsAlready says that the page which asks is at this address: once more in its history,
+// the way back would lead to where the reader is.
+func showsAlready(r *http.Request, address string) bool {
+	current, err := url.Parse(r.Header.Get("Hx-Current-Url"))
+	return err == nil && current.RequestURI() == address
 }
 
 func (s *server) runList(ctx context.Context, c lineshaft.Caller, view runView) (runListData, error) {

@@ -104,6 +104,29 @@ func TestR4RunListAddress(t *testing.T) {
 	}
 }
 
+// what the page shows already is not one more step of its history.
+func TestR4RunListAddressIsPushedOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for current, want := range map[string]string{
+		"":                               "/runs?q=a&state=QUEUED",
+		s.url + "/runs":                  "/runs?q=a&state=QUEUED",
+		s.url + "/runs?q=a":              "/runs?q=a&state=QUEUED",
+		"http://[not an address":         "/runs?q=a&state=QUEUED",
+		s.url + "/runs?q=a&state=QUEUED": "",
+	} {
+		req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/runs?state=QUEUED&sort=&q=a", http.NoBody))
+		req.Header.Set("Hx-Request", "true")
+		req.Header.Set("Hx-Current-Url", current)
+		res := must(s.browser.Do(req))
+		_ = res.Body.Close()
+		if pushed := res.Header.Get("Hx-Push-Url"); res.StatusCode != http.StatusOK || pushed != want {
+			t.Errorf("from %q: %d, pushed %q, want %q", current, res.StatusCode, pushed, want)
+		}
+	}
+}
+
 // pages go on where the one before ended, without gap and without repetition.
 func TestR4RunListPages(t *testing.T) {
 	t.Parallel()

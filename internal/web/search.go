@@ -85,6 +85,7 @@ func searchGroups(found control.Found, factories map[string]string) []searchGrou
 		return "/factories/" + url.PathEscape(n.FactoryUID) + "/automations/" + url.PathEscape(n.UID)
 	}))
 	add("Webhooks", "webhooks", namedHits(found.Webhooks, factories, func(n control.FoundNamed) string { return webhookHref(n.FactoryUID, n.UID) }))
+	add("Notifications", "notifications", namedHits(found.Notifications, factories, func(n control.FoundNamed) string { return "/notifications/" + url.PathEscape(n.UID) }))
 	return groups
 }
 

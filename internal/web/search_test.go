@@ -27,7 +27,7 @@ func TestI2Search(t *testing.T) {
 	search := func(text string) (string, string) {
 		t.Helper()
 		status, at, body := s.get("/search?" + url.Values{"q": {text}}.Encode())
-		if status != http.StatusOK && !strings.HasPrefix(at, "/factories") { // another page of these
+		if status != http.StatusOK && !strings.HasPrefix(at, "/factories") && !strings.HasPrefix(at, "/notifications") { // another page of these
 			t.Fatalf("%s: %d", text, status)
 		}
 		return at, body
@@ -39,6 +39,13 @@ func TestI2Search(t *testing.T) {
 	}
 	if at, _ := search("Web shop"); at != "/factories/"+factory.UID {
 		t.Errorf("a name leads to %s", at)
+	}
+	issued, err := s.control.CreateNotification(t.Context(), s.admin, control.NewNotification{Name: "chat", URL: "https://example.com/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, _ := search("chat"); at != "/notifications/"+issued.ID {
+		t.Errorf("the name of a notification leads to %s", at)
 	}
 	if at, body := search("paint"); !strings.HasPrefix(at, "/search") || strings.Join(shown(body), ",") != "Paint the fence,Paint the shed" || !strings.Contains(body, `value="paint"`) {
 		t.Errorf("words: at %s\n%s", at, body)

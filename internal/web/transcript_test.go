@@ -14,15 +14,11 @@ import (
 
 func newServer(tb testing.TB) *server {
 	tb.Helper()
-	list, err := loadAssets()
+	look, err := looks()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &server{Deps: Deps{Logger: slog.New(slog.DiscardHandler)}, assets: list, md: newMarkdown()}
-	if s.pages, err = s.parse(); err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return &server{Deps: Deps{Logger: slog.New(slog.DiscardHandler)}, look: look, md: newMarkdown()}
 }
 
 // told is an event of any type with any data.
@@ -186,7 +182,7 @@ func TestI2CallsFold(t *testing.T) {
 func TestS4LongTextsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	long, err := json.Marshal(strings.Repeat("é<", 3<<20))
+	long, err := json.Marshal(strings.Repeat("é<", 8*maxShown))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +196,7 @@ func TestS4LongTextsAreBounded(t *testing.T) {
 		told(3, "odd", string(long)),
 	} {
 		if got := s.html(t, true, e); len(got) > 8*maxShown {
-			t.Errorf("%s of 9 MB becomes %d bytes", e.Type, len(got))
+			t.Errorf("%s with texts of %d bytes becomes %d bytes", e.Type, 24*maxShown, len(got))
 		}
 	}
 	if got := s.html(t, true, told(3, lineshaft.EventMessage, `{"role":"assistant","text":`+string(long)+`}`)); !strings.Contains(got, `href="/runs/r/log?event=3"`) {

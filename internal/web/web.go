@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 
@@ -85,9 +86,9 @@ type Check struct {
 type server struct {
 	Deps
 
-	assets assets
-	pages  map[string]*template.Template
-	md     goldmark.Markdown
+	look
+
+	md goldmark.Markdown
 	// wrongKeys slows down those who try keys.
 	wrongKeys attempts
 	// examining lets one examination run at a time.
@@ -96,14 +97,11 @@ type server struct {
 
 // New returns the handler of all pages, to be mounted at "/".
 func New(deps Deps) (http.Handler, error) {
-	list, err := loadAssets()
+	look, err := looks()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Deps: deps, assets: list, md: newMarkdown(), examining: make(chan struct{}, 1)}
-	if s.pages, err = s.parse(); err != nil {
-		return nil, err
-	}
+	s := &server{Deps: deps, look: look, md: newMarkdown(), examining: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	mux.Handle("GET /static/{file}", s.assets)
 	for pattern, handle := range s.openRoutes() {
@@ -124,14 +122,31 @@ func New(deps Deps) (http.Handler, error) {
 	return guard(mux), nil
 }
 
+// look is what all servers share: it comes from files in the program alone.
+type look struct {
+	assets assets
+	pages  map[string]*template.Template
+}
+
+// looks reads those files once in a process: packing and parsing take longer than
+// all else that a server begins with.
+var looks = sync.OnceValues(func() (look, error) {
+	list, err := loadAssets()
+	if err != nil {
+		return look{}, err
+	}
+	pages, err := parse(list)
+	return look{list, pages}, err
+})
+
 // parse reads one template for each page: the layout, the parts, and its own file.
-func (s *server) parse() (map[string]*template.Template, error) {
+func parse(list assets) (map[string]*template.Template, error) {
 	found, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("list templates: %w", err)
 	}
 	shared := []string{"templates/layout.html", "templates/parts.html"}
-	base, err := template.New("layout.html").Funcs(s.funcs()).ParseFS(files, shared...)
+	base, err := template.New("layout.html").Funcs(funcs(list)).ParseFS(files, shared...)
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}

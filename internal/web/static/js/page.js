@@ -58,7 +58,7 @@
     if (event.target.closest("[data-help]")) help?.showModal();
   });
 
-  const places = { o: "/", r: "/runs", f: "/factories", a: "/automations", w: "/webhooks", s: "/schedules" };
+  const places = { o: "/", r: "/runs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
   const rowLinks = () => [...document.querySelectorAll("table.list td.main a")];
   const step = (by) => {
     const links = rowLinks();

@@ -135,6 +135,13 @@
     saying ||= setTimeout(sayNow, Math.max(0, saidAt + sayEvery - Date.now()));
   };
 
+  // The end is told when all that came before it is there to be read.
+  const tellEnd = () => {
+    if (!ended || stopped || queue.length > 0) return;
+    tell("The run has ended.");
+    follow(following);
+  };
+
   const draw = () => {
     frame = 0;
     let html = "";
@@ -147,10 +154,11 @@
       trim();
       toEnd();
     } else if (beyond(hold)) {
-      stop("Paused while you read.");
+      return stop("Paused while you read.");
     }
     if (queue.length > 0) later();
     log.dataset.shown = queue.length === 0 ? seen : "";
+    tellEnd();
   };
   const later = () => { frame ||= requestAnimationFrame(draw); };
 
@@ -206,8 +214,7 @@
       close();
       ended = true;
       if (queue.length > 0) draw();
-      tell("The run has ended.");
-      follow(following);
+      tellEnd();
     });
     mine.onerror = () => {
       if (!live.querySelector("a")) tell("Connection lost; trying again…");

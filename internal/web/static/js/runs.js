@@ -5,7 +5,7 @@
   const spacing = 1000; // between two readings, however much happens
   const perPage = 50;
   let box; // the list that is followed; htmx puts in another when a filter changes
-  let source, cursor, retry, again, timer, busy;
+  let source, cursor, retry, again, timer, busy, missed;
   let changed = new Set(), news = new Set(), many = false, lastRead = 0;
 
   const rows = () => [...box.querySelectorAll("tbody tr")];
@@ -45,16 +45,20 @@
     tally();
   };
 
-  // Shows the first page as it is now; rows that are new are marked for a moment.
+  // Shows the first page as it is now; rows that are new are marked for a moment. The answer
+  // is of no use when the reader has meanwhile chosen another list, or begun to do something in it.
   const readList = async () => {
+    const at = box;
     const page = await read(location.pathname + location.search);
     const list = page.getElementById("list");
-    if (!list || !box.isConnected) return;
+    if (!list || at !== box || !box.isConnected) return true;
+    if (!calm()) return false;
     const known = new Set(rows().map((row) => row.id));
     const fresh = [...list.querySelectorAll("tbody tr")].filter((row) => !known.has(row.id)).map((row) => row.id);
     box.replaceChildren(...[...list.childNodes].map((node) => document.adoptNode(node)));
     for (const id of fresh) document.getElementById(id).classList.add("fresh");
     prepare();
+    return true;
   };
 
   const tell = () => {
@@ -63,29 +67,35 @@
     bar.hidden = false;
   };
 
+  // Reads what changed. What comes meanwhile waits for the next reading.
   const flush = async () => {
     timer = undefined;
+    missed = busy;
     if (busy) return;
     busy = true;
     lastRead = Date.now();
-    const at = box;
+    const at = box, told = { news, many };
+    const whole = (many || news.size > 0) && calm();
     const ids = many ? rows().map((row) => row.id.slice(4)) : [...changed].filter(rowOf);
     changed = new Set();
+    let done = true;
     try {
-      if ((many || news.size > 0) && calm()) {
-        news = new Set();
-        many = false;
-        await readList();
+      if (whole) {
+        [news, many] = [new Set(), false];
+        done = await readList();
+        missed ||= !done;
       } else {
         if (ids.length > 0) await readRows(ids.slice(0, perPage));
         if (at === box && (many || news.size > 0)) tell();
       }
     } catch {
+      done = false;
       for (const id of ids) changed.add(id); // the next change, or the next try, reads them
       later(5 * spacing);
     }
+    if (!done && whole && at === box) [news, many] = [new Set([...told.news, ...news]), many || told.many];
     busy = false;
-    if (changed.size > 0) later();
+    if (missed || changed.size > 0) later();
   };
   const later = (wait = 0) => {
     timer ??= setTimeout(flush, Math.max(wait, lastRead + spacing - Date.now(), 0));
@@ -162,6 +172,8 @@
     if (event.target.id === "pick-all") for (const one of box.querySelectorAll("td.pick input")) one.checked = event.target.checked;
     tally();
   });
+  // The words are sent as they are typed: leaving their field changes nothing more.
+  document.addEventListener("change", (event) => event.target.id === "q" && event.stopPropagation(), true);
   document.addEventListener("keydown", (event) => {
     if (event.key !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
     const one = document.activeElement?.closest("#list tbody tr")?.querySelector("td.pick input");
