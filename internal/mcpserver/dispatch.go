@@ -80,6 +80,9 @@ func (s *Server) started(ctx context.Context, c *call, in dispatchIn) (dispatchO
 	if in.Ticket != "" {
 		return dispatchOut{}, lineshaft.Invalid("ticket", "is for the foreman of a factory; name the factory and no agent, or use metadata")
 	}
+	if in.Agent == "" && c.Role != lineshaft.RoleRun && !c.MaySeeFactory("") { // a run's own are of its factory
+		return dispatchOut{}, lineshaft.Denied("your key is limited to some factories; name one of them in the argument factory, as list_factories has it, or use another key")
+	}
 	run := lineshaft.NewRun{Prompt: in.Prompt, Title: in.Title, Config: config, Metadata: in.Metadata, Source: c.source()}
 	if in.Agent != "" {
 		if run.AgentUID, err = s.agentUID(ctx, c, factoryUID, in.Agent); err != nil {

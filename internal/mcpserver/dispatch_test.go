@@ -99,6 +99,21 @@ func TestI4DispatchSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A key for one factory is told which argument it lacks, and can go on from there.
+func TestI4DispatchWithALimitedKeyNamesTheFactory(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	shop := s.factory("Shop")
+	c := s.as(s.key(lineshaft.RoleMember, shop.UID))
+	text := c.fails(lineshaft.CodeNotAuthorized, "dispatch", args{"prompt": "x"})
+	if !strings.Contains(text, "argument factory") || !strings.Contains(text, "list_factories") {
+		t.Error(text)
+	}
+	if run := must[started](c, "dispatch", args{"prompt": "x", "factory": "shop"}); run.RunID == "" {
+		t.Errorf("%+v", run)
+	}
+}
+
 // A call that a client sends again starts no second run, however often at once.
 func TestI4DispatchOnceForAKey(t *testing.T) {
 	t.Parallel()

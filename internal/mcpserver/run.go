@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -43,6 +44,7 @@ type RunText struct {
 	StatusMessage string            `json:"status_message,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Messages      []Message         `json:"messages,omitempty" doc:"The last messages, oldest first; lists leave them out."`
+	Output        string            `json:"output,omitempty" doc:"When the agent has said nothing, as a shell does not: the end of what its processes wrote. get_run_events has all of it."`
 	Artifacts     []Artifact        `json:"artifacts,omitempty"`
 }
 
@@ -101,7 +103,10 @@ func (s *Server) showWhole(ctx context.Context, c *call, run *lineshaft.Run, mes
 			out.Untrusted.Messages = append(out.Untrusted.Messages, Message{e.Sequence, said.Role, shorten(said.Text, maxText)})
 		}
 	}
-	return out, nil
+	if !slices.ContainsFunc(out.Untrusted.Messages, func(m Message) bool { return m.Role == "assistant" }) {
+		out.Untrusted.Output, err = s.lastOutput(ctx, c, run)
+	}
+	return out, err
 }
 
 func (s *Server) showRun(run *lineshaft.Run) Run {
@@ -133,6 +138,9 @@ func runWords(r *Run) string {
 	case r.Retryable:
 		b.WriteString("The same work may succeed if it is dispatched again.\n")
 	}
+	if r.LastEvent > 0 {
+		fmt.Fprintf(&b, "get_run_events has its whole log, %d events.\n", r.LastEvent)
+	}
 	var told strings.Builder
 	fmt.Fprintf(&told, "title: %s", clip(r.Untrusted.Title, lineshaft.MaxTitleRunes))
 	if r.Untrusted.StatusMessage != "" {
@@ -140,6 +148,9 @@ func runWords(r *Run) string {
 	}
 	for _, m := range r.Untrusted.Messages {
 		fmt.Fprintf(&told, "\n%s: %s", m.Role, m.Text)
+	}
+	if r.Untrusted.Output != "" {
+		fmt.Fprintf(&told, "\noutput: %s", r.Untrusted.Output)
 	}
 	for _, a := range r.Untrusted.Artifacts {
 		fmt.Fprintf(&told, "\nartifact %s (%s): %s", a.UID, a.Type, strings.TrimSpace(a.FileName+" "+a.URL))

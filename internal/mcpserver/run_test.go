@@ -54,6 +54,52 @@ func TestI4AgentsCannotSpeakForTheServer(t *testing.T) {
 	}
 }
 
+// A run of the shell says nothing: what it wrote is shown, the end of it, between the
+// marks, and where the rest is.
+func TestI4RunWithoutMessagesShowsItsOutput(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	id := s.start(lineshaft.NewRun{Prompt: "p"})
+	job := s.claim()
+	wrote := func(text string) lineshaft.Draft {
+		return lineshaft.NewDraft(lineshaft.EventOutput, time.Now(), lineshaft.OutputData{Stream: "stdout", Text: text})
+	}
+	events := []lineshaft.Draft{wrote("the beginning\n")}
+	for range 120 {
+		events = append(events, wrote(strings.Repeat("é", 50)+"\n"))
+	}
+	s.report(job, append(events, wrote("the end\n"))...)
+	c := s.as(s.adminKey)
+	run := must[mcpserver.Run](c, "get_run", args{"run_id": id})
+	out := run.Untrusted.Output
+	if !strings.HasPrefix(out, "(the last 40") || !strings.HasSuffix(out, "é\nthe end") || len(out) > 4200 || strings.Contains(out, "beginning") {
+		t.Errorf("%d bytes: %.100q", len(out), out)
+	}
+	text := words(c.call("wait_for_run", args{"run_id": id, "seconds": 1}))
+	before, told, _ := strings.Cut(text, "<untrusted-")
+	if !strings.Contains(told, "output: (the last") || !strings.Contains(before, fmt.Sprintf("get_run_events has its whole log, %d events", run.LastEvent)) {
+		t.Errorf("%.2000s", text)
+	}
+	if got := must[mcpserver.Run](c, "get_run", args{"run_id": id, "messages": 0}); got.Untrusted.Output != "" {
+		t.Error("nothing was asked for")
+	}
+	if got := must[mcpserver.Run](c, "get_run", args{"run_id": s.start(lineshaft.NewRun{Prompt: "new"})}); got.Untrusted.Output != "" {
+		t.Errorf("%q of a run that has written nothing", got.Untrusted.Output)
+	}
+}
+
+// An agent that speaks tells its result itself.
+func TestI4RunWithAnAnswerShowsThat(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	id := s.start(lineshaft.NewRun{Prompt: "p"})
+	s.report(s.claim(), lineshaft.NewDraft(lineshaft.EventOutput, time.Now(), lineshaft.OutputData{Text: "noise"}), said("done"))
+	run := must[mcpserver.Run](s.as(s.adminKey), "get_run", args{"run_id": id})
+	if run.Untrusted.Output != "" || run.Untrusted.Messages[len(run.Untrusted.Messages)-1].Text != "done" {
+		t.Errorf("%+v", run.Untrusted)
+	}
+}
+
 func TestI4ListRunsByFilter(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {
