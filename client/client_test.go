@@ -141,6 +141,49 @@ func TestI3RedirectedKey(t *testing.T) {
 	}
 }
 
+// TestS2RedirectedHeaders: what a caller adds may be a secret of the server, or of a proxy
+// before it. A server that was redirected to cannot ask for it by sending it back.
+func TestS2RedirectedHeaders(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		to    []string
+		keeps bool
+	}{
+		{"within the server", []string{"http://lineshaft.test/moved"}, true},
+		{"another host", []string{"http://files.test/moved"}, false},
+		{"another port", []string{"http://lineshaft.test:81/moved"}, false},
+		{"another scheme", []string{"https://lineshaft.test/moved"}, false},
+		{"away and back", []string{"http://files.test/moved", "http://lineshaft.test/back"}, false},
+		{"another port and back", []string{"http://lineshaft.test:81/moved", "http://lineshaft.test/back"}, false},
+	} {
+		var seen []http.Header
+		h := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			if n := len(seen); n < len(tc.to) {
+				w.Header().Set("Location", tc.to[n])
+				w.WriteHeader(http.StatusTemporaryRedirect)
+			}
+			seen = append(seen, r.Header.Clone())
+			_, _ = w.WriteString("{}")
+			return w.Result(), nil
+		})}
+		c, err := New("http://lineshaft.test", "ls_k", WithHTTPClient(h), WithHeader("X-Proxy-Secret", "s"), WithHeader("x-request-id", "r"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Whoami(t.Context()); err != nil || len(seen) != len(tc.to)+1 {
+			t.Fatalf("%s: %d requests, %v", tc.name, len(seen), err)
+		}
+		for _, got := range seen[1:] {
+			if (got.Get("X-Proxy-Secret") == "s") != tc.keeps || (got.Get("X-Request-ID") == "r") != tc.keeps || (got.Get("Authorization") != "") != tc.keeps ||
+				got.Get("User-Agent") != "lineshaft-go" || got.Get("Accept") != "application/json" {
+				t.Errorf("%s: %v", tc.name, got)
+			}
+		}
+	}
+}
+
 func TestRedirectLoopEnds(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {

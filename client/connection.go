@@ -17,7 +17,15 @@ var errStreamIdle = errors.New("the stream was silent for too long")
 type brought struct {
 	// event says that an event was delivered, comment that the server's heartbeat came.
 	event, comment bool
+	// lasted says that the stream began as the server begins it, with the pause that it
+	// asks for, and was cut only after longer than that again. A quiet run behind a proxy
+	// that ends what is silent looks like this. One that is silent to us does not count,
+	// nor one that ends within a frame, which is not silent. How long the beginning took
+	// does not count either: a server that answers late may still end all that it begins.
+	lasted bool
 }
+
+func (b brought) life() bool { return b.event || b.comment || b.lasted }
 
 // connection reads one connection to its end. The error is errStreamEnd when the
 // server ended it in good order.
@@ -39,6 +47,8 @@ func (f *follower) connection(ctx context.Context) (got brought, err error) {
 	frames := newFrameReader(&watchedReader{r: resp.Body, watch: watch})
 	got.event, err = f.read(frames)
 	got.comment = frames.comment
+	idle := errors.Is(context.Cause(ctx), errStreamIdle)
+	got.lasted = !idle && !frames.within && frames.opened > 0 && time.Since(frames.openedAt) > frames.opened
 	return got, idleInstead(ctx, err)
 }
 

@@ -48,7 +48,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", f.what, ctx.Err())
 		}
-		if got.event || got.comment {
+		if got.life() {
 			f.failures = 0
 		}
 		if errors.Is(err, errStreamEnd) && f.look != nil {

@@ -26,9 +26,10 @@ func WithBackoff(first, longest time.Duration) Option {
 	return func(c *Client) { c.backoff.first, c.backoff.longest = first, longest }
 }
 
-// WithStreamRetries sets how many connections in a row may fail without bringing
-// an event or a heartbeat before Stream and Wait give up; the default is 10, which
-// outlasts a server's restart.
+// WithStreamRetries sets how many connections in a row may fail without a sign of life
+// before Stream and Wait give up; the default is 10, which outlasts a server's restart.
+// Life is an event, a heartbeat, or a stream that was cut only after longer than the
+// pause that the server asks for, as a proxy does when a run is quiet.
 func WithStreamRetries(n int) Option { return func(c *Client) { c.streamRetries = max(n, 0) } }
 
 // WithStreamIdleTimeout sets how long a stream may be silent before it is

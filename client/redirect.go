@@ -2,14 +2,17 @@ package client
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 )
 
 // guardRedirects follows a GET alone: a POST would go where nobody meant it to, or become
-// a GET, whose answer would look like a success of something else. The key goes to the
-// scheme, host and port of the server and to no other.
+// a GET, whose answer would look like a success of something else. The key and the caller's
+// own headers, which may be as secret, go to the scheme, host and port of the server and to
+// no other.
 func guardRedirects(given *http.Client) *http.Client {
 	if given == nil {
 		given = &http.Client{}
@@ -28,13 +31,28 @@ func guardRedirects(given *http.Client) *http.Client {
 		if len(via) >= 10 {
 			return &redirectError{text: "stopped after 10 redirects"}
 		}
-		// net/http looks at the name alone: another port is another server, too.
-		if origin(req.URL) != origin(via[0].URL) {
-			req.Header.Del("Authorization")
+		if elsewhere(req, via) {
+			maps.DeleteFunc(req.Header, func(name string, _ []string) bool { return !harmlessHeader(name) })
 		}
 		return nil
 	}
 	return &guarded
+}
+
+// elsewhere says that a chain of redirects has left the server; who sends it back is not
+// the server. net/http looks at the name alone: another port is another server, too.
+func elsewhere(req *http.Request, via []*http.Request) bool {
+	home := origin(via[0].URL)
+	return slices.ContainsFunc(append(via[1:len(via):len(via)], req), func(r *http.Request) bool { return origin(r.URL) != home })
+}
+
+// harmlessHeader says that a header may be told to any server: it is about the answer.
+func harmlessHeader(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept", "Accept-Encoding", "Cache-Control", "Last-Event-Id", "Range", "User-Agent":
+		return true
+	}
+	return false
 }
 
 // origin tells scheme, host and port, also a port that goes without saying.

@@ -31,6 +31,11 @@ type frameReader struct {
 	limit int
 	// retry is the pause that the server last asked for; zero if it did not.
 	retry time.Duration
+	// opened is the pause that a whole frame asked for, openedAt when the first such came.
+	opened   time.Duration
+	openedAt time.Time
+	// within says that the stream ended within a frame.
+	within bool
 	// id is that of the last frame.
 	id string
 	// comment says that a frame with a comment came whole: the server's sign of life.
@@ -49,6 +54,7 @@ func (f *frameReader) next() (frame, error) {
 	begun, comment := false, false
 	for {
 		line, err := f.line()
+		f.within = f.within || err != nil && begun
 		if errors.Is(err, io.EOF) && begun {
 			err = io.ErrUnexpectedEOF
 		}
@@ -57,6 +63,7 @@ func (f *frameReader) next() (frame, error) {
 		}
 		if len(line) == 0 {
 			f.comment = f.comment || comment
+			f.open()
 			if data.Len() > 0 {
 				f.id = id
 				return bytes.TrimSuffix(data.Bytes(), []byte("\n")), nil
@@ -82,6 +89,14 @@ func (f *frameReader) next() (frame, error) {
 	}
 }
 
+// open takes what a frame asked for, now that it is whole.
+func (f *frameReader) open() {
+	f.opened = f.retry
+	if f.opened > 0 && f.openedAt.IsZero() {
+		f.openedAt = time.Now()
+	}
+}
+
 // line reads a line without its end, or fails: a last line without an end counts
 // as cut.
 func (f *frameReader) line() (string, error) {
@@ -92,6 +107,7 @@ func (f *frameReader) line() (string, error) {
 		if err == nil {
 			break
 		}
+		f.within = !errors.Is(err, bufio.ErrBufferFull) && len(full) > 0
 		if len(full) > f.limit {
 			return "", errFrameTooLarge
 		}

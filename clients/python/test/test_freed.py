@@ -19,10 +19,12 @@ class Body(httpx.AsyncByteStream):
 
     def __init__(self) -> None:
         self.closed = False
+        self.quiet = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         event = {"id": "e1", "sequence": 1, "type": "output", "time": "2026-01-01T00:00:00Z", "data": {}}
         yield f"id: 1\nevent: output\ndata: {json.dumps(event)}\n\n".encode()
+        self.quiet = True
         await anyio.sleep_forever()
 
     async def aclose(self) -> None:
@@ -44,9 +46,12 @@ def endless(kind: str) -> tuple[Body, lineshaft.AsyncLineshaft]:
 def test_i3_a_cancelled_call_is_freed_before_it_returns() -> None:
     async def run() -> None:
         body, made = endless("application/json")
-        with anyio.move_on_after(0.05) as scope:
-            await made.runs.get("r1")
-        assert scope.cancelled_caught and body.closed
+        async with anyio.create_task_group() as group:
+            group.start_soon(made.runs.get, "r1")
+            while not body.quiet:
+                await anyio.sleep(0.001)
+            group.cancel_scope.cancel()
+        assert body.closed
 
     anyio.run(run)
 

@@ -160,14 +160,14 @@ def test_i3_leaving_the_loop_frees_the_connection() -> None:
     with serving(endless) as server, client(server.url) as made:
         for _ in made.runs.stream("r1"):
             break
-        assert server.gone.wait(10)
+        assert server.gone.wait(60)
 
 
 def test_i3_closing_a_stream_frees_the_connection() -> None:
     with serving(endless) as server, client(server.url) as made:
         with made.runs.stream("r1") as events:
             assert next(events).sequence == 1
-        assert server.gone.wait(10)
+        assert server.gone.wait(60)
         with pytest.raises(StopIteration):
             next(events)
 
@@ -175,14 +175,14 @@ def test_i3_closing_a_stream_frees_the_connection() -> None:
 def test_i3_cancelling_a_stream_frees_the_connection() -> None:
     async def run(url: str) -> None:
         async with async_client(url) as made:
-            with anyio.move_on_after(0.3) as scope:
+            with anyio.CancelScope() as scope:
                 async for _ in made.runs.stream("r1"):
-                    pass
+                    scope.cancel()  # takes effect at the wait for the next
             assert scope.cancelled_caught
 
     with serving(endless) as server:
         anyio.run(run, server.url)
-        assert server.gone.wait(10)
+        assert server.gone.wait(60)
 
 
 def test_i3_a_silent_stream_is_connected_anew() -> None:

@@ -14,6 +14,8 @@ export class Connection {
   readonly #signal: AbortSignal | undefined;
   readonly #watch: Deadline;
   readonly #parser = new FrameParser();
+  /** When the frame with the server's pause had come. */
+  #began: number | undefined;
 
   constructor(transport: Transport, path: string, signal: AbortSignal | undefined) {
     this.#transport = transport;
@@ -22,9 +24,18 @@ export class Connection {
     this.#watch = new Deadline(transport.streamIdle, signal);
   }
 
-  /** The server's heartbeat came over it, whole. */
-  get heartbeat(): boolean {
-    return this.#parser.comment;
+  /**
+   * It showed that the server is there: its heartbeat came, whole, or the stream began as
+   * the server begins it, with the pause that it asks for, and was cut only after longer
+   * than that again. A quiet run behind a proxy that ends what is silent looks like this. One
+   * that is silent to us does not count, nor one that ends within a frame. How long the
+   * beginning took does not count either: a server that answers late may still end all
+   * that it begins.
+   */
+  get alive(): boolean {
+    const { comment, cut, opened } = this.#parser;
+    const lasted = this.#began === undefined ? 0 : performance.now() - this.#began;
+    return comment || (opened > 0 && !cut && this.#watch.ending !== "timeout" && lasted > opened);
   }
 
   /** The pause in milliseconds that the stream asked for. */
@@ -46,7 +57,9 @@ export class Connection {
         this.#watch.rest(); // while the caller works on an event
         if (this.#watch.ending) throw new ConnectionError("ended from here"); // named below
         if (done) break;
-        yield* this.#parser.push(value);
+        const frames = this.#parser.push(value);
+        if (this.#parser.opened > 0) this.#began ??= performance.now();
+        yield* frames;
       }
       if (this.#parser.cut) throw new ConnectionError(`GET ${this.#path}: the stream was cut within an event.`);
     } catch (error) {

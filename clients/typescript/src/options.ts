@@ -12,7 +12,7 @@ export interface ClientOptions {
   maxRetries?: number | undefined;
   /** The first and the longest pause between attempts, in milliseconds; 500 and 8,000 by default. */
   backoff?: Partial<Backoff> | undefined;
-  /** How many connections in a row may bring neither an event nor a heartbeat before a stream or wait gives up; 10 by default. */
+  /** How many connections in a row may show no sign of life before a stream or wait gives up; 10 by default. */
   streamRetries?: number | undefined;
   /** How long a stream may be silent before it is connected anew, in milliseconds; 60,000 by default. */
   streamIdleTimeout?: number | undefined;

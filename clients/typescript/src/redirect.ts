@@ -2,6 +2,8 @@ import { ConnectionError } from "./errors.js";
 
 const mostRedirects = 10;
 
+const harmless = new Set(["accept", "accept-encoding", "cache-control", "last-event-id", "range", "user-agent"]);
+
 /** What send needs of a request. */
 export interface Sent {
   method: string;
@@ -11,8 +13,8 @@ export interface Sent {
 }
 
 /**
- * Fetches and follows redirects itself: the key goes to the origin of the server and to no
- * other. Only a GET is followed: a POST would go where nobody meant it to, or become a GET,
+ * Fetches and follows redirects itself: the key and the caller's own headers, which may be
+ * as secret, go to the origin of the server and to no other. Only a GET is followed: a POST would go where nobody meant it to, or become a GET,
  * whose answer would look like the success of something else.
  */
 export async function send(fetcher: typeof fetch, url: string, sent: Sent): Promise<Response> {
@@ -20,8 +22,7 @@ export async function send(fetcher: typeof fetch, url: string, sent: Sent): Prom
   const headers = new Headers(sent.headers);
   for (let hop = 0; ; hop++) {
     const response = await fetcher(url, init(sent, headers, "manual"));
-    // Browsers hide where a redirect leads. They leave the key out by themselves when
-    // they follow it to another origin.
+    // Browsers hide where a redirect leads.
     if (response.type === "opaqueredirect") return followInBrowser(fetcher, url, sent, headers);
     const location = response.headers.get("location");
     if (!isRedirect(response.status) || location === null) return response;
@@ -29,14 +30,24 @@ export async function send(fetcher: typeof fetch, url: string, sent: Sent): Prom
     const target = new URL(location, url);
     if (sent.method !== "GET") throw refused(sent.method, target.origin);
     if (hop === mostRedirects) throw permanent(`Stopped after ${mostRedirects} redirects.`);
-    if (target.origin !== origin) headers.delete("authorization");
+    if (target.origin !== origin) keepHarmless(headers);
     url = target.href;
   }
 }
 
 function followInBrowser(fetcher: typeof fetch, url: string, sent: Sent, headers: Headers): Promise<Response> {
   if (sent.method !== "GET") throw refused(sent.method, "another address");
+  // They leave the key out by themselves when they follow it to another origin, and nothing
+  // else: a header of the caller's own could go anywhere.
+  keepHarmless(headers, "authorization");
   return fetcher(url, init(sent, headers, "follow"));
+}
+
+/** Takes out all headers but those that may be told to any server: they are about the answer. */
+function keepHarmless(headers: Headers, ...others: string[]): void {
+  for (const name of [...headers.keys()]) {
+    if (!harmless.has(name) && !others.includes(name)) headers.delete(name);
+  }
 }
 
 function init(sent: Sent, headers: Headers, redirect: RequestRedirect): RequestInit {

@@ -17,6 +17,8 @@ export interface Frame {
 export class FrameParser {
   /** The pause in milliseconds that the server last asked for. */
   retry = 0;
+  /** The same, once the frame that asked for it came whole. */
+  opened = 0;
   /** A frame with a comment came whole: the server's sign of life. */
   comment = false;
   readonly #decoder = new TextDecoder();
@@ -68,6 +70,7 @@ export class FrameParser {
     this.#data = [];
     this.#id = undefined;
     this.comment ||= this.#commented;
+    this.opened = this.retry;
     this.#begun = this.#commented = false;
     this.#size = 0;
     return frame;

@@ -46,7 +46,7 @@ export async function* follow<T>(transport: Transport, subject: Subject<T>, sign
     }
     if (signal?.aborted) throw aborted(signal);
     // Half a frame is no sign of life: it would come again and again where something cuts it each time.
-    if (fresh || connection.heartbeat) failures = 0;
+    if (fresh || connection.alive) failures = 0;
     if (connection.over) return;
     if (failure === undefined) {
       // A proxy or a server that stops ends connections in good order, too, and in the middle of an old log.

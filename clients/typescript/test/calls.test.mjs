@@ -248,6 +248,28 @@ test("I3 a redirect keeps the key within scheme, host and port only", async () =
   }
 });
 
+test("S2 who was left gets neither key nor own headers by sending the client back", async () => {
+  const seen = [];
+  const fetch = async (_, { headers }) => {
+    seen.push([headers.get("authorization"), headers.get("x-own"), headers.get("accept")]);
+    const to = ["http://files.test/moved", "http://lineshaft.test/back"][seen.length - 1];
+    return to ? new Response(null, { status: 307, headers: { location: to } }) : Response.json(run("back"));
+  };
+  await new Lineshaft({ baseURL: "http://lineshaft.test", apiKey: key, fetch, headers: { "X-Own": "s3cret" } }).runs.get("r1");
+  assert.deepEqual(seen, [[`Bearer ${key}`, "s3cret", "application/json"], [null, null, "application/json"], [null, null, "application/json"]]);
+});
+
+test("S2 a browser, which hides where a redirect leads, is given no own headers for it", async () => {
+  const seen = [];
+  const fetch = async (_, { headers, redirect }) => {
+    seen.push([redirect, headers.get("authorization"), headers.get("x-own")]);
+    return redirect === "manual" ? Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" }) : Response.json(run("followed"));
+  };
+  const client = new Lineshaft({ baseURL: "http://lineshaft.test", apiKey: key, fetch, headers: { "X-Own": "s3cret" } });
+  assert.equal((await client.runs.get("r1")).title, "followed");
+  assert.deepEqual(seen, [["manual", `Bearer ${key}`, "s3cret"], ["follow", `Bearer ${key}`, null]]); // it leaves the key out itself
+});
+
 test("I3 a redirected POST does not become a GET, and a circle ends", async (t) => {
   for (const status of [301, 302, 303, 307, 308]) {
     const moved = await scripted(t, (response) => response.writeHead(status, { location: "https://new.example/x" }).end());

@@ -11,14 +11,18 @@ export const home = fileURLToPath(new URL("..", import.meta.url));
 export function project(after) {
   const folder = mkdtempSync(join(tmpdir(), "lineshaft-package-"));
   after(() => rmSync(folder, { recursive: true, force: true }));
-  // Not built anew: other tests use dist at the same time.
-  const packing = ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder];
-  const packed = execFileSync("npm", packing, { cwd: home, encoding: "utf8" }).trim();
+  const packed = process.env.LINESHAFT_PACKAGE ?? pack(folder);
   const target = join(folder, "node_modules/lineshaft");
   mkdirSync(target, { recursive: true });
-  execFileSync("tar", ["xzf", join(folder, packed), "--strip-components=1", "-C", target]);
+  execFileSync("tar", ["xzf", packed, "--strip-components=1", "-C", target]);
   writeFileSync(join(folder, "package.json"), '{ "name": "consumer", "private": true }');
   return folder;
+}
+
+/** Packs it as it is built: other tests use dist at the same time. test/run does it once for all of them. */
+function pack(folder) {
+  const packing = ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder];
+  return join(folder, execFileSync("npm", packing, { cwd: home, encoding: "utf8" }).trim());
 }
 
 /** Type-checks files of a project as strictly as can be. */

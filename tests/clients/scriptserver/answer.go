@@ -34,6 +34,7 @@ func (s *session) give(w http.ResponseWriter, r *http.Request, a *Answer, round 
 		body = body[:cut]
 	}
 	send(ctx, w, body, a.SlowBody)
+	pause(ctx, a.LingerMS)
 	switch {
 	case a.Hang == "after_body":
 		<-ctx.Done()

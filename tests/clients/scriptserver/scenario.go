@@ -88,6 +88,8 @@ type Answer struct {
 	CutAfterBytes *int `json:"cut_after_bytes,omitempty"`
 	// SlowBody sends the body in pieces.
 	SlowBody *SlowBody `json:"slow_body,omitempty"`
+	// LingerMS passes between the last byte and the end.
+	LingerMS int `json:"linger_ms,omitempty"`
 }
 
 // Frame is an event of a run's log, or any text of a stream.

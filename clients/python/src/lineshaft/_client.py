@@ -30,8 +30,8 @@ class Lineshaft(Resources):
       api_key: Starts with "ls_"; LINESHAFT_API_KEY when absent.
       timeout: Seconds for each attempt of a call, answer included; None waits without end.
       max_retries: How often a failed call is sent again.
-      stream_retries: How many connections in a row may bring nothing before a stream or
-        a wait gives up.
+      stream_retries: How many connections in a row may show no sign of life before a stream
+        or a wait gives up.
       stream_idle_timeout: Seconds that a stream may be silent before it is connected anew.
       headers: Sent with every call.
       http_client: Sends the calls, for own proxies, certificates or tests. Its waits for the

@@ -16,6 +16,11 @@ from ._settings import Settings
 
 MAX_REDIRECTS = 10
 
+# What may be told to any server: it is about the answer, or made for the connection.
+HARMLESS_HEADERS = frozenset(
+    ("accept", "accept-encoding", "cache-control", "connection", "host", "last-event-id", "range", "user-agent")
+)
+
 
 @lru_cache(maxsize=1)
 def certificates() -> ssl.SSLContext:
@@ -74,8 +79,9 @@ def unusable(
 
 
 def redirected(request: Prepared, response: httpx.Response, hops: int) -> httpx.Request | None:
-    """The request that an answer sends us on to, if it does. The key goes to the scheme,
-    host and port of the server and to no other; httpx would let it go from http to https.
+    """The request that an answer sends us on to, if it does. The key and the caller's own
+    headers, which may be as secret, go to the scheme, host and port of the server and to no
+    other; httpx would let the key go from http to https, and other headers anywhere.
     Only GET is sent on: a POST would go where nobody meant it to, or become a GET, whose
     answer would look like a success of something else."""
     following = response.next_request
@@ -88,7 +94,8 @@ def redirected(request: Prepared, response: httpx.Response, hops: int) -> httpx.
         reason = f"stopped after {MAX_REDIRECTS} redirects"
     else:
         if _origin(following.url) != _origin(httpx.URL(request.url)):
-            following.headers.pop("authorization", None)
+            for name in set(following.headers) - HARMLESS_HEADERS:
+                del following.headers[name]
         return following
     raise APIConnectionError(reason, method=request.method, path=request.path, permanent=True)
 

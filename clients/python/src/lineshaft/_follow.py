@@ -3,11 +3,12 @@ kinds of client ask here what to send, what an event means and when to stop."""
 
 from __future__ import annotations
 
+import time
 from typing import Protocol
 
 from pydantic import ValidationError
 
-from ._errors import APIConnectionError, APIError, APIStatusError, StreamError
+from ._errors import APIConnectionError, APIError, APIStatusError, APITimeoutError, StreamError
 from ._request import EVENT_STREAM, Request, path
 from ._retry import LONGEST_RETRY_AFTER, retryable
 from ._settings import Settings
@@ -100,13 +101,31 @@ def read_event(frame: Frame, path: str, name: str) -> RunEvent:
 
 class Patience:
     """Counts connections in a row without a sign of life. That is a new event or the
-    server's heartbeat, whole: half a frame may come again and again."""
+    server's heartbeat, whole: half a frame may come again and again. It is also a stream
+    that begins as the server begins it, with the pause that it asks for, and is cut only
+    after longer than that again: a quiet run behind a proxy that ends what is silent. How
+    long the beginning took does not count: a server that answers late may still end all
+    that it begins."""
 
     def __init__(self, settings: Settings, path: str) -> None:
         self._settings = settings
         self._path = path
         self._failures = 0
         self._asked = 0.0
+        self._began: float | None = None
+        self._opened = 0.0
+
+    def begin(self) -> None:
+        """A connection is about to be made."""
+        self._began, self._opened = None, 0.0
+
+    def end(self, error: APIError | None = None) -> None:
+        """The connection is over. One that was silent to us does not count, nor one that
+        ended within an event."""
+        lasted = 0.0 if self._began is None else time.monotonic() - self._began
+        if 0 < self._opened < lasted and not isinstance(error, APITimeoutError):
+            self.alive()
+        self._opened = 0.0
 
     def alive(self) -> None:
         """A connection brought something."""
@@ -115,6 +134,9 @@ class Patience:
     def heard(self, frames: FrameReader) -> None:
         """Takes what a connection has brought beside events."""
         self._asked = frames.retry
+        if self._began is None and frames.opened > 0:
+            self._began = time.monotonic()
+        self._opened = 0.0 if frames.cut else frames.opened
         if frames.heartbeat:
             self.alive()
 

@@ -29,6 +29,8 @@ class FrameReader:
     def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:
         self.retry = 0.0
         """The pause in seconds that the server last asked for."""
+        self.opened = 0.0
+        """The same, once the frame that asked for it came whole."""
         self.heartbeat = False
         """Whether a frame with a comment came whole."""
         self._limit = limit
@@ -87,5 +89,6 @@ class FrameReader:
     def _end(self) -> Frame | None:
         frame = Frame(self._id, b"\n".join(self._data)) if self._data else None
         self.heartbeat = self.heartbeat or self._comment
+        self.opened = self.retry
         self._id, self._data, self._size, self._begun, self._comment = "", [], 0, False, False
         return frame

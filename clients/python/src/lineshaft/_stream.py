@@ -80,8 +80,10 @@ def _follow(transport: Transport, follower: Follower) -> Generator[RunEvent, Non
     patience = Patience(transport.settings, follower.path)
     while True:
         error: APIError | None = None
+        patience.begin()
         try:
             yield from _connection(transport, follower, patience)
+            patience.end()
             # A clean end means "no more" only at the end of the log: a proxy or a
             # server that stops ends connections cleanly, too, also within an old log.
             if follower.at_end():
@@ -91,6 +93,7 @@ def _follow(transport: Transport, follower: Follower) -> Generator[RunEvent, Non
                 continue  # one more connection brings what is left of the log
         except APIError as failed:
             error = failed
+            patience.end(error)
         transport.sleep(patience.pause(error))
 
 
@@ -125,9 +128,11 @@ async def _async_follow(
     while True:
         error: APIError | None = None
         connection = _async_connection(transport, follower, patience)
+        patience.begin()
         try:
             async for event in connection:
                 yield event
+            patience.end()
             if follower.at_end():
                 return
             look = follower.look()
@@ -135,6 +140,7 @@ async def _async_follow(
                 continue  # one more connection brings what is left of the log
         except APIError as failed:
             error = failed
+            patience.end(error)
         finally:
             await connection.aclose()
         await transport.sleep(patience.pause(error))

@@ -923,7 +923,7 @@ class NotificationDeliveryDetail(Model):
     be."""
     notification_id: str
     payload: Any
-    """The body as it is sent."""
+    """The body as it is sent; null once the run was deleted."""
     run_id: Optional[str] = None
     """Absent in a test."""
     state: Optional[Union[RunState, str]] = None

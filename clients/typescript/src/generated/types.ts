@@ -476,7 +476,7 @@ export interface CreateNotificationRequest {
   secret?: string | undefined;
   /** Changes to these states; absent is every state. */
   states?: RunState[] | undefined;
-  /** Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Everybody who may see factories can read it. */
+  /** Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Who may not manage factories sees its host alone. */
   url: string;
 }
 
@@ -1141,7 +1141,7 @@ export interface NotificationDeliveryDetail {
   /** Of a pending one: when it is tried next. While an attempt is being made, when another one may be. */
   next_attempt_at?: string;
   notification_id: string;
-  /** The body as it is sent. */
+  /** The body as it is sent; null once the run was deleted. */
   payload: unknown;
   /** Absent in a test. */
   run_id?: string;

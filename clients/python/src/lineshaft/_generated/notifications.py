@@ -53,7 +53,7 @@ class Notifications(Resource):
 
         Args:
           url: Where callbacks are sent: https and a public address, unless the server runs with
-            --callback-allow-private. Everybody who may see factories can read it.
+            --callback-allow-private. Who may not manage factories sees its host alone.
           enabled: True when absent.
           factory_uids: Runs of these factories; absent is all runs. A key that is limited to
             factories must name some of them.
@@ -318,7 +318,7 @@ class AsyncNotifications(AsyncResource):
 
         Args:
           url: Where callbacks are sent: https and a public address, unless the server runs with
-            --callback-allow-private. Everybody who may see factories can read it.
+            --callback-allow-private. Who may not manage factories sees its host alone.
           enabled: True when absent.
           factory_uids: Runs of these factories; absent is all runs. A key that is limited to
             factories must name some of them.
