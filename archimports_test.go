@@ -77,7 +77,7 @@ var archTable = map[string][]string{
 	"internal/config":    {".", "internal/nearest"},
 	"internal/telemetry": {".", "internal/tracing"},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
-	"internal/cli":       {".", "internal/tracing", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature", "internal/nearest", "internal/definition", "internal/cron", "internal/terminal"}, // webhook send signs as senders do; definitions are validated offline
+	"internal/cli":       {".", "internal/tracing", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature", "internal/nearest", "internal/definition", "internal/filter", "internal/cron", "internal/terminal"}, // webhook send signs as senders do; definitions and the filter of init are validated offline
 	"cmd":                {"internal/cli"},
 
 	// Public: other people's programs import it, so it brings nothing of ours.

@@ -377,10 +377,14 @@ func jsonMistake(text string) string {
 
 // jsonOrFile reads a flag that holds JSON, or @ and the name of a file with it.
 func (sh *shell) jsonOrFile(flag, text string) (json.RawMessage, error) {
+	return sh.jsonFrom("--"+flag, fmt.Sprintf(`Write --%s '{"action": ["opened"]}' with quotes around the whole, or --%s @FILE.`, flag, flag), text)
+}
+
+// jsonFrom is jsonOrFile for text that comes from elsewhere, with what to do about a mistake.
+func (sh *shell) jsonFrom(from, hint, text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
 	}
-	from := "--" + flag
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		var err error
 		from = path
@@ -389,7 +393,7 @@ func (sh *shell) jsonOrFile(flag, text string) (json.RawMessage, error) {
 		}
 	}
 	if place := jsonMistake(text); place != "" {
-		return nil, usage(fmt.Sprintf("%s is not JSON: %s", from, place), fmt.Sprintf(`Write --%s '{"action": ["opened"]}' with quotes around the whole, or --%s @FILE.`, flag, flag))
+		return nil, usage(fmt.Sprintf("%s is not JSON: %s", from, place), hint)
 	}
 	return json.RawMessage(text), nil
 }

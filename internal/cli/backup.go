@@ -68,9 +68,15 @@ func (sh *shell) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.copyRows(cmd.Context(), cfg.DatabaseShown(), func(ctx context.Context, progress app.Progress) (app.Copied, error) {
+			err = sh.copyRows(cmd.Context(), cfg.DatabaseShown(), func(ctx context.Context, progress app.Progress) (app.Copied, error) {
 				return sh.deps.Restore(ctx, cfg, args[0], progress)
 			})
+			if err != nil || !sh.forPeople() {
+				return err
+			}
+			fmt.Fprintf(sh.err, "-- the master key is not in a backup: before the server starts, bring that of the old one to %s,\n"+
+				"-- or give it as the old one had it. The API keys of before go on working.\n", cfg.MasterKeyFileOrDefault())
+			return nil
 		},
 	}
 	settings.bind(cmd.Flags(), databaseSettings)

@@ -55,6 +55,9 @@ func TestI1BackupAndRestore(t *testing.T) {
 		if r.code != exitOK || strings.Join(*asked, " ") != tc.want || !strings.Contains(r.out, tc.said) {
 			t.Errorf("%v: exit %d, asked %q, said %q %q", tc.args, r.code, *asked, r.out, r.err)
 		}
+		if tells := strings.Contains(r.err, "the master key is not in a backup"); tells != (tc.args[0] == "restore") {
+			t.Errorf("%v: %s", tc.args, r.err)
+		}
 		if strings.Contains(r.out+r.err, "secret") {
 			t.Errorf("%v shows a password: %s", tc.args, r.out)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
-// yesFlag adds the flag of commands that ask before they delete what cannot be had again.
+// yesFlag adds the flag of commands that ask before they change or delete what cannot be had again.
 func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do not ask; without a terminal nothing is asked anyway")
 }
@@ -61,4 +61,27 @@ func (sh *shell) confirmApply(ctx context.Context, c *client.Client, uid string,
 		req.IfRevision = plan.Revision
 	}
 	return nil
+}
+
+// confirmRollback shows all that an earlier revision changes: nobody has its files before
+// them, as those who apply a folder have. What changes nothing is not asked for.
+func (sh *shell) confirmRollback(ctx context.Context, c *client.Client, uid string, number int64) error {
+	earlier, err := c.Definitions.Revision(ctx, uid, number)
+	if err != nil {
+		return err
+	}
+	plan, err := c.Definitions.Plan(ctx, uid, earlier.Files)
+	if err != nil || len(plan.Changes) == 0 {
+		return err
+	}
+	fmt.Fprintf(sh.err, "Revision %d changes these parts of the factory:\n", number)
+	question := "Apply it again?"
+	for _, change := range plan.Changes {
+		sign, look := changeSign(change.Action)
+		if change.Action == string(definition.ActionRemove) {
+			question = "Apply it again, and delete what it does not have? Secrets of webhooks cannot be had again."
+		}
+		fmt.Fprintln(sh.err, sh.paint(sh.errWidth, look, fmt.Sprintf("%s %s %s", sign, change.Kind, oneLine(change.Name))))
+	}
+	return sh.confirm(ctx, question)
 }

@@ -92,3 +92,44 @@ func TestI1FactoryDeleteAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestI1RollbackAsks on a terminal, after it has shown what changes.
+func TestI1RollbackAsks(t *testing.T) {
+	t.Parallel()
+	const changing = `{"revision":4,"changes":[{"action":"change","kind":"agent","name":"reviewer\u001b[2J"}],"backtests":[],"unused":[]}`
+	for _, tc := range []struct {
+		name, typed, plan string
+		flags             []string
+		terminal          bool
+		asked, applied    bool
+	}{
+		{"yes", "y\n", removingPlan, nil, true, true, true},
+		{"no", "n\n", removingPlan, nil, true, true, false},
+		{"Enter", "\n", changing, nil, true, true, false},
+		{"Ctrl-D", "\x04", changing, nil, true, true, false},
+		{"--yes", "", removingPlan, []string{"--yes"}, true, false, true},
+		{"pipe", "", removingPlan, nil, false, false, true},
+		{"nothing changes", "", `{"revision":4,"changes":[]}`, nil, true, false, true},
+	} {
+		s := newStage(t)
+		base := "/api/v1/factory/" + factoryOne + "/definition"
+		s.answer("GET "+base+"/revisions/3", 200, `{"number":3,"files":{"factory.yaml":"name: shop\n"}}`)
+		s.answer("POST "+base+"/plan", 200, tc.plan)
+		s.answer("POST "+base+"/revisions/3/rollback", 200, `{"revision":5,"changed":true,"changes":[],"unused":[]}`)
+		if tc.terminal {
+			s.typing(t, tc.typed)
+		}
+		r := s.run(t.Context(), append([]string{"factory", "rollback", factoryOne, "3"}, tc.flags...)...)
+		n, _ := s.sent("POST", "/rollback")
+		if (n == 1) != tc.applied || (r.code == exitOK) != tc.applied || strings.Contains(r.err, "[y/N]") != tc.asked {
+			t.Errorf("%s: %d rolled back, %+v", tc.name, n, r)
+		}
+		if removes := tc.plan == removingPlan; tc.asked && (strings.Contains(r.err, "\x1b[2J") || !strings.Contains(r.err, "Revision 3 changes") ||
+			!strings.Contains(r.err, "reviewer") || strings.Contains(r.err, "- webhook issues") != removes || strings.Contains(r.err, "cannot be had again") != removes) {
+			t.Errorf("%s: %q", tc.name, r.err)
+		}
+		if _, body := s.sent("POST", "/plan"); tc.asked && !strings.Contains(body, "name: shop") {
+			t.Errorf("%s: planned %s", tc.name, body)
+		}
+	}
+}

@@ -146,7 +146,7 @@ func (sh *shell) key(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", &hintError{
 			code: exitDenied, cause: err, message: "no API key" + cmp.Or(sh.withheld(), ": LINESHAFT_API_KEY is not set") + " and there is no " + cfg.AdminKeyFile(),
-			hint: "If no server runs here yet, start one: lineshaft serve\n" + hint + "on the\nserver's machine, run this where its data directory is, or set LINESHAFT_DATA_DIR.",
+			hint: sh.startHint() + hint + "on the\nserver's machine, run this where its data directory is, or set LINESHAFT_DATA_DIR.",
 		}
 	}
 	sh.keyFile = cfg.AdminKeyFile()
@@ -155,6 +155,14 @@ func (sh *shell) key(ctx context.Context) (string, error) {
 		return "", &hintError{code: exitDenied, message: cfg.AdminKeyFile() + " is empty", hint: hint + "a restarted server writes the file anew."}
 	}
 	return key, nil
+}
+
+// startHint is for newcomers: nobody who names a server needs to start one.
+func (sh *shell) startHint() string {
+	if sh.url != "" || sh.saved != nil || sh.env["LINESHAFT_URL"] != "" {
+		return ""
+	}
+	return "If no server runs here yet, start one: lineshaft serve\n"
 }
 
 // firstKey says where the key of a new server is.

@@ -112,13 +112,35 @@ func TestS6NoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, dir, message, hint string }{
-		{"missing", t.TempDir(), "no API key", "lineshaft serve"},
+		{"missing", t.TempDir(), "no API key", "Set LINESHAFT_API_KEY for this server"},
 		{"empty", filepath.Dir(empty), "is empty", "LINESHAFT_API_KEY"},
 		{"not a file", unreadable, "no API key", "LINESHAFT_DATA_DIR"},
 	} {
 		s := keyStage(t, tc.dir)
 		r := s.run(t.Context(), "run", "Hi")
 		if r.code != exitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || len(s.requests()) != 0 {
+			t.Errorf("%s: %+v", tc.name, r)
+		}
+	}
+}
+
+// TestI1StartHintIsForNewcomers: who names a server is not told to start one.
+func TestI1StartHintIsForNewcomers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		env    []string
+		flags  []string
+		hinted bool
+	}{
+		{"nothing is set", []string{"LINESHAFT_URL="}, nil, true},
+		{"LINESHAFT_URL", nil, nil, false},
+		{"--url", []string{"LINESHAFT_URL="}, []string{"--url", "http://127.0.0.1:9"}, false},
+	} {
+		s := keyStage(t, t.TempDir())
+		s.setenv(tc.env...)
+		r := s.run(t.Context(), append([]string{"runs", "list"}, tc.flags...)...)
+		if r.code != exitDenied || strings.Contains(r.err, "start one: lineshaft serve") != tc.hinted || !strings.Contains(r.err, "Set LINESHAFT_API_KEY") {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}

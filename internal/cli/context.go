@@ -16,8 +16,8 @@ import (
 const contextHelp = "Keep the addresses and keys of several servers under names. The first one becomes the current one,\n" +
 	"which commands use when nothing else names a server. From the first to the last that counts:\n\n" +
 	"  --url ADDRESS or --context NAME\n" +
-	"  LINESHAFT_URL and LINESHAFT_API_KEY, which go together: with --url of another server, or with\n" +
-	"    a context, that key is not used\n" +
+	"  LINESHAFT_URL and LINESHAFT_API_KEY, which go together: with --url of another\n" +
+	"    server, or with a context, that key is not used\n" +
 	"  LINESHAFT_CONTEXT\n" +
 	"  the current context\n" +
 	"  the server of this machine, with the admin key of its data directory\n\n" +

@@ -51,7 +51,7 @@ func (sh *shell) factoryInitCommand() *cobra.Command {
 			if _, problems := definition.Parse(files); len(problems) > 0 {
 				return usage(fmt.Sprintf("%q cannot be the name of a factory: %s", name, problems[0].Message), "Give another with --name.")
 			}
-			if err := writeFolder(dir, files, false); err != nil {
+			if err := writeFolder(dir, files, false, ""); err != nil {
 				return err
 			}
 			fmt.Fprintf(sh.err, "-- %s written to %s; next: lineshaft factory plan %s\n", count(len(files), "file"), dir, dir)
@@ -132,10 +132,11 @@ func readFolder(dir string) (definition.Files, error) {
 }
 
 // writeFolder writes files below a folder. Unless it may overwrite, the folder has to
-// be empty.
-func writeFolder(dir string, files definition.Files, overwrite bool) error {
+// be empty; more says what else one can do.
+func writeFolder(dir string, files definition.Files, overwrite bool, more string) error {
 	if there, err := os.ReadDir(dir); err == nil && len(there) > 0 && !overwrite {
-		return usage(fmt.Sprintf("%s is not empty", dir), "Give another folder, or one that is not there yet; export has --overwrite.")
+		hint := "Give another folder, or one that is not there yet" + more + "."
+		return usage(fmt.Sprintf("%s is not empty", dir), hint)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return failure(err, fmt.Sprintf("cannot make the folder: %v", err), "Check the path and that you may write there.")

@@ -84,16 +84,21 @@ func deliveries(n int) string {
 	return fmt.Sprint(n, " deliveries")
 }
 
+// changeSign is a picture of what happens to a part.
+func changeSign(action string) (sign string, look style) {
+	switch action {
+	case string(definition.ActionAdd):
+		return "+", styleGood
+	case string(definition.ActionRemove):
+		return "-", styleBad
+	}
+	return "~", styleWait
+}
+
 // showChanges prints a line for each part, and one for each of its fields.
 func (sh *shell) showChanges(changes []client.DefinitionChange) {
 	for _, change := range changes {
-		sign, look := "~", styleWait
-		switch change.Action {
-		case string(definition.ActionAdd):
-			sign, look = "+", styleGood
-		case string(definition.ActionRemove):
-			sign, look = "-", styleBad
-		}
+		sign, look := changeSign(change.Action)
 		line := fmt.Sprintf("%s %s %s", sign, change.Kind, oneLine(change.Name))
 		fmt.Fprintln(sh.out, sh.paint(sh.outWidth, look, line))
 		for _, f := range change.Fields {

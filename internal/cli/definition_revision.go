@@ -44,7 +44,7 @@ func (sh *shell) factoryExportCommand() *cobra.Command {
 				}
 				out = *found
 			}
-			if err := writeFolder(args[0], definition.Files(out.Files), overwrite); err != nil {
+			if err := writeFolder(args[0], definition.Files(out.Files), overwrite, "; --overwrite writes over what is there"); err != nil {
 				return err
 			}
 			if !sh.forPeople() {
@@ -113,11 +113,15 @@ func (sh *shell) factoryRevisionsCommand() *cobra.Command {
 }
 
 func (sh *shell) factoryRollbackCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "rollback FACTORY NUMBER",
-		Short:   "Apply an earlier revision of a factory's definition again, as a new one",
-		Args:    needs(2, 2, "a factory and the number of a revision (`lineshaft factory revisions FACTORY` shows them)"),
-		Example: example("lineshaft factory rollback shop 7", "what came after stays in the list"),
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "rollback FACTORY NUMBER",
+		Short: "Apply an earlier revision of a factory's definition again, as a new one",
+		Args:  needs(2, 2, "a factory and the number of a revision (`lineshaft factory revisions FACTORY` shows them)"),
+		Example: example(
+			"lineshaft factory rollback shop 7", "asks on a terminal; what came after stays in the list",
+			"lineshaft factory rollback shop 7 --yes", "does not ask",
+		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || number < 1 {
@@ -127,6 +131,11 @@ func (sh *shell) factoryRollbackCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !yes && sh.asks() {
+				if err := sh.confirmRollback(cmd.Context(), c, uid, number); err != nil {
+					return err
+				}
+			}
 			done, err := c.Definitions.Rollback(cmd.Context(), uid, number)
 			if err != nil {
 				return err
@@ -134,4 +143,6 @@ func (sh *shell) factoryRollbackCommand() *cobra.Command {
 			return sh.showApplied(done)
 		},
 	}
+	yesFlag(cmd, &yes)
+	return cmd
 }

@@ -104,7 +104,14 @@ func TestI1SeveralIDs(t *testing.T) {
 	s.answer("POST /api/v1/agent/runs/good/cancel", 200, `"good"`)
 	s.answer("POST /api/v1/agent/runs/fine/cancel", 200, `"fine"`)
 	r := s.run(t.Context(), "runs", "cancel", "good", "gone", "fine")
-	if r.code != exitNotFound || r.out != "cancelled good\ncancelled fine\n" || !strings.Contains(r.err, "gone: no such thing here") {
+	if r.code != exitNotFound || r.out != "cancelled good\ncancelled fine\n" || r.err != "gone: no such thing here\nError: 1 of 3 was not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
+		t.Errorf("%+v", r)
+	}
+	r = s.run(t.Context(), "runs", "cancel", "gone", "lost") // neither error nor hint is told twice
+	if r.code != exitNotFound || r.err != "gone: no such thing here\nlost: no such thing here\nError: 2 of 2 were not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
+		t.Errorf("%+v", r)
+	}
+	if r := s.run(t.Context(), "runs", "cancel", "gone"); r.err != "Error: no such thing here\n  `lineshaft runs list` shows the runs that your key may see.\n" {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(t.Context(), "runs", "cancel", "good", "gone", "-o", "ndjson")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,9 +33,15 @@ func (sh *shell) stay(ctx context.Context, c *client.Client, runID string, after
 	case sh.onTerminal():
 		run, err = sh.followLive(ctx, c, runID, after, !a.follow)
 	case a.follow:
+		if seen, err := c.Runs.Get(ctx, runID); err == nil { // else the stream tells what is wrong
+			sh.tellHost(ctx, c, seen)
+		}
 		run, err = sh.follow(ctx, c, runID, after)
 	default:
-		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: a.news(sh.progress)})
+		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: a.news(func(run *client.Run) {
+			sh.progress(run)
+			sh.tellHost(ctx, c, run)
+		})})
 	}
 	if err != nil {
 		return sh.left(ctx, runID, err)
@@ -117,6 +124,31 @@ func (sh *shell) progress(run *client.Run) {
 	}
 	r := &renderer{sh: sh, runID: run.RunID}
 	r.state(client.StateData{To: run.State, Message: reasonOf(run)})
+}
+
+// tellHost says which worker a queued run waits for, and how to start one that is not
+// there: else it would be waited for in vain, and nobody told.
+func (sh *shell) tellHost(ctx context.Context, c *client.Client, run *client.Run) {
+	if run.State != client.StateQueued || run.AgentConfig == nil || !namedWorker(run.AgentConfig.WorkerHost) {
+		return
+	}
+	host := oneLine(run.AgentConfig.WorkerHost)
+	text := "-- it waits for worker " + host
+	if !sh.connected(ctx, c, run.AgentConfig.WorkerHost) {
+		text = "-- it waits for worker " + startWorker(host)
+	}
+	fmt.Fprintln(sh.err, sh.paint(sh.errWidth, styleWait, text))
+}
+
+// connected says whether a worker is there; one that cannot be asked about counts as such.
+func (sh *shell) connected(ctx context.Context, c *client.Client, host string) bool {
+	list, err := c.Workers(ctx)
+	return err != nil || slices.ContainsFunc(list, func(w client.Worker) bool { return w.WorkerHost == host })
+}
+
+// startWorker says how to start a worker that is not there, and what that takes.
+func startWorker(host string) string {
+	return oneLine(host) + ", which is not connected; start it with an API key of role worker: lineshaft worker --id " + shellWord(oneLine(host))
 }
 
 // verdict is the last line: the state, and why.

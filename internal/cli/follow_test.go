@@ -257,3 +257,38 @@ func TestI1BlockedIsTold(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestX2TheAbsentWorkerIsTold: a run that waits for a worker says so once, also in a pipe.
+func TestX2TheAbsentWorkerIsTold(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, flags, config, workers, want string }{
+		{"absent", "--wait", `{"worker_host":"no such"}`, `{"worker_host":"mac"}`, "-- it waits for worker no such, which is not connected; start it with an API key of role worker: lineshaft worker --id 'no such'\n"},
+		{"connected", "--wait", `{"worker_host":"mac"}`, `{"worker_host":"mac"}`, "-- it waits for worker mac\n"},
+		{"for programs", "--wait -o json", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key of role worker: lineshaft worker --id mac\n"},
+		{"followed", "--follow", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key of role worker: lineshaft worker --id mac\n"},
+		{"the server's own", "--wait", `{"worker_host":"hosted"}`, "", ""},
+		{"nothing said", "--wait", `{}`, "", ""},
+	} {
+		s := newStage(t)
+		s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r","task_id":"r","state":"QUEUED","at_capacity":false}`)
+		s.answer("GET /api/v1/agent/connected-self-hosted-workers", 200, `{"workers":[`+tc.workers+`]}`)
+		looks := 0
+		s.mux.HandleFunc("GET /api/v1/agent/runs/r", func(w http.ResponseWriter, _ *http.Request) {
+			looks++
+			state := "QUEUED"
+			if looks > 2 || looks > 1 && tc.flags == "--follow" { // it looks again only when the log has ended
+				state = "SUCCEEDED"
+			}
+			fmt.Fprintf(w, `{"run_id":"r","state":%q,"agent_config":%s}`, state, tc.config)
+		})
+		s.mux.HandleFunc("GET /api/v1/agent/runs/r/events", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: 1\ndata: {\"sequence\":1,\"type\":\"state\",\"data\":{\"to\":\"SUCCEEDED\"}}\n\n")
+		})
+		r := s.run(t.Context(), append([]string{"run", "x"}, strings.Fields(tc.flags)...)...)
+		told := strings.TrimPrefix(r.err, "-- run r\n")
+		if r.code != exitOK || told != tc.want || strings.Contains(r.out, "waits") {
+			t.Errorf("%s: %+v", tc.name, r)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func TestI1Header(t *testing.T) {
 			t.Fatalf("%v: %+v", args, r)
 		}
 	}
-	if len(s.requests()) != 5 {
+	if len(s.requests()) != 6 {
 		t.Errorf("%d requests", len(s.requests()))
 	}
 	for _, r := range s.requests() {

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -130,5 +133,55 @@ func TestI1HelpSaysWhatIsNeeded(t *testing.T) {
 		if r := s.run(t.Context(), strings.Fields(tc.line)...); r.code != exitOK || !strings.Contains(r.out, tc.want) {
 			t.Errorf("%s has no %q:\n%s", tc.line, tc.want, r.out)
 		}
+	}
+}
+
+// TestI1HelpFits the terminal; where there is none, or a very wide one, people can read it.
+// Examples and other lines that are set in are for copying.
+func TestI1HelpFits(t *testing.T) {
+	t.Parallel()
+	for terminal, want := range map[int]int{0: 80, 80: 80, 60: 60, 200: 100} {
+		var out bytes.Buffer
+		root := newShell(Deps{Environ: []string{}, Stdout: &out, Width: func(io.Writer) int { return terminal }}).root()
+		for path, args := range commands(root, nil) {
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.InitDefaultHelpFlag()
+			out.Reset()
+			if err := cmd.Help(); err != nil {
+				t.Fatal(err)
+			}
+			about, usage, _ := strings.Cut(out.String(), "Usage:\n")
+			_, flags, _ := strings.Cut(usage, "\nFlags:\n")
+			for line := range strings.Lines(about + flags) {
+				line = strings.TrimRight(line, "\n")
+				copied := strings.HasPrefix(line, "  ") && strings.Contains(about, line+"\n")
+				if n := utf8.RuneCountInString(line); n > want && !copied {
+					t.Errorf("%s on %d columns: %d in %q", path, terminal, n, line)
+				}
+			}
+			if !strings.Contains(flags, "--help") {
+				t.Errorf("%s: the flags are missing:\n%s", path, out.String())
+			}
+		}
+	}
+}
+
+// TestI1HelpLooks: flags and their texts in columns, long flags on lines of their own.
+func TestI1HelpLooks(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, line string
+		columns    int
+	}{{"help", "--help", 0}, {"help-worker", "worker --help", 0}, {"help-worker-60", "worker --help", 60}, {"help-worker-200", "worker --help", 200}, {"help-factory", "factory --help", 80}} {
+		s := newStage(t)
+		s.terminal(tc.columns)
+		r := s.run(t.Context(), strings.Fields(tc.line)...)
+		if r.code != exitOK || r.err != "" {
+			t.Errorf("%+v", r)
+		}
+		golden(t, tc.name, r.out)
 	}
 }

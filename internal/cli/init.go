@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/client"
-	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
 // firstPrompt works on every server: one without a model and without an agent program
@@ -36,7 +35,11 @@ type firstRun struct {
 	hook       *client.Webhook
 	secret     string
 	automation string
-	made       []string
+	// listener is an automation that serves the webhook already.
+	listener *client.Automation
+	// unused tells what was given for an automation that may be there already.
+	unused string
+	made   []string
 	// told says that the secret has been shown.
 	told bool
 }
@@ -48,8 +51,8 @@ func (sh *shell) initCommand() *cobra.Command {
 		Short: "Set up a first webhook that starts a run, step by step",
 		Long: "From nothing to a run that a webhook started: asks a few questions, makes a factory, a webhook and\n" +
 			"an automation, sends a signed test delivery, shows the run, and prints a line that does it again.\n\n" +
-			"What is there already is used as it is, so it can be called again after a failure. Without a\n" +
-			"terminal, or with --yes, nothing is asked and the flags count.",
+			"What is there already is used as it is, so it can be called again after a failure; to send to a webhook\n" +
+			"that is there it needs --secret-file. Without a terminal, or with --yes, nothing is asked and the flags count.",
 		Args: needs(0, 0, ""),
 		Example: example(
 			"lineshaft init", "asks; Enter takes what is proposed",
@@ -65,7 +68,7 @@ func (sh *shell) initCommand() *cobra.Command {
 	flags.StringVar(&f.kind, "kind", tokenKind, "`KIND` of the webhook: token, or a signature scheme such as github")
 	flags.StringVar(&f.filter, "filter", "", "payload filter as `JSON`, or @FILE (default: every delivery starts a run)")
 	flags.StringVar(&f.prompt, "prompt", "", "what runs are told, as `TEXT`; - is standard input (default: say hello)")
-	flags.StringVar(&f.data, "data", "", "`JSON` of the test delivery, or @FILE (default "+samplePayload+")")
+	flags.StringVar(&f.data, "data", "", "`JSON` of the test delivery, or @FILE (default: "+samplePayload+", or one that the filter lets through)")
 	flags.StringVar(&f.secretFile, "secret-file", "", "`FILE` with the secret of a webhook that is there already, or that its provider made")
 	flags.SortFlags = false
 	completeWords(cmd, "kind", append([]string{tokenKind}, schemeNames()...)...)
@@ -87,7 +90,7 @@ func (f *firstRun) walk(ctx context.Context) error {
 		return errors.Join(err, lost)
 	}
 	e := f.explain(err)
-	again := "Made so far: " + strings.Join(f.made, ", ") + ". Mend it and call `lineshaft init` again: it goes on from there."
+	again := "Made so far: " + strings.Join(f.made, ", ") + ". " + f.goOn()
 	return &hintError{code: e.code, cause: err, message: e.message, hint: strings.TrimSpace(e.hint + "\n" + again)}
 }
 
@@ -122,12 +125,33 @@ func (f *firstRun) ready(ctx context.Context) error {
 		}
 	}
 	if terminal := f.terminalIn(); terminal != nil && !f.yes {
-		if err := f.askAll(ctx, terminal); err != nil {
-			return err
-		}
+		err = f.askAll(ctx, terminal)
+	} else {
+		err = f.lookThere(ctx)
 	}
+	if err != nil {
+		return err
+	}
+	if err := f.chooseData(); err != nil {
+		return err
+	}
+	f.unused = unusedFlags("--filter", f.filter, "--prompt", f.prompt)
 	f.prompt, err = f.textOrStdin(cmp.Or(f.prompt, firstPrompt))
 	return err
+}
+
+// unusedFlags names flags that have a value, given in pairs, and where to say that instead.
+func unusedFlags(pairs ...string) string {
+	var given []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			given = append(given, pairs[i])
+		}
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return ", without " + strings.Join(given, " and ") + ": `lineshaft automation update` changes it"
 }
 
 // sayf tells how far it is.
@@ -193,11 +217,16 @@ func (f *firstRun) makeWebhook(ctx context.Context) error {
 
 func (f *firstRun) makeAutomation(ctx context.Context) error {
 	f.automation = f.webhookName
-	if _, err := f.automationUID(ctx, f.c, f.factoryUID, f.automation); err == nil {
-		f.sayf("automation %s: there already; it stays as it is", f.automation)
+	if f.listener != nil && f.listener.Name != f.webhookName {
+		// A second one would start a second run for each delivery.
+		f.automation = f.listener.Name
+		f.sayf("automation %s: listens to webhook %s already; it stays as it is%s", f.automation, f.webhookName, f.unused)
+		f.sayf("no other automation is made: `lineshaft automation create` adds one, which starts runs of its own")
 		return nil
-	} else if !missing(err) {
-		return err
+	}
+	if f.listener != nil {
+		f.sayf("automation %s: there already; it stays as it is%s", f.automation, f.unused)
+		return nil
 	}
 	payload, err := f.jsonOrFile("filter", f.filter)
 	if err != nil {
@@ -213,15 +242,6 @@ func (f *firstRun) makeAutomation(ctx context.Context) error {
 	f.made = append(f.made, "automation "+f.automation)
 	f.sayf("automation %s: made", f.automation)
 	return nil
-}
-
-// samplePayloadFor is what the test delivery holds.
-func (f *firstRun) samplePayloadFor() string {
-	scheme, _ := signature.Find(f.hook.SignatureScheme)
-	if f.data == "" && len(scheme.Identity) == 0 {
-		return samplePayload
-	}
-	return f.data // for a scheme with places of its own, the test object has them
 }
 
 // initResult is what programs are told.

@@ -20,32 +20,77 @@ type question struct {
 	check func(string) error
 }
 
+// askAll asks for what will be used: what is there already stays as it is.
 func (f *firstRun) askAll(ctx context.Context, terminal *os.File) error {
 	fmt.Fprintln(f.err, "Enter takes what is in brackets; Ctrl-C ends it, and nothing is made before the last answer.")
 	lines := bufio.NewReader(terminal)
-	for _, q := range []question{
-		{text: "Factory", answer: &f.factoryName, check: needsName},
-		{text: "Name of the webhook", answer: &f.webhookName, check: needsName},
-		{text: "Kind: token (a bearer token), or who signs, such as github", answer: &f.kind, check: func(kind string) error {
-			return oneOf("kind", kind, append([]string{tokenKind}, schemeNames()...))
-		}},
-		{text: `Filter, such as {"status": ["failed"]}`, answer: &f.filter, shown: "every delivery", check: func(text string) error {
-			_, err := f.jsonOrFile("filter", text)
+	if err := f.askEach(ctx, lines,
+		question{text: "Factory", answer: &f.factoryName, check: needsName},
+		question{text: "Name of the webhook", answer: &f.webhookName, check: needsName},
+	); err != nil {
+		return err
+	}
+	if err := f.lookThere(ctx); err != nil {
+		return err
+	}
+	if f.hook == nil {
+		if err := f.askEach(ctx, lines, question{text: "Kind: token (a bearer token), or who signs, such as github", answer: &f.kind, check: func(kind string) error {
+			return known("the kind", kind, append([]string{tokenKind}, schemeNames()...))
+		}}); err != nil {
 			return err
-		}},
-		{text: "Prompt", answer: &f.prompt, shown: "say hello and show the payload", check: func(string) error { return nil }},
-	} {
+		}
+	}
+	if f.listener == nil {
+		if err := f.askEach(ctx, lines,
+			question{text: `Filter, such as {"status": ["failed"]}`, answer: &f.filter, shown: "every delivery", check: f.typedFilter},
+			question{text: "Prompt", answer: &f.prompt, shown: "say hello and show the payload", check: func(string) error { return nil }},
+		); err != nil {
+			return err
+		}
+	}
+	filter, err := f.filterThere()
+	if err != nil || f.data != "" || len(filter) == 0 || !f.sends() {
+		return err
+	}
+	f.data = f.passes(filter)
+	return f.ask(ctx, lines, question{text: "A delivery that the filter lets through, as JSON or @FILE", answer: &f.data, shown: "none", check: func(text string) error {
+		if text == "" {
+			return usage("it needs a delivery", `Type JSON such as {"status": "failed"}, or @FILE.`)
+		}
+		if err := f.typedJSON("the delivery")(text); err != nil {
+			return err
+		}
+		return f.checkPasses(filter, text)
+	}})
+}
+
+func (f *firstRun) askEach(ctx context.Context, lines *bufio.Reader, questions ...question) error {
+	for _, q := range questions {
 		if err := f.ask(ctx, lines, q); err != nil {
 			return err
 		}
 	}
-	if f.filter == "" || f.data != "" {
-		return nil
-	}
-	return f.ask(ctx, lines, question{text: "A delivery that the filter lets through, as JSON or @FILE", answer: &f.data, shown: samplePayload, check: func(text string) error {
-		_, err := f.jsonOrFile("data", text)
+	return nil
+}
+
+// typedFilter checks a filter before anything is made with it.
+func (f *firstRun) typedFilter(text string) error {
+	if err := f.typedJSON("the filter")(text); err != nil {
 		return err
-	}})
+	}
+	raw, err := f.jsonOrFile("filter", text)
+	if err != nil {
+		return err
+	}
+	return checkFilter(raw)
+}
+
+// typedJSON checks an answer, and speaks of it rather than of the flag that it replaces.
+func (f *firstRun) typedJSON(what string) func(string) error {
+	return func(text string) error {
+		_, err := f.jsonFrom(what, `Type JSON such as {"action": ["opened"]}, or @FILE.`, text)
+		return err
+	}
 }
 
 func needsName(text string) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -24,15 +25,92 @@ func TestI1InitAsks(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for _, want := range []string{
-		"Factory [", "first", "Name of the webhook [", "Did you mean token?", "--filter is not JSON", "Prompt [", "A delivery that the filter lets through",
+		"Factory [", "first", "Name of the webhook [", "Did you mean token?", "the kind \"tokn\" is not known", "the filter is not JSON", "Type JSON such as", "Prompt [", "A delivery that the filter lets through",
 		"-- factory Web shop: made", "-- webhook builds: made", "-- automation builds: made", "curl -X POST http://server/webhooks/w/", "Authorization: Bearer ",
 	} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%q is missing in\n%s", want, r.err)
 		}
 	}
-	if !strings.Contains(r.out, "SUCCEEDED") {
+	if !strings.Contains(r.out, "SUCCEEDED") || strings.Contains(r.err, "--kind") || strings.Contains(r.err, "Write --filter") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestI1InitAsksForWhatItUses: what is there stays as it is, so nobody is asked about it.
+func TestI1InitAsksForWhatItUses(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	secret := file(t, "secret", "a-secret-that-the-sender-and-we-have-chosen")
+	s.must(t, "init", "--yes", "--webhook", "old", "--secret-file", secret)
+	s.must(t, "init", "--yes", "--webhook", "strict", "--secret-file", secret, "--filter", `{"status": ["failed"]}`, "--data", `{"status": "failed"}`)
+	s.must(t, "webhook", "create", "lonely", "--secret-file", secret)
+	person, terminal := pty(t)
+	s.deps.Stdin = terminal
+	s.terminal(100)
+	for _, tc := range []struct {
+		name, typed string
+		args        []string
+		asked       []string
+	}{
+		{"all is there", "\nold\n", nil, []string{"Factory", "Name of the webhook"}},
+		{"with its secret", "\nold\n", []string{"--secret-file", secret}, []string{"Factory", "Name of the webhook"}},
+		{"a filter is there", "\nstrict\n{\"status\": \"failed\"}\n", []string{"--secret-file", secret}, []string{"Factory", "Name of the webhook", "A delivery"}},
+		{"only the webhook", "\nlonely\n\n\n", []string{"--secret-file", secret}, []string{"Factory", "Name of the webhook", "Filter", "Prompt"}},
+		{"nothing is there", "\nnew\n\n\n\n", nil, []string{"Factory", "Name of the webhook", "Kind", "Filter", "Prompt"}},
+	} {
+		if _, err := io.WriteString(person, tc.typed); err != nil {
+			t.Fatal(err)
+		}
+		r := s.run(t.Context(), append([]string{"init"}, tc.args...)...)
+		var asked []string
+		for _, question := range []string{"Factory", "Name of the webhook", "Kind", "Filter", "Prompt", "A delivery"} {
+			if regexp.MustCompile(question + `[^\n]*\[[^\n]*\]: `).MatchString(r.err) {
+				asked = append(asked, question)
+			}
+		}
+		if r.code != exitOK {
+			t.Errorf("%s: %+v", tc.name, r)
+		}
+		if strings.Join(asked, ", ") != strings.Join(tc.asked, ", ") {
+			t.Errorf("%s: asked %q, want %q", tc.name, asked, tc.asked)
+		}
+	}
+	if r := s.run(t.Context(), "init", "--yes", "--webhook", "old", "--prompt", "Another", "--filter", `{"a": ["b"]}`); !strings.Contains(r.err, "it stays as it is, without --filter and --prompt: `lineshaft automation update` changes it") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestI1InitWantsADeliveryThatPasses: Enter takes what the filter lets through; where
+// none is known, it asks until one is typed.
+func TestI1InitWantsADeliveryThatPasses(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	person, terminal := pty(t)
+	s.deps.Stdin = terminal
+	s.terminal(100)
+	for _, tc := range []struct {
+		typed string
+		want  []string
+	}{
+		{"\none\n\n{\"status\": [\"failed\"]}\n\n\n", []string{`{"status":"failed"}`}},
+		{
+			"\ntwo\n\n{\"a\": {\"not_in\": [1], \"exists\": true}, \"b\": \"c\"}\n{\"a\": {\"not_in\": [\"test\"], \"exists\": true}}\n\n\n{\"a\": \"test\"}\n{\"a\": \"x\"}\n",
+			[]string{"write [", "it needs a delivery", "does not let the test delivery through", `-d '{"a": "x"}'`},
+		},
+	} {
+		if _, err := io.WriteString(person, tc.typed); err != nil {
+			t.Fatal(err)
+		}
+		r := s.run(t.Context(), "init")
+		if r.code != exitOK || !strings.Contains(r.out, "SUCCEEDED") || !strings.Contains(r.err, "the same one twice is a duplicate") {
+			t.Errorf("%+v", r)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(r.err, want) {
+				t.Errorf("%q is missing in\n%s", want, r.err)
+			}
+		}
 	}
 }
 

@@ -79,6 +79,9 @@ func TestI1InitFails(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	s.must(t, "factory", "create", "shop")
+	secret := file(t, "secret", "a-secret-that-the-sender-and-we-have-chosen")
+	s.must(t, "webhook", "create", "other")
+	s.must(t, "automation", "create", "elsewhere", "--webhook", "other", "--prompt", "x")
 	viewer := s.as(s.must(t, "apikey", "create", "v", "--role", "viewer"))
 	for _, tc := range []struct {
 		name string
@@ -92,8 +95,13 @@ func TestI1InitFails(t *testing.T) {
 		{"may not", viewer, "", exitDenied, []string{"does not include", "--role ROLE"}},
 		{"unknown kind", s, "--kind githab", exitUsage, []string{"githab", "Did you mean github?"}},
 		{"filter is not JSON", s, "--filter {status:failed}", exitUsage, []string{"--filter is not JSON", "@FILE"}},
-		{"filter has a mistake", s, `--webhook two --filter {"status":{"$near":1}}`, exitFailed, []string{"$near", "Made so far: webhook two.", "lineshaft init", "copy the secret now"}},
-		{"filter does not match", s, `--webhook three --filter {"status":["failed"]}`, exitFailed, []string{"started no run: its filter does not match", "--explain", "Made so far: webhook three, automation three", "copy the secret now"}},
+		{"filter has a mistake", s, `--webhook two --filter {"status":{"$near":1}}`, exitUsage, []string{"$near", "docs/factories.md"}},
+		{"filter does not match", s, `--webhook three --filter {"status":["failed"]} --data {"status":"ok"}`, exitUsage, []string{"does not let the test delivery through", "test-filter"}},
+		{"no delivery is known", s, `--webhook three --filter {"status":{"not_in":["ok"],"exists":true},"test":{"not_in":["x"]}} --kind linear --secret-file ` + secret, exitUsage, []string{"no delivery that is known to pass it", "--data JSON"}},
+		{"automation listens elsewhere", s, "--webhook elsewhere", exitFailed, []string{
+			`automation "elsewhere" started no run`, "--explain", "Made so far: webhook elsewhere. Mend it and go on", "copy the secret now",
+			"lineshaft init --yes --factory shop --webhook elsewhere --secret-file FILE",
+		}},
 		{"the run fails", s, "--webhook four --prompt ```sh\nexit\t3\n```", exitFailed, []string{"to start a run again", "copy the secret now"}},
 		{"no such secret file", s, "--secret-file /none", exitUsage, []string{"cannot read the secret", "--secret-file"}},
 	} {

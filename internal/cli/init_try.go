@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/lineshaft/lineshaft/client"
 )
@@ -23,7 +24,7 @@ func (f *firstRun) tryIt(ctx context.Context) error {
 		}
 		return f.document(result)
 	case f.secret == "":
-		f.sayf("no test delivery: the secret of webhook %s was shown once, when it was made", f.webhookName)
+		f.sayf("no test delivery: the secret of webhook %s was shown once, when it was made; with --secret-file one is sent", f.webhookName)
 		return f.nextSteps(result)
 	}
 	deliveryID, err := f.sendOne(ctx)
@@ -57,7 +58,7 @@ func (f *firstRun) tryIt(ctx context.Context) error {
 
 // sendOne sends the test delivery and returns its id.
 func (f *firstRun) sendOne(ctx context.Context) (string, error) {
-	d := delivery{url: f.hook.IngressURL, mode: f.hook.AuthMode, scheme: f.hook.SignatureScheme, idHeader: f.hook.DeliveryIDHeader, data: f.samplePayloadFor()}
+	d := delivery{url: f.hook.IngressURL, mode: f.hook.AuthMode, scheme: f.hook.SignatureScheme, idHeader: f.hook.DeliveryIDHeader, data: f.data}
 	if f.hook.HMAC != nil {
 		d.hmac = *f.hook.HMAC
 	}
@@ -100,7 +101,8 @@ func (f *firstRun) runOf(ctx context.Context, deliveryID string) (string, error)
 		return d.Outcomes[i].RunID, nil // another automation listens to the webhook, too
 	}
 	return "", failure(nil, fmt.Sprintf("the delivery arrived, but automation %q started no run: %s", f.automation, why),
-		fmt.Sprintf("See why: lineshaft webhook deliveries %s %s --explain --factory %s\nOr send another: lineshaft webhook send %s --factory %s --secret-file FILE --data JSON", shellWord(f.webhookName), deliveryID, shellWord(f.factoryName), shellWord(f.webhookName), shellWord(f.factoryName)))
+		fmt.Sprintf("See why: lineshaft webhook deliveries %s %s --explain%s\nSend another: lineshaft webhook send %s%s --secret-file %s --data JSON\nChange the filter: lineshaft automation update %s%s --filter JSON",
+			shellWord(f.webhookName), deliveryID, f.where(), shellWord(f.webhookName), f.where(), f.secretPlace(), shellWord(f.automation), f.where()))
 }
 
 // keepSecret shows a secret that would be lost with the failure: it is told only once.
@@ -134,9 +136,20 @@ func (f *firstRun) nextSteps(result initResult) error {
 	if f.errWidth == 0 {
 		told.Secret = "" // standard error of a program ends in logs
 	}
-	where := " --factory " + shellWord(f.factoryName)
-	name := shellWord(f.webhookName)
-	fmt.Fprintf(f.err, "-- to start a run again:\n%s\n-- next:\n", tryLine(&told, name+where))
+	where, name := f.where(), shellWord(f.webhookName)
+	start := "to start a run"
+	if result.RunID != "" {
+		start += " again"
+	}
+	line := tryLine(&told, name+where, f.data)
+	if strings.HasPrefix(line, "curl ") {
+		start += " (change the body each time: the same one twice is a duplicate)"
+	}
+	fmt.Fprintf(f.err, "-- %s:\n%s\n", start, line)
+	if f.secret == "" {
+		fmt.Fprintf(f.err, "-- if the secret is lost, this makes a new one:\nlineshaft webhook rotate %s\n", name+where)
+	}
+	fmt.Fprintln(f.err, "-- next:")
 	for _, line := range []string{
 		"lineshaft webhook deliveries " + name + where + "   # what came in, and what it started",
 		"lineshaft automation update " + shellWord(f.automation) + where + " --prompt TEXT   # what runs are told",
@@ -146,4 +159,31 @@ func (f *firstRun) nextSteps(result initResult) error {
 		fmt.Fprintln(f.err, line)
 	}
 	return nil
+}
+
+// where names the factory in lines that are printed.
+func (f *firstRun) where() string { return " --factory " + shellWord(f.factoryName) }
+
+// secretPlace is where a printed line has the secret from: a terminal is asked for it.
+func (f *firstRun) secretPlace() string {
+	switch {
+	case f.secretFile != "" && f.secretFile != "-":
+		return shellWord(f.secretFile)
+	case f.terminalIn() != nil:
+		return "-"
+	}
+	return "FILE"
+}
+
+// goOn says how to call again after a failure. A webhook that is there is only sent to
+// with its secret, which was shown once.
+func (f *firstRun) goOn() string {
+	if f.hook == nil {
+		return "Mend it and call `lineshaft init` again: it goes on from there."
+	}
+	line := "lineshaft init"
+	if f.yes {
+		line += " --yes"
+	}
+	return "Mend it and go on from there, with the secret of the webhook:\n" + line + f.where() + " --webhook " + shellWord(f.webhookName) + " --secret-file " + f.secretPlace()
 }

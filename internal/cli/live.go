@@ -96,8 +96,14 @@ type liveView struct {
 	events  chan client.Event
 	ended   chan error
 	keys    chan terminal.Key
-	ahead   chan int
+	ahead   chan queueNews
 	answers chan error
+}
+
+// queueNews is what a queued run waits for.
+type queueNews struct {
+	ahead  int
+	absent bool
 }
 
 // followLive shows a run on a terminal to its end and returns how it ended. With quiet,
@@ -105,10 +111,13 @@ type liveView struct {
 func (sh *shell) followLive(ctx context.Context, c *client.Client, runID string, after int64, quiet bool) (*client.Run, error) {
 	v := &liveView{
 		sh: sh, c: c, session: newSession(runID, sh.outWidth, sh.colours()), region: terminal.NewRegion(sh.out, sh.colours()), motion: sh.motion(), input: sh.typing(),
-		events: make(chan client.Event, 256), ended: make(chan error, 1), keys: make(chan terminal.Key), ahead: make(chan int, 1), answers: make(chan error, 1),
+		events: make(chan client.Event, 256), ended: make(chan error, 1), keys: make(chan terminal.Key), ahead: make(chan queueNews, 1), answers: make(chan error, 1),
 	}
 	v.session.quiet, v.session.hint = quiet, "Ctrl-C leaves, the run goes on"
 	run, err := v.follow(ctx, after)
+	if err != nil {
+		v.session.settle("still running") // what was on the screen is what one wants to look at
+	}
 	v.leave()
 	if err != nil {
 		return nil, err
@@ -195,7 +204,8 @@ func (v *liveView) loop(ctx context.Context) error {
 			}
 		case key := <-v.keys:
 			v.key(ctx, key)
-		case v.session.ahead = <-v.ahead:
+		case news := <-v.ahead:
+			v.session.ahead, v.session.absent = news.ahead, news.absent
 		case err := <-v.answers:
 			v.answered(err)
 		case <-v.motion.ticks:
@@ -240,7 +250,8 @@ func (v *liveView) signal(signal terminal.Signal) {
 	}
 }
 
-// lookAhead asks now and then how many runs wait before one that is queued.
+// lookAhead asks now and then how many runs wait before one that is queued, and whether
+// its worker is there.
 func (v *liveView) lookAhead(ctx context.Context) {
 	const every = 3 * time.Second
 	now := v.sh.now()
@@ -255,7 +266,7 @@ func (v *liveView) lookAhead(ctx context.Context) {
 			return // it is told by the next look, or not at all
 		}
 		select {
-		case v.ahead <- len(page.Runs):
+		case v.ahead <- queueNews{len(page.Runs), namedWorker(query.WorkerHost) && !v.sh.connected(ctx, v.c, query.WorkerHost)}:
 		case <-ctx.Done():
 		}
 	})

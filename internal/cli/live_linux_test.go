@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/terminal"
 	"github.com/lineshaft/lineshaft/internal/terminal/terminaltest"
 )
@@ -252,12 +253,40 @@ func TestI1FollowTellsTheQueue(t *testing.T) {
 	if code, text := p.ends(); code != 0 || !strings.Contains(text, "✓ SUCCEEDED: all is well") || strings.Contains(text, "QUEUED") {
 		t.Errorf("exit %d\n%s", code, text)
 	}
-	for host, want := range map[string]string{"": "next in line", "w-9": "waits for worker w-9"} {
+	for host, want := range map[string]string{"": "next in line", "hosted": "next in line", "w-9": "waits for worker w-9"} {
 		if got := (&session{host: host, ahead: 0}).queue(); got != want {
 			t.Errorf("%q: %q", host, got)
 		}
 	}
 	if got := (&session{host: "w", ahead: 1}).queue(); got != "waits for worker w, 1 run before it" {
+		t.Error(got)
+	}
+}
+
+// TestI1FollowTellsThatTheWorkerIsAway, and how to start it; how to leave stays.
+func TestI1FollowTellsThatTheWorkerIsAway(t *testing.T) {
+	t.Parallel()
+	s := newSession("r-1", 80, false)
+	s.state.To, s.host, s.ahead, s.hint = client.StateQueued, "no such", 1, "Ctrl-C leaves, the run goes on"
+	shown := func() string {
+		var text []string
+		for _, line := range s.live(time.Time{}, 24) {
+			text = append(text, strings.TrimSpace(line.String(false)))
+			if line.Width() > 80 {
+				t.Errorf("%d columns: %s", line.Width(), line.String(false))
+			}
+		}
+		return strings.Join(text, " ")
+	}
+	if got := shown(); strings.Contains(got, "not connected") || !strings.Contains(got, "waits for worker no such, 1 run before it · Ctrl-C leaves") {
+		t.Error(got)
+	}
+	s.absent = true
+	if got := shown(); !strings.Contains(got, "which is not connected; start it with an API key of role worker: lineshaft worker --id 'no such'") || !strings.Contains(got, "Ctrl-C leaves") {
+		t.Error(got)
+	}
+	s.state.To = client.StateInProgress
+	if got := shown(); strings.Contains(got, "not connected") {
 		t.Error(got)
 	}
 }
@@ -327,6 +356,26 @@ func TestI1FollowInterrupted(t *testing.T) {
 			t.Errorf("exit %d, echo %v\n%s", code, p.Echoes(), text)
 		}
 	}
+}
+
+// TestI1FollowInterruptedKeepsTheScreen: what the agent did when somebody left stays, and
+// the hints come after it.
+func TestI1FollowInterruptedKeepsTheScreen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	play := s.playing("INPROGRESS")
+	play.send(recorded()[:8]...)
+	play.send(`tool_call {"id":"1","category":"command","name":"bash","input":{"command":"go test ./..."}}`,
+		`output {"stream":"stdout","text":"ok  \tclock/face\nok  \tclock/han","tool_call_id":"1"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := s.watch(ctx, t, 80, 24, "run", "x", "--follow")
+	p.Reads("go test ./...", "clock/han", "▸ Look")
+	cancel()
+	code, text := p.ends()
+	if code != exitFailed || !p.Echoes() || strings.ContainsAny(text, strings.Join(spinner, "")) {
+		t.Errorf("exit %d, echo %v", code, p.Echoes())
+	}
+	golden(t, "follow-left", text)
 }
 
 // TestI1FollowSuspended: Ctrl-Z gives the terminal back for as long as it lasts; a window

@@ -115,17 +115,7 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 		if f.Hidden {
 			return
 		}
-		value, help := pflag.UnquoteUsage(f)
-		names := "--" + f.Name
-		if f.Shorthand != "" {
-			names = "-" + f.Shorthand + ", " + names
-		}
-		if value != "" {
-			names += " " + value
-		}
-		if d := f.DefValue; d != "" && d != "false" && d != "[]" && d != "0" {
-			help += " (default " + d + ")"
-		}
+		names, help := aboutFlag(f)
 		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(names), roff(help))
 	})
 }

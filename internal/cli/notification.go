@@ -55,7 +55,7 @@ func (sh *shell) findNotification(ctx context.Context, ref string) (*client.Clie
 	}
 	switch len(found) {
 	case 0:
-		return nil, nil, &hintError{code: exitNotFound, message: fmt.Sprintf("there is no notification named %q", ref), hint: "`lineshaft notification list` shows them."}
+		return nil, nil, &hintError{code: exitNotFound, message: fmt.Sprintf("there is no notification named %q", ref), hint: didYouMean(ref, namesOf(list, func(n client.Notification) string { return n.Name })) + "`lineshaft notification list` shows them."}
 	case 1:
 		return c, found[0], nil
 	}

@@ -20,7 +20,7 @@ type notificationFlags struct {
 
 func (f *notificationFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "`NAME` of the endpoint (default the host of the URL)")
+	flags.StringVar(&f.name, "name", "", "`NAME` of the endpoint (default: host and port of the URL)")
 	flags.StringVar(&f.description, "description", "", "`TEXT` for people")
 	flags.StringArrayVar(&f.states, "state", nil, "hear only of runs that come to `STATE`; repeatable, or several with commas")
 	flags.StringArrayVar(&f.factories, "factory", nil, "hear only of runs of `FACTORY` by uid, alias or name; may be given several times")

@@ -132,8 +132,8 @@ func (sh *shell) showNotificationDelivery(d *client.NotificationDelivery) error 
 		list = append(list, [2]string{"Attempt " + strconv.Itoa(a.Number), fmt.Sprintf("%s, %s, %d ms", sh.when(a.Time), outcome, a.DurationMS)})
 	}
 	sh.pairs(list)
-	if len(d.Payload) > 0 {
-		fmt.Fprintf(sh.out, "\n%s\n", clean(string(d.Payload)))
+	if text := string(d.Payload); text != "" && text != "null" { // null: its run was deleted
+		fmt.Fprintf(sh.out, "\n%s\n", clean(text))
 	}
 	return nil
 }

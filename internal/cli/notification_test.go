@@ -133,6 +133,10 @@ func TestI1NotificationMistakes(t *testing.T) {
 
 func TestI1NotificationNames(t *testing.T) {
 	t.Parallel()
+	misspelt := newStage(t).notifications()
+	if r := misspelt.run(t.Context(), "notification", "get", "exmple.com"); r.code != exitNotFound || !strings.Contains(r.err, "Did you mean example.com?") {
+		t.Errorf("misspelt: %+v", r)
+	}
 	s := newStage(t)
 	s.answer("GET /api/v1/notifications", 200, `{"notifications":[`+goodNotification+`,`+strings.Replace(goodNotification, notificationOne, notificationTwo, 1)+`]}`)
 	if r := s.run(t.Context(), "notification", "get", "example.com"); r.code != exitUsage || !strings.Contains(r.err, notificationTwo) {

@@ -49,6 +49,7 @@ func (sh *shell) root() *cobra.Command {
 	adopt(root)
 	sh.completeNames(root)
 	arrange(root)
+	sh.wrapHelp(root)
 	return root
 }
 

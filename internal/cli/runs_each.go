@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +63,8 @@ func (sh *shell) eachRun(e eachRun) *cobra.Command {
 	}
 }
 
-// each does one thing to several ids, tells how each went, and fails if one did.
+// each does one thing to several ids, tells how each went, and fails if one did. The end
+// only counts what failed where the failures have been told one by one.
 func (sh *shell) each(ctx context.Context, ids []string, done string, do func(context.Context, string) error) error {
 	type outcome struct {
 		ID     string `json:"id"`
@@ -87,5 +90,20 @@ func (sh *shell) each(ctx context.Context, ids []string, done string, do func(co
 			return err
 		}
 	}
-	return errors.Join(failed...)
+	if len(ids) == 1 || len(failed) == 0 {
+		return errors.Join(failed...)
+	}
+	were := "were"
+	if len(failed) == 1 {
+		were = "was"
+	}
+	out := &hintError{code: sh.explain(failed[0]).code, cause: errors.Join(failed...), message: fmt.Sprintf("%d of %d %s not %s", len(failed), len(ids), were, done)}
+	var hints []string
+	for _, err := range failed {
+		if hint := sh.explain(err).hint; hint != "" && !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
+	}
+	out.hint = strings.Join(hints, "\n")
+	return out
 }

@@ -88,7 +88,7 @@ func (sh *shell) sessionPrinter(runID string) (show func(*client.Event) error, e
 		return write()
 	}
 	return show, func() error {
-		s.settle()
+		s.settle(notEnded)
 		return write()
 	}
 }

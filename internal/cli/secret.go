@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -143,7 +144,7 @@ func (sh *shell) secretUpdateCommand() *cobra.Command {
 			}
 			changed, err := c.Secrets.Update(cmd.Context(), args[0], change)
 			if err != nil {
-				return err
+				return sh.meantSecret(cmd.Context(), c, args[0], err)
 			}
 			return sh.showSecret(changed, "updated")
 		},
@@ -205,9 +206,27 @@ func (sh *shell) secretDeleteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.each(cmd.Context(), args, "deleted", c.Secrets.Delete)
+			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, name string) error {
+				return sh.meantSecret(ctx, c, name, c.Secrets.Delete(ctx, name))
+			})
 		},
 	}
+}
+
+// meantSecret adds to an error about a secret that is not there which one was meant.
+func (sh *shell) meantSecret(ctx context.Context, c *client.Client, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := sh.explain(err)
+	if e.code != exitNotFound {
+		return err
+	}
+	list, failed := c.Secrets.List(ctx)
+	if failed != nil {
+		return err // who may not list them is told what is wrong, and no more
+	}
+	return &hintError{code: e.code, cause: err, message: e.message, hint: didYouMean(name, namesOf(list, func(s client.Secret) string { return s.Name })) + e.hint}
 }
 
 // withoutLineBreak takes one line break off the end of what was typed or piped.

@@ -67,6 +67,22 @@ func TestS1SecretUsageMistakes(t *testing.T) {
 	}
 }
 
+// A name that is not there is answered with the one that was meant.
+func TestI1SecretNames(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.deps.Stdin = strings.NewReader("x")
+	s.must(t, "secret", "create", "TRACKER_TOKEN")
+	for _, line := range []string{"secret delete TRACKER_TOKE", "secret update TRACKER_TOKE --description x"} {
+		if r := s.run(t.Context(), strings.Fields(line)...); r.code != exitNotFound || !strings.Contains(r.err, "Did you mean TRACKER_TOKEN?") {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if r := s.run(t.Context(), "secret", "delete", "NOTHING_LIKE_IT_AT_ALL"); r.code != exitNotFound || strings.Contains(r.err, "Did you mean") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestS1SecretUpdateListDelete(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ line, sends string }{

@@ -46,6 +46,8 @@ type session struct {
 	// ahead is how many runs wait before this one; negative is not known.
 	ahead int
 	host  string
+	// absent says that the worker it waits for is not connected.
+	absent bool
 	// hint ends the line that tells how it stands.
 	hint string
 }

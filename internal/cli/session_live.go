@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/terminal"
 )
@@ -32,6 +33,9 @@ func (s *session) live(now time.Time, rows int) []terminal.Line {
 	}
 	if len(lines) > 0 || s.block != "" && !s.quiet {
 		lines = append([]terminal.Line{nil}, lines...)
+	}
+	if s.absent && s.state.To == client.StateQueued {
+		lines = append(lines, terminal.Wrap(terminal.Text(terminal.Yellow, "it waits for worker "+startWorker(s.host)), s.text(), "  ")...)
 	}
 	return append(lines, s.status(now))
 }
@@ -106,11 +110,16 @@ func (s *session) status(now time.Time) terminal.Line {
 	if used := usedText(s.tokens, s.micros); used != "" {
 		parts = append(parts, used)
 	}
-	parts = append(parts, s.hint)
 	line := terminal.Text(terminal.Cyan, spin(now)).Add(terminal.Plain, " "+parts[0])
+	short, _, _ := strings.Cut(s.hint, ",") // how to leave is told also where there is little room
 	for _, part := range parts[1:] {
 		if part != "" && line.Width()+terminal.Width(part)+3 < s.columns {
 			line = line.Add(terminal.Dim, " · "+part)
+		}
+	}
+	for _, hint := range []string{s.hint, short} {
+		if hint != "" && line.Width()+terminal.Width(hint)+3 < s.columns {
+			return line.Add(terminal.Dim, " · "+hint)
 		}
 	}
 	return line
@@ -146,12 +155,18 @@ func stateSign(state client.RunState) string {
 	return ""
 }
 
+// namedWorker says that a run is for one worker, and not for those of the server.
+func namedWorker(host string) bool {
+	return host != "" && host != lineshaft.HostedWorker && host != "warp"
+}
+
 // queue says what a run waits for.
 func (s *session) queue() string {
+	named := namedWorker(s.host)
 	switch {
-	case s.host != "" && s.ahead > 0:
+	case named && s.ahead > 0:
 		return fmt.Sprintf("waits for worker %s, %s before it", s.host, count(s.ahead, "run"))
-	case s.host != "":
+	case named:
 		return "waits for worker " + s.host
 	case s.ahead > 0:
 		return count(s.ahead, "run") + " before it"
@@ -180,11 +195,12 @@ func thousands(n int64) string {
 	return text
 }
 
-// settle writes what lived for good: the log ends here.
-func (s *session) settle() {
+// settle writes what lived for good: the log ends here. The remark says how calls stand
+// that have no end.
+func (s *session) settle(remark string) {
 	s.endOutput()
 	for _, call := range s.calls {
-		s.say("tool", s.toolHead(terminal.Text(terminal.Yellow, "…"), call, "not ended"))
+		s.say("tool", s.toolHead(terminal.Text(terminal.Yellow, "…"), call, remark))
 		for _, line := range call.output.lines() {
 			s.say("tool", terminal.Text(terminal.Dim, "  "+line).Clip(s.columns))
 		}
@@ -200,10 +216,13 @@ func (s *session) settle() {
 	}
 }
 
+// notEnded is about calls of a run that has no more news.
+const notEnded = "not ended"
+
 // finish tells how the run ended, what it used and what one may do next.
 func (s *session) finish(run *client.Run) {
 	s.held = false
-	s.settle()
+	s.settle(notEnded)
 	line := terminal.Text(terminal.Style(stateStyle(run.State)), stateSign(run.State)+oneLine(string(run.State)))
 	if text := reasonOf(run); text != "" {
 		line = line.Add(terminal.Plain, ": "+oneLine(text))

@@ -37,7 +37,7 @@ func TestEveryCommandTellsTheServersError(t *testing.T) {
 			s := newStage(t)
 			s.mux.HandleFunc("/api/v1/", problem(403, "not_authorized", "that needs another role"))
 			r := s.run(t.Context(), append(strings.Fields(line), "-o", format)...)
-			if r.code != exitDenied || !strings.Contains(r.err, "Error: that needs another role") {
+			if r.code != exitDenied || !strings.Contains(r.err, "Error: ") || !strings.Contains(r.err, ": that needs another role\n") {
 				t.Errorf("%s -o %s: %+v", line, format, r)
 			}
 		}

@@ -53,7 +53,10 @@ func asksFirst() string {
 }
 
 // oneOf refuses a word that is not in a list.
-func oneOf(flag, word string, words []string) error {
+func oneOf(flag, word string, words []string) error { return known("--"+flag, word, words) }
+
+// known checks a word of what was asked for, however that was.
+func known(what, word string, words []string) error {
 	if word == "" || slices.Contains(words, word) {
 		return nil
 	}
@@ -61,7 +64,7 @@ func oneOf(flag, word string, words []string) error {
 	if near := nearest.Word(word, words); near != "" {
 		hint = "Did you mean " + near + "? " + hint
 	}
-	return usage(fmt.Sprintf("--%s %q is not known", flag, word), hint)
+	return usage(fmt.Sprintf("%s %q is not known", what, word), hint)
 }
 
 // hmacFlags adds the settings of the scheme hmac.
@@ -252,23 +255,27 @@ func (w *webhookShell) issued(hook *client.Webhook, factory string) error {
 		if w.errWidth == 0 {
 			told.Secret = "" // standard error of a program ends in logs
 		}
-		fmt.Fprintf(w.err, "-- to try it, run\n%s\n", tryLine(&told, again))
+		fmt.Fprintf(w.err, "-- to try it, run\n%s\n", tryLine(&told, again, samplePayload))
 	}
 	return nil
 }
 
-// tryLine is a command that sends a delivery.
-func tryLine(hook *client.Webhook, again string) string {
+// tryLine is a command that sends a delivery with that body; none is a test object.
+func tryLine(hook *client.Webhook, again, data string) string {
+	with := ""
+	if data != "" {
+		with = " --data " + shellWord(clean(data))
+	}
 	curl := "curl -X POST " + shellWord(oneLine(hook.IngressURL))
 	switch {
 	case hook.AuthMode == "token" && hook.Secret != "":
-		return curl + " -H " + shellWord("Authorization: Bearer "+oneLine(hook.Secret)) + " -d " + shellWord(samplePayload)
+		return curl + " -H " + shellWord("Authorization: Bearer "+oneLine(hook.Secret)) + " -d " + shellWord(clean(data))
 	case hook.AuthMode == "url_token" && hook.Secret != "":
-		return curl + " -d " + shellWord(samplePayload)
+		return curl + " -d " + shellWord(clean(data))
 	case hook.Secret != "":
-		return fmt.Sprintf("echo %s | lineshaft webhook send %s --secret-file - --data %s", shellWord(oneLine(hook.Secret)), again, shellWord(samplePayload))
+		return fmt.Sprintf("echo %s | lineshaft webhook send %s --secret-file -", shellWord(oneLine(hook.Secret)), again) + with
 	}
-	return fmt.Sprintf("lineshaft webhook send %s --secret-file FILE --data %s", again, shellWord(samplePayload))
+	return fmt.Sprintf("lineshaft webhook send %s --secret-file FILE", again) + with
 }
 
 // shellWord quotes text for a shell if it needs it.

@@ -155,7 +155,8 @@ func TestW4ProvidersThatAsk(t *testing.T) {
 		t.Error(got)
 	}
 	r := newStage(t).run(t.Context(), "webhook", "create", "--help")
-	if !strings.Contains(r.out, asksFirst()) || !strings.Contains(r.out, "first and give it with --secret-file") {
+	told := strings.Join(strings.Fields(r.out), " ")
+	if !strings.Contains(told, asksFirst()) || !strings.Contains(told, "first and give it with --secret-file") {
 		t.Error(r.out)
 	}
 }

@@ -20,8 +20,9 @@ const workerDataDir = "./lineshaft-worker"
 const workerHelp = "Start a self-hosted worker: it takes runs that are addressed to its id from a server and executes\n" +
 	"them on this machine. It only makes connections to the server, never the other way.\n\n" +
 	"The key comes from LINESHAFT_API_KEY: one of role worker that names the id, which an admin makes with\n" +
-	"`lineshaft apikey create NAME --role worker --worker ID`, or an admin's own. Runs are sent to the\n" +
-	"worker with `lineshaft run --host ID`.\n" +
+	"`lineshaft apikey create NAME --role worker --worker ID`, or an admin's own. Where\n" +
+	"LINESHAFT_URL is set, it goes to that server only. Runs are sent to the worker with\n" +
+	"`lineshaft run --host ID`.\n" +
 	"Several workers may have the same id; each needs a data directory of its own, and not that of a server.\n\n" +
 	"SIGTERM and Ctrl-C drain it: nothing more is taken, and what runs may end within half of\n" +
 	"--shutdown-grace before it is handed back. A second one ends it at once."
@@ -103,7 +104,13 @@ func (sh *shell) workerServer(id string) (server, key string, err error) {
 	if err := checkAddressOf(server, "--server or LINESHAFT_URL"); err != nil {
 		return "", "", err
 	}
-	if key = sh.env["LINESHAFT_API_KEY"]; key == "" {
+	if sh.withheld() != "" {
+		return "", "", &hintError{
+			code: exitDenied, message: "no API key for " + server + ": LINESHAFT_API_KEY is for the server of LINESHAFT_URL",
+			hint: "Set LINESHAFT_URL to the worker's server, too, or unset it, and LINESHAFT_API_KEY to a key of that server.",
+		}
+	}
+	if key = sh.variableKey(); key == "" {
 		return "", "", &hintError{code: exitDenied, message: "a worker needs an API key: LINESHAFT_API_KEY is not set", hint: workerKeyHint(id)}
 	}
 	return server, key, nil

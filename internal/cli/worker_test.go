@@ -34,7 +34,7 @@ func worked(t *testing.T, s *stage, end error, args ...string) (config.Config, a
 func TestX1WorkerIsToldItsSettings(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.setenv("LINESHAFT_API_KEY=ls_worker", "LINESHAFT_EGRESS=none")
+	s.setenv("LINESHAFT_URL=", "LINESHAFT_API_KEY=ls_worker", "LINESHAFT_EGRESS=none")
 	cfg, as, r := worked(t, s, nil, "--id", "mac", "--server", "https://ls.test/", "--max-concurrent-runs", "3", "--memory-limit", "1GiB", "--isolation", "bubblewrap", "--data-dir", "/d", "--shutdown-grace", "9s", "--label", "os=macos", "--label", "xcode=26")
 	if r.code != exitOK || r.out != "connected\n" {
 		t.Fatalf("%+v", r)
@@ -50,7 +50,7 @@ func TestX1WorkerIsToldItsSettings(t *testing.T) {
 	if cfg, as, r := worked(t, s, nil, "--id", "mac"); r.code != exitOK || as.Server != "http://other.test" || cfg.DataDir != workerDataDir {
 		t.Errorf("%+v, %+v", as, r)
 	}
-	s.setenv("LINESHAFT_API_KEY=ls_worker", "LINESHAFT_DATA_DIR=/elsewhere")
+	s.setenv("LINESHAFT_URL=https://ls.test", "LINESHAFT_API_KEY=ls_worker", "LINESHAFT_DATA_DIR=/elsewhere")
 	for _, address := range []string{"https://ls.test/api/v1", "https://ls.test/api/v1/", "https://ls.test"} {
 		if cfg, as, r := worked(t, s, nil, "--id", "mac", "--server", address); r.code != exitOK || as.Server != "https://ls.test" || cfg.DataDir != "/elsewhere" {
 			t.Errorf("%s: %+v, %+v", address, as, r)
@@ -108,10 +108,37 @@ func TestS1AWorkerTakesNoAdminKey(t *testing.T) {
 func TestI1WorkerHelpIsAboutWorkers(t *testing.T) {
 	t.Parallel()
 	r := newStage(t).run(t.Context(), "worker", "--help")
-	for _, line := range strings.Split(r.out, "\n") {
-		if strings.Contains(line, "--data-dir ") && (!strings.Contains(line, workerDataDir) || strings.Contains(line, "database")) ||
-			strings.Contains(line, "--shutdown-grace ") && strings.Contains(line, "stopping server") {
-			t.Error(line)
+	_, flags, _ := strings.Cut(r.out, "\nFlags:\n")
+	for _, about := range strings.Split(strings.Join(strings.Fields(flags), " "), " --") {
+		if strings.HasPrefix(about, "data-dir ") && (!strings.Contains(about, workerDataDir) || strings.Contains(about, "database")) ||
+			strings.HasPrefix(about, "shutdown-grace ") && (!strings.Contains(about, "stopping worker") || strings.Contains(about, "stopping server")) {
+			t.Error(about)
+		}
+	}
+}
+
+// TestS1AWorkersKeyGoesToItsServer: the address and the key are chosen together, as for
+// every other command.
+func TestS1AWorkersKeyGoesToItsServer(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, url, server string
+		taken             bool
+	}{
+		{"another server", "https://own.test", "https://other.test", false},
+		{"another port", "https://own.test", "https://own.test:8443", false},
+		{"without TLS", "https://own.test", "http://own.test:443", false},
+		{"the same", "https://own.test/api/v1", "https://own.test", true},
+		{"no address in the environment", "", "https://other.test", true},
+	} {
+		s := newStage(t)
+		s.setenv("LINESHAFT_URL="+tc.url, "LINESHAFT_API_KEY=ls_worker")
+		_, as, r := worked(t, s, nil, "--id", "mac", "--server", tc.server)
+		if (as.Key == "ls_worker") != tc.taken || (r.code == exitOK) != tc.taken {
+			t.Errorf("%s: key %q, %+v", tc.name, as.Key, r)
+		}
+		if !tc.taken && (r.code != exitDenied || !strings.Contains(r.err, "LINESHAFT_API_KEY is for the server of LINESHAFT_URL") || !strings.Contains(r.err, "Set LINESHAFT_URL to the worker's server")) {
+			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}
 }
