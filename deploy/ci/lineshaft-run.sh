@@ -62,15 +62,17 @@ json_string() {
 }
 
 # json_field NAME FILE prints a text of the outermost object on one line; nothing if there
-# is none. What is deeper, or inside of texts, does not count.
+# is none. NAME.NAME is a text of an object in it. What is elsewhere, or inside of texts,
+# does not count.
 json_field() {
 	LC_ALL=C awk -v want="$1" '
 		{ text = text $0 "\n" }
 		END {
-			n = length(text); depth = 0; key = ""; named = 0
+			n = length(text); depth = 0; named = 0
+			levels = split(want, path, ".")
 			for (i = 1; i <= n; i++) {
 				c = substr(text, i, 1)
-				if (c == "{" || c == "[") { depth++; named = 0; continue }
+				if (c == "{" || c == "[") { key[++depth] = ""; named = 0; continue }
 				if (c == "}" || c == "]") { depth--; named = 0; continue }
 				if (c == ",") { named = 0; continue }
 				if (c == ":") { named = 1; continue }
@@ -89,9 +91,11 @@ json_field() {
 					}
 					word = word c
 				}
-				if (depth != 1) continue
-				if (!named) { key = word; continue }
-				if (key == want) { gsub(/[\001-\037\177]/, " ", word); print word; exit }
+				if (!named) { key[depth] = word; continue }
+				if (depth != levels) continue
+				found = 1
+				for (level = 1; level <= levels; level++) if (key[level] != path[level]) found = 0
+				if (found) { gsub(/[\001-\037\177]/, " ", word); print word; exit }
 			}
 		}' "$2"
 }
@@ -145,8 +149,15 @@ check() {
 	401) fail 4 "the server does not accept this API key" "Check LINESHAFT_API_KEY; an admin makes a key with: lineshaft apikey create NAME --role member" ;;
 	403) fail 4 "not allowed: $(json_field detail "$work/answer")" "Take a key of a role that may do it: lineshaft apikey create NAME --role member" ;;
 	404) fail 3 "not found: $(json_field detail "$work/answer")" "Check LINESHAFT_URL and the uids." ;;
-	*) fail 1 "the server answered $status: $(json_field detail "$work/answer")" "Mend that and try again." ;;
 	esac
+	detail=$(json_field detail "$work/answer")
+	case $status:$detail in
+	# A body that names what is not there is a wrong body to the server.
+	400:"agent_identity_uid: no agent "* | 400:"config.environment_id: there is no environment "*)
+		fail 3 "not found: $detail" "Check the uids."
+		;;
+	esac
+	fail 1 "the server answered $status: $detail" "Mend that and try again."
 }
 
 # output NAME VALUE tells a later step of a workflow.
@@ -294,14 +305,14 @@ while [ "$wait" -eq 1 ]; do
 	case $state in
 	SUCCEEDED | FAILED | ERROR | CANCELLED) break ;;
 	BLOCKED)
-		[ "$told" -eq 1 ] || say "it waits for an answer: lineshaft runs followup $run TEXT"
+		[ "$told" -eq 1 ] || say "it waits for an answer: give it at $url"
 		told=1
 		;;
 	esac
 	if [ $(($(date +%s) - began)) -ge "$timeout" ]; then
 		output state "$state"
 		summary
-		fail 1 "the run is $state after $timeout seconds; it goes on" "Wait longer with --timeout, or stop it: lineshaft runs cancel $run"
+		fail 1 "the run is $state after $timeout seconds; it goes on" "Wait longer with --timeout, or stop it at $url"
 	fi
 	sleep "$poll"
 	request GET "/agent/runs/$run"
@@ -311,4 +322,7 @@ output state "$state"
 summary
 [ "$wait" -eq 1 ] || { printf '%s\n' "$run" && exit 0; }
 printf '%s\n' "$run"
-[ "$state" = SUCCEEDED ] || fail 1 "the run ended $state" "See why: lineshaft runs logs $run"
+[ "$state" != SUCCEEDED ] || exit 0
+reason=$(json_field status_message.message "$work/answer")
+code=$(json_field status_message.error_code "$work/answer")
+fail 1 "the run ended $state${reason:+: $reason}${code:+ ($code)}" "Its log: $url"
