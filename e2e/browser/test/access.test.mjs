@@ -3,7 +3,7 @@
 // through each other flow is in the file of its noun.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, over, printed, sound, soundHere, visitor } from "./browser.mjs";
+import { launch, looks, member, over, printed, sound, soundHere, visitor } from "./browser.mjs";
 import { Server, shell } from "./server.mjs";
 import { World, pageRoutes } from "./world.mjs";
 
@@ -21,7 +21,7 @@ after(async () => {
 const nounOf = (route) => /^GET \/(\w*)/.exec(route)[1];
 
 for (const noun of new Set(pageRoutes.map(nounOf))) {
-  test(`I-2 every page of /${noun}: no rule of accessibility is broken, nothing scrolls sideways`, async () => {
+  looks(`I-2 every page of /${noun}: no rule of accessibility is broken, nothing scrolls sideways`, async () => {
     const mine = pageRoutes.filter((route) => nounOf(route) === noun).map((route) => route.slice("GET ".length));
     await sound(browser, server.url, Object.fromEntries(mine.map((route) => [route, world.pages[route]])), {
       settled: async (page, name) => {
@@ -32,7 +32,7 @@ for (const noun of new Set(pageRoutes.map(nounOf))) {
   });
 }
 
-test("I-2 the ways in and the wrong ways are sound too", async () => {
+looks("I-2 the ways in and the wrong ways are sound too", async () => {
   const { page, context } = await visitor(browser, server.url);
   await page.goto("/login?next=/runs");
   await soundHere(page, "sign in");
@@ -84,6 +84,6 @@ test("I-2 the first Tab stop leads past the header", async () => {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to content");
   await page.keyboard.press("Enter");
-  assert.equal(new URL(page.url()).hash, "#main");
+  await page.waitForURL("**#main");
   await context.close();
 });

@@ -124,6 +124,32 @@ test("I-2 several triggers are added and removed, and cron tells its next times"
   await context.close();
 });
 
+test("I-2 of two fields of a trigger the last one that was typed counts, whichever answer comes last", async () => {
+  const { factory } = await works("Out of order");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}/automations/new`);
+  await page.getByRole("button", { name: "Schedule" }).click();
+  const check = page.locator("#check-1");
+  let told;
+  const asked = new Promise((resolve) => (told = resolve));
+  await page.route("**/automations/draft", (route) => told(route), { times: 1 });
+  await page.getByLabel("Cron", { exact: true }).fill("0 9 * * 1");
+  const early = await asked;
+  await page.getByLabel("Time zone").fill("Asia/Tokyo");
+  await check.getByText("09:00 JST").waitFor();
+  await page.evaluate(() => {
+    window.strange = false;
+    const place = document.getElementById("check-1");
+    new MutationObserver(() => (window.strange ||= !place.textContent.includes("JST"))).observe(place, { childList: true, subtree: true });
+  });
+  await early.continue().catch(() => {}); // who asked may not wait any more
+  await page.getByLabel("Cron", { exact: true }).fill("0 10 * * 1");
+  await check.getByText("10:00 JST").waitFor();
+  assert.equal(await page.evaluate(() => window.strange), false);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 an automation is made with the keyboard alone", async () => {
   const { factory } = await works("By keys");
   const { page, context } = await member(browser, server.url);

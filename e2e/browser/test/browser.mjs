@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import test from "node:test";
 import { chromium } from "playwright-core";
 import { adminKey, patience } from "./server.mjs";
 
@@ -9,6 +10,23 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /** A folder for pictures of the pages, when somebody wants some. */
 const pictures = process.env.LINESHAFT_E2E_PICTURES;
+
+const engine = process.env.LINESHAFT_E2E_DATABASE ? "postgres" : "sqlite";
+
+/** Whether what is the same whatever the database is looked at here: with both engines, on the named one alone. */
+export const here = (named) => {
+  assert.ok(["sqlite", "postgres"].includes(named), `${named} is no engine: what is looked at there alone would be looked at nowhere`);
+  return !process.env.LINESHAFT_E2E_ONCE || engine === named;
+};
+
+/** A test of something that is the same whatever the database. README.md says what is. */
+export const onceOn = (named, ...rest) => here(named) && test(...rest);
+
+// Where rules of accessibility are looked at.
+const looking = "sqlite";
+
+/** A test of how pages look, and no more. */
+export const looks = (...rest) => onceOn(looking, ...rest);
 
 export function launch() {
   return chromium.launch({
@@ -20,6 +38,10 @@ export function launch() {
   });
 }
 
+// A request that a newer one replaces is aborted, and htmx notes that as if it were a mistake.
+// What really fails is htmx:sendError or htmx:responseError, and the browser's own note.
+const replaced = /^htmx:(afterRequest|sendAbort), /;
+
 /** A fresh visitor: own cookies, and a list of all complaints of its pages. */
 export async function visitor(browser, url, options = {}) {
   const context = await browser.newContext({ baseURL: url, ...options });
@@ -27,7 +49,7 @@ export async function visitor(browser, url, options = {}) {
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(`console: ${message.text()}`);
+    if (["error", "warning"].includes(message.type()) && !replaced.test(message.text())) complaints.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => complaints.push(`script: ${error.message}`));
   page.on("dialog", (dialog) => {
@@ -78,8 +100,8 @@ export function assertWhole(log, events) {
 /** A line that the run printed. */
 export const printed = (page, text) => page.locator("#log .out.stdout", { hasText: text });
 
-/** The state that the page shows. */
-export const shownState = (page) => page.locator("#state").textContent();
+/** Waits until the page of a run shows its state, which comes apart from what the run says. */
+export const inState = (page, name) => page.locator("#state").getByText(name, { exact: true }).waitFor();
 
 /** Cancels with the page's own buttons. */
 export async function cancelRun(page) {
@@ -105,10 +127,19 @@ export async function broken(page, rules) {
 }
 
 const ofColours = ["color-contrast", "link-in-text-block"];
+// On a phone the same elements stand elsewhere, and a few show only there.
+const ofLayout = [
+  ...ofColours, "target-size", "scrollable-region-focusable", "nested-interactive", "region", "bypass", "button-name", "link-name", "label",
+  "aria-command-name", "aria-hidden-focus", "aria-input-field-name", "duplicate-id-aria", "heading-order", "landmark-unique", "list", "listitem", "td-headers-attr", "th-has-data-cells",
+];
+const all = "all";
+// A theme is colours alone.
+const rulesOf = { wide: { light: all, dark: ofColours }, phone: { light: ofLayout, dark: ofColours } };
 const sizes = { wide: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
 
 /** The pages break no rule of accessibility and do not scroll sideways, in both themes, wide and on a phone. */
 export async function sound(browser, url, places, { key = adminKey, settled = async () => {} } = {}) {
+  if (!here(looking)) return;
   const { page, context } = await member(browser, url, { key });
   const wrong = [];
   for (const [name, address] of Object.entries(places)) {
@@ -123,6 +154,7 @@ export async function sound(browser, url, places, { key = adminKey, settled = as
 
 /** The same for the page as it is now. */
 export async function soundHere(page, name) {
+  if (!here(looking)) return;
   assert.deepEqual(await unsound(page, name), []);
 }
 
@@ -130,9 +162,9 @@ async function unsound(page, name) {
   const wrong = [];
   for (const [size, viewport] of Object.entries(sizes)) {
     await page.setViewportSize(viewport);
-    for (const colorScheme of ["light", "dark"]) {
+    for (const [colorScheme, rules] of Object.entries(rulesOf[size])) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" }); // without motion the theme is there at once
-      const found = await broken(page, colorScheme === "dark" ? ofColours : undefined); // a theme is colours alone
+      const found = await broken(page, rules === all ? undefined : rules);
       wrong.push(...found.map((rule) => `${name}, ${colorScheme}, ${size}: ${rule}`));
       if (pictures) await page.screenshot({ path: `${pictures}/${name.replace(/\W+/g, "-")}-${colorScheme}-${size}.png`, fullPage: true });
     }

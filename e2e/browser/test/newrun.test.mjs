@@ -1,7 +1,7 @@
 // R-2, I-2 a run is started from the page.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, sound } from "./browser.mjs";
+import { launch, looks, member, sound } from "./browser.mjs";
 import { Server, shell } from "./server.mjs";
 
 let server, browser;
@@ -81,7 +81,7 @@ test("R-2 a form that is wrong comes back with what was written", async () => {
   await context.close();
 });
 
-test("I-2 the form is sound", async () => {
+looks("I-2 the form is sound", async () => {
   const run = await server.startRun({ title: `Long ${"title".repeat(30)}`, prompt: shell("true"), config: { harness: { type: "shell" } } });
   await server.ended(run);
   await sound(browser, server.url, { "new run from another": `/runs/new?from=${run}` });

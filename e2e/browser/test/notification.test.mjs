@@ -1,7 +1,7 @@
 // C-1, I-2: notifications from the form to a callback that was verified, replayed and ended.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, sound, soundHere } from "./browser.mjs";
+import { launch, looks, member, sound, soundHere } from "./browser.mjs";
 import { Receiver, allowPrivate, authentic, until } from "./receiver.mjs";
 import { Server, shell } from "./server.mjs";
 
@@ -173,7 +173,7 @@ test("S-3 a viewer sees all of it and no button", async () => {
   assert.deepEqual(viewer.complaints, []);
 });
 
-test("I-2 the pages are sound in both themes and on a phone", async () => {
+looks("I-2 the pages are sound in both themes and on a phone", async () => {
   const made = await make({ name: "Sound ".repeat(14), description: "word ".repeat(60), states: ["BLOCKED"], run_name: "x".repeat(100) });
   receiver.status = 500;
   const { id } = await server.api(`/notifications/${made.id}/test`, { method: "POST" });

@@ -1,7 +1,7 @@
 // S-3, S-4 signing in at an identity provider: a real one, through its own pages.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { broken, launch, visitor } from "./browser.mjs";
+import { broken, launch, looks, visitor } from "./browser.mjs";
 import { Provider, clientSecret, signInAt } from "./provider.mjs";
 import { Server, adminKey } from "./server.mjs";
 
@@ -128,7 +128,7 @@ test("S-4 signing in elsewhere works with the keyboard alone", async () => {
   await context.close();
 });
 
-test("I-2 the page to sign in breaks no rule of accessibility, in both themes, wide and on a phone", async () => {
+looks("I-2 the page to sign in breaks no rule of accessibility, in both themes, wide and on a phone", async () => {
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 360]) {
       const { page, context } = await guest({ colorScheme, viewport: { width, height: 740 } });

@@ -2,7 +2,7 @@
 // by itself and with the keyboard.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, sound } from "./browser.mjs";
+import { launch, looks, member, sound } from "./browser.mjs";
 import { Server, shell } from "./server.mjs";
 
 let server, browser;
@@ -103,8 +103,8 @@ test("I-2 with the keyboard alone: another range, a table, the run that waits", 
   assert.equal(await page.locator(".ranges [aria-current]").textContent(), "7 days");
   await tabTo("#start-more");
   await page.keyboard.press("Enter");
+  await page.locator("#start-table table").waitFor();
   assert.equal(await page.locator("#start-table tbody tr").count(), 28);
-  assert.ok(await page.locator("#start-table table").isVisible());
   await page.keyboard.press("g");
   await page.keyboard.press("o");
   await page.waitForURL((url) => url.pathname === "/" && url.search === "");
@@ -117,7 +117,7 @@ test("I-2 with the keyboard alone: another range, a table, the run that waits", 
   await context.close();
 });
 
-test("I-2 the overview is for everybody's eyes", async () => {
+looks("I-2 the overview is for everybody's eyes", async () => {
   const parked = await server.parkRun(`A title without a place to break it: ${"long".repeat(40)}`);
   await server.ended(await server.startRun({ title: "One more", prompt: shell("exit 1") }));
   await sound(browser, server.url, { "overview, week": "/?range=7d" }, {

@@ -1,7 +1,7 @@
 // I-2 secrets, environments, schedules, workers, keys and the audit log, as people use them.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, sound } from "./browser.mjs";
+import { launch, looks, member, sound } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
 let server, browser, admin;
@@ -26,8 +26,8 @@ const content = (complaints) => assert.deepEqual(complaints.filter((text) => !/r
 test("S-2 a secret is stored, replaced, described and deleted, and its value is in no page", async () => {
   const { page, complaints } = admin;
   const seen = [];
-  const watch = async (response) => {
-    if (/html|json/.test(response.headers()["content-type"] ?? "")) seen.push(await response.text().catch(() => ""));
+  const watch = (response) => {
+    if (/html|json/.test(response.headers()["content-type"] ?? "")) seen.push(response.text().catch(() => "")); // of a way on there is none
   };
   page.on("response", watch);
   const name = `${mark}_TOKEN`;
@@ -77,7 +77,7 @@ test("S-2 a secret is stored, replaced, described and deleted, and its value is 
   await page.getByText("secret.delete").first().waitFor();
   page.off("response", watch);
   assert.ok(seen.length > 8, `only ${seen.length} pages were looked at`);
-  for (const text of seen) assert.doesNotMatch(text, /of-the-page/);
+  for (const text of await Promise.all(seen)) assert.doesNotMatch(text, /of-the-page/);
   content(complaints);
 });
 
@@ -89,9 +89,10 @@ test("I-2 an environment grows and shrinks by rows, is changed and deleted", asy
   await page.getByLabel("Repository 1", { exact: true }).fill("acme/shop");
   await button(page, "Add repository").click();
   await page.getByLabel("Repository 2", { exact: true }).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.id), "repository-2");
+  await page.locator("#repository-2:focus").waitFor();
   await page.keyboard.type("acme/tools");
   await button(page, "Add command").click();
+  await page.locator("#command-1:focus").waitFor(); // the one before it was empty, and makes way
   await page.getByLabel("Command 1", { exact: true }).fill("make one");
   assert.equal(await page.getByLabel("Repository 2", { exact: true }).inputValue(), "acme/tools");
   await button(page, "Remove repository 1").click();
@@ -121,6 +122,36 @@ test("I-2 an environment grows and shrinks by rows, is changed and deleted", asy
   await page.reload();
   await button(page, "Delete environment").click();
   await notice(page, "The environment is deleted");
+});
+
+test("I-2 a row that comes is ready at once: it has the focus, its value and its buttons", async () => {
+  const { page, complaints } = admin;
+  await page.goto("/environments/new");
+  await page.getByLabel("Repository 1", { exact: true }).fill("acme/shop");
+  // Seen by the first script that runs after the row was put in.
+  const seen = page.evaluate(() => new Promise((resolve) => {
+    new MutationObserver(() => {
+      if (document.getElementById("repository-2")) resolve([document.activeElement.id, document.getElementById("repository-1").value]);
+    }).observe(document.querySelector("main"), { childList: true, subtree: true });
+  }));
+  await button(page, "Add repository").click();
+  assert.deepEqual(await seen, ["repository-2", "acme/shop"]);
+  // A press at once is taken by the page, and not by the browser, which would load another.
+  await page.keyboard.type("acme/tools");
+  await page.evaluate(() => {
+    window.sameDocument = true;
+    const add = () => [...document.querySelectorAll("main button")].find((one) => one.textContent.includes("Add repository")).click();
+    new MutationObserver((_, watch) => {
+      if (!document.getElementById("repository-3")) return;
+      watch.disconnect();
+      document.getElementById("repository-3").value = "acme/site";
+      add();
+    }).observe(document.querySelector("main"), { childList: true, subtree: true });
+    add();
+  });
+  await page.getByLabel("Repository 4", { exact: true }).waitFor();
+  assert.equal(await page.evaluate(() => window.sameDocument), true, "the row came with a new page");
+  content(complaints);
 });
 
 test("I-2 rows of an environment come and go without JavaScript", async () => {
@@ -317,7 +348,7 @@ test("S-3 each role sees what it may press, and forging the rest is 403", async 
   }
 });
 
-test("I-2 the pages are sound in both themes, wide and on a phone", async () => {
+looks("I-2 the pages are sound in both themes, wide and on a phone", async () => {
   const name = `${mark}_A_VERY_LONG_NAME_OF_A_SECRET_THAT_GOES_ON_AND_ON_AND_ON`;
   await server.api("/secrets", { body: { name, value: "x", description: "word".repeat(200) } });
   const environment = await server.api("/agent/environments", {

@@ -1,7 +1,7 @@
 // R-9 a page that loses its server catches up without gap or repeat.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { assertWhole, launch, member, over, printed, shownLog } from "./browser.mjs";
+import { assertWhole, inState, launch, member, over, printed, shownLog } from "./browser.mjs";
 import { startWire } from "./cutter.mjs";
 import { Server, shell } from "./server.mjs";
 
@@ -55,7 +55,7 @@ test("D-5 after a restart of the server the page goes on where it was", async ()
   await server.restart();
   await server.cancel(runID);
   await over(page);
-  assert.equal(await page.locator("#state").textContent(), "Cancelled");
+  await inState(page, "Cancelled");
   assertWhole(await shownLog(page), await server.events(runID));
   assert.equal(await page.evaluate(() => window.sameDocument), true);
   await context.close();

@@ -1,7 +1,7 @@
 // I-2 the page of a run: what agents say and do, and what people can do about it.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { assertWhole, cancelRun, launch, member, over, printed, shownLog, shownState, sound } from "./browser.mjs";
+import { assertWhole, cancelRun, inState, launch, looks, member, over, printed, shownLog, sound } from "./browser.mjs";
 import { Server, shell } from "./server.mjs";
 import { Worker, call, output, result, says } from "./worker.mjs";
 
@@ -77,8 +77,8 @@ test("X-7 a question is answered with its buttons, and only while it is open", a
   await page.getByText("Your message was sent.").waitFor();
   await worker.tell(["permission_request", { tool_call_id: "c1", title: "bash: git push", decision: "allowed" }], result("c1", "bash"));
   await page.locator(".question.decided").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Allow", exact: true }).count(), 0);
-  assert.equal(await shownState(page), "In progress");
+  await page.getByRole("button", { name: "Allow", exact: true }).waitFor({ state: "detached" });
+  await inState(page, "In progress");
 
   // A viewer sees the question and no buttons, and cannot answer by hand.
   const second = worker.ask({ title: "May I?", options });
@@ -116,11 +116,11 @@ test("R-7 interrupt, cancel with what it started, and run again", async () => {
   assert.ok(await page.getByLabel("Also cancel the runs that it started").isChecked());
   await page.getByRole("button", { name: "Yes, cancel it" }).click();
   await over(page);
-  assert.equal((await server.run(child)).state, "CANCELLED");
-  assert.equal(await page.getByRole("button", { name: "Interrupt" }).count(), 0);
+  await page.getByRole("button", { name: "Interrupt" }).waitFor({ state: "detached" });
+  assert.equal((await server.ended(child)).state, "CANCELLED");
   await page.getByRole("button", { name: "Run again" }).click();
   await page.waitForURL((url) => !url.pathname.endsWith(worker.runID));
-  assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Parent");
+  await page.getByRole("heading", { level: 1, name: "Parent", exact: true }).waitFor();
   await cancelRun(page);
   await over(page);
   assert.deepEqual(complaints, []);
@@ -157,6 +157,59 @@ test("I-2 the reader who scrolls up is left there, and a button leads back to th
   await page.waitForFunction(() => innerHeight + scrollY >= document.documentElement.scrollHeight - 60);
   await worker.end();
   await over(page);
+  assert.deepEqual(complaints, []);
+});
+
+/** Draws nothing more of what comes, as on a busy machine, until drawAgain is called in the page. */
+const holdDrawing = (page) =>
+  page.evaluate(() => {
+    const held = [], { requestAnimationFrame: real } = window;
+    window.requestAnimationFrame = (draw) => held.push(draw);
+    window.drawAgain = () => {
+      window.requestAnimationFrame = real;
+      for (const draw of held) real(draw);
+    };
+  });
+
+test("I-2 the end is told when all of the run is in the page, however slow that is", async () => {
+  const { page, complaints } = someone;
+  const worker = await Worker.claim(server, { title: "Drawn late" });
+  await page.goto(`/runs/${worker.runID}`);
+  await page.getByText("Live.").waitFor();
+  await holdDrawing(page);
+  await page.evaluate(() => {
+    const live = document.getElementById("live");
+    new MutationObserver(() => {
+      if (live.textContent.includes("ended")) window.lastAtEnd ??= document.querySelector("#log > li:last-child").textContent.trim().slice(-60);
+    }).observe(live, { childList: true, characterData: true, subtree: true });
+  });
+  for (let n = 0; n < 20; n++) await worker.tell(says(`${n} ${"long ".repeat(8000)}`));
+  await worker.end();
+  await inState(page, "Succeeded"); // which is told just before the end
+  await page.evaluate(() => window.drawAgain());
+  await over(page);
+  assert.match(await page.evaluate(() => window.lastAtEnd), /succeeded/i);
+  assert.deepEqual(complaints, []);
+});
+
+test("I-2 the end is not told to a reader whose page has paused before it", async () => {
+  const { page, complaints } = someone;
+  const worker = await Worker.claim(server, { title: "Ends unseen" });
+  for (let n = 0; n < 6; n++) await worker.tell(says(`${n} ${"long ".repeat(4000)}`));
+  await page.goto(`/runs/${worker.runID}`);
+  await page.getByText("Live.").waitFor();
+  await page.mouse.move(400, 400);
+  await page.mouse.wheel(0, -3000);
+  await page.locator("#jump").waitFor();
+  await holdDrawing(page);
+  for (let n = 0; n < 45; n++) await worker.tell(says(`${n} ${"long ".repeat(8000)}`));
+  await worker.end();
+  await inState(page, "Succeeded");
+  await page.evaluate(() => window.drawAgain());
+  await page.getByText("Paused while you read.").waitFor();
+  await page.locator("#jump").click();
+  await over(page);
+  assert.match(await page.locator("#log > li:last-child").textContent(), /succeeded/i);
   assert.deepEqual(complaints, []);
 });
 
@@ -198,7 +251,7 @@ test("I-2 with the keyboard alone: open a call, follow up, cancel", async () => 
   };
   await tabTo(page.locator("#log summary").first());
   await page.keyboard.press("Enter");
-  assert.equal(await printed(page, "typed").isVisible(), false);
+  await printed(page, "typed").waitFor({ state: "hidden" });
   await page.keyboard.press("Enter");
   await printed(page, "typed").waitFor();
   await tabTo(page.getByRole("button", { name: "Cancel run" }));
@@ -211,7 +264,7 @@ test("I-2 with the keyboard alone: open a call, follow up, cancel", async () => 
   await tabTo(page.getByRole("button", { name: "Yes, cancel it" }));
   await page.keyboard.press("Enter");
   await over(page);
-  assert.equal(await shownState(page), "Cancelled");
+  await inState(page, "Cancelled");
   assert.deepEqual(complaints, []);
 });
 
@@ -227,11 +280,11 @@ test("without JavaScript the page can be read, reloaded and used", async () => {
   await page.locator(".message.user", { hasText: "more of it" }).waitFor();
   await cancelRun(page);
   await page.getByText("The run was cancelled.").waitFor();
-  assert.equal(await shownState(page), "Cancelled");
+  await inState(page, "Cancelled");
   await context.close();
 });
 
-test("I-2 runs of every kind: no rule of accessibility is broken, nothing scrolls sideways", async () => {
+looks("I-2 runs of every kind: no rule of accessibility is broken, nothing scrolls sideways", async () => {
   const worker = await Worker.claim(server, { title: "Wide ".repeat(20) });
   await worker.tell(says(`| a | b |\n|---|---|\n| ${"long".repeat(60)} | c |\n\n- [x] done\n- [ ] open\n\n> quoted`), ["thought", { text: "hm" }]);
   await worker.tell(call("c1", "edit", { path: "deep/".repeat(40), old: "a\nb", new: `a\n${"wide ".repeat(90)}` }, "files"), result("c1", "edit", "completed", {}, "files"));

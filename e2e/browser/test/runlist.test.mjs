@@ -1,7 +1,7 @@
 // I-2, R-4 the list of runs: filters, live rows, paging, bulk cancel.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { indexed, launch, member, sound } from "./browser.mjs";
+import { here, indexed, launch, looks, member, sound } from "./browser.mjs";
 import { startWire } from "./cutter.mjs";
 import { Server, shell } from "./server.mjs";
 
@@ -83,6 +83,80 @@ test("R-4 filters are in the address, survive reload and the way back, and go aw
   await page.getByRole("link", { name: "Clear all filters" }).click();
   await page.waitForURL("**/runs");
   await row(page, "Goes well").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("R-4 one change of the filters is one step back, however it was made", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  const steps = () => page.evaluate(() => history.length);
+  const before = await steps();
+  const words = page.getByLabel("Words in title or prompt");
+  await words.fill("nothing has these words");
+  await page.waitForURL("**/runs?q=nothing**");
+  await page.getByRole("heading", { name: "No run matches" }).waitFor();
+  await words.press("Enter");
+  await words.blur(); // a browser says now that the field has changed, which is no news
+  await page.locator("label.chip", { hasText: "Failed" }).click();
+  await page.waitForURL("**/runs?q=nothing*&state=FAILED");
+  assert.equal(await steps(), before + 2);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("R-4 a filter that is set while its list is read again stays, and the last of two counts", async () => {
+  const failed = await server.startRun({ title: "Fails before", prompt: shell("exit 3") });
+  await server.ended(failed);
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  const held = [];
+  let told;
+  const asked = new Promise((resolve) => (told = resolve));
+  await page.route("**/runs", (route) => told(held.push(route))); // the whole list, which the page reads when a run comes
+  const parked = await server.parkRun("Comes while it is filtered");
+  await asked;
+  await page.route("**/runs?**state=ERROR", (route) => held.push(route)); // this answer comes never
+  await page.locator("label.chip", { hasText: "Error" }).click();
+  await page.locator("label.chip", { hasText: "Error" }).click();
+  await page.locator("label.chip", { hasText: "Failed" }).click();
+  await row(page, "Fails before").waitFor();
+  await page.waitForURL("**/runs?state=FAILED");
+  await page.evaluate(() => {
+    const look = () => (window.strange ||= document.getElementById("list").textContent.includes("Comes while it is filtered"));
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    look();
+  });
+  await held[0].continue();
+  await page.evaluate(() => document.activeElement.blur());
+  await server.ended(await server.startRun({ title: "Fails after", prompt: shell("exit 3") }));
+  await row(page, "Fails after").waitFor(); // which is read after the answer that was held
+  assert.equal(await page.evaluate(() => window.strange), false);
+  assert.deepEqual(complaints, []);
+  await server.cancel(parked);
+  await context.close();
+});
+
+test("I-2 a row that is picked while the list is read again stays picked", async () => {
+  const waiting = await server.parkRun("Picked meanwhile");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  let told;
+  const asked = new Promise((resolve) => (told = resolve));
+  await page.route("**/runs", (route) => told(route), { times: 1 });
+  const parked = await server.parkRun("Comes while one picks");
+  const answer = await asked;
+  await row(page, "Picked meanwhile").getByRole("checkbox").check();
+  await answer.continue();
+  await page.getByRole("link", { name: "1 new run" }).waitFor();
+  assert.ok(await row(page, "Picked meanwhile").getByRole("checkbox").isChecked());
+  await row(page, "Picked meanwhile").getByRole("checkbox").uncheck();
+  await page.evaluate(() => document.activeElement.blur());
+  await server.cancel(waiting);
+  await row(page, "Comes while one picks").waitFor();
+  await server.cancel(parked);
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -230,22 +304,27 @@ test("R-4 without JavaScript the filters, the pages and the cancelling work", as
   await page.goto("/runs?host=plain");
   await page.getByLabel("Queued").check();
   await page.getByRole("button", { name: "Apply" }).click();
-  assert.equal(new URL(page.url()).search, "?host=plain&state=QUEUED");
+  await page.waitForURL("**/runs?host=plain&state=QUEUED");
   await row(page, "Without a script").getByRole("checkbox").check();
   await page.getByRole("button", { name: "Cancel selected" }).click();
   await page.getByRole("button", { name: "Cancel 1 run" }).click();
+  await page.getByText("1 run was cancelled.").waitFor();
   assert.equal((await server.run(runID)).state, "CANCELLED");
   await context.close();
 });
 
-test("R-4 10,000 runs: while they come and after, the page has 50 rows and stays live", async () => {
+const crowd = here("sqlite") ? 10_000 : 2000;
+
+test(`R-4 ${crowd} runs: while the last of them come and after, the page has 50 rows and stays live`, async () => {
+  const meanwhile = 1000;
+  await server.parkMany(crowd - meanwhile);
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/runs");
   await live(page);
   let most = 0;
   await page.exposeFunction("noteRows", (rows) => (most = Math.max(most, rows)));
   await page.evaluate(() => new MutationObserver(() => window.noteRows(document.querySelectorAll("#list tbody tr").length)).observe(document.body, { childList: true, subtree: true }));
-  await server.parkMany(10_000);
+  await server.parkMany(meanwhile);
   const last = await server.parkRun("The last of many");
   await row(page, "The last of many").waitFor();
   assert.equal(most, 50);
@@ -271,7 +350,7 @@ test("R-4 10,000 runs: while they come and after, the page has 50 rows and stays
   await context.close();
 });
 
-test("I-2 the pages of the list are sound", async () => {
+looks("I-2 the pages of the list are sound", async () => {
   const live = await server.startRun(gated(`A title without a place to break it: ${"long".repeat(40)}`));
   const parked = await server.parkRun("Wait for a worker");
   await sound(browser, server.url, {

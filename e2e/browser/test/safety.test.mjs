@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import test, { after, before } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { assertWhole, launch, member, over, printed, shownLog } from "./browser.mjs";
+import { assertWhole, launch, member, onceOn, over, printed, shownLog } from "./browser.mjs";
 import { Server, adminKey, shell } from "./server.mjs";
 import { World, hostile as mark } from "./world.mjs";
 
@@ -118,7 +118,7 @@ const showing = [
   "/secrets", "/secrets/{name}", "/keys", "/keys/{id}/revoke", "/audit",
 ];
 
-test("S-4 every page carries a strict policy, keeps it, and shows what others wrote as text", async () => {
+onceOn("postgres", "S-4 every page carries a strict policy, keeps it, and shows what others wrote as text", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   const shown = [], found = [];
   for (const [route, address] of [...Object.entries(world.pages), ["no such page", "/no/such/page"]]) {
@@ -141,7 +141,7 @@ test("S-4 every page carries a strict policy, keeps it, and shows what others wr
   await context.close();
 });
 
-test("S-4 a file to save is no page", async () => {
+onceOn("postgres", "S-4 a file to save is no page", async () => {
   const { context } = await member(browser, server.url);
   for (const [route, address] of Object.entries(world.files)) {
     const response = await context.request.get(address);
@@ -169,7 +169,7 @@ test("S-5 what was shown once is in no page, no part of a page and no file", asy
   await context.close();
 });
 
-test("S-4 every state change from another origin is refused", async (t) => {
+onceOn("postgres", "S-4 every state change from another origin is refused", async (t) => {
   // Another port of the same host is another origin to which the browser does send the cookie.
   const evil = http.createServer((request, response) => {
     response.setHeader("content-type", "text/html");
@@ -196,7 +196,7 @@ test("S-4 every state change from another origin is refused", async (t) => {
 // Anybody may do these, and each to oneself alone.
 const everybodys = ["POST /login", "POST /logout", "POST /theme", "POST /sessions/others", "POST /sessions/{id}/end"];
 
-test("S-3 a viewer sees no button it may not press, is refused each change it forges, and nothing changes", async () => {
+onceOn("sqlite", "S-3 a viewer sees no button it may not press, is refused each change it forges, and nothing changes", async () => {
   const { page, context } = await member(browser, server.url, { key: await server.keyFor("viewer") });
   for (const [route, address] of Object.entries(world.pages)) {
     if ((await page.goto(address)).status() !== 200) continue;

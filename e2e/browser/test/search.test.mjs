@@ -1,7 +1,7 @@
 // I-2 search from anywhere: ids lead straight there, words to a list.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { indexed, launch, member, sound } from "./browser.mjs";
+import { indexed, launch, looks, member, sound } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
 let server, browser, shed;
@@ -18,7 +18,7 @@ after(async () => {
 test("I-2 with the keyboard alone: / takes an id, its beginning, and words", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/runs");
-  await indexed(page, "fence", "fence");
+  for (const word of ["shed", "fence"]) await indexed(page, word, word);
   for (const text of [shed, shed.toUpperCase(), shed.slice(0, 20)]) {
     await page.goto("/runs");
     await page.keyboard.press("/");
@@ -64,10 +64,10 @@ test("I-2 a factory is found by its name, a delivery by its id", async () => {
   await limited.context.close();
 });
 
-test("I-2 the page of a search is sound", async () => {
+looks("I-2 the page of a search is sound", async () => {
   const { page, context } = await member(browser, server.url);
   await page.goto("/search");
-  await indexed(page, "fence", "fence");
+  for (const word of ["shed", "fence"]) await indexed(page, word, word);
   await context.close();
   await sound(browser, server.url, {
     words: "/search?q=paint", ids: `/search?q=${shed.slice(0, 8)}`, nothing: "/search?q=" + "nothing".repeat(40),

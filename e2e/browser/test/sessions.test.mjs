@@ -1,7 +1,7 @@
 // S-4 the browsers that are signed in are listed and can be signed out.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, sound } from "./browser.mjs";
+import { launch, looks, member, sound } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
 let server, browser;
@@ -50,7 +50,7 @@ test("S-4 a live page stops when its session is ended elsewhere", async () => {
   await live.finished(); // nothing happens in that run: the stream ends for the session alone
   await phone.page.locator("#live").getByText("You have been signed out.").waitFor();
   await phone.page.locator("#live").getByRole("link", { name: "Sign in" }).click();
-  assert.equal(phone.page.url(), `${server.url}/login?next=${encodeURIComponent(`/runs/${runID}`)}`);
+  await phone.page.waitForURL(`${server.url}/login?next=${encodeURIComponent(`/runs/${runID}`)}`);
   await phone.context.close();
   await context.close();
   await server.cancel(runID);
@@ -73,6 +73,6 @@ test("S-3 an admin sees and ends everybody's, others do not", async () => {
   await context.close();
 });
 
-test("I-2 the pages of sessions are sound", async () => {
+looks("I-2 the pages of sessions are sound", async () => {
   await sound(browser, server.url, { "sessions of everybody": "/sessions?of=everybody" });
 });

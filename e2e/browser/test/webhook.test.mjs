@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import test, { after, before } from "node:test";
 import { promisify } from "node:util";
-import { launch, member, sound, soundHere } from "./browser.mjs";
+import { here, launch, looks, member, sound, soundHere } from "./browser.mjs";
 import { Server, shell } from "./server.mjs";
 
 const run = promisify(execFile);
@@ -48,9 +48,19 @@ async function send(hook, secret, body = "{}") {
 }
 
 /** From the first card to what the sender has to know; the secret is the given one, if any. */
-async function create(page, where, kind, { name = `from ${kind}`, secret, settings = {} } = {}) {
+async function create(page, where, kind, options) {
   await page.goto(`${where.page}/new`);
   await page.locator(`a[href="?kind=${kind}"]`).click();
+  return fillIn(page, where, kind, options);
+}
+
+/** The same from the form of a kind on. */
+async function createOf(page, where, kind, options) {
+  await page.goto(`${where.page}/new?kind=${kind}`);
+  return fillIn(page, where, kind, options);
+}
+
+async function fillIn(page, where, kind, { name = `from ${kind}`, secret, settings = {} } = {}) {
   await page.getByLabel("Name", { exact: true }).fill(name);
   for (const [label, value] of Object.entries(settings)) await page.getByLabel(label, { exact: true }).fill(value);
   if (secret) {
@@ -77,6 +87,7 @@ for (const kind of ["token", "url_token", "github"]) {
     await shop.automate(`Listens to ${kind}`, hook.uid);
     await arrives(page, await copied(page, "test command"));
     await page.getByRole("link", { name: "See what came of it" }).click();
+    await page.waitForURL(/\/deliveries\/[^/]+$/);
     await page.evaluate(() => (window.sameDocument = true));
     await page.locator(".outcomes .badge", { hasText: "Succeeded" }).waitFor();
     assert.equal(await page.evaluate(() => window.sameDocument), true);
@@ -86,11 +97,12 @@ for (const kind of ["token", "url_token", "github"]) {
   });
 }
 
-test("W-3 every other kind whose secret is made here takes what its command sends", async () => {
+test("W-3 the other kinds whose secret is made here take what their command sends", async () => {
   const { page, complaints } = someone;
   const other = await factory("Made here");
-  for (const kind of ["bitbucket", "calendly", "circleci", "gitlab", "grafana", "jira", "standard_webhooks", "typeform"]) {
-    await create(page, other, kind);
+  const kinds = ["gitlab", "bitbucket", "calendly", "circleci", "grafana", "jira", "standard_webhooks", "typeform"];
+  for (const kind of here("sqlite") ? kinds : kinds.slice(0, 1)) {
+    await createOf(page, other, kind);
     await arrives(page, await copied(page, "test command"));
   }
   const settings = {
@@ -105,10 +117,10 @@ test("W-3 every other kind whose secret is made here takes what its command send
 test("W-4 a secret that the provider issued: given at once, and its command needs it put in", async () => {
   const { page, complaints } = someone;
   const other = await factory("Issued");
-  const issued = ["buildkite", "dropbox", "hubspot", "intercom", "linear", "pagerduty", "sentry", "shopify", "slack", "square", "twilio", "vercel", "zoom"];
-  for (const kind of issued) {
+  const issued = ["linear", "buildkite", "dropbox", "hubspot", "intercom", "pagerduty", "sentry", "shopify", "slack", "square", "twilio", "vercel", "zoom"];
+  for (const kind of here("postgres") ? issued : issued.slice(0, 1)) {
     const secret = `it's "$the" secret of ${kind}`;
-    await create(page, other, kind, { secret });
+    await createOf(page, other, kind, { secret });
     const script = await copied(page, "test command");
     assert.ok(!script.includes(secret) && script.includes(place), script);
     await arrives(page, script.replace(`'${place}'`, () => `'${secret.replaceAll("'", `'\\''`)}'`));
@@ -336,7 +348,7 @@ test("S-3 a viewer sees no button and gets 403 for each forged change", async ()
   await viewer.context.close();
 });
 
-test("I-2 what is shown once breaks no rule of accessibility either", async () => {
+looks("I-2 what is shown once breaks no rule of accessibility either", async () => {
   const { page } = someone;
   const other = await factory("Shown once");
   for (const kind of ["github", "linear"]) {
@@ -346,7 +358,7 @@ test("I-2 what is shown once breaks no rule of accessibility either", async () =
   }
 });
 
-test("I-2 pages of webhooks break no rule of accessibility, in both themes, wide and on a phone", async () => {
+looks("I-2 pages of webhooks break no rule of accessibility, in both themes, wide and on a phone", async () => {
   const hook = await shop.hook({ name: "a-name-that-is-as-long-as-a-name-may-be-and-has-no-place-to-break-because-it-is-one-single-long-word" });
   await shop.automate("Picky about everything", hook.uid, shell("echo ran"), { action: ["opened"] });
   for (const n of [1, 2]) assert.equal(await send(hook, hook.secret, JSON.stringify({ n, word: "w".repeat(300) })), 202);
