@@ -87,8 +87,9 @@ func (s *session) measureMatching(body []byte, automations int, text func(i int)
 	set := filter.NewSet(filters)
 	var matched []int
 	found.BodySize = len(body)
+	calls := s.opts.count(matchingCalls, 5)
 	for range s.opts.count(matchingRounds, 4) {
-		took, err := timed(func() error {
+		took, err := timed(calls, func() error {
 			var value any
 			return json.Unmarshal(body, &value)
 		})
@@ -96,7 +97,7 @@ func (s *session) measureMatching(body []byte, automations int, text func(i int)
 			return found, err
 		}
 		found.Anchor = append(found.Anchor, took)
-		took, err = timed(func() error {
+		took, err = timed(calls, func() error {
 			doc, err := filter.Parse(body)
 			matched = set.Match(doc, matched)
 			return err
@@ -110,15 +111,15 @@ func (s *session) measureMatching(body []byte, automations int, text func(i int)
 	return found, nil
 }
 
-// timed is how long one call takes.
-func timed(call func() error) (time.Duration, error) {
+// timed is how long one of several calls takes.
+func timed(calls int, call func() error) (time.Duration, error) {
 	began := time.Now()
-	for range matchingCalls {
+	for range calls {
 		if err := call(); err != nil {
 			return 0, err
 		}
 	}
-	return time.Since(began) / matchingCalls, nil
+	return time.Since(began) / time.Duration(calls), nil
 }
 
 // matchingRow writes what was found. The middle counts: there is no I/O, so all

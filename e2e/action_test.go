@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -206,7 +205,7 @@ func TestI1ActionFails(t *testing.T) {
 		code   int
 		log    string
 	}{
-		{"the run fails", n.inputs("prompt", "```sh\nexit 3\n```"), 1, "the run ended FAILED"},
+		{"the run fails", n.inputs("prompt", "```sh\nexit 3\n```"), 1, "the run ended FAILED: block 1 of 1: sh exited with code 3 (agent_process_failed)\nlineshaft: Its log: " + n.url + "/runs/"},
 		{"time-out", n.inputs("prompt", "```sh\nsleep 60\n```", "timeout", "0"), 1, "it goes on"},
 		{"wrong key", n.inputs("prompt", "x", "api-key", "ls_wrong"), 4, "does not accept this API key"},
 		{"no key", n.inputs("prompt", "x", "api-key", ""), 4, "LINESHAFT_API_KEY is not set"},
@@ -220,10 +219,13 @@ func TestI1ActionFails(t *testing.T) {
 		{"wait", n.inputs("prompt", "x", "wait", "perhaps"), 2, "neither true nor false"},
 		{"time", n.inputs("prompt", "x", "timeout", "1h"), 2, "is not a number"},
 		{"agent", n.inputs("prompt", "x", "agent", "../../whoami"), 2, "are uids"},
+		{"no such agent", n.inputs("prompt", "x", "agent", "nosuch"), 3, "not found: agent_identity_uid: no agent"},
+		{"no such environment", n.inputs("prompt", "x", "environment", "nosuch"), 3, "not found: config.environment_id: there is no environment"},
 		{"no such factory", n.inputs("prompt", "x", "factory", "01980f10-2233-7445-9667-8899aabbccdd"), 3, "not found"},
 		{"factory with a model", n.inputs("prompt", "x", "factory", "01980f10-2233-7445-9667-8899aabbccdd", "model", "m"), 2, "has its own settings"},
 	} {
-		if r := runAction(t.Context(), t, tc.inputs); r.code != tc.code || !strings.Contains(r.log, tc.log) {
+		r := runAction(t.Context(), t, tc.inputs)
+		if r.code != tc.code || !strings.Contains(r.log, tc.log) || strings.Contains(r.log, "lineshaft runs ") { // a CI machine has no such command
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}
@@ -438,9 +440,10 @@ func TestI1CIOneLiner(t *testing.T) {
 	for body, want := range map[string]bool{"true": true, "exit 3": false} {
 		cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(line, "Fix the failing test", "```sh\\n"+body+"\\n```"))
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LINESHAFT_URL=" + n.url, "LINESHAFT_API_KEY=" + adminKey, "BUILD_ID=" + strings.ReplaceAll(body, " ", "-")}
-		cmd.Stderr = io.Discard
-		if out, err := cmd.Output(); (err == nil) != want || len(out) > 0 {
-			t.Errorf("%s: %v, %q", body, err, out)
+		var log bytes.Buffer
+		cmd.Stderr = &log
+		if out, err := cmd.Output(); (err == nil) != want || len(out) > 0 || want != (log.Len() == 0) || !want && !strings.Contains(log.String(), "sh exited with code 3") {
+			t.Errorf("%s: %v, %q\n%s", body, err, out, log.String())
 		}
 	}
 }
@@ -472,9 +475,52 @@ func TestS2CIOneLinerBelievesOnlyTheServer(t *testing.T) {
 		}))
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", oneLiner(t))
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LINESHAFT_URL=" + server.URL, "LINESHAFT_API_KEY=" + adminKey, "BUILD_ID=1"}
-		if out, err := cmd.CombinedOutput(); (err == nil) != tc.want || len(out) > 0 {
-			t.Errorf("%s: %v, %q", tc.name, err, out)
+		var log bytes.Buffer
+		cmd.Stderr = &log
+		if out, err := cmd.Output(); (err == nil) != tc.want || len(out) > 0 || strings.HasPrefix(log.String(), "the run did not succeed: ") == tc.want {
+			t.Errorf("%s: %v, %q\n%s", tc.name, err, out, log.String())
 		}
 		server.Close()
+	}
+}
+
+// TestI1CIOneLinerStopsWithoutARun: what was refused is told, and nothing more is asked.
+func TestI1CIOneLinerStopsWithoutARun(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	for _, shell := range []string{"bash", "sh"} {
+		cmd := exec.CommandContext(t.Context(), shell, "-c", oneLiner(t))
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LINESHAFT_URL=" + server.URL, "LINESHAFT_API_KEY=wrong", "BUILD_ID=1"}
+		if out, err := cmd.CombinedOutput(); err == nil || asked.Swap(0) != 1 || !strings.Contains(string(out), "401") {
+			t.Errorf("%s: %v, %q", shell, err, out)
+		}
+	}
+}
+
+// TestS2CIScriptTellsTheReasonOfTheRun: that of the run itself, on one line, whatever else
+// the answer has that looks like it.
+func TestS2CIScriptTellsTheReasonOfTheRun(t *testing.T) {
+	t.Parallel()
+	const forged = `"message":"forged","status_message.message":"forged","metadata":{"status_message":{"message":"forged"}},"list":["status_message",{"message":"forged"}],"prompt":"\"status_message\":{\"message\":\"forged\"}"`
+	for _, tc := range []struct{ name, fields, want string }{
+		{"reason and code", `,"status_message":{"retryable":false,"more":{"message":"forged"},"message":"the disk is full","error_code":"resource_exhausted"}`, "the run ended FAILED: the disk is full (resource_exhausted)\n"},
+		{"reason alone", `,"status_message":{"message":"the disk is full"}`, "the run ended FAILED: the disk is full\n"},
+		{"line breaks and orders", `,"status_message":{"message":"a\n::error::b\u001b[2J\r$(exit 7) %s"}`, "the run ended FAILED: a ::error::b?[2J $(exit 7) %s\n"},
+		{"a list", `,"status_message":[{"message":"forged"}]`, "the run ended FAILED\n"},
+		{"none", ``, "the run ended FAILED\n"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"run_id":"r-1","state":"FAILED","session_link":"http://server/runs/r-1",%s%s}`, forged, tc.fields)
+		}))
+		code, out, log := ciScript(t.Context(), t, server.URL, nil, "--prompt", "x")
+		server.Close()
+		if code != 1 || out != "r-1\n" || !strings.HasSuffix(log, "lineshaft: "+tc.want+"lineshaft: Its log: http://server/runs/r-1\n") || strings.Contains(log, "forged") {
+			t.Errorf("%s: exit %d, %q\n%s", tc.name, code, out, log)
+		}
 	}
 }

@@ -264,7 +264,9 @@ func newerBinary(t *testing.T) string {
 		version = fmt.Sprintf("v%s.%d.0", found[1], minor+1)
 	}
 	newer := filepath.Join(t.TempDir(), "lineshaft")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X github.com/lineshaft/lineshaft/internal/cli.version="+version, "-o", newer, "../cmd/lineshaft")
+	// As make build does: what it compiled is then there, and only linked again.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/lineshaft/lineshaft/internal/cli.version="+version, "-o", newer, "../cmd/lineshaft")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}

@@ -64,7 +64,7 @@ func faultRounds() int {
 	case soak():
 		return 50
 	case os.Getenv("LINESHAFT_TEST_FULL") != "":
-		return 5
+		return 4 // every variant with one attempt and with two
 	}
 	return 1
 }
@@ -208,6 +208,7 @@ func (r *heldRun) cancelWhileCut(t *testing.T, round faultRound) {
 	if round.variant {
 		length += faultLease
 	}
+	early := false
 	r.holder.cable.cut(t)
 	end := time.Now().Add(length)
 	if err := r.lane.site.node.client().Runs.Cancel(t.Context(), r.id); err != nil {
@@ -218,17 +219,21 @@ func (r *heldRun) cancelWhileCut(t *testing.T, round faultRound) {
 	}
 	if !round.variant {
 		pause(t.Context(), time.Until(end))
-		if r.first.dead() {
-			t.Errorf("the agent of run %s ended before its worker could know of the cancel", r.id)
-		}
+		early = r.first.dead() && now()-since < faultLease/2
 		r.holder.cable.heal(t)
 		within = 10 * time.Second
 	}
 	r.died(t, fmt.Sprintf("%s, long %t", round.kind, round.variant), since, within)
 	pause(t.Context(), time.Until(end))
 	r.holder.cable.heal(t)
+	word := r.over(t)
+	// On a busy machine a short cut can outlast the lease; nothing else ends an agent
+	// whose worker cannot know of the cancel.
+	if early && !strings.Contains(word, "the lease could not be renewed in time") {
+		t.Errorf("the agent of run %s ended before its worker could know of the cancel: %s", r.id, word)
+	}
 	// The heartbeat says it, or the answer to a report.
-	if word := r.over(t); strings.Contains(word, "stopped by the control plane") || strings.Contains(word, "not this worker's any more") {
+	if strings.Contains(word, "stopped by the control plane") || strings.Contains(word, "not this worker's any more") {
 		r.lane.site.tally.ended("cancel learned on reconnect", "SUCCEEDED", 1)
 	} else if !round.variant {
 		t.Logf("run %s ended with its lease before the worker was back: %s", r.id, word)

@@ -23,7 +23,7 @@ func keyFromFile(path string, create bool) (Key, error) {
 		return key, err
 	}
 	if !create {
-		return Key{}, fmt.Errorf("%w; restore the file, or make one: (umask 077; openssl rand -base64 32 > %s)", err, path)
+		return Key{}, fmt.Errorf("%w; restore the file, or, if there never was one, make it: (umask 077; openssl rand -base64 32 > %s)", err, path)
 	}
 	if err := createKeyFile(path); err != nil {
 		return Key{}, fmt.Errorf("make key file %s: %w", path, err)

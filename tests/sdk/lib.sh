@@ -144,13 +144,40 @@ npm_packages() {
 	cp "$1/package-lock.json" "$stamp"
 }
 
-# python_packages REQUIREMENTS FOLDER makes a virtual environment with them, once.
+# uv_there puts the path of uv into $uv. It makes an environment in a second of
+# computing, where venv and pip take fifteen; pip fetches it, once.
+uv_there() {
+	local folder=$root/.tools/uv pins=$root/tests/sdk/python/requirements-uv.txt
+	uv=$folder/bin/uv
+	if ! cmp -s "$pins" "$folder/requirements.txt"; then
+		rm -rf "$folder"
+		python3 -m venv "$folder"
+		"$folder/bin/pip" install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r "$pins"
+		"$folder/bin/pip" config get global.index-url >"$folder/index" 2>/dev/null || true
+		cp "$pins" "$folder/requirements.txt"
+	fi
+	# It reads no settings of pip: where packages come from, whom to trust there, how long to wait.
+	local index=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-$(cat "$folder/index")}}
+	[ -z "$index" ] || export UV_DEFAULT_INDEX=$index
+	[ -z "${PIP_FIND_LINKS:-}" ] || export UV_FIND_LINKS=${UV_FIND_LINKS:-$PIP_FIND_LINKS}
+	export UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-${PIP_DEFAULT_TIMEOUT:-180}}
+	export UV_SYSTEM_CERTS=1 UV_PYTHON_DOWNLOADS=never UV_NO_CONFIG=1
+}
+
+# python_packages REQUIREMENTS FOLDER [PYTHON] makes a virtual environment with them, once.
 python_packages() {
 	cmp -s "$1" "$2/requirements.txt" && return
+	[ -n "${uv:-}" ] || uv_there
 	rm -rf "$2"
-	python3 -m venv "$2"
-	"$2/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$1"
+	"$uv" venv --quiet --python "$("${3:-python3}" -c 'import sys; print(sys.executable)')" "$2"
+	"$uv" pip install --quiet --python "$2/bin/python" --require-hashes -r "$1"
 	cp "$1" "$2/requirements.txt"
+}
+
+# python_tests FOLDER ENVIRONMENT NAME [ARG...] runs pytest there; the counts go to
+# $work/NAME.xml. What Python compiles is kept beside the environment's packages.
+python_tests() {
+	(cd "$1" && PYTHONPYCACHEPREFIX=$PWD/$2/pycache "$2/bin/python" -m pytest -q -p no:cacheprovider --junitxml="$work/$3.xml" "${@:4}")
 }
 
 # in_background COMMAND [ARG...] starts it in a process group of its own, so that

@@ -47,7 +47,7 @@ func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Em
 		return lineshaft.TurnResult{
 			State: lineshaft.Failed, Code: lineshaft.CodeInvalidRequest,
 			Message: "the shell harness found nothing to run: write a fenced block that starts with ```sh into the prompt, " +
-				"or let an agent read it: name one with --harness (config.harness over the API), or start the server with a model (docs/models.md)",
+				"or let an agent read it: name one (`--harness` of `lineshaft run`, `config.harness` over the API), or start the server with a model (docs/models.md)",
 		}, nil
 	}
 	for i, block := range blocks {

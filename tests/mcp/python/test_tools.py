@@ -35,6 +35,7 @@ async def work(tools: Tools, world: dict[str, Any]) -> None:
     assert waited["run"]["state"] == "SUCCEEDED", waited
     shown = await tools.call("get_run", run)
     assert shown["source"] == "MCP" and shown["factory_uid"] == world["factory"]["uid"]
+    assert shown["untrusted"]["output"] == waited["run"]["untrusted"]["output"] == word
     log = await tools.call("get_run_events", {**run, "limit": 200})
     assert word in str(log["events"])
     listed = await tools.call("list_runs", {"factory": world["factory"]["uid"], "source": "MCP"})

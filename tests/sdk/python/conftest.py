@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Iterator
@@ -15,7 +16,7 @@ RELEASE = tuple(int(part) for part in oz_agent_sdk.__version__.split(".")[:2])
 # Not skipped but not collected: the calls are not in that release at all.
 collect_ignore = [] if RELEASE >= (0, 15) else ["test_since_0_15.py"]
 
-TOTAL = 1000
+TOTAL = int(os.environ.get("LINESHAFT_SDK_RUNS") or 1000)
 CANCELLED = 20
 
 
@@ -31,8 +32,8 @@ def proxy() -> Iterator[Proxy]:
 
 
 @dataclass
-class Thousand:
-    """A thousand runs under one name, of which the first few are cancelled."""
+class Many:
+    """Many runs under one name, of which the first few are cancelled."""
 
     name: str
     ids: list[str]
@@ -41,8 +42,8 @@ class Thousand:
 
 
 @pytest.fixture(scope="session")
-def thousand() -> Thousand:
-    name = unique("thousand")
+def many() -> Many:
+    name = unique("many")
     titles = [f"Item {index:04}" for index in range(TOTAL)]
     agent = client().agent
     with ThreadPoolExecutor(16) as pool:
@@ -55,4 +56,4 @@ def thousand() -> Thousand:
 
         ids = list(pool.map(start, range(TOTAL)))
         list(pool.map(agent.runs.cancel, ids[:CANCELLED]))
-    return Thousand(name, ids, titles, CANCELLED)
+    return Many(name, ids, titles, CANCELLED)

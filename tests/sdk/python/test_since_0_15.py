@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from conftest import Thousand
+from conftest import Many
 from oz_agent_sdk import BadRequestError, NotFoundError, OzAPI, UnprocessableEntityError
 from support import UNKNOWN, client, ended, output, parked, shell, stream, unique
 
 
-def test_r4_metadata_as_an_object_in_the_query(thousand: Thousand) -> None:
-    found = client().agent.runs.list(metadata={"batch": thousand.name, "third": "1"}, limit=100)
-    assert sorted(run.run_id for run in found) == sorted(thousand.ids[1::3])
-    assert list(client().agent.runs.list(metadata={"batch": thousand.name, "third": "7"})) == []
+def test_r4_metadata_as_an_object_in_the_query(many: Many) -> None:
+    found = client().agent.runs.list(metadata={"batch": many.name, "third": "1"}, limit=100)
+    assert sorted(run.run_id for run in found) == sorted(many.ids[1::3])
+    assert list(client().agent.runs.list(metadata={"batch": many.name, "third": "7"})) == []
 
 
 def test_r2_metadata_comes_back() -> None:
@@ -22,13 +22,13 @@ def test_r2_metadata_comes_back() -> None:
     client().agent.runs.cancel(run_id)
 
 
-def test_r4_executor_environment_and_ancestor(thousand: Thousand) -> None:
-    run = client().agent.runs.retrieve(thousand.ids[0])
+def test_r4_executor_environment_and_ancestor(many: Many) -> None:
+    run = client().agent.runs.retrieve(many.ids[0])
     assert run.executor is not None and run.executor.uid is not None
     assert run.is_run_type_cancellable is True
-    total = len(thousand.ids)
-    assert len(list(client().agent.runs.list(name=thousand.name, executor=run.executor.uid, limit=500))) == total
-    assert len(list(client().agent.runs.list(name=thousand.name, environment_id="empty-environment", limit=500))) == total
+    total = len(many.ids)
+    assert len(list(client().agent.runs.list(name=many.name, executor=run.executor.uid, limit=500))) == total
+    assert len(list(client().agent.runs.list(name=many.name, environment_id="empty-environment", limit=500))) == total
     parent = client().agent.run(prompt="parent", config=parked(unique("parent"))).run_id
     child = client().agent.run(prompt="child", config=parked(unique("child")), parent_run_id=parent).run_id
     assert [found.run_id for found in client().agent.runs.list(ancestor_run_id=parent)] == [child]

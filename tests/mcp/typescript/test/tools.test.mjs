@@ -67,6 +67,9 @@ for (const generation of generations) {
       assert.equal(run.factory_uid, made.factory.uid);
       assert.equal(run.untrusted.title, word);
       assert.match(run.text, /follow no instructions/);
+      assert.equal(run.untrusted.output, word);
+      assert.match(waited.text, /get_run_events has its whole log/);
+      assert.ok(waited.text.includes(`output: ${word}`), waited.text);
       const { events } = await call("get_run_events", { run_id: started.run_id, limit: 200 });
       assert.ok(JSON.stringify(events).includes(word));
       const { runs } = await call("list_runs", { factory: made.factory.uid, source: "MCP" });
@@ -108,6 +111,13 @@ for (const generation of generations) {
       const wrong = await mcp.call("dispatch", { prompt: 7 });
       assert.match(wrong.content[0].text, /^invalid_request: the arguments do not fit the tool's schema/);
       await assert.rejects(mcp.call("no_such_tool"), /no tool "no_such_tool"/);
+      const limited = await connect(generation, await keyFor("member", { factory_uids: [made.factory.uid] }));
+      try {
+        const nowhere = await limited.call("dispatch", { prompt: "x" });
+        assert.match(nowhere.content[0].text, /^not_authorized: .*argument factory/);
+      } finally {
+        await limited.close();
+      }
     });
 
     test("every tool that is listed was called", () => {

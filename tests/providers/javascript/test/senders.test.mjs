@@ -35,6 +35,12 @@ const senders = [
 const few = ["npm @octokit/webhooks-methods", "Go stripe", "PyPI svix"];
 const chosen = process.env.LINESHAFT_PROVIDERS_FEW ? senders.filter(({ from, library }) => few.includes(`${from} ${library}`)) : senders;
 
+// What refuses a flipped bit is one piece of code for each scheme, whoever signed and
+// whatever the engine: on SQLite the four of npm, which have every scheme and every set
+// of headers, have each bit flipped, the others each seventh. A step that shares a factor
+// with eight would meet the same bits of every byte.
+const every = ({ from }) => (process.env.LINESHAFT_SOAK || (from === "npm" && !process.env.LINESHAFT_PROVIDERS_FEW) ? 1 : 7);
+
 /** How many webhooks it takes to refuse all flipped bits of one request within a minute. */
 const webhookCount = 4;
 
@@ -52,7 +58,7 @@ const bodies = (word) => [
 function sign(from, library, requests) {
   const [program, ...args] = programs[from];
   return new Promise((resolve, reject) => {
-    const child = execFile(program, args, { maxBuffer: 1 << 26, env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1" } }, (error, stdout, stderr) =>
+    const child = execFile(program, args, { maxBuffer: 1 << 26 }, (error, stdout, stderr) =>
       error ? reject(new Error(`${from} ${library}: ${error.message}\n${stderr}`)) : resolve(JSON.parse(stdout)),
     );
     child.stdin.end(JSON.stringify({ library, requests }));
@@ -104,7 +110,8 @@ async function accepted(url, { headers, body }) {
 const sums = {};
 let runs = 0;
 
-chosen.forEach(({ from, library }, index) => {
+chosen.forEach((sender, index) => {
+  const { from, library } = sender;
   test(`${from} ${library}`, async (t) => {
     const { scheme, signed } = schemes[library];
     const texts = bodies(`${from}${index}`);
@@ -123,20 +130,24 @@ chosen.forEach(({ from, library }, index) => {
     ]);
     const requests = headers.map((header, i) => requestOf(header, texts[i] ?? texts[0]));
     const toWebhook = [requests[0], ...requests.slice(texts.length)];
-    const flips = flipsOf(requests[0], signed);
+    const flips = flipsOf(requests[0], signed).filter((_, n) => (n + index) % every(sender) === 0);
+    const parts = new Set(flips.map(({ part }) => part));
+    const bits = new Set(flips.map(({ part, bit }) => `${part} ${bit % 8}`));
+    assert.equal(bits.size, parts.size * 8, `a bit of the bytes is left out: ${[...bits].sort().join(", ")}`);
     assert.ok(flips.length <= webhookCount * perWebhook, `${flips.length} flipped bits need more webhooks`);
     t.diagnostic(`${from} ${library} ${version}: ${flips.length} flipped bits over ${webhookCount} webhooks`);
 
+    const share = Math.ceil(flips.length / webhookCount);
     await t.test("a flipped bit is 401", async () => {
       const wrong = await together(4, webhooks, ({ ingress_url: url }, i) =>
-        sendFlips(url, toWebhook[i], flips.slice(i * perWebhook, (i + 1) * perWebhook), (source) => `127.${index + 1}.${i + 1}.${source + 1}`),
+        sendFlips(url, toWebhook[i], flips.slice(i * share, (i + 1) * share), (source) => `127.${index + 1}.${i + 1}.${source + 1}`),
       );
       assert.deepEqual(wrong.flat(), []);
       assert.deepEqual(await server.runsOf(first), [], "a refused request started a run");
       for (const { part } of flips) sums[part] = (sums[part] ?? 0) + 1;
     });
 
-    await t.test("as signed it is 202, on webhooks that refused hundreds before", async () => {
+    await t.test("as signed it is 202, on webhooks that refused many before", async () => {
       for (const [i, { ingress_url: url }] of webhooks.entries()) await accepted(url, toWebhook[i]);
     });
 
