@@ -76,8 +76,8 @@ type begunRows struct {
 	there bool
 }
 
-// begin starts a query and goes to its first row. Outside of a transaction it takes
-// another connection when the pool's turns out to be dead.
+// begin starts a query and goes to its first row. Outside of a transaction, where
+// statements only read, it takes another connection when the pool's turns out to be dead.
 func (r reader) begin(ctx context.Context, query string, args []any) (begunRows, error) {
 	_, pooled := r.q.(*pool)
 	for tries := 1; ; tries++ {
