@@ -25,8 +25,10 @@ type Job struct {
 	// these servers, and not for the agent's environment.
 	ToolSecrets SecretValues
 	// Fault is set when the run cannot be executed, such as when a secret is gone: the
-	// worker ends it FAILED with this message instead of starting the agent.
-	Fault string
+	// worker ends it FAILED with this message instead of starting the agent, and with
+	// FaultCode, or environment_setup_failed when that is empty.
+	Fault     string
+	FaultCode Code
 	// Prepare is what to make ready in the workspace before the agent starts.
 	Prepare Preparation
 	// Skills are those that the run was asked to use; they stand between the base
@@ -149,6 +151,9 @@ type ClaimRequest struct {
 	Version string
 	// Labels are what the worker says about its machine, each KEY=VALUE.
 	Labels []string
+	// FactoryUIDs are those that the worker's key is bound to: it gets their runs and no
+	// others. Empty is a worker for all runs.
+	FactoryUIDs []string
 }
 
 // BlobKind says what an uploaded blob is for.

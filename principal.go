@@ -50,6 +50,8 @@ const (
 	PermissionRunsRead   Permission = "runs:read"
 	PermissionRunsStart  Permission = "runs:start"
 	PermissionRunsManage Permission = "runs:manage"
+	// PermissionServerRead covers what the server has for all runs: workers and models.
+	PermissionServerRead Permission = "server:read"
 	// PermissionFactoriesRead covers factories, agents, automations, webhooks and deliveries.
 	PermissionFactoriesRead   Permission = "factories:read"
 	PermissionFactoriesManage Permission = "factories:manage"
@@ -64,7 +66,7 @@ const (
 )
 
 func grants() map[Role][]Permission {
-	viewer := []Permission{PermissionWhoami, PermissionRunsRead, PermissionFactoriesRead}
+	viewer := []Permission{PermissionWhoami, PermissionRunsRead, PermissionServerRead, PermissionFactoriesRead}
 	member := append(slices.Clone(viewer), PermissionRunsStart)
 	manager := append(slices.Clone(member), PermissionRunsManage, PermissionFactoriesManage)
 	return map[Role][]Permission{
@@ -91,7 +93,8 @@ type Caller struct {
 	// SessionID is the browser session that this is; sessions of an identity provider
 	// have no key.
 	SessionID string
-	// FactoryUIDs limits what is seen and touched; empty means everything.
+	// FactoryUIDs limits what is seen and touched; empty means everything, but for RoleRun
+	// nothing. The run of no factory has an empty uid.
 	FactoryUIDs []string
 	// WorkerIDs are the ids a worker key may claim for. For RoleRun it is the worker of
 	// the execution and, while it is placed in a process of its own, that process.
@@ -108,7 +111,7 @@ type Caller struct {
 // MaySeeFactory says whether the caller's key reaches runs of that factory; runs
 // outside any factory have none.
 func (c Caller) MaySeeFactory(uid string) bool {
-	return len(c.FactoryUIDs) == 0 || slices.Contains(c.FactoryUIDs, uid)
+	return len(c.FactoryUIDs) == 0 && c.Role != RoleRun || slices.Contains(c.FactoryUIDs, uid)
 }
 
 // APIKey is a stored key; the key itself is never stored.

@@ -14,8 +14,13 @@ const (
 	MaxMetadataValue   = 256
 	MaxAttachments     = 5
 	MaxAttachmentBytes = 10 << 20
-	MaxRunDepth        = 8
-	MaxLiveChildren    = 20
+)
+
+// Defaults of how many runs may be below one.
+const (
+	MaxRunDepth     = 8
+	MaxLiveChildren = 20
+	MaxDescendants  = 100
 )
 
 // Source says where a run came from.

@@ -57,11 +57,8 @@ func labelText(text string) bool {
 }
 
 // MayWorkFor says whether the caller's key may take runs that are addressed to a
-// worker id: an admin for any, a worker key for those it names. A key that is limited
-// to factories cannot, since runs of any factory may be addressed to a worker.
+// worker id: an admin for any, a worker key for those it names. A key that is limited to
+// factories gets the runs of these only.
 func (c Caller) MayWorkFor(workerHost string) bool {
-	if len(c.FactoryUIDs) > 0 {
-		return false
-	}
 	return c.Role == RoleAdmin || c.Role == RoleWorker && slices.Contains(c.WorkerIDs, workerHost)
 }

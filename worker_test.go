@@ -43,8 +43,8 @@ func TestS3WhoMayWorkForAnID(t *testing.T) {
 		{"worker, its id", lineshaft.Caller{Role: lineshaft.RoleWorker, WorkerIDs: []string{"x", "mac"}}, true},
 		{"worker, another id", lineshaft.Caller{Role: lineshaft.RoleWorker, WorkerIDs: []string{"mac2"}}, false},
 		{"admin", lineshaft.Caller{Role: lineshaft.RoleAdmin}, true},
-		{"admin of a factory", lineshaft.Caller{Role: lineshaft.RoleAdmin, FactoryUIDs: []string{"f"}}, false},
-		{"worker of a factory", lineshaft.Caller{Role: lineshaft.RoleWorker, WorkerIDs: []string{"mac"}, FactoryUIDs: []string{"f"}}, false},
+		{"admin of a factory", lineshaft.Caller{Role: lineshaft.RoleAdmin, FactoryUIDs: []string{"f"}}, true},
+		{"worker of a factory", lineshaft.Caller{Role: lineshaft.RoleWorker, WorkerIDs: []string{"mac"}, FactoryUIDs: []string{"f"}}, true},
 		{"manager with ids", lineshaft.Caller{Role: lineshaft.RoleManager, WorkerIDs: []string{"mac"}}, false},
 		{"nobody", lineshaft.Caller{}, false},
 	} {

@@ -196,6 +196,9 @@ func (c *AmbientAgentConfig) domain() (lineshaft.AgentConfig, error) {
 	if out.MCPServers, err = c.MCPServers.decode("config.mcp_servers"); err != nil {
 		return out, err
 	}
+	if c.Secrets != nil { // an empty list says something: a child run gets none
+		out.Secrets = make([]string, 0, len(c.Secrets))
+	}
 	for _, secret := range c.Secrets {
 		out.Secrets = append(out.Secrets, secret.Name)
 	}

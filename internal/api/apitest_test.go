@@ -51,9 +51,15 @@ func newServerAt(t *testing.T, clock func() time.Time) *bench {
 // newServerOn is newServer with settings of the control plane.
 func newServerOn(t *testing.T, cfg control.Config, options ...func(*Deps)) *bench {
 	t.Helper()
+	return newServerWith(t, storetest.SQLite(t), cfg, options...)
+}
+
+// newServerWith is newServerOn with a database of its own.
+func newServerWith(t *testing.T, database string, cfg control.Config, options ...func(*Deps)) *bench {
+	t.Helper()
 	hub := stream.NewHub()
 	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
-	st, err := store.Open(t.Context(), store.Options{Database: storetest.SQLite(t), Wake: nodes.Publish})
+	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
 	if err != nil {
 		t.Fatal(err)
 	}

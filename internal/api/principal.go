@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -20,7 +21,7 @@ type WhoamiResponse struct {
 
 // KeyLimits are the limits of a key.
 type KeyLimits struct {
-	FactoryUIDs       []string `json:"factory_uids,omitempty" doc:"The factories that the key reaches; all when absent."`
+	FactoryUIDs       []string `json:"factory_uids,omitempty" doc:"The factories that the key reaches; all when absent, but for a run token none."`
 	WorkerIDs         []string `json:"worker_ids,omitempty" doc:"The worker ids that a worker key may claim for."`
 	RequestsPerMinute int      `json:"requests_per_minute,omitempty" doc:"No limit when absent."`
 }
@@ -32,11 +33,11 @@ func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error)
 	out := WhoamiResponse{
 		Principal: wirePrincipal(caller.Principal), Role: string(caller.Role), Permissions: []string{},
 		KeyID: caller.KeyID, RunID: caller.RunID,
-		Limits: KeyLimits{FactoryUIDs: caller.FactoryUIDs, WorkerIDs: caller.WorkerIDs, RequestsPerMinute: s.RateLimit},
+		Limits: KeyLimits{FactoryUIDs: slices.DeleteFunc(slices.Clone(caller.FactoryUIDs), func(uid string) bool { return uid == "" }), WorkerIDs: caller.WorkerIDs, RequestsPerMinute: s.RateLimit},
 	}
 	for _, p := range []lineshaft.Permission{
 		lineshaft.PermissionWhoami, lineshaft.PermissionRunsRead, lineshaft.PermissionRunsStart, lineshaft.PermissionRunsManage,
-		lineshaft.PermissionFactoriesRead, lineshaft.PermissionFactoriesManage, lineshaft.PermissionSecrets,
+		lineshaft.PermissionServerRead, lineshaft.PermissionFactoriesRead, lineshaft.PermissionFactoriesManage, lineshaft.PermissionSecrets,
 		lineshaft.PermissionKeys, lineshaft.PermissionAudit, lineshaft.PermissionWork, lineshaft.PermissionReport,
 	} {
 		if caller.Role.May(p) {

@@ -29,6 +29,7 @@ const (
 	public = lineshaft.PermissionNone
 	anyKey = lineshaft.PermissionWhoami
 	read   = lineshaft.PermissionRunsRead
+	look   = lineshaft.PermissionServerRead
 	start  = lineshaft.PermissionRunsStart
 	manage = lineshaft.PermissionRunsManage
 	keys   = lineshaft.PermissionKeys
@@ -84,8 +85,8 @@ func (s *server) runOperations() []route {
 		{get, "/agent/artifacts/{artifactUid}/download", "downloadArtifact", read, bind(s.downloadArtifact)},
 		{get, "/agent/downloads/{token}", "getDownload", public, bind(s.getDownload)},
 		{get, "/agent", "listAgents", read, bind(s.listAgents)},
-		{get, "/agent/models", "listModels", read, bind(s.listModels)},
-		{get, "/agent/connected-self-hosted-workers", "listConnectedSelfHostedWorkers", read, bind(s.listWorkers)},
+		{get, "/agent/models", "listModels", look, bind(s.listModels)},
+		{get, "/agent/connected-self-hosted-workers", "listConnectedSelfHostedWorkers", look, bind(s.listWorkers)},
 	}
 }
 
@@ -186,7 +187,7 @@ func (s *server) serverOperations() []route {
 		{post, "/apikeys", "createAPIKey", keys, bind(s.createAPIKey)},
 		{del, "/apikeys/{keyId}", "revokeAPIKey", keys, bind(s.revokeAPIKey)},
 		{get, "/audit", "listAudit", audit, bind(s.listAudit)},
-		{get, "/networking/egress-ranges", "listEgressRanges", read, bind(s.listEgressRanges)},
+		{get, "/networking/egress-ranges", "listEgressRanges", look, bind(s.listEgressRanges)},
 	}
 }
 

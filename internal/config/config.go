@@ -41,6 +41,11 @@ type Config struct {
 	NoWorker bool
 	// MaxConcurrentRuns is how many runs the own worker takes; see Slots.
 	MaxConcurrentRuns int
+	// MaxRunDepth, MaxLiveChildren and MaxDescendants bound what is below one run.
+	MaxRunDepth, MaxLiveChildren, MaxDescendants int
+	// ChildHarnesses and ChildModels are what agents may choose for runs that they start,
+	// besides what they have themselves.
+	ChildHarnesses, ChildModels []string
 	// Isolation is bubblewrap, container, kubernetes or none; empty takes bubblewrap
 	// where it works.
 	Isolation string
@@ -182,6 +187,9 @@ func Default() Config {
 		LogLevel:          "info",
 		TraceSample:       1,
 		Lease:             30 * time.Second,
+		MaxRunDepth:       lineshaft.MaxRunDepth,
+		MaxLiveChildren:   lineshaft.MaxLiveChildren,
+		MaxDescendants:    lineshaft.MaxDescendants,
 		MaxWebhooks:       lineshaft.DefaultMaxWebhooks,
 		DeliveryRetention: lineshaft.MinDeliveryRetention,
 		DeliveryKeep:      lineshaft.MinDeliveryKeep,

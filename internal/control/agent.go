@@ -129,16 +129,23 @@ func (s *Service) GetAgent(ctx context.Context, c lineshaft.Caller, uid string) 
 	if !seesAgent(c, *agent) {
 		return nil, lineshaft.NotFound("agent", uid)
 	}
-	return agent, nil
+	shown := shownTo(c, *agent)
+	return &shown, nil
 }
 
 // seesAgent says whether a caller's key reaches an agent. A run's own token reaches
-// those that its run may give work to.
+// those that its run may give work to: the agents of its factory.
 func seesAgent(c lineshaft.Caller, a lineshaft.Agent) bool {
-	if c.Role == lineshaft.RoleRun && len(c.FactoryUIDs) == 0 {
-		return a.FactoryUID == ""
+	return c.MaySeeFactory(a.FactoryUID) && (c.Role != lineshaft.RoleRun || a.FactoryUID != "")
+}
+
+// shownTo is what a caller sees of an agent. A run sees whom it may give work to, and
+// not what they were told or given.
+func shownTo(c lineshaft.Caller, a lineshaft.Agent) lineshaft.Agent {
+	if c.Role == lineshaft.RoleRun {
+		a.Prompt, a.Config = "", lineshaft.AgentConfig{}
 	}
-	return c.MaySeeFactory(a.FactoryUID)
+	return a
 }
 
 // ListAgents reads the agents that the caller's key reaches, by factory and name: all,
@@ -152,7 +159,11 @@ func (s *Service) ListAgents(ctx context.Context, c lineshaft.Caller, factoryUID
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(a lineshaft.Agent) bool { return !seesAgent(c, a) }), nil
+	all = slices.DeleteFunc(all, func(a lineshaft.Agent) bool { return !seesAgent(c, a) })
+	for i, a := range all {
+		all[i] = shownTo(c, a)
+	}
+	return all, nil
 }
 
 // UpdateAgent changes an agent. What goes by its name in its factory follows a new

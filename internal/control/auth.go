@@ -169,9 +169,7 @@ func (s *Service) authenticateRun(ctx context.Context, token string) (lineshaft.
 	c := lineshaft.Caller{
 		Principal: lineshaft.Principal{UID: "run_" + runID, Type: lineshaft.ServiceAccount, DisplayName: run.Title},
 		Role:      lineshaft.RoleRun, KeyID: executionID, RunID: runID, TraceParent: run.TraceParent,
-	}
-	if run.FactoryUID != "" {
-		c.FactoryUIDs = []string{run.FactoryUID}
+		FactoryUIDs: []string{run.FactoryUID}, // of a run without a factory: none, and not all
 	}
 	return c, nil
 }

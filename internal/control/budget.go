@@ -55,15 +55,59 @@ func (b *runStarts) brakeBudget(ctx context.Context, a *hookAutomation) (reason 
 	return reason, nil
 }
 
-// spent is what the runs of a batch consumed in it, by factory.
-func (b *batch) spent() map[string]lineshaft.Usage {
-	spent := map[string]lineshaft.Usage{}
+// consumed is what the runs of a batch used up in it.
+func (b *batch) consumed() map[string]lineshaft.Usage {
+	consumed := map[string]lineshaft.Usage{}
 	for runID, h := range b.heads {
 		was := b.used[runID]
 		more := lineshaft.Usage{InputTokens: h.Usage.InputTokens - was.InputTokens, OutputTokens: h.Usage.OutputTokens - was.OutputTokens, CostMicros: h.Usage.CostMicros - was.CostMicros}
-		if h.FactoryUID != "" && more != (lineshaft.Usage{}) {
-			spent[h.FactoryUID] = spent[h.FactoryUID].Add(more)
+		if more != (lineshaft.Usage{}) {
+			consumed[runID] = more
+		}
+	}
+	return consumed
+}
+
+// spent is what the runs of a batch consumed in it, by factory.
+func (b *batch) spent() map[string]lineshaft.Usage {
+	spent := map[string]lineshaft.Usage{}
+	for runID, more := range b.consumed() {
+		if uid := b.heads[runID].FactoryUID; uid != "" {
+			spent[uid] = spent[uid].Add(more)
 		}
 	}
 	return spent
+}
+
+// spendTrees counts what the runs of a batch consumed against the budgets that they
+// share with the runs above and below them.
+func (b *batch) spendTrees(ctx context.Context, tx *store.Tx) ([]store.Tree, error) {
+	consumed := b.consumed()
+	if len(consumed) == 0 {
+		return nil, nil
+	}
+	return tx.SpendTrees(ctx, consumed)
+}
+
+// endSpentTrees ends what lives of the trees that have overrun their budget. One that cannot
+// be ended now is found again by its next report, and its queued runs when they are
+// claimed.
+func (s *Service) endSpentTrees(ctx context.Context, trees []store.Tree) {
+	for _, t := range trees {
+		if !t.Budget.Overrun(t.Spent) {
+			continue
+		}
+		retryable := false
+		status := lineshaft.StatusMessage{Message: treeSpent(t) + "; raise it and send a follow-up to continue", ErrorCode: lineshaft.CodeBudgetExceeded, Retryable: &retryable}
+		end := func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
+			return s.stopLocked(ctx, tx, h, lineshaft.Failed, status)
+		}
+		_, err := s.endOne(ctx, t.RunID, end)
+		if err == nil {
+			_, err = s.eachLive(ctx, lineshaft.RunFilter{AncestorRunID: t.RunID}, end)
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "a tree of runs with a spent budget could not be ended; it is tried again at its next report", "run_id", t.RunID, "err", err)
+		}
+	}
 }

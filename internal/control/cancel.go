@@ -58,9 +58,14 @@ func (s *Service) Cancel(ctx context.Context, c lineshaft.Caller, runID string, 
 
 // cancelLocked cancels a run whose row is locked and that has not ended.
 func (s *Service) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, why string) error {
+	return errors.Join(s.stopLocked(ctx, tx, h, lineshaft.Cancelled, lineshaft.StatusMessage{Message: why}), s.audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
+}
+
+// stopLocked ends a run whose row is locked and that has not ended, whatever it does;
+// its worker is notified.
+func (s *Service) stopLocked(ctx context.Context, tx *store.Tx, h *store.RunHead, to lineshaft.RunState, status lineshaft.StatusMessage) error {
 	now, from := s.store.Now(), h.State
-	status := lineshaft.StatusMessage{Message: why}
-	if err := h.Move(lineshaft.Cancelled, status, now); err != nil {
+	if err := h.Move(to, status, now); err != nil {
 		return err
 	}
 	if from.Held() {
@@ -75,9 +80,8 @@ func (s *Service) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 		return err
 	}
 	return errors.Join(
-		tx.SaveRun(ctx, h, append(drafts, stateDraft(now, from, lineshaft.Cancelled, status, ""))...),
-		s.settle(ctx, tx, h, now),
-		s.audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
+		tx.SaveRun(ctx, h, append(drafts, stateDraft(now, from, to, status, ""))...),
+		s.settle(ctx, tx, h, now))
 }
 
 // settle passes the concurrency key of a run that is over on to the next one. A
@@ -134,39 +138,50 @@ func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f line
 }
 
 func (s *Service) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, why string) ([]string, error) {
+	return s.eachLive(ctx, f, func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
+		return s.cancelLocked(ctx, tx, c, h, why)
+	})
+}
+
+// eachLive ends the live runs that a filter selects, each in a transaction of its own,
+// and returns their ids.
+func (s *Service) eachLive(ctx context.Context, f lineshaft.RunFilter, end endRun) ([]string, error) {
 	states := f.States
 	if states == nil {
 		states = lineshaft.RunStates()
 	}
 	// Ended runs are not even looked at: there may be a million of them.
 	f.States = slices.DeleteFunc(slices.Clone(states), lineshaft.RunState.Terminal)
-	var cancelled []string
+	var ended []string
 	scan := store.RunScan{Filter: f, Sort: lineshaft.SortCreated, Ascending: true, Limit: 100}
 	for {
 		runs, last, more, err := s.store.ScanRuns(ctx, scan)
 		if err != nil {
-			return cancelled, err
+			return ended, err
 		}
 		for _, run := range runs {
-			ok, err := s.cancelOne(ctx, c, run.ID, why)
+			ok, err := s.endOne(ctx, run.ID, end)
 			if err != nil {
-				return cancelled, err
+				return ended, err
 			}
 			if ok {
-				cancelled = append(cancelled, run.ID)
+				ended = append(ended, run.ID)
 			}
 		}
 		if !more {
-			return cancelled, nil
+			return ended, nil
 		}
 		scan.After = last
 	}
 }
 
-// cancelOne cancels a run unless it has ended meanwhile.
-func (s *Service) cancelOne(ctx context.Context, c lineshaft.Caller, runID, why string) (cancelled bool, err error) {
+// endRun ends a run whose row is locked and that has not ended.
+type endRun func(context.Context, *store.Tx, *store.RunHead) error
+
+// endOne ends a run unless it has ended meanwhile.
+func (s *Service) endOne(ctx context.Context, runID string, end endRun) (ended bool, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		cancelled = false
+		ended = false
 		h, err := tx.LockRun(ctx, runID)
 		if err != nil {
 			return ignoreNotFound(err)
@@ -174,10 +189,10 @@ func (s *Service) cancelOne(ctx context.Context, c lineshaft.Caller, runID, why 
 		if h.State.Terminal() {
 			return nil
 		}
-		cancelled = true
-		return s.cancelLocked(ctx, tx, c, h, why)
+		ended = true
+		return end(ctx, tx, h)
 	})
-	return cancelled, err
+	return ended, err
 }
 
 // Interrupt asks the agent to stop its current turn; the run goes on.

@@ -284,7 +284,7 @@ func (b *runStarts) forEnd(ctx context.Context, st chainStart) error {
 	switch {
 	case a.broken != "":
 		outcome.Result, outcome.Reason = lineshaft.ResultError, a.broken
-	case end.Depth+1 > lineshaft.MaxRunDepth:
+	case end.Depth+1 > b.s.cfg.Trees.Depth:
 		return b.add(ctx, a, b.s.brokenChain(st), nil, runNote{"finished_run", end.ID})
 	default:
 		err := b.begin(ctx, runStart{automation: a, note: runNote{"finished_run", end.ID}, traceParent: end.TraceParent, draft: func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
@@ -323,6 +323,6 @@ func (s *Service) brokenChain(st chainStart) *store.NewRun {
 	n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
 	n.Head.Status = lineshaft.StatusMessage{Message: fmt.Sprintf(
 		"not started: run %s is the end of a chain of %d runs below run %s, and longer ones are taken for a loop; narrow the run/finished trigger of automation %q",
-		st.end.ID, lineshaft.MaxRunDepth, st.end.RootRunID, st.automation.Name)}
+		st.end.ID, s.cfg.Trees.Depth, st.end.RootRunID, st.automation.Name)}
 	return n
 }

@@ -21,7 +21,7 @@ const (
 // nothing when none came for a while. Claims for the same worker id are served in
 // turn, and each gets at most an even share while others wait.
 func (s *Service) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]lineshaft.Job, error) {
-	place := s.lines.join(req.WorkerHost, s.hub)
+	place := s.lines.join(req.WorkerHost, req.FactoryUIDs, s.hub)
 	defer place.leave()
 	deadline := time.NewTimer(longPoll)
 	defer deadline.Stop()
@@ -55,7 +55,7 @@ func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest, plac
 	if !front {
 		return nil, nil
 	}
-	waiting, err := s.store.CountQueued(ctx, req.WorkerHost, count)
+	waiting, err := s.store.CountQueued(ctx, req.WorkerHost, count, req.FactoryUIDs...)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *Service) claimNow(ctx context.Context, req lineshaft.ClaimRequest, plac
 	granted := time.Now() // the leases begin later, in the transaction: this errs on the safe side
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		jobs = nil
-		claims, err := tx.PickQueued(ctx, req.WorkerHost, share)
+		claims, err := tx.PickQueued(ctx, req.WorkerHost, share, req.FactoryUIDs...)
 		if err != nil || len(claims) == 0 {
 			return err
 		}
@@ -151,6 +151,11 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 			return job, err
 		}
 	}
+	if h.ParentRunID != "" || job.Resumed { // others have nothing above or below them
+		if err := limitJob(ctx, tx, &job); err != nil {
+			return job, err
+		}
+	}
 	if job.Resumed {
 		job.Snapshot, err = tx.NewestSnapshot(ctx, h.ID)
 	}
@@ -177,7 +182,10 @@ func (s *Service) turnOf(ctx context.Context, tx *store.Tx, f *store.Followup) (
 
 // noteWorker records that a worker is there, at most every few seconds.
 func (s *Service) noteWorker(ctx context.Context, req lineshaft.ClaimRequest) error {
-	return s.recordWorker(ctx, store.Worker{ID: req.WorkerID, WorkerHost: req.WorkerHost, Version: req.Version, Capacity: req.Capacity, Running: req.Capacity - req.Limit, Labels: req.Labels})
+	return s.recordWorker(ctx, store.Worker{
+		ID: req.WorkerID, WorkerHost: req.WorkerHost, Version: req.Version, Capacity: req.Capacity, Running: req.Capacity - req.Limit,
+		Labels: req.Labels, FactoryUIDs: req.FactoryUIDs,
+	})
 }
 
 func (s *Service) recordWorker(ctx context.Context, w store.Worker) error {

@@ -2,6 +2,7 @@ package control
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -10,7 +11,8 @@ import (
 // maxCount bounds how many queued runs a claim counts to find its share.
 const maxCount = 1000
 
-// claimLines are the lines of waiting claims, one for each worker id. Only the first
+// claimLines are the lines of waiting claims, one for each worker id and the factories
+// that it is bound to. Only the first
 // of a line looks at the queue, so that hundreds of idle workers cost no more than
 // one, and a new run wakes one of them and not all. Who was served goes to the end:
 // workers of one id get their runs in turn. Other nodes have lines of their own; the
@@ -42,15 +44,16 @@ type claimPlace struct {
 }
 
 // join goes to the end of a line.
-func (c *claimLines) join(id string, hub *stream.Hub) *claimPlace {
+func (c *claimLines) join(host string, factories []string, hub *stream.Hub) *claimPlace {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	id := strings.Join(append([]string{host}, factories...), " ")
 	line := c.byID[id]
 	if line == nil {
 		if c.byID == nil {
 			c.byID = map[string]*claimLine{}
 		}
-		line = &claimLine{sub: hub.Subscribe(stream.QueueTopic(id))}
+		line = &claimLine{sub: hub.Subscribe(stream.QueueTopic(host))}
 		c.byID[id] = line
 	}
 	line.users++

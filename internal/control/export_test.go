@@ -127,7 +127,7 @@ func Shares(queued int, limits ...int) []int {
 	hub := stream.NewHub()
 	places := make([]*claimPlace, len(limits))
 	for i := range limits {
-		places[i] = lines.join("x", hub)
+		places[i] = lines.join("x", nil, hub)
 	}
 	shares := make([]int, len(limits))
 	for i, p := range places {
@@ -148,7 +148,7 @@ func Shares(queued int, limits ...int) []int {
 func Missed() string {
 	var lines claimLines
 	hub := stream.NewHub()
-	first, second := lines.join("x", hub), lines.join("x", hub)
+	first, second := lines.join("x", nil, hub), lines.join("x", nil, hub)
 	first.taken(first.take(1, 1), true)
 	if _, front := second.atFront(1); front {
 		return "second"

@@ -29,6 +29,8 @@ type definitionReader interface {
 	GetAgent(ctx context.Context, uid string) (*lineshaft.Agent, error)
 	GetFactory(ctx context.Context, uid string) (*lineshaft.Factory, error)
 	GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error)
+	GetRun(ctx context.Context, runID string) (*lineshaft.Run, error)
+	GetRunBody(ctx context.Context, runID string) (*store.RunBody, error)
 }
 
 // layers puts everything that may say something about a run's configuration in the
@@ -83,24 +85,26 @@ func (d definitions) mayUse(server lineshaft.MCPServer) bool {
 
 // definitionsOf reads what shapes a requested run. The factory of its parent, if
 // that has one, is its own too.
-func (s *Service) definitionsOf(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parentFactory string) (definitions, error) {
+func (s *Service) definitionsOf(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parent *store.Lineage) (definitions, error) {
 	var d definitions
-	factoryUID := parentFactory
+	factoryUID := parent.FactoryUID
 	if req.AgentUID != "" {
 		agent, err := namedAgent(ctx, r, c, req.AgentUID)
 		if err != nil {
 			return d, err
 		}
-		if agent.FactoryUID != parentFactory && (parentFactory != "" || c.Role == lineshaft.RoleRun) {
+		if agent.FactoryUID != parent.FactoryUID && parent.FactoryUID != "" {
 			return d, lineshaft.Invalid("agent_identity_uid", "the parent run is not of the factory of agent %q; name an agent of the parent's factory", agent.Name)
-		}
-		if agent.FactoryUID != "" && req.Config.WorkerHost != "" {
-			return d, lineshaft.Invalid("config.worker_host", "agent %q belongs to a factory, whose definition says where its runs work; leave worker_host out", agent.Name)
 		}
 		d.agent, factoryUID = agent, agent.FactoryUID
 	}
 	if factoryUID == "" {
 		return d, nil
+	}
+	// A key that is limited to factories gets no further by naming a parent than without.
+	free := d.agent == nil && (len(c.FactoryUIDs) == 0 || req.Config.WorkerHost == parent.Body.Config.WorkerHost)
+	if req.Config.WorkerHost != "" && c.Role != lineshaft.RoleRun && !free {
+		return d, lineshaft.Invalid("config.worker_host", "the run belongs to a factory, whose definition says where its runs work; leave worker_host out")
 	}
 	factory, err := r.GetFactory(ctx, factoryUID)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
@@ -118,7 +122,7 @@ func namedAgent(ctx context.Context, r definitionReader, c lineshaft.Caller, uid
 		return nil, unknown
 	}
 	agent, err := r.GetAgent(ctx, uid)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && !c.MaySeeFactory(agent.FactoryUID) {
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && !seesAgent(c, *agent) {
 		return nil, unknown
 	}
 	return agent, err
@@ -201,15 +205,12 @@ func mayUseEnvironment(c lineshaft.Caller, e *lineshaft.Environment, d definitio
 // limitSecrets keeps what a payload could talk an agent into from getting at secrets:
 // below a run that came from outside, a run whose agent starts it has no more of them
 // than the agent's own run, whatever definitions name.
-func (s *Service) limitSecrets(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rootRunID string, d *definitions) error {
-	if c.Role != lineshaft.RoleRun {
-		return nil
-	}
-	root, err := tx.GetRun(ctx, rootRunID)
+func limitSecrets(ctx context.Context, r definitionReader, c lineshaft.Caller, rootRunID string, d *definitions) error {
+	root, err := r.GetRun(ctx, rootRunID)
 	if ignoreNotFound(err) != nil || err == nil && !fromOutside(root) {
 		return err
 	}
-	body, err := tx.GetRunBody(ctx, c.RunID)
+	body, err := r.GetRunBody(ctx, c.RunID)
 	if err != nil {
 		return err
 	}

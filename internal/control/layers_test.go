@@ -260,6 +260,7 @@ func TestR2AgentMustBeWithinReach(t *testing.T) {
 			"child elsewhere":          {b.admin, lineshaft.NewRun{AgentUID: theirs.UID, ParentRunID: parent}, lineshaft.CodeInvalidRequest, "agent_identity_uid"},
 			"child of a team's agent":  {b.admin, lineshaft.NewRun{AgentUID: free.UID, ParentRunID: parent}, lineshaft.CodeInvalidRequest, "agent_identity_uid"},
 			"child without an agent":   {b.admin, lineshaft.NewRun{ParentRunID: parent, Config: host}, "", ""},
+			"host by a limited key":    {b.caller(lineshaft.RoleManager, own), lineshaft.NewRun{ParentRunID: parent, Config: host}, lineshaft.CodeInvalidRequest, "config.worker_host"},
 			"unknown environment":      {b.admin, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: "no'such"}}, lineshaft.CodeInvalidRequest, "config.environment_id"},
 			"environment of the agent": {b.admin, lineshaft.NewRun{AgentUID: b.agent(own, "lost", func(a *lineshaft.Agent) { a.Config.EnvironmentID = "gone" }).UID}, lineshaft.CodeInvalidRequest, "the agent names environment"},
 		} {
@@ -299,7 +300,7 @@ func TestX7AnAgentNamesAgentsOfItsFactory(t *testing.T) {
 			want  lineshaft.Code
 		}{
 			"own": {inside, hand, ""}, "another's": {inside, theirs, lineshaft.CodeInvalidRequest}, "the team's": {inside, free, lineshaft.CodeInvalidRequest},
-			"from outside": {outside, hand, lineshaft.CodeInvalidRequest}, "both of no factory": {outside, free, ""},
+			"from outside": {outside, hand, lineshaft.CodeInvalidRequest}, "both of no factory": {outside, free, lineshaft.CodeInvalidRequest},
 		} {
 			started, err := b.as(test.who, lineshaft.NewRun{AgentUID: test.agent.UID})
 			wantCode(b, err, test.want)
@@ -340,11 +341,14 @@ func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 				w.Errorf("%s: %v", name, run.Config.Secrets)
 			}
 		}
-		_, err := w.as(agent, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: "env"}})
+		w.environment("other")
+		_, err := w.as(agent, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: "other"}})
 		wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
-		plain := w.run(must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{})).RunID)
-		if len(plain.Config.Secrets) > 0 {
-			w.Errorf("%v", plain.Config.Secrets)
+		for _, environment := range []string{"", "env"} { // what its parent has, and no more
+			plain := w.run(must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: environment}})).RunID)
+			if !slices.Equal(plain.Config.Secrets, []string{"OF_AUTOMATION"}) || plain.Config.EnvironmentID != "env" {
+				w.Errorf("%v in %q", plain.Config.Secrets, plain.Config.EnvironmentID)
+			}
 		}
 		// Somebody of the team decides for themselves.
 		own := w.run(w.start(lineshaft.NewRun{ParentRunID: root.ID, AgentUID: hand.UID}).RunID)

@@ -67,13 +67,14 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 			a.Config = lineshaft.AgentConfig{Secrets: []string{"OF_AGENT", "OF_AUTOMATION"}, ModelID: "m"}
 		})
 		w.environment("env")
+		inside := w.agent(w.factory, "inside", func(a *lineshaft.Agent) { a.Config = hand.Config; a.Config.EnvironmentID = "env" })
 		w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.deliver("", opened).Outcomes[0].RunID
 		agent := w.token(root)
-		child := func(environment string) string {
-			return must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: hand.UID, Config: lineshaft.AgentConfig{EnvironmentID: environment}})).RunID
+		child := func(of *lineshaft.Agent) string {
+			return must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: of.UID})).RunID
 		}
-		plain, housed := child(""), child("env")
+		plain, housed := child(hand), child(inside)
 		again := func(runID string) string {
 			started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, runID, nil))
 			run := w.run(started.RunID)

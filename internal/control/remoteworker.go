@@ -18,6 +18,8 @@ type RemoteWorker struct {
 	s    *Service
 	host string
 	id   string
+	// factories are those that its key is bound to; empty is none.
+	factories []string
 	// only is the execution whose own token was shown: the caller may act for it alone,
 	// and only once it is the process that holds it. Empty for the key of a worker.
 	only string
@@ -42,7 +44,7 @@ func (s *Service) Remote(c lineshaft.Caller, host, processID string) (*RemoteWor
 	if !c.MayWorkFor(host) {
 		return nil, lineshaft.Denied("this key may not work as %q; an admin makes one with: lineshaft apikey create NAME --role worker --worker %s", host, host)
 	}
-	return &RemoteWorker{s: s, host: host, id: processID}, nil
+	return &RemoteWorker{s: s, host: host, id: processID, factories: c.FactoryUIDs}, nil
 }
 
 // Connect is called by a process that has just started and holds nothing: what an
@@ -67,7 +69,7 @@ func (w *RemoteWorker) Claim(ctx context.Context, req lineshaft.ClaimRequest, kn
 	if err != nil {
 		return nil, err
 	}
-	req.WorkerHost, req.WorkerID = w.host, w.id
+	req.WorkerHost, req.WorkerID, req.FactoryUIDs = w.host, w.id, w.factories
 	return w.s.Claim(ctx, req)
 }
 

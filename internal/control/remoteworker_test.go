@@ -48,7 +48,8 @@ func TestS3WhoMayBeARemoteWorker(t *testing.T) {
 			{"the server's own", b.admin, "hosted", "hosted/p1", lineshaft.CodeInvalidRequest},
 			{"its old name", b.admin, "warp", "warp/p1", lineshaft.CodeInvalidRequest},
 			{"manager", b.caller(lineshaft.RoleManager), "box", "box/p1", lineshaft.CodeNotAuthorized},
-			{"limited to a factory", b.caller(lineshaft.RoleWorker, "f1"), "box", "box/p1", lineshaft.CodeNotAuthorized},
+			{"bound to a factory", b.caller(lineshaft.RoleWorker, b.factory("f", "").UID), "box", "box/p1", ""},
+			{"bound to a factory, another id", b.caller(lineshaft.RoleWorker, b.factory("g", "").UID), "farm", "farm/p1", lineshaft.CodeNotAuthorized},
 		} {
 			if _, err := b.s.Remote(tc.caller, tc.host, tc.process); (err == nil) != (tc.code == "") || err != nil && lineshaft.CodeOf(err) != tc.code {
 				b.Errorf("%s: %v, want %q", tc.name, err, tc.code)

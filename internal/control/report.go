@@ -27,6 +27,7 @@ func errNotYours() error {
 // report that was refused; the others are durable.
 func (s *Service) Report(ctx context.Context, reports []lineshaft.Report) ([]error, error) {
 	var refused []error
+	var trees []store.Tree
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		refused = make([]error, len(reports))
 		refs := make([]lineshaft.ExecutionRef, len(reports))
@@ -46,8 +47,14 @@ func (s *Service) Report(ctx context.Context, reports []lineshaft.Report) ([]err
 		if err := b.save(ctx, tx); err != nil {
 			return err
 		}
+		if trees, err = b.spendTrees(ctx, tx); err != nil {
+			return err
+		}
 		return tx.AddSpending(ctx, b.spent(), s.store.Now())
 	})
+	if err == nil {
+		s.endSpentTrees(ctx, trees)
+	}
 	return refused, err
 }
 

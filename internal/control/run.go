@@ -39,19 +39,19 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
 		return kept, "", err
 	}
-	factoryUID, err = s.checkReferences(ctx, c, req)
+	parent, err := s.checkReferences(ctx, c, req)
 	if err != nil {
-		return Started{}, factoryUID, err
+		return Started{}, parent.FactoryUID, err
 	}
 	if err := s.checkSecrets(ctx, c, req.Config); err != nil {
-		return Started{}, factoryUID, err
+		return Started{}, parent.FactoryUID, err
 	}
-	config, scope, err := s.foresee(ctx, c, req, factoryUID)
+	foreseen, err := s.shapeRun(ctx, s.store, c, req, parent)
 	if err != nil {
-		return Started{}, factoryUID, err
+		return Started{}, parent.FactoryUID, err
 	}
-	factoryUID = scope.factory
-	if req.Skills, err = s.findSkills(ctx, config.Skills, scope); err != nil {
+	factoryUID = foreseen.factoryUID
+	if req.Skills, err = s.skillsOf(ctx, foreseen, parent); err != nil {
 		return Started{}, factoryUID, err
 	}
 	attachments, err := s.storeAttachments(ctx, req.Attachments)
@@ -59,7 +59,7 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 		return Started{}, factoryUID, err
 	}
 	// Asked before, so that the answer that is kept has it.
-	full := s.atCapacity(ctx, config.WorkerHost)
+	full := s.atCapacity(ctx, foreseen.config.WorkerHost, factoryUID)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		started = Started{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &started, func() (err error) {
@@ -77,38 +77,24 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 }
 
 // checkReferences looks at the runs that a request names, outside the transaction,
-// and tells the factory of the parent.
-func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) (factoryUID string, err error) {
+// and returns what is known of the parent by then.
+func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) (*store.Lineage, error) {
+	parent := &store.Lineage{}
 	if req.ParentRunID != "" {
-		parent, err := s.visibleRun(ctx, c, req.ParentRunID)
+		run, err := s.visibleRun(ctx, c, req.ParentRunID)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return "", lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
+			return parent, lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
 		}
-		if err := errors.Join(err, mayExtend(c, parent)); err != nil {
-			return "", err
+		if err := errors.Join(err, mayExtend(c, run)); err != nil {
+			return parent, err
 		}
-		factoryUID = parent.FactoryUID
+		parent = &store.Lineage{RootRunID: run.RootRunID, FactoryUID: run.FactoryUID, Body: store.RunBody{Config: run.Config, Skills: run.Skills}}
 	}
 	if req.ConversationID == "" {
-		return factoryUID, nil
+		return parent, nil
 	}
 	run, err := s.RunByConversation(ctx, c, req.ConversationID)
-	return factoryUID, errors.Join(err, mayExtend(c, run))
-}
-
-// foresee puts together the configuration of a requested run before anything of it is
-// stored: where it will work, and where its skills are looked for.
-func (s *Service) foresee(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, factoryUID string) (lineshaft.AgentConfig, skillScope, error) {
-	d, err := s.definitionsOf(ctx, s.store, c, req, factoryUID)
-	if err != nil {
-		return lineshaft.AgentConfig{}, skillScope{}, err
-	}
-	config, _, err := s.resolve(ctx, s.store, c, req.Config, d)
-	scope := skillScope{environment: config.EnvironmentID, factory: factoryUID}
-	if d.agent != nil {
-		scope.factory, scope.agent = d.agent.FactoryUID, d.agent.Name
-	}
-	return config, scope, err
+	return parent, errors.Join(err, mayExtend(c, run))
 }
 
 // mayExtend says whether a caller may add a run below another or to its
@@ -181,37 +167,26 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 	parent := &store.Lineage{}
 	if req.ParentRunID != "" {
 		var err error
-		if parent, err = parentOf(ctx, tx, req.ParentRunID); err != nil {
+		if parent, err = s.parentOf(ctx, tx, req.ParentRunID); err != nil {
 			return nil, err
 		}
 	}
-	d, err := s.definitionsOf(ctx, tx, c, req, parent.FactoryUID)
+	shape, err := s.shapeRun(ctx, tx, c, req, parent)
 	if err != nil {
 		return nil, err
 	}
-	factoryUID := parent.FactoryUID
-	if d.agent != nil {
-		factoryUID = d.agent.FactoryUID
-	}
-	if !c.MaySeeFactory(factoryUID) {
+	if !c.MaySeeFactory(shape.factoryUID) {
 		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
 	}
-	if err := s.checkBudget(ctx, tx, d.factory); err != nil {
+	if err := s.checkBudget(ctx, tx, shape.factory); err != nil {
 		return nil, err
 	}
-	if err := s.limitSecrets(ctx, tx, c, parent.RootRunID, &d); err != nil {
-		return nil, err
-	}
-	config, origins, err := s.resolve(ctx, tx, c, req.Config, d)
-	if err != nil {
-		return nil, err
-	}
-	n := s.draftRun(c, req, config, origins)
-	n.Head.FactoryUID = factoryUID
+	n := s.draftRun(c, req, shape.config, shape.origins)
+	n.Head.FactoryUID = shape.factoryUID
 	if req.ParentRunID == "" {
 		return n, nil
 	}
-	return n, inherit(n, parent)
+	return n, s.joinTree(ctx, tx, n, parent)
 }
 
 // draftRun makes the run of a request whose configuration is resolved.
@@ -272,36 +247,6 @@ func (s *Service) defaults() lineshaft.AgentConfig {
 		QueueTimeoutMinutes: &queue, MaxAttempts: &attempts,
 	}})
 	return config
-}
-
-// parentOf reads where a child run belongs, if it may have one more child.
-func parentOf(ctx context.Context, tx *store.Tx, parentID string) (*store.Lineage, error) {
-	l, err := tx.GetLineage(ctx, parentID)
-	switch {
-	case err != nil:
-		return nil, err
-	case l.Depth+1 > lineshaft.MaxRunDepth:
-		return nil, lineshaft.Invalid("parent_run_id", "runs may be nested %d deep, and the parent is at that depth", lineshaft.MaxRunDepth)
-	case l.LiveChildren >= lineshaft.MaxLiveChildren:
-		return nil, lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", l.LiveChildren)
-	}
-	return l, nil
-}
-
-// inherit gives a child run what it takes from its parent besides the factory: root,
-// and metadata that it does not set itself.
-func inherit(n *store.NewRun, l *store.Lineage) error {
-	n.RootRunID, n.Depth, n.Ancestors = l.RootRunID, l.Depth+1, l.Ancestors
-	merged := maps.Clone(l.Metadata)
-	if merged == nil {
-		merged = map[string]string{}
-	}
-	maps.Copy(merged, n.Body.Metadata)
-	if len(merged) > lineshaft.MaxMetadataKeys {
-		return lineshaft.Invalid("metadata", "with what the parent run passes on there are %d keys; at most %d are allowed", len(merged), lineshaft.MaxMetadataKeys)
-	}
-	n.Body.Metadata = merged
-	return nil
 }
 
 func minutes(n *int) time.Duration { return time.Duration(*n) * time.Minute }
@@ -464,14 +409,16 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string, i
 			return Started{}, err
 		}
 		req.Metadata = withoutDelivery(body.Metadata)
-	} else if outside && c.Role != lineshaft.RoleRun { // an agent's own runs are limited as its children
+	} else if (outside || fromParent(body)) && c.Role != lineshaft.RoleRun { // an agent's own runs are limited as its children
 		if err := s.mayRerunBelow(ctx, body); err != nil {
 			return Started{}, err
 		}
 		// As it was resolved, with no definition that adds to it, now or when this one is run again.
 		req.Config, req.Metadata = body.Config, withoutDelivery(body.Metadata)
 	} else if req.AgentUID = run.AgentUID; run.FactoryUID != "" && req.AgentUID != "" {
-		req.Config.WorkerHost = "" // the definition decides
+		if req.Config.WorkerHost = ""; c.Role == lineshaft.RoleRun {
+			req.Config = lineshaft.AgentConfig{} // the definition decides
+		}
 	}
 	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
 		return Started{}, err
@@ -508,7 +455,7 @@ func (s *Service) mayRerunBelow(ctx context.Context, body *store.RunBody) error 
 	}
 	for _, name := range environment.Config.Secrets {
 		if !slices.Contains(body.Config.Secrets, name) {
-			return lineshaft.NotSupported("", "a rerun would get secret %s of its environment, which this run did not have because it came of something from outside; start a new run instead", name)
+			return lineshaft.NotSupported("", "a rerun would get secret %s of its environment, which this run did not have; start a new run instead", name)
 		}
 	}
 	return nil

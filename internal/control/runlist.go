@@ -102,8 +102,11 @@ func distinct(ids []string) []string {
 
 // scopeFilter narrows a filter to what the caller may see; false means nothing is left.
 func scopeFilter(c lineshaft.Caller, f lineshaft.RunFilter) (lineshaft.RunFilter, bool) {
-	if c.Role == lineshaft.RoleRun && f.AncestorRunID == "" {
-		f.AncestorRunID = c.RunID // a given one was found visible, so it is below this run or the run itself
+	if c.Role == lineshaft.RoleRun {
+		if f.AncestorRunID == "" {
+			f.AncestorRunID = c.RunID // a given one was found visible, so it is below this run or the run itself
+		}
+		return f, true // what is below a run is all of its factory
 	}
 	if len(c.FactoryUIDs) == 0 {
 		return f, true
@@ -139,11 +142,21 @@ func (s *Service) explainWaiting(ctx context.Context, runs []*lineshaft.Run) err
 		return err
 	}
 	for _, run := range waiting {
-		if !slices.ContainsFunc(workers, func(w store.Worker) bool { return w.WorkerHost == run.Config.WorkerHost }) {
-			run.Status.Message = fmt.Sprintf("waiting for worker %q, which is not connected; start it with lineshaft worker --id %s", run.Config.WorkerHost, run.Config.WorkerHost)
+		host := run.Config.WorkerHost
+		connected := slices.ContainsFunc(workers, func(w store.Worker) bool { return w.WorkerHost == host })
+		switch {
+		case !connected:
+			run.Status.Message = fmt.Sprintf("waiting for worker %q, which is not connected; start it with lineshaft worker --id %s", host, host)
+		case !slices.ContainsFunc(workers, func(w store.Worker) bool { return takesRunsOf(w, host, run.FactoryUID) }):
+			run.Status.Message = fmt.Sprintf("waiting for worker %q, whose key is bound to other factories; give it a key that reaches this one", host)
 		}
 	}
 	return nil
+}
+
+// takesRunsOf says whether a worker claims the runs of a factory that are for a host.
+func takesRunsOf(w store.Worker, host, factoryUID string) bool {
+	return w.WorkerHost == host && (len(w.FactoryUIDs) == 0 || slices.Contains(w.FactoryUIDs, factoryUID))
 }
 
 // workerCutoff is the time since which a connected worker must have been seen.
@@ -183,7 +196,7 @@ func (s *Service) Workers(ctx context.Context, _ lineshaft.Caller) ([]Worker, er
 
 // atCapacity says whether a run that is queued now finds no free slot. It is a
 // remark for people: when the store cannot tell, the answer is no.
-func (s *Service) atCapacity(ctx context.Context, host string) bool {
+func (s *Service) atCapacity(ctx context.Context, host, factoryUID string) bool {
 	if host == "" {
 		host = s.defaults().WorkerHost
 	}
@@ -193,7 +206,7 @@ func (s *Service) atCapacity(ctx context.Context, host string) bool {
 	}
 	capacity := 0
 	for _, w := range workers {
-		if w.WorkerHost == host {
+		if takesRunsOf(w, host, factoryUID) {
 			capacity += w.Capacity
 		}
 	}

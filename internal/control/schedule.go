@@ -82,7 +82,7 @@ func (s *Service) checkSchedule(ctx context.Context, c lineshaft.Caller, made *l
 	}
 	// As if it fired now: what cannot start today is told today.
 	req := lineshaft.NewRun{AgentUID: made.AgentUID, Config: made.Config}
-	d, err := s.definitionsOf(ctx, s.store, c, req, "")
+	d, err := s.definitionsOf(ctx, s.store, c, req, &store.Lineage{})
 	if err == nil {
 		_, _, err = s.resolve(ctx, s.store, c, made.Config, d)
 	}

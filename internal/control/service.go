@@ -20,6 +20,10 @@ type Config struct {
 	Lease time.Duration
 	// Defaults is the widest layer of every run's configuration.
 	Defaults lineshaft.AgentConfig
+	// Children is what the operator lets agents give to the runs that they start, and
+	// Trees bounds these.
+	Children lineshaft.ChildAllowance
+	Trees    TreeLimits
 	// SnapshotKeep is how long a workspace snapshot is kept; 7 days by default.
 	SnapshotKeep time.Duration
 	// OutputBytes and OutputEvents bound what the agent of one execution may report
@@ -95,6 +99,10 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	}
 	if cfg.SnapshotKeep == 0 {
 		cfg.SnapshotKeep = 7 * 24 * time.Hour
+	}
+	cfg.Trees = TreeLimits{
+		Depth: cmp.Or(cfg.Trees.Depth, lineshaft.MaxRunDepth), LiveChildren: cmp.Or(cfg.Trees.LiveChildren, lineshaft.MaxLiveChildren),
+		Descendants: cmp.Or(cfg.Trees.Descendants, lineshaft.MaxDescendants),
 	}
 	cfg.OIDCSessionLife = cmp.Or(cfg.OIDCSessionLife, OIDCSessionLife)
 	if cfg.RepositoryPoll <= 0 {

@@ -170,6 +170,10 @@ const skillOrigin = "skill"
 
 // takeSkill looks for one skill, and writes its spec in full.
 func (s *Service) takeSkill(ctx context.Context, r skillPlaces, scope skillScope, spec *string, found []lineshaft.Skill) (one lineshaft.Skill, ok bool, err error) {
+	known := func(f lineshaft.Skill) bool { return f.Spec == *spec }
+	if at := slices.IndexFunc(found, known); at >= 0 {
+		return found[at], true, nil
+	}
 	ref, err := lineshaft.ParseSkillRef(*spec)
 	if err != nil {
 		return one, false, err
@@ -184,11 +188,10 @@ func (s *Service) takeSkill(ctx context.Context, r skillPlaces, scope skillScope
 		}
 	}
 	*spec = ref.String()
-	at := slices.IndexFunc(found, func(f lineshaft.Skill) bool { return f.Spec == *spec })
-	switch {
-	case at >= 0:
+	if at := slices.IndexFunc(found, known); at >= 0 {
 		return found[at], true, nil
-	case s.cfg.Git == nil:
+	}
+	if s.cfg.Git == nil {
 		return one, false, noForge()
 	}
 	return one, false, nil

@@ -46,11 +46,7 @@ type ListedSkill struct {
 // ListSkills reads the skills of repositories (F-8). A repository that does not
 // answer is left out, unless it is the one that was asked for.
 func (s *Service) ListSkills(ctx context.Context, c lineshaft.Caller, q SkillQuery) ([]ListedSkill, error) {
-	environments, err := s.store.ListEnvironments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known, err := s.knownRepositories(ctx, c, environments)
+	known, environments, err := s.knownRepositories(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +56,7 @@ func (s *Service) ListSkills(ctx context.Context, c lineshaft.Caller, q SkillQue
 			return nil, blameField(err, "repo")
 		}
 		// The forge may show this server more than it shows everybody.
-		if !slices.Contains(known, wanted) && !c.Role.May(lineshaft.PermissionRunsStart) {
+		if !slices.Contains(known, wanted) && (c.Role == lineshaft.RoleRun || !c.Role.May(lineshaft.PermissionRunsStart)) {
 			return nil, lineshaft.Denied("no environment or factory that your key may see has repository %s", wanted)
 		}
 		known = []lineshaft.Repository{wanted}
@@ -82,8 +78,21 @@ func (s *Service) ListSkills(ctx context.Context, c lineshaft.Caller, q SkillQue
 	return list, s.addLastRuns(ctx, c, q, list)
 }
 
-// knownRepositories are those of environments and of the factories a caller may see.
-func (s *Service) knownRepositories(ctx context.Context, c lineshaft.Caller, environments []lineshaft.Environment) ([]lineshaft.Repository, error) {
+// knownRepositories are those of environments and of the factories a caller may see,
+// with these environments. An agent knows the repositories of its own run.
+func (s *Service) knownRepositories(ctx context.Context, c lineshaft.Caller) ([]lineshaft.Repository, []lineshaft.Environment, error) {
+	if c.Role == lineshaft.RoleRun {
+		run, err := s.store.GetRun(ctx, c.RunID)
+		if err != nil {
+			return nil, nil, err
+		}
+		own, err := scopeRepositories(ctx, s.store, skillScope{environment: run.Config.EnvironmentID, factory: run.FactoryUID})
+		return own, nil, err
+	}
+	environments, err := s.store.ListEnvironments(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	var known []lineshaft.Repository
 	add := func(list []lineshaft.Repository) {
 		for _, r := range list {
@@ -98,7 +107,7 @@ func (s *Service) knownRepositories(ctx context.Context, c lineshaft.Caller, env
 	for after := ""; ; {
 		factories, err := s.store.ListFactories(ctx, after, sweepBatch)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, f := range factories {
 			after = f.UID
@@ -107,7 +116,7 @@ func (s *Service) knownRepositories(ctx context.Context, c lineshaft.Caller, env
 			}
 		}
 		if len(factories) < sweepBatch {
-			return known, nil
+			return known, environments, nil
 		}
 	}
 }

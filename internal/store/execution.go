@@ -59,12 +59,14 @@ type Claim struct {
 }
 
 // PickQueued locks up to limit runs that a worker of this host may claim now, in
-// the order they were queued. On PostgreSQL it passes over runs that another
-// claimer is looking at.
-func (tx *Tx) PickQueued(ctx context.Context, host string, limit int) ([]*Claim, error) {
+// the order they were queued: all, or those of some factories. On PostgreSQL it passes
+// over runs that another claimer is looking at.
+func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories ...string) ([]*Claim, error) {
 	var claims []*Claim
-	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
-	err := tx.each(ctx, query, []any{host, limit}, func(scan func(...any) error) error {
+	args := []any{host, limit}
+	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs WHERE state = 'QUEUED' AND hold = 0 AND " +
+		queueOf(&args, factories) + " ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
+	err := tx.each(ctx, query, args, func(scan func(...any) error) error {
 		c := &Claim{}
 		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID, &c.TraceParent)
 		c.Head = h
@@ -79,7 +81,7 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int) ([]*Claim,
 	for i, c := range claims {
 		ids[i], byID[c.Head.ID] = c.Head.ID, c
 	}
-	var args []any
+	args = nil
 	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
 		var runID, prompt, config, skills string
 		var files int
@@ -394,9 +396,28 @@ func (r reader) CountBusy(ctx context.Context, host string, limit int) (live, qu
 	return live, queued, err
 }
 
-// CountQueued counts the runs that could be claimed for a host, up to a limit.
-func (r reader) CountQueued(ctx context.Context, host string, limit int) (queued int, err error) {
-	err = r.one(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 LIMIT $2) AS q", []any{host, limit}, &queued)
+// queueOf selects the queue of a host: all of it, or the runs of some factories. Each of
+// those has its own stretch of an index, so that the runs of others are not read. $1 is
+// the host and $2 the limit.
+func queueOf(args *[]any, factories []string) string {
+	if len(factories) == 0 {
+		return "worker_host = $1"
+	}
+	each := make([]string, len(factories))
+	for i, uid := range factories {
+		*args = append(*args, uid)
+		each[i] = fmt.Sprintf(`SELECT id FROM (SELECT id FROM runs WHERE worker_host = $1 AND worker_host <> 'hosted' AND factory_uid = $%d
+			AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2) AS f%d`, len(*args), i)
+	}
+	return "id IN (" + strings.Join(each, " UNION ALL ") + ")"
+}
+
+// CountQueued counts the runs that could be claimed for a host, up to a limit: all, or
+// those of some factories.
+func (r reader) CountQueued(ctx context.Context, host string, limit int, factories ...string) (queued int, err error) {
+	args := []any{host, limit}
+	query := "SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE state = 'QUEUED' AND hold = 0 AND " + queueOf(&args, factories) + " LIMIT $2) AS q"
+	err = r.one(ctx, query, args, &queued)
 	return queued, err
 }
 

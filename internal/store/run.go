@@ -484,50 +484,6 @@ func (r reader) ConversationOfSession(ctx context.Context, sessionID string) (co
 	return conversationID, err
 }
 
-// Lineage reads what a child run takes over from its parent.
-type Lineage struct {
-	RootRunID    string
-	Depth        int
-	FactoryUID   string
-	Metadata     map[string]string
-	Ancestors    []string
-	LiveChildren int
-}
-
-// GetLineage reads the parent of a new run under its row lock, so that the count
-// of live children holds until the child is written.
-func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error) {
-	l := Lineage{Ancestors: []string{parentID}}
-	var factory *string
-	err := tx.one(ctx, "SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1"+tx.d.forUpdate, []any{parentID}, &l.RootRunID, &l.Depth, &factory)
-	if errors.Is(err, errNoRows) {
-		return nil, lineshaft.Invalid("parent_run_id", "no run %q here", parentID)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read parent: %w", err)
-	}
-	l.FactoryUID = text(factory)
-	body, err := tx.GetRunBody(ctx, parentID)
-	if err != nil {
-		return nil, err
-	}
-	l.Metadata = body.Metadata
-	err = tx.each(ctx, "SELECT tag FROM run_tags WHERE run_id = $1 AND tag >= 'a:' AND tag < 'a;'", []any{parentID}, func(scan func(...any) error) error {
-		var tag string
-		err := scan(&tag)
-		l.Ancestors = append(l.Ancestors, tag[min(len(tag), 2):])
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read ancestors: %w", err)
-	}
-	live := `SELECT COUNT(*) FROM runs WHERE parent_run_id = $1 AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')`
-	if err := tx.one(ctx, live, []any{parentID}, &l.LiveChildren); err != nil {
-		return nil, fmt.Errorf("count children: %w", err)
-	}
-	return &l, nil
-}
-
 func nullBool(b *bool) any {
 	if b == nil {
 		return nil

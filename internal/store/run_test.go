@@ -334,7 +334,7 @@ func TestLineage(t *testing.T) {
 			mid, err = tx.GetLineage(ctx, middle)
 			return err
 		})
-		if top.FactoryUID != "fac" || top.Metadata["k"] != "v" || top.LiveChildren != 1 || !slices.Equal(top.Ancestors, []string{root}) {
+		if top.FactoryUID != "fac" || top.Body.Metadata["k"] != "v" || top.LiveChildren != 1 || !slices.Equal(top.Ancestors, []string{root}) {
 			t.Errorf("root: %+v", top)
 		}
 		if mid.RootRunID != root || mid.Depth != 1 || mid.LiveChildren != 1 || !slices.Equal(mid.Ancestors, []string{middle, root}) {

@@ -45,7 +45,7 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 		if err := tx.deleteAttachments(ctx, runID); err != nil {
 			return err
 		}
-		for _, table := range []string{"followups", "artifacts", "executions", "run_bodies", "run_usage"} {
+		for _, table := range []string{"followups", "artifacts", "executions", "run_bodies", "run_usage", "run_trees"} {
 			if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE run_id = $1", runID); err != nil {
 				return fmt.Errorf("delete from %s: %w", table, err)
 			}

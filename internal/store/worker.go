@@ -18,16 +18,18 @@ type Worker struct {
 	LastSeenAt  time.Time
 	// Labels are KEY=VALUE and have no commas.
 	Labels []string
+	// FactoryUIDs are those whose runs it takes; empty means runs of all and of none.
+	FactoryUIDs []string
 }
 
 // PutWorker records that a worker process was seen. Its connection time stays
 // that of its first appearance, unless it had been away past gone.
 func (tx *Tx) PutWorker(ctx context.Context, w Worker, gone time.Time) error {
-	_, err := tx.exec(ctx, `INSERT INTO workers (id, worker_host, version, capacity, running, connected_at, last_seen_at, labels)
-		VALUES ($1, $2, $3, $4, $5, $6, $6, $8) ON CONFLICT (id) DO UPDATE SET worker_host = excluded.worker_host, version = excluded.version,
-		capacity = excluded.capacity, running = excluded.running, labels = excluded.labels, last_seen_at = excluded.last_seen_at,
+	_, err := tx.exec(ctx, `INSERT INTO workers (id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids)
+		VALUES ($1, $2, $3, $4, $5, $6, $6, $8, $9) ON CONFLICT (id) DO UPDATE SET worker_host = excluded.worker_host, version = excluded.version,
+		capacity = excluded.capacity, running = excluded.running, labels = excluded.labels, factory_uids = excluded.factory_uids, last_seen_at = excluded.last_seen_at,
 		connected_at = CASE WHEN workers.last_seen_at < $7 THEN excluded.connected_at ELSE workers.connected_at END`,
-		w.ID, w.WorkerHost, w.Version, w.Capacity, w.Running, micros(w.LastSeenAt), micros(gone), strings.Join(w.Labels, ","))
+		w.ID, w.WorkerHost, w.Version, w.Capacity, w.Running, micros(w.LastSeenAt), micros(gone), strings.Join(w.Labels, ","), strings.Join(w.FactoryUIDs, ","))
 	if err != nil {
 		return fmt.Errorf("put worker: %w", err)
 	}
@@ -58,15 +60,18 @@ func (tx *Tx) DeleteOldWorkers(ctx context.Context, before time.Time) error {
 // ListWorkers reads the worker processes seen since a time.
 func (r reader) ListWorkers(ctx context.Context, since time.Time) ([]Worker, error) {
 	var workers []Worker
-	err := r.each(ctx, `SELECT id, worker_host, version, capacity, running, connected_at, last_seen_at, labels FROM workers
+	err := r.each(ctx, `SELECT id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids FROM workers
 		WHERE last_seen_at >= $1 ORDER BY worker_host, id`, []any{micros(since)}, func(scan func(...any) error) error {
 		var w Worker
 		var connected, seen int64
-		var labels string
-		err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels)
+		var labels, factories string
+		err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels, &factories)
 		w.ConnectedAt, w.LastSeenAt = fromMicros(connected), fromMicros(seen)
 		if labels != "" {
 			w.Labels = strings.Split(labels, ",")
+		}
+		if factories != "" {
+			w.FactoryUIDs = strings.Split(factories, ",")
 		}
 		workers = append(workers, w)
 		return err

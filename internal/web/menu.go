@@ -42,7 +42,7 @@ func menu(role lineshaft.Role, section string) []menuGroup {
 		{"Platform", []entry{
 			{"Environments", "environments", lineshaft.PermissionFactoriesRead},
 			{"Secrets", "secrets", lineshaft.PermissionSecrets},
-			{"Workers", "workers", lineshaft.PermissionRunsRead},
+			{"Workers", "workers", lineshaft.PermissionServerRead},
 		}},
 		{"Admin", []entry{
 			{"Keys", "keys", lineshaft.PermissionKeys},

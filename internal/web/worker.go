@@ -9,8 +9,8 @@ import (
 
 func (s *server) workerRoutes() []route {
 	return []route{
-		{"GET /workers", lineshaft.PermissionRunsRead, s.workersPage},
-		{"GET /workers/now", lineshaft.PermissionRunsRead, s.workersNow},
+		{"GET /workers", lineshaft.PermissionServerRead, s.workersPage},
+		{"GET /workers/now", lineshaft.PermissionServerRead, s.workersNow},
 	}
 }
 

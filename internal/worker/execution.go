@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -131,7 +132,7 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 // error.
 func (e *execution) open() (harness.Session, error) {
 	if e.job.Fault != "" {
-		return nil, &lineshaft.Error{Code: lineshaft.CodeEnvironmentSetupFailed, Message: e.job.Fault}
+		return nil, &lineshaft.Error{Code: cmp.Or(e.job.FaultCode, lineshaft.CodeEnvironmentSetupFailed), Message: e.job.Fault}
 	}
 	if err := e.fits(); err != nil {
 		return nil, err

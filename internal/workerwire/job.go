@@ -31,6 +31,7 @@ type Job struct {
 	// ToolSecrets are for the tool servers of the configuration alone.
 	ToolSecrets map[string]string `json:"tool_secrets,omitempty"`
 	Fault       string            `json:"fault,omitempty"`
+	FaultCode   string            `json:"fault_code,omitempty"`
 	Prepare     Preparation       `json:"prepare,omitzero"`
 	Skills      []lineshaft.Skill `json:"skills,omitempty"`
 	Turn        Turn              `json:"turn"`
@@ -70,7 +71,7 @@ type Preparation struct {
 func JobOf(j lineshaft.Job) Job {
 	return Job{
 		Ref: RefOf(j.ExecutionRef), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), Fault: j.Fault,
+		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
@@ -84,7 +85,7 @@ func JobOf(j lineshaft.Job) Job {
 func (j Job) Job() lineshaft.Job {
 	return lineshaft.Job{
 		ExecutionRef: j.ExecutionRef(), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), Fault: j.Fault,
+		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,

@@ -1,0 +1,198 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// TreeLimits bound what is below one run; zero values are the defaults.
+type TreeLimits struct {
+	// Depth is how deep runs may be nested.
+	Depth int
+	// LiveChildren is how many live children a run may have at once.
+	LiveChildren int
+	// Descendants is how many runs may ever be started below a root.
+	Descendants int
+}
+
+// runShape is what a requested run will be: where it belongs, and its resolved
+// configuration with the origin of each value.
+type runShape struct {
+	definitions
+
+	factoryUID string
+	config     lineshaft.AgentConfig
+	origins    map[string]string
+	// narrowed says that it is a child with the configuration of its parent.
+	narrowed bool
+}
+
+// shapeRun decides what a requested run will be. It is the one place that says what an
+// agent may ask for with its run token: an agent of the same factory, with
+// exactly that one's configuration, or the parent's own, made narrower.
+func (s *Service) shapeRun(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parent *store.Lineage) (runShape, error) {
+	d, err := s.definitionsOf(ctx, r, c, req, parent)
+	if err != nil {
+		return runShape{}, err
+	}
+	shape := runShape{definitions: d, factoryUID: parent.FactoryUID}
+	if d.agent != nil {
+		shape.factoryUID = d.agent.FactoryUID
+	}
+	if c.Role != lineshaft.RoleRun {
+		shape.config, shape.origins, err = s.resolve(ctx, r, c, req.Config, d)
+		return shape, err
+	}
+	if d.agent == nil {
+		shape.narrowed = true
+		shape.config, shape.origins, err = lineshaft.NarrowConfig(parent.Body.Config, req.Config, s.cfg.Children)
+		for _, name := range shape.config.NamedSecrets() {
+			if ownSecret(&parent.Body, name) { // it stays one that was never granted
+				shape.origins[lineshaft.SecretOrigin(name)] = runOrigin
+			}
+		}
+		return shape, err
+	}
+	if err := limitSecrets(ctx, r, c, parent.RootRunID, &shape.definitions); err != nil {
+		return shape, err
+	}
+	shape.config, shape.origins, err = s.resolve(ctx, r, c, lineshaft.AgentConfig{}, shape.definitions)
+	if err != nil {
+		return shape, err
+	}
+	if field := lineshaft.SameConfig(shape.config, req.Config); field != "" {
+		denied := lineshaft.Denied("a run starts agent %q with exactly the configuration of that agent; leave %s out", d.agent.Name, field)
+		denied.Field = "config." + field
+		return shape, denied
+	}
+	return shape, nil
+}
+
+// skillsOf finds the skills of a run that is to be made. A child has those of its
+// parent as they were found for it: nothing is fetched because an agent asks for it.
+func (s *Service) skillsOf(ctx context.Context, shape runShape, parent *store.Lineage) ([]lineshaft.Skill, error) {
+	if !shape.narrowed {
+		scope := skillScope{environment: shape.config.EnvironmentID, factory: shape.factoryUID}
+		if shape.agent != nil {
+			scope.agent = shape.agent.Name
+		}
+		return s.findSkills(ctx, shape.config.Skills, scope)
+	}
+	var found []lineshaft.Skill
+	for i, spec := range parent.Body.Config.Skills {
+		if slices.Contains(shape.config.Skills, spec) && i < len(parent.Body.Skills) {
+			one := parent.Body.Skills[i]
+			one.Spec = spec
+			found = append(found, one)
+		}
+	}
+	return found, nil
+}
+
+// parentOf reads where a child run belongs, if it may have one more child.
+func (s *Service) parentOf(ctx context.Context, tx *store.Tx, parentID string) (*store.Lineage, error) {
+	l, err := tx.GetLineage(ctx, parentID)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.Depth+1 > s.cfg.Trees.Depth:
+		return nil, lineshaft.Invalid("parent_run_id", "runs may be nested %d deep, and the parent is at that depth", s.cfg.Trees.Depth)
+	case l.LiveChildren >= s.cfg.Trees.LiveChildren:
+		return nil, lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", l.LiveChildren)
+	}
+	return l, nil
+}
+
+// joinTree puts a new run below its parent, with the metadata that it does not set
+// itself, if the tree has room and its budgets are not used up.
+func (s *Service) joinTree(ctx context.Context, tx *store.Tx, n *store.NewRun, l *store.Lineage) error {
+	n.RootRunID, n.Depth, n.Ancestors = l.RootRunID, l.Depth+1, l.Ancestors
+	merged := maps.Clone(l.Body.Metadata)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, n.Body.Metadata)
+	if len(merged) > lineshaft.MaxMetadataKeys {
+		return lineshaft.Invalid("metadata", "with what the parent run passes on there are %d keys; at most %d are allowed", len(merged), lineshaft.MaxMetadataKeys)
+	}
+	n.Body.Metadata = merged
+	if rule := n.Body.Config.Concurrency; rule != nil && n.Body.Origins["concurrency"] == runOrigin {
+		n.Head.ConcurrencyKey = childSlotKey(l.RootRunID, rule.Key)
+	}
+	var budget lineshaft.Budget
+	if has := l.Body.Config.Budget; has != nil {
+		budget = *has
+	}
+	descendants, err := tx.GrowTree(ctx, l.Ancestors, budget, l.RootRunID)
+	if err != nil {
+		return err
+	}
+	if descendants > s.cfg.Trees.Descendants {
+		return lineshaft.Invalid("parent_run_id", "%d runs were started below run %s, which are all that one root may have; start a run of its own instead", s.cfg.Trees.Descendants, l.RootRunID)
+	}
+	trees, err := tx.TreesOf(ctx, l.Ancestors[0])
+	if err != nil {
+		return err
+	}
+	if spent := spentTree(trees); spent != nil {
+		return &lineshaft.Error{Code: lineshaft.CodeBudgetExceeded, Message: treeSpent(*spent) + "; start the work as a run of its own, with its own budget"}
+	}
+	return nil
+}
+
+// spentTree finds a tree whose budget is used up.
+func spentTree(trees []store.Tree) *store.Tree {
+	for i, t := range trees {
+		if t.Budget.Spent(t.Spent) != "" {
+			return &trees[i]
+		}
+	}
+	return nil
+}
+
+func treeSpent(t store.Tree) string {
+	return fmt.Sprintf("the budget of run %s, which the runs below it share, is used up: %s", t.RunID, t.Budget.Spent(t.Spent))
+}
+
+// childSlotKey is a concurrency key of the runs below a root: what an agent chooses
+// holds up nobody else.
+func childSlotKey(rootRunID, key string) string { return "below/" + rootRunID + "/" + key }
+
+// fromParent says whether a run has its configuration from the run that started it.
+func fromParent(body *store.RunBody) bool {
+	return slices.Contains(slices.Collect(maps.Values(body.Origins)), lineshaft.ParentOrigin)
+}
+
+// limitJob holds a run to what is left of the budgets that it shares with others. The
+// gateway knows the run's own budget only, so that one becomes what is left of all.
+func limitJob(ctx context.Context, tx *store.Tx, job *lineshaft.Job) error {
+	trees, err := tx.TreesOf(ctx, job.RunID)
+	if err != nil || len(trees) == 0 {
+		return err
+	}
+	if spent := spentTree(trees); spent != nil {
+		job.Fault, job.FaultCode = treeSpent(*spent)+"; start the work as a run of its own, with its own budget", lineshaft.CodeBudgetExceeded
+		job.Secrets, job.ToolSecrets = nil, nil
+		return nil
+	}
+	var limit lineshaft.Budget
+	if has := job.Config.Budget; has != nil {
+		limit = *has
+	}
+	tighten := func(limit *int64, used, total, spent int64) {
+		if total > 0 && (*limit == 0 || used+total-spent < *limit) {
+			*limit = used + total - spent
+		}
+	}
+	for _, t := range trees {
+		tighten(&limit.MaxTokens, job.Used.Total(), t.Budget.MaxTokens, t.Spent.Tokens)
+		tighten(&limit.MaxCostMicros, job.Used.CostMicros, t.Budget.MaxCostMicros, t.Spent.CostMicros)
+	}
+	job.Config.Budget = &limit
+	return nil
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// Tree is a run with all that is below it.
+type Tree struct {
+	RunID string
+	// Budget is the run's own, which the runs below it share.
+	Budget lineshaft.Budget
+	// Spent is what the run and those below it consumed.
+	Spent lineshaft.Spending
+}
+
+// GrowTree counts a new run among the descendants of its ancestors, of which the first
+// is its parent with that budget. It returns how many the root has now. All who do this
+// change the rows in one order.
+func (tx *Tx) GrowTree(ctx context.Context, ancestors []string, budget lineshaft.Budget, root string) (descendants int, err error) {
+	parent := ancestors[0]
+	for _, runID := range slices.Sorted(slices.Values(ancestors)) {
+		var limit lineshaft.Budget
+		if runID == parent { // the others have had children before
+			limit = budget
+		}
+		var n int
+		err := tx.one(ctx, `INSERT INTO run_trees (run_id, descendants, tokens, cost_micros, max_tokens, max_cost_micros) VALUES ($1, 1, 0, 0, $2, $3)
+			ON CONFLICT (run_id) DO UPDATE SET descendants = run_trees.descendants + 1 RETURNING descendants`,
+			[]any{runID, limit.MaxTokens, limit.MaxCostMicros}, &n)
+		if err != nil {
+			return 0, fmt.Errorf("count descendants: %w", err)
+		}
+		if runID == root {
+			descendants = n
+		}
+	}
+	return descendants, nil
+}
+
+// SpendTrees adds what runs consumed to the trees that they are in, and returns the
+// budgets that these runs are held to.
+func (tx *Tx) SpendTrees(ctx context.Context, spent map[string]lineshaft.Usage) ([]Tree, error) {
+	ancestors, err := tx.ancestorsOf(ctx, slices.Sorted(maps.Keys(spent)))
+	if err != nil {
+		return nil, err
+	}
+	added := map[string]lineshaft.Usage{}
+	roots := maps.Clone(added)
+	for runID, used := range spent {
+		roots[runID] = used
+		for _, ancestor := range ancestors[runID] {
+			roots[ancestor], added[ancestor] = used, added[ancestor].Add(used)
+		}
+	}
+	for _, runID := range slices.Sorted(maps.Keys(added)) {
+		used := added[runID]
+		if _, err := tx.exec(ctx, "UPDATE run_trees SET tokens = tokens + $2, cost_micros = cost_micros + $3 WHERE run_id = $1", runID, used.Total(), used.CostMicros); err != nil {
+			return nil, fmt.Errorf("add to tree: %w", err)
+		}
+	}
+	return tx.limitedTrees(ctx, slices.Sorted(maps.Keys(roots)))
+}
+
+// TreesOf reads the budgets that a run is held to: its own with what is below it, and
+// those of the runs that it is below.
+func (tx *Tx) TreesOf(ctx context.Context, runID string) ([]Tree, error) {
+	ancestors, err := tx.ancestorsOf(ctx, []string{runID})
+	if err != nil {
+		return nil, err
+	}
+	return tx.limitedTrees(ctx, append(ancestors[runID], runID))
+}
+
+func (tx *Tx) limitedTrees(ctx context.Context, runIDs []string) ([]Tree, error) {
+	var args []any
+	var trees []Tree
+	err := tx.each(ctx, `SELECT t.run_id, t.max_tokens, t.max_cost_micros, t.tokens + r.input_tokens + r.output_tokens, t.cost_micros + r.cost_micros
+		FROM run_trees t JOIN runs r ON r.id = t.run_id WHERE (t.max_tokens > 0 OR t.max_cost_micros > 0) AND t.run_id IN `+list(&args, runIDs), args,
+		func(scan func(...any) error) error {
+			var t Tree
+			err := scan(&t.RunID, &t.Budget.MaxTokens, &t.Budget.MaxCostMicros, &t.Spent.Tokens, &t.Spent.CostMicros)
+			trees = append(trees, t)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read trees: %w", err)
+	}
+	return trees, nil
+}
+
+// ancestorsOf reads which runs are above others.
+func (tx *Tx) ancestorsOf(ctx context.Context, runIDs []string) (map[string][]string, error) {
+	var args []any
+	above := map[string][]string{}
+	err := tx.each(ctx, "SELECT run_id, tag FROM run_tags WHERE run_id IN "+list(&args, runIDs)+" AND tag >= 'a:' AND tag < 'a;'", args, func(scan func(...any) error) error {
+		var runID, tag string
+		err := scan(&runID, &tag)
+		above[runID] = append(above[runID], tag[min(len(tag), 2):])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ancestors: %w", err)
+	}
+	return above, nil
+}
+
+// Lineage is what a child run takes over from its parent.
+type Lineage struct {
+	RootRunID  string
+	Depth      int
+	FactoryUID string
+	// Body is the parent's.
+	Body RunBody
+	// Ancestors are the parent and the runs above it, the parent first.
+	Ancestors    []string
+	LiveChildren int
+}
+
+// GetLineage reads the parent of a new run under its row lock, so that the count
+// of live children holds until the child is written.
+func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error) {
+	var l Lineage
+	var factory *string
+	err := tx.one(ctx, "SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1"+tx.d.forUpdate, []any{parentID}, &l.RootRunID, &l.Depth, &factory)
+	if errors.Is(err, errNoRows) {
+		return nil, lineshaft.Invalid("parent_run_id", "no run %q here", parentID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read parent: %w", err)
+	}
+	l.FactoryUID = text(factory)
+	body, err := tx.GetRunBody(ctx, parentID)
+	if err != nil {
+		return nil, err
+	}
+	l.Body = *body
+	above, err := tx.ancestorsOf(ctx, []string{parentID})
+	if err != nil {
+		return nil, err
+	}
+	l.Ancestors = append([]string{parentID}, above[parentID]...)
+	live := `SELECT COUNT(*) FROM runs WHERE parent_run_id = $1 AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')`
+	if err := tx.one(ctx, live, []any{parentID}, &l.LiveChildren); err != nil {
+		return nil, fmt.Errorf("count children: %w", err)
+	}
+	return &l, nil
+}
