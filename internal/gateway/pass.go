@@ -9,7 +9,11 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
+
+// maxToolHeader bounds the headers of an answer of a tool server.
+const maxToolHeader = 256 << 10
 
 // tool is a run's MCP server that is reached over HTTP.
 type tool struct {
@@ -107,7 +111,7 @@ func (w finalOnly) WriteHeader(status int) {
 func (w finalOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *Session) refuseTool(w http.ResponseWriter, name string, err error) {
-	if _, private := errors.AsType[*privateError](err); private {
+	if _, private := errors.AsType[*peer.PrivateError](err); private {
 		http.Error(w, "the MCP server "+name+" is in a private network; the operator can allow such with --allow-local-mcp", http.StatusForbidden)
 		return
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
 // serveProxy is the HTTP proxy for the hosts of the allow-list.
@@ -58,7 +60,7 @@ func proxyKey(r *http.Request) string {
 }
 
 func (s *Session) refuseDial(w http.ResponseWriter, err error) {
-	if private, ok := errors.AsType[*privateError](err); ok {
+	if private, ok := errors.AsType[*peer.PrivateError](err); ok {
 		http.Error(w, private.Error()+"; the operator can allow it by its address", http.StatusForbidden)
 		return
 	}
