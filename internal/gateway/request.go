@@ -169,6 +169,12 @@ func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	if c.kind == kindResponses && bytes.Equal(fields["background"], []byte("true")) {
 		return &fault{http.StatusBadRequest, string(lineshaft.CodeNotSupported), "background answers cannot be counted; leave background out"}
 	}
+	for _, name := range generationNames() {
+		var config map[string]json.RawMessage
+		if json.Unmarshal(fields[name], &config) == nil && config != nil {
+			fields[name], _ = json.Marshal(config) // what was read as JSON encodes
+		}
+	}
 	body, err := json.Marshal(fields)
 	if err != nil { // it was read as JSON a moment ago
 		return errNotObject()
