@@ -58,6 +58,10 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 		http.Error(w, "the run has no MCP server of that name", http.StatusNotFound)
 		return
 	}
+	if bad := s.join(r.Context()); bad != nil {
+		http.Error(w, bad.message, bad.status)
+		return
+	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			target := *t.target
@@ -166,6 +170,10 @@ func (s *Session) serveAPI(w http.ResponseWriter, r *http.Request, rest string) 
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"title":"authentication_required","status":401,"detail":"only the token of this run is passed on; use $LINESHAFT_RUN_TOKEN"}`)
+		return
+	}
+	if bad := s.join(r.Context()); bad != nil {
+		http.Error(w, bad.message, bad.status)
 		return
 	}
 	proxy := httputil.ReverseProxy{

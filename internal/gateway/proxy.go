@@ -23,6 +23,10 @@ func (s *Session) serveProxy(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the proxy's address in HTTPS_PROXY holds the key of this execution; use it as it is", http.StatusProxyAuthRequired)
 		return
 	}
+	if bad := s.join(r.Context()); bad != nil {
+		http.Error(w, bad.message, bad.status)
+		return
+	}
 	host, port := r.URL.Hostname(), r.URL.Port()
 	if r.Method == http.MethodConnect {
 		var err error
