@@ -73,6 +73,9 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode/100 == 3 && resp.StatusCode != http.StatusNotModified {
+				return errRedirect
+			}
 			withoutSecrets(resp.Header, t.mask)
 			resp.ContentLength, resp.Trailer = -1, nil
 			resp.Body = &masked{from: resp.Body, stream: t.mask.Stream(), ended: func() { resp.Trailer = nil }}
@@ -83,6 +86,10 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 	}
 	proxy.ServeHTTP(finalOnly{w}, r)
 }
+
+// errRedirect refuses a redirect: the run may reach the servers that it names, and not
+// those that they name.
+var errRedirect = errors.New("the tool server redirects")
 
 // withoutSecrets takes out of an answer's headers those that quote a secret, and
 // those that lead elsewhere or are for one connection.
@@ -117,6 +124,10 @@ func (w finalOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (s *Session) refuseTool(w http.ResponseWriter, name string, err error) {
 	if _, private := errors.AsType[*peer.PrivateError](err); private {
 		http.Error(w, "the MCP server "+name+" is in a private network; the operator can allow such with --allow-local-mcp", http.StatusForbidden)
+		return
+	}
+	if errors.Is(err, errRedirect) {
+		http.Error(w, "the MCP server "+name+" redirects, which is not followed; name the address that it leads to in the run's configuration", http.StatusBadGateway)
 		return
 	}
 	http.Error(w, "the MCP server "+name+" cannot be reached from the worker", http.StatusBadGateway)
