@@ -38,6 +38,7 @@ type call struct {
 	choice   model.Choice
 	stream   bool
 	expected model.Tokens // before anything is known
+	left     []string     // what is not passed on
 }
 
 // metered says whether it costs something.
@@ -120,6 +121,7 @@ func (s *Session) read(w http.ResponseWriter, r *http.Request, c call, named str
 			if err := c.within(fields); err != nil {
 				return nil, err
 			}
+			s.leaveOut(c.left)
 		}
 		if protocol != model.Gemini {
 			_ = json.Unmarshal(fields["model"], &named)     // what is no text names no model

@@ -34,6 +34,8 @@ type SessionConfig struct {
 	// Confined says that the agent reaches no network, or only some hosts: then no
 	// vendor may fetch addresses for it either.
 	Confined bool
+	// LeftOut gets the name of what is not passed on to a vendor for that reason, once.
+	LeftOut func(name string)
 	// Budget is the run's, nil for none; Used is what its earlier executions consumed.
 	Budget *lineshaft.Budget
 	Used   lineshaft.Usage
@@ -76,6 +78,7 @@ type Session struct {
 	turn                 context.Context
 	endTurn              context.CancelFunc
 	tools                map[string]tool
+	left                 []string        // what was left out of requests
 	spent                lineshaft.Usage // of the run, present requests included
 	reserved             int             // requests that have a reservation, and what is left of those
 	heldTokens, heldCost int64
