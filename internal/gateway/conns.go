@@ -11,9 +11,8 @@ const (
 	// maxConns is how many connections may have shown the key at a time. It leaves room
 	// for programs that fetch many files through the proxy.
 	maxConns = 128
-	// maxStrangers is how many may not have shown it yet. Whoever reaches the port can
-	// open connections, other runs with the machine's network among them, so that these
-	// do not count against those of the run.
+	// maxStrangers is how many may not have shown it yet. Other runs with the machine's
+	// network can reach the port, so that what they open does not count against the run.
 	maxStrangers = 256
 )
 

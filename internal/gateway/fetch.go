@@ -293,10 +293,10 @@ func (l looker) object(key string) (found bool, err error) {
 	return found || input && !use || kind && url, err
 }
 
-// maxLeft bounds the names of what was left out that are told.
+// maxLeft bounds the names of what was left out that are reported.
 const maxLeft = 20
 
-// leaveOut tells what was left out of a request, each name once.
+// leaveOut reports what was left out of a request, each name once.
 func (s *Session) leaveOut(names []string) {
 	for _, name := range names {
 		name = strings.ToValidUTF8(name[:min(len(name), 100)], "")

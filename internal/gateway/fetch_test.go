@@ -92,7 +92,7 @@ func TestX12UnknownFieldsAreLeftOut(t *testing.T) {
 	}
 	slices.Sort(left)
 	if want := []string{"cachedContent", "container", "enable_search", "extra_body", "models"}; !slices.Equal(left, want) {
-		t.Errorf("told %q, want %q", left, want)
+		t.Errorf("reported %q, want %q", left, want)
 	}
 }
 

@@ -145,8 +145,8 @@ func TestX12ManyFieldsAreRefused(t *testing.T) {
 	}
 }
 
-// TestX12StrangersDoNotStarveARun: whoever finds the port, such as another run with the
-// machine's network, can open connections, but not keep the owner of the key out.
+// TestX12StrangersDoNotStarveARun: another run with the machine's network can find the
+// port and open connections, but not keep the owner of the key out.
 func TestX12StrangersDoNotStarveARun(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{"idle": "", "begun": "POST /openai/v1/responses HTTP/1.1\r\nX-Slow: ", "wrong key": "GET /openai/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"} {

@@ -37,7 +37,7 @@ func TestX12OnlyTheRunsOwnToolServers(t *testing.T) {
 	path := strings.TrimPrefix(r.Tool("t", target, nil), r.URL())
 	host := strings.TrimPrefix(other, "http://")
 	for name, line := range map[string]string{
-		"as told":          path,
+		"as given":         path,
 		"query":            path + "?fixed=2&x=" + other,
 		"own absolute":     r.URL() + path,
 		"dots":             path + "/../../x",
@@ -58,7 +58,7 @@ func TestX12OnlyTheRunsOwnToolServers(t *testing.T) {
 		status := strings.Fields(string(answer) + " none none")[1]
 		got := asked.Load()
 		switch passed := status == "200"; {
-		case passed != (got != nil) || passed != (name == "as told" || name == "query" || name == "own absolute"):
+		case passed != (got != nil) || passed != (name == "as given" || name == "query" || name == "own absolute"):
 			t.Errorf("%s: status %s, asked %v", name, status, got)
 		case passed && *got != target.Host+target.RequestURI():
 			t.Errorf("%s went to %s", name, *got)
