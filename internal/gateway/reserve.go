@@ -35,7 +35,7 @@ func expected(c *call, fields map[string]json.RawMessage) model.Tokens {
 			most = max(most, largest(usualOutput, config, "maxOutputTokens", "max_output_tokens"))
 			answers = max(answers, largest(maxChoices, config, "candidateCount", "candidate_count"))
 		}
-	case kindLook:
+	case kindLook: // it makes nothing
 		return model.Tokens{}
 	}
 	if most == 0 {

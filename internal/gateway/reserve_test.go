@@ -92,6 +92,7 @@ func TestX7Expected(t *testing.T) {
 			`{"max_tokens":9000000000}`: maxEstimate, `{"max_tokens":10,"candidateCount":3}`: 10,
 		},
 		kindResponses: {`{"max_output_tokens":30}`: 30, `{"max_tokens":10}`: usualOutput, `{"max_output_tokens":30,"n":3}`: 30},
+		kindLook:      {`{}`: 0},
 		kindMessages:  {`{"max_tokens":10}`: 10, `{"max_output_tokens":30}`: usualOutput, `{"max_tokens":10,"n":3}`: 10},
 		kindGenerate: {
 			`{"generationConfig":{"maxOutputTokens":40}}`: 40, `{"generation_config":{"max_output_tokens":50}}`: 50, `{"generationConfig":{"maxOutputTokens":40,"candidateCount":2}}`: 80,
@@ -199,7 +200,7 @@ func TestX7ForeignLimitsReserveNothing(t *testing.T) {
 		"/openai/v1/chat/completions":              {`"max_output_tokens":1`, `"Max_Tokens":1`, `"max_tokens":0`, `"generationConfig":{"maxOutputTokens":1}`},
 		"/openai/v1/responses":                     {`"max_tokens":1`, `"max_completion_tokens":1`},
 		"/anthropic/v1/messages":                   {`"max_output_tokens":1`, `"max_completion_tokens":1`},
-		"/gemini/v1beta/models/m1:generateContent": {`"max_tokens":1`, `"max_output_tokens":1`, `"generationConfig":{"MAXOUTPUTTOKENS":1}`, `"generationConfig":{"maxOutputTokens":9000,"maxOutputTokens":9000}`},
+		"/gemini/v1beta/models/m1:generateContent": {`"max_tokens":1`, `"max_output_tokens":1`, `"generationConfig":{"MAXOUTPUTTOKENS":1}`},
 	} {
 		for _, body := range bodies {
 			t.Run(path+" "+body, func(t *testing.T) {
@@ -219,6 +220,16 @@ func TestX7ForeignLimitsReserveNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestX7SettingsMeanOneThing: a limit that is there twice is passed on as it was counted.
+func TestX7SettingsMeanOneThing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, say("application/json", `{}`))
+	r.post("/gemini/v1beta/models/m1:generateContent", `{"generationConfig":{"maxOutputTokens":90000,"maxOutputTokens":7}}`)
+	if _, sent := r.request(0); sent != `{"generationConfig":{"maxOutputTokens":7}}` {
+		t.Errorf("passed on %s", sent)
 	}
 }
 

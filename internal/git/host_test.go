@@ -28,7 +28,9 @@ func TestS7GitThatCannotBePinned(t *testing.T) {
 	}
 	c := client(t, func(cfg *Config) {
 		cfg.AllowFile, cfg.Program = false, program
-		cfg.Resolve = func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil }
+		cfg.Resolve = func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+		}
 	})
 	_, err := c.Head(t.Context(), "https://example.com/o/r", "main")
 	wantFault(t, err, lineshaft.CodeUnavailable, "2.37")
