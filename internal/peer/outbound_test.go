@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -187,8 +188,13 @@ func TestS7ProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	}
 }
 
-// dials finds what makes connections, or a client that does.
-var dials = regexp.MustCompile(`net\.Dialer\b|net\.Dial|http\.Transport\{|http\.Client\{|http\.Default(Client|Transport)|http\.(Get|Post|Head|PostForm)\(|ProxyFromEnvironment|tls\.Dial|exec\.CommandContext\(ctx, c\.program`)
+// dials says whether a source makes connections, or a client that does.
+func dials(text string) bool {
+	return slices.ContainsFunc([]string{
+		"net.Dial", "tls.Dial", "http.Transport{", "http.Client{", "http.DefaultClient", "http.DefaultTransport", "http.Get(", "http.Post(", "http.PostForm(", "http.Head(",
+		"ProxyFromEnvironment", "exec.CommandContext(ctx, c.program",
+	}, func(word string) bool { return strings.Contains(text, word) })
+}
 
 // TestS7EveryWayOutIsListed: a file that dials is in the table above, or the operator
 // alone says where to.
@@ -207,7 +213,7 @@ func TestS7EveryWayOutIsListed(t *testing.T) {
 			return err
 		}
 		file, _ := filepath.Rel("..", path)
-		if _, known := listed[filepath.ToSlash(file)]; !known && dials.Match(text) {
+		if _, known := listed[filepath.ToSlash(file)]; !known && dials(string(text)) {
 			t.Errorf("%s dials: use peer.Guard and add it to pathsOut, or say in operatorsOut why nobody else names the address", file)
 		}
 		return nil
