@@ -36,7 +36,7 @@ var archTable = map[string][]string{
 	"internal/definition":  {".", "internal/filter", "internal/signature", "internal/cron", "internal/forge", "internal/skill", "internal/nearest", "internal/frontmatter"}, // validates all of it offline
 
 	// The git program, for definitions, skills and workspaces.
-	"internal/git": {"."},
+	"internal/git": {".", "internal/peer"}, // which addresses are public
 
 	// Signing in at an identity provider: the protocol alone. Pages call it through an interface.
 	"internal/oidc": {".", "internal/peer"},

@@ -53,8 +53,8 @@ type Config struct {
 	// Own tells what the addresses of this server's own webhooks begin with. A callback to
 	// one of them would start runs that make callbacks. Nil is none.
 	Own func() []string
-	// Resolver looks names up; nil is the system's.
-	Resolver *net.Resolver
+	// Resolve finds the addresses of a name; nil is the machine's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 // Sender makes requests to endpoints.
@@ -65,8 +65,7 @@ type Sender struct {
 
 // New returns a Sender.
 func New(cfg Config) *Sender {
-	dialer := peer.Dialer(dialTime, cfg.AllowPrivate, errPrivate)
-	dialer.Resolver = cfg.Resolver
+	dialer := peer.Guard{AllowPrivate: cfg.AllowPrivate, Timeout: dialTime, Resolve: cfg.Resolve}
 	return &Sender{cfg: cfg, client: &http.Client{
 		// No proxy of the environment: it would be what is dialled and checked, instead of
 		// the endpoint.
@@ -97,20 +96,8 @@ func (s *Sender) Check(text string) error {
 	if u.Scheme != "https" {
 		return lineshaft.Invalid("url", "must begin with https://; http is for servers that run with --callback-allow-private")
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	refuse := lineshaft.Invalid("url", "%s", errPrivate)
-	if addr, err := netip.ParseAddr(host); err == nil {
-		if !peer.Public(addr) {
-			return refuse
-		}
-		return nil
-	}
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return refuse
-	}
-	// Some systems read 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
-	if last := host[strings.LastIndexByte(host, '.')+1:]; numeric(last) {
-		return lineshaft.Invalid("url", "%q is not the name of a host; write an address as four numbers from 0 to 255", host)
+	if peer.Private(u.Hostname()) {
+		return lineshaft.Invalid("url", "%s", errPrivate)
 	}
 	return nil
 }
@@ -133,15 +120,6 @@ func place(u *url.URL) string {
 		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
 	}
 	return net.JoinHostPort(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port)
-}
-
-// numeric says whether the last part of a host makes it an address to some systems.
-func numeric(label string) bool {
-	if strings.Trim(label, "0123456789") == "" {
-		return true // an empty one is no name either
-	}
-	_, err := strconv.ParseUint(label, 0, 64) // 0x7f
-	return err == nil
 }
 
 // Send makes one request. Nothing of the answer is kept but its status.
@@ -236,8 +214,9 @@ func plain(err error) string {
 	}
 	name, unknown := errors.AsType[*net.DNSError](err)
 	failed, slow := errors.AsType[*url.Error](err)
+	_, private := errors.AsType[*peer.PrivateError](err)
 	switch {
-	case errors.Is(err, errPrivate):
+	case private:
 		return errPrivate.Error()
 	case errors.Is(err, errSecret):
 		return errSecret.Error()

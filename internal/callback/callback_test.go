@@ -213,7 +213,7 @@ func TestS7NamesThatChangeTheirAddress(t *testing.T) {
 		{"192.0.2.1", "127.0.0.1"}, {"127.0.0.1"}, {"169.254.169.254"}, {"::1"}, {"::ffff:127.0.0.1"}, {"64:ff9b::7f00:1"},
 	} {
 		names := newNames(t, addresses...)
-		s := callback.New(callback.Config{Resolver: names.resolver()})
+		s := callback.New(callback.Config{Resolve: names.lookup})
 		// Whatever was learned of the name before has no say.
 		if _, err := names.resolver().LookupHost(t.Context(), "rebind.example"); err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestS7NamesThatChangeTheirAddress(t *testing.T) {
 		t.Errorf("%d connections came in", n)
 	}
 	names := newNames(t, "127.0.0.1")
-	allowed := callback.New(callback.Config{Resolver: names.resolver(), AllowPrivate: true})
+	allowed := callback.New(callback.Config{Resolve: names.lookup, AllowPrivate: true})
 	if result := send(t, allowed, call("http://rebind.example:"+port+"/")); result.Delivered() || reached.Load() == 0 {
 		t.Errorf("the name server of this test leads nowhere: %+v", result)
 	}
@@ -260,6 +260,10 @@ func (n *names) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", n.conn.LocalAddr().String())
 	}}
+}
+
+func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return n.resolver().LookupNetIP(ctx, "ip", host)
 }
 
 func (n *names) serve() {
@@ -382,9 +386,10 @@ func TestS2NothingOfAnAnswerIsTold(t *testing.T) {
 			t.Errorf("%q: %+v", text, result)
 		}
 	}
-	lost := callback.New(callback.Config{AllowPrivate: true, Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+	gone := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("resolver 10.0.0.2 is gone")
-	}}})
+	}}
+	lost := callback.New(callback.Config{AllowPrivate: true, Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) { return gone.LookupNetIP(ctx, "ip", host) }})
 	if result := send(t, lost, call("http://away.example/")); result.Error != "its name could not be looked up" {
 		t.Errorf("%+v", result)
 	}
@@ -437,7 +442,7 @@ func TestS7ProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	proxy := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("http_proxy", proxy)
-	s := callback.New(callback.Config{AllowPrivate: true, Resolver: newNames(t, "127.0.0.1").resolver()})
+	s := callback.New(callback.Config{AllowPrivate: true, Resolve: newNames(t, "127.0.0.1").lookup})
 	if result := send(t, s, call("http://away.example:1/")); result.Delivered() || asked.Load() != 0 {
 		t.Errorf("%+v, the proxy was asked %d times", result, asked.Load())
 	}

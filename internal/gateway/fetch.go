@@ -33,45 +33,72 @@ var (
 	errManyKeys = errors.New("an object has too many fields")
 )
 
-// within keeps a request from making the vendor reach out.
+// within keeps a request from making the vendor reach out. What is not known is left
+// out, and what surely asks for it is refused.
 func (c *call) within(fields map[string]json.RawMessage) *fault {
 	for name, raw := range fields {
-		switch plain(name) {
+		field := plain(name)
+		switch field {
 		case "mcpservers":
 			if value := strings.TrimSpace(string(raw)); value != "[]" && value != "null" {
 				return errFetch(name)
 			}
+			continue
+		case "websearchoptions", "plugins", "searchparameters":
+			return errFetch(name)
 		case "prompt": // one that is stored at the vendor may have any tools
 			if c.kind == kindResponses {
 				return errFetch(name)
 			}
-		case "websearchoptions", "plugins", "searchparameters":
-			return errFetch(name)
-		case "tools":
-			kept, bad := c.tools(raw)
-			if bad != nil {
-				return bad
-			}
-			if fields[name] = kept; kept == nil {
-				delete(fields, name)
-				delete(fields, "tool_choice")
-			}
-		default:
-			if bad := look(raw, true); bad != nil {
-				return bad
-			}
+		}
+		if !passesField(c, field) {
+			delete(fields, name)
+			c.left = append(c.left, name)
+			continue
+		}
+		if bad := c.field(fields, name, raw); bad != nil {
+			return bad
 		}
 	}
 	return nil
 }
 
-// plain is a name as any server may read it: not all of them look at the case, and
-// some take both ways of writing two words.
-func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+// field looks at one that may be passed on.
+func (c *call) field(fields map[string]json.RawMessage, name string, raw json.RawMessage) *fault {
+	switch plain(name) {
+	case "metadata", "clientmetadata", "labels", "user": // for the vendor's records
+		return c.look(name, raw, false)
+	case "tools":
+		kept, bad := c.tools(raw)
+		if bad != nil {
+			return bad
+		}
+		if fields[name] = kept; kept == nil {
+			delete(fields, name)
+			delete(fields, "tool_choice")
+		}
+		return nil
+	case "generatecontentrequest": // a request within a request
+		inner, bad := readFields(raw)
+		if bad != nil {
+			return bad
+		}
+		if bad := c.within(inner); bad != nil {
+			return bad
+		}
+		again, err := json.Marshal(inner)
+		if err != nil { // it was read as JSON a moment ago
+			return errNotObject()
+		}
+		fields[name] = again
+		return nil
+	}
+	return c.look(name, raw, true)
+}
 
 // tools leaves those that the agent itself carries out; nil is none.
 func (c *call) tools(raw json.RawMessage) (json.RawMessage, *fault) {
-	if bad := look(raw, false); bad != nil {
+	if bad := c.look("tools", raw, false); bad != nil {
 		return nil, bad
 	}
 	in := json.NewDecoder(bytes.NewReader(raw))
@@ -121,59 +148,64 @@ func (c *call) keeps(tool map[string]json.RawMessage) (bool, *fault) {
 			}
 		}
 	}
-	switch c.protocol {
-	case model.Anthropic:
-		own := kind == "" || kind == "custom" || slices.ContainsFunc([]string{"bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_"}, func(p string) bool { return strings.HasPrefix(kind, p) })
-		if !own {
-			return false, errFetch("the tool " + kind)
+	switch {
+	case c.protocol == model.Gemini:
+		return true, nil
+	case c.protocol == model.OpenAI && strings.HasPrefix(kind, "web_search"):
+		c.left = append(c.left, "the tool "+kind)
+		return false, nil
+	case !ownTool(c.protocol, kind):
+		return false, errFetch("the tool " + kind)
+	case kind == "namespace":
+		return c.keepsOf(tool)
+	case kind != "" && kind != "function" && kind != "custom": // those have schemas, which may look like anything
+		for _, raw := range tool {
+			if bad := c.look("tools", raw, true); bad != nil {
+				return false, bad
+			}
 		}
-	case model.OpenAI:
-		return c.keepsOpenAI(kind, tool)
-	case model.Gemini:
 	}
 	return true, nil
 }
 
-func (c *call) keepsOpenAI(kind string, tool map[string]json.RawMessage) (bool, *fault) {
-	switch kind {
-	case "", "function", "custom", "local_shell", "apply_patch", "tool_search", "image_generation", "computer", "computer_use_preview":
-		return true, nil
-	case "namespace": // of tools
-		for name, raw := range tool {
-			if plain(name) != "tools" {
-				continue
-			}
-			kept, bad := c.tools(raw)
-			if bad != nil {
-				return false, bad
-			}
-			if tool[name] = kept; kept == nil {
-				return false, nil
-			}
+// keepsOf leaves of a namespace the tools that are the agent's own.
+func (c *call) keepsOf(tool map[string]json.RawMessage) (bool, *fault) {
+	for name, raw := range tool {
+		if plain(name) != "tools" {
+			continue
 		}
-		return true, nil
+		kept, bad := c.tools(raw)
+		if bad != nil {
+			return false, bad
+		}
+		if tool[name] = kept; kept == nil {
+			return false, nil
+		}
 	}
-	if strings.HasPrefix(kind, "web_search") {
-		return false, nil
-	}
-	return false, errFetch("the tool " + kind)
+	return true, nil
 }
 
-// look goes through a value for addresses that a vendor would fetch, and for names
-// that are there twice, of which another reader may take the other.
-func look(raw json.RawMessage, addresses bool) *fault {
-	l := looker{json.NewDecoder(bytes.NewReader(raw))}
+// look goes through a value for addresses that a vendor would fetch, for tools of its
+// own, and for names that are there twice, of which another reader may take the other.
+func (c *call) look(name string, raw json.RawMessage, addresses bool) *fault {
+	l := looker{json.NewDecoder(bytes.NewReader(raw)), c.protocol}
 	found, _, err := l.value("", "")
 	switch {
 	case err != nil:
 		return &fault{http.StatusBadRequest, string(lineshaft.CodeInvalidRequest), "the body cannot be passed on: " + err.Error()}
 	case found && addresses:
-		return errFetch("the address of a picture or file")
+		return errFetch(name + ": the address of a picture or file, or a tool of the vendor,")
 	}
 	return nil
 }
 
-type looker struct{ in *json.Decoder }
+type looker struct {
+	in       *json.Decoder
+	protocol model.Protocol
+}
+
+// inTools is the key of what is in a list of tools.
+const inTools = "tools[]"
 
 // value looks at what comes next, under a key within the object under another, and
 // gives its text if it is one.
@@ -184,12 +216,14 @@ func (l looker) value(parent, key string) (found bool, text string, err error) {
 	}
 	switch t := token.(type) {
 	case string:
-		address := key == "imageurl" || key == "fileurl" || key == "fileuri" || key == "url" && parent == "imageurl"
-		return address && foreign(t), t, nil
+		return fetched(parent, key) && foreign(t) || key == "filedata" && strings.Contains(t, "://"), t, nil
 	case json.Delim:
 		if t == '{' {
 			found, err = l.object(key)
 			return found, "", err
+		}
+		if key == "tools" {
+			key = inTools
 		}
 		for l.in.More() {
 			in, _, err := l.value(parent, key)
@@ -201,6 +235,15 @@ func (l looker) value(parent, key string) (found bool, text string, err error) {
 		_, err = l.in.Token()
 	}
 	return found, "", err
+}
+
+// fetched says whether servers fetch what a key holds: image_url, fileUri and their
+// like, and the url within them.
+func fetched(parent, key string) bool {
+	if key == "url" {
+		return parent != "url" && strings.HasSuffix(parent, "url")
+	}
+	return strings.HasSuffix(key, "url") || strings.HasSuffix(key, "uri")
 }
 
 func foreign(address string) bool {
@@ -216,7 +259,7 @@ func (l looker) object(key string) (found bool, err error) {
 		use    bool
 		kind   bool // says that it is a URL
 		url    bool // has one
-		quoted = key == "functioncall" || key == "functionresponse"
+		quoted = l.protocol == model.Gemini && (key == "functioncall" || key == "functionresponse")
 	)
 	for l.in.More() {
 		token, err := l.in.Token()
@@ -237,7 +280,8 @@ func (l looker) object(key string) (found bool, err error) {
 		}
 		kind = kind || child == "type" && text == "url"
 		url = url || child == "url" && foreign(text)
-		use = use || name == "type" && (text == "tool_use" || text == "server_tool_use")
+		use = use || l.protocol == model.Anthropic && name == "type" && (text == "tool_use" || text == "server_tool_use")
+		found = found || key == inTools && child == "type" && !ownTool(l.protocol, text)
 		switch {
 		case child == "input":
 			input = input || in
@@ -247,4 +291,23 @@ func (l looker) object(key string) (found bool, err error) {
 	}
 	_, err = l.in.Token()
 	return found || input && !use || kind && url, err
+}
+
+// maxLeft bounds the names of what was left out that are reported.
+const maxLeft = 20
+
+// leaveOut reports what was left out of a request, each name once.
+func (s *Session) leaveOut(names []string) {
+	for _, name := range names {
+		name = strings.ToValidUTF8(name[:min(len(name), 100)], "")
+		s.mu.Lock()
+		fresh := len(s.left) < maxLeft && !slices.Contains(s.left, name)
+		if fresh {
+			s.left = append(s.left, name)
+		}
+		s.mu.Unlock()
+		if fresh && s.config.LeftOut != nil {
+			s.config.LeftOut(name)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,19 +21,26 @@ func fetchers() map[string][]string {
 			`"tools":[{"type":"namespace","name":"n","tools":[{"type":"mcp"}]}]`, `"tools":[{"Type":"mcp"}]`, `"Tools":[{"type":"mcp"}]`, `"prompt":{"id":"pmpt_1"}`,
 			`"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x.example/secret"}]}]`, `"input":[{"content":[{"type":"input_file","file_url":"HTTP://x.example"}]}]`,
 			`"input":[{"content":[{"type":"input_image","image_url":"data:image/png;base64,AA","image_url":"https://x.example"}]}]`,
+			`"input":[{"type":"tool_search_output","tools":[{"type":"mcp","server_url":"https://x.example"}]}]`, `"input":[{"type":"additional_tools","tools":[{"type":"function","name":"f"},{"type":"code_interpreter"}]}]`,
+			`"tools":[{"type":"image_generation","input_image_mask":{"image_url":"https://x.example/secret"}}]`, `"tools":[{"server_url":"https://x.example"}]`,
+			`"input":[{"type":"tool_use","input":[{"type":"input_image","image_url":"https://x.example"}]}]`, `"tools":[{"type":"file_search"}]`, `"tools":[{"type":"shell","environment":{"type":"container_auto"}}]`,
 		},
 		"/openai/v1/chat/completions": {
 			`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.example/secret"}}]}]`, `"web_search_options":{}`, `"plugins":[{"id":"web"}]`,
+			`"messages":[{"content":[{"type":"video_url","video_url":{"url":"https://x.example"}}]}]`, `"messages":[{"content":[{"type":"input_audio","audio_url":"https://x.example"}]}]`,
+			`"messages":[{"content":[{"type":"file","file":{"file_data":"https://x.example/secret"}}]}]`, `"tools":[{"type":"builtin_function","function":{"name":"$web_search"}}]`,
 		},
 		"/anthropic/v1/messages": {
 			`"mcp_servers":[{"type":"url","url":"https://x.example"}]`, `"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]`, `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"tools":[{"type":"mcp_toolset"}]`,
 			`"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x.example/secret"}}]}]`,
+			`"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`,
 			`"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"document","source":{"url":"https://x.example/secret","type":"url"}}]}]}]`,
 		},
 		"/anthropic/v1/messages/count_tokens": {`"messages":[{"content":[{"source":{"type":"url","url":"https://x.example"}}]}]`},
 		"/gemini/v1beta/models/m1:generateContent": {
 			`"tools":[{"googleSearch":{}}]`, `"tools":[{"url_context":{}}]`, `"tools":[{"functionDeclarations":[]},{"google_search_retrieval":{}}]`,
 			`"contents":[{"parts":[{"fileData":{"fileUri":"https://x.example/secret"}}]}]`, `"contents":[{"parts":[{"file_data":{"file_uri":"gs://x/secret"}}]}]`,
+			`"contents":[{"parts":[{"functionResponse":{"response":{},"parts":[{"fileData":{"fileUri":"https://x.example"}}]}}]}]`, `"tools":[{"googleMaps":{}}]`, `"tools":[{"fileSearch":{}}]`,
 		},
 	}
 }
@@ -58,6 +66,44 @@ func TestX12VendorsDoNotReachOut(t *testing.T) {
 	}
 }
 
+// TestX12UnknownFieldsAreLeftOut: what a vendor may take for the wish to search, or to
+// have another model asked, does not get there; the run hears of it once.
+func TestX12UnknownFieldsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	reported := make(chan string, 2*maxLeft)
+	r := newRig(t, say("application/json", `{}`), confined, func(_ *Config, s *SessionConfig) { s.LeftOut = func(name string) { reported <- name } })
+	for path, fields := range map[string]string{
+		"/openai/v1/chat/completions":              `"enable_search":true,"extra_body":{"google":{}},"models":["x"],"temperature":1`,
+		"/openai/v1/responses":                     `"enable_search":true,"temperature":1`,
+		"/anthropic/v1/messages":                   `"container":{"skills":[]},"temperature":1`,
+		"/gemini/v1beta/models/m1:generateContent": `"cachedContent":"cachedContents/1","safetySettings":[]`,
+	} {
+		for range 2 {
+			before := r.sent()
+			if resp, got := r.post(path, `{"model":"m1",`+fields+`}`); resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %d %s", path, resp.StatusCode, got)
+			}
+			_, sent := r.request(before)
+			if strings.Contains(sent, "enable_search") || strings.Contains(sent, "extra_body") || strings.Contains(sent, "models") || strings.Contains(sent, "container") || strings.Contains(sent, "cached") ||
+				!strings.Contains(sent, "temperature") && !strings.Contains(sent, "safetySettings") {
+				t.Errorf("%s: passed on %s", path, sent)
+			}
+		}
+	}
+	r.counted() // nothing runs any more
+	close(reported)
+	left := slices.Sorted(func(yield func(string) bool) {
+		for name := range reported {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+	if want := []string{"cachedContent", "container", "enable_search", "extra_body", "models"}; !slices.Equal(left, want) {
+		t.Errorf("reported %q, want %q", left, want)
+	}
+}
+
 // TestX12AgentsWorkWithoutTheirVendorsTools: what they send every time passes, with
 // the same meaning.
 func TestX12AgentsWorkWithoutTheirVendorsTools(t *testing.T) {
@@ -70,6 +116,9 @@ func TestX12AgentsWorkWithoutTheirVendorsTools(t *testing.T) {
 		},
 		{"/openai/v1/responses", `{"model":"m1","tool_choice":"auto","tools":[{"type":"web_search_preview"}]}`, `{"model":"m1"}`},
 		{"/openai/v1/responses", `{"input":[{"content":[{"image_url":"data:image/png;base64,AA"}]}],"model":"m1"}`, ""},
+		{
+			"/openai/v1/responses", `{"client_metadata":{"repo_url":"https://x"},"input":[{"tools":[{"name":"f","type":"function"}],"type":"tool_search_output"}],"model":"m1","text":{"format":{"schema":{"properties":{"home_url":{"type":"string"},"tools":{"type":"array"}}}}}}`, "",
+		},
 		{"/openai/v1/chat/completions", `{"messages":[{"content":"see https://x.example"},{"content":[{"image_url":{"url":"data:image/png;base64,AA"}}]}],"model":"m1"}`, ""},
 		{"/anthropic/v1/messages", `{"mcp_servers":[],"model":"m1","tools":[{"input_schema":{"properties":{"image_url":{"type":"string"},"type":{"enum":["url"]}}},"name":"Bash"},{"type":"bash_20250124"}]}`, ""},
 		{"/anthropic/v1/messages", `{"messages":[{"content":[{"input":{"image_url":"https://x","source":{"type":"url","url":"https://x"}},"type":"tool_use"},{"source":"https://x","type":"search_result"}]}],"model":"m1"}`, ""},
@@ -96,11 +145,11 @@ func TestX12LookIsBounded(t *testing.T) {
 	for i := range maxKeys + 1 {
 		_, _ = fmt.Fprintf(&many, `"k%d":0,`, i)
 	}
-	if bad := look(json.RawMessage(`{`+many.String()+`"z":0}`), true); bad == nil {
+	if bad := (&call{}).look("x", json.RawMessage(`{`+many.String()+`"z":0}`), true); bad == nil {
 		t.Error("an object of many fields passes")
 	}
 	deep := strings.Repeat(`{"url":`, 9000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat(`}`, 9000)
-	if bad := look(json.RawMessage(deep), true); bad != nil {
+	if bad := (&call{}).look("x", json.RawMessage(deep), true); bad != nil {
 		t.Error(bad)
 	}
 	c := call{protocol: model.OpenAI}
@@ -153,6 +202,8 @@ func TestX12CountingDoesNotReachOut(t *testing.T) {
 	for body, want := range map[string]int{
 		`{"generateContentRequest":{"contents":[{"parts":[{"fileData":{"fileUri":"https://x.example"}}]}]}}`: http.StatusBadRequest,
 		`{"generateContentRequest":{"contents":[{"parts":[{"text":"https://x.example"}]}]}}`:                 http.StatusOK,
+		`{"generateContentRequest":{"tools":[{"googleSearch":{}}]}}`:                                         http.StatusBadRequest,
+		`{"generateContentRequest":[]}`: http.StatusBadRequest,
 	} {
 		if resp, got := r.post(path, body); resp.StatusCode != want {
 			t.Errorf("%s: %d %s", body, resp.StatusCode, got)

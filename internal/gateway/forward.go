@@ -30,6 +30,10 @@ func (s *Session) serveModel(w http.ResponseWriter, r *http.Request, protocol mo
 		errBadKey().write(w, protocol)
 		return
 	}
+	if bad := s.join(r.Context()); bad != nil {
+		bad.write(w, protocol)
+		return
+	}
 	wanted, named, bad := route(protocol, r.Method, path)
 	if bad != nil {
 		bad.write(w, protocol)

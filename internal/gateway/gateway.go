@@ -68,11 +68,6 @@ func New(config Config) *Gateway {
 	if config.queueWait == 0 {
 		config.queueWait = 10 * time.Minute
 	}
-	if config.Resolve == nil {
-		config.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
-	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -93,8 +88,8 @@ func New(config Config) *Gateway {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	g.guarded = &http.Transport{
-		DialContext: g.dialTool, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 30 * time.Second,
-		DisableCompression: true,
+		DialContext: g.guard(config.AllowLocal).DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 30 * time.Second,
+		DisableCompression: true, MaxResponseHeaderBytes: maxToolHeader,
 	}
 	g.api = &http.Transport{DialContext: dialer().DialContext, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 32, DisableCompression: true}
 	return g

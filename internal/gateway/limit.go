@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -18,8 +16,6 @@ import (
 // What one execution may hold of the worker at the same time. An agent that wants
 // more waits; the server and the other runs do not notice.
 const (
-	// maxConns leaves room for programs that fetch many files through the proxy.
-	maxConns = 128
 	// maxModels is for requests to models, and maxBodies for the bytes of their bodies.
 	maxModels = 16
 	maxBodies = 64 << 20
@@ -28,59 +24,6 @@ const (
 	// bodyTime is for a body to come.
 	bodyTime = 2 * time.Minute
 )
-
-// limited is a listener that accepts no more than a number of connections at a time.
-type limited struct {
-	net.Listener
-	free chan struct{}
-	done chan struct{}
-	once sync.Once
-}
-
-func limit(l net.Listener, most int) *limited {
-	return &limited{Listener: l, free: make(chan struct{}, most), done: make(chan struct{})}
-}
-
-// Accept waits for a connection to end when there are too many: those that wait
-// are with the system and take no descriptors of this process.
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.free <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.free
-		return nil, err
-	}
-	return &limitedConn{Conn: conn, free: sync.OnceFunc(func() { <-l.free })}, nil
-}
-
-// Close is net.Listener's.
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	free func()
-}
-
-// Close is net.Conn's.
-func (c *limitedConn) Close() error {
-	defer c.free()
-	return c.Conn.Close()
-}
-
-// CloseWrite is for tunnels.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Conn.Close()
-}
 
 // room is what a request to a model takes while it is under way.
 type room struct {
@@ -134,7 +77,7 @@ func (s *Session) awaitFor(ctx context.Context, met func() bool) *fault {
 		select {
 		case <-changed:
 		case <-timer.C:
-			return &fault{http.StatusTooManyRequests, codeBusy, "too many requests of this execution to models are under way; wait for some to end"}
+			return &fault{http.StatusTooManyRequests, codeBusy, "too many requests to models, or connections, of this execution are under way; wait for some to end"}
 		case <-ctx.Done():
 			return &fault{http.StatusServiceUnavailable, codeNoAnswer, errClosed.Error()}
 		}

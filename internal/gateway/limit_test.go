@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -21,60 +24,48 @@ func (r *rig) dial() net.Conn {
 	return conn
 }
 
-// TestX12ConnectionsAreBounded: an agent that opens many takes no descriptors of the
-// server for them.
+// ask sends a request over a connection that stays open, and gives the first line of
+// the answer.
+func (r *rig) ask(conn net.Conn, key string) string {
+	_, _ = fmt.Fprintf(conn, "GET /openai/v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", key)
+	line, _ := bufio.NewReader(conn).ReadString('\n') // empty when the connection has ended
+	return line
+}
+
+// TestX12ConnectionsAreBounded: those that have shown the key wait for each other, and
+// those that have not make room.
 func TestX12ConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, say("", ""))
+	r := newRig(t, say("application/json", `{}`))
 	conns := []net.Conn{}
 	for range maxConns {
 		conns = append(conns, r.dial())
+		if line := r.ask(conns[len(conns)-1], r.key); !strings.Contains(line, "200") {
+			t.Fatalf("connection %d: %q", len(conns), line)
+		}
 	}
-	next := r.dial()
-	if _, err := next.Write([]byte("GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	answered := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(next).ReadString('\n')
-		answered <- line
-	}()
+	next, answered := r.dial(), make(chan string, 1)
+	go func() { answered <- r.ask(next, r.key) }()
 	select {
 	case line := <-answered:
 		t.Fatalf("one more than the bound was answered: %q", line)
 	case <-time.After(50 * time.Millisecond): // it cannot be seen that nothing comes
 	}
 	_ = conns[0].Close()
-	if line := <-answered; !strings.Contains(line, "404") {
+	if line := <-answered; !strings.Contains(line, "200") {
 		t.Errorf("when one has ended: %q", line)
 	}
-}
-
-// TestX12ListenerEndsWhileFull: Close does not wait for a place.
-func TestX12ListenerEndsWhileFull(t *testing.T) {
-	t.Parallel()
-	p := newPipe()
-	l := limit(p, 1)
-	var dialled sync.WaitGroup
-	dialled.Go(func() { _, _ = p.dial(t.Context(), "", "") })
-	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
+	oldest := r.dial()
+	for range maxStrangers {
+		r.dial()
 	}
-	dialled.Wait()
-	ended := make(chan error)
-	go func() {
-		_, err := l.Accept()
-		ended <- err
-	}()
-	_ = l.Close()
-	if err := <-ended; err == nil {
-		t.Error("a closed listener accepts")
+	if _, err := oldest.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the oldest of too many strangers: %v", err)
 	}
-	_, _ = conn.Close(), conn.Close() // the place is given back once
-	if len(l.free) != 0 {
-		t.Errorf("%d places are taken", len(l.free))
+	if line := r.ask(conns[1], r.key); !strings.Contains(line, "200") {
+		t.Errorf("one that has shown the key: %q", line)
 	}
+	r.await(nil, func() bool { return len(r.strangers) <= maxStrangers && r.known == maxConns })
 }
 
 func soon(c *Config, _ *SessionConfig) { c.queueWait = 50 * time.Millisecond }
@@ -151,5 +142,28 @@ func TestX12ManyFieldsAreRefused(t *testing.T) {
 	}
 	if r.sent() != 0 {
 		t.Error("something was passed on")
+	}
+}
+
+// TestX12StrangersDoNotStarveARun: another run with the machine's network can find the
+// port and open connections, but not keep the owner of the key out.
+func TestX12StrangersDoNotStarveARun(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"idle": "", "begun": "POST /openai/v1/responses HTTP/1.1\r\nX-Slow: ", "wrong key": "GET /openai/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, say("application/json", `{}`))
+			for range 3 * maxConns {
+				conn := r.dial()
+				_, _ = conn.Write([]byte(first))
+			}
+			ctx, enough := context.WithTimeout(t.Context(), 20*time.Second) // it would be forever
+			defer enough()
+			for i := range 3 {
+				if resp, body := r.do(ctx, http.MethodPost, "/openai/v1/responses", `{"model":"m1"}`, map[string]string{"Authorization": "Bearer " + r.key}); resp.StatusCode != http.StatusOK {
+					t.Errorf("call %d of the owner: %d %s", i, resp.StatusCode, body)
+				}
+			}
+		})
 	}
 }

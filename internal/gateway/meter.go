@@ -155,7 +155,7 @@ func (m *meter) finish() {
 		tokens.Output = max(tokens.Output, m.usage.atLeast())
 	}
 	if m.cut && !m.call.stream && tokens.Output == 0 { // the endpoint has likely said something to nobody
-		tokens.Output = min(m.call.expected.Output, usualOutput)
+		tokens.Output = m.call.expected.Output
 	}
 	_ = m.settle(tokens) // the answer is out already; the session has been told
 	if m.session.config.Usage == nil {

@@ -9,7 +9,11 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
+
+// maxToolHeader bounds the headers of an answer of a tool server.
+const maxToolHeader = 256 << 10
 
 // tool is a run's MCP server that is reached over HTTP.
 type tool struct {
@@ -54,6 +58,10 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 		http.Error(w, "the run has no MCP server of that name", http.StatusNotFound)
 		return
 	}
+	if bad := s.join(r.Context()); bad != nil {
+		http.Error(w, bad.message, bad.status)
+		return
+	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			target := *t.target
@@ -65,6 +73,9 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode/100 == 3 && resp.StatusCode != http.StatusNotModified {
+				return errRedirect
+			}
 			withoutSecrets(resp.Header, t.mask)
 			resp.ContentLength, resp.Trailer = -1, nil
 			resp.Body = &masked{from: resp.Body, stream: t.mask.Stream(), ended: func() { resp.Trailer = nil }}
@@ -75,6 +86,10 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 	}
 	proxy.ServeHTTP(finalOnly{w}, r)
 }
+
+// errRedirect refuses a redirect: the run may reach the servers that it names, and not
+// those that they name.
+var errRedirect = errors.New("the tool server redirects")
 
 // withoutSecrets takes out of an answer's headers those that quote a secret, and
 // those that lead elsewhere or are for one connection.
@@ -107,8 +122,12 @@ func (w finalOnly) WriteHeader(status int) {
 func (w finalOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *Session) refuseTool(w http.ResponseWriter, name string, err error) {
-	if _, private := errors.AsType[*privateError](err); private {
+	if _, private := errors.AsType[*peer.PrivateError](err); private {
 		http.Error(w, "the MCP server "+name+" is in a private network; the operator can allow such with --allow-local-mcp", http.StatusForbidden)
+		return
+	}
+	if errors.Is(err, errRedirect) {
+		http.Error(w, "the MCP server "+name+" redirects, which is not followed; name the address that it leads to in the run's configuration", http.StatusBadGateway)
 		return
 	}
 	http.Error(w, "the MCP server "+name+" cannot be reached from the worker", http.StatusBadGateway)
@@ -162,6 +181,10 @@ func (s *Session) serveAPI(w http.ResponseWriter, r *http.Request, rest string) 
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"title":"authentication_required","status":401,"detail":"only the token of this run is passed on; use $LINESHAFT_RUN_TOKEN"}`)
+		return
+	}
+	if bad := s.join(r.Context()); bad != nil {
+		http.Error(w, bad.message, bad.status)
 		return
 	}
 	proxy := httputil.ReverseProxy{

@@ -123,7 +123,7 @@ func TestS2ToolSecretsInHeaders(t *testing.T) {
 		w.Header().Set("Set-Cookie", "a="+secret)
 		w.Header().Set("Location", "https://elsewhere.example/")
 		w.Header().Set("Mcp-Session-Id", "s1")
-		w.WriteHeader(http.StatusTemporaryRedirect)
+		w.WriteHeader(http.StatusOK)
 		_, _ = io.WriteString(w, "body")
 		w.Header().Set("X-Late", got)
 		w.Header().Set(http.TrailerPrefix+"X-Later", got)

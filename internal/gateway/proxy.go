@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
 // serveProxy is the HTTP proxy for the hosts of the allow-list.
@@ -19,6 +21,10 @@ func (s *Session) serveProxy(w http.ResponseWriter, r *http.Request) {
 	if !same(proxyKey(r), s.key) {
 		w.Header().Set("Proxy-Authenticate", `Basic realm="lineshaft"`)
 		http.Error(w, "the proxy's address in HTTPS_PROXY holds the key of this execution; use it as it is", http.StatusProxyAuthRequired)
+		return
+	}
+	if bad := s.join(r.Context()); bad != nil {
+		http.Error(w, bad.message, bad.status)
 		return
 	}
 	host, port := r.URL.Hostname(), r.URL.Port()
@@ -58,7 +64,7 @@ func proxyKey(r *http.Request) string {
 }
 
 func (s *Session) refuseDial(w http.ResponseWriter, err error) {
-	if private, ok := errors.AsType[*privateError](err); ok {
+	if private, ok := errors.AsType[*peer.PrivateError](err); ok {
 		http.Error(w, private.Error()+"; the operator can allow it by its address", http.StatusForbidden)
 		return
 	}

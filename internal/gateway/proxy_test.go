@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
 // names is a name server.
@@ -51,8 +53,8 @@ func TestX5AllowList(t *testing.T) {
 		}
 		got := "refused"
 		if private, ok := g.allowed(host, port); ok {
-			_, err := g.addresses(t.Context(), strings.TrimSuffix(strings.ToLower(host), "."), private)
-			_, isPrivate := errors.AsType[*privateError](err)
+			_, err := g.guard(private).Addresses(t.Context(), strings.TrimSuffix(strings.ToLower(host), "."))
+			_, isPrivate := errors.AsType[*peer.PrivateError](err)
 			switch {
 			case isPrivate:
 				got = "private"
@@ -67,7 +69,7 @@ func TestX5AllowList(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"127.1", "0x7f.1", "2130706433", "0177.0.0.01"} {
-		if _, err := g.addresses(t.Context(), host, false); err == nil {
+		if _, err := g.guard(false).Addresses(t.Context(), host); err == nil {
 			t.Errorf("%s was taken for a name", host)
 		}
 	}
@@ -187,7 +189,7 @@ func TestS7NameIsResolvedOnce(t *testing.T) {
 		if asked > 1 {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		}
-		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+		return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nothing shall really be dialled

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -12,64 +10,14 @@ import (
 	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
-// privateError refuses an address (S-7).
-type privateError struct{ host string }
-
-func (e *privateError) Error() string { return e.host + " is in a private network" }
-
-// addresses resolves a name once. The result is what is dialled, so that another
-// answer of the name server does not get round the check.
-func (g *Gateway) addresses(ctx context.Context, host string, private bool) ([]netip.Addr, error) {
-	addrs := []netip.Addr{}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		addrs = append(addrs, addr)
-	} else if numeric(host) {
-		return nil, &privateError{host}
-	} else if addrs, err = g.config.Resolve(ctx, host); err != nil {
-		return nil, fmt.Errorf("find %s: %w", host, err)
-	}
-	if len(addrs) == 0 {
-		return nil, fmt.Errorf("find %s: it has no address", host)
-	}
-	for _, addr := range addrs {
-		if !private && !peer.Public(addr) {
-			return nil, &privateError{host}
-		}
-	}
-	return addrs, nil
+// guard is the way to addresses that somebody else has named.
+func (g *Gateway) guard(private bool) peer.Guard {
+	return peer.Guard{AllowPrivate: private, Resolve: g.config.Resolve}
 }
 
-// numeric says whether a host that is no ordinary address may still be read as one:
-// some resolvers take 127.1, 0x7f.1 and 2130706433 for the loopback address.
-func numeric(host string) bool {
-	last := strings.TrimSuffix(host, ".")
-	last = strings.ToLower(last[strings.LastIndex(last, ".")+1:])
-	return strings.HasPrefix(last, "0x") || last != "" && strings.Trim(last, "0123456789") == ""
-}
-
-// dial connects to the first of the addresses that answers.
+// dial connects to a host of the allow-list.
 func (g *Gateway) dial(ctx context.Context, host, port string, private bool) (net.Conn, error) {
-	addrs, err := g.addresses(ctx, host, private)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, addr := range addrs {
-		conn, err := dialer().DialContext(ctx, "tcp", net.JoinHostPort(addr.Unmap().String(), port))
-		if err == nil {
-			return conn, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
-}
-
-func (g *Gateway) dialTool(ctx context.Context, _, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("dial tool server: %w", err)
-	}
-	return g.dial(ctx, host, port, g.config.AllowLocal)
+	return g.guard(private).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
 // pattern is one entry of the allow-list.

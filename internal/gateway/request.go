@@ -38,6 +38,7 @@ type call struct {
 	choice   model.Choice
 	stream   bool
 	expected model.Tokens // before anything is known
+	left     []string     // what is not passed on
 }
 
 // metered says whether it costs something.
@@ -120,6 +121,7 @@ func (s *Session) read(w http.ResponseWriter, r *http.Request, c call, named str
 			if err := c.within(fields); err != nil {
 				return nil, err
 			}
+			s.leaveOut(c.left)
 		}
 		if protocol != model.Gemini {
 			_ = json.Unmarshal(fields["model"], &named)     // what is no text names no model
@@ -168,6 +170,12 @@ func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	}
 	if c.kind == kindResponses && bytes.Equal(fields["background"], []byte("true")) {
 		return &fault{http.StatusBadRequest, string(lineshaft.CodeNotSupported), "background answers cannot be counted; leave background out"}
+	}
+	for _, name := range generationNames() {
+		var config map[string]json.RawMessage
+		if json.Unmarshal(fields[name], &config) == nil && config != nil {
+			fields[name], _ = json.Marshal(config) // what was read as JSON encodes
+		}
 	}
 	body, err := json.Marshal(fields)
 	if err != nil { // it was read as JSON a moment ago

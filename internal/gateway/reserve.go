@@ -8,35 +8,62 @@ import (
 	"github.com/lineshaft/lineshaft/internal/model"
 )
 
-// usualOutput is what a request is expected to bring when it does not say.
-const usualOutput = 8192
-
-// maxChoices bounds the answers that a request can ask for at once.
-const maxChoices = 128
+const (
+	// usualOutput is what a request may bring that sets no limit: as much as most models
+	// say at once.
+	usualOutput = 32_768
+	// maxChoices bounds the answers that a request can ask for at once.
+	maxChoices = 128
+)
 
 // expected is what a request may use: its text, and as much as it lets the model say.
+// Only the fields of its own protocol count, in their own writing: an endpoint takes no
+// notice of others.
 func expected(c *call, fields map[string]json.RawMessage) model.Tokens {
-	var most count
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
-		_ = most.UnmarshalJSON(fields[name]) // it never fails; the last that is a number holds
-	}
-	if c.protocol == model.Gemini {
-		for _, name := range []string{"generationConfig", "generation_config"} {
-			var config struct {
-				Camel count `json:"maxOutputTokens"`
-				Snake count `json:"max_output_tokens"`
-			}
+	var most, answers count
+	switch c.kind {
+	case kindChat:
+		most, answers = largest(usualOutput, fields, "max_tokens", "max_completion_tokens"), largest(maxChoices, fields, "n")
+	case kindResponses:
+		most = largest(usualOutput, fields, "max_output_tokens")
+	case kindMessages:
+		most = largest(usualOutput, fields, "max_tokens")
+	case kindGenerate:
+		for _, name := range generationNames() {
+			var config map[string]json.RawMessage
 			_ = json.Unmarshal(fields[name], &config) // the endpoint says what is wrong with it
-			most = max(most, config.Camel, config.Snake)
+			most = max(most, largest(usualOutput, config, "maxOutputTokens", "max_output_tokens"))
+			answers = max(answers, largest(maxChoices, config, "candidateCount", "candidate_count"))
 		}
+	case kindLook: // it makes nothing
+		return model.Tokens{}
 	}
 	if most == 0 {
 		most = usualOutput
 	}
-	var answers count // that are asked for at once
-	_ = answers.UnmarshalJSON(fields["n"])
 	most = min(most, maxEstimate) * max(1, min(answers, maxChoices))
 	return model.Tokens{Input: min(int64(utf8.RuneCount(c.body)/runesPerToken), maxEstimate), Output: int64(most)}.Bounded()
+}
+
+// generationNames are what Gemini calls the settings of an answer.
+func generationNames() []string { return []string{"generationConfig", "generation_config"} }
+
+// largest is the largest of the numbers under the names, and 0 when there is none. What
+// is there and cannot be read, an endpoint may read in its own way: it is otherwise.
+func largest(otherwise count, fields map[string]json.RawMessage, names ...string) count {
+	var most count
+	for _, name := range names {
+		raw, there := fields[name]
+		if !there || string(raw) == "null" {
+			continue
+		}
+		var one count
+		if _ = one.UnmarshalJSON(raw); one == 0 { // it never fails
+			one = otherwise
+		}
+		most = max(most, one)
+	}
+	return most
 }
 
 // reserve waits until the budget has room for what the request may use, next to

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/model"
 )
 
 // TestX7BudgetHoldsInParallel: requests at the same time do not each find the whole
@@ -85,17 +84,29 @@ func TestX7RoomForSeveral(t *testing.T) {
 
 func TestX7Expected(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]int64{
-		`{}`: usualOutput, `{"max_tokens":10}`: 10, `{"max_completion_tokens":20}`: 20, `{"max_output_tokens":30}`: 30, `{"max_tokens":"many"}`: usualOutput, `{"max_tokens":-5}`: usualOutput,
-		`{"generationConfig":{"maxOutputTokens":40}}`: 40, `{"generation_config":{"max_output_tokens":50}}`: 50, `{"max_tokens":10,"n":3}`: 30, `{"max_tokens":1e300}`: usualOutput, `{"n":1e12}`: usualOutput * maxChoices,
-		`{"max_tokens":9000000000}`: maxEstimate,
+	for of, bodies := range map[kind]map[string]int64{
+		kindChat: {
+			`{}`: usualOutput, `{"max_tokens":10}`: 10, `{"max_completion_tokens":20}`: 20, `{"max_output_tokens":30}`: usualOutput, `{"max_tokens":"many"}`: usualOutput, `{"max_tokens":-5}`: usualOutput,
+			`{"max_tokens":10,"max_completion_tokens":20}`: 20, `{"max_tokens":-1,"max_completion_tokens":20}`: usualOutput, `{"max_tokens":null,"max_completion_tokens":20}`: 20,
+			`{"max_tokens":10,"n":3}`: 30, `{"max_tokens":10,"n":null}`: 10, `{"max_tokens":1e300}`: usualOutput, `{"n":1e12}`: usualOutput * maxChoices, `{"max_tokens":10,"n":"3"}`: 10 * maxChoices,
+			`{"max_tokens":9000000000}`: maxEstimate, `{"max_tokens":10,"candidateCount":3}`: 10,
+		},
+		kindResponses: {`{"max_output_tokens":30}`: 30, `{"max_tokens":10}`: usualOutput, `{"max_output_tokens":30,"n":3}`: 30},
+		kindLook:      {`{}`: 0},
+		kindMessages:  {`{"max_tokens":10}`: 10, `{"max_output_tokens":30}`: usualOutput, `{"max_tokens":10,"n":3}`: 10},
+		kindGenerate: {
+			`{"generationConfig":{"maxOutputTokens":40}}`: 40, `{"generation_config":{"max_output_tokens":50}}`: 50, `{"generationConfig":{"maxOutputTokens":40,"candidateCount":2}}`: 80,
+			`{"generation_config":{"candidate_count":2},"generationConfig":{"maxOutputTokens":40}}`: 80, `{"maxOutputTokens":1}`: usualOutput, `{"generationConfig":7}`: usualOutput,
+		},
 	} {
-		fields := map[string]json.RawMessage{}
-		if err := json.Unmarshal([]byte(body), &fields); err != nil {
-			t.Fatal(err)
-		}
-		if got := expected(&call{protocol: model.Gemini, body: []byte(body)}, fields); got.Output != want || got.Input != int64(len(body)/runesPerToken) {
-			t.Errorf("%s: %+v, want %d", body, got, want)
+		for body, want := range bodies {
+			fields := map[string]json.RawMessage{}
+			if err := json.Unmarshal([]byte(body), &fields); err != nil {
+				t.Fatal(err)
+			}
+			if got := expected(&call{kind: of, body: []byte(body)}, fields); got.Output != want || got.Input != int64(len(body)/runesPerToken) {
+				t.Errorf("%d %s: %+v, want %d", of, body, got, want)
+			}
 		}
 	}
 }
@@ -171,5 +182,76 @@ func TestX7WaitForRoomEndsWithThePause(t *testing.T) {
 	}
 	if r.reserved != 0 || r.heldTokens != 0 || r.requests != 0 || r.Session.bodies != 0 {
 		t.Errorf("held are %d requests with %d tokens, %d with %d bytes", r.reserved, r.heldTokens, r.requests, r.Session.bodies)
+	}
+}
+
+// TestX7ForeignLimitsReserveNothing: a field of another protocol is not what the answer
+// keeps to, so that it makes no room for more requests than the budget has.
+func TestX7ForeignLimitsReserveNothing(t *testing.T) {
+	t.Parallel()
+	const each, most = 5010, 6000
+	usage := map[string]string{
+		"/openai/v1/chat/completions":              `{"usage":{"prompt_tokens":10,"completion_tokens":5000}}`,
+		"/openai/v1/responses":                     `{"usage":{"input_tokens":10,"output_tokens":5000}}`,
+		"/anthropic/v1/messages":                   `{"usage":{"input_tokens":10,"output_tokens":5000}}`,
+		"/gemini/v1beta/models/m1:generateContent": `{"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":5000}}`,
+	}
+	for path, bodies := range map[string][]string{
+		"/openai/v1/chat/completions":              {`"max_output_tokens":1`, `"Max_Tokens":1`, `"max_tokens":0`, `"generationConfig":{"maxOutputTokens":1}`},
+		"/openai/v1/responses":                     {`"max_tokens":1`, `"max_completion_tokens":1`},
+		"/anthropic/v1/messages":                   {`"max_output_tokens":1`, `"max_completion_tokens":1`},
+		"/gemini/v1beta/models/m1:generateContent": {`"max_tokens":1`, `"max_output_tokens":1`, `"generationConfig":{"MAXOUTPUTTOKENS":1}`},
+	} {
+		for _, body := range bodies {
+			t.Run(path+" "+body, func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t, say("application/json", usage[path]), budget(lineshaft.Budget{MaxTokens: most}, lineshaft.Usage{}))
+				var all sync.WaitGroup
+				for range 16 {
+					all.Go(func() { r.post(path, `{"model":"m1",`+body+`}`) })
+				}
+				all.Wait()
+				var shown int64
+				for _, u := range r.counted() {
+					shown += u.InputTokens + u.OutputTokens
+				}
+				if r.sent() > 2 || shown != int64(r.sent())*each {
+					t.Errorf("%d of 16 reached the endpoint and made %d tokens; the run shows %d of %d", r.sent(), r.sent()*each, shown, most)
+				}
+			})
+		}
+	}
+}
+
+// TestX7SettingsMeanOneThing: a limit that is there twice is passed on as it was counted.
+func TestX7SettingsMeanOneThing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, say("application/json", `{}`))
+	r.post("/gemini/v1beta/models/m1:generateContent", `{"generationConfig":{"maxOutputTokens":90000,"maxOutputTokens":7}}`)
+	if _, sent := r.request(0); sent != `{"generationConfig":{"maxOutputTokens":7}}` {
+		t.Errorf("passed on %s", sent)
+	}
+}
+
+// TestX7CutAnswersCountWhatWasReserved: also when a foreign field says less.
+func TestX7CutAnswersCountWhatWasReserved(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]int64{
+		`{"model":"m1","max_output_tokens":1}`:              usualOutput,
+		`{"model":"m1","max_completion_tokens":9000,"n":2}`: 18_000,
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		r := newRig(t, func(_ http.ResponseWriter, req *http.Request) {
+			leave()
+			<-req.Context().Done()
+		})
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.URL()+"/openai/v1/chat/completions", strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+r.key)
+		if resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req); err == nil {
+			_ = resp.Body.Close()
+		}
+		if got := r.counted(); len(got) != 1 || !got[0].Estimated || got[0].OutputTokens != want {
+			t.Errorf("%s: counted %+v, want %d", body, got, want)
+		}
 	}
 }

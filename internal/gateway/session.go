@@ -34,6 +34,8 @@ type SessionConfig struct {
 	// Confined says that the agent reaches no network, or only some hosts: then no
 	// vendor may fetch addresses for it either.
 	Confined bool
+	// LeftOut gets the name of what is not passed on to a vendor for that reason, once.
+	LeftOut func(name string)
 	// Budget is the run's, nil for none; Used is what its earlier executions consumed.
 	Budget *lineshaft.Budget
 	Used   lineshaft.Usage
@@ -65,6 +67,8 @@ type Session struct {
 
 	mu                   sync.Mutex
 	closed               bool
+	strangers            []*guest // connections that have not shown the key, oldest first,
+	known                int      // and those that have
 	handlers             int
 	models               int           // model requests among the handlers
 	requests             int           // model requests that have room, and
@@ -74,6 +78,7 @@ type Session struct {
 	turn                 context.Context
 	endTurn              context.CancelFunc
 	tools                map[string]tool
+	left                 []string        // what was left out of requests
 	spent                lineshaft.Usage // of the run, present requests included
 	reserved             int             // requests that have a reservation, and what is left of those
 	heldTokens, heldCost int64
@@ -96,12 +101,12 @@ func (g *Gateway) Open(ctx context.Context, config SessionConfig) (*Session, err
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.turn, s.endTurn = context.WithCancel(s.life)
 	s.server = &http.Server{
-		Handler: s, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 256 << 10,
+		Handler: s, ConnContext: withGuest, ReadHeaderTimeout: 15 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 256 << 10,
 		ErrorLog:    log.New(io.Discard, "", 0), // it would quote what agents send
 		BaseContext: func(net.Listener) context.Context { return s.life },
 	}
 	s.reach = &http.Transport{DialContext: s.pipe.dial, DisableCompression: true, MaxIdleConnsPerHost: 8}
-	for _, listener := range []net.Listener{limit(l, maxConns), s.pipe} {
+	for _, listener := range []net.Listener{entrance{l, s}, s.pipe} {
 		s.served.Go(func() { _ = s.server.Serve(listener) }) // it ends with Close
 	}
 	return s, nil

@@ -91,7 +91,11 @@ func parseRemote(raw string) (address, error) {
 	if err := a.checkScheme(u); err != nil {
 		return address{}, err
 	}
+	_, rest, _ := strings.Cut(raw, "://")
+	authority, _, _ := strings.Cut(rest, "/")
 	switch {
+	case strings.Contains(authority, "%"):
+		return address{}, lineshaft.Invalid("url", "has a percent-encoded host; write it as it is")
 	case u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(raw, "?#"):
 		return address{}, lineshaft.Invalid("url", "must have no query and no fragment; name a branch and a folder apart")
 	case a.host == "" || strings.HasPrefix(a.host, "-"):
@@ -99,7 +103,7 @@ func parseRemote(raw string) (address, error) {
 	case len(strings.Trim(u.Path, "/")) == 0 || strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), "-"):
 		return address{}, lineshaft.Invalid("url", "needs the path of a repository after the host")
 	}
-	return a, nil
+	return a, checkHost(a.host, a.port)
 }
 
 // checkScheme also keeps credentials out: addresses are stored and shown.
@@ -142,7 +146,7 @@ func parseSCP(raw string) (address, error) {
 		return address{}, lineshaft.Invalid("url", "is not the address of a repository; write https://example.com/owner/repo.git or git@example.com:owner/repo.git")
 	}
 	host := strings.ToLower(strings.Trim(parts[2], "[]"))
-	return address{kind: kindSSH, text: raw, shown: raw, host: host, port: "22"}, nil
+	return address{kind: kindSSH, text: raw, shown: raw, host: host, port: "22"}, checkHost(host, "22")
 }
 
 func loopback(host string) bool {

@@ -21,11 +21,8 @@ const (
 	pipeDelay = time.Second
 )
 
-// passed are the operator's variables that git gets: how to get out, whom to trust.
-var passed = []string{
-	"PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH",
-}
+// passed are the operator's variables that git gets: where its parts are, whom to trust.
+var passed = []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_EXEC_PATH"}
 
 // settings hold for every call: nothing is run, asked or followed.
 var settings = []string{
@@ -149,6 +146,7 @@ func (c *Client) environment(call call) []string {
 			env = append(env, name+"="+value)
 		}
 	}
+	env = append(env, c.proxies(call.at)...)
 	if call.login != nil {
 		env = append(env, call.login.environment()...)
 	}

@@ -41,6 +41,8 @@ type Config struct {
 	// Program and SSH are the programs that are run; "git" and "ssh" by default.
 	Program string
 	SSH     string
+	// Resolve finds the addresses of a name; nil is the machine's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 // Client runs git. The zero value does not work; use New.
@@ -48,11 +50,11 @@ type Client struct {
 	cfg     Config
 	forge   forge
 	program string
-	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	mu      sync.Mutex
 	busy    map[string]chan struct{} // a place for each cached repository in use
 	cleaned time.Time
+	canPin  bool // git was found to be new enough
 }
 
 // New makes a client and the folders that it needs.
@@ -65,7 +67,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("git cache: %w", err)
 	}
 	cfg.defaults()
-	c := &Client{cfg: cfg, resolve: lookup, busy: map[string]chan struct{}{}}
+	c := &Client{cfg: cfg, busy: map[string]chan struct{}{}}
 	if c.forge, err = parseForge(cfg.Forge); err != nil {
 		return nil, err
 	}

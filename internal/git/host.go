@@ -3,83 +3,121 @@ package git
 import (
 	"cmp"
 	"context"
-	"net"
+	"errors"
+	"io"
 	"net/netip"
 	"os"
-	"slices"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
-func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+// trusts says that the operator has named the place, or lets all be reached.
+func (c *Client) trusts(a address) bool {
+	return a.kind == kindLocal || c.cfg.AllowFile || c.forge.has(a)
 }
 
 // reach keeps strangers' addresses away from the operator's own network (S-7): only
 // the forge may be there. It returns what git is to use for the name, so that another
 // answer of the name server does not get round the check.
 func (c *Client) reach(ctx context.Context, a address) (pin string, err error) {
-	if a.kind == kindLocal || c.cfg.AllowFile || c.forge.has(a) {
+	if c.trusts(a) {
 		return "", nil
 	}
-	if numeric(a.host) {
-		return "", lineshaft.Invalid("url", "%s is an address in a form that programs read differently; write the name of the host", a.host)
+	addrs, err := peer.Guard{Resolve: c.cfg.Resolve}.Addresses(ctx, a.host)
+	if _, private := errors.AsType[*peer.PrivateError](err); private {
+		return "", lineshaft.Invalid("url", "%s is in a private network; the host of --forge-url may be, others only with --allow-local-git", a.host)
 	}
-	addrs, err := c.addresses(ctx, a.host)
 	if err != nil {
-		if ctx.Err() == nil && a.kind != kindSSH && c.proxied() {
-			return "", nil // behind a proxy names need not mean anything here
-		}
 		// Git has a resolver of its own, which may find what this one did not.
 		return "", cmp.Or[error](ctx.Err(), lineshaft.Unavailable(err, "the host %s cannot be found from this server; check the address", a.host))
 	}
-	names := make([]string, 0, len(addrs))
-	for _, addr := range addrs {
-		addr = addr.Unmap()
-		if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || sharedSpace.Contains(addr) {
-			return "", lineshaft.Invalid("url", "%s is in a private network; the host of --forge-url may be, others only with --allow-local-git", a.host)
-		}
-		name := addr.String()
-		if addr.Is6() {
-			name = "[" + name + "]"
-		}
-		names = append(names, name)
-	}
-	if _, err := netip.ParseAddr(a.host); err == nil || len(addrs) == 0 {
+	if _, err := netip.ParseAddr(a.host); err == nil {
 		return "", nil
 	}
 	if a.kind == kindSSH {
 		return addrs[0].Unmap().String(), nil
 	}
-	return a.host + ":" + a.port + ":" + strings.Join(names, ","), nil
+	names := make([]string, 0, len(addrs))
+	for _, addr := range addrs {
+		name := addr.Unmap().String()
+		if strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	return a.host + ":" + a.port + ":" + strings.Join(names, ","), c.pins(ctx)
 }
 
-// numeric says whether a host that is no ordinary address may still be read as one:
-// C libraries take 127.1, 0x7f.1 and 2130706433 for the loopback address.
-func numeric(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
+// hostForm is what every program reads in the same way, so that the name that was
+// checked is the name that git is held to.
+var hostForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
+
+// checkHost wants a host and a port in their one writing.
+func checkHost(host, port string) error {
+	if addr, err := netip.ParseAddr(host); (err != nil || addr.Zone() != "") && !hostForm.MatchString(host) {
+		return lineshaft.Invalid("url", "%q is not the name of a host; write it in letters, digits, dots and hyphens, without a dot at its end", clip(host, 80))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || strconv.FormatUint(n, 10) != port {
+		return lineshaft.Invalid("url", "%q is not a port; write a number from 1 to 65535", clip(port, 20))
+	}
+	return nil
+}
+
+// pinsSince is the git that can be held to an address: older ones take no notice.
+const pinsSince = 37
+
+// pins says whether this git can be held to the address that was checked.
+func (c *Client) pins(ctx context.Context) error {
+	c.mu.Lock()
+	known := c.canPin
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	var said string
+	err := c.run(ctx, call{args: []string{"version"}, output: func(r io.Reader) error {
+		text, err := io.ReadAll(io.LimitReader(r, 256))
+		said = string(text)
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	if !canPin(said) {
+		return lineshaft.Unavailable(nil, "the git program of this server is older than 2.%d and cannot be held to a checked address; install a newer one, or use the host of --forge-url or ssh", pinsSince)
+	}
+	c.mu.Lock()
+	c.canPin = true
+	c.mu.Unlock()
+	return nil
+}
+
+// canPin reads "git version 2.39.5".
+func canPin(said string) bool {
+	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(said), "git version "), ".", 3)
+	if len(parts) < 2 {
 		return false
 	}
-	last := strings.TrimSuffix(host, ".")
-	last = strings.ToLower(last[strings.LastIndex(last, ".")+1:])
-	if strings.HasPrefix(last, "0x") {
-		return true
-	}
-	return last != "" && strings.Trim(last, "0123456789") == ""
+	major, err := strconv.Atoi(parts[0])
+	minor, bad := strconv.Atoi(parts[1])
+	return err == nil && bad == nil && (major > 2 || major == 2 && minor >= pinsSince)
 }
 
-// proxied says that the operator has git go through a proxy.
-func (c *Client) proxied() bool {
-	return slices.ContainsFunc([]string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}, func(name string) bool { return os.Getenv(name) != "" })
-}
-
-// sharedSpace is that of carriers and of some clouds' services.
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
-
-func (c *Client) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{addr}, nil
+// proxies lead git to the operator's places alone: with one in between, the name that
+// was checked would be looked up again, by the proxy.
+func (c *Client) proxies(a address) []string {
+	if !c.trusts(a) {
+		return nil
 	}
-	return c.resolve(ctx, host)
+	var env []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }

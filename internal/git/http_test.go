@@ -228,8 +228,11 @@ func TestS7PrivateNetworks(t *testing.T) {
 	answers := map[string]string{
 		"meta.example": "169.254.169.254", "loop.example": "127.0.0.1", "corp.example": "10.1.2.3", "six.example": "fd00::1",
 		"mapped.example": "::ffff:192.168.0.1", "carrier.example": "100.64.0.1", "git.corp.example": "10.1.2.4", "zero.example": "0.0.0.0",
+		"nat64.example": "64:ff9b::7f00:1", "meta64.example": "64:ff9b::a9fe:a9fe", "old.example": "::a9fe:a9fe", "old10.example": "::a00:1", "loop96.example": "::7f00:1",
+		"sixtofour.example": "2002:7f00:1::1", "isatap.example": "2001:470::5efe:10.0.0.1", "site.example": "fec0::1", "wire.example": "168.63.129.16", "iana.example": "192.0.0.192",
+		"bench.example": "198.18.0.1", "future.example": "240.0.0.1", "this.example": "0.1.2.3",
 	}
-	c.resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
+	c.cfg.Resolve = func(_ context.Context, host string) ([]netip.Addr, error) {
 		if host == "public.example" {
 			return []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}, nil
 		}
@@ -246,7 +249,6 @@ func TestS7PrivateNetworks(t *testing.T) {
 		}
 	}
 	for _, literal := range []string{"https://127.0.0.1/o/r", "https://[::1]/o/r", "http://localhost:1/o/r", "ssh://git@169.254.169.254/o/r"} {
-		c.resolve = lookup
 		_, err := c.Tree(t.Context(), literal, strings.Repeat("a", 40), all)
 		wantFault(t, err, lineshaft.CodeInvalidRequest, "private network")
 	}
@@ -256,15 +258,15 @@ func TestS7PrivateNetworks(t *testing.T) {
 func TestS7NamesArePinned(t *testing.T) {
 	t.Parallel()
 	c := client(t, func(cfg *Config) { cfg.AllowFile = false })
-	c.resolve = func(context.Context, string) ([]netip.Addr, error) {
-		return []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}, nil
+	c.cfg.Resolve = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("8.8.8.8"), netip.MustParseAddr("2606:4700::1111")}, nil
 	}
 	for url, want := range map[string]string{
-		"https://Example.com/o/r":      "example.com:443:192.0.2.1,[2001:db8::1]",
-		"https://example.com:8443/o/r": "example.com:8443:192.0.2.1,[2001:db8::1]",
+		"https://Example.com/o/r":      "example.com:443:8.8.8.8,[2606:4700::1111]",
+		"https://example.com:8443/o/r": "example.com:8443:8.8.8.8,[2606:4700::1111]",
 		"https://github.com/o/r":       "",
-		"https://192.0.2.7/o/r":        "",
-		"git@example.com:o/r":          "192.0.2.1",
+		"https://8.8.4.4/o/r":          "",
+		"git@example.com:o/r":          "8.8.8.8",
 	} {
 		a, err := c.address(url)
 		if err != nil {
@@ -296,7 +298,7 @@ func TestS7NamesArePinned(t *testing.T) {
 func TestS7OddHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	c := client(t, func(cfg *Config) { cfg.AllowFile = false })
-	c.resolve = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }
+	c.cfg.Resolve = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }
 	for _, url := range []string{
 		"https://2130706433/o/r", "https://0x7f.1/o/r", "https://127.1/o/r", "https://0x7f000001:8443/o/r", "git@127.1:o/r",
 		"https://1.2.3.0x7f/o/r", "https://nowhere.invalid/o/r", "git@nowhere.invalid:o/r",

@@ -24,8 +24,8 @@ var errPrivate = errors.New("it is in a private network or on this machine; if i
 // newClient speaks to providers: it follows no redirects, reads no more than it needs
 // and, unless private ones are allowed, reaches public addresses only. The address is
 // checked when it is dialled, so that no answer of a name server gets round it.
-func newClient(allowPrivate bool) *http.Client {
-	dialer := peer.Dialer(5*time.Second, allowPrivate, errPrivate)
+func newClient(cfg Config) *http.Client {
+	dialer := peer.Guard{AllowPrivate: cfg.AllowPrivate, Timeout: 5 * time.Second, Resolve: cfg.Resolve}
 	return &http.Client{
 		Timeout: within,
 		Transport: limited{&http.Transport{
@@ -42,6 +42,9 @@ type limited struct{ next http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := l.next.RoundTrip(r)
+	if _, private := errors.AsType[*peer.PrivateError](err); private {
+		return nil, errPrivate
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"sync"
@@ -40,6 +41,8 @@ type Config struct {
 	DefaultRole lineshaft.Role
 	// AllowPrivate lets the provider be in a private network or on this machine (S-7).
 	AllowPrivate bool
+	// Resolve finds the addresses of a name; nil is the machine's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time
 }
@@ -75,7 +78,7 @@ type endpoints struct {
 // New returns a provider that is asked for its endpoints when somebody first signs in:
 // a provider that is away does not keep the server from starting.
 func New(cfg Config) *Provider {
-	p := &Provider{cfg: cfg, client: newClient(cfg.AllowPrivate), now: cfg.Now}
+	p := &Provider{cfg: cfg, client: newClient(cfg), now: cfg.Now}
 	if p.now == nil {
 		p.now = time.Now
 	}

@@ -1,6 +1,6 @@
 // Package peer tells who sent an HTTP request: the address behind trusted proxies
 // and the name that the request goes by in logs; and which addresses are public, so
-// that outbound requests reach no others. Credentials are not its business.
+// that outbound requests reach no others (Guard). Credentials are not its business.
 package peer
 
 import (

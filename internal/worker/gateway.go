@@ -97,7 +97,10 @@ func (e *execution) session() (*gateway.Session, error) {
 	}
 	config := gateway.SessionConfig{
 		Model: runModel(e.job.Config), RunToken: e.job.RunToken, Budget: e.job.Config.Budget, Used: e.job.Used,
-		Confined:    slices.Contains([]sandbox.Network{sandbox.NetworkNone, sandbox.NetworkAllow}, e.worker.config.Network),
+		Confined: slices.Contains([]sandbox.Network{sandbox.NetworkNone, sandbox.NetworkAllow}, e.worker.config.Network),
+		LeftOut: func(name string) {
+			e.notice("info", "Left out of requests to the model: "+name+". With this worker's egress setting the model's vendor is not to reach other hosts for the agent.")
+		},
 		TraceParent: e.turnParent,
 		Usage:       e.consumed, Seen: e.watch.traffic, Exceeded: func(message string) { e.endWork(&budgetError{message}) },
 	}

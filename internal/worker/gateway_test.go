@@ -285,10 +285,26 @@ func TestX12VendorsOfConfinedAgents(t *testing.T) {
 			if status, body := askModelFor(ctx, env, `,"tools":[{"type":"mcp","server_url":"https://x.example"}]`); status != want {
 				t.Errorf("%s: %d %s", network, status, body)
 			}
+			for range 2 {
+				if status, body := askModelFor(ctx, env, `,"tools":[{"type":"web_search"}]`); status != http.StatusOK {
+					t.Errorf("%s: with a search: %d %s", network, status, body)
+				}
+			}
 			return done()
 		}})
 		c.jobs <- job("a", "")
 		c.ended("a", 1)
+		run, unlock := c.lock("a")
+		notices := 0
+		for _, e := range run.events {
+			if e.Type == lineshaft.EventNotice && bytes.Contains(e.Data, []byte("web_search")) {
+				notices++
+			}
+		}
+		unlock()
+		if confined := network != sandbox.NetworkFull; confined != (notices == 1) || !confined && notices != 0 {
+			t.Errorf("%s: %d notices of the search", network, notices)
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func (t *turn) startServer(ctx context.Context, s *server, given harness.ToolSer
 		_ = stdoutW.Close() // the client sees the end
 	}()
 	s.process, s.kill = process, kill
-	return &mcp.IOTransport{Reader: stdoutR, Writer: stdinW}, nil
+	return &mcp.IOTransport{Reader: &bounded{ReadCloser: stdoutR, lines: true}, Writer: stdinW}, nil
 }
 
 // reachServer talks to an address, through the worker's own way out.
@@ -150,8 +150,12 @@ func (h headers) RoundTrip(request *http.Request) (*http.Response, error) {
 		request.Header.Set(name, value)
 	}
 	response, err := h.next.RoundTrip(request)
-	if err != nil || response.StatusCode < http.StatusBadRequest || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
-		return response, err
+	if err != nil {
+		return nil, err
+	}
+	response.Body = &bounded{ReadCloser: response.Body}
+	if response.StatusCode < http.StatusBadRequest || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
+		return response, nil
 	}
 	start, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	if text := strings.TrimSpace(strings.ToValidUTF8(string(start), "")); err == nil && text != "" {
