@@ -65,7 +65,7 @@ func TestC1BadNotifications(t *testing.T) {
 		`{"url":"https://127.0.0.1/"}`: "--callback-allow-private",
 		`{"url":"https://169.254.169.254/latest"}`:                                         "--callback-allow-private",
 		`{"url":"https://[::ffff:10.0.0.1]/"}`:                                             "--callback-allow-private",
-		`{"url":"https://2130706433/"}`:                                                    "not the name of a host",
+		`{"url":"https://2130706433/"}`:                                                    "private network",
 		`{"url":"http://example.com/"}`:                                                    "https",
 		`{"url":"https://u:p@example.com/"}`:                                               "user",
 		`{"url":"https://e.com/","states":["DONE"]}`:                                       "states",

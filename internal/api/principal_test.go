@@ -15,7 +15,7 @@ func TestH1Whoami(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	for role, has := range map[lineshaft.Role][]string{
-		lineshaft.RoleViewer:  {`"role":"viewer"`, `"permissions":["whoami","runs:read","factories:read"]`, `"principal":{"type":"service_account"`, `"limits":{}`, `"key_id":`},
+		lineshaft.RoleViewer:  {`"role":"viewer"`, `"permissions":["whoami","runs:read","server:read","factories:read"]`, `"principal":{"type":"service_account"`, `"limits":{}`, `"key_id":`},
 		lineshaft.RoleMember:  {`"role":"member"`, `"runs:start"`},
 		lineshaft.RoleManager: {`"role":"manager"`, `"runs:manage"`, `"factories:manage"`},
 		lineshaft.RoleAdmin:   {`"role":"admin"`, `"keys:manage"`, `"secrets:manage"`, `"audit:read"`, `"display_name":"Administrator"`},

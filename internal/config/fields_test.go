@@ -21,6 +21,7 @@ func samples() map[string]string {
 		"trusted-proxy": "10.0.0.0/8,192.0.2.1/32", "tls-cert": "/c.pem", "tls-key": "/k.pem", "metrics-key": "metricskey123",
 		"cors-origin": "https://app.example.com,http://127.0.0.1:3000",
 		"log-format":  "json", "log-level": "debug", "lease": "1m", "run-retention": "90d", "delivery-retention": "30d", "delivery-keep": "75",
+		"max-run-depth": "3", "max-live-children": "4", "max-descendants": "5", "child-harnesses": "shell,builtin", "child-models": "small,tiny",
 		"max-webhooks-per-factory": "50", "event-limit": "5", "forge-url": "/srv/forge", "forge-credentials": "a-token-of-this-test",
 		"repository-poll": "5m", "allow-local-git": "true", "callback-allow-private": "true",
 		"output-limit": "3MB", "agent-command": "my-agent --print 'two words'", "agent-path": "/home/x/.npm-global:/srv/agents", "default-harness": "shell", "permission-policy": "ask",

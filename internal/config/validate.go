@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const minAdminKey = 24
 func (c Config) Validate() error {
 	var errs []error
 	for _, check := range []func() []error{
-		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs, c.checkOIDC, c.checkTracing,
+		c.checkAddresses, c.checkNumbers, c.checkTimes, c.checkTLS, c.checkAgents, c.checkKeys, c.checkMasterKey, c.checkBlobs, c.checkOIDC, c.checkTracing, c.checkChildren,
 	} {
 		errs = append(errs, check()...)
 	}
@@ -86,6 +87,16 @@ func checkDatabase(database string) error {
 		return errors.New("database: the postgres:// URL is not well formed; write special characters of the password as %XX")
 	}
 	return nil
+}
+
+func (c Config) checkChildren() []error {
+	var errs []error
+	for _, name := range c.ChildHarnesses {
+		if !slices.Contains(lineshaft.HarnessTypes(), name) {
+			errs = append(errs, fmt.Errorf("child-harnesses: %q is none of %s", name, strings.Join(lineshaft.HarnessTypes(), ", ")))
+		}
+	}
+	return errs
 }
 
 func (c Config) checkNumbers() []error {

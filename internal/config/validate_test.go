@@ -35,6 +35,8 @@ func TestValidate(t *testing.T) {
 		}, "blob-dir and blob-url"},
 		{"webhook base URL", func(c *Config) { c.WebhookBaseURL = "ftp://x" }, "webhook-base-url: write a whole URL"},
 		{"negative slots", func(c *Config) { c.MaxConcurrentRuns = -1 }, "max-concurrent-runs: -1 is not between 0 and 10000"},
+		{"unknown harness of children", func(c *Config) { c.ChildHarnesses = []string{"shell", "bash"} }, `child-harnesses: "bash" is none of shell`},
+		{"no descendants", func(c *Config) { c.MaxDescendants = 0 }, "max-descendants: 0 is not between 1"},
 		{"negative memory", func(c *Config) { c.MemoryLimit = -1 }, "memory-limit"},
 		{"negative disk", func(c *Config) { c.DiskLimit = -1 }, "disk-limit"},
 		{"negative processes", func(c *Config) { c.ProcessLimit = -1 }, "process-limit"},

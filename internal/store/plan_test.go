@@ -30,17 +30,6 @@ func lookups(s *store.Store) map[string]lookup {
 		}},
 		"claim self": {10, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "mac", 10)) }},
 		"claim none": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.PickQueued(ctx, "away", 10)) }},
-		"claim bound": {10, nil, func(ctx context.Context, tx *store.Tx) error {
-			return second(tx.PickQueued(ctx, "mac", 10, "f1", "f2"))
-		}},
-		"queued bound": {10, func(ctx context.Context) error { return second(s.CountQueued(ctx, "mac", 5, "f1", "f2")) }, nil},
-		"grow tree": {2, nil, func(ctx context.Context, tx *store.Tx) error {
-			return second(tx.GrowTree(ctx, []string{run, bulkID(1)}, lineshaft.Budget{MaxTokens: 1}, run))
-		}},
-		"spend trees": {4, nil, func(ctx context.Context, tx *store.Tx) error {
-			return second(tx.SpendTrees(ctx, map[string]lineshaft.Usage{run: {InputTokens: 1}}))
-		}},
-		"trees of":   {4, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.TreesOf(ctx, run)) }},
 		"busy":       {201, func(ctx context.Context) error { return third(s.CountBusy(ctx, lineshaft.HostedWorker, 5)) }, nil},
 		"queued":     {5, func(ctx context.Context) error { return second(s.CountQueued(ctx, lineshaft.HostedWorker, 5)) }, nil},
 		"lock":       {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockRun(ctx, run)) }},
@@ -107,6 +96,24 @@ func lookups(s *store.Store) map[string]lookup {
 	}
 }
 
+// treeLookups are those of runs with children, and of workers that are bound to factories.
+func treeLookups(s *store.Store) map[string]lookup {
+	run := bulkID(0)
+	return map[string]lookup{
+		"claim bound": {10, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.PickQueued(ctx, "mac", 10, "f1", "f2"))
+		}},
+		"queued bound": {10, func(ctx context.Context) error { return second(s.CountQueued(ctx, "mac", 5, "f1", "f2")) }, nil},
+		"grow tree": {2, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.GrowTree(ctx, []string{run, bulkID(1)}, lineshaft.Budget{MaxTokens: 1}, run))
+		}},
+		"spend trees": {4, nil, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.SpendTrees(ctx, map[string]lineshaft.Usage{run: {InputTokens: 1}}))
+		}},
+		"trees of": {4, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.TreesOf(ctx, run)) }},
+	}
+}
+
 // callbackStates are the looks of callbacks at state changes.
 func callbackStates(s *store.Store) map[string]lookup {
 	run := bulkID(0)
@@ -168,6 +175,7 @@ func TestX1LookupsFollowAnIndex(t *testing.T) {
 		analyze(t, s)
 		reads := s.Record()
 		all := lookups(s)
+		maps.Copy(all, treeLookups(s))
 		maps.Copy(all, callbackStates(s))
 		for name, look := range all {
 			t.Log(name) // shown with what fails
