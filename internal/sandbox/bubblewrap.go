@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // guestDir is where the agent sees its workspace.
@@ -198,16 +200,40 @@ func namespaceAdvice(sys string) string {
 }
 
 // giveTo makes uid the owner of everything in dir that is not its already. Links
-// are changed themselves, never followed: os.Root holds that even against a
-// process that changes the tree meanwhile.
+// are changed themselves, never followed, even while a process changes the tree.
 func giveTo(ctx context.Context, dir string, uid int) error {
-	root, err := os.OpenRoot(dir)
+	folder, err := os.Open(dir)
+	if err == nil {
+		defer func() { _ = folder.Close() }()
+		err = giveTree(ctx, folder, uid)
+	}
 	if err != nil {
 		return fmt.Errorf("give workspace to user %d: %w", uid, err)
 	}
-	defer func() { _ = root.Close() }()
-	if err := giveTree(ctx, root, uid); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("give workspace to user %d: %w", uid, err)
-	}
 	return nil
+}
+
+// giveTree changes the owner of an open folder, and of every entry that has another one.
+func giveTree(ctx context.Context, folder *os.File, uid int) error {
+	if err := folder.Chown(uid, uid); err != nil {
+		return err
+	}
+	var left error
+	walker := tree.Walker{
+		Visit: func(e *tree.Entry) error {
+			if e.Info.UID == uint32(uid) && e.Info.GID == uint32(uid) {
+				return nil
+			}
+			if err := e.Chown(uid, uid); !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
+		Left: func(_ string, why error) {
+			if !errors.Is(why, os.ErrNotExist) {
+				left = why
+			}
+		},
+	}
+	return errors.Join(walker.Walk(ctx, folder), left)
 }

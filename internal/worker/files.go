@@ -111,7 +111,7 @@ func (e *execution) place(ctx context.Context, files []lineshaft.Attachment) err
 			}
 			defer func() { _ = blob.Close() }()
 			source := &tracked{Reader: blob}
-			err = e.workspace.Place(a.FileName, source, max(a.Size, lineshaft.MaxAttachmentBytes))
+			err = e.workspace.Place(ctx, a.FileName, source, max(a.Size, lineshaft.MaxAttachmentBytes))
 			if err == nil || source.err != nil {
 				return err
 			}
@@ -201,6 +201,9 @@ func (e *execution) storeSnapshot(ctx context.Context) error {
 	}
 	if err != nil || measured.Print == e.snapshot {
 		return err
+	}
+	for _, text := range measured.Notices {
+		e.notice("warning", text)
 	}
 	err = persist(ctx, func(ctx context.Context) error { return e.uploadSnapshot(ctx, measured) })
 	if err == nil {

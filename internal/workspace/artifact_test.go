@@ -159,7 +159,7 @@ func TestX5ArtifactSwappedAfterLook(t *testing.T) {
 	write(t, w, ArtifactsDir+"/b/shadow", "mine")
 	symlink(t, "file", filepath.Join(w.Dir(), ArtifactsDir, "a/inner"))
 	var files []string
-	_, err := w.Artifacts(t.Context(), func(a Artifact, r io.Reader) error {
+	notices, err := w.Artifacts(t.Context(), func(a Artifact, r io.Reader) error {
 		raw, err := io.ReadAll(r)
 		files = append(files, a.Path+"="+string(raw))
 		// While the first is taken, the next one's folder becomes a link to the host.
@@ -170,15 +170,11 @@ func TestX5ArtifactSwappedAfterLook(t *testing.T) {
 		return errors.Join(err, os.Symlink(filepath.Dir(secret), next))
 	})
 	if err != nil {
-		t.Logf("the round ended with %v", err)
+		t.Error(err)
 	}
 	equal(t, files, "a/file=mine")
-	if _, _, err := w.openRegular(ArtifactsDir + "/b/shadow"); err == nil {
-		t.Error("a file of the host was opened through a folder that became a link")
-	}
-	if _, _, err := w.openRegular(ArtifactsDir + "/a/inner"); err == nil {
-		t.Error("a link was opened as a regular file")
-	}
+	equal(t, notices, `artifact "a/inner" was left out: it is a symbolic link; copy the file instead`,
+		`artifact "b" was left out: it is a symbolic link; copy the file instead`)
 }
 
 func TestR11ArtifactLimits(t *testing.T) {

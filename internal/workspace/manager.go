@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // Limits bound what a workspace takes in and gives out. A zero field takes the
@@ -124,7 +125,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 	old, err := readState(w.home)
 	kept := err == nil && req.Keep && old.Number == req.Number-1 && !old.Preparing && isDir(w.Dir())
 	if !kept {
-		if err := removeAll(ctx, w.home); err != nil {
+		if err := tree.Remove(ctx, w.home); err != nil {
 			return nil, err
 		}
 		old = state{}
