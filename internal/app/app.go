@@ -171,7 +171,7 @@ func (a *App) openStore(ctx context.Context) error {
 	a.onStop(func(context.Context) error { sender.Close(); return nil })
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
-		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit),
+		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit), ArtifactBytes: a.cfg.ArtifactLimit, ArtifactTreeBytes: a.cfg.ArtifactTreeLimit,
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
 		Callbacks: sender, ObserveCallback: a.metrics.ObserveCallback, RunURL: func(runID string) string { return a.URL() + "/runs/" + runID },
 		Tracer: a.traces.Tracer(),

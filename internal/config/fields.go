@@ -99,6 +99,8 @@ func serverFields() []Field {
 		{Name: "callback-allow-private", Help: "let callbacks go to private networks and this machine, and over plain http", value: func(c *Config) value { return flip{&c.CallbackAllowPrivate} }},
 		{Name: "event-limit", Help: "events that are kept of one execution", value: func(c *Config) value { return number{&c.EventLimit} }},
 		{Name: "output-limit", Help: "bytes of events that are kept of one execution, such as 100MB", value: func(c *Config) value { return size{&c.OutputLimit} }},
+		{Name: "artifact-limit", Help: "bytes of artifacts that are kept of one run, such as 1GiB", value: func(c *Config) value { return size{&c.ArtifactLimit} }},
+		{Name: "artifact-tree-limit", Help: "bytes of artifacts that are kept of a run with all the runs below it, such as 4GiB", value: func(c *Config) value { return size{&c.ArtifactTreeLimit} }},
 		{Name: "postgres-max-conns", Help: "connections to PostgreSQL at most; 0 picks a number", value: func(c *Config) value { return number{&c.PostgresMaxConns} }},
 		{Name: "metrics-key", Help: "key that /metrics asks for; empty lets everyone read it", Secret: true, value: func(c *Config) value { return secret{&c.MetricsKey} }},
 		{Name: "admin-key", Help: "admin key to use instead of a made-up one; begins with ls_, 24 characters or more", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.AdminKey} }},

@@ -56,6 +56,7 @@ type collector struct {
 	w       *Workspace
 	take    func(Artifact, io.Reader) error
 	taken   int
+	bytes   int64 // of what was taken: a hole on the disk is bytes in the store
 	notices []string
 }
 
@@ -100,6 +101,8 @@ func (c *collector) refuse(info tree.Info) string {
 		return "it is a hard link; copy the file instead"
 	case info.Size > c.w.limits.ArtifactBytes:
 		return fmt.Sprintf("it has %d bytes; at most %d are kept", info.Size, c.w.limits.ArtifactBytes)
+	case c.bytes+info.Size > c.w.limits.TurnBytes:
+		return fmt.Sprintf("with it the artifacts of this turn have more than %d bytes", c.w.limits.TurnBytes)
 	}
 	return ""
 }
@@ -126,6 +129,7 @@ func (c *collector) collect(e *tree.Entry, rel string) error {
 		return fmt.Errorf("artifact %q: %w", rel, err)
 	}
 	c.taken++
+	c.bytes += info.Size
 	if c.w.state.Artifacts == nil {
 		c.w.state.Artifacts = map[string]stamp{}
 	}

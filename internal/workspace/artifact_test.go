@@ -230,3 +230,31 @@ func TestR11ArtifactTakenAgainAfterError(t *testing.T) {
 	files, _ := taken(t, w)
 	equal(t, files, "b=b")
 }
+
+// A file of holes takes no space in the workspace, and all of its size in the store.
+func TestR11SparseArtifactsCountAsWhatTheyBecome(t *testing.T) {
+	t.Parallel()
+	w := workspace(t, Limits{TurnBytes: 2500})
+	for _, name := range []string{"1", "2", "3"} {
+		write(t, w, ArtifactsDir+"/"+name, "")
+		if err := os.Truncate(filepath.Join(w.Dir(), ArtifactsDir, name), 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, w, ArtifactsDir+"/4", "small")
+	files, notices := taken(t, w)
+	if len(files) != 3 || files[2] != "4=small" {
+		t.Errorf("took %d files", len(files))
+	}
+	equal(t, notices, `artifact "3" was left out: with it the artifacts of this turn have more than 2500 bytes`)
+	w = workspace(t, Limits{SnapshotBytes: 2500})
+	for _, name := range []string{"1", "2", "3"} {
+		write(t, w, name, "")
+		if err := os.Truncate(filepath.Join(w.Dir(), name), 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Measure(t.Context()); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a snapshot of holes: %v", err)
+	}
+}
