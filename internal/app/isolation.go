@@ -76,6 +76,7 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 	options := sandbox.Options{
 		ReadOnly: seen, Supervisor: opts.Supervisor, Program: opts.Program, Links: filepath.Join(dataDir, "bin"), Hide: append(serverFiles(cfg), dataDir), Logger: opts.Logger,
 		Container: cfg.ContainerProgram, Image: cfg.ContainerImage, State: filepath.Join(dataDir, "containers"), Owner: owner(dataDir),
+		Unfiltered: cfg.AgentSeccomp == "off",
 	}
 	wrapped := sandbox.NewBubblewrap(options)
 	switch cfg.Isolation {

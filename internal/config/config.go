@@ -63,6 +63,8 @@ type Config struct {
 	EgressHosts []string
 	// AgentPath are folders with agents that isolated agents see and find programs in.
 	AgentPath []string
+	// AgentSeccomp is on or off: the filter of system calls for agents in bubblewrap.
+	AgentSeccomp string
 	// AllowLocalMCP lets runs name MCP servers in private networks and on this machine.
 	AllowLocalMCP bool
 	// ModelsFile describes the model endpoints and their prices.
@@ -185,6 +187,7 @@ func Default() Config {
 		Listen:            "127.0.0.1:8484",
 		DataDir:           "./lineshaft-data",
 		Egress:            "full",
+		AgentSeccomp:      "on",
 		PermissionPolicy:  lineshaft.PermissionsAllow,
 		LogFormat:         "auto",
 		LogLevel:          "info",

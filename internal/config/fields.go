@@ -128,6 +128,7 @@ func workerFields() []Field {
 		text("kubernetes-namespace", "namespace of the Jobs; empty takes that of the service account", func(c *Config) *string { return &c.KubernetesNamespace }),
 		text("kubernetes-image", "image that has lineshaft, and that agents run in whose environment names none", func(c *Config) *string { return &c.KubernetesImage }),
 		{Name: "kubernetes-start-timeout", Help: "how long a pod may take to start", value: func(c *Config) value { return duration{&c.KubernetesStartTimeout} }},
+		words("agent-seccomp", "filter of system calls for agents in bubblewrap; off lets them make namespaces of their own, as sandboxes inside of theirs need", func(c *Config) *string { return &c.AgentSeccomp }, "on", "off"),
 		words("egress", "what agents reach of the network; allow is the egress hosts alone", func(c *Config) *string { return &c.Egress }, "full", "none", "allow"),
 		{Name: "egress-hosts", Help: "hosts that agents reach with egress allow, such as example.com,*.example.org:8443; can be given several times", value: func(c *Config) value { return hosts{&c.EgressHosts} }},
 		{Name: "allow-local-mcp", Help: "let runs name MCP servers on this machine and in private networks", value: func(c *Config) value { return flip{&c.AllowLocalMCP} }},

@@ -50,7 +50,19 @@ func (b *Bubblewrap) Name() string { return "bubblewrap" }
 func (b *Bubblewrap) Mechanism(context.Context) Report {
 	r := b.limits.report(processLimit())
 	r.Kill = "pid namespace"
+	r.Calls = b.filtered()
 	return r
+}
+
+// filtered says which system calls agents can make.
+func (b *Bubblewrap) filtered() string {
+	switch {
+	case b.options.Unfiltered:
+		return "all, as asked for"
+	case !filtering:
+		return "all, there is no filter for this processor"
+	}
+	return "filtered by seccomp"
 }
 
 // Guest is the place below /workspace. A path outside dir is returned as it is.
@@ -143,6 +155,9 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
 		FeedWithin: spec.FeedWithin,
 		Groups:     h.plan(spec.Limits, own, false),
 		Wrap:       &wrap{Args: v.args(), Files: v.files(), Sources: v.sources()},
+	}
+	if !b.options.Unfiltered {
+		o.Wrap.Filter = seccompFilter()
 	}
 	if os.Geteuid() == 0 {
 		o.UID = v.uid

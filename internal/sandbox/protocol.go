@@ -58,6 +58,7 @@ type polled struct {
 type wrap struct {
 	Args    []string // options, among them the environment of the agent
 	Files   []file   // small files to make in the sandbox
+	Filter  []byte   // of system calls; empty: none
 	Sources []string // host paths that the user of the program must be able to reach
 }
 
