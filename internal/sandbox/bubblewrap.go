@@ -166,7 +166,7 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
 		}
 	}
 	if h.version(controllerMemory) == 0 {
-		o.Polled.MemoryBytes = spec.Limits.MemoryBytes
+		o.Polled.MemoryBytes, o.Polled.Private = spec.Limits.MemoryBytes, spec.Limits.MemoryBytes > 0
 	}
 	if limit := spec.Limits.Processes; limit > 0 && h.version(controllerPids) == 0 {
 		if processLimit() == heldByRlimit {

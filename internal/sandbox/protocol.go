@@ -50,6 +50,7 @@ type order struct {
 // control group.
 type polled struct {
 	MemoryBytes int64
+	Private     bool // the agent has folders of memory to itself, which count
 	Processes   int
 }
 
