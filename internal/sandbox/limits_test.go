@@ -333,7 +333,7 @@ func hold(how string) int {
 		}
 	}
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	if how == "little" {

@@ -41,7 +41,7 @@ func attempts() int {
 		if errno != 0 {
 			text = unix.ErrnoName(errno)
 		}
-		fmt.Println(c.name+":", text)
+		fmt.Fprintln(os.Stdout, c.name+":", text)
 	}
 	return 0
 }

@@ -117,44 +117,43 @@ func TestH14WalkBounds(t *testing.T) {
 // beside it is still visited.
 func TestX5WalkOfATreeThatChanges(t *testing.T) {
 	t.Parallel()
-	outside := t.TempDir()
-	write(t, outside+"/secret")
-	for name, change := range map[string]func(t *testing.T, dir string, e *Entry){
-		"folder becomes a link": func(t *testing.T, dir string, e *Entry) {
+	for name, change := range map[string]func(t *testing.T, dir, outside string, e *Entry){
+		"folder becomes a link": func(t *testing.T, dir, outside string, e *Entry) {
 			if e.Path() == "a/b" {
 				check(t, os.Rename(dir+"/a/b", dir+"/a/moved"))
 				check(t, os.Symlink(outside, dir+"/a/b"))
 			}
 		},
-		"folder becomes a pipe": func(t *testing.T, dir string, e *Entry) {
+		"folder becomes a pipe": func(t *testing.T, dir, outside string, e *Entry) {
 			if e.Path() == "a/b" {
 				check(t, os.Rename(dir+"/a/b", dir+"/a/moved"))
 				check(t, syscall.Mkfifo(dir+"/a/b", 0o600))
 			}
 		},
-		"folder is moved while it is walked": func(t *testing.T, dir string, e *Entry) {
+		"folder is moved while it is walked": func(t *testing.T, dir, outside string, e *Entry) {
 			if e.Path() == "a/b/file" {
 				check(t, os.Rename(dir+"/a/b", dir+"/moved"))
 			}
 		},
-		"parent is moved out while its folder is walked": func(t *testing.T, dir string, e *Entry) {
+		"parent is moved out while its folder is walked": func(t *testing.T, dir, outside string, e *Entry) {
 			if e.Path() == "a/b/file" {
 				check(t, os.Rename(dir+"/a", outside+"/moved"))
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
+			t.Parallel()
+			dir, outside := t.TempDir(), t.TempDir()
+			write(t, outside+"/secret")
 			write(t, dir+"/a/b/file")
 			write(t, dir+"/z")
 			paths, _ := seen(t, dir, Walker{Visit: func(e *Entry) error {
-				change(t, dir, e)
+				change(t, dir, outside, e)
 				return nil
 			}})
 			if !slices.Contains(paths, "z") || slices.ContainsFunc(paths, func(p string) bool { return strings.Contains(p, "secret") }) {
 				t.Errorf("visited %q", paths)
 			}
-			_ = os.RemoveAll(outside + "/moved")
 		})
 	}
 }
@@ -274,9 +273,9 @@ func asOwner(dir string) int {
 	if err == nil {
 		err = walker.Walk(context.Background(), folder)
 	}
-	fmt.Println(entries, "entries")
+	fmt.Fprintln(os.Stdout, entries, "entries")
 	if err = errors.Join(err, Remove(context.Background(), dir)); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	return 0
@@ -286,7 +285,7 @@ func asOwner(dir string) int {
 // has the same user, nor is a low limit of descriptors.
 func TestX4ClosedFoldersAreWalkedAndRemoved(t *testing.T) {
 	t.Parallel()
-	parent, err := os.MkdirTemp("", "lineshaft-tree") // where every user gets to
+	parent, err := os.MkdirTemp("", "lineshaft-tree") //nolint:usetesting // where every user gets to
 	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(parent) })
 	self := filepath.Join(parent, "test")
