@@ -26,6 +26,7 @@ var archTable = map[string][]string{
 	"internal/signature":   {"."},
 	"internal/vault":       {"."},
 	"internal/nearest":     {},
+	"internal/tree":        {},    // walks and removes folders that somebody else has filled
 	"internal/terminal":    {},    // harmless text, lines, keys and screens for the commands
 	"internal/tracing":     {"."}, // spans by the API of OpenTelemetry; the codes of errors are the root's
 	"internal/workerwire":  {"."}, // both ends of what a self-hosted worker and a server say
@@ -36,7 +37,7 @@ var archTable = map[string][]string{
 	"internal/definition":  {".", "internal/filter", "internal/signature", "internal/cron", "internal/forge", "internal/skill", "internal/nearest", "internal/frontmatter"}, // validates all of it offline
 
 	// The git program, for definitions, skills and workspaces.
-	"internal/git": {".", "internal/peer"}, // which addresses are public
+	"internal/git": {".", "internal/peer", "internal/tree"}, // which addresses are public; folders that an agent wrote
 
 	// Signing in at an identity provider: the protocol alone. Pages call it through an interface.
 	"internal/oidc": {".", "internal/peer"},
@@ -67,8 +68,8 @@ var archTable = map[string][]string{
 	"internal/model":      {".", "internal/nearest"},                                                                          // a wrong key in the file of endpoints names the one that was meant
 	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer"},                      // which addresses are public
 	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill"}, // the prompt is put together there
-	"internal/sandbox":    {".", "internal/mask"},
-	"internal/workspace":  {".", "internal/mask", "internal/git"},
+	"internal/sandbox":    {".", "internal/mask", "internal/tree"},
+	"internal/workspace":  {".", "internal/mask", "internal/git", "internal/tree"},
 	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
 	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                 // the control plane as a self-hosted worker reaches it
 	"internal/kubernetes": {".", "internal/mask", "internal/worker", "internal/workerwire"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out

@@ -13,9 +13,13 @@ const (
 	MaxRunArtifacts  = 1000
 	MaxAddressBytes  = 2048
 	maxArtifactTitle = 200
-	// MaxRunArtifactBytes is how large the artifacts of a run may be together for an
-	// agent to add to them through the API.
-	MaxRunArtifactBytes = 2 << 30
+	// MaxRunArtifactBytes is how large the artifacts of a run may be together, and
+	// MaxTreeArtifactBytes those of a run with all runs below it, unless the settings
+	// say otherwise.
+	MaxRunArtifactBytes  = 1 << 30
+	MaxTreeArtifactBytes = 4 << 30
+	// MaxTreeArtifacts is how many artifacts a run has with all runs below it.
+	MaxTreeArtifacts = 20_000
 	// MaxReportedEvents is how long the log of a run may be for an agent to add to it
 	// through the API.
 	MaxReportedEvents = 200_000

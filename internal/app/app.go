@@ -174,7 +174,7 @@ func (a *App) openStore(ctx context.Context) error {
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
 		Children:    lineshaft.ChildAllowance{Harnesses: a.cfg.ChildHarnesses, Models: a.cfg.ChildModels},
 		Trees:       control.TreeLimits{Depth: a.cfg.MaxRunDepth, LiveChildren: a.cfg.MaxLiveChildren, Descendants: a.cfg.MaxDescendants},
-		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit),
+		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit), ArtifactBytes: a.cfg.ArtifactLimit, ArtifactTreeBytes: a.cfg.ArtifactTreeLimit,
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
 		Callbacks: sender, ObserveCallback: a.metrics.ObserveCallback, RunURL: func(runID string) string { return a.URL() + "/runs/" + runID },
 		Tracer: a.traces.Tracer(),

@@ -168,6 +168,9 @@ func checkLimits(ctx context.Context, cfg config.Config, opts Options) config.Ch
 	}
 	r := m.Mechanism(ctx)
 	detail := fmt.Sprintf("memory: %s, processes: %s, CPU: %s, disk: %s, end of process trees: %s", r.Memory, r.Processes, r.CPU, r.Disk, r.Kill)
+	if r.Calls != "" {
+		detail += ", system calls: " + r.Calls
+	}
 	if r.Advice != "" {
 		return bad(name, config.CheckWarning, detail, r.Advice)
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/config"
@@ -75,6 +76,7 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 	options := sandbox.Options{
 		ReadOnly: seen, Supervisor: opts.Supervisor, Program: opts.Program, Links: filepath.Join(dataDir, "bin"), Hide: append(serverFiles(cfg), dataDir), Logger: opts.Logger,
 		Container: cfg.ContainerProgram, Image: cfg.ContainerImage, State: filepath.Join(dataDir, "containers"), Owner: owner(dataDir),
+		Unfiltered: cfg.AgentSeccomp == "off",
 	}
 	wrapped := sandbox.NewBubblewrap(options)
 	switch cfg.Isolation {
@@ -110,10 +112,15 @@ func owner(dataDir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// serverFiles are files of the server that may lie outside its data directory.
+// serverFiles are files of the server that may lie outside its data directory, with
+// the settings themselves: they may hold a password of the database.
 func serverFiles(cfg config.Config) []string {
-	files := []string{cfg.TLSCert, cfg.TLSKey, cfg.MasterKeyFileOrDefault(), cfg.BlobDir}
+	files := []string{cfg.FileName(), cfg.TLSCert, cfg.TLSKey, cfg.MasterKeyFileOrDefault(), cfg.BlobDir, cfg.KubernetesConfig}
 	files = append(files, modelFiles(cfg)...)
+	files = append(files, argumentFiles(cfg.MasterKeyCommand)...)
+	if filepath.IsAbs(cfg.ForgeURL) {
+		files = append(files, cfg.ForgeURL)
+	}
 	if database := cfg.DatabaseOrDefault(); !store.IsPostgres(database) {
 		for _, part := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
 			files = append(files, database+part)
@@ -126,6 +133,21 @@ func serverFiles(cfg config.Config) []string {
 		}
 	}
 	return absolute
+}
+
+// argumentFiles are the files that a command is given, such as the key that it
+// prints. The program itself may be one that agents need.
+func argumentFiles(command []string) []string {
+	var files []string
+	for _, arg := range command[min(1, len(command)):] {
+		if _, value, ok := strings.Cut(arg, "="); ok {
+			arg = value
+		}
+		if filepath.IsAbs(arg) {
+			files = append(files, arg)
+		}
+	}
+	return files
 }
 
 // loopback says whether only this machine reaches an address.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/worker"
+	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
 // startWorker starts the worker in the server's own process.
@@ -102,6 +104,7 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 		Gateway: gateway.New(gateway.Config{
 			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger, Tracer: parts.tracer,
 		}),
+		Workspace:   workspace.Limits{TurnBytes: min(cmp.Or(cfg.DiskLimit, cfg.ArtifactLimit), cfg.ArtifactLimit)},
 		OutputBytes: cfg.OutputLimit, OutputEvents: cfg.EventLimit, Drain: cfg.ShutdownGrace / 2, Logger: opts.Logger,
 		// What ignores SIGTERM is to be gone, and handed back, within the grace of all.
 		Grace: min(agentGrace, cfg.ShutdownGrace/4), Ended: parts.ended, Tracer: parts.tracer,

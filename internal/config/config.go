@@ -68,6 +68,8 @@ type Config struct {
 	EgressHosts []string
 	// AgentPath are folders with agents that isolated agents see and find programs in.
 	AgentPath []string
+	// AgentSeccomp is on or off: the filter of system calls for agents in bubblewrap.
+	AgentSeccomp string
 	// AllowLocalMCP lets runs name MCP servers in private networks and on this machine.
 	AllowLocalMCP bool
 	// ModelsFile describes the model endpoints and their prices.
@@ -151,6 +153,9 @@ type Config struct {
 	EventLimit int
 	// OutputLimit is how many bytes of events of one execution are kept.
 	OutputLimit int64
+	// ArtifactLimit is how many bytes of artifacts are kept of one run, and
+	// ArtifactTreeLimit of a run with all runs below it.
+	ArtifactLimit, ArtifactTreeLimit int64
 	// AgentCommand is the program, with its arguments, of the command harness.
 	AgentCommand []string
 	// DefaultHarness drives runs that do not choose one; empty takes the best there is.
@@ -174,7 +179,12 @@ type Config struct {
 
 	// origins tells by name where settings come from that are not the default.
 	origins map[string]string
+	// file is where settings were read from; see FileName.
+	file string
 }
+
+// FileName is the file that settings were read from; empty if there was none.
+func (c Config) FileName() string { return c.file }
 
 // Default is what holds when nobody says otherwise.
 func Default() Config {
@@ -182,6 +192,7 @@ func Default() Config {
 		Listen:            "127.0.0.1:8484",
 		DataDir:           "./lineshaft-data",
 		Egress:            "full",
+		AgentSeccomp:      "on",
 		PermissionPolicy:  lineshaft.PermissionsAllow,
 		LogFormat:         "auto",
 		LogLevel:          "info",
@@ -201,6 +212,8 @@ func Default() Config {
 		OIDCSessionLife:   12 * time.Hour,
 		EventLimit:        100_000,
 		OutputLimit:       100_000_000,
+		ArtifactLimit:     lineshaft.MaxRunArtifactBytes,
+		ArtifactTreeLimit: lineshaft.MaxTreeArtifactBytes,
 		ShutdownGrace:     10 * time.Second,
 
 		KubernetesStartTimeout: 15 * time.Minute,

@@ -29,6 +29,7 @@ func Load(src Sources) (Config, error) {
 	if src.DataDir != "" {
 		c.DataDir = src.DataDir
 	}
+	c.file = src.FileName
 	// The order matters: each source overwrites the one before. Join leaves out nils.
 	file := setFile(&c, src.FileName, src.File)
 	environ := setEnviron(&c, src.Environ)

@@ -72,7 +72,7 @@ run_retention: 30d
 			t.Fatal(err)
 		}
 	}
-	if c.origins = nil; !reflect.DeepEqual(c, want) {
+	if c.origins, c.file = nil, ""; !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %v\nwant %v", c, want)
 	}
 	for _, empty := range []string{"", "# only a comment\n", "trusted_proxy: []\nagent_command: []\n"} {

@@ -118,6 +118,8 @@ func (c Config) checkNumbers() []error {
 		{"delivery-keep", int64(c.DeliveryKeep), lineshaft.MinDeliveryKeep, 1_000_000},
 		{"event-limit", int64(c.EventLimit), 1, 100_000_000},
 		{"output-limit", c.OutputLimit, 1, 1 << 50},
+		{"artifact-limit", c.ArtifactLimit, 1, 1 << 50},
+		{"artifact-tree-limit", c.ArtifactTreeLimit, 1, 1 << 50},
 		{"postgres-max-conns", int64(c.PostgresMaxConns), 0, 10_000},
 	} {
 		if n.value < n.least || n.value > n.largest {

@@ -226,9 +226,9 @@ func (s *Service) takeArtifact(ctx context.Context, tx *store.Tx, h *store.RunHe
 // Upload stores a file that an execution leaves: an artifact, or the snapshot of
 // its workspace.
 func (s *Service) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u lineshaft.Upload, r io.Reader) (string, error) {
-	limit := int64(lineshaft.MaxArtifactBytes)
-	if u.Kind == lineshaft.BlobSnapshot {
-		limit = maxSnapshotBytes
+	limit, err := s.uploadLimit(ctx, ref, u)
+	if err != nil {
+		return "", err
 	}
 	blobID, size, err := s.store.PutBlob(ctx, r, limit)
 	if err != nil {
@@ -247,6 +247,13 @@ func (s *Service) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u line
 			e.SnapshotID = blobID
 			return errors.Join(tx.KeepBlob(ctx, blobID, h.ID, s.store.Now().Add(s.cfg.SnapshotKeep)), tx.SaveExecutions(ctx, []*store.Execution{e}))
 		}
+		left, err := s.uploadRoom(ctx, tx, h.ID)
+		if err != nil {
+			return err
+		}
+		if size > left { // another one came in between
+			return s.errTooLarge(h.ID)
+		}
 		draft, err := s.keepArtifact(ctx, tx, h, u, blobID, size)
 		if err != nil {
 			return err
@@ -259,6 +266,26 @@ func (s *Service) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u line
 		return "", err
 	}
 	return blobID, nil
+}
+
+// uploadLimit is how large a file may be for a run that has others already.
+func (s *Service) uploadLimit(ctx context.Context, ref lineshaft.ExecutionRef, u lineshaft.Upload) (limit int64, err error) {
+	if u.Kind == lineshaft.BlobSnapshot {
+		return maxSnapshotBytes, nil
+	}
+	found, err := s.store.GetExecutions(ctx, []lineshaft.ExecutionRef{ref})
+	if err != nil {
+		return 0, err
+	}
+	e := found[ref.ExecutionID]
+	if e == nil {
+		return 0, errNotYours()
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		limit, err = s.uploadRoom(ctx, tx, e.RunID)
+		return err
+	})
+	return min(limit, lineshaft.MaxArtifactBytes), err
 }
 
 func (s *Service) keepArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead, u lineshaft.Upload, blobID string, size int64) (lineshaft.Draft, error) {

@@ -138,3 +138,35 @@ func TestR11ArtifactsOfARunAreBoundedTogether(t *testing.T) {
 		wantCode(b, err, "")
 	})
 }
+
+// what workers upload counts too, for a run and for the tree that it is in.
+func TestR11UploadedArtifactsAreBoundedPerRunAndTree(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		root, rootJob := b.working(lineshaft.NewRun{})
+		child, childJob := b.working(lineshaft.NewRun{ParentRunID: root})
+		_, grandJob := b.working(lineshaft.NewRun{ParentRunID: child})
+		upload := func(job lineshaft.Job, content io.Reader) error {
+			_, err := b.s.Upload(b.Context(), job.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobArtifact, FileName: "f"}, content)
+			return err
+		}
+		text := func(n int) io.Reader { return strings.NewReader(strings.Repeat("x", n)) }
+		wantCode(b, upload(rootJob, text(60)), "")
+		wantCode(b, upload(rootJob, text(41)), lineshaft.CodePayloadTooLarge)
+		wantCode(b, upload(rootJob, text(40)), "")
+		wantCode(b, upload(rootJob, untouched{b}), lineshaft.CodePayloadTooLarge)
+		wantCode(b, upload(childJob, text(100)), "")
+		between := io.MultiReader(text(30), &onRead{func() { wantCode(b, upload(grandJob, text(30)), "") }})
+		wantCode(b, upload(grandJob, between), lineshaft.CodePayloadTooLarge)
+		wantCode(b, upload(grandJob, text(20)), "")
+		wantCode(b, upload(grandJob, untouched{b}), lineshaft.CodePayloadTooLarge)
+		if loose := b.loose(); len(loose) != 0 {
+			b.Errorf("left behind: %v", loose)
+		}
+		// Another tree has a bound of its own, and snapshots are no artifacts.
+		_, other := b.working(lineshaft.NewRun{})
+		wantCode(b, upload(other, text(100)), "")
+		_, err := b.s.Upload(b.Context(), rootJob.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobSnapshot}, text(500))
+		wantCode(b, err, "")
+	}, func(c *control.Config) { c.ArtifactBytes, c.ArtifactTreeBytes = 100, 250 })
+}

@@ -27,7 +27,7 @@ func (s *Service) ReportRun(ctx context.Context, c lineshaft.Caller, runID strin
 	}
 	var full error
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		h, _, err := reporting(ctx, tx, c)
+		h, err := s.reporting(ctx, tx, c)
 		if err != nil {
 			return err
 		}
@@ -80,30 +80,37 @@ func (s *Service) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID 
 	// Who may not report stores nothing, not even for a while.
 	var left int64
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		_, left, err = reporting(ctx, tx, c)
+		if _, err = s.reporting(ctx, tx, c); err != nil {
+			return err
+		}
+		left, err = s.artifactRoom(ctx, tx, runID)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if left == 0 {
-		return nil, errArtifactsFull(runID)
+		return nil, s.errArtifactsFull(runID)
 	}
 	blobID, size, err := s.store.PutBlob(ctx, content, min(lineshaft.MaxArtifactBytes, left))
 	if lineshaft.CodeOf(err) == lineshaft.CodePayloadTooLarge && left < lineshaft.MaxArtifactBytes {
-		err = errArtifactsFull(runID)
+		err = s.errArtifactsFull(runID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var a lineshaft.Artifact
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		h, left, err := reporting(ctx, tx, c)
+		h, err := s.reporting(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		left, err := s.artifactRoom(ctx, tx, runID)
 		if err != nil {
 			return err
 		}
 		if size > left { // another one came in between
-			return errArtifactsFull(runID)
+			return s.errArtifactsFull(runID)
 		}
 		hide, err := s.masker(ctx, tx, runID)
 		if err != nil {
@@ -125,10 +132,6 @@ func (s *Service) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID 
 	return &a, nil
 }
 
-func errArtifactsFull(runID string) error {
-	return lineshaft.Conflict("the artifacts of run %s may have %d bytes together; leave out what is not needed", runID, int64(lineshaft.MaxRunArtifactBytes))
-}
-
 // ownRun lets only an agent report, and only on its own run.
 func ownRun(c lineshaft.Caller, runID string) error {
 	if c.Role != lineshaft.RoleRun || c.RunID != runID {
@@ -138,26 +141,20 @@ func ownRun(c lineshaft.Caller, runID string) error {
 }
 
 // reporting locks the run of a run token whose execution still holds it, within the
-// bounds of what agents may report. Left is how many bytes of artifacts it may add.
-func reporting(ctx context.Context, tx *store.Tx, c lineshaft.Caller) (h *store.RunHead, left int64, err error) {
-	h, err = tx.LockRun(ctx, c.RunID)
+// bounds of what agents may report.
+func (s *Service) reporting(ctx context.Context, tx *store.Tx, c lineshaft.Caller) (*store.RunHead, error) {
+	h, err := tx.LockRun(ctx, c.RunID)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if h.ExecutionID != c.KeyID || !h.State.Held() {
-		return nil, 0, lineshaft.Denied("run %s does not belong to this token's execution any more; it can report nothing", c.RunID)
+		return nil, lineshaft.Denied("run %s does not belong to this token's execution any more; it can report nothing", c.RunID)
 	}
 	if h.LastSequence >= lineshaft.MaxReportedEvents {
-		return nil, 0, lineshaft.Conflict("the log of run %s has %d events already; nothing can be reported any more", c.RunID, h.LastSequence)
+		return nil, lineshaft.Conflict("the log of run %s has %d events already; nothing can be reported any more", c.RunID, h.LastSequence)
 	}
-	artifacts, bytes, err := tx.CountArtifacts(ctx, c.RunID)
-	if err != nil {
-		return nil, 0, err
-	}
-	if artifacts >= lineshaft.MaxRunArtifacts {
-		return nil, 0, lineshaft.Conflict("run %s has %d artifacts already; pack several files into one", c.RunID, artifacts)
-	}
-	return h, max(lineshaft.MaxRunArtifactBytes-bytes, 0), nil
+	_, err = s.ownArtifactRoom(ctx, tx, c.RunID)
+	return h, err
 }
 
 // reportDraft makes an event of a report.

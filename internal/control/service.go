@@ -29,6 +29,9 @@ type Config struct {
 	// OutputBytes and OutputEvents bound what the agent of one execution may report
 	// through the API, as they bound its output; default 100 MB and 100,000 events.
 	OutputBytes, OutputEvents int64
+	// ArtifactBytes and ArtifactTreeBytes bound the artifacts of a run, and of a root
+	// run with all runs below it; default 1 GiB and 4 GiB.
+	ArtifactBytes, ArtifactTreeBytes int64
 	// RunRetention removes ended runs after this time; 0 keeps them.
 	RunRetention time.Duration
 	// OIDCSessionLife is how long a browser stays signed in by an identity provider; 12
@@ -108,6 +111,8 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	if cfg.RepositoryPoll <= 0 {
 		cfg.RepositoryPoll = time.Minute
 	}
+	cfg.ArtifactBytes = cmp.Or(cfg.ArtifactBytes, lineshaft.MaxRunArtifactBytes)
+	cfg.ArtifactTreeBytes = cmp.Or(cfg.ArtifactTreeBytes, lineshaft.MaxTreeArtifactBytes)
 	cfg.OutputBytes, cfg.OutputEvents = cmp.Or(cfg.OutputBytes, 100_000_000), cmp.Or(cfg.OutputEvents, 100_000)
 	cfg.deliveryDefaults()
 	if cfg.MaxWebhooks == 0 {

@@ -65,7 +65,7 @@ func (c *Client) obtain(ctx context.Context, a address, dir, commit string) erro
 	if c.extends(ctx, dir, commit) {
 		return explain(ctx, a, login, c.fetch(ctx, a, dir, commit, pin, login))
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := remove(ctx, dir); err != nil {
 		return fmt.Errorf("clear cached repository: %w", err)
 	}
 	if err := c.create(ctx, dir, len(commit)); err != nil {
@@ -91,7 +91,7 @@ func (c *Client) create(ctx context.Context, dir string, idLength int) error {
 		format = "sha256"
 	}
 	half := dir + ".new"
-	if err := os.RemoveAll(half); err != nil {
+	if err := remove(ctx, half); err != nil {
 		return fmt.Errorf("clear half a repository: %w", err)
 	}
 	if err := c.run(ctx, call{args: []string{"init", "--bare", "--quiet", "--template=", "--object-format=" + format, "--", half}}); err != nil {
@@ -128,7 +128,7 @@ func (c *Client) fetch(ctx context.Context, a address, dir, commit, pin string, 
 		err = oversize(c.cfg.MaxFetch)
 	}
 	if lineshaft.CodeOf(err) == lineshaft.CodePayloadTooLarge {
-		return errors.Join(err, os.RemoveAll(dir))
+		return errors.Join(err, remove(ctx, dir))
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	folders "github.com/lineshaft/lineshaft/internal/tree"
 )
 
 const (
@@ -84,5 +86,11 @@ func removeUnused(ctx context.Context, dir string) bool {
 		return false
 	}
 	defer unlockFile(lock)
-	return os.RemoveAll(dir) == nil
+	return remove(ctx, dir) == nil
+}
+
+// remove removes a folder that a repository has filled, however deep, also after
+// the end of the work that filled it.
+func remove(ctx context.Context, dir string) error {
+	return folders.Remove(context.WithoutCancel(ctx), dir)
 }

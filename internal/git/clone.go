@@ -40,7 +40,7 @@ func (c *Client) Clone(ctx context.Context, url, dir, credentials string) (commi
 		commit, err = c.cloneFrom(ctx, a, dir, credentials)
 	}
 	if err != nil && fresh {
-		err = errors.Join(err, os.RemoveAll(dir))
+		err = errors.Join(err, remove(ctx, dir))
 	}
 	return commit, err
 }
@@ -82,7 +82,7 @@ func (c *Client) cloneFrom(ctx context.Context, a address, dir, credentials stri
 		return "", explain(watched, a, login, err)
 	}
 	if sizeOf(dir) > c.cfg.MaxClone { // grown since it was last looked at
-		return "", errors.Join(oversize(c.cfg.MaxClone), os.RemoveAll(dir))
+		return "", errors.Join(oversize(c.cfg.MaxClone), remove(ctx, dir))
 	}
 	commit, err := c.checkedOut(ctx, dir)
 	if err != nil {

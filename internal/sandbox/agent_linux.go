@@ -162,6 +162,14 @@ func (w *wrap) open() (args *os.File, files []*os.File, err error) {
 		files = append(files, mem)
 		options = append(options, "--file", strconv.Itoa(wrapFirstFileFD+i), f.Path)
 	}
+	if len(w.Filter) > 0 {
+		mem, err := memoryFile(string(w.Filter))
+		if err != nil {
+			return nil, nil, err
+		}
+		options = append(options, "--seccomp", strconv.Itoa(wrapFirstFileFD+len(files)))
+		files = append(files, mem)
+	}
 	options = append(options, w.Args...)
 	args, err = memoryFile(strings.Join(options, "\x00") + "\x00")
 	return args, files, err

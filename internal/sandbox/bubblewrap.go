@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // guestDir is where the agent sees its workspace.
@@ -48,7 +50,19 @@ func (b *Bubblewrap) Name() string { return "bubblewrap" }
 func (b *Bubblewrap) Mechanism(context.Context) Report {
 	r := b.limits.report(processLimit())
 	r.Kill = "pid namespace"
+	r.Calls = b.filtered()
 	return r
+}
+
+// filtered says which system calls agents can make.
+func (b *Bubblewrap) filtered() string {
+	switch {
+	case b.options.Unfiltered:
+		return "all, as asked for"
+	case !filtering:
+		return "all, there is no filter for this processor"
+	}
+	return "filtered by seccomp"
 }
 
 // Guest is the place below /workspace. A path outside dir is returned as it is.
@@ -142,6 +156,9 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
 		Groups:     h.plan(spec.Limits, own, false),
 		Wrap:       &wrap{Args: v.args(), Files: v.files(), Sources: v.sources()},
 	}
+	if !b.options.Unfiltered {
+		o.Wrap.Filter = seccompFilter()
+	}
 	if os.Geteuid() == 0 {
 		o.UID = v.uid
 		if err := v.give(ctx); err != nil {
@@ -149,7 +166,7 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (*Process, error) {
 		}
 	}
 	if h.version(controllerMemory) == 0 {
-		o.Polled.MemoryBytes = spec.Limits.MemoryBytes
+		o.Polled.MemoryBytes, o.Polled.Private = spec.Limits.MemoryBytes, spec.Limits.MemoryBytes > 0
 	}
 	if limit := spec.Limits.Processes; limit > 0 && h.version(controllerPids) == 0 {
 		if processLimit() == heldByRlimit {
@@ -198,16 +215,40 @@ func namespaceAdvice(sys string) string {
 }
 
 // giveTo makes uid the owner of everything in dir that is not its already. Links
-// are changed themselves, never followed: os.Root holds that even against a
-// process that changes the tree meanwhile.
+// are changed themselves, never followed, even while a process changes the tree.
 func giveTo(ctx context.Context, dir string, uid int) error {
-	root, err := os.OpenRoot(dir)
+	folder, err := os.Open(dir)
+	if err == nil {
+		defer func() { _ = folder.Close() }()
+		err = giveTree(ctx, folder, uid)
+	}
 	if err != nil {
 		return fmt.Errorf("give workspace to user %d: %w", uid, err)
 	}
-	defer func() { _ = root.Close() }()
-	if err := giveTree(ctx, root, uid); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("give workspace to user %d: %w", uid, err)
-	}
 	return nil
+}
+
+// giveTree changes the owner of an open folder, and of every entry that has another one.
+func giveTree(ctx context.Context, folder *os.File, uid int) error {
+	if err := folder.Chown(uid, uid); err != nil {
+		return err
+	}
+	var left error
+	walker := tree.Walker{
+		Visit: func(e *tree.Entry) error {
+			if e.Info.UID == uint32(uid) && e.Info.GID == uint32(uid) {
+				return nil
+			}
+			if err := e.Chown(uid, uid); !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
+		Left: func(_ string, why error) {
+			if !errors.Is(why, os.ErrNotExist) {
+				left = why
+			}
+		},
+	}
+	return errors.Join(walker.Walk(ctx, folder), left)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // How often the size of a workspace is looked at: a look follows the one before it
@@ -41,7 +43,7 @@ func (q quota) watch(ctx context.Context, over chan<- struct{}) {
 		case <-time.After(pause):
 		}
 		begun := time.Now()
-		if q.exceeded(before, os.Getpid()) {
+		if q.exceeded(ctx, before, os.Getpid()) {
 			over <- struct{}{}
 			return
 		}
@@ -51,9 +53,9 @@ func (q quota) watch(ctx context.Context, over chan<- struct{}) {
 
 // exceeded measures. Where something cannot be looked at, what the whole file
 // system has got more than before counts instead, although others may have written it.
-func (q quota) exceeded(before int64, root int) bool {
+func (q quota) exceeded(ctx context.Context, before int64, root int) bool {
 	t := tally{seen: map[uint64]bool{}, most: q.Bytes}
-	t.addFolder(q.Dir)
+	t.addFolder(ctx, q.Dir)
 	for _, p := range descendants(root) {
 		t.addOpenFiles(p.pid)
 	}
@@ -90,41 +92,41 @@ func (t *tally) over(grown int64) bool {
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// addFolder counts what takes space in a folder: blocks, so that holes do not
-// count, and each file once.
-func (t *tally) addFolder(dir string) {
-	if st, err := os.Lstat(dir); err == nil {
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok {
-			t.device = sys.Dev
-		}
+// addFolder counts what takes space in a folder, each file once.
+func (t *tally) addFolder(ctx context.Context, dir string) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		t.blind = t.blind || !errors.Is(err, fs.ErrNotExist)
+		return
 	}
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			// What was deleted meanwhile takes no space; what is closed to us may.
-			t.blind = t.blind || !errors.Is(err, fs.ErrNotExist)
-			return nil
-		}
-		if info, err := entry.Info(); err == nil {
-			if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-				t.add(sys, sys.Nlink > 1 && !info.IsDir())
+	defer func() { _ = folder.Close() }()
+	if top, err := tree.Stat(folder); err == nil {
+		t.device = top.Device
+		t.add(top.Inode, top.Disk, false)
+	}
+	walker := tree.Walker{
+		Visit: func(e *tree.Entry) error {
+			t.add(e.Info.Inode, e.Info.Disk, e.Info.Links > 1 && !e.Info.Mode.IsDir())
+			if t.bytes > t.most {
+				return errEnough
 			}
-		}
-		if t.bytes > t.most {
-			return errEnough
-		}
-		return nil
-	})
+			return nil
+		},
+		// What was deleted meanwhile takes no space; what is closed to us may.
+		Left: func(_ string, why error) { t.blind = t.blind || !errors.Is(why, fs.ErrNotExist) },
+	}
+	err = walker.Walk(ctx, folder)
 	t.blind = t.blind || err != nil && !errors.Is(err, errEnough)
 }
 
-func (t *tally) add(st *syscall.Stat_t, once bool) {
+func (t *tally) add(inode uint64, bytes int64, once bool) {
 	if once {
-		if t.seen[st.Ino] {
+		if t.seen[inode] {
 			return
 		}
-		t.seen[st.Ino] = true
+		t.seen[inode] = true
 	}
-	t.bytes += st.Blocks * 512
+	t.bytes += bytes
 }
 
 // addOpenFiles counts the files that one process has open although they were
@@ -146,7 +148,7 @@ func (t *tally) addOpenFiles(pid int) {
 		}
 		var st syscall.Stat_t
 		if syscall.Stat(name, &st) == nil && st.Dev == t.device && st.Nlink == 0 && st.Mode&syscall.S_IFMT == syscall.S_IFREG {
-			t.add(&st, true)
+			t.add(st.Ino, st.Blocks*512, true)
 		}
 	}
 }

@@ -6,6 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 func TestX5SpaceIsCountedAsTheDiskDoes(t *testing.T) {
@@ -13,7 +17,7 @@ func TestX5SpaceIsCountedAsTheDiskDoes(t *testing.T) {
 	dir := t.TempDir()
 	count := func() int64 {
 		c := tally{seen: map[uint64]bool{}, most: 1 << 40}
-		c.addFolder(dir)
+		c.addFolder(t.Context(), dir)
 		c.addOpenFiles(os.Getpid())
 		if c.blind {
 			t.Error("something could not be seen")
@@ -77,7 +81,7 @@ func TestX5DiskLimitDecides(t *testing.T) {
 		}
 	}
 	missing := tally{seen: map[uint64]bool{}, most: 100}
-	missing.addFolder(filepath.Join(t.TempDir(), "none"))
+	missing.addFolder(t.Context(), filepath.Join(t.TempDir(), "none"))
 	missing.addOpenFiles(1 << 30)
 	if missing.blind || missing.bytes != 0 {
 		t.Errorf("what is gone: %+v", missing)
@@ -96,5 +100,49 @@ func TestX5LargestFile(t *testing.T) {
 		if got := limits.largestFile(); got != want {
 			t.Errorf("%+v: %d", limits, got)
 		}
+	}
+}
+
+// A path that is longer than the kernel takes in one piece hides nothing.
+func TestH14SpaceOfDeepFoldersIsCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for range 2500 {
+		if err == nil {
+			err = unix.Mkdirat(at, "d", 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := at
+		at, err = unix.Openat(before, "d", unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		_ = unix.Close(before)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Openat(at, "bottom", unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bottom := os.NewFile(uintptr(fd), "bottom")
+	defer func() { _, _ = bottom.Close(), unix.Close(at) }()
+	if _, err := bottom.Write(make([]byte, 20<<20)); err != nil {
+		t.Fatal(err)
+	}
+	c := tally{seen: map[uint64]bool{}, most: 1 << 40}
+	c.addFolder(t.Context(), dir)
+	if c.blind || c.bytes < 20<<20 {
+		t.Errorf("%d bytes were found, blind %v", c.bytes, c.blind)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	if err := giveTo(t.Context(), dir, 54321); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := tree.Stat(bottom); err != nil || info.UID != 54321 {
+		t.Errorf("the deepest file belongs to %d, %v", info.UID, err)
 	}
 }

@@ -225,23 +225,3 @@ func TestX1FeedNeverBlocksAndLeavesRoom(t *testing.T) {
 	}
 	_ = w.Close()
 }
-
-// A process may put a pipe in the place of a folder while its tree is given to it.
-func TestX10GivingATreeDoesNotWaitForPipes(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
-	if entries, err := fs.ReadDir(folders{root.FS(), root}, "pipe"); !errors.Is(err, syscall.ENOTDIR) {
-		t.Errorf("%v, %v", entries, err)
-	}
-	if entries, err := fs.ReadDir(folders{root.FS(), root}, "."); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
-}

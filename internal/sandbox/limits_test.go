@@ -10,9 +10,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
@@ -266,4 +269,77 @@ func TestX5GroupsAreRemoved(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// Memory that belongs to no process alone counts, too, without a control group.
+func TestX5SharedMemoryCountsAgainstTheLimit(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		script string
+		reason string
+	}{
+		"memory file":                      {self + " hold memfd", sandbox.ReasonMemory},
+		"memory file, mapped and closed":   {self + " hold mapped", sandbox.ReasonMemory},
+		"shared anonymous memory":          {self + " hold shared", sandbox.ReasonMemory},
+		"files in two folders":             {"head -c 40000000 /dev/zero >/tmp/f; head -c 40000000 /dev/zero >/dev/shm/f; sleep 1000", sandbox.ReasonMemory},
+		"shared, within the limit":         {self + " hold little", ""},
+		"a file in /tmp, within the limit": {"head -c 10000000 /dev/zero >/tmp/f; sleep 1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options()
+			o.ReadOnly, o.UIDBase = []string{self}, ownUser(t)
+			spec := shell(t, tc.script)
+			spec.Limits.MemoryBytes = 64 << 20
+			if exit, out := run(t, sandbox.WithoutGroups(sandbox.NewBubblewrap(o)), spec); exit.Reason != tc.reason {
+				t.Errorf("got %+v, output %q", exit, out)
+			}
+		})
+	}
+}
+
+// hold takes memory and keeps it: until it is ended, or for as long as a few looks take.
+func hold(how string) int {
+	size, flags, fd := 200<<20, unix.MAP_SHARED, -1
+	var err error
+	switch how {
+	case "shared":
+		flags |= unix.MAP_ANONYMOUS
+	case "little":
+		size, flags = 20<<20, flags|unix.MAP_ANONYMOUS
+	default:
+		if fd, err = unix.MemfdCreate("hold", unix.MFD_CLOEXEC); err == nil {
+			err = unix.Ftruncate(fd, int64(size))
+		}
+	}
+	if err == nil && how == "memfd" { // written, never mapped
+		for at := int64(0); err == nil && at < int64(size); at += 1 << 20 {
+			_, err = unix.Pwrite(fd, make([]byte, 1<<20), at)
+		}
+	} else if err == nil {
+		var memory []byte
+		if memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, flags); err == nil {
+			if fd >= 0 {
+				_ = unix.Close(fd)
+			}
+			for i := 0; i < size; i += 4096 {
+				memory[i] = 1
+			}
+			defer runtime.KeepAlive(memory)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stdout, err)
+		return 1
+	}
+	if how == "little" {
+		<-time.After(time.Second) // several looks have to pass without an end
+		return 0
+	}
+	<-time.After(time.Hour)
+	return 0
 }

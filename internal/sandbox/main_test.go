@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 			os.Exit(worker(os.Args[2:]))
 		case "many":
 			os.Exit(many(os.Args[2]))
+		case "hold":
+			os.Exit(hold(os.Args[2]))
+		case "attempts":
+			os.Exit(attempts())
 		case "forker":
 			os.Exit(forker(os.Args[2:]))
 		}

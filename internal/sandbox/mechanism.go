@@ -15,8 +15,9 @@ type Report struct {
 	CPU       string `json:"cpu"`
 	FileSize  string `json:"file_size"`
 	Disk      string `json:"disk"`
-	Kill      string `json:"kill"`             // how the tree is ended
-	Advice    string `json:"advice,omitempty"` // what to do for a better mechanism
+	Kill      string `json:"kill"`                   // how the tree is ended
+	Calls     string `json:"system_calls,omitempty"` // which of them agents can make
+	Advice    string `json:"advice,omitempty"`       // what to do for a better mechanism
 }
 
 const (

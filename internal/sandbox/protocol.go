@@ -50,6 +50,7 @@ type order struct {
 // control group.
 type polled struct {
 	MemoryBytes int64
+	Private     bool // the agent has folders of memory to itself, which count
 	Processes   int
 }
 
@@ -58,6 +59,7 @@ type polled struct {
 type wrap struct {
 	Args    []string // options, among them the environment of the agent
 	Files   []file   // small files to make in the sandbox
+	Filter  []byte   // of system calls; empty: none
 	Sources []string // host paths that the user of the program must be able to reach
 }
 

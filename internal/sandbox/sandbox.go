@@ -161,6 +161,9 @@ type Options struct {
 	// Hide are directories and files that must not be seen even when they lie below
 	// a path that is: the data directory, the database. They need not exist.
 	Hide []string
+	// Unfiltered lets agents in bubblewrap make all system calls, so that they can have
+	// sandboxes of their own.
+	Unfiltered bool
 	// Bubblewrap is the program to use; default "bwrap", looked up in the server's PATH.
 	Bubblewrap string
 	// Container is docker or podman, or a program like these; default the first of podman and docker in PATH.

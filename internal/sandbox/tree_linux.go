@@ -176,6 +176,9 @@ func (l polled) exceeded() string {
 		memory += pages * int64(os.Getpagesize())
 		tasks += threads
 	}
+	if l.MemoryBytes > 0 && memory <= l.MemoryBytes {
+		memory += sharedMemory(tree, l.Private)
+	}
 	switch {
 	case l.MemoryBytes > 0 && memory > l.MemoryBytes:
 		return ReasonMemory

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // view is what an agent in bubblewrap can see.
@@ -246,41 +245,4 @@ func (v *view) files() []file {
 		out = append(out, file{"/etc/hosts", "127.0.0.1 localhost lineshaft\n::1 localhost lineshaft\n"})
 	}
 	return out
-}
-
-// folders are those of a root. Unlike its own file system, it never waits for the
-// other end of a pipe that a process puts in the place of a folder.
-type folders struct {
-	fs.FS
-	root *os.Root
-}
-
-// ReadDir is fs.ReadDirFS's.
-func (f folders) ReadDir(name string) ([]fs.DirEntry, error) {
-	dir, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = dir.Close() }()
-	return dir.ReadDir(-1)
-}
-
-// giveTree changes the owner of every entry of root that has another one.
-func giveTree(ctx context.Context, root *os.Root, uid int) error {
-	return fs.WalkDir(folders{root.FS(), root}, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid == uint32(uid) && st.Gid == uint32(uid) {
-			return nil
-		}
-		return root.Lchown(path, uid, uid)
-	})
 }

@@ -69,6 +69,25 @@ func (r reader) CountArtifacts(ctx context.Context, runID string) (n int, bytes 
 	return n, bytes, nil
 }
 
+// CountTreeArtifacts is CountArtifacts of a run's root and all runs below that.
+func (r reader) CountTreeArtifacts(ctx context.Context, runID string) (n int, bytes int64, err error) {
+	var root string
+	if err = r.one(ctx, "SELECT root_run_id FROM runs WHERE id = $1", []any{runID}, &root); err != nil {
+		return 0, 0, fmt.Errorf("find root of run: %w", err)
+	}
+	if n, bytes, err = r.CountArtifacts(ctx, root); err != nil {
+		return 0, 0, err
+	}
+	var below int
+	var belowBytes int64
+	err = r.one(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(a.size), 0) AS BIGINT) FROM run_tags t
+		JOIN artifacts a ON a.run_id = t.run_id WHERE t.tag = $1`, []any{ancestorTag(root)}, &below, &belowBytes)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count artifacts of runs below: %w", err)
+	}
+	return n + below, bytes + belowBytes, nil
+}
+
 // RunByURL finds the newest run that reported an artifact at this address.
 func (r reader) RunByURL(ctx context.Context, url string) (string, error) {
 	var runID string

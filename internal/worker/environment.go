@@ -83,7 +83,7 @@ func (e *execution) writeFile(name, content string) (string, error) {
 	if e.workspace == nil || e.worker.config.Sandbox == nil {
 		return "", errors.New("write file: this execution has no workspace")
 	}
-	path, err := e.workspace.WritePrivate(name, strings.NewReader(content))
+	path, err := e.workspace.WritePrivate(e.life, name, strings.NewReader(content))
 	if err != nil {
 		return "", err
 	}

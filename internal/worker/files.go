@@ -111,7 +111,7 @@ func (e *execution) place(ctx context.Context, files []lineshaft.Attachment) err
 			}
 			defer func() { _ = blob.Close() }()
 			source := &tracked{Reader: blob}
-			err = e.workspace.Place(a.FileName, source, max(a.Size, lineshaft.MaxAttachmentBytes))
+			err = e.workspace.Place(ctx, a.FileName, source, max(a.Size, lineshaft.MaxAttachmentBytes))
 			if err == nil || source.err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (e *execution) storeFiles() {
 func (e *execution) storeArtifacts(ctx context.Context) {
 	told := map[string]bool{}
 	tell := func(text string) {
-		if !told[text] {
+		if !told[text] && len(told) < maxArtifactNotices {
 			told[text] = true
 			e.notice("warning", text)
 		}
@@ -162,7 +162,7 @@ func (e *execution) storeArtifacts(ctx context.Context) {
 		notices, err := e.workspace.Artifacts(ctx, func(a workspace.Artifact, content io.Reader) error {
 			err := e.uploadArtifact(ctx, a, content)
 			if err != nil && refused(err) && !gone(err) {
-				tell(fmt.Sprintf("Artifact %q was refused by the server.", a.Path))
+				tell(refusal(a, err))
 				return nil
 			}
 			return err
@@ -180,6 +180,18 @@ func (e *execution) storeArtifacts(ctx context.Context) {
 		e.warn(ctx, "store artifacts", err)
 		tell("Some artifacts could not be stored.")
 	}
+}
+
+// maxArtifactNotices is how many artifacts a turn explains that were not stored.
+const maxArtifactNotices = 50
+
+// refusal says that the server did not take an artifact, and why if it said so.
+func refusal(a workspace.Artifact, err error) string {
+	text := fmt.Sprintf("Artifact %q was refused by the server", a.Path)
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok && public.Message != "" {
+		text += ": " + public.Message
+	}
+	return text + "."
 }
 
 func (e *execution) uploadArtifact(ctx context.Context, a workspace.Artifact, content io.Reader) error {
@@ -201,6 +213,9 @@ func (e *execution) storeSnapshot(ctx context.Context) error {
 	}
 	if err != nil || measured.Print == e.snapshot {
 		return err
+	}
+	for _, text := range measured.Notices {
+		e.notice("warning", text)
 	}
 	err = persist(ctx, func(ctx context.Context) error { return e.uploadSnapshot(ctx, measured) })
 	if err == nil {

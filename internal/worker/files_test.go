@@ -333,7 +333,7 @@ func TestR11TroubleWithFilesDoesNotFailTheRun(t *testing.T) {
 		notice string
 		within time.Duration
 	}{
-		{"refused", Config{}, &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: "no"}, `Artifact "big" was refused by the server.`, 0},
+		{"refused", Config{}, &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: "no"}, `Artifact "big" was refused by the server: no.`, 0},
 		{"away for long", Config{}, errOutage, "Some artifacts could not be stored.", uploadTime},
 		{"too large", Config{Workspace: workspace.Limits{SnapshotBytes: 3, ArtifactBytes: 3}}, nil, "No snapshot was taken: the workspace is too large.", 0},
 	}

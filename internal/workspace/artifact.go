@@ -8,11 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"mime"
-	"os"
 	"path"
 	"strings"
-	"syscall"
 	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // Artifact is a file that the agent left to be kept.
@@ -35,7 +35,7 @@ func (w *Workspace) Artifacts(ctx context.Context, take func(Artifact, io.Reader
 		return nil, nil
 	}
 	c := collector{w: w, take: take}
-	err = w.walk(ctx, ArtifactsDir, c.visit)
+	err = w.walk(ctx, ArtifactsDir, tree.Walker{Entries: w.limits.Entries, Visit: c.visit, Left: c.left})
 	if c.taken > 0 {
 		err = errors.Join(err, w.writeState())
 	}
@@ -55,60 +55,66 @@ func (w *Workspace) hasArtifacts() bool {
 type collector struct {
 	w       *Workspace
 	take    func(Artifact, io.Reader) error
-	entries int
 	taken   int
+	bytes   int64 // of what was taken: a hole on the disk is bytes in the store
 	notices []string
 }
 
-func (c *collector) visit(name string, info fs.FileInfo) error {
-	rel := strings.TrimPrefix(name, ArtifactsDir+"/")
-	c.entries++
-	if c.entries > c.w.limits.Entries {
-		c.noticef("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
-		return errStop
-	}
-	if info.IsDir() {
+func (c *collector) visit(e *tree.Entry) error {
+	if e.Info.Mode.IsDir() {
 		return nil
 	}
+	rel := e.Path()
 	old, known := c.w.state.Artifacts[rel]
-	if known && old == stampOf(info) {
+	if known && old == stampOf(e.Info) {
 		return nil
 	}
 	if c.taken >= c.w.limits.ArtifactFiles {
 		c.noticef("more than %d artifacts after one turn; the rest was left out", c.w.limits.ArtifactFiles)
 		return errStop
 	}
-	if why := c.refuse(info); why != "" {
+	if why := c.refuse(e.Info); why != "" {
 		c.noticef("artifact %q was left out: %s", rel, why)
 		return nil
 	}
-	return c.collect(name, rel)
+	return c.collect(e, rel)
+}
+
+// left says what of the folder was not looked at.
+func (c *collector) left(rel string, why error) {
+	if errors.Is(why, tree.ErrMany) {
+		c.noticef("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
+		return
+	}
+	c.noticef("artifacts in %q were left out: %s", shorten(rel), reason(why))
 }
 
 // refuse says why a file is not taken; empty if it is.
-func (c *collector) refuse(info fs.FileInfo) string {
+func (c *collector) refuse(info tree.Info) string {
 	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
+	case info.Mode&fs.ModeSymlink != 0:
 		return "it is a symbolic link; copy the file instead"
-	case !info.Mode().IsRegular():
+	case !info.Mode.IsRegular():
 		return "it is not a regular file"
-	case links(info) > 1:
+	case info.Links > 1:
 		// Another name of it may be anywhere on the disk.
 		return "it is a hard link; copy the file instead"
-	case info.Size() > c.w.limits.ArtifactBytes:
-		return fmt.Sprintf("it has %d bytes; at most %d are kept", info.Size(), c.w.limits.ArtifactBytes)
+	case info.Size > c.w.limits.ArtifactBytes:
+		return fmt.Sprintf("it has %d bytes; at most %d are kept", info.Size, c.w.limits.ArtifactBytes)
+	case c.bytes+info.Size > c.w.limits.TurnBytes:
+		return fmt.Sprintf("with it the artifacts of this turn have more than %d bytes", c.w.limits.TurnBytes)
 	}
 	return ""
 }
 
-func (c *collector) collect(name, rel string) error {
-	f, info, err := c.w.openRegular(name)
+func (c *collector) collect(e *tree.Entry, rel string) error {
+	f, info, err := e.Open()
 	if err != nil {
 		c.noticef("artifact %q was left out: it could not be read", rel)
 		return nil
 	}
 	defer func() { _ = f.Close() }()
-	// What was opened may be another file than what was looked at.
+	// It may have another size or name than when it was looked at.
 	if why := c.refuse(info); why != "" {
 		c.noticef("artifact %q was left out: %s", rel, why)
 		return nil
@@ -118,11 +124,12 @@ func (c *collector) collect(name, rel string) error {
 		return fmt.Errorf("artifact %q: %w", rel, err)
 	}
 	// A file that still grows is cut where it stood.
-	err = c.take(Artifact{Path: strings.ToValidUTF8(rel, "\uFFFD"), MimeType: kind, Size: info.Size()}, io.LimitReader(f, info.Size()))
+	err = c.take(Artifact{Path: strings.ToValidUTF8(rel, "\uFFFD"), MimeType: kind, Size: info.Size}, io.LimitReader(f, info.Size))
 	if err != nil {
 		return fmt.Errorf("artifact %q: %w", rel, err)
 	}
 	c.taken++
+	c.bytes += info.Size
 	if c.w.state.Artifacts == nil {
 		c.w.state.Artifacts = map[string]stamp{}
 	}
@@ -138,28 +145,6 @@ func (c *collector) noticef(format string, args ...any) {
 	case len(c.notices) == most:
 		c.notices = append(c.notices, "more artifacts were left out")
 	}
-}
-
-// openRegular opens a file that is regular, whatever was there a moment ago: it
-// follows no link and does not wait for the other end of a pipe.
-func (w *Workspace) openRegular(name string) (*os.File, fs.FileInfo, error) {
-	before, err := w.root.Lstat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(before, info)) {
-		err = errors.New("not the regular file it was")
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
 }
 
 func mimeType(name string, f io.ReadSeeker) (string, error) {
@@ -183,17 +168,25 @@ func mimeType(name string, f io.ReadSeeker) (string, error) {
 // isCut says that the end of a sample may be the beginning of a longer character.
 func isCut(r rune) bool { return r == utf8.RuneError }
 
-func stampOf(info fs.FileInfo) stamp {
-	s := stamp{Size: info.Size(), Nanos: info.ModTime().UnixNano()}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.Inode = st.Ino
-	}
-	return s
+func stampOf(info tree.Info) stamp {
+	return stamp{Size: info.Size, Nanos: info.Modified.UnixNano(), Inode: info.Inode}
 }
 
-func links(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink) //nolint:unconvert // narrower on other systems
+// reason is why something was left out, without what only the log may hold.
+func reason(err error) string {
+	for _, known := range []error{tree.ErrDeep, tree.ErrMany, tree.ErrMoved} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
 	}
-	return 1
+	return "it could not be read"
+}
+
+// shorten is a path as people can read it; agents can make very long ones.
+func shorten(path string) string {
+	const most = 100
+	if len(path) <= most {
+		return path
+	}
+	return path[:most] + "…"
 }

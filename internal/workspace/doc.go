@@ -3,7 +3,7 @@
 // snapshots so that a run can go on elsewhere.
 //
 // The agent owns the inside of its folder and may be hostile: every access from
-// the host goes through [os.Root], never follows a symbolic link out, opens only
+// the host goes through [os.Root] or internal/tree, never follows a symbolic link out, opens only
 // regular files, and takes no file that has a name outside the folder as well.
 // The package does not start anything, knows no lease and talks to no server; the
 // worker does.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // Leftover is a workspace that nobody holds.
@@ -88,5 +90,5 @@ func (m *Manager) Remove(ctx context.Context, id string) error {
 		return nil
 	}
 	defer m.letGo(id)
-	return removeAll(ctx, filepath.Join(m.dir, id))
+	return tree.Remove(ctx, filepath.Join(m.dir, id))
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // Limits bound what a workspace takes in and gives out. A zero field takes the
@@ -18,6 +19,8 @@ type Limits struct {
 	ArtifactBytes int64
 	// ArtifactFiles is how many artifacts are taken after one turn.
 	ArtifactFiles int
+	// TurnBytes is how large the artifacts of one turn may be together.
+	TurnBytes int64
 	// SnapshotBytes is the size of all files of a snapshot, before compression.
 	SnapshotBytes int64
 	// Entries is the number of files, folders and links of a snapshot or in the artifacts folder.
@@ -29,6 +32,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		ArtifactBytes: lineshaft.MaxArtifactBytes,
 		ArtifactFiles: 1000,
+		TurnBytes:     lineshaft.MaxRunArtifactBytes,
 		SnapshotBytes: 512 << 20,
 		Entries:       500_000,
 	}
@@ -41,6 +45,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.ArtifactFiles == 0 {
 		l.ArtifactFiles = d.ArtifactFiles
+	}
+	if l.TurnBytes == 0 {
+		l.TurnBytes = d.TurnBytes
 	}
 	if l.SnapshotBytes == 0 {
 		l.SnapshotBytes = d.SnapshotBytes
@@ -124,7 +131,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 	old, err := readState(w.home)
 	kept := err == nil && req.Keep && old.Number == req.Number-1 && !old.Preparing && isDir(w.Dir())
 	if !kept {
-		if err := removeAll(ctx, w.home); err != nil {
+		if err := tree.Remove(ctx, w.home); err != nil {
 			return nil, err
 		}
 		old = state{}

@@ -29,13 +29,13 @@ func TestX4WhatIsWrittenBelongsToTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	symlink(t, outside, filepath.Join(w.Dir(), "event-payload.json"))
-	if err := w.Place("event-payload.json", strings.NewReader("{}"), 10); err != nil {
+	if err := w.Place(t.Context(), "event-payload.json", strings.NewReader("{}"), 10); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.WritePrivate("session-x.json", strings.NewReader("{}")); err != nil {
+	if _, err := w.WritePrivate(t.Context(), "session-x.json", strings.NewReader("{}")); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]uint32{
@@ -71,7 +71,7 @@ func TestX10PipeInPlaceOfOurFilesDoesNotBlock(t *testing.T) {
 	if names, err := readNames(w.root, "folder"); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("names %q, %v", names, err)
 	}
-	if err := w.Place("folder", strings.NewReader("x"), 10); err != nil || read(t, w, "folder") != "x" {
+	if err := w.Place(t.Context(), "folder", strings.NewReader("x"), 10); err != nil || read(t, w, "folder") != "x" {
 		t.Errorf("place: %v", err)
 	}
 }

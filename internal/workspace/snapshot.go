@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // ErrTooLarge is wrapped by Measure and Restore when a snapshot is over the limits.
@@ -27,11 +29,27 @@ type Measured struct {
 	// Skipped are the special files, and the files that also have a name outside
 	// the workspace.
 	Skipped int
+	// Notices say which folders were left out and why.
+	Notices []string
 	// Print is the same for the same files: names, sizes, modes and times.
 	Print string
 
 	// foreign are the inodes with a name outside.
 	foreign map[uint64]bool
+	// cut says that there were too many files to look at.
+	cut bool
+}
+
+// ownEntries is how many entries our own folder may have besides those of a snapshot.
+const ownEntries = 1000
+
+// left counts what was not looked at, and says so of the first.
+func (m *Measured) left(name string, why error) {
+	const most = 5
+	m.cut = m.cut || errors.Is(why, tree.ErrMany)
+	if m.Skipped++; len(m.Notices) < most {
+		m.Notices = append(m.Notices, fmt.Sprintf("Folder %q is not in the snapshot of the workspace: %s.", shorten(name), reason(why)))
+	}
 }
 
 // Measure looks at what a snapshot would hold before any of it is read. The error
@@ -41,29 +59,33 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 	type names struct{ here, all uint64 }
 	linked := map[uint64]names{}
 	sum := sha256.New()
-	err := w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
-		if skip, err := ours(name, info); skip {
+	visit := func(e *tree.Entry) error {
+		name := e.Path()
+		if skip, err := ours(name, e.Info.Mode); skip {
 			return err
 		}
 		if m.Entries++; m.Entries > w.limits.Entries {
 			return fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
 		}
-		_, _ = fmt.Fprintf(sum, "%q %v %+v\n", name, info.Mode(), stampOf(info)) // a hash never fails
-		switch {
-		case info.Mode().IsRegular():
-			m.Bytes += info.Size()
-			if n := links(info); n > 1 {
-				inode := stampOf(info).Inode
-				linked[inode] = names{linked[inode].here + 1, n}
+		_, _ = fmt.Fprintf(sum, "%q %v %+v\n", name, e.Info.Mode, stampOf(e.Info)) // a hash never fails
+		switch mode := e.Info.Mode; {
+		case mode.IsRegular():
+			m.Bytes += e.Info.Size // holes are bytes in the archive
+			if n := e.Info.Links; n > 1 {
+				linked[e.Info.Inode] = names{linked[e.Info.Inode].here + 1, n}
 			}
-		case !info.IsDir() && info.Mode()&fs.ModeSymlink == 0:
+		case !mode.IsDir() && mode&fs.ModeSymlink == 0:
 			m.Skipped++
 		}
 		if m.Bytes > w.limits.SnapshotBytes {
 			return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.SnapshotBytes)
 		}
 		return nil
-	})
+	}
+	err := w.walk(ctx, ".", tree.Walker{Entries: w.limits.Entries + ownEntries, Visit: visit, Left: m.left})
+	if err == nil && m.cut {
+		err = fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
+	}
 	if err != nil {
 		return Measured{}, fmt.Errorf("measure workspace: %w", err)
 	}
@@ -79,11 +101,11 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 
 // ours says what a snapshot leaves out of a workspace: our own folder, but for the
 // files in which a harness keeps its conversation.
-func ours(name string, info fs.FileInfo) (skip bool, err error) {
+func ours(name string, mode fs.FileMode) (skip bool, err error) {
 	switch {
-	case name == PrivateDir && info.IsDir():
+	case name == PrivateDir && mode.IsDir():
 		return true, nil
-	case name == PrivateDir, strings.HasPrefix(name, PrivateDir+"/") && (!isSession(name) || !info.Mode().IsRegular()):
+	case name == PrivateDir, strings.HasPrefix(name, PrivateDir+"/") && (!isSession(name) || !mode.IsRegular()):
 		return true, fs.SkipDir
 	}
 	return false, nil
@@ -103,15 +125,16 @@ func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) erro
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	archive := tar.NewWriter(zip)
-	err = w.walk(ctx, ".", func(name string, info fs.FileInfo) error {
-		if skip, err := ours(name, info); skip {
+	err = w.walk(ctx, ".", tree.Walker{Entries: w.limits.Entries + ownEntries, Visit: func(e *tree.Entry) error {
+		name := e.Path()
+		if skip, err := ours(name, e.Info.Mode); skip {
 			return err
 		}
-		if err := w.pack(archive, m, name, info); err != nil {
+		if err := packEntry(archive, m, name, e); err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
 		return nil
-	})
+	}})
 	if err == nil {
 		err = errors.Join(archive.Close(), zip.Close())
 	}
@@ -121,45 +144,38 @@ func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) erro
 	return nil
 }
 
-func (w *Workspace) pack(archive *tar.Writer, m Measured, name string, info fs.FileInfo) error {
+func packEntry(archive *tar.Writer, m Measured, name string, e *tree.Entry) error {
 	header := &tar.Header{
-		Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime(), Format: tar.FormatPAX,
+		Name: name, Mode: int64(e.Info.Mode.Perm()), ModTime: e.Info.Modified, Format: tar.FormatPAX,
 	}
-	switch mode := info.Mode(); {
+	switch mode := e.Info.Mode; {
 	case mode.IsDir():
 		header.Typeflag, header.Name = tar.TypeDir, name+"/"
 		return archive.WriteHeader(header)
 	case mode&fs.ModeSymlink != 0:
-		target, err := w.root.Readlink(name)
+		target, err := e.Readlink()
 		if err != nil {
 			return err
 		}
 		header.Typeflag, header.Linkname = tar.TypeSymlink, target
 		return archive.WriteHeader(header)
-	case mode.IsRegular() && !m.foreign[stampOf(info).Inode]:
-		return w.packFile(archive, header)
+	case mode.IsRegular() && !m.foreign[e.Info.Inode]:
+		return packFile(archive, header, e)
 	}
 	return nil
 }
 
-func (w *Workspace) packFile(archive *tar.Writer, header *tar.Header) error {
-	f, info, err := w.openRegular(header.Name)
-	if errors.Is(err, fs.ErrPermission) {
-		// The agent closed the file to its own user; it is in the snapshot all the same.
-		if err := w.root.Chmod(header.Name, 0o600); err != nil {
-			return err
-		}
-		f, info, err = w.openRegular(header.Name)
-	}
+func packFile(archive *tar.Writer, header *tar.Header, e *tree.Entry) error {
+	f, info, err := e.Open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	header.Typeflag, header.Size = tar.TypeReg, info.Size()
+	header.Typeflag, header.Size = tar.TypeReg, info.Size
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err = io.CopyN(archive, f, info.Size())
+	_, err = io.CopyN(archive, f, info.Size)
 	return err
 }
 
@@ -172,13 +188,13 @@ func (w *Workspace) Restore(ctx context.Context, from io.Reader) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("restore snapshot: %w", err), w.clear())
+	return errors.Join(fmt.Errorf("restore snapshot: %w", err), w.clear(context.WithoutCancel(ctx)))
 }
 
-func (w *Workspace) clear() error {
+func (w *Workspace) clear(ctx context.Context) error {
 	names, err := readNames(w.root, ".")
 	for _, name := range names {
-		err = errors.Join(err, w.root.RemoveAll(name))
+		err = errors.Join(err, w.remove(ctx, name))
 	}
 	return err
 }

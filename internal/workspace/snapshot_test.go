@@ -133,7 +133,7 @@ func TestR6SnapshotKeepsConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := from.WritePrivate("agent-"+SessionWord+".json", strings.NewReader("said"))
+	path, err := from.WritePrivate(t.Context(), "agent-"+SessionWord+".json", strings.NewReader("said"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,7 @@
 package workspace
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,46 +56,6 @@ func saveState(home string, s state) error {
 func isDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
-}
-
-// removeAll removes a tree in which an agent may have taken the permissions from
-// its folders: without them even their owner cannot empty them.
-func removeAll(ctx context.Context, dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	if err := unlock(ctx, root, "."); err != nil {
-		return err
-	}
-	return os.RemoveAll(dir)
-}
-
-func unlock(ctx context.Context, root *os.Root, dir string) error {
-	if err := root.Chmod(dir, 0o700); err != nil {
-		return err
-	}
-	names, err := readNames(root, dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		path := filepath.Join(dir, name)
-		if info, err := root.Lstat(path); err == nil && info.IsDir() {
-			if err := unlock(ctx, root, path); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // readNames lists a folder in order.

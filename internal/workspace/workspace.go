@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // The names inside a workspace that are ours, relative to it. Of them a snapshot has
@@ -108,11 +109,11 @@ func (w *Workspace) give(f *os.File) error {
 // Place puts a file of the given name at the top of the workspace, over whatever
 // is there, never through a link. More than limit bytes is an error and leaves
 // nothing behind.
-func (w *Workspace) Place(name string, content io.Reader, limit int64) error {
+func (w *Workspace) Place(ctx context.Context, name string, content io.Reader, limit int64) error {
 	if name == PrivateDir || name == "." || !filepath.IsLocal(name) || path.Base(name) != name {
 		return fmt.Errorf("place file: %w", lineshaft.Invalid("attachments", "%q cannot be the name of a file in the workspace", name))
 	}
-	if err := w.put(name, content, limit); err != nil {
+	if err := w.put(ctx, name, content, limit); err != nil {
 		return fmt.Errorf("place file %q: %w", name, err)
 	}
 	return nil
@@ -120,12 +121,12 @@ func (w *Workspace) Place(name string, content io.Reader, limit int64) error {
 
 // WritePrivate puts a file into PrivateDir, over whatever is there, and returns
 // its path on the host.
-func (w *Workspace) WritePrivate(name string, content io.Reader) (string, error) {
+func (w *Workspace) WritePrivate(ctx context.Context, name string, content io.Reader) (string, error) {
 	if err := w.ownDir(PrivateDir); err != nil {
 		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	full := path.Join(PrivateDir, path.Base(name))
-	if err := w.put(full, content, lineshaft.MaxComposedBytes+1024); err != nil {
+	if err := w.put(ctx, full, content, lineshaft.MaxComposedBytes+1024); err != nil {
 		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	return filepath.Join(w.Dir(), full), nil
@@ -152,7 +153,7 @@ func (w *Workspace) ReadPrivate(name string) (string, error) {
 
 // PlaceNew puts a file at a path below the workspace, with the folders on the way,
 // unless something is there already.
-func (w *Workspace) PlaceNew(name string, content io.Reader, limit int64) error {
+func (w *Workspace) PlaceNew(ctx context.Context, name string, content io.Reader, limit int64) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("place %q: not inside the workspace", name)
 	}
@@ -162,7 +163,7 @@ func (w *Workspace) PlaceNew(name string, content io.Reader, limit int64) error 
 	if err := w.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("place %q: %w", name, err)
 	}
-	if err := w.put(name, content, limit); err != nil {
+	if err := w.put(ctx, name, content, limit); err != nil {
 		return fmt.Errorf("place %q: %w", name, err)
 	}
 	return nil
@@ -170,7 +171,7 @@ func (w *Workspace) PlaceNew(name string, content io.Reader, limit int64) error 
 
 // put writes beside the name and renames: a link that an agent left under the
 // name is replaced, not followed.
-func (w *Workspace) put(name string, content io.Reader, limit int64) (err error) {
+func (w *Workspace) put(ctx context.Context, name string, content io.Reader, limit int64) (err error) {
 	// A name of its own in the private folder: names beside the file may be too long,
 	// or belong to somebody.
 	if err := w.ownDir(PrivateDir); err != nil {
@@ -183,7 +184,7 @@ func (w *Workspace) put(name string, content io.Reader, limit int64) (err error)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.root.RemoveAll(temporary))
+			err = errors.Join(err, w.root.Remove(temporary))
 		}
 	}()
 	n, err := io.Copy(f, io.LimitReader(content, limit+1))
@@ -194,7 +195,7 @@ func (w *Workspace) put(name string, content io.Reader, limit int64) (err error)
 		return fmt.Errorf("larger than %d bytes", limit)
 	}
 	if info, err := w.root.Lstat(name); err == nil && info.IsDir() {
-		if err := w.root.RemoveAll(name); err != nil {
+		if err := w.remove(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -243,7 +244,7 @@ func (w *Workspace) Release(ctx context.Context, until time.Time) error {
 	defer w.manager.letGo(w.runID)
 	closeErr := w.root.Close()
 	if until.IsZero() {
-		return errors.Join(closeErr, removeAll(ctx, w.home))
+		return errors.Join(closeErr, tree.Remove(ctx, w.home))
 	}
 	w.state.KeepUntil = until
 	return errors.Join(closeErr, w.writeState())
@@ -254,42 +255,29 @@ func (w *Workspace) writeState() error { return saveState(w.home, w.state) }
 // errStop ends a walk early without an error.
 var errStop = errors.New("stop")
 
-// walk visits everything below dir, links and special files included, parents
-// first and in order. Folders that cannot be read are opened up first: they are
-// the agent's, and the agent may have closed them to itself.
-func (w *Workspace) walk(ctx context.Context, dir string, visit func(name string, info fs.FileInfo) error) error {
-	names, err := readNames(w.root, dir)
+// walk visits everything below dir, links and special files included. The folder
+// itself may be closed to its owner too.
+func (w *Workspace) walk(ctx context.Context, dir string, walker tree.Walker) error {
+	top, err := openDir(w.root, dir)
 	if errors.Is(err, fs.ErrPermission) {
 		if err = w.root.Chmod(dir, 0o700); err == nil {
-			names, err = readNames(w.root, dir)
+			top, err = openDir(w.root, dir)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	for _, base := range names {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		name := path.Join(dir, base)
-		info, err := w.root.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		switch err := visit(name, info); {
-		case errors.Is(err, fs.SkipDir):
-			continue
-		case err != nil:
-			return err
-		}
-		if info.IsDir() {
-			if err := w.walk(ctx, name, visit); err != nil {
-				return err
-			}
-		}
+	defer func() { _ = top.Close() }()
+	walker.Depth, walker.Unlock = tree.MaxDepth, true
+	return walker.Walk(ctx, top)
+}
+
+// remove removes what is under a name in the workspace.
+func (w *Workspace) remove(ctx context.Context, name string) error {
+	parent, err := openDir(w.root, path.Dir(name))
+	if err != nil {
+		return err
 	}
-	return nil
+	defer func() { _ = parent.Close() }()
+	return tree.RemoveAt(ctx, parent, path.Base(name))
 }

@@ -16,7 +16,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(fewDescriptors); dir != "" {
+		os.Exit(removeWithFew(dir))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // manager makes a Manager in a fresh data directory.
 func manager(t *testing.T, limits Limits) *Manager {
@@ -255,7 +260,7 @@ func TestR2PlaceAttachments(t *testing.T) {
 	symlink(t, outside, filepath.Join(w.Dir(), "fresh.txt.lineshaft-new"))
 	write(t, w, "folder/inner", "x")
 	for _, name := range []string{"plain.txt", "link.txt", "folder", "fresh.txt", "event-payload.json"} {
-		if err := w.Place(name, strings.NewReader("new "+name), 100); err != nil {
+		if err := w.Place(t.Context(), name, strings.NewReader("new "+name), 100); err != nil {
 			t.Errorf("place %s: %v", name, err)
 		} else if got := read(t, w, name); got != "new "+name {
 			t.Errorf("%s holds %q", name, got)
@@ -273,15 +278,15 @@ func TestR2PlaceRefuses(t *testing.T) {
 	t.Parallel()
 	w := workspace(t, Limits{})
 	for _, name := range []string{"", ".", "..", "../up", "a/b", "/abs", PrivateDir} {
-		if err := w.Place(name, strings.NewReader("x"), 10); err == nil {
+		if err := w.Place(t.Context(), name, strings.NewReader("x"), 10); err == nil {
 			t.Errorf("%q was placed", name)
 		}
 	}
-	if err := w.Place("big", strings.NewReader("12345678901"), 10); err == nil {
+	if err := w.Place(t.Context(), "big", strings.NewReader("12345678901"), 10); err == nil {
 		t.Error("a file over the limit was placed")
 	}
 	broken := errors.New("cut off")
-	if err := w.Place("half", io.MultiReader(strings.NewReader("x"), iotest.ErrReader(broken)), 10); !errors.Is(err, broken) {
+	if err := w.Place(t.Context(), "half", io.MultiReader(strings.NewReader("x"), iotest.ErrReader(broken)), 10); !errors.Is(err, broken) {
 		t.Errorf("place from a broken source: %v", err)
 	}
 	if empty, err := w.Empty(); err != nil || !empty {
@@ -298,7 +303,7 @@ func TestX5PrivateFolderReplacedByLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	symlink(t, host, filepath.Join(w.Dir(), PrivateDir))
-	name, err := w.WritePrivate("prompt.md", strings.NewReader("secret prompt"))
+	name, err := w.WritePrivate(t.Context(), "prompt.md", strings.NewReader("secret prompt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +321,7 @@ func TestX5PrivateFolderReplacedByLink(t *testing.T) {
 func TestX8PlaceNew(t *testing.T) {
 	t.Parallel()
 	w := workspace(t, Limits{})
-	place := func(name, content string) error { return w.PlaceNew(name, strings.NewReader(content), 10) }
+	place := func(name, content string) error { return w.PlaceNew(t.Context(), name, strings.NewReader(content), 10) }
 	if err := place(".agents/skills/a/SKILL.md", "first"); err != nil {
 		t.Fatal(err)
 	}

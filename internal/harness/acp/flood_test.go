@@ -10,10 +10,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness/harnesstest"
 )
 
 // permission is a request for permission with long texts.
@@ -173,5 +175,84 @@ func TestX6ACPKillBeforeTheStartIsKnown(t *testing.T) {
 	a.kill("too much")
 	if a.fault != "too much" {
 		t.Errorf("fault %q", a.fault)
+	}
+}
+
+// opened is a turn in which the agent has begun calls and ended none.
+func opened(t *testing.T, calls int) (*turn, *harnesstest.Log) {
+	t.Helper()
+	_, log, turn := bare(t)
+	t.Cleanup(turn.close)
+	for i := range calls {
+		turn.update(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"%d","title":"x","kind":"read","status":"pending"}}`, i))
+	}
+	return turn, log
+}
+
+// What an update costs does not grow with the calls that are open.
+func TestH14ACPOpenCallsAreNotWalked(t *testing.T) {
+	t.Parallel()
+	const calls = 5000
+	turn, log := opened(t, calls)
+	turn.known.grownOld(turn, time.Now())
+	turn.finish(false)
+	if got := turn.known.looked; got > 3*calls {
+		t.Errorf("%d calls were looked at for %d", got, calls)
+	}
+	results := log.Drafts(lineshaft.EventToolResult)
+	if begun := log.Drafts(lineshaft.EventToolCall); len(begun) != calls || len(results) != calls {
+		t.Fatalf("%d calls, %d results", len(begun), len(results))
+	}
+	for i, result := range results {
+		if want := fmt.Sprintf(`{"id":"%d",`, i); !strings.HasPrefix(string(result.Data), want) {
+			t.Fatalf("result %d is %s", i, result.Data)
+		}
+	}
+}
+
+// An agent that opens calls without end fills neither the memory nor the log.
+func TestH14ACPOpenCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	turn, log := opened(t, maxOpenCalls+1000)
+	if got := len(turn.known.calls); got != maxOpenCalls {
+		t.Errorf("%d calls are open", got)
+	}
+	// There is room again for others when one ends.
+	for _, update := range []string{
+		`{"sessionUpdate":"tool_call_update","toolCallId":"7","status":"completed"}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"late","title":"late","status":"completed"}`,
+	} {
+		turn.update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+	}
+	turn.finish(false)
+	if got := len(log.Drafts(lineshaft.EventToolResult)); got != maxOpenCalls+1 {
+		t.Errorf("%d results", got)
+	}
+	notices := log.Drafts(lineshaft.EventNotice)
+	if len(notices) != 1 || !strings.Contains(string(notices[0].Data), "too many tool calls") {
+		t.Errorf("%d notices", len(notices))
+	}
+	if turn.known.bytes != 0 {
+		t.Errorf("%d bytes are held of nothing", turn.known.bytes)
+	}
+}
+
+// What open calls hold is bounded in bytes, and their ends are told all the same.
+func TestH14ACPOpenCallsAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	_, log, turn := bare(t)
+	t.Cleanup(turn.close)
+	long := strings.Repeat("x", 1<<20)
+	for i := range 24 {
+		turn.update(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"%d","rawInput":{"a":"%s"},"title":"x","status":"in_progress"}}`, i, long))
+	}
+	if got := turn.known.bytes; got > maxOpenBytes+2<<20 {
+		t.Errorf("%d bytes are held", got)
+	}
+	for i := range 24 {
+		turn.update(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"%d","status":"completed"}}`, i))
+	}
+	if got := len(log.Drafts(lineshaft.EventToolResult)); got != 24 || turn.known.bytes != 0 || len(log.Drafts(lineshaft.EventNotice)) != 1 {
+		t.Errorf("%d results, %d bytes held", got, turn.known.bytes)
 	}
 }

@@ -19,6 +19,12 @@ const (
 	// maxToolText is the longest text of a result or an input; of more, the
 	// beginning and the end are kept.
 	maxToolText = 64 << 10
+	// maxOpenCalls and maxOpenBytes bound what is remembered of calls that have no
+	// end yet, and maxEndedCalls those of a turn that have: an agent may never end any.
+	maxOpenCalls  = 10_000
+	maxOpenBytes  = 16 << 20
+	maxEndedCalls = 10_000
+	maxCallID     = 1 << 10
 )
 
 // callUpdate is what is told about a call; an empty field is nothing new.
@@ -36,6 +42,7 @@ type callUpdate struct {
 
 // toolCall is what is known about a call.
 type toolCall struct {
+	number                 int // in the order in which calls began
 	id, kind, title, first string
 	name                   string
 	input                  json.RawMessage
@@ -44,6 +51,8 @@ type toolCall struct {
 	text                   string // its content so far
 	running                bool   // what it says is its output: before, agents describe what they will do
 	diffs                  []any
+	diffBytes              int
+	counted                int // bytes of it in those of the record
 	exit                   *int
 	since                  time.Time
 	told, denied           bool
@@ -54,8 +63,14 @@ type toolCall struct {
 
 // record is what is known over all turns of a session.
 type record struct {
+	// calls are those that have no end yet, by their ids.
 	calls map[string]*toolCall
-	order []string // of the calls that have no end yet
+	// waiting are the calls that were not told yet. There is hardly more than one:
+	// what is said about another one tells them.
+	waiting []*toolCall
+	began   int  // number of the last call
+	bytes   int  // what the calls hold
+	crowded bool // people know that not all is told of this turn
 	// ended are the calls of this turn that have: what is said of them later is not
 	// told, for it would look like another call.
 	ended map[string]bool
@@ -63,6 +78,7 @@ type record struct {
 	leftOpen bool
 	namedIDs bool    // see form
 	cost     float64 // of the session so far, in dollars; negative while it is not told
+	looked   int     // calls that were looked at, for tests: it must not grow with those that are open
 }
 
 func newRecord(f form) *record {
@@ -71,22 +87,26 @@ func newRecord(f form) *record {
 
 // update takes in what is told about a call.
 func (r *record) update(t *turn, begins bool, u callUpdate) {
+	u.ID = u.ID[:min(len(u.ID), maxCallID)]
 	if u.ID == "" || !begins && r.ended[u.ID] {
 		return
 	}
 	r.announce(t, u.ID)
 	c := r.calls[u.ID]
 	if c == nil {
-		c = &toolCall{id: u.ID, since: time.Now()}
-		if name, _, ok := strings.Cut(u.ID, "__"); ok && r.namedIDs {
-			c.name = name
+		if len(r.calls) >= maxOpenCalls {
+			r.crowd(t)
+			return
 		}
-		r.calls[u.ID] = c
-		r.order = append(r.order, u.ID)
+		c = r.begin(u.ID)
+	}
+	if r.bytes > maxOpenBytes && !u.ends() {
+		r.crowd(t)
+		u.Input, u.Output, u.Content, u.Places, u.Meta = nil, nil, nil, nil, nil
 	}
 	c.take(u)
 	if !c.told && (!begins && c.hasInput() || u.Status != "" && u.Status != "pending") {
-		r.tell(t, c)
+		r.announce(t, "")
 	}
 	switch u.Status {
 	case "completed":
@@ -97,7 +117,37 @@ func (r *record) update(t *turn, begins bool, u callUpdate) {
 		if c.told && c.running {
 			c.tellProgress(t)
 		}
+		r.bytes += c.weight() - c.counted
+		c.counted = c.weight()
 	}
+}
+
+func (u callUpdate) ends() bool { return u.Status == "completed" || u.Status == "failed" }
+
+func (r *record) begin(id string) *toolCall {
+	r.began++
+	c := &toolCall{number: r.began, id: id, since: time.Now()}
+	if name, _, ok := strings.Cut(id, "__"); ok && r.namedIDs {
+		c.name = name
+	}
+	r.calls[id] = c
+	r.waiting = append(r.waiting, c)
+	return c
+}
+
+// crowd says once in a turn that something is not told.
+func (r *record) crowd(t *turn) {
+	if !r.crowded {
+		r.crowded = true
+		t.event(lineshaft.EventNotice, lineshaft.NoticeData{
+			Level: "warning", Text: "The agent has too many tool calls in progress at once. Some of them, or their output, are not shown.",
+		})
+	}
+}
+
+// weight is what is held of a call, in bytes.
+func (c *toolCall) weight() int {
+	return len(c.id) + len(c.title) + len(c.input) + len(c.output) + len(c.places) + len(c.text) + len(c.shown) + c.diffBytes
 }
 
 // take adds what is new.
@@ -156,7 +206,7 @@ func (c *toolCall) content(raw json.RawMessage) {
 		c.text = text.String()
 	}
 	if diffs != nil {
-		c.diffs = diffs
+		c.diffs, c.diffBytes = diffs, len(raw)
 	}
 }
 
@@ -194,21 +244,29 @@ func (c *toolCall) hasInput() bool {
 
 // announce tells the calls that were waiting for more, but for one.
 func (r *record) announce(t *turn, but string) {
-	for _, id := range r.order {
-		if c := r.calls[id]; !c.told && id != but {
-			r.tell(t, c)
-		}
-	}
+	r.tellWaiting(t, func(c *toolCall) bool { return c.id != but })
 }
 
 // grownOld tells calls that have waited long enough.
 func (r *record) grownOld(t *turn, now time.Time) {
-	for _, id := range r.order {
-		if c := r.calls[id]; !c.told && now.Sub(c.since) >= announceTime {
+	r.tellWaiting(t, func(c *toolCall) bool {
+		old := now.Sub(c.since) >= announceTime
+		if old {
 			t.text.flush()
-			r.tell(t, c)
 		}
-	}
+		return old
+	})
+}
+
+func (r *record) tellWaiting(t *turn, due func(*toolCall) bool) {
+	r.looked += len(r.waiting)
+	r.waiting = slices.DeleteFunc(r.waiting, func(c *toolCall) bool {
+		if !due(c) {
+			return false
+		}
+		r.tell(t, c)
+		return true
+	})
 }
 
 // tell emits the beginning of a call.
@@ -241,17 +299,20 @@ func (r *record) end(t *turn, c *toolCall, state string) {
 	t.event(lineshaft.EventToolResult, lineshaft.ToolResultData{
 		ID: t.mask(c.id), Category: c.category(), Name: t.mask(c.toolName()), State: state, Output: t.masked(c.outputs()),
 	})
+	r.bytes -= c.counted
 	delete(r.calls, c.id)
+	if len(r.ended) >= maxEndedCalls {
+		clear(r.ended) // what is said of the older ones is shown as another call
+	}
 	r.ended[c.id] = true
-	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == c.id })
 }
 
 // endTurn ends the calls that the agent has left open.
 func (r *record) endTurn(t *turn, stopped bool) {
 	r.announce(t, "")
-	r.leftOpen = len(r.order) > 0
-	for _, id := range slices.Clone(r.order) {
-		c := r.calls[id]
+	r.leftOpen = len(r.calls) > 0
+	open := slices.SortedFunc(maps.Values(r.calls), func(a, b *toolCall) int { return cmp.Compare(a.number, b.number) })
+	for _, c := range open {
 		switch {
 		case c.denied:
 			r.end(t, c, lineshaft.ToolDenied)
@@ -263,6 +324,7 @@ func (r *record) endTurn(t *turn, stopped bool) {
 		}
 	}
 	clear(r.ended)
+	r.crowded = false
 }
 
 // category is the published one.

@@ -132,14 +132,12 @@ func following(messages []chat.Message, i int) []chat.Result {
 
 // answered keeps the calls that have a result; their arguments must be objects.
 func answered(calls []chat.Call, results []chat.Result) []chat.Call {
+	given := firstOf(results)
 	var out []chat.Call
 	for _, call := range calls {
-		for _, result := range results {
-			if result.ID == call.ID && call.ID != "" && call.Name != "" {
-				call.Arguments = object(call.Arguments)
-				out = append(out, call)
-				break
-			}
+		if _, ok := given[call.ID]; ok && call.ID != "" && call.Name != "" {
+			call.Arguments = object(call.Arguments)
+			out = append(out, call)
 		}
 	}
 	return out
@@ -150,16 +148,26 @@ func matching(results []chat.Result, before []chat.Message) []chat.Result {
 	if len(before) == 0 {
 		return nil
 	}
+	given := firstOf(results)
 	var out []chat.Result
 	for _, call := range before[len(before)-1].Calls {
-		for _, result := range results {
-			if result.ID == call.ID {
-				out = append(out, result)
-				break
-			}
+		if result, ok := given[call.ID]; ok {
+			out = append(out, result)
 		}
 	}
 	return out
+}
+
+// firstOf finds results by the ids of their calls. The file that they come from is
+// the agent's, and may have very many.
+func firstOf(results []chat.Result) map[string]chat.Result {
+	first := make(map[string]chat.Result, len(results))
+	for _, result := range results {
+		if _, ok := first[result.ID]; !ok {
+			first[result.ID] = result
+		}
+	}
+	return first
 }
 
 func object(raw json.RawMessage) json.RawMessage {

@@ -2,7 +2,6 @@ package oneshot
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -12,10 +11,15 @@ import (
 // and the end are kept.
 const maxToolText = 64 << 10
 
+// maxCalls is how many calls of a turn are told: the log of an execution has no
+// room for more, and each is remembered until the turn ends.
+const maxCalls = 50_000
+
 // toolCall is what is known about a call.
 type toolCall struct {
+	number         int // in the order in which calls began
 	category, name string
-	output         map[string]any
+	output         map[string]any // nil when it has ended
 }
 
 // beginCall tells a call, once.
@@ -24,8 +28,14 @@ func (t *turn) beginCall(id, category, name string, input map[string]any) {
 	if _, known := t.calls[id]; known || id == "" {
 		return
 	}
-	t.calls[id] = toolCall{category: category, name: name, output: map[string]any{}}
-	t.order = append(t.order, id)
+	if len(t.calls) >= maxCalls {
+		if !t.crowded {
+			t.crowded = true
+			t.notice("warning", "The agent has called more tools in this turn than can be shown. Further calls are not.")
+		}
+		return
+	}
+	t.calls[id] = toolCall{number: len(t.calls), category: category, name: name, output: map[string]any{}}
 	t.event(lineshaft.EventToolCall, lineshaft.ToolCallData{ID: id, Category: category, Name: t.mask(name), Input: t.masked(input)})
 }
 
@@ -33,10 +43,10 @@ func (t *turn) beginCall(id, category, name string, input map[string]any) {
 func (t *turn) endCall(id, state string, output map[string]any) {
 	t.flush()
 	c, known := t.calls[id]
-	if !known || !slices.Contains(t.order, id) {
+	if !known || c.output == nil {
 		return
 	}
-	t.order = slices.DeleteFunc(t.order, func(open string) bool { return open == id })
+	t.calls[id] = toolCall{number: c.number, category: c.category, name: c.name}
 	t.event(lineshaft.EventToolResult, lineshaft.ToolResultData{ID: id, Category: c.category, Name: t.mask(c.name), State: state, Output: t.masked(output)})
 }
 

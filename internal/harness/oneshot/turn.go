@@ -2,6 +2,7 @@ package oneshot
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ type turn struct {
 	tooLong bool   // the rest of this line is skipped
 	said    strings.Builder
 	calls   map[string]toolCall
-	order   []string // of the calls that have no end yet
+	crowded bool // people know that not all calls are told
 	stderr  tailText
 
 	began, ended bool
@@ -101,11 +102,23 @@ func (t *turn) finish() {
 		t.endLine()
 	}
 	t.flush()
-	for _, id := range slices.Clone(t.order) {
+	for _, id := range t.open() {
 		c := t.calls[id]
 		c.output["text"] = strings.TrimPrefix(text(c.output)+"\nThe turn was ended before the tool was.", "\n")
 		t.endCall(id, lineshaft.ToolFailed, c.output)
 	}
+}
+
+// open are the calls that have no end yet, in the order in which they began.
+func (t *turn) open() []string {
+	var ids []string
+	for id, c := range t.calls {
+		if c.output != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(t.calls[a].number, t.calls[b].number) })
+	return ids
 }
 
 // end notes that the turn is over. An empty fault is a good end.
