@@ -79,19 +79,20 @@ type EnvironmentDetail struct {
 	Environment
 	CreatedBy Principal
 	EditedBy  Principal
-	// LastRun is the newest run in it; nil when there is none.
+	// LastRun is the newest run in it; nil when there is none, or none to show.
 	LastRun *EnvironmentRun
 }
 
 // EnvironmentRun is a run as an environment shows it.
 type EnvironmentRun struct {
-	ID        string
-	Title     string
-	State     RunState
-	Code      Code
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	StartedAt time.Time
+	ID         string
+	FactoryUID string
+	Title      string
+	State      RunState
+	Code       Code
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	StartedAt  time.Time
 }
 
 // SetupFailed says that the newest run could not be set up.

@@ -51,7 +51,7 @@ func TestF8AgentsOverTheWire(t *testing.T) {
 		{name: "gone", method: get, path: "/agent/identities/" + bare.UID, as: lineshaft.RoleViewer, status: 404, code: "resource_not_found"},
 		{name: "gone, too", method: put, path: "/agent/identities/" + bare.UID, as: lineshaft.RoleManager, body: `{}`, status: 404, code: "resource_not_found"},
 		{name: "no uid", method: del, path: "/agent/identities/x", as: lineshaft.RoleManager, status: 404, code: "resource_not_found"},
-		{name: "foreign", method: get, path: path, header: b.limited(lineshaft.RoleManager, exampleFactoryUID), status: 404, code: "resource_not_found"},
+		{name: "foreign", method: get, path: path, header: b.limited(lineshaft.RoleManager, b.elsewhere()), status: 404, code: "resource_not_found"},
 	})
 }
 
@@ -124,7 +124,7 @@ func TestR2RunOfAnAgentOverTheWire(t *testing.T) {
 		{name: "another executor", method: get, path: "/agent/runs?executor=" + exampleAgentUID, as: lineshaft.RoleViewer, status: 200, has: []string{`"runs":[]`}},
 		{name: "host", method: post, path: "/agent/runs", as: lineshaft.RoleMember, body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `","config":{"worker_host":"box"}}`, status: 400, code: "invalid_request", has: []string{`"detail":"config.worker_host: `}},
 		{name: "limited", method: post, path: "/agent/runs", header: b.limited(lineshaft.RoleMember, factory), body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `"}`, status: 200},
-		{name: "foreign", method: post, path: "/agent/runs", header: b.limited(lineshaft.RoleMember, exampleFactoryUID), body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `"}`, status: 400, code: "invalid_request", has: []string{`"detail":"agent_identity_uid: `}},
+		{name: "foreign", method: post, path: "/agent/runs", header: b.limited(lineshaft.RoleMember, b.elsewhere()), body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `"}`, status: 400, code: "invalid_request", has: []string{`"detail":"agent_identity_uid: `}},
 	})
 }
 
@@ -149,7 +149,7 @@ func TestF1FactoryRunsOverTheWire(t *testing.T) {
 		{name: "no prompt", method: post, path: path, as: lineshaft.RoleMember, body: `{}`, status: 400, code: "invalid_request", has: []string{"prompt"}},
 		{name: "viewer", method: post, path: path, as: lineshaft.RoleViewer, body: `{"prompt":"p"}`, status: 403, code: "not_authorized"},
 		{name: "unknown", method: post, path: "/factory/x/runs", as: lineshaft.RoleMember, body: `{"prompt":"p"}`, status: 404, code: "resource_not_found"},
-		{name: "foreign", method: post, path: path, header: b.limited(lineshaft.RoleMember, exampleFactoryUID), body: `{"prompt":"p"}`, status: 404, code: "resource_not_found"},
+		{name: "foreign", method: post, path: path, header: b.limited(lineshaft.RoleMember, b.elsewhere()), body: `{"prompt":"p"}`, status: 404, code: "resource_not_found"},
 		{name: "own", method: post, path: path, header: b.limited(lineshaft.RoleMember, factory), body: `{"prompt":"p"}`, status: 200},
 		{name: "paused", method: patch, path: "/factory/" + factory, as: lineshaft.RoleManager, body: `{"paused":true}`, status: 200},
 		{name: "still", method: post, path: path, as: lineshaft.RoleMember, body: `{"prompt":"p"}`, status: 200},

@@ -128,7 +128,7 @@ func TestS3LimitedKeysReadEnvironmentsOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	uid := b.environment(t, `{"config":{"name":"shop"}}`)
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: lineshaft.RoleManager, FactoryUIDs: []string{exampleRunID}})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: lineshaft.RoleManager, FactoryUIDs: []string{b.elsewhere()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
+// elsewhere is a factory that a test does nothing in.
+func (b *bench) elsewhere() string {
+	b.Helper()
+	uid, _ := b.factory("elsewhere", "h")
+	return uid
+}
+
 // factory makes a factory with a webhook behind the API's back.
 func (b *bench) factory(name, webhook string) (factoryUID, webhookUID string) {
 	b.Helper()

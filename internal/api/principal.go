@@ -73,7 +73,7 @@ type CreateAPIKeyRequest struct {
 	Name        string    `json:"name" minLength:"1" maxLength:"200"`
 	Role        KeyRole   `json:"role"`
 	ExpiresAt   time.Time `json:"expires_at,omitzero" doc:"Never when absent."`
-	FactoryUIDs []string  `json:"factory_uids,omitempty" maxItems:"100" doc:"Limits the key to these factories and their runs."`
+	FactoryUIDs []string  `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Limits the key to these factories and their runs; all when absent."`
 	WorkerIDs   []string  `json:"worker_ids,omitempty" maxItems:"100" doc:"For role worker: the ids it may claim for."`
 	Owner       *KeyOwner `json:"owner,omitempty" doc:"Who the key acts as; a service account with the key's name when absent."`
 }
@@ -81,7 +81,7 @@ type CreateAPIKeyRequest struct {
 // KeyOwner is who a key acts as.
 type KeyOwner struct {
 	Type        string `json:"type" enum:"user,service_account"`
-	UID         string `json:"uid,omitempty" maxLength:"256"`
+	UID         string `json:"uid,omitempty" maxLength:"256" doc:"A new one when absent. A key that is limited to factories may name its own owner only."`
 	DisplayName string `json:"display_name,omitempty" maxLength:"200"`
 	Email       string `json:"email,omitempty" maxLength:"320"`
 }

@@ -29,10 +29,11 @@ func TestH1Whoami(t *testing.T) {
 func TestH2APIKeysAreShownOnce(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
+	factory := b.elsewhere()
 	expires := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	w := b.check(t, scenario{
 		method: post, path: "/apikeys", as: lineshaft.RoleAdmin, status: 201,
-		body: `{"name":"ci","role":"member","expires_at":"` + expires + `","factory_uids":["f"],"owner":{"type":"user","uid":"u1","display_name":"Ada"}}`,
+		body: `{"name":"ci","role":"member","expires_at":"` + expires + `","factory_uids":["` + factory + `"],"owner":{"type":"user","uid":"u1","display_name":"Ada"}}`,
 	})
 	made := decode[CreatedAPIKey](t, w)
 	if !strings.HasPrefix(made.Key, "ls_") || len(made.Key) < 32 || made.Name != "ci" || made.Owner.UID != "u1" || made.ExpiresAt == nil || made.LastUsedAt != nil {
@@ -42,13 +43,14 @@ func TestH2APIKeysAreShownOnce(t *testing.T) {
 		t.Error("a key must not be cached")
 	}
 	b.check(t, scenario{method: get, path: "/apikeys", as: lineshaft.RoleAdmin, status: 200, has: []string{made.ID, `"name":"admin"`, `"page_info":{"has_next_page":false}`}, not: []string{made.Key, `"key":`}})
-	use := scenario{method: get, path: "/api/v1/whoami", header: map[string]string{"Authorization": "Bearer " + made.Key}, status: 200, has: []string{`"factory_uids":["f"]`, `"uid":"u1"`}}
+	use := scenario{method: get, path: "/api/v1/whoami", header: map[string]string{"Authorization": "Bearer " + made.Key}, status: 200, has: []string{`"factory_uids":["` + factory + `"]`, `"uid":"u1"`}}
 	b.check(t, use)
 	b.check(t, scenario{method: del, path: "/apikeys/" + made.ID, as: lineshaft.RoleManager, status: 403, code: "not_authorized"})
 	b.check(t, scenario{method: del, path: "/apikeys/" + made.ID, as: lineshaft.RoleAdmin, status: 204})
 	use.status, use.has, use.code = 401, nil, "authentication_required"
 	b.check(t, use)
 	b.check(t, scenario{method: get, path: "/apikeys", as: lineshaft.RoleAdmin, status: 200, has: []string{`"revoked_at":"`}})
+	b.check(t, scenario{method: post, path: "/apikeys", as: lineshaft.RoleAdmin, body: `{"name":"n","role":"viewer","factory_uids":[]}`, status: 400, code: "invalid_request", has: []string{"factory_uids"}})
 	b.check(t, scenario{method: del, path: "/apikeys/nope", as: lineshaft.RoleAdmin, status: 404, code: "resource_not_found"})
 }
 

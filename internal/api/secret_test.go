@@ -79,7 +79,7 @@ func TestS1BadSecretsAreRefusedWithoutTheirValue(t *testing.T) {
 func TestS1AKeyLimitedToFactoriesHasNoTeamSecrets(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: lineshaft.RoleAdmin, FactoryUIDs: []string{exampleRunID}})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: lineshaft.RoleAdmin, FactoryUIDs: []string{b.elsewhere()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func TestS3WhoMayManageWebhooks(t *testing.T) {
 		}
 	}
 	// A key for another factory sees nothing here.
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "other", Role: lineshaft.RoleManager, FactoryUIDs: []string{"elsewhere"}})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "other", Role: lineshaft.RoleManager, FactoryUIDs: []string{b.elsewhere()}})
 	if err != nil {
 		t.Fatal(err)
 	}

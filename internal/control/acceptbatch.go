@@ -186,9 +186,9 @@ func (s *Service) claimIdentities(ctx context.Context, tx *store.Tx, open []*acc
 				owners[d] = a
 				claims = append(claims, store.Identity{Digest: d, DeliveryID: a.delivery.ID})
 			}
-		case rival.digests[0] != a.digests[0]:
-			// The same body under another id, in one batch: whether the first of them
-			// counts is not known yet.
+		case rival.digests[0] != a.digests[0] || !sameSource(rival.IdentitySource, a.IdentitySource):
+			// The same body under another id, or the same id from elsewhere, in one batch:
+			// whether the first of them counts is not known yet.
 			a.alone = true
 			continue
 		}
@@ -230,8 +230,12 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 		a.duplicate(first.delivery)
 		return nil
 	}
+	digests, err := a.bySource(ctx, tx, taken)
+	if err != nil {
+		return err
+	}
 	holder := ""
-	for _, d := range a.digests {
+	for _, d := range digests {
 		if holder == "" {
 			holder = taken[d]
 		}
@@ -239,7 +243,7 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 	if holder == "" {
 		return nil
 	}
-	for _, d := range a.digests { // what it won must not speak for a delivery that was not accepted
+	for _, d := range digests { // what it won must not speak for a delivery that was not accepted
 		if taken[d] == "" {
 			if err := tx.FreeIdentity(ctx, store.Identity{Digest: d, DeliveryID: a.delivery.ID}); err != nil {
 				return err
@@ -249,6 +253,34 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 	a.duplicate(lineshaft.Delivery{ID: holder})
 	return nil
 }
+
+// bySource are the digests that a delivery claims. Where its identity is held by one
+// that was found elsewhere, such as in a header instead of the body, it is another one
+// and claimed together with its source. The first of an identity is stored without, as
+// it was before and as nodes of before look for it.
+func (a *acceptance) bySource(ctx context.Context, tx *store.Tx, taken map[string]string) ([]string, error) {
+	holder := taken[a.digests[0]]
+	if holder == "" {
+		return a.digests, nil
+	}
+	first, err := tx.GetDelivery(ctx, a.Hook.UID, holder)
+	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && sameSource(first.IdentitySource, a.IdentitySource) {
+		return a.digests, nil // one that the log has no more is taken for the same
+	}
+	if err != nil {
+		return nil, err
+	}
+	own := digest(a.Hook.UID, "id", a.Identity, strings.ToLower(a.IdentitySource))
+	held, err := tx.ClaimIdentities(ctx, []store.Identity{{Digest: own, DeliveryID: a.delivery.ID}})
+	if err != nil {
+		return nil, err
+	}
+	taken[own] = held[own]
+	return append([]string{own}, a.digests[1:]...), nil
+}
+
+// sameSource compares where identities were found; names of headers have no case.
+func sameSource(a, b string) bool { return strings.EqualFold(a, b) }
 
 func (a *acceptance) duplicate(of lineshaft.Delivery) {
 	a.delivery.Status, a.delivery.DuplicateOf = lineshaft.DeliveryDuplicate, of.ID

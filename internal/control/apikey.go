@@ -16,6 +16,13 @@ import (
 // minKeyLength is the least length of a key that an operator chooses.
 const minKeyLength = 24
 
+// The uids of what acts without a key begin with these; see also automationPrincipalPrefix.
+const (
+	runPrincipalPrefix      = "run_"
+	schedulePrincipalPrefix = "schedule_"
+	repositoryPrincipalUID  = "repository"
+)
+
 // maxKeyFactories bounds the factories that a key is limited to: lists ask for each.
 const maxKeyFactories = 200
 
@@ -27,7 +34,35 @@ func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPI
 	if !within(c, n.FactoryUIDs) {
 		return lineshaft.APIKey{}, "", lineshaft.Denied("your key is limited to factories; give factory_uids that are among its own")
 	}
-	return s.insertKey(ctx, c, n, KeyPrefix+id.Secret(30), nil)
+	if err := mayActAs(c, n.Owner.UID); err != nil {
+		return lineshaft.APIKey{}, "", err
+	}
+	return s.insertKey(ctx, c, n, KeyPrefix+id.Secret(30), func(ctx context.Context, tx *store.Tx) error {
+		return checkReach(ctx, tx, c, n.FactoryUIDs)
+	})
+}
+
+// mayActAs says whether a caller may make keys of a principal. Sessions, own runs and
+// the audit log go by its uid, so a key that is limited to factories makes keys of new
+// principals and of its own only: any other uid may belong to somebody who reaches
+// further, or will once they sign in.
+func mayActAs(c lineshaft.Caller, uid string) error {
+	if reserved(uid) {
+		return lineshaft.Invalid("owner.uid", "%q is a name of the server's own; leave it out for a new one", shorten(uid, 100))
+	}
+	if uid == "" || uid == c.Principal.UID || len(c.FactoryUIDs) == 0 {
+		return nil
+	}
+	return &lineshaft.Error{
+		Code: lineshaft.CodeNotAuthorized, Field: "owner.uid",
+		Message: "your key is limited to factories and makes keys for its own owner or a new one; leave owner.uid out",
+	}
+}
+
+// reserved are the uids of what acts without a key.
+func reserved(uid string) bool {
+	return uid == system().Principal.UID || uid == repositoryPrincipalUID ||
+		slices.ContainsFunc([]string{runPrincipalPrefix, automationPrincipalPrefix, schedulePrincipalPrefix}, func(prefix string) bool { return strings.HasPrefix(uid, prefix) })
 }
 
 func (s *Service) validateKey(n NewAPIKey) error {
@@ -43,8 +78,11 @@ func (s *Service) validateKey(n NewAPIKey) error {
 	if (n.Role == lineshaft.RoleWorker) != (len(n.WorkerIDs) > 0) {
 		return lineshaft.Invalid("worker_ids", "a key of role worker names the worker ids it may claim for, and no other key does")
 	}
+	if n.FactoryUIDs != nil && len(n.FactoryUIDs) == 0 {
+		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or leave the field out for a key that reaches all")
+	}
 	if len(n.FactoryUIDs) > maxKeyFactories {
-		return lineshaft.Invalid("factory_uids", "%d factories are too many for one key; at most %d are allowed, or none for all", len(n.FactoryUIDs), maxKeyFactories)
+		return lineshaft.Invalid("factory_uids", "%d factories are too many for one key; at most %d are allowed, or leave the field out for all", len(n.FactoryUIDs), maxKeyFactories)
 	}
 	for _, worker := range n.WorkerIDs {
 		if err := lineshaft.CheckWorkerID("worker_ids", worker); err != nil {
@@ -71,6 +109,7 @@ func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey
 		ID: keyID, Name: n.Name, Role: n.Role, Owner: owner, Hint: key[:len(KeyPrefix)+4] + "…",
 		FactoryUIDs: n.FactoryUIDs, WorkerIDs: n.WorkerIDs, CreatedAt: at, ExpiresAt: n.ExpiresAt,
 	}
+	var made *lineshaft.APIKey
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if allowed != nil {
 			if err := allowed(ctx, tx); err != nil {
@@ -82,17 +121,21 @@ func (s *Service) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey
 			return errors.Join(
 				tx.PutPrincipal(ctx, owner, at),
 				tx.InsertAPIKey(ctx, stored, key),
-				s.audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role)}))
+				s.audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role), "owner": owner.UID}))
 		})
 		if err == nil && again {
 			return lineshaft.Conflict("the key %s was made already and shown once; if you did not see it, revoke it and make another", name)
 		}
+		if err != nil {
+			return err
+		}
+		made, err = tx.GetAPIKey(ctx, keyID) // with the name that its owner has
 		return err
 	})
 	if err != nil {
 		return lineshaft.APIKey{}, "", err
 	}
-	return stored, key, nil
+	return *made, key, nil
 }
 
 // noKeyYet fails with a Conflict when there is a key. The setting makes nodes that
@@ -138,17 +181,36 @@ func (s *Service) GetAPIKey(ctx context.Context, c lineshaft.Caller, keyID strin
 	return *key, nil
 }
 
-// RevokeAPIKey ends a key, and the browser sessions that were signed in with it.
+// RevokeAPIKey ends a key, and the browser sessions that were signed in with it. The
+// last key that rules everything stays.
 func (s *Service) RevokeAPIKey(ctx context.Context, c lineshaft.Caller, keyID string) error {
-	if key, err := s.store.GetAPIKey(ctx, keyID); err == nil && !within(c, key.FactoryUIDs) {
-		return lineshaft.NotFound("API key", keyID)
+	if _, err := s.GetAPIKey(ctx, c, keyID); err != nil {
+		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := s.leavesAnAdmin(ctx, tx, keyID); err != nil {
+			return err
+		}
 		tx.Wake(stream.KeysTopic)
 		return errors.Join(
 			tx.RevokeAPIKey(ctx, keyID, s.store.Now()),
 			s.audit(ctx, tx, c, "apikey.revoke", "api_key", keyID, nil))
 	})
+}
+
+// leavesAnAdmin fails with a Conflict when no other key reaches everything. The keys
+// are locked: of two admins who revoke each other, one is refused.
+func (s *Service) leavesAnAdmin(ctx context.Context, tx *store.Tx, keyID string) error {
+	admins, err := tx.LockAdminKeys(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.store.Now()
+	admins = slices.DeleteFunc(admins, func(k lineshaft.APIKey) bool { return len(k.FactoryUIDs) > 0 || !k.Usable(now) })
+	if len(admins) == 1 && admins[0].ID == keyID {
+		return lineshaft.Conflict("this is the last admin key that reaches everything; make another first")
+	}
+	return nil
 }
 
 // system is who acts when the server itself does.

@@ -52,7 +52,7 @@ func TestH2KeyOpensWhatItSays(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		req := control.NewAPIKey{
-			Name: "ci", Role: lineshaft.RoleMember, FactoryUIDs: []string{"f1"},
+			Name: "ci", Role: lineshaft.RoleMember, FactoryUIDs: []string{b.factory("f", "").UID},
 			Owner: lineshaft.Principal{UID: "user_ann", Type: lineshaft.User, DisplayName: "Ann", Email: "ann@example.com"},
 		}
 		stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, req)

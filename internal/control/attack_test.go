@@ -11,16 +11,17 @@ import (
 func TestS3LimitedAdminStaysLimited(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		limited := b.caller(lineshaft.RoleAdmin, "f1")
-		for name, factories := range map[string][]string{"unlimited": nil, "foreign": {"f2"}, "wider": {"f1", "f2"}} {
+		mine, foreign := b.factory("mine", "").UID, b.factory("foreign", "").UID
+		limited := b.caller(lineshaft.RoleAdmin, mine)
+		for name, factories := range map[string][]string{"unlimited": nil, "foreign": {foreign}, "wider": {mine, foreign}} {
 			_, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: name, Role: lineshaft.RoleAdmin, FactoryUIDs: factories})
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
-		own, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: "own", Role: lineshaft.RoleViewer, FactoryUIDs: []string{"f1"}})
+		own, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: "own", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}})
 		wantCode(b, err, "")
 		keys := must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), limited))
 		for _, k := range keys {
-			if len(k.FactoryUIDs) != 1 || k.FactoryUIDs[0] != "f1" {
+			if len(k.FactoryUIDs) != 1 || k.FactoryUIDs[0] != mine {
 				b.Errorf("sees the key %+v", k)
 			}
 		}

@@ -112,18 +112,41 @@ func (s *Service) checkEnvironmentSecrets(ctx context.Context, tx *store.Tx, con
 }
 
 // GetEnvironment reads an environment.
-func (s *Service) GetEnvironment(ctx context.Context, _ lineshaft.Caller, uid string) (*lineshaft.EnvironmentDetail, error) {
+func (s *Service) GetEnvironment(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.EnvironmentDetail, error) {
 	if !validEnvironmentID(uid) {
 		return nil, lineshaft.NotFound("environment", uid)
 	}
-	return s.store.DescribeEnvironment(ctx, uid)
+	found, err := s.store.DescribeEnvironment(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	return found, s.hideLastRun(ctx, c, found)
+}
+
+// hideLastRun takes the newest run out of what a caller is shown who may not see that
+// run, and with it whether it could be set up: environments are the whole team's, their
+// runs are not.
+func (s *Service) hideLastRun(ctx context.Context, c lineshaft.Caller, e *lineshaft.EnvironmentDetail) error {
+	if e.LastRun == nil {
+		return nil
+	}
+	visible, err := maySee(ctx, s.store, c, e.LastRun.ID, e.LastRun.FactoryUID)
+	if err != nil || !visible {
+		e.LastRun = nil
+	}
+	return err
 }
 
 // ListEnvironments reads all environments; the published clients do not page them.
-func (s *Service) ListEnvironments(ctx context.Context, _ lineshaft.Caller, by EnvironmentSort) ([]lineshaft.EnvironmentDetail, error) {
+func (s *Service) ListEnvironments(ctx context.Context, c lineshaft.Caller, by EnvironmentSort) ([]lineshaft.EnvironmentDetail, error) {
 	list, err := s.store.DescribeEnvironments(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for i := range list {
+		if err := s.hideLastRun(ctx, c, &list[i]); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(list, func(a, b lineshaft.EnvironmentDetail) int {
 		if by == EnvironmentsByName {

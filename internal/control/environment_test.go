@@ -223,3 +223,29 @@ func TestX9SetupFailedIsOfTheNewestRun(t *testing.T) {
 		look(b.start(within(e)).RunID, false)
 	})
 }
+
+// S-3: an environment is the whole team's, its newest run is not.
+func TestS3EnvironmentsHideRunsOfOtherFactories(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		e := b.newEnvironment(lineshaft.EnvironmentConfig{Name: "shared"})
+		mine := b.factory("mine", "").UID
+		limited := b.caller(lineshaft.RoleViewer, mine)
+		look := func(c lineshaft.Caller) []*lineshaft.EnvironmentRun {
+			list := must[[]lineshaft.EnvironmentDetail](b)(b.s.ListEnvironments(b.Context(), c, control.EnvironmentsByName))
+			return []*lineshaft.EnvironmentRun{must[*lineshaft.EnvironmentDetail](b)(b.s.GetEnvironment(b.Context(), c, e.UID)).LastRun, list[0].LastRun}
+		}
+		own := b.start(lineshaft.NewRun{Title: "own", AgentUID: b.foreman(mine).UID, Config: lineshaft.AgentConfig{EnvironmentID: e.UID}}).RunID
+		for _, run := range look(limited) {
+			if run == nil || run.ID != own {
+				b.Errorf("its own run is shown as %+v", run)
+			}
+		}
+		secret := b.start(lineshaft.NewRun{Title: "hidden", Config: lineshaft.AgentConfig{EnvironmentID: e.UID}}).RunID
+		for i, run := range look(limited) {
+			if run != nil || look(b.admin)[i].ID != secret {
+				b.Errorf("a key of a factory sees %+v", run)
+			}
+		}
+	})
+}

@@ -52,7 +52,11 @@ func must[T any](b *bench) func(T, error) T {
 // caller makes a key and returns who it belongs to.
 func (b *bench) caller(role lineshaft.Role, factories ...string) lineshaft.Caller {
 	b.Helper()
-	n := control.NewAPIKey{Name: "key of a " + string(role), Role: role, FactoryUIDs: factories}
+	if len(factories) > 0 {
+		owner := lineshaft.Principal{UID: "service_account_" + b.newID(), Type: lineshaft.ServiceAccount, DisplayName: "key of a " + string(role)}
+		return must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), b.keyOf(owner, role, factories...)))
+	}
+	n := control.NewAPIKey{Name: "key of a " + string(role), Role: role}
 	if role == lineshaft.RoleWorker {
 		n.WorkerIDs = []string{"box"}
 	}

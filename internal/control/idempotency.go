@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -40,10 +42,16 @@ func (s *Service) idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	return false, tx.KeepAnswer(ctx, name, string(raw))
 }
 
-// names are what a key and the body it came with are stored under.
+// names are what a key and the body it came with are stored under. Keys of one
+// principal share answers when they reach the same: one that is limited to factories
+// is not shown what another was answered. Nobody but a run itself has its uid.
 func (k *Idempotency) names(c lineshaft.Caller) (name, body string) {
-	name = store.Hash(fmt.Sprintf("%s\x00%s\x00%s\x00%s", c.Principal.UID, k.Method, k.Path, k.Key))
-	return name, hex.EncodeToString(k.BodyHash[:])
+	name = fmt.Sprintf("%s\x00%s\x00%s\x00%s", c.Principal.UID, k.Method, k.Path, k.Key)
+	if c.Role != lineshaft.RoleRun && len(c.FactoryUIDs) > 0 {
+		reach := slices.Compact(slices.Sorted(slices.Values(c.FactoryUIDs)))
+		name += "\x00" + strings.Join(reach, "\x00")
+	}
+	return store.Hash(name), hex.EncodeToString(k.BodyHash[:])
 }
 
 func decodeKept(kept *store.Kept, body string, answer any) error {

@@ -177,6 +177,6 @@ func unopened(name string) string {
 // runCaller is the actor of what is done for a run when it is claimed.
 func runCaller(job *lineshaft.Job) lineshaft.Caller {
 	return lineshaft.Caller{
-		Principal: lineshaft.Principal{UID: "run_" + job.RunID, Type: lineshaft.ServiceAccount, DisplayName: job.Title}, KeyID: job.ExecutionID,
+		Principal: lineshaft.Principal{UID: runPrincipalPrefix + job.RunID, Type: lineshaft.ServiceAccount, DisplayName: job.Title}, KeyID: job.ExecutionID,
 	}
 }

@@ -194,7 +194,7 @@ func (l *look) apply(ctx context.Context, commit string, files definition.Files)
 // whoever linked the repository may.
 func follower() lineshaft.Caller {
 	return lineshaft.Caller{
-		Principal: lineshaft.Principal{UID: "repository", Type: lineshaft.ServiceAccount, DisplayName: "Repository"}, Role: lineshaft.RoleManager,
+		Principal: lineshaft.Principal{UID: repositoryPrincipalUID, Type: lineshaft.ServiceAccount, DisplayName: "Repository"}, Role: lineshaft.RoleManager,
 	}
 }
 

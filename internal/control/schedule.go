@@ -65,7 +65,7 @@ func scheduleDetail(s lineshaft.Schedule) map[string]string {
 
 // schedulePrincipal is who runs of a schedule belong to.
 func schedulePrincipal(s lineshaft.Schedule) lineshaft.Principal {
-	return lineshaft.Principal{UID: "schedule_" + s.ID, Type: lineshaft.ServiceAccount, DisplayName: s.Name}
+	return lineshaft.Principal{UID: schedulePrincipalPrefix + s.ID, Type: lineshaft.ServiceAccount, DisplayName: s.Name}
 }
 
 // checkSchedule checks all of a schedule and finds its factory.

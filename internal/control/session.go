@@ -158,11 +158,32 @@ func (s *Service) ListSessions(ctx context.Context, c lineshaft.Caller, everybod
 		}
 		owner = ""
 	}
-	list, err := s.store.ListSessions(ctx, owner, cursor, limit+1, s.store.Now())
-	if err != nil || len(list) <= limit {
-		return SessionPage{Sessions: list}, err
+	var list []lineshaft.Session
+	for len(list) <= limit {
+		found, err := s.store.ListSessions(ctx, owner, cursor, limit+1, s.store.Now())
+		if err != nil {
+			return SessionPage{}, err
+		}
+		for _, one := range found {
+			if within(c, one.FactoryUIDs) {
+				list = append(list, one)
+			}
+		}
+		if len(found) <= limit {
+			break
+		}
+		cursor = found[limit].ID
+	}
+	if len(list) <= limit {
+		return SessionPage{Sessions: list}, nil
 	}
 	return SessionPage{Sessions: list[:limit], Next: list[limit-1].ID}, nil
+}
+
+// ownSession says whether a session is the caller's: of the same principal, who may
+// have other keys, and of no further reach than the key that asks.
+func ownSession(c lineshaft.Caller, one *lineshaft.Session) bool {
+	return one.Principal.UID == c.Principal.UID && within(c, one.FactoryUIDs)
 }
 
 // mayRuleSessions is for what is done to other people's sessions.
@@ -182,7 +203,7 @@ func (s *Service) GetSession(ctx context.Context, c lineshaft.Caller, sessionID 
 	if err != nil {
 		return lineshaft.Session{}, err
 	}
-	if found.Principal.UID != c.Principal.UID && mayRuleSessions(c) != nil {
+	if !ownSession(c, found) && mayRuleSessions(c) != nil {
 		return lineshaft.Session{}, lineshaft.NotFound("session", "") // as for one that never was
 	}
 	return *found, nil
@@ -207,10 +228,30 @@ func (s *Service) RevokeSession(ctx context.Context, c lineshaft.Caller, session
 func (s *Service) RevokeOtherSessions(ctx context.Context, c lineshaft.Caller) (int, error) {
 	var ended int64
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		if ended, err = tx.EndOtherSessions(ctx, c.Principal.UID, c.SessionID); err != nil {
+		if ended, err = endOtherSessions(ctx, tx, c); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, c, "session.revoke_others", "session", c.SessionID, map[string]string{"count": strconv.FormatInt(ended, 10)})
 	})
 	return int(ended), err
+}
+
+// endOtherSessions ends those that ownSession finds: a key that is limited to factories
+// goes by the keys of its owner, since others of them may reach further.
+func endOtherSessions(ctx context.Context, tx *store.Tx, c lineshaft.Caller) (ended int64, err error) {
+	if len(c.FactoryUIDs) == 0 {
+		return tx.EndOtherSessions(ctx, c.Principal.UID, c.SessionID)
+	}
+	keys, err := tx.ListAPIKeys(ctx)
+	for _, key := range keys {
+		if key.Owner.UID != c.Principal.UID || !within(c, key.FactoryUIDs) {
+			continue
+		}
+		n, err := tx.EndSessionsOfKey(ctx, key, c.SessionID)
+		if err != nil {
+			return 0, err
+		}
+		ended += n
+	}
+	return ended, err
 }

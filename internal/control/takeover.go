@@ -27,7 +27,7 @@ func (s *Service) AuthenticateExecution(ctx context.Context, token string) (line
 		return lineshaft.Caller{}, err
 	}
 	c := lineshaft.Caller{
-		Principal: lineshaft.Principal{UID: "run_" + e.RunID, Type: lineshaft.ServiceAccount},
+		Principal: lineshaft.Principal{UID: runPrincipalPrefix + e.RunID, Type: lineshaft.ServiceAccount},
 		Role:      lineshaft.RoleRun, KeyID: e.ID, RunID: e.RunID, WorkerIDs: []string{e.WorkerHost},
 	}
 	if e.EndedAt.IsZero() && strings.HasPrefix(e.WorkerID, placedID(e.WorkerHost, e.ID)) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/frontmatter"
 )
 
@@ -24,9 +25,9 @@ func (r *reader) yaml(text string) *node {
 		r.report(1, 1, fmt.Sprintf("there is too much YAML: %d bytes here, %d so far", len(text), r.yamlBytes), fmt.Sprintf("a file may have %d bytes of it, and all together %d; put long texts below the front matter", maxYAML, maxAllYAML))
 		return nil
 	}
-	n, keys, m := parseYAML(text)
-	if r.keys += keys; r.keys > maxAllKeys {
-		r.report(1, 1, fmt.Sprintf("the files have more than %d keys together", maxAllKeys), "split the factory")
+	n, work, m := parseYAML(text, maxWork-r.work)
+	if r.work += work; r.work > maxWork {
+		r.stopped = &lineshaft.FileProblem{File: r.file, Message: m.message, Hint: m.hint}
 		return nil
 	}
 	switch {

@@ -14,9 +14,11 @@ type findings struct {
 	problems []lineshaft.FileProblem
 	untold   int
 	places   map[string]place
-	// keys and yamlBytes count what was read of all files.
-	keys      int
+	// work and yamlBytes are what reading all files took.
+	work      int
 	yamlBytes int
+	// stopped is why the rest of the folder was not read.
+	stopped *lineshaft.FileProblem
 }
 
 // maxProblems is how many are told; whoever has more will not read them at once.
@@ -37,6 +39,9 @@ func (f *findings) told() []lineshaft.FileProblem {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
 	told := slices.Compact(f.problems)
+	if f.stopped != nil {
+		told = slices.Insert(told, 0, *f.stopped)
+	}
 	if f.untold > 0 {
 		told = append(told, lineshaft.FileProblem{File: ".", Message: fmt.Sprintf("there are %d more problems", f.untold), Hint: "mend these first"})
 	}

@@ -9,11 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Bounds of all YAML of a folder together. Reading takes many times its size.
-const (
-	maxAllKeys = 100_000
-	maxAllYAML = 4 << 20
-)
+// maxAllYAML bounds all YAML of a folder together, besides maxWork.
+const maxAllYAML = 4 << 20
 
 // parsing is a folder that is being read.
 type parsing struct {
@@ -32,7 +29,9 @@ func Parse(files Files) (*Definition, []lineshaft.FileProblem) {
 	if p.checkFiles(files) {
 		p.readFiles(files)
 		p.sort()
-		p.checkParts()
+		if p.stopped == nil { // else much is missing that was only not read
+			p.checkParts()
+		}
 	}
 	return p.def, p.told()
 }
@@ -51,7 +50,9 @@ func (p *parsing) readFiles(files Files) {
 		})
 	}
 	for _, path := range sortedPaths(files) {
-		p.readFile(path, files[path])
+		if p.stopped == nil {
+			p.readFile(path, files[path])
+		}
 	}
 }
 

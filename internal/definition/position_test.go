@@ -81,7 +81,7 @@ func TestF3PositionsOfSyntax(t *testing.T) {
 		"\ufeffé: 1\r\nb:\r\n\tc: 1":  {Line: 3, Column: 1, Message: "this is no YAML"},
 		strings.Repeat("[", 50):       {Line: 1, Column: 41, Message: "values are nested more than 40 deep"},
 		strings.Repeat("- ", 50):      {Line: 1, Column: 81, Message: "values are nested more than 40 deep"},
-		strings.Repeat("a: b\n", 6e3): {Line: 5001, Column: 2, Message: "the file has more than 5000 keys"},
+		strings.Repeat("a: b\n", 6e3): {Line: 4001, Column: 2, Message: "the file has more than 4000 keys"},
 	} {
 		files := sound()
 		files[factoryFile] = text

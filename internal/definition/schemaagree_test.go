@@ -57,7 +57,7 @@ func complaint(t interface{ Fatalf(string, ...any) }, schemas map[string]*jsonsc
 	if parts := frontmatter.Split(text); parts.Found {
 		yaml = parts.YAML + "\n"
 	}
-	n, _, m := parseYAML(yaml)
+	n, _, m := parseYAML(yaml, maxWork)
 	if m != nil {
 		t.Fatalf("%s: %+v", file, m)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/lineshaft/lineshaft/internal/frontmatter"
 )
 
 // Limits of one YAML document. The parser's time grows with the square of the keys
@@ -17,8 +19,15 @@ import (
 const (
 	maxYAML  = 256 << 10
 	maxDepth = 40
-	maxKeys  = 5000
+	maxKeys  = 4000
 	maxNodes = 50_000
+)
+
+// maxWork bounds what reading all documents of a folder takes, in squares of keys: about
+// half a second. A token takes as long as tokenWork of these.
+const (
+	maxWork   = 20_000_000
+	tokenWork = 100
 )
 
 // mistake is one that keeps a document from being read.
@@ -37,9 +46,10 @@ func mistakeAt(t *token.Token, message, hint string) *mistake {
 	return m
 }
 
-// parseYAML reads one document. Nil is an empty one. keys is how many it has, for
-// those who bound the sum.
-func parseYAML(text string) (n *node, keys int, m *mistake) {
+// parseYAML reads one document that takes no more than some work. Nil is an empty one.
+// work is what it took, for those who bound the sum: the text is measured before the
+// lexer and again before the parser, each of which costs more than the one before.
+func parseYAML(text string, most int) (n *node, work int, m *mistake) {
 	defer func() {
 		// The parser is other people's and the text anybody's: what it cannot take is a
 		// mistake in the text, not the end of the server.
@@ -47,14 +57,21 @@ func parseYAML(text string) (n *node, keys int, m *mistake) {
 			n, m = nil, &mistake{line: 1, column: 1, message: "this is no YAML that can be read", hint: "write it in the plain style of the examples"}
 		}
 	}()
+	marks := frontmatter.Marks(text)
+	if work = marks * tokenWork; work > most {
+		return nil, work, tooMuch()
+	}
 	tokens := lexer.Tokenize(text)
-	keys, m = measure(tokens)
+	keys, m := measure(tokens)
 	if m != nil {
-		return nil, keys, m
+		return nil, work, m
+	}
+	if work = max(marks, len(tokens))*tokenWork + keys*keys; work > most {
+		return nil, work, tooMuch()
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, keys, syntaxMistake(err)
+		return nil, work, syntaxMistake(err)
 	}
 	var body ast.Node
 	for _, doc := range file.Docs {
@@ -62,16 +79,20 @@ func parseYAML(text string) (n *node, keys int, m *mistake) {
 			continue
 		}
 		if body != nil {
-			return nil, keys, mistakeAt(doc.Body.GetToken(), "a second document begins here", "keep one document in a file, without --- lines")
+			return nil, work, mistakeAt(doc.Body.GetToken(), "a second document begins here", "keep one document in a file, without --- lines")
 		}
 		body = doc.Body
 	}
 	if body == nil {
-		return nil, keys, nil
+		return nil, work, nil
 	}
 	c := converter{anchors: map[string]*node{}}
 	n, m = c.value(body, 0)
-	return n, keys, m
+	return n, work, m
+}
+
+func tooMuch() *mistake {
+	return mistakeAt(nil, "with this file there are more keys and values in the folder than can be read at once", "split the factory, or put long texts below the front matter")
 }
 
 func syntaxMistake(err error) *mistake {
@@ -91,6 +112,7 @@ func measure(tokens token.Tokens) (keys int, m *mistake) {
 		return mistakeAt(t, fmt.Sprintf("values are nested more than %d deep", maxDepth), "nothing here needs that; write it flatter")
 	}
 	depth, run, line := 0, 0, 0
+	var found keyFinder
 	for _, t := range tokens {
 		if t.Position != nil && t.Position.Line != line {
 			line, run = t.Position.Line, 0
@@ -102,15 +124,47 @@ func measure(tokens token.Tokens) (keys int, m *mistake) {
 			depth--
 		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
 			run++
-		case token.MappingValueType:
+		default:
+		}
+		if found.isKey(t.Type) {
 			if keys++; keys > maxKeys {
 				return keys, mistakeAt(t, fmt.Sprintf("the file has more than %d keys", maxKeys), "split it")
 			}
-		default:
 		}
 		if depth+run > maxDepth {
 			return keys, deep(t)
 		}
 	}
 	return keys, nil
+}
+
+// keyFinder counts what costs as much as a key: keys, also those in braces that have
+// no colon, documents and directives.
+type keyFinder struct {
+	// braces says for each mapping and list in braces or brackets around a token whether
+	// it is a mapping, and colon whether its entry had one.
+	braces []bool
+	colon  bool
+}
+
+func (f *keyFinder) isKey(kind token.Type) bool {
+	switch kind {
+	case token.MappingValueType:
+		f.colon = true
+		return true
+	case token.DocumentHeaderType, token.DocumentEndType, token.DirectiveType, token.MappingKeyType:
+		return true
+	case token.MappingStartType, token.SequenceStartType:
+		f.braces = append(f.braces, kind == token.MappingStartType)
+	case token.CollectEntryType:
+		bare := len(f.braces) > 0 && f.braces[len(f.braces)-1] && !f.colon
+		f.colon = false
+		return bare
+	case token.MappingEndType, token.SequenceEndType:
+		if len(f.braces) > 0 {
+			f.braces = f.braces[:len(f.braces)-1]
+		}
+	default:
+	}
+	return false
 }

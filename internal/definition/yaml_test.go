@@ -19,7 +19,7 @@ func TestF2ScalarsAreThoseOfYAML12(t *testing.T) {
 		"|\n  a\n  b\n": `"a\nb\n"`, ">-\n  a\n  b\n": `"a b"`, "a\n  b": `"a b"`, "# x\n  a": `"a"`, "a # b": `"a"`, "a#b": `"a#b"`, "-": `null`,
 		"0x" + strings.Repeat("f", 400): `"0x` + strings.Repeat("f", 400) + `"`,
 	} {
-		n, _, m := parseYAML("k: " + text + "\n")
+		n, _, m := parseYAML("k: "+text+"\n", maxWork)
 		if text == "-" { // a list of nothing, which is not YAML here
 			if m == nil {
 				t.Errorf("%q is taken", text)
@@ -40,7 +40,7 @@ func TestF2JSONComesThrough(t *testing.T) {
 		if err != nil || n.json() != text {
 			t.Errorf("%s is read as %s (%v)", text, n.json(), err)
 		}
-		if back, _, m := parseYAML(n.json()); m != nil || back.json() != n.json() {
+		if back, _, m := parseYAML(n.json(), maxWork); m != nil || back.json() != n.json() {
 			t.Errorf("%s is YAML %v (%+v)", text, back, m)
 		}
 	}
@@ -66,7 +66,7 @@ func TestF5WrittenTextsReadBack(t *testing.T) {
 			return
 		}
 		written := writeYAML(n)
-		back, _, m := parseYAML(written)
+		back, _, m := parseYAML(written, maxWork)
 		if m != nil || back.json() != n.json() {
 			t.Fatalf("%s was written as\n%s\nand read as %v (%+v)", n.json(), written, back, m)
 		}

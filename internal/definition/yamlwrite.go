@@ -21,7 +21,7 @@ func writeYAML(n *node) string {
 	for _, plain := range []bool{true, false} {
 		w := yamlWriter{plain: plain}
 		w.object(n, 0)
-		if back, _, m := parseYAML(w.String()); m == nil && back != nil && back.json() == n.json() {
+		if back, _, m := parseYAML(w.String(), maxWork); m == nil && back != nil && back.json() == n.json() {
 			return w.String()
 		}
 	}

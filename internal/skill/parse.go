@@ -18,9 +18,12 @@ import (
 // FileName is what the file of a skill is called.
 const FileName = "SKILL.md"
 
-// maxFrontMatter bounds what is given to the YAML parser, whose time grows with the
-// square of some texts.
-const maxFrontMatter = 16 << 10
+// maxFrontMatter and maxMarks bound what is given to the YAML parser, whose time and
+// memory grow with the square of some texts.
+const (
+	maxFrontMatter = 16 << 10
+	maxMarks       = 1500
+)
 
 // Error is a mistake in a SKILL.md. Line counts from 1; 0 is the file as a whole.
 type Error struct {
@@ -57,6 +60,8 @@ func Parse(text string) (lineshaft.Skill, error) {
 		return lineshaft.Skill{}, mistake(1, "the front matter has no end; close it with a line ---")
 	case len(parts.YAML) > maxFrontMatter:
 		return lineshaft.Skill{}, mistake(1, "the front matter has more than %d bytes", maxFrontMatter)
+	case frontmatter.Marks(parts.YAML) > maxMarks:
+		return lineshaft.Skill{}, mistake(1, "the front matter has too many keys and lines; put them below it")
 	}
 	fields, err := texts(parts)
 	if err != nil {

@@ -103,3 +103,14 @@ func FuzzX8Parse(f *testing.F) {
 		}
 	})
 }
+
+// H-14: what is quadratic for the parser is refused before it is asked.
+func TestH14FrontMatterOfASkillIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"keys": strings.Repeat("a:\n", 5000), "nesting": "a: " + strings.Repeat("[", 16_000), "documents": strings.Repeat("--- a\n", 2000)} {
+		file := "---\nname: n\ndescription: d\n" + text + "\n---\nbody\n"
+		if _, err := skill.Parse(file); err == nil || !strings.Contains(err.Error(), "too many keys and lines") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

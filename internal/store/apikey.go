@@ -76,8 +76,18 @@ func (r reader) apiKey(ctx context.Context, where string, arg any) (*lineshaft.A
 
 // ListAPIKeys reads all keys, newest first.
 func (r reader) ListAPIKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
+	return r.apiKeys(ctx, "ORDER BY k.id DESC")
+}
+
+// LockAdminKeys reads the admin keys that were not revoked, and holds them: nobody
+// else revokes one meanwhile.
+func (tx *Tx) LockAdminKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
+	return tx.apiKeys(ctx, "WHERE k.role = 'admin' AND k.revoked_at = 0 ORDER BY k.id"+tx.d.forUpdate)
+}
+
+func (r reader) apiKeys(ctx context.Context, where string) ([]lineshaft.APIKey, error) {
 	var keys []lineshaft.APIKey
-	err := r.each(ctx, "SELECT "+keyColumns+keyTables+"ORDER BY k.id DESC", nil, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, nil, func(scan func(...any) error) error {
 		k, err := scanKey(scan)
 		if err == nil {
 			keys = append(keys, *k)

@@ -129,7 +129,7 @@ func (r reader) describe(ctx context.Context, list []lineshaft.Environment, wher
 	err := r.each(ctx, `WITH e (uid, creator, editor, newest) AS (SELECT uid, creator_uid, editor_uid,
 			(SELECT id FROM runs WHERE environment_id = environments.uid ORDER BY id DESC LIMIT 1) FROM environments `+where+`)
 		SELECT e.uid, c.type, c.display_name, c.email, d.type, d.display_name, d.email,
-			r.id, r.title, r.state, r.error_code, r.created_at, r.updated_at, r.started_at
+			r.id, r.factory_uid, r.title, r.state, r.error_code, r.created_at, r.updated_at, r.started_at
 		FROM e LEFT JOIN principals c ON c.uid = e.creator LEFT JOIN principals d ON d.uid = e.editor LEFT JOIN runs r ON r.id = e.newest`,
 		args, func(scan func(...any) error) error { return scanDetail(scan, at) })
 	if err != nil {
@@ -141,9 +141,9 @@ func (r reader) describe(ctx context.Context, list []lineshaft.Environment, wher
 func scanDetail(scan func(...any) error, at map[string]*lineshaft.EnvironmentDetail) error {
 	var uid string
 	var creator, editor [3]*string
-	var runID, title, state, code *string
+	var runID, factory, title, state, code *string
 	var created, updated, started *int64
-	err := scan(&uid, &creator[0], &creator[1], &creator[2], &editor[0], &editor[1], &editor[2], &runID, &title, &state, &code, &created, &updated, &started)
+	err := scan(&uid, &creator[0], &creator[1], &creator[2], &editor[0], &editor[1], &editor[2], &runID, &factory, &title, &state, &code, &created, &updated, &started)
 	d := at[uid]
 	if err != nil || d == nil { // made since the list was read
 		return err
@@ -152,7 +152,7 @@ func scanDetail(scan func(...any) error, at map[string]*lineshaft.EnvironmentDet
 	d.EditedBy = lineshaft.Principal{UID: d.Editor, Type: lineshaft.PrincipalType(text(editor[0])), DisplayName: text(editor[1]), Email: text(editor[2])}
 	if runID != nil {
 		d.LastRun = &lineshaft.EnvironmentRun{
-			ID: *runID, Title: text(title), State: lineshaft.RunState(text(state)), Code: lineshaft.Code(text(code)),
+			ID: *runID, FactoryUID: text(factory), Title: text(title), State: lineshaft.RunState(text(state)), Code: lineshaft.Code(text(code)),
 			CreatedAt: fromMicros(*created), UpdatedAt: fromMicros(*updated), StartedAt: fromMicros(*started),
 		}
 	}

@@ -137,6 +137,16 @@ func (tx *Tx) EndOtherSessions(ctx context.Context, principalUID, keep string) (
 	return n, nil
 }
 
+// EndSessionsOfKey ends all sessions that were signed in with a key but one, and says
+// how many.
+func (tx *Tx) EndSessionsOfKey(ctx context.Context, key lineshaft.APIKey, keep string) (int64, error) {
+	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE principal_uid = $1 AND key_id = $2 AND id <> $3", key.Owner.UID, key.ID, keep)
+	if err != nil {
+		return 0, fmt.Errorf("end sessions of key: %w", err)
+	}
+	return n, nil
+}
+
 // DeleteOldSessions removes sessions whose time is over.
 func (tx *Tx) DeleteOldSessions(ctx context.Context, now time.Time) error {
 	_, err := tx.exec(ctx, "DELETE FROM sessions WHERE expires_at < $1", micros(now))

@@ -34,22 +34,7 @@ func (s *server) environmentsPage(w http.ResponseWriter, r *http.Request, c line
 	if err != nil {
 		return err
 	}
-	for i := range list { // the newest run may be of a factory that the key does not reach
-		list[i].LastRun = s.visibleLastRun(r, c, list[i].LastRun)
-	}
 	return s.render(w, r, c, "environments", page{Title: "Environments", Section: "environments", Data: list})
-}
-
-// visibleLastRun keeps a run from readers whose key is limited to factories, unless it
-// is of one of them.
-func (s *server) visibleLastRun(r *http.Request, c lineshaft.Caller, run *lineshaft.EnvironmentRun) *lineshaft.EnvironmentRun {
-	if run == nil || len(c.FactoryUIDs) == 0 {
-		return run
-	}
-	if _, err := s.Control.GetRun(r.Context(), c, run.ID); err != nil {
-		return nil
-	}
-	return run
 }
 
 type environmentData struct {

@@ -106,7 +106,7 @@ func TestR2NewRunFromAnother(t *testing.T) {
 	if _, _, text := s.get("/runs/new?from=" + plain); strings.Contains(text, "<details open") {
 		t.Errorf("nothing was chosen, and the rest is open:\n%s", text)
 	}
-	s.as(lineshaft.RoleManager, "another")
+	s.as(lineshaft.RoleManager, s.factory("another").UID)
 	if status, _, _ := s.get("/runs/new?from=" + runID); status != http.StatusNotFound {
 		t.Errorf("from a run that the key does not see: %d", status)
 	}
@@ -128,7 +128,7 @@ func TestS3WhoStartsRunsFromThePage(t *testing.T) {
 			t.Errorf("%s starts a run: %d", role, status)
 		}
 	}
-	s.as(lineshaft.RoleManager, "another")
+	s.as(lineshaft.RoleManager, s.factory("another").UID)
 	if status, _, _ := s.post("/runs", url.Values{"prompt": {"x"}}); status != http.StatusForbidden {
 		t.Errorf("a key of a factory starts a run outside of it: %d", status)
 	}

@@ -111,7 +111,7 @@ func TestS3WhoCancelsRuns(t *testing.T) {
 	if status, _, _ := s.post("/runs/cancel", url.Values{"id": {own}}); status != http.StatusOK || s.state(own) != lineshaft.Cancelled {
 		t.Errorf("a member's own run: %d", status)
 	}
-	s.as(lineshaft.RoleManager, "another")
+	s.as(lineshaft.RoleManager, s.factory("another").UID)
 	if status, _, _ := s.post("/runs/cancel", url.Values{"id": {foreign}}); status != http.StatusNotFound {
 		t.Errorf("a key of another factory: %d", status)
 	}

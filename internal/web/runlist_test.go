@@ -199,7 +199,7 @@ func TestS3RunListBoxes(t *testing.T) {
 	if _, _, text := s.get("/runs"); strings.Contains(text, "checkbox\" name=\"id\"") || strings.Contains(text, "Cancel") && strings.Contains(text, "Cancel selected") || strings.Contains(text, `href="/runs/new"`) {
 		t.Errorf("for a viewer:\n%s", text)
 	}
-	s.as(lineshaft.RoleManager, "another")
+	s.as(lineshaft.RoleManager, s.factory("another").UID)
 	if got := s.list("/runs"); len(got) != 0 {
 		t.Errorf("a key of another factory sees %v", got)
 	}

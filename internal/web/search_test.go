@@ -59,7 +59,7 @@ func TestI2Search(t *testing.T) {
 			t.Errorf("%q finds something:\n%s", text, body)
 		}
 	}
-	s.as(lineshaft.RoleViewer, "another")
+	s.as(lineshaft.RoleViewer, s.factory("another").UID)
 	for _, text := range []string{runID, "paint", "Web shop"} {
 		if at, body := search(text); !strings.HasPrefix(at, "/search") || !strings.Contains(body, "Nothing found") {
 			t.Errorf("a key of another factory finds %q at %s", text, at)

@@ -64,7 +64,7 @@ func TestS3SettingsAreForAdmins(t *testing.T) {
 		}
 	}
 	limited := s.stranger()
-	limited.signIn(s.newKey(lineshaft.RoleAdmin, "some-factory"))
+	limited.signIn(s.newKey(lineshaft.RoleAdmin, s.factory("f").UID))
 	for _, path := range []string{"/settings", "/settings/doctor"} {
 		if status, _, _ := limited.get(path); status != http.StatusForbidden {
 			t.Errorf("%s as an admin of one factory: %d", path, status)

@@ -55,7 +55,8 @@ test("I-2 a factory is found by its name, a delivery by its id", async () => {
   assert.equal(new URL(page.url()).pathname, `/factories/${factory.uid}`);
   await context.close();
 
-  const stranger = (await server.api("/apikeys", { body: { name: "elsewhere", role: "viewer", factory_uids: ["another"] } })).key;
+  const another = await server.api("/factory", { body: { name: "another" } });
+  const stranger = (await server.api("/apikeys", { body: { name: "elsewhere", role: "viewer", factory_uids: [another.uid] } })).key;
   const limited = await member(browser, server.url, { key: stranger });
   for (const text of [delivery, "Inbox", "search works", shed, "paint"]) {
     await limited.page.goto(`/search?q=${encodeURIComponent(text)}`);

@@ -161,6 +161,7 @@ class KeyOwner(TypedDict, total=False):
     email: str
     type: Required[Literal["user", "service_account"]]
     uid: str
+    """A new one when absent. A key that is limited to factories may name its own owner only."""
 
 
 class RepositorySource(TypedDict, total=False):

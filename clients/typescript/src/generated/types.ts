@@ -392,7 +392,7 @@ export interface ConversationStep {
 export interface CreateAPIKeyRequest {
   /** Never when absent. */
   expires_at?: string | undefined;
-  /** Limits the key to these factories and their runs. */
+  /** Limits the key to these factories and their runs; all when absent. */
   factory_uids?: string[] | undefined;
   name: string;
   /** Who the key acts as; a service account with the key's name when absent. */
@@ -924,6 +924,7 @@ export interface KeyOwner {
   display_name?: string | undefined;
   email?: string | undefined;
   type: "user" | "service_account";
+  /** A new one when absent. A key that is limited to factories may name its own owner only. */
   uid?: string | undefined;
 }
 

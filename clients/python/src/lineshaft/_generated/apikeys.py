@@ -47,7 +47,7 @@ class APIKeys(Resource):
 
         Args:
           expires_at: Never when absent.
-          factory_uids: Limits the key to these factories and their runs.
+          factory_uids: Limits the key to these factories and their runs; all when absent.
           owner: Who the key acts as; a service account with the key's name when absent.
           worker_ids: For role worker: the ids it may claim for.
         """
@@ -118,7 +118,7 @@ class AsyncAPIKeys(AsyncResource):
 
         Args:
           expires_at: Never when absent.
-          factory_uids: Limits the key to these factories and their runs.
+          factory_uids: Limits the key to these factories and their runs; all when absent.
           owner: Who the key acts as; a service account with the key's name when absent.
           worker_ids: For role worker: the ids it may claim for.
         """
