@@ -98,7 +98,7 @@ func (s *Service) endSpentTrees(ctx context.Context, trees []store.Tree) {
 			continue
 		}
 		retryable := false
-		status := lineshaft.StatusMessage{Message: treeSpent(t) + "; raise it and send a follow-up to continue", ErrorCode: lineshaft.CodeBudgetExceeded, Retryable: &retryable}
+		status := lineshaft.StatusMessage{Message: treeSpent(t) + "; start the work again with a larger budget", ErrorCode: lineshaft.CodeBudgetExceeded, Retryable: &retryable}
 		end := func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
 			return s.stopLocked(ctx, tx, h, lineshaft.Failed, status)
 		}
