@@ -16,6 +16,8 @@ const (
 	MaxAttachmentBytes = 10 << 20
 	MaxRunDepth        = 8
 	MaxLiveChildren    = 20
+	// MaxListedPrompt is how many bytes of a prompt a list of runs has.
+	MaxListedPrompt = 4 << 10
 )
 
 // Source says where a run came from.
@@ -103,6 +105,8 @@ type Run struct {
 	LastSequence   int64
 	// TraceParent is the W3C traceparent of the run's start; empty when nobody traces.
 	TraceParent string
+	// Truncated says that this run is one of a list, with the beginning of longer texts.
+	Truncated bool
 }
 
 // Usage sums what the models of a run consumed.

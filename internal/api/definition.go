@@ -211,7 +211,7 @@ func (s *server) getDefinition(ctx context.Context, in *exportInput) (*streamOut
 		return nil, err
 	}
 	if !accepts(in.Accept, gzipType) {
-		return jsonOutput(FactoryDefinition{Revision: found.Revision, Files: found.Files})
+		return s.jsonStream(ctx, func(out *jsonWriter) { out.item(FactoryDefinition{Revision: found.Revision, Files: found.Files}) }), nil
 	}
 	return s.folderArchive(ctx, fmt.Sprintf("factory-%d.tar.gz", found.Revision), found.Files), nil
 }

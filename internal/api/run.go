@@ -63,6 +63,17 @@ type ListRunsResponse struct {
 	PageInfo PageInfo  `json:"page_info"`
 }
 
+func (r ListRunsResponse) writeJSON(out *jsonWriter) {
+	out.frame("{")
+	out.list("runs")
+	for i := range r.Runs {
+		out.item(&r.Runs[i])
+	}
+	out.close("]")
+	out.field("page_info", r.PageInfo)
+	out.close("}")
+}
+
 type (
 	listRunsInput struct {
 		RunFilter

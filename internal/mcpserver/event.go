@@ -15,9 +15,6 @@ const (
 	// in words.
 	maxEventData = 8 << 10
 	maxEventText = 32 << 10
-	// stretch is how many events are read at once: each may be far longer than what is
-	// shown of it.
-	stretch = 10
 )
 
 // Event is one entry of a run's log.
@@ -45,12 +42,13 @@ type (
 
 func (s *Server) getRunEvents(ctx context.Context, c *call, in getRunEventsIn) (getRunEventsOut, string, error) {
 	out := getRunEventsOut{RunID: in.RunID, Events: []Event{}, NextAfter: in.After, More: true}
-	for left := in.Limit; left > 0 && out.More; left -= stretch {
-		page, err := s.Control.Events(ctx, c.Caller, in.RunID, out.NextAfter, min(left, stretch))
+	for left := in.Limit; left > 0 && out.More; {
+		page, err := s.Control.Events(ctx, c.Caller, in.RunID, out.NextAfter, left)
 		if err != nil {
 			return getRunEventsOut{}, "", err
 		}
 		out.add(page, in.Types)
+		left -= len(page.Events)
 	}
 	var told strings.Builder
 	for i := range out.Events {
