@@ -26,6 +26,9 @@ type (
 )
 
 func (s *server) getRunConversation(ctx context.Context, in *runConversationInput) (*conversationOutput, error) {
+	if err := s.takeTurn(ctx, weightConversation); err != nil {
+		return nil, err
+	}
 	run, err := s.Control.GetRun(ctx, infoFrom(ctx).caller, in.RunID)
 	if err != nil {
 		return nil, err
@@ -34,6 +37,9 @@ func (s *server) getRunConversation(ctx context.Context, in *runConversationInpu
 }
 
 func (s *server) getConversation(ctx context.Context, in *conversationInput) (*conversationOutput, error) {
+	if err := s.takeTurn(ctx, weightConversation); err != nil {
+		return nil, err
+	}
 	run, err := s.Control.RunByConversation(ctx, infoFrom(ctx).caller, in.ConversationID)
 	if err != nil {
 		return nil, err

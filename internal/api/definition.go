@@ -206,6 +206,9 @@ func wireChanges(changes []definition.Change) []DefinitionChange {
 
 // getDefinition answers the folder as JSON, or as a tar.gz to whoever asks.
 func (s *server) getDefinition(ctx context.Context, in *exportInput) (*streamOutput, error) {
+	if err := s.takeTurn(ctx, weightDefinition); err != nil {
+		return nil, err
+	}
 	found, err := s.Control.ExportDefinition(ctx, infoFrom(ctx).caller, in.FactoryUID)
 	if err != nil {
 		return nil, err

@@ -81,6 +81,9 @@ func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput,
 // eventsPage answers with a page of the log. It is read and written stretch by stretch, and
 // ends at its rows or at its bytes.
 func (s *server) eventsPage(ctx context.Context, in *eventsInput, after int64) (*streamOutput, error) {
+	if err := s.takeTurn(ctx, weightPage); err != nil {
+		return nil, err
+	}
 	read := func(after int64, limit int) (control.EventPage, error) {
 		return s.Control.Events(ctx, infoFrom(ctx).caller, in.RunID, after, limit)
 	}

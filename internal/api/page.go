@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -12,6 +13,36 @@ import (
 
 // pageBytes is where a page ends, whatever its rows are (H-14).
 const pageBytes = 8 << 20
+
+// The weights of long answers, in pieces of about 8 MiB: what they take while they are made.
+const (
+	weightPage         = 1
+	weightRun          = 3
+	weightList         = 3
+	weightDefinition   = 4
+	weightConversation = 5
+)
+
+// takeTurn waits until a long answer may be made. The turn ends with the request, which has
+// longTimeout to be read: a slow reader must not keep others waiting.
+func (s *server) takeTurn(ctx context.Context, weight int) error {
+	info := infoFrom(ctx)
+	if info.release != nil {
+		return nil
+	}
+	release, err := s.Control.Turn(ctx, info.caller, weight)
+	if err != nil {
+		return err
+	}
+	info.release = release
+	if info.rec != nil {
+		info.rec.until = time.Now().Add(longTimeout)
+	}
+	return nil
+}
+
+// longTimeout is how long the reader of a long answer may take.
+const longTimeout = 2 * time.Minute
 
 // written is an answer that writes itself piece by piece: the whole of it is not in memory
 // a second time as text.

@@ -16,6 +16,17 @@ type recorder struct {
 	status  int
 	bytes   int64
 	aborted bool
+	// until is when the whole answer must have been taken; zero is any time.
+	until time.Time
+}
+
+// deadline is when the next piece must have been taken.
+func (w *recorder) deadline() time.Time {
+	at := time.Now().Add(writeTimeout)
+	if !w.until.IsZero() && w.until.Before(at) {
+		return w.until
+	}
+	return at
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -34,7 +45,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	}
 	written := 0
 	for piece := range slices.Chunk(p, pieceBytes) {
-		_ = w.control().SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = w.control().SetWriteDeadline(w.deadline())
 		n, err := w.ResponseWriter.Write(piece)
 		written += n
 		w.bytes += int64(n)
@@ -47,7 +58,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 
 // flush sends what was written so far.
 func (w *recorder) flush() error {
-	_ = w.control().SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = w.control().SetWriteDeadline(w.deadline())
 	return w.control().Flush()
 }
 

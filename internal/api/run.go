@@ -90,6 +90,9 @@ func (s *server) listRuns(ctx context.Context, in *listRunsInput) (*listRunsOutp
 	if err != nil {
 		return nil, err
 	}
+	if err := s.takeTurn(ctx, weightList); err != nil {
+		return nil, err
+	}
 	page, err := s.Control.ListRuns(ctx, infoFrom(ctx).caller, lineshaft.RunQuery{
 		Filter: filter, Sort: lineshaft.RunSort(in.SortBy), Ascending: in.SortOrder == "asc", Limit: in.Limit, Cursor: in.Cursor,
 	})
@@ -112,6 +115,9 @@ type (
 )
 
 func (s *server) getRun(ctx context.Context, in *getRunInput) (*getRunOutput, error) {
+	if err := s.takeTurn(ctx, weightRun); err != nil {
+		return nil, err
+	}
 	caller := infoFrom(ctx).caller
 	run, err := s.Control.GetRun(ctx, caller, in.RunID)
 	if err != nil {

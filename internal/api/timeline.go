@@ -25,6 +25,9 @@ type TimelineResponse struct {
 type timelineOutput struct{ Body TimelineResponse }
 
 func (s *server) getTimeline(ctx context.Context, in *RunPath) (*timelineOutput, error) {
+	if err := s.takeTurn(ctx, weightPage); err != nil {
+		return nil, err
+	}
 	states, err := s.Control.StateEvents(ctx, infoFrom(ctx).caller, in.RunID)
 	if err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ const (
 
 func (s *server) runRoutes() []route {
 	return []route{
-		{"GET /runs/{id}", lineshaft.PermissionRunsRead, s.runPage},
-		{"GET /runs/{id}/items", lineshaft.PermissionRunsRead, s.runItems},
+		{"GET /runs/{id}", lineshaft.PermissionRunsRead, s.inTurn(s.runPage)},
+		{"GET /runs/{id}/items", lineshaft.PermissionRunsRead, s.inTurn(s.runItems)},
 		{"GET /runs/{id}/events", lineshaft.PermissionRunsRead, s.runEvents},
 		{"GET /runs/{id}/log", lineshaft.PermissionRunsRead, s.runLog},
 		{"GET /runs/{id}/artifacts/{uid}", lineshaft.PermissionRunsRead, s.artifactContent},
