@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -292,4 +293,38 @@ func (c ConversationResponse) cutAt(cursor string) ConversationResponse {
 	info := pageInfo(cursor)
 	c.PageInfo = &info
 	return c
+}
+
+// A reader that takes its time holds neither the processor nor a place that others need.
+func TestH14SlowReaderHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	id := b.noisy(3, 300<<10)
+	slow := &stuck{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
+	r := httptest.NewRequestWithContext(t.Context(), get, Prefix+"/agent/runs/"+id+"/events", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+b.key(lineshaft.RoleViewer))
+	over := make(chan struct{})
+	go func() { defer close(over); b.srv.ServeHTTP(slow, r) }()
+	<-slow.begun
+	for range 8 { // more than there are processors and places
+		b.check(t, scenario{method: get, path: "/agent/runs/" + id + "/events", as: lineshaft.RoleViewer, status: 200})
+		b.check(t, scenario{method: get, path: "/agent/runs", as: lineshaft.RoleViewer, status: 200})
+	}
+	close(slow.goOn)
+	<-over
+}
+
+// stuck is a reader that takes nothing until it is let go on.
+type stuck struct {
+	*httptest.ResponseRecorder
+
+	begun, goOn chan struct{}
+	once        sync.Once
+}
+
+// Write implements http.ResponseWriter.
+func (s *stuck) Write(p []byte) (int, error) {
+	s.once.Do(func() { close(s.begun) })
+	<-s.goOn
+	return len(p), nil
 }

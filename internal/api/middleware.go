@@ -34,6 +34,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.recovered(rec, r, fault)
 		}
 		rec.release()
+		rec.pause()
 		if info.release != nil {
 			info.release()
 		}

@@ -24,7 +24,8 @@ const (
 )
 
 // takeTurn waits until a long answer may be made. The turn ends with the request, which has
-// longTimeout to be read: a slow reader must not keep others waiting.
+// longTimeout to be read, and the processor is given back during each write: a slow reader
+// must not keep others waiting.
 func (s *server) takeTurn(ctx context.Context, weight int) error {
 	info := infoFrom(ctx)
 	if info.release != nil {
@@ -36,7 +37,8 @@ func (s *server) takeTurn(ctx context.Context, weight int) error {
 	}
 	info.release = release
 	if info.rec != nil {
-		info.rec.until = time.Now().Add(longTimeout)
+		info.rec.until, info.rec.work, info.rec.rest = time.Now().Add(longTimeout), s.Control.Work, s.Control.Rest
+		info.rec.resume()
 	}
 	return nil
 }

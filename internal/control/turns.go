@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +26,10 @@ type turns struct {
 	perKey, weight, waiting int
 	wait                    time.Duration
 
+	// working has room for those that are being made right now. One processor is left to
+	// everything else: deliveries must not wait behind readers.
+	working chan struct{}
+
 	mu    sync.Mutex
 	taken int
 	keys  map[string]int
@@ -38,8 +43,15 @@ type turn struct {
 }
 
 func newTurns() *turns {
-	return &turns{perKey: turnsPerKey, weight: turnsWeight, waiting: turnsWaiting, wait: turnWait, keys: map[string]int{}}
+	return &turns{perKey: turnsPerKey, weight: turnsWeight, waiting: turnsWaiting, wait: turnWait, keys: map[string]int{}, working: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 }
+
+// Work takes the processor for a long answer that has its turn; it must be given back with
+// Rest before anything waits for the reader.
+func (s *Service) Work() { s.turns.working <- struct{}{} }
+
+// Rest ends Work.
+func (s *Service) Rest() { <-s.turns.working }
 
 // Turn waits shortly until a weighty answer may be made for a caller; release ends it and
 // may be called twice. The error is that of a limit: it says when to come back.
