@@ -238,10 +238,10 @@ func TestH14ConversationGoesOn(t *testing.T) {
 		return lineshaft.Draft{Type: kind, Time: time.Now(), Data: json.RawMessage(data)}
 	}
 	b.report(job, 1, kind("tool_call", `{"id":"t","name":"tool","category":"command"}`), kind("output", `{"stream":"stdout","tool_call_id":"t","text":"before"}`))
-	for i := range 10 {
+	for i := range 5 {
 		b.report(job, int64(i+3), wrote(strings.Repeat("x", 1<<20)))
 	}
-	b.report(job, 13, kind("output", `{"stream":"stdout","tool_call_id":"t","text":"after"}`), kind("tool_result", `{"id":"t","name":"tool","state":"completed"}`))
+	b.report(job, 8, kind("output", `{"stream":"stdout","tool_call_id":"t","text":"after"}`), kind("tool_result", `{"id":"t","name":"tool","state":"completed"}`))
 	path := "/agent/runs/" + id + "/conversation"
 	first := b.check(t, scenario{
 		method: get, path: path, as: lineshaft.RoleViewer, status: 200,

@@ -50,6 +50,9 @@ func (s *server) getConversation(ctx context.Context, in *conversationInput) (*c
 const (
 	// stretchEvents is how many events of a log are read at once.
 	stretchEvents = 1000
+	// conversationBytes is how much of a log is made into one answer. It is in memory more
+	// than once meanwhile.
+	conversationBytes = 4 << 20
 	// blockBytes is what an event takes in a conversation besides its data.
 	blockBytes = 1 << 10
 )
@@ -64,7 +67,7 @@ func (s *server) conversationOf(ctx context.Context, run *lineshaft.Run, after i
 		}
 		for i := range page.Events {
 			e := &page.Events[i]
-			if size += len(e.Data) + blockBytes; size > pageBytes && size > len(e.Data)+blockBytes {
+			if size += len(e.Data) + blockBytes; size > conversationBytes && size > len(e.Data)+blockBytes {
 				return &conversationOutput{Body: b.finish(run.ConversationID, strconv.FormatInt(after, 10))}, nil
 			}
 			b.add(e)

@@ -18,7 +18,7 @@ const (
 	PageBytes = 8 << 20
 	// lookBytes is how much of the database is read for one page, and groupBytes how much
 	// of that by one statement.
-	lookBytes  = 64 << 20
+	lookBytes  = 32 << 20
 	groupBytes = 4 << 20
 	// listedConfig is how long a configuration may be, besides its base prompt, for a list
 	// to show its tool servers and its command.
