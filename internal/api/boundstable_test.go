@@ -12,7 +12,7 @@ const (
 	byItem      = "one thing whose texts are bounded when it is written"
 	byStretch   = "read and written by the stretch of 1 MiB"
 	byCursor    = "4 MiB of log, with a cursor"
-	bySetUp     = "as many rows as managers made; each item's texts are bounded when it is written, at most 1 MiB a prompt"
+	bySetUp     = "not bounded in rows yet, as many as managers made; each item's texts are bounded when it is written, at most 1 MiB a prompt"
 	byFolder    = "one folder of at most 16 MiB"
 	byProgram   = "what is in the program"
 	byFollowing = "as it comes, by the stretch of 1 MiB"
