@@ -14,6 +14,8 @@ const (
 	MaxMetadataValue   = 256
 	MaxAttachments     = 5
 	MaxAttachmentBytes = 10 << 20
+	// MaxListedPrompt is how many bytes of a prompt a list of runs has.
+	MaxListedPrompt = 4 << 10
 )
 
 // Defaults of how many runs may be below one.
@@ -108,6 +110,8 @@ type Run struct {
 	LastSequence   int64
 	// TraceParent is the W3C traceparent of the run's start; empty when nobody traces.
 	TraceParent string
+	// Truncated says that this run is one of a list, with the beginning of longer texts.
+	Truncated bool
 }
 
 // Usage sums what the models of a run consumed.

@@ -79,7 +79,8 @@ func benchmarks() []benchmark {
 		{"B9", "cost at rest", benchRest},
 		{"B11", "what one might pick instead", benchRivals},
 		{"B12", "self-hosted workers", benchWorkers},
-		{"B13", "pages", benchPages}, // the last: it adds to the databases of B7
+		{"B13", "pages", benchPages}, // after B7: it adds to its databases
+		{"B14", "hostile database", benchHostile},
 	}
 }
 

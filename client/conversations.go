@@ -15,6 +15,9 @@ type ConversationsService struct{ c *Client }
 type Conversation struct {
 	ConversationID string             `json:"conversation_id"`
 	Steps          []ConversationStep `json:"steps"`
+	// PageInfo is set when the conversation is too long for one answer; its last block is
+	// then an event named truncated.
+	PageInfo *PageInfo `json:"page_info,omitempty"`
 }
 
 // ConversationStep is a message of the user and what the agent made of it.

@@ -41,6 +41,9 @@ type Run struct {
 	RunID  string `json:"run_id"`
 	Title  string `json:"title"`
 	Prompt string `json:"prompt"`
+	// PromptTruncated says that a list shows the first 4096 bytes of longer prompts, or not
+	// all of the configuration; Get has all of it.
+	PromptTruncated bool `json:"prompt_truncated,omitempty"`
 	// SubmittedPrompt is the prompt with the follow-ups that came before the start.
 	SubmittedPrompt string         `json:"submitted_prompt,omitempty"`
 	State           RunState       `json:"state"`

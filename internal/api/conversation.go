@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 type ConversationResponse struct {
 	ConversationID string             `json:"conversation_id"`
 	Steps          []ConversationStep `json:"steps"`
+	PageInfo       *PageInfo          `json:"page_info,omitempty" doc:"Of a conversation that is too long for one answer: it ends with an event block named truncated, and next_cursor leads on."`
 }
 
 // ConversationStep is one turn: what was asked, and all that followed from it.
@@ -32,17 +34,17 @@ type ConversationMessage struct {
 
 // ConversationContent is a block of a message; which fields it has depends on type.
 type ConversationContent struct {
-	Type      string  `json:"type" enum:"text,action,action_result,event"`
-	Text      *string `json:"text,omitempty" doc:"Of text."`
-	ID        string  `json:"id,omitempty" doc:"Of action."`
-	ActionID  string  `json:"action_id,omitempty" doc:"Of action_result: the id of its action."`
-	Category  string  `json:"category,omitempty" enum:"command,files,search,integration,documents,computer,review,skill" doc:"Of action and action_result."`
-	Name      string  `json:"name,omitempty" doc:"Of action, action_result and event."`
-	State     string  `json:"state,omitempty" enum:"running,completed,failed,denied" doc:"Of action_result."`
-	Input     Object  `json:"input,omitzero" doc:"Of action."`
-	Output    Object  `json:"output,omitzero" doc:"Of action_result."`
-	Data      Object  `json:"data,omitzero" doc:"Of event."`
-	MessageID string  `json:"message_id,omitempty" doc:"The id of the event."`
+	Type      string    `json:"type" enum:"text,action,action_result,event"`
+	Text      *string   `json:"text,omitempty" doc:"Of text."`
+	ID        string    `json:"id,omitempty" doc:"Of action."`
+	ActionID  string    `json:"action_id,omitempty" doc:"Of action_result: the id of its action."`
+	Category  string    `json:"category,omitempty" enum:"command,files,search,integration,documents,computer,review,skill" doc:"Of action and action_result."`
+	Name      string    `json:"name,omitempty" doc:"Of action, action_result and event."`
+	State     string    `json:"state,omitempty" enum:"running,completed,failed,denied" doc:"Of action_result."`
+	Input     RawObject `json:"input,omitzero" doc:"Of action."`
+	Output    RawObject `json:"output,omitzero" doc:"Of action_result."`
+	Data      RawObject `json:"data,omitzero" doc:"Of event."`
+	MessageID string    `json:"message_id,omitempty" doc:"The id of the event."`
 }
 
 // The roles and block types of a conversation.
@@ -62,8 +64,10 @@ const (
 // in memory as a whole.
 type conversationBuilder struct {
 	steps []ConversationStep
-	// open holds the tool calls that have no result yet, in order.
-	open []*openCall
+	// open holds the tool calls in order, those that have their result among them. Agents
+	// open tens of thousands, so those that wait are found by their ids.
+	open    []*openCall
+	waiting map[string][]*openCall
 	// asked says that the agent waits for an answer: what a person says then belongs to
 	// the turn that asked.
 	asked bool
@@ -76,20 +80,44 @@ type conversationBuilder struct {
 type outputTail struct {
 	stream string
 	text   strings.Builder
-	data   Object
+	// Where its block is.
+	place blockPlace
 }
 
-// openCall is a tool call that has not ended, with what it wrote so far.
+// blockPlace says where a block is: in which step, message and place there.
+type blockPlace struct{ step, message, place int }
+
+// openCall is a tool call, with what it wrote so far.
 type openCall struct {
-	call lineshaft.ToolCallData
-	// Where its block is: in which step, message and place there.
-	step, message, place int
+	toolCall
+
+	block blockPlace
+	ended bool
 
 	stdout strings.Builder
 	stderr strings.Builder
 }
 
-func newConversation() *conversationBuilder { return &conversationBuilder{} }
+// toolCall and toolResult are the data of their events with the objects as they were written.
+type (
+	toolCall struct {
+		ID       string    `json:"id"`
+		Category string    `json:"category"`
+		Name     string    `json:"name"`
+		Input    RawObject `json:"input"`
+	}
+	toolResult struct {
+		ID       string    `json:"id"`
+		Category string    `json:"category"`
+		Name     string    `json:"name"`
+		State    string    `json:"state"`
+		Output   RawObject `json:"output"`
+	}
+)
+
+func newConversation() *conversationBuilder {
+	return &conversationBuilder{waiting: map[string][]*openCall{}}
+}
 
 // add takes the next event. Events that cannot be read are left out: the log is
 // written by agents of every kind.
@@ -104,7 +132,7 @@ func (b *conversationBuilder) add(e *lineshaft.Event) {
 	case lineshaft.EventOutput:
 		b.output(e)
 	case lineshaft.EventPlan, lineshaft.EventPermission, lineshaft.EventArtifact, lineshaft.EventNotice:
-		if data := object(e.Data); data != nil {
+		if data, ok := asObject(e.Data); ok && json.Valid(data) {
 			b.block(roleSystem, e, ConversationContent{Type: blockEvent, Name: string(e.Type), Data: data})
 		}
 	case lineshaft.EventState:
@@ -119,7 +147,7 @@ func (b *conversationBuilder) message(e *lineshaft.Event) {
 		return
 	}
 	if e.Type == lineshaft.EventThought {
-		b.block(roleAssistant, e, ConversationContent{Type: blockEvent, Name: "thought", Data: Object{"text": data.Text}})
+		b.block(roleAssistant, e, ConversationContent{Type: blockEvent, Name: "thought", Data: textObject("text", data.Text)})
 		return
 	}
 	text := ConversationContent{Type: blockText, Text: &data.Text}
@@ -138,38 +166,47 @@ func (b *conversationBuilder) message(e *lineshaft.Event) {
 }
 
 func (b *conversationBuilder) call(e *lineshaft.Event) {
-	var data lineshaft.ToolCallData
+	var data toolCall
 	if json.Unmarshal(e.Data, &data) != nil {
 		return
 	}
 	shown := ConversationContent{
 		Type: blockAction, ID: data.ID, Category: category(data.Category), Name: data.Name, Input: filled(data.Input),
 	}
-	for _, open := range b.open {
-		if open.call.ID == data.ID && data.ID != "" { // the agent tells more about a call that it has begun
-			block := &b.steps[open.step].Messages[open.message].Content[open.place]
-			shown.MessageID = block.MessageID
-			open.call, *block = data, shown
-			return
-		}
+	data.Input = nil
+	if same := b.waiting[data.ID]; len(same) > 0 && data.ID != "" { // the agent says more about a call that it has begun
+		block := b.at(same[0].block)
+		shown.MessageID = block.MessageID
+		same[0].toolCall, *block = data, shown
+		return
 	}
 	b.block(roleAssistant, e, shown)
+	call := &openCall{toolCall: data, block: b.last()}
+	b.open, b.waiting[data.ID] = append(b.open, call), append(b.waiting[data.ID], call)
+}
+
+// last is where the newest block is.
+func (b *conversationBuilder) last() blockPlace {
 	step := len(b.steps) - 1
 	message := len(b.steps[step].Messages) - 1
-	b.open = append(b.open, &openCall{call: data, step: step, message: message, place: len(b.steps[step].Messages[message].Content) - 1})
+	return blockPlace{step, message, len(b.steps[step].Messages[message].Content) - 1}
+}
+
+func (b *conversationBuilder) at(p blockPlace) *ConversationContent {
+	return &b.steps[p.step].Messages[p.message].Content[p.place]
 }
 
 func (b *conversationBuilder) result(e *lineshaft.Event) {
-	var data lineshaft.ToolResultData
+	var data toolResult
 	if json.Unmarshal(e.Data, &data) != nil {
 		return
 	}
 	call := b.take(data.ID)
 	if data.Name == "" {
-		data.Name = call.call.Name
+		data.Name = call.Name
 	}
 	if data.Category == "" {
-		data.Category = call.call.Category
+		data.Category = call.Category
 	}
 	b.block(roleTool, e, ConversationContent{
 		Type: blockResult, ActionID: data.ID, Category: category(data.Category), Name: data.Name,
@@ -179,13 +216,15 @@ func (b *conversationBuilder) result(e *lineshaft.Event) {
 
 // take removes the open call with that id; a result without one gets an empty call.
 func (b *conversationBuilder) take(id string) *openCall {
-	for i, call := range b.open {
-		if call.call.ID == id {
-			b.open = append(b.open[:i], b.open[i+1:]...)
-			return call
-		}
+	same := b.waiting[id]
+	if len(same) == 0 {
+		return &openCall{}
 	}
-	return &openCall{}
+	if b.waiting[id] = same[1:]; len(same) == 1 {
+		delete(b.waiting, id)
+	}
+	same[0].ended = true
+	return same[0]
 }
 
 // output is folded into the tool call that wrote it. What the agent itself wrote
@@ -195,23 +234,21 @@ func (b *conversationBuilder) output(e *lineshaft.Event) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return
 	}
-	for _, call := range b.open {
-		if data.ToolCallID != "" && call.call.ID == data.ToolCallID {
-			call.write(data.Stream, data.Text)
-			return
-		}
+	if calls := b.waiting[data.ToolCallID]; data.ToolCallID != "" && len(calls) > 0 {
+		calls[0].write(data.Stream, data.Text)
+		return
 	}
 	if data.ToolCallID == "" && b.tail != nil && b.tail.stream == data.Stream {
 		b.tail.text.WriteString(data.Text)
 		return
 	}
-	shown := Object{"stream": data.Stream, "text": data.Text}
+	shown := ConversationContent{Type: blockEvent, Name: "output"}
 	if data.ToolCallID != "" {
-		shown["tool_call_id"] = data.ToolCallID
+		shown.Data = textObject("stream", data.Stream, "text", data.Text, "tool_call_id", data.ToolCallID)
 	}
-	b.block(roleAssistant, e, ConversationContent{Type: blockEvent, Name: "output", Data: shown})
+	b.block(roleAssistant, e, shown)
 	if data.ToolCallID == "" {
-		b.tail = &outputTail{stream: data.Stream, data: shown}
+		b.tail = &outputTail{stream: data.Stream, place: b.last()}
 		b.tail.text.WriteString(data.Text)
 	}
 }
@@ -219,7 +256,7 @@ func (b *conversationBuilder) output(e *lineshaft.Event) {
 // flush ends the output block that was still growing.
 func (b *conversationBuilder) flush() {
 	if b.tail != nil {
-		b.tail.data["text"] = b.tail.text.String()
+		b.at(b.tail.place).Data = textObject("stream", b.tail.stream, "text", b.tail.text.String())
 		b.tail = nil
 	}
 }
@@ -242,10 +279,13 @@ func (b *conversationBuilder) state(e *lineshaft.Event) {
 // settle shows the calls that are still open with what they wrote.
 func (b *conversationBuilder) settle(state string) {
 	open := b.open
-	b.open = nil
+	b.open, b.waiting = nil, map[string][]*openCall{}
 	for _, call := range open {
+		if call.ended {
+			continue
+		}
 		b.append(roleTool, "", "", ConversationContent{
-			Type: blockResult, ActionID: call.call.ID, Category: category(call.call.Category), Name: call.call.Name,
+			Type: blockResult, ActionID: call.ID, Category: category(call.Category), Name: call.Name,
 			State: state, Output: call.fold(nil),
 		})
 	}
@@ -285,7 +325,9 @@ func (b *conversationBuilder) append(role, eventID, at string, c ConversationCon
 	}
 }
 
-func (b *conversationBuilder) finish(id string) ConversationResponse {
+// finish is the conversation so far. With next, a cursor, the log goes on: calls whose
+// results come later are shown with what they wrote until here.
+func (b *conversationBuilder) finish(id, next string) ConversationResponse {
 	b.flush()
 	if len(b.steps) > 0 {
 		b.settle(lineshaft.ToolRunning)
@@ -293,7 +335,61 @@ func (b *conversationBuilder) finish(id string) ConversationResponse {
 	if b.steps == nil {
 		b.steps = []ConversationStep{}
 	}
-	return ConversationResponse{ConversationID: id, Steps: b.steps}
+	out := ConversationResponse{ConversationID: id}
+	if next != "" && len(b.steps) > 0 {
+		info := pageInfo(next)
+		out.PageInfo = &info
+		b.append(roleSystem, "", "", ConversationContent{Type: blockEvent, Name: "truncated", Data: textObject(
+			"text", "The conversation is too long for one answer and goes on; ask again with cursor.", "cursor", next)})
+	}
+	out.Steps = b.steps
+	return out
+}
+
+// writeJSON writes what the tags of the types say, block by block.
+func (c ConversationResponse) writeJSON(out *jsonWriter) {
+	out.frame("{")
+	out.field("conversation_id", c.ConversationID)
+	out.list("steps")
+	for i := range c.Steps {
+		c.Steps[i].writeJSON(out)
+	}
+	out.close("]")
+	if c.PageInfo != nil {
+		out.field("page_info", c.PageInfo)
+	}
+	out.close("}")
+}
+
+func (s *ConversationStep) writeJSON(out *jsonWriter) {
+	out.next()
+	out.frame("{")
+	out.field("id", s.ID)
+	out.list("messages")
+	for i := range s.Messages {
+		s.Messages[i].writeJSON(out)
+	}
+	out.close("]")
+	out.field("steps", s.Steps)
+	out.optional("started_at", s.StartedAt)
+	out.optional("completed_at", s.CompletedAt)
+	out.close("}")
+}
+
+func (m *ConversationMessage) writeJSON(out *jsonWriter) {
+	out.next()
+	out.frame("{")
+	out.field("role", m.Role)
+	out.list("content")
+	for i := range m.Content {
+		out.item(&m.Content[i])
+	}
+	out.close("]")
+	if len(m.MessageIDs) > 0 {
+		out.field("message_ids", m.MessageIDs)
+	}
+	out.optional("timestamp", m.Timestamp)
+	out.close("}")
 }
 
 func (c *openCall) write(stream, text string) {
@@ -305,12 +401,18 @@ func (c *openCall) write(stream, text string) {
 }
 
 // fold adds what the call wrote to its output, unless the output has it already.
-func (c *openCall) fold(output map[string]any) Object {
+func (c *openCall) fold(output RawObject) RawObject {
 	out := filled(output)
-	for name, text := range map[string]string{"stdout": c.stdout.String(), "stderr": c.stderr.String()} {
-		if _, has := out[name]; !has && text != "" {
-			out[name] = text
+	for _, one := range []struct{ name, text string }{{"stdout", c.stdout.String()}, {"stderr", c.stderr.String()}} {
+		if one.text == "" || out.has(one.name) {
+			continue
 		}
+		added := textObject(one.name, one.text)
+		if rest := bytes.TrimSpace(out[1:]); len(rest) > 1 { // more than its end
+			added[len(added)-1] = ','
+			added = append(added, rest...)
+		}
+		out = added
 	}
 	return out
 }
@@ -336,18 +438,29 @@ func toolState(name string) string {
 	return lineshaft.ToolCompleted
 }
 
-// filled is never nil: the published blocks always have their object.
-func filled(m map[string]any) Object {
-	if m == nil {
-		return Object{}
-	}
-	return m
+// asObject takes JSON that is an object.
+func asObject(text []byte) (RawObject, bool) {
+	text = bytes.TrimSpace(text)
+	return text, len(text) > 1 && text[0] == '{'
 }
 
-func object(data json.RawMessage) Object {
-	var out Object
-	if json.Unmarshal(data, &out) != nil {
-		return nil
+// filled is never nothing: the published blocks always have their object.
+func filled(o RawObject) RawObject {
+	if o, ok := asObject(o); ok {
+		return o
 	}
+	return RawObject("{}")
+}
+
+// textObject is an object of texts, given as names and values.
+func textObject(pairs ...string) RawObject {
+	out := []byte("{")
+	for i := 0; i < len(pairs); i += 2 {
+		value, _ := marshal(pairs[i+1]) // a text always can be
+		out = append(out, '"')
+		out = append(append(out, pairs[i]...), `":`...)
+		out = append(append(out, value...), ',')
+	}
+	out[len(out)-1] = '}'
 	return out
 }

@@ -32,7 +32,15 @@ func conversationFrom(events []lineshaft.Event) ConversationResponse {
 	for i := range events {
 		b.add(&events[i])
 	}
-	return b.finish("c")
+	return b.finish("c", "")
+}
+
+// decoded is an object of a conversation as a map.
+func decoded(o RawObject) (out Object) {
+	if err := json.Unmarshal(o, &out); err != nil {
+		return Object{"not JSON": string(o)}
+	}
+	return out
 }
 
 // sketch writes a conversation in short: one line per message.
@@ -47,11 +55,11 @@ func sketch(c ConversationResponse) string {
 				case blockText:
 					fmt.Fprintf(&out, " %q", *block.Text)
 				case blockAction:
-					fmt.Fprintf(&out, " %s(%s %v)", block.Name, block.ID, block.Input)
+					fmt.Fprintf(&out, " %s(%s %v)", block.Name, block.ID, decoded(block.Input))
 				case blockResult:
-					fmt.Fprintf(&out, " %s=%s%v", block.ActionID, block.State, block.Output)
+					fmt.Fprintf(&out, " %s=%s%v", block.ActionID, block.State, decoded(block.Output))
 				case blockEvent:
-					fmt.Fprintf(&out, " !%s%v", block.Name, block.Data)
+					fmt.Fprintf(&out, " !%s%v", block.Name, decoded(block.Data))
 				}
 			}
 			out.WriteString("\n")
@@ -291,11 +299,11 @@ func TestR10LongOutputsAreJoinedInLinearTime(t *testing.T) {
 	for range pieces {
 		b.add(&tool)
 	}
-	got := b.finish("c").Steps[0].Messages
-	if n := len(fmt.Sprint(got[0].Content[0].Data["text"])); n != 100*pieces {
+	got := b.finish("c", "").Steps[0].Messages
+	if n := len(fmt.Sprint(decoded(got[0].Content[0].Data)["text"])); n != 100*pieces {
 		t.Errorf("the agent's own output has %d bytes", n)
 	}
-	if n := len(fmt.Sprint(got[1].Content[0].Output["stdout"])); n != 100*pieces {
+	if n := len(fmt.Sprint(decoded(got[1].Content[0].Output)["stdout"])); n != 100*pieces {
 		t.Errorf("the tool's output has %d bytes", n)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -13,31 +14,69 @@ type ConversationPath struct {
 
 type conversationOutput struct{ Body ConversationResponse }
 
-func (s *server) getRunConversation(ctx context.Context, in *RunPath) (*conversationOutput, error) {
+type (
+	runConversationInput struct {
+		RunPath
+		Cursor int64 `query:"cursor" minimum:"0" doc:"From page_info.next_cursor: goes on with a conversation that was too long for one answer."`
+	}
+	conversationInput struct {
+		ConversationPath
+		Cursor int64 `query:"cursor" minimum:"0" doc:"From page_info.next_cursor: goes on with a conversation that was too long for one answer."`
+	}
+)
+
+func (s *server) getRunConversation(ctx context.Context, in *runConversationInput) (*conversationOutput, error) {
+	if err := s.takeTurn(ctx, weightConversation); err != nil {
+		return nil, err
+	}
 	run, err := s.Control.GetRun(ctx, infoFrom(ctx).caller, in.RunID)
 	if err != nil {
 		return nil, err
 	}
-	return s.conversationOf(ctx, run)
+	return s.conversationOf(ctx, run, in.Cursor)
 }
 
-func (s *server) getConversation(ctx context.Context, in *ConversationPath) (*conversationOutput, error) {
+func (s *server) getConversation(ctx context.Context, in *conversationInput) (*conversationOutput, error) {
+	if err := s.takeTurn(ctx, weightConversation); err != nil {
+		return nil, err
+	}
 	run, err := s.Control.RunByConversation(ctx, infoFrom(ctx).caller, in.ConversationID)
 	if err != nil {
 		return nil, err
 	}
-	return s.conversationOf(ctx, run)
+	return s.conversationOf(ctx, run, in.Cursor)
 }
 
-func (s *server) conversationOf(ctx context.Context, run *lineshaft.Run) (*conversationOutput, error) {
-	b := newConversation()
-	if err := s.allEvents(ctx, run.ID, func(e *lineshaft.Event) error {
-		b.add(e)
-		return nil
-	}); err != nil {
-		return nil, err
+const (
+	// stretchEvents is how many events of a log are read at once.
+	stretchEvents = 1000
+	// conversationBytes is how much of a log is made into one answer. It is in memory more
+	// than once meanwhile.
+	conversationBytes = 4 << 20
+	// blockBytes is what an event takes in a conversation besides its data.
+	blockBytes = 1 << 10
+)
+
+// conversationOf normalises the log after a place, as much of it as fits into one answer.
+func (s *server) conversationOf(ctx context.Context, run *lineshaft.Run, after int64) (*conversationOutput, error) {
+	b, size := newConversation(), 0
+	for {
+		page, err := s.Control.Events(ctx, infoFrom(ctx).caller, run.ID, after, stretchEvents)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			if size += len(e.Data) + blockBytes; size > conversationBytes && size > len(e.Data)+blockBytes {
+				return &conversationOutput{Body: b.finish(run.ConversationID, strconv.FormatInt(after, 10))}, nil
+			}
+			b.add(e)
+			after = e.Sequence
+		}
+		if !page.More {
+			return &conversationOutput{Body: b.finish(run.ConversationID, "")}, nil
+		}
 	}
-	return &conversationOutput{Body: b.finish(run.ConversationID)}, nil
 }
 
 type (

@@ -206,12 +206,15 @@ func wireChanges(changes []definition.Change) []DefinitionChange {
 
 // getDefinition answers the folder as JSON, or as a tar.gz to whoever asks.
 func (s *server) getDefinition(ctx context.Context, in *exportInput) (*streamOutput, error) {
+	if err := s.takeTurn(ctx, weightDefinition); err != nil {
+		return nil, err
+	}
 	found, err := s.Control.ExportDefinition(ctx, infoFrom(ctx).caller, in.FactoryUID)
 	if err != nil {
 		return nil, err
 	}
 	if !accepts(in.Accept, gzipType) {
-		return jsonOutput(FactoryDefinition{Revision: found.Revision, Files: found.Files})
+		return s.jsonStream(ctx, func(out *jsonWriter) { out.item(FactoryDefinition{Revision: found.Revision, Files: found.Files}) }), nil
 	}
 	return s.folderArchive(ctx, fmt.Sprintf("factory-%d.tar.gz", found.Revision), found.Files), nil
 }

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -13,7 +16,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 // What a signed download token is for.
@@ -120,17 +122,58 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
 	info := fileInfo{name: "transcript-" + runID + ".jsonl", kind: "application/x-ndjson", size: -1}
 	return s.attachment(ctx, info, func(w io.Writer) error {
-		return eachEvent(func(after int64) (control.EventPage, error) {
-			return s.Control.Transcript(ctx, runID, after, maxEvents)
-		}, func(e *lineshaft.Event) error {
-			line, err := marshal(wireEvent(e))
+		var line []byte
+		for after, left := int64(0), maxTranscript; ; {
+			page, err := s.Control.Transcript(ctx, runID, after, stretchEvents)
 			if err != nil {
 				return err
 			}
-			_, err = w.Write(append(line, '\n'))
-			return err
-		})
+			for i := range page.Events {
+				after = page.Events[i].Sequence
+				line = append(appendEvent(line[:0], &page.Events[i]), '\n')
+				if _, err := w.Write(line); err != nil {
+					return err
+				}
+				left -= len(line)
+			}
+			switch {
+			case !page.More:
+				return nil
+			case left <= 0:
+				return transcriptGoesOn(w, after)
+			}
+		}
 	})
+}
+
+// maxTranscript is how long a transcript becomes; a log may be longer.
+const maxTranscript = 128 << 20
+
+// transcriptGoesOn is the last line of a transcript that is not whole.
+func transcriptGoesOn(w io.Writer, after int64) error {
+	text := fmt.Sprintf("the transcript ends here at %d bytes; the events after %d are at /agent/runs/{runId}/events?after=%d", maxTranscript, after, after)
+	line, err := marshal(RunEvent{Type: string(lineshaft.EventNotice), Sequence: after, Data: json.RawMessage(textObject("level", "warning", "text", text))})
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// appendEvent writes an event as one line of JSON. Data that is on one line is taken as it
+// is: to look through a hundred megabytes again takes a second.
+func appendEvent(dst []byte, e *lineshaft.Event) []byte {
+	data := e.Data
+	plain := len(data) > 1 && data[0] == '{' && data[len(data)-1] == '}' && bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0
+	event := *e
+	if plain {
+		event.Data = nil
+	}
+	line, err := marshal(wireEvent(&event))
+	if err != nil || !plain { // wireEvent lets only valid JSON through
+		return append(dst, line...)
+	}
+	dst = append(dst, line[:len(line)-len("{}}")]...) // the data is what an event ends with
+	return append(append(dst, data...), '}')
 }
 
 // attachment answers with a file that no browser will run or show in our name (S-4).

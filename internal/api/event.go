@@ -18,9 +18,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// maxEvents is the largest page of the event log (R-9).
-const maxEvents = 5000
-
 // RunEvent is one entry of a run's log.
 type RunEvent struct {
 	ID          string          `json:"id"`
@@ -69,18 +66,7 @@ func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput,
 		return nil, err
 	}
 	if !wantsStream(in.Accept) {
-		page, err := s.Control.Events(ctx, caller, in.RunID, after, in.Limit)
-		if err != nil {
-			return nil, err
-		}
-		out := ListRunEventsResponse{Events: []RunEvent{}}
-		for i := range page.Events {
-			out.Events = append(out.Events, wireEvent(&page.Events[i]))
-		}
-		if page.More && len(page.Events) > 0 {
-			out.PageInfo = pageInfo(strconv.FormatInt(page.Events[len(page.Events)-1].Sequence, 10))
-		}
-		return jsonOutput(out)
+		return s.eventsPage(ctx, in, after)
 	}
 	follower, err := s.Control.Follow(ctx, caller, in.RunID, after)
 	if err != nil {
@@ -90,6 +76,57 @@ func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput,
 		items, err := follower.Next(ctx)
 		return frames(items), err
 	}), nil
+}
+
+// eventsPage answers with a page of the log. It is read and written stretch by stretch, and
+// ends at its rows or at its bytes.
+func (s *server) eventsPage(ctx context.Context, in *eventsInput, after int64) (*streamOutput, error) {
+	if err := s.takeTurn(ctx, weightPage); err != nil {
+		return nil, err
+	}
+	read := func(after int64, limit int) (control.EventPage, error) {
+		return s.Control.Events(ctx, infoFrom(ctx).caller, in.RunID, after, limit)
+	}
+	page, err := read(after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return s.jsonStream(ctx, func(out *jsonWriter) {
+		out.frame("{")
+		out.list("events")
+		left, size, more := in.Limit, eventBytes(page.Events), page.More
+		for out.err == nil {
+			for i := range page.Events {
+				after = page.Events[i].Sequence
+				out.item(wireEvent(&page.Events[i]))
+			}
+			more, left = page.More, left-len(page.Events)
+			if !more || left == 0 || out.err != nil {
+				break
+			}
+			if page, out.err = read(after, left); out.err != nil {
+				return
+			}
+			if size += eventBytes(page.Events); size > pageBytes {
+				break
+			}
+		}
+		out.close("]")
+		next := ""
+		if more {
+			next = strconv.FormatInt(after, 10)
+		}
+		out.field("page_info", pageInfo(next))
+		out.close("}")
+	}), nil
+}
+
+// eventBytes is how much events count on a page.
+func eventBytes(events []lineshaft.Event) (sum int) {
+	for i := range events {
+		sum += len(events[i].Data) + control.EventOverhead
+	}
+	return sum
 }
 
 // position is the sequence to begin after.
@@ -207,44 +244,5 @@ func (s *server) whileWelcome(caller lineshaft.Caller, next func(context.Context
 		}
 		asked = s.Now()
 		return out, err
-	}
-}
-
-// jsonOutput answers with JSON from an operation that can also stream.
-func jsonOutput(v any) (*streamOutput, error) {
-	body, err := marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return &streamOutput{Body: func(hc huma.Context) {
-		hc.SetHeader("Content-Type", "application/json")
-		hc.SetStatus(http.StatusOK)
-		_, _ = hc.BodyWriter().Write(body) // nobody is left to tell
-	}}, nil
-}
-
-// allEvents calls yield with every event of a run that the caller may see.
-func (s *server) allEvents(ctx context.Context, runID string, yield func(*lineshaft.Event) error) error {
-	return eachEvent(func(after int64) (control.EventPage, error) {
-		return s.Control.Events(ctx, infoFrom(ctx).caller, runID, after, maxEvents)
-	}, yield)
-}
-
-// eachEvent reads a log page by page.
-func eachEvent(page func(after int64) (control.EventPage, error), yield func(*lineshaft.Event) error) error {
-	for after := int64(0); ; {
-		p, err := page(after)
-		if err != nil {
-			return err
-		}
-		for i := range p.Events {
-			after = p.Events[i].Sequence
-			if err := yield(&p.Events[i]); err != nil {
-				return err
-			}
-		}
-		if !p.More || len(p.Events) == 0 {
-			return nil
-		}
 	}
 }

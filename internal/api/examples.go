@@ -184,11 +184,11 @@ func exampleConversation() ConversationResponse {
 				{Type: blockText, Text: ptr("Find out why the nightly build fails.")},
 			}},
 			{Role: roleAssistant, Timestamp: exampleStartedAt, Content: []ConversationContent{
-				{Type: blockAction, ID: "call-1", Category: "command", Name: "run_command", Input: Object{"command": "make lint"}},
+				{Type: blockAction, ID: "call-1", Category: "command", Name: "run_command", Input: RawObject(`{"command":"make lint"}`)},
 			}},
 			{Role: roleTool, Timestamp: exampleFinishedAt, Content: []ConversationContent{{
 				Type: blockResult, ActionID: "call-1", Category: "command", Name: "run_command", State: "failed",
-				Output: Object{"stdout": "lint: 1 problem\n", "exit_code": 1},
+				Output: RawObject(`{"exit_code":1,"stdout":"lint: 1 problem\n"}`),
 			}}},
 		},
 	}}}

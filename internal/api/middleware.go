@@ -25,6 +25,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info.begun = begun
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 	rec := &recorder{ResponseWriter: w}
+	info.rec = rec
 	rec.Header().Set("X-Request-ID", info.id)
 	rec.Header().Set("X-Content-Type-Options", "nosniff")
 	s.trace(rec, r, info)
@@ -33,6 +34,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.recovered(rec, r, fault)
 		}
 		rec.release()
+		rec.pause()
+		if info.release != nil {
+			info.release()
+		}
 		s.finish(rec, r, info, begun)
 	}()
 	if s.cors(rec, r) {

@@ -59,6 +59,12 @@ func (s *server) humaConfig() huma.Config {
 func jsonFormat() huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, v any) error {
+			if answer, ok := v.(written); ok {
+				out := newJSONWriter(w)
+				answer.writeJSON(out)
+				_ = out.finish() // as below
+				return nil
+			}
 			body, err := marshal(v)
 			if err == nil {
 				_, _ = w.Write(body) // a reader who left is no failure of ours

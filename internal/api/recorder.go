@@ -16,6 +16,20 @@ type recorder struct {
 	status  int
 	bytes   int64
 	aborted bool
+	// work and rest take and give back the processor for a long answer; nil for others.
+	work, rest func()
+	working    bool
+	// until is when the whole answer must have been taken; zero is any time.
+	until time.Time
+}
+
+// deadline is when the next piece must have been taken.
+func (w *recorder) deadline() time.Time {
+	at := time.Now().Add(writeTimeout)
+	if !w.until.IsZero() && w.until.Before(at) {
+		return w.until
+	}
+	return at
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -32,9 +46,12 @@ func (w *recorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
+	if w.pause() { // the reader may be slow, and others need not wait for it
+		defer w.resume()
+	}
 	written := 0
 	for piece := range slices.Chunk(p, pieceBytes) {
-		_ = w.control().SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = w.control().SetWriteDeadline(w.deadline())
 		n, err := w.ResponseWriter.Write(piece)
 		written += n
 		w.bytes += int64(n)
@@ -45,9 +62,25 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return written, nil
 }
 
+// resume takes the processor for the answer.
+func (w *recorder) resume() {
+	w.work()
+	w.working = true
+}
+
+// pause gives it back, if the answer has it.
+func (w *recorder) pause() bool {
+	if !w.working {
+		return false
+	}
+	w.working = false
+	w.rest()
+	return true
+}
+
 // flush sends what was written so far.
 func (w *recorder) flush() error {
-	_ = w.control().SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = w.control().SetWriteDeadline(w.deadline())
 	return w.control().Flush()
 }
 

@@ -32,6 +32,10 @@ type request struct {
 	source lineshaft.Source
 	// files is the folder of an archive that came as the body; nil for none.
 	files definition.Files
+	// rec is where the answer goes.
+	rec *recorder
+	// release ends the turn of a long answer; nil without one.
+	release func()
 	// idempotency is nil when the client gave no key.
 	idempotency *control.Idempotency
 }

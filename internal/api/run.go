@@ -63,6 +63,17 @@ type ListRunsResponse struct {
 	PageInfo PageInfo  `json:"page_info"`
 }
 
+func (r ListRunsResponse) writeJSON(out *jsonWriter) {
+	out.frame("{")
+	out.list("runs")
+	for i := range r.Runs {
+		out.item(&r.Runs[i])
+	}
+	out.close("]")
+	out.field("page_info", r.PageInfo)
+	out.close("}")
+}
+
 type (
 	listRunsInput struct {
 		RunFilter
@@ -77,6 +88,9 @@ type (
 func (s *server) listRuns(ctx context.Context, in *listRunsInput) (*listRunsOutput, error) {
 	filter, err := in.RunFilter.domain()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
 	page, err := s.Control.ListRuns(ctx, infoFrom(ctx).caller, lineshaft.RunQuery{
@@ -101,6 +115,9 @@ type (
 )
 
 func (s *server) getRun(ctx context.Context, in *getRunInput) (*getRunOutput, error) {
+	if err := s.takeTurn(ctx, weightRun); err != nil {
+		return nil, err
+	}
 	caller := infoFrom(ctx).caller
 	run, err := s.Control.GetRun(ctx, caller, in.RunID)
 	if err != nil {

@@ -10,6 +10,7 @@ type RunItem struct {
 	TaskID             string              `json:"task_id" deprecated:"true" doc:"The same as run_id."`
 	Title              string              `json:"title"`
 	Prompt             string              `json:"prompt" doc:"What the agent was told."`
+	PromptTruncated    bool                `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it."`
 	SubmittedPrompt    string              `json:"submitted_prompt,omitempty" doc:"The prompt as sent, with the follow-ups that came before the start."`
 	State              RunState            `json:"state"`
 	CreatedAt          string              `json:"created_at" format:"date-time"`
@@ -90,7 +91,7 @@ func pageInfo(next string) PageInfo { return PageInfo{HasNextPage: next != "", N
 // wireRun shows a run.
 func (s *server) wireRun(run *lineshaft.Run) RunItem {
 	item := RunItem{
-		RunID: run.ID, TaskID: run.ID, Title: run.Title, Prompt: run.Prompt, SubmittedPrompt: run.Submitted,
+		RunID: run.ID, TaskID: run.ID, Title: run.Title, Prompt: run.Prompt, PromptTruncated: run.Truncated, SubmittedPrompt: run.Submitted,
 		State: RunState(run.State), CreatedAt: stamp(run.CreatedAt), UpdatedAt: stamp(run.UpdatedAt),
 		StartedAt: stampOrNull(run.StartedAt), FinishedAt: stampOrNull(run.FinishedAt),
 		RootRunID: run.RootRunID, ParentRunID: run.ParentRunID,

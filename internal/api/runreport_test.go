@@ -41,7 +41,7 @@ func talk(events ...lineshaft.Event) ConversationResponse {
 	for i := range events {
 		b.add(&events[i])
 	}
-	return b.finish("c")
+	return b.finish("c", "")
 }
 
 func entry(kind lineshaft.EventType, data string) lineshaft.Event {
@@ -89,7 +89,7 @@ func TestX7ToolCallIsToldTwice(t *testing.T) {
 		entry("tool_result", `{"id":"1","state":"denied"}`),
 	)
 	content := got.Steps[0].Messages[1].Content
-	if len(content) != 2 || content[0].Name != "read" || content[0].Input["path"] != "x" || content[0].Category != "files" {
+	if len(content) != 2 || content[0].Name != "read" || decoded(content[0].Input)["path"] != "x" || content[0].Category != "files" {
 		t.Fatalf("%+v", content)
 	}
 	if first := got.Steps[0].Messages[2].Content[0]; first.State != "failed" || first.Name != "read" {

@@ -151,6 +151,58 @@ func (Object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
+// RawObject is a JSON object that is passed on as it was written: decoded, it would take
+// many times its length of memory.
+type RawObject json.RawMessage
+
+// Schema implements huma.SchemaProvider.
+func (RawObject) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+// MarshalJSON writes the text; nothing is an empty object.
+func (o RawObject) MarshalJSON() ([]byte, error) {
+	if o.IsZero() {
+		return []byte("{}"), nil
+	}
+	return o, nil
+}
+
+// UnmarshalJSON keeps the text.
+func (o *RawObject) UnmarshalJSON(data []byte) error {
+	*o = bytes.Clone(data)
+	return nil
+}
+
+// IsZero says that there is none.
+func (o RawObject) IsZero() bool { return len(o) == 0 }
+
+// has says whether the object has a member of that name.
+func (o RawObject) has(name string) bool {
+	dec, depth := json.NewDecoder(bytes.NewReader(o)), 0
+	for isName := false; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			isName = depth == 1
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth != 1 {
+			continue
+		}
+		if isName && token == name {
+			return true
+		}
+		isName = !isName
+	}
+}
+
 // marshal encodes an answer: without the trailing newline of json.Encoder, which
 // clients that take the raw text of a JSON string would keep.
 func marshal(v any) ([]byte, error) {

@@ -25,12 +25,16 @@ type TimelineResponse struct {
 type timelineOutput struct{ Body TimelineResponse }
 
 func (s *server) getTimeline(ctx context.Context, in *RunPath) (*timelineOutput, error) {
-	b := timelineBuilder{executions: map[string]int64{}}
-	if err := s.allEvents(ctx, in.RunID, func(e *lineshaft.Event) error {
-		b.add(e)
-		return nil
-	}); err != nil {
+	if err := s.takeTurn(ctx, weightPage); err != nil {
 		return nil, err
+	}
+	states, err := s.Control.StateEvents(ctx, infoFrom(ctx).caller, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	b := timelineBuilder{executions: map[string]int64{}}
+	for i := range states {
+		b.add(&states[i])
 	}
 	return &timelineOutput{Body: b.finish()}, nil
 }

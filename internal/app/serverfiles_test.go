@@ -17,7 +17,7 @@ var notHidden = []string{
 	"ContainerProgram", "AgentPath", "AgentCommand",
 	// Words, names and addresses.
 	"Listen", "BlobURL", "BlobRegion", "BlobKeyID", "BaseURL", "WebhookBaseURL", "Isolation", "KubernetesNamespace", "KubernetesImage",
-	"ContainerImage", "AgentSeccomp", "Egress", "EgressHosts", "Model", "AnthropicURL", "OpenAIURL", "GeminiURL", "CORSOrigins", "OIDCIssuer", "OIDCClientID",
+	"ContainerImage", "ChildHarnesses", "ChildModels", "AgentSeccomp", "Egress", "EgressHosts", "Model", "AnthropicURL", "OpenAIURL", "GeminiURL", "CORSOrigins", "OIDCIssuer", "OIDCClientID",
 	"OIDCName", "OIDCScopes", "OIDCRoleClaim", "OIDCDefaultRole", "OTLPEndpoint", "LogFormat", "LogLevel", "DefaultHarness", "PermissionPolicy",
 }
 

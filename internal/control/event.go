@@ -7,26 +7,65 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// Events reads a stretch of a run's log.
+// StretchBytes is how much of a log is read at once, whoever reads it: logs are as long as
+// agents make them, and many may be read at the same time (H-14).
+const StretchBytes = 1 << 20
+
+// EventOverhead is what an event counts besides its data.
+const EventOverhead = store.EventOverhead
+
+// Events reads a stretch of a run's log: at most limit events, or fewer when they are long.
 func (s *Service) Events(ctx context.Context, c lineshaft.Caller, runID string, after int64, limit int) (EventPage, error) {
-	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+	if err := s.mayRead(ctx, c, runID); err != nil {
 		return EventPage{}, err
 	}
 	return s.eventPage(ctx, runID, after, limit)
 }
 
-func (s *Service) eventPage(ctx context.Context, runID string, after int64, limit int) (EventPage, error) {
-	events, err := s.store.ListEvents(ctx, runID, after, limit+1)
+// EventsBefore reads the stretch of a run's log that ends before a sequence: at most limit
+// events, or fewer when they are long.
+func (s *Service) EventsBefore(ctx context.Context, c lineshaft.Caller, runID string, before int64, limit int) ([]lineshaft.Event, error) {
+	if err := s.mayRead(ctx, c, runID); err != nil {
+		return nil, err
+	}
+	return s.store.ListEventsBefore(ctx, runID, before, limit, StretchBytes)
+}
+
+// maxStates is how many state changes of a run are shown at once: the first.
+const maxStates = 2000
+
+// StateEvents reads the state changes of a run.
+func (s *Service) StateEvents(ctx context.Context, c lineshaft.Caller, runID string) ([]lineshaft.Event, error) {
+	if err := s.mayRead(ctx, c, runID); err != nil {
+		return nil, err
+	}
+	return s.store.ListStates(ctx, runID, maxStates, StretchBytes)
+}
+
+// mayRead is visibleRun without reading what the run was asked, which may be long.
+func (s *Service) mayRead(ctx context.Context, c lineshaft.Caller, runID string) error {
+	if !id.Valid(runID) {
+		return lineshaft.NotFound("run", runID)
+	}
+	factoryUID, err := s.store.FactoryOfRun(ctx, runID)
 	if err != nil {
-		return EventPage{}, err
+		return err
 	}
-	if len(events) > limit {
-		return EventPage{Events: events[:limit], More: true}, nil
+	visible, err := maySee(ctx, s.store, c, runID, factoryUID)
+	if err == nil && !visible {
+		err = lineshaft.NotFound("run", runID)
 	}
-	return EventPage{Events: events}, nil
+	return err
+}
+
+func (s *Service) eventPage(ctx context.Context, runID string, after int64, limit int) (EventPage, error) {
+	events, more, err := s.store.ListEvents(ctx, runID, after, limit, StretchBytes)
+	return EventPage{Events: events, More: more}, err
 }
 
 // The bounds of a look at a run's last messages: agents write logs of any length, and
@@ -39,7 +78,7 @@ const (
 // LastMessages reads the last messages of a run, oldest first: as many as asked for, or
 // fewer when they are long or lie far behind.
 func (s *Service) LastMessages(ctx context.Context, c lineshaft.Caller, runID string, limit int) ([]lineshaft.Event, error) {
-	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
 	found, err := s.store.ListMessages(ctx, runID, messageWindow, limit, messageBytes)
@@ -49,7 +88,7 @@ func (s *Service) LastMessages(ctx context.Context, c lineshaft.Caller, runID st
 
 // Follow reads a run's log from a place on: replay, then live.
 func (s *Service) Follow(ctx context.Context, c lineshaft.Caller, runID string, after int64) (*stream.Follower, error) {
-	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
 	return s.streams.Follow(ctx, runID, after)
@@ -59,7 +98,7 @@ func (s *Service) Follow(ctx context.Context, c lineshaft.Caller, runID string, 
 // the filter selects.
 func (s *Service) FollowStates(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, cursor string) (*stream.States, error) {
 	if f.AncestorRunID != "" {
-		if _, err := s.visibleRun(ctx, c, f.AncestorRunID); err != nil {
+		if err := s.mayRead(ctx, c, f.AncestorRunID); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +130,7 @@ func (s *Service) Artifact(ctx context.Context, c lineshaft.Caller, uid string) 
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.visibleRun(ctx, c, a.RunID)
+	err = s.mayRead(ctx, c, a.RunID)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil, lineshaft.NotFound("artifact", uid)
 	}
@@ -103,7 +142,7 @@ func (s *Service) Artifact(ctx context.Context, c lineshaft.Caller, uid string) 
 
 // Attachments lists what came with a run and its follow-ups.
 func (s *Service) Attachments(ctx context.Context, c lineshaft.Caller, runID string) ([]lineshaft.Attachment, error) {
-	if _, err := s.visibleRun(ctx, c, runID); err != nil {
+	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
 	return s.store.ListRunAttachments(ctx, runID)

@@ -89,7 +89,9 @@ type Service struct {
 	// noWebhookRuns, when set, is why deliveries start no runs.
 	noWebhookRuns string
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// turns bounds the long answers that are made at once.
+	turns *turns
 	inbox inboxes                  // directives, by worker process
 	seen  map[string]time.Time     // when a worker was last recorded
 	parts map[string]func() string // background parts for Ready
@@ -130,7 +132,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	}
 	service := &Service{
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
-		inbox: inboxes{boxes: map[string]*inbox{}}, seen: map[string]time.Time{}, parts: map[string]func() string{},
+		inbox: inboxes{boxes: map[string]*inbox{}}, turns: newTurns(), seen: map[string]time.Time{}, parts: map[string]func() string{},
 	}
 	service.callbacks.busy, service.callbacks.freed = map[string]int{}, make(chan struct{}, 1)
 	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]*factoryCopy{}

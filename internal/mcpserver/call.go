@@ -134,6 +134,12 @@ func (s *Server) callTool(ctx context.Context, req mcp.Request, next mcp.MethodH
 	if !c.Role.May(need) {
 		c.refused = lineshaft.Denied("the role %q of this key does not include %s, which %s needs; use a key with a wider role", c.Role, need, wanted.Params.Name)
 	}
+	if c.refused == nil && heavy(wanted.Params.Name) {
+		release, err := s.Control.Turn(ctx, c.Caller, 3)
+		if c.refused = err; err == nil {
+			defer release()
+		}
+	}
 	made, err := next(ctx, "tools/call", req)
 	result, ok := made.(*mcp.CallToolResult)
 	if err != nil || !ok {

@@ -15,9 +15,9 @@ const (
 	// in words.
 	maxEventData = 8 << 10
 	maxEventText = 32 << 10
-	// stretch is how many events are read at once: each may be far longer than what is
-	// shown of it.
-	stretch = 10
+	// maxRead is how much of a log is read for a page: events may be far longer than what
+	// is shown of them.
+	maxRead = 8 << 20
 )
 
 // Event is one entry of a run's log.
@@ -45,12 +45,16 @@ type (
 
 func (s *Server) getRunEvents(ctx context.Context, c *call, in getRunEventsIn) (getRunEventsOut, string, error) {
 	out := getRunEventsOut{RunID: in.RunID, Events: []Event{}, NextAfter: in.After, More: true}
-	for left := in.Limit; left > 0 && out.More; left -= stretch {
-		page, err := s.Control.Events(ctx, c.Caller, in.RunID, out.NextAfter, min(left, stretch))
+	for left, bytes := in.Limit, maxRead; left > 0 && bytes > 0 && out.More; {
+		page, err := s.Control.Events(ctx, c.Caller, in.RunID, out.NextAfter, left)
 		if err != nil {
 			return getRunEventsOut{}, "", err
 		}
 		out.add(page, in.Types)
+		left -= len(page.Events)
+		for i := range page.Events {
+			bytes -= len(page.Events[i].Data)
+		}
 	}
 	var told strings.Builder
 	for i := range out.Events {

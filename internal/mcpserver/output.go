@@ -14,20 +14,20 @@ const (
 	// maxOutput is how much of what processes wrote is shown with a run, outputEvents how
 	// far back in its log that is looked for.
 	maxOutput    = 4 << 10
-	outputEvents = 5 * stretch
+	outputEvents = 50
 )
 
 // lastOutput is the end of what the processes of a run wrote. A run of the shell has
 // nothing else to show.
 func (s *Server) lastOutput(ctx context.Context, c *call, run *lineshaft.Run) (string, error) {
 	var text string
-	for end := run.LastSequence; end > 0 && len(text) <= maxOutput && run.LastSequence-end < outputEvents; end -= stretch {
-		after := max(0, end-stretch)
-		page, err := s.Control.Events(ctx, c.Caller, run.ID, after, int(end-after))
-		if err != nil {
+	for end := run.LastSequence; end > 0 && len(text) <= maxOutput && run.LastSequence-end < outputEvents; {
+		events, err := s.Control.EventsBefore(ctx, c.Caller, run.ID, end+1, outputEvents)
+		if err != nil || len(events) == 0 {
 			return "", err
 		}
-		text = outputOf(page.Events) + text
+		text = outputOf(events) + text
+		end = events[0].Sequence - 1
 	}
 	return ending(strings.TrimRight(text, "\r\n"), maxOutput), nil
 }

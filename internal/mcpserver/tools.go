@@ -74,6 +74,15 @@ func (s *Server) tools() []tool {
 	}
 }
 
+// heavy says that a tool reads what may be long. Others wait for something, or read little.
+func heavy(name string) bool {
+	switch name {
+	case "get_run", "list_runs", "get_run_events", "list_deliveries", "get_delivery", "list_automations":
+		return true
+	}
+	return false
+}
+
 // described is the tool without its schemas.
 func (t tool) described() *mcp.Tool {
 	return &mcp.Tool{Name: t.name, Title: t.title, Description: t.about, Annotations: t.effect.annotations(t.title)}

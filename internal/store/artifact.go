@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/id"
@@ -98,10 +99,15 @@ func (r reader) RunByURL(ctx context.Context, url string) (string, error) {
 	return runID, err
 }
 
-func (r reader) artifactsOf(ctx context.Context, runIDs []string) ([]lineshaft.Artifact, error) {
+// artifactsOf reads the first artifacts of each run; agents make thousands.
+func (r reader) artifactsOf(ctx context.Context, runIDs []string, most int) ([]lineshaft.Artifact, error) {
 	var found []lineshaft.Artifact
-	var args []any
-	err := r.each(ctx, "SELECT "+artifactColumns+" FROM artifacts WHERE run_id IN "+list(&args, runIDs)+" ORDER BY run_id, uid", args, func(scan func(...any) error) error {
+	args := []any{most - 1}
+	// A uid begins with a digit or a letter up to f.
+	query := "SELECT a." + strings.ReplaceAll(artifactColumns, ", ", ", a.") + ` FROM runs r JOIN artifacts a ON a.run_id = r.id
+		AND a.uid <= COALESCE((SELECT uid FROM artifacts WHERE run_id = r.id ORDER BY uid LIMIT 1 OFFSET $1), 'g')
+		WHERE r.id IN ` + list(&args, runIDs) + " ORDER BY a.run_id, a.uid"
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
 		a, err := scanArtifact(scan)
 		found = append(found, a)
 		return err

@@ -76,17 +76,54 @@ func scanEvent(scan func(...any) error, extra ...any) (lineshaft.Event, error) {
 	return e, nil
 }
 
-// ListEvents reads events of a run after a sequence, in order.
-func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit int) ([]lineshaft.Event, error) {
-	var events []lineshaft.Event
-	err := r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
-		[]any{runID, after, limit}, func(scan func(...any) error) error {
-			e, err := scanEvent(scan)
-			events = append(events, e)
-			return err
-		})
+// EventOverhead is what an event costs besides its data: its ids, its type and its time.
+const EventOverhead = 256
+
+// ListEvents reads events of a run after a sequence, in order: at most limit of them, and
+// not more than size bytes, except that a single event is read however long it is. More
+// says that the log goes on.
+//
+// Where to stop is found by the lengths alone, which neither engine reads the data for:
+// the rows beyond are not sent by PostgreSQL only to be thrown away here.
+func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit int, size int64) (events []lineshaft.Event, more bool, err error) {
+	query := "SELECT " + eventColumns + ` FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= COALESCE((
+		SELECT MAX(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
+			SELECT sequence, octet_length(data) + $4 AS size FROM events WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
+		) AS lengths) AS sums WHERE total <= $5 OR total = size), 0) ORDER BY sequence`
+	err = r.each(ctx, query, []any{runID, after, limit, EventOverhead, size}, func(scan func(...any) error) error {
+		e, err := scanEvent(scan)
+		events = append(events, e)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return nil, false, fmt.Errorf("read events: %w", err)
+	}
+	if len(events) == 0 {
+		return nil, false, nil
+	}
+	err = r.one(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE run_id = $1 AND sequence > $2)", []any{runID, events[len(events)-1].Sequence}, &more)
+	if err != nil {
+		return nil, false, fmt.Errorf("look for more events: %w", err)
+	}
+	return events, more, nil
+}
+
+// ListEventsBefore reads the last events of a run before a sequence, in order: at most
+// limit of them, and not more than size bytes, except that a single event is read however
+// long it is.
+func (r reader) ListEventsBefore(ctx context.Context, runID string, before int64, limit int, size int64) ([]lineshaft.Event, error) {
+	var events []lineshaft.Event
+	query := "SELECT " + eventColumns + ` FROM events WHERE run_id = $1 AND sequence < $2 AND sequence >= COALESCE((
+		SELECT MIN(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence DESC) AS total FROM (
+			SELECT sequence, octet_length(data) + $4 AS size FROM events WHERE run_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3
+		) AS lengths) AS sums WHERE total <= $5 OR total = size), $2) ORDER BY sequence`
+	err := r.each(ctx, query, []any{runID, before, limit, EventOverhead, size}, func(scan func(...any) error) error {
+		e, err := scanEvent(scan)
+		events = append(events, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events before: %w", err)
 	}
 	return events, nil
 }
@@ -118,6 +155,38 @@ func (r reader) ListMessages(ctx context.Context, runID string, window int64, li
 		})
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	return events, nil
+}
+
+// FactoryOfRun says which factory a run belongs to; none is the empty text.
+func (r reader) FactoryOfRun(ctx context.Context, runID string) (string, error) {
+	var factory *string
+	err := r.one(ctx, "SELECT factory_uid FROM runs WHERE id = $1", []any{runID}, &factory)
+	if errors.Is(err, errNoRows) {
+		return "", lineshaft.NotFound("run", runID)
+	}
+	return text(factory), err
+}
+
+// ListStates reads the first state changes of a run: at most limit of them, and no more once
+// size bytes are read.
+func (r reader) ListStates(ctx context.Context, runID string, limit, size int) ([]lineshaft.Event, error) {
+	var events []lineshaft.Event
+	err := r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND type = $2 ORDER BY sequence LIMIT $3",
+		[]any{runID, lineshaft.EventState, limit}, func(scan func(...any) error) error {
+			e, err := scanEvent(scan)
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+			if size -= len(e.Data) + EventOverhead; size <= 0 {
+				return errEnough
+			}
+			return nil
+		})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read states: %w", err)
 	}
 	return events, nil
 }

@@ -68,14 +68,14 @@ func TestR9EventsInOrder(t *testing.T) {
 		wantSequence(t, s, run, many+1)
 		var after int64
 		for after < many+1 {
-			events, err := s.ListEvents(t.Context(), run, after, 100)
+			events, _, err := s.ListEvents(t.Context(), run, after, 100, 1<<20)
 			must(t, err)
 			if len(events) == 0 || len(events) > 100 || events[0].Sequence != after+1 {
 				t.Fatalf("%d events after %d", len(events), after)
 			}
 			after = events[len(events)-1].Sequence
 		}
-		events, err := s.ListEvents(t.Context(), run, many, 10)
+		events, _, err := s.ListEvents(t.Context(), run, many, 10, 1<<20)
 		must(t, err)
 		e := events[0]
 		draft := output(fmt.Sprintf("line %d \u0000 ✓", many-1))
@@ -285,4 +285,67 @@ func TestR12StateChangesOfARunByTheShorterWay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A stretch of a log ends at its rows or at its bytes, whichever comes first, from either
+// end and without a gap; one event is read however long it is (H-14).
+func TestH14StretchEndsAtBytes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run := insertRun(t, s, nil)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, run)
+			if err != nil {
+				return err
+			}
+			var drafts []lineshaft.Draft
+			for _, kilobytes := range []int{1, 1, 1, 50, 1, 1, 1, 1} {
+				drafts = append(drafts, output(strings.Repeat("é", kilobytes<<9)))
+			}
+			return tx.SaveRun(ctx, h, drafts...)
+		})
+		const last = 9 // the first event says that the run is queued
+		for _, tc := range []struct {
+			limit  int
+			size   int64
+			events []int // of each stretch
+		}{
+			{5, 1 << 20, []int{5, 4}},
+			{100, 1 << 20, []int{9}},
+			{100, 4 << 10, []int{3, 1, 1, 3, 1}},
+			{2, 4 << 10, []int{2, 2, 1, 2, 2}},
+			{100, 1, []int{1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		} {
+			var after int64
+			for i, want := range tc.events {
+				events, more, err := s.ListEvents(t.Context(), run, after, tc.limit, tc.size)
+				must(t, err)
+				if len(events) != want || events[0].Sequence != after+1 || more != (i < len(tc.events)-1) {
+					t.Fatalf("limit %d, size %d: %d events after %d, more %v; want %v", tc.limit, tc.size, len(events), after, more, tc.events)
+				}
+				after = events[len(events)-1].Sequence
+			}
+			for before := int64(last + 1); before > 1; {
+				events, err := s.ListEventsBefore(t.Context(), run, before, tc.limit, tc.size)
+				must(t, err)
+				if n := len(events); n == 0 || n > tc.limit || events[n-1].Sequence != before-1 || n > 1 && bytesOf(events) > tc.size {
+					t.Fatalf("limit %d, size %d: %d events before %d", tc.limit, tc.size, n, before)
+				}
+				before = events[0].Sequence
+			}
+		}
+		if events, more, err := s.ListEvents(t.Context(), run, last, 10, 1<<20); len(events) > 0 || more || err != nil {
+			t.Errorf("after the end: %d events, more %v, %v", len(events), more, err)
+		}
+		if events, err := s.ListEventsBefore(t.Context(), run, 1, 10, 1<<20); len(events) > 0 || err != nil {
+			t.Errorf("before the beginning: %d events, %v", len(events), err)
+		}
+	})
+}
+
+func bytesOf(events []lineshaft.Event) (sum int64) {
+	for i := range events {
+		sum += int64(len(events[i].Data)) + store.EventOverhead
+	}
+	return sum
 }

@@ -340,23 +340,22 @@ func (tx *Tx) SaveRun(ctx context.Context, h *RunHead, events ...lineshaft.Draft
 const runColumns = `r.id, r.title, r.state, r.status_message, r.error_code, r.retryable, r.source, r.creator_uid, p.type, p.display_name, p.email,
 	r.conversation_id, r.session_id, r.parent_run_id, r.root_run_id, r.depth, r.factory_uid, r.schedule_id, r.created_at, r.updated_at,
 	r.started_at, r.finished_at, r.run_time, r.input_tokens, r.output_tokens, r.cost_micros, r.execution_id, r.executions,
-	r.sandbox_running, r.last_sequence, b.submitted_prompt, b.config, b.metadata, b.prompt, r.worker_host,
-	r.agent_uid, e.display_name, b.skills, b.fired_by, r.trace_parent`
+	r.sandbox_running, r.last_sequence, b.metadata, r.worker_host, r.agent_uid, e.display_name, b.fired_by, r.trace_parent`
 
 const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid
 	LEFT JOIN principals e ON e.uid = r.agent_uid `
 
-func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
+func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	var r lineshaft.Run
 	var retry *int64
 	var ptype, pname, pmail, parent, factory, schedule, agent, agentName *string
 	var created, updated, started, finished, runTime int64
 	var sandbox int
-	var submitted, config, metadata, host, skills, firedBy string
+	var config, metadata, host, skills, firedBy string
 	if err := scan(&r.ID, &r.Title, &r.State, &r.Status.Message, &r.Status.ErrorCode, &retry, &r.Source, &r.Creator.UID, &ptype, &pname, &pmail,
 		&r.ConversationID, &r.SessionID, &parent, &r.RootRunID, &r.Depth, &factory, &schedule, &created, &updated, &started, &finished,
 		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &r.LastSequence,
-		&submitted, &config, &metadata, &r.Prompt, &host, &agent, &agentName, &skills, &firedBy, &r.TraceParent); err != nil {
+		&metadata, &host, &agent, &agentName, &firedBy, &r.TraceParent, &r.Prompt, &r.Submitted, &config, &skills); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
 	}
 	r.Status.Retryable = boolOf(retry)
@@ -367,7 +366,7 @@ func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
 	}
 	r.ParentRunID, r.FactoryUID, r.ScheduleID = text(parent), text(factory), text(schedule)
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(finished)
-	r.RunTime, r.SandboxRunning, r.Submitted = time.Duration(runTime)*time.Microsecond, sandbox == 1, submitted
+	r.RunTime, r.SandboxRunning = time.Duration(runTime)*time.Microsecond, sandbox == 1
 	if err := json.Unmarshal([]byte(config), &r.Config); err != nil {
 		return nil, fmt.Errorf("decode config of run %s: %w", r.ID, err)
 	}
@@ -375,12 +374,19 @@ func scanRun(scan func(...any) error) (*lineshaft.Run, error) {
 		return nil, fmt.Errorf("decode metadata of run %s: %w", r.ID, err)
 	}
 	r.Config.WorkerHost = host
-	return &r, decodeParts(r.ID, skills, firedBy, &r.Skills, &r.FiredBy)
+	if err := decodeParts(r.ID, skills, firedBy, &r.Skills, &r.FiredBy); err != nil {
+		return nil, err
+	}
+	if how != runWhole {
+		r.Truncated = how == runBare
+		shorten(&r, config)
+	}
+	return &r, nil
 }
 
 // GetRun reads a run in full, with its artifacts.
 func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error) {
-	runs, err := r.RunsByID(ctx, []string{runID})
+	runs, err := r.runsByID(ctx, []string{runID}, runWhole)
 	if err != nil {
 		return nil, err
 	}
@@ -413,16 +419,29 @@ func (r reader) NewestOf(ctx context.Context, creators []string) (map[string]str
 	return newest, nil
 }
 
-// RunsByID reads those of the runs that there are, with their artifacts.
+// RunsByID reads those of the runs that there are, as lists show them.
 func (r reader) RunsByID(ctx context.Context, ids []string) (map[string]*lineshaft.Run, error) {
+	runs, _, err := r.listRuns(ctx, ids, true)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]*lineshaft.Run, len(runs))
+	for _, run := range runs {
+		byID[run.ID] = run
+	}
+	return byID, nil
+}
+
+// runsByID reads runs with their artifacts.
+func (r reader) runsByID(ctx context.Context, ids []string, how int) (map[string]*lineshaft.Run, error) {
 	runs := map[string]*lineshaft.Run{}
 	if len(ids) == 0 {
 		return runs, nil
 	}
 	var args []any
-	query := "SELECT " + runColumns + runTables + "WHERE r.id IN " + list(&args, ids)
+	query := selectRun(how) + "WHERE r.id IN " + list(&args, ids)
 	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		run, err := scanRun(scan)
+		run, err := scanRun(scan, how)
 		if err == nil {
 			runs[run.ID] = run
 		}
@@ -431,7 +450,11 @@ func (r reader) RunsByID(ctx context.Context, ids []string) (map[string]*linesha
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
-	artifacts, err := r.artifactsOf(ctx, ids)
+	most := listedArtifacts
+	if how == runWhole {
+		most = shownArtifacts
+	}
+	artifacts, err := r.artifactsOf(ctx, ids, most)
 	if err != nil {
 		return nil, err
 	}

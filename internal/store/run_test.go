@@ -254,7 +254,7 @@ func wantSequence(t *testing.T, s *store.Store, runID string, want int64) {
 	t.Helper()
 	last, _, err := s.LogEnd(t.Context(), runID)
 	must(t, err)
-	events, err := s.ListEvents(t.Context(), runID, 0, int(want)+10)
+	events, _, err := s.ListEvents(t.Context(), runID, 0, int(want)+10, 1<<30)
 	must(t, err)
 	for i, e := range events {
 		if e.Sequence != int64(i)+1 {

@@ -54,15 +54,15 @@ func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, 
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("list runs: %w", err)
 	}
-	ids := found.ids()
-	byID, err := s.RunsByID(ctx, ids)
+	listed, looked, err := s.listRuns(ctx, found.ids(), false)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	for _, id := range ids {
-		if run := byID[id]; run != nil { // one may have been deleted meanwhile
-			runs = append(runs, *run)
-		}
+	for _, run := range listed {
+		runs = append(runs, *run)
+	}
+	if looked < len(found.keys) { // the page is full before its rows are
+		return runs, &found.keys[looked-1], true, nil
 	}
 	return runs, found.last, found.more, nil
 }

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// readBatch is how many events one read of the store fetches.
+	// readBatch and readBytes are how many events one read of the store fetches.
 	readBatch = 500
+	readBytes = 1 << 20
 	// slowPoll is how often a followed run is looked at without a wake-up.
 	slowPoll = 2 * time.Second
 )
@@ -188,7 +189,7 @@ func (f *Follower) Ready() bool {
 
 // replay reads the part of the log that was stored before the tail.
 func (f *Follower) replay(ctx context.Context) ([]Item, error) {
-	events, err := f.streams.store.ListEvents(ctx, f.runID, f.after, int(min(readBatch, f.until-f.after)))
+	events, _, err := f.streams.store.ListEvents(ctx, f.runID, f.after, int(min(readBatch, f.until-f.after)), readBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +240,7 @@ func (s *Streams) advance(ctx context.Context, runID string, t *tail) (over bool
 		if t.after >= last {
 			return state.Terminal(), nil
 		}
-		events, err := s.store.ListEvents(ctx, runID, t.after, readBatch)
+		events, _, err := s.store.ListEvents(ctx, runID, t.after, readBatch, readBytes)
 		if err != nil {
 			return false, err
 		}

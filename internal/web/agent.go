@@ -13,7 +13,7 @@ import (
 
 func (s *server) agentRoutes() []route {
 	return []route{
-		{"GET /agents", readFactories, s.agentList},
+		{"GET /agents", readFactories, s.inTurn(s.agentList)},
 		{"GET /agents/new", manageFactories, s.newAgentPage},
 		{"POST /agents", manageFactories, s.createAgent},
 		{"GET /agents/{uid}", readFactories, s.agentPage},

@@ -17,7 +17,7 @@ const auditPerPage = 50
 
 func (s *server) auditRoutes() []route {
 	return []route{
-		{"GET /audit", lineshaft.PermissionAudit, s.auditPage},
+		{"GET /audit", lineshaft.PermissionAudit, s.inTurn(s.auditPage)},
 		{"GET /audit/export", lineshaft.PermissionAudit, s.exportAudit},
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func (s *server) automationRoutes() []route {
 	return []route{
-		{"GET /automations", readFactories, s.automationList},
+		{"GET /automations", readFactories, s.inTurn(s.automationList)},
 		{"GET /automations/new", manageFactories, s.chooseAutomationFactory},
 		{"GET /factories/{factory}/automations/new", manageFactories, s.newAutomationPage},
 		{"POST /factories/{factory}/automations", manageFactories, s.createAutomation},

@@ -14,10 +14,10 @@ const recentRuns = 10
 func (s *server) environmentRoutes() []route {
 	const see, edit = lineshaft.PermissionFactoriesRead, lineshaft.PermissionFactoriesManage
 	return []route{
-		{"GET /environments", see, s.environmentsPage},
+		{"GET /environments", see, s.inTurn(s.environmentsPage)},
 		{"GET /environments/new", edit, s.newEnvironmentPage},
 		{"POST /environments", edit, s.createEnvironment},
-		{"GET /environments/{uid}", see, s.environmentPage},
+		{"GET /environments/{uid}", see, s.inTurn(s.environmentPage)},
 		{"GET /environments/{uid}/edit", edit, s.editEnvironmentPage},
 		{"POST /environments/{uid}", edit, s.updateEnvironment},
 		{"GET /environments/{uid}/delete", edit, s.askDeleteEnvironment},

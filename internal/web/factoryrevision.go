@@ -21,11 +21,11 @@ import (
 // the pages leave out of them.
 func (s *server) factoryRevisionRoutes() []route {
 	return []route{
-		{"GET /factories/{factory}/revisions", manageFactories, s.revisionList},
-		{"GET /factories/{factory}/revisions/{number}", manageFactories, s.revisionPage},
-		{"GET /factories/{factory}/revisions/{number}/rollback", manageFactories, s.rollbackPage},
+		{"GET /factories/{factory}/revisions", manageFactories, s.inTurn(s.revisionList)},
+		{"GET /factories/{factory}/revisions/{number}", manageFactories, s.inTurn(s.revisionPage)},
+		{"GET /factories/{factory}/revisions/{number}/rollback", manageFactories, s.inTurn(s.rollbackPage)},
 		{"POST /factories/{factory}/revisions/{number}/rollback", manageFactories, s.rollback},
-		{"GET /factories/{factory}/export", manageFactories, s.exportFactory},
+		{"GET /factories/{factory}/export", manageFactories, s.inTurn(s.exportFactory)},
 	}
 }
 

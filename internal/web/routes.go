@@ -19,6 +19,19 @@ type route struct {
 	handle  handler
 }
 
+// inTurn makes a page that may have much to read when its turn comes: a key has few of
+// them at once, whatever way it reads (H-14).
+func (s *server) inTurn(next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
+		release, err := s.Control.Turn(r.Context(), c, 3)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return next(w, r, c)
+	}
+}
+
 // openRoutes is every route for people who have not signed in.
 func (s *server) openRoutes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{

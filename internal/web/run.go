@@ -18,8 +18,8 @@ const (
 
 func (s *server) runRoutes() []route {
 	return []route{
-		{"GET /runs/{id}", lineshaft.PermissionRunsRead, s.runPage},
-		{"GET /runs/{id}/items", lineshaft.PermissionRunsRead, s.runItems},
+		{"GET /runs/{id}", lineshaft.PermissionRunsRead, s.inTurn(s.runPage)},
+		{"GET /runs/{id}/items", lineshaft.PermissionRunsRead, s.inTurn(s.runItems)},
 		{"GET /runs/{id}/events", lineshaft.PermissionRunsRead, s.runEvents},
 		{"GET /runs/{id}/log", lineshaft.PermissionRunsRead, s.runLog},
 		{"GET /runs/{id}/artifacts/{uid}", lineshaft.PermissionRunsRead, s.artifactContent},
@@ -96,11 +96,11 @@ func (s *server) window(r *http.Request, c lineshaft.Caller, run *lineshaft.Run)
 			end, past = before-1, true
 		}
 	}
-	read, err := s.Control.Events(r.Context(), c, run.ID, max(0, end-windowEvents), int(min(end, windowEvents)))
+	read, err := s.Control.EventsBefore(r.Context(), c, run.ID, end+1, windowEvents)
 	if err != nil {
 		return nil, window{}, err
 	}
-	events := newest(read.Events)
+	events := newest(read)
 	win := window{Follow: !past}
 	if len(events) > 0 {
 		win.First, win.Last = events[0].Sequence, events[len(events)-1].Sequence

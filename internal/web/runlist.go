@@ -15,12 +15,12 @@ const runsPerPage = 50
 
 func (s *server) runListRoutes() []route {
 	return []route{
-		{"GET /runs", lineshaft.PermissionRunsRead, s.runsPage},
-		{"GET /runs/rows", lineshaft.PermissionRunsRead, s.runRows},
+		{"GET /runs", lineshaft.PermissionRunsRead, s.inTurn(s.runsPage)},
+		{"GET /runs/rows", lineshaft.PermissionRunsRead, s.inTurn(s.runRows)},
 		{"GET /runs/live", lineshaft.PermissionRunsRead, s.runsLive},
 		{"GET /runs/new", lineshaft.PermissionRunsStart, s.newRunPage},
 		{"POST /runs", lineshaft.PermissionRunsStart, s.startRun},
-		{"GET /runs/cancel", lineshaft.PermissionRunsStart, s.cancelRunsPage},
+		{"GET /runs/cancel", lineshaft.PermissionRunsStart, s.inTurn(s.cancelRunsPage)},
 		{"POST /runs/cancel", lineshaft.PermissionRunsStart, s.cancelRuns},
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
+// maxLog is how much of a log one file has.
+const maxLog = 32 << 20
+
 // runLog sends a run's log as text, or one event of it, to be saved: nothing that a
 // browser would run or show in our name.
 func (s *server) runLog(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
@@ -17,15 +20,25 @@ func (s *server) runLog(w http.ResponseWriter, r *http.Request, c lineshaft.Call
 	if text := r.FormValue("event"); text != "" {
 		return s.oneEvent(w, r, c, text)
 	}
-	read, err := s.Control.Events(r.Context(), c, runID, 0, windowEvents)
+	after, err := resumeAfter(r)
+	if err != nil {
+		return err
+	}
+	read, err := s.Control.Events(r.Context(), c, runID, after, windowEvents)
 	if err != nil {
 		return err
 	}
 	asAttachment(w, textKind, "run-"+runID+".txt")
 	out, buffer := http.NewResponseController(w), bufio.NewWriter(w)
-	for {
+	for left := maxLog; ; {
 		for _, e := range read.Events {
-			_, _ = fmt.Fprintf(buffer, "%s", logText(e)) // an error stays until Flush
+			n, _ := buffer.WriteString(logText(e)) // an error stays until Flush
+			left -= n
+		}
+		if read.More && left <= 0 {
+			read.More = false
+			last := read.Events[len(read.Events)-1].Sequence
+			_, _ = fmt.Fprintf(buffer, "\n--- the log goes on; get the rest from /runs/%s/log?after=%d\n", runID, last) // as above
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(writeWithin)) // else the one before stays
 		if err := buffer.Flush(); err != nil || !read.More {

@@ -20,7 +20,7 @@ const (
 func (s *server) scheduleRoutes() []route {
 	const see, edit = lineshaft.PermissionFactoriesRead, lineshaft.PermissionFactoriesManage
 	return []route{
-		{"GET /schedules", see, s.schedulesPage},
+		{"GET /schedules", see, s.inTurn(s.schedulesPage)},
 		{"GET /schedules/new", edit, s.newSchedulePage},
 		{"GET /schedules/fires", see, s.previewFires},
 		{"POST /schedules", edit, s.createSchedule},

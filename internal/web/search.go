@@ -10,7 +10,7 @@ import (
 )
 
 func (s *server) searchRoutes() []route {
-	return []route{{"GET /search", lineshaft.PermissionRunsRead, s.searchPage}}
+	return []route{{"GET /search", lineshaft.PermissionRunsRead, s.inTurn(s.searchPage)}}
 }
 
 // searchData is what a search found, with the addresses to go to.

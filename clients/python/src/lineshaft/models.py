@@ -507,8 +507,17 @@ class ConversationStep(Model):
     """Steps within this one; always empty here."""
 
 
+class PageInfo(Model):
+    has_next_page: bool
+    next_cursor: Optional[str] = None
+    """Opaque; give it as cursor with the same filters and order."""
+
+
 class ConversationResponse(Model):
     conversation_id: str
+    page_info: Optional[PageInfo] = None
+    """Of a conversation that is too long for one answer: it ends with an event block named
+    truncated, and next_cursor leads on."""
     steps: List[ConversationStep]
 
 
@@ -1114,6 +1123,9 @@ class RunItem(Model):
     parent_run_id: Optional[str] = None
     prompt: str
     """What the agent was told."""
+    prompt_truncated: Optional[bool] = None
+    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
+    configuration is too long to be shown whole. Read the run itself for all of it."""
     request_usage: Optional[RequestUsage] = None
     root_run_id: str
     """The run at the top of the tree; run_id itself at the top."""

@@ -19,6 +19,8 @@ class Conversations(Resource):
     def get(
         self,
         conversation_id: str,
+        *,
+        cursor: int | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationResponse:
         """Get a conversation.
@@ -27,10 +29,13 @@ class Conversations(Resource):
 
         Args:
           conversation_id: The id of a conversation.
+          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+            answer.
         """
         request = Request(
             "GET",
             path("/agent/conversations/{}", conversation_id),
+            query={"cursor": cursor},
             replay=True,
             options=checked(self.get, options),
         )
@@ -105,6 +110,8 @@ class AsyncConversations(AsyncResource):
     async def get(
         self,
         conversation_id: str,
+        *,
+        cursor: int | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationResponse:
         """Get a conversation.
@@ -113,10 +120,13 @@ class AsyncConversations(AsyncResource):
 
         Args:
           conversation_id: The id of a conversation.
+          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+            answer.
         """
         request = Request(
             "GET",
             path("/agent/conversations/{}", conversation_id),
+            query={"cursor": cursor},
             replay=True,
             options=checked(self.get, options),
         )

@@ -458,16 +458,21 @@ class Runs(Resource):
     def conversation(
         self,
         run_id: str,
+        *,
+        cursor: int | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationResponse:
         """Get the conversation of a run.
 
         Args:
           run_id: The id of a run.
+          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+            answer.
         """
         request = Request(
             "GET",
             path("/agent/runs/{}/conversation", run_id),
+            query={"cursor": cursor},
             replay=True,
             options=checked(self.conversation, options),
         )
@@ -1064,16 +1069,21 @@ class AsyncRuns(AsyncResource):
     async def conversation(
         self,
         run_id: str,
+        *,
+        cursor: int | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationResponse:
         """Get the conversation of a run.
 
         Args:
           run_id: The id of a run.
+          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+            answer.
         """
         request = Request(
             "GET",
             path("/agent/runs/{}/conversation", run_id),
+            query={"cursor": cursor},
             replay=True,
             options=checked(self.conversation, options),
         )

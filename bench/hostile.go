@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft/client"
+)
+
+// The bars of B14: what one request of any caller may cost, and what many at once may do to
+// the server and to those who send deliveries.
+const (
+	hostileProcessor = time.Second
+	hostileMemory    = 64_000_000
+	hostileTogether  = 512_000_000
+	hostileSlower    = 3
+	hostileReaders   = 50
+	// hostilePerKey is how many of the readers have the same key.
+	hostilePerKey = 4
+)
+
+// benchHostile is B14: the most expensive requests that there are, on a database that
+// somebody filled with malice.
+func benchHostile(ctx context.Context, s *session) error {
+	for _, engine := range s.opts.engines {
+		if engine == postgres && s.admin == "" {
+			s.report.missing("B14", "hostile database", engine, errNoPostgres)
+			continue
+		}
+		if err := s.hostileOn(ctx, engine); err != nil {
+			return fmt.Errorf("%s: %w", engine, err)
+		}
+	}
+	return nil
+}
+
+func (s *session) hostileOn(ctx context.Context, engine string) (err error) {
+	made, err := s.makeHooks(ctx, engine, "hostile", hookPlan{hooks: 4, filter: filterMisses, history: pastRows + 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.dropDatabase(ctx, made.db)) }()
+	s.progress.stepf("%s: fill with malice", engine)
+	filled, err := s.fillHostile(ctx, made.db)
+	if err != nil {
+		return fmt.Errorf("fill with malice: %w", err)
+	}
+	var costs []hostileCost
+	for _, path := range filled.paths() {
+		s.progress.stepf("%s: %s", engine, filled.short(path))
+		cost, err := s.hostileCost(ctx, made, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		costs = append(costs, cost)
+		cost.Path = filled.short(path)
+		s.report.add(row{
+			ID: "B14", What: cost.Path, Engine: engine, Measured: inMillis(cost.Processor), Verdict: judge(cost.Processor <= hostileProcessor && cost.Memory <= hostileMemory),
+			Bar:    fmt.Sprintf("≤ %s of processor time and %s", inMillis(hostileProcessor), inMegabytes(hostileMemory)),
+			Note:   fmt.Sprintf("%s of memory, %s of answer, status %d", inMegabytes(cost.Memory), inMegabytes(cost.Answer), cost.Status),
+			Detail: cost,
+		})
+	}
+	return s.hostileTogether(ctx, engine, made, costs)
+}
+
+// hostileCost is what one request cost the server.
+type hostileCost struct {
+	Path      string        `json:"path"`
+	Status    int           `json:"status"`
+	Answer    int64         `json:"answer_bytes"`
+	Processor time.Duration `json:"processor"`
+	// Memory is how much more the server held than before.
+	Memory int64 `json:"memory_bytes"`
+}
+
+// hostileCost asks once. The server is a new one each time: what it held for the request
+// before would hide what it needs for this one.
+func (s *session) hostileCost(ctx context.Context, made *hooked, path string) (cost hostileCost, err error) {
+	srv, err := s.startLogged(ctx, made.db.url, made.dataDir)
+	if err != nil {
+		return cost, err
+	}
+	defer func() { err = errors.Join(err, srv.stop()) }()
+	cost.Path = path
+	if _, _, err := hostileGet(ctx, srv, adminKey, "/api/v1/whoami"); err != nil { // what is made once
+		return cost, err
+	}
+	pid := srv.cmd.Process.Pid
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
+		return cost, fmt.Errorf("forget the peak: %w", err)
+	}
+	held, err := residentBytes(pid)
+	if err != nil {
+		return cost, err
+	}
+	before, err := usageOf(pid)
+	if err != nil {
+		return cost, err
+	}
+	if cost.Status, cost.Answer, err = hostileGet(ctx, srv, adminKey, path); err != nil {
+		return cost, err
+	}
+	after, err := usageOf(pid)
+	if err != nil {
+		return cost, err
+	}
+	peak, err := peakBytes(pid)
+	cost.Processor, cost.Memory = after.processor-before.processor, max(0, peak-held)
+	return cost, err
+}
+
+// hostileGet asks with a key and throws the answer away.
+func hostileGet(ctx context.Context, srv *server, key, path string) (status int, size int64, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.url+path, http.NoBody)
+	if err != nil {
+		return 0, 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	size, err = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, size, err
+}
+
+// hostileTogether measures deliveries alone, and then beside many readers at once.
+func (s *session) hostileTogether(ctx context.Context, engine string, made *hooked, costs []hostileCost) (err error) {
+	s.progress.stepf("%s: %d readers at once", engine, hostileReaders)
+	srv, err := s.startLogged(ctx, made.db.url, made.dataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.stop()) }()
+	keys, err := hostileKeys(ctx, srv)
+	if err != nil {
+		return err
+	}
+	order := hitOrder{Targets: made.targets, Body: issueBody()}
+	quiet, err := s.hit(ctx, srv, []int{16}, order)
+	if err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	for i := range hostileReaders {
+		readers.Go(func() {
+			for n := i; reading.Err() == nil; n++ {
+				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], costs[n%len(costs)].Path) // a refusal is an answer too
+			}
+		})
+	}
+	beside, err := s.hit(ctx, srv, []int{16}, order)
+	stop()
+	readers.Wait()
+	if err != nil {
+		return err
+	}
+	peak, err := peakBytes(srv.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	s.report.add(row{
+		ID: "B14", What: fmt.Sprintf("memory with %d readers at once", hostileReaders), Engine: engine, Measured: inMegabytes(peak),
+		Bar: fmt.Sprintf("≤ %s", inMegabytes(hostileTogether)), Verdict: judge(peak <= hostileTogether),
+	})
+	slower := ratio(float64(beside[0].P99), float64(quiet[0].P99))
+	s.report.add(row{
+		ID: "B14", What: "ingress beside them, p99", Engine: engine, Measured: inMillis(beside[0].P99), Anchor: inMillis(quiet[0].P99), AnchorName: "alone",
+		Ratio: slower, Bar: fmt.Sprintf("≤ %d × alone", hostileSlower), Verdict: judge(slower <= hostileSlower), Detail: []hitFound{quiet[0], beside[0]},
+	})
+	return nil
+}
+
+// hostileKeys makes the keys of the readers: they may only look.
+func hostileKeys(ctx context.Context, srv *server) (keys []string, err error) {
+	admin, err := newClient(srv.url)
+	if err != nil {
+		return nil, err
+	}
+	for i := range hostileReaders/hostilePerKey + 1 {
+		made, err := admin.APIKeys.Create(ctx, client.APIKeyRequest{Name: fmt.Sprintf("reader-%d", i), Role: "viewer"})
+		if err != nil {
+			return nil, fmt.Errorf("make key: %w", err)
+		}
+		keys = append(keys, made.Key)
+	}
+	return keys, nil
+}
+
+// hostileFill is what was filled in.
+type hostileFill struct{ loud, busy, long string }
+
+// paths are the most expensive requests of each route that a viewer has.
+func (f hostileFill) paths() []string {
+	run := func(id, rest string) string { return "/api/v1/agent/runs/" + id + rest }
+	return []string{
+		"/api/v1/agent/runs", "/api/v1/agent/runs?limit=500", "/api/v1/agent/runs?limit=500&sort_by=title", "/api/v1/agent/runs?limit=500&q=malice",
+		"/api/v1/agent/tasks?limit=500",
+		run(f.long, ""), run(f.long, "?explain=1"), run(f.loud, "/events"), run(f.loud, "/events?limit=5000"), run(f.busy, "/events?limit=5000"),
+		run(f.loud, "/conversation"), run(f.busy, "/conversation"), run(f.loud, "/timeline"), run(f.busy, "/timeline"),
+		run(f.loud, "/transcript"), run(f.busy, "/transcript"), run(f.loud, "/handoff/attachments"),
+		"/api/v1/agent", "/api/v1/agent/models", "/api/v1/agent/identities", "/api/v1/agent/environments", "/api/v1/agent/schedules",
+		"/api/v1/agent/connected-self-hosted-workers", "/api/v1/factory?limit=100", "/api/v1/notifications",
+		"/api/v1/openapi.json", "/api/v1/docs",
+	}
+}
+
+// short is a path without the ids, for the table.
+func (f hostileFill) short(path string) string {
+	return strings.NewReplacer("/api/v1", "", f.loud, "{loud}", f.busy, "{busy}", f.long, "{long}").Replace(path)
+}

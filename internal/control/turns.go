@@ -1,0 +1,134 @@
+package control
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// The bounds of answers that take much memory or processor time to make (H-14). Each has a
+// weight of about 8 MiB apiece; what is being answered at once is bounded for every key and
+// for the server, so that nobody's reading takes the server from the others.
+const (
+	turnsPerKey  = 4
+	turnsWeight  = 16
+	turnsWaiting = 64
+	turnWait     = 10 * time.Second
+)
+
+// turns hands out turns. Whoever waits is served in order, except that a key which has all
+// it may have does not hold up those behind it.
+type turns struct {
+	perKey, weight, waiting int
+	wait                    time.Duration
+
+	// working has room for those that are being made right now. One processor is left to
+	// everything else: deliveries must not wait behind readers.
+	working chan struct{}
+
+	mu    sync.Mutex
+	taken int
+	keys  map[string]int
+	queue []*turn
+}
+
+type turn struct {
+	key    string
+	weight int
+	given  chan struct{}
+}
+
+func newTurns() *turns {
+	return &turns{perKey: turnsPerKey, weight: turnsWeight, waiting: turnsWaiting, wait: turnWait, keys: map[string]int{}, working: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+}
+
+// Work takes the processor for a long answer that has its turn; it must be given back with
+// Rest before anything waits for the reader.
+func (s *Service) Work() { s.turns.working <- struct{}{} }
+
+// Rest ends Work.
+func (s *Service) Rest() { <-s.turns.working }
+
+// Turn waits shortly until a weighty answer may be made for a caller; release ends it and
+// may be called twice. The error is that of a limit: it says when to come back.
+func (s *Service) Turn(ctx context.Context, c lineshaft.Caller, weight int) (release func(), err error) {
+	key := c.KeyID
+	if key == "" {
+		key = c.Principal.UID + " " + c.SessionID
+	}
+	return s.turns.take(ctx, key, weight)
+}
+
+func (t *turns) take(ctx context.Context, key string, weight int) (release func(), err error) {
+	mine := &turn{key: key, weight: min(weight, t.weight), given: make(chan struct{})}
+	t.mu.Lock()
+	if len(t.queue) >= t.waiting {
+		t.mu.Unlock()
+		return nil, tooMuchAtOnce()
+	}
+	t.queue = append(t.queue, mine)
+	t.hand()
+	t.mu.Unlock()
+	limit := time.NewTimer(t.wait)
+	defer limit.Stop()
+	select {
+	case <-mine.given:
+		return sync.OnceFunc(func() { t.release(mine) }), nil
+	default:
+	}
+	select {
+	case <-mine.given:
+		return sync.OnceFunc(func() { t.release(mine) }), nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-limit.C:
+		err = tooMuchAtOnce()
+	}
+	t.leave(mine)
+	return nil, err
+}
+
+func tooMuchAtOnce() error {
+	return lineshaft.RateLimited(time.Second, "too many long answers are being made at once; this key may have %d", turnsPerKey)
+}
+
+// hand gives turns to those who wait and may have one. The lock is held.
+func (t *turns) hand() {
+	t.queue = slices.DeleteFunc(t.queue, func(next *turn) bool {
+		if t.keys[next.key] >= t.perKey || t.taken+next.weight > t.weight {
+			return false
+		}
+		t.keys[next.key]++
+		t.taken += next.weight
+		close(next.given)
+		return true
+	})
+}
+
+func (t *turns) release(done *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken -= done.weight
+	if t.keys[done.key]--; t.keys[done.key] == 0 {
+		delete(t.keys, done.key)
+	}
+	t.hand()
+}
+
+// leave gives up waiting, or the turn that came at the same time.
+func (t *turns) leave(mine *turn) {
+	t.mu.Lock()
+	at := slices.Index(t.queue, mine)
+	if at >= 0 {
+		t.queue = slices.Delete(t.queue, at, at+1)
+		t.hand() // a lighter one may have waited behind
+	}
+	t.mu.Unlock()
+	if at < 0 {
+		t.release(mine)
+	}
+}

@@ -1,0 +1,91 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+func fewTurns() *turns {
+	return &turns{perKey: 2, weight: 6, waiting: 3, wait: 0, keys: map[string]int{}}
+}
+
+// A key has a few long answers at once, the server as much as its memory allows; who comes
+// too often hears when to come back (H-14).
+func TestH14LongAnswersTakeTurns(t *testing.T) {
+	t.Parallel()
+	ts := fewTurns()
+	take := func(key string, weight int) func() {
+		t.Helper()
+		release, err := ts.take(t.Context(), key, weight)
+		if err != nil {
+			t.Fatal(key, err)
+		}
+		return release
+	}
+	refused := func(key string, weight int) {
+		t.Helper()
+		_, err := ts.take(t.Context(), key, weight)
+		if pub, ok := errors.AsType[*lineshaft.Error](err); !ok || pub.Code != lineshaft.CodeUnavailable || !pub.Limited || pub.RetryAfter == 0 {
+			t.Fatalf("%s: %v", key, err)
+		}
+	}
+	first, second := take("a", 2), take("a", 2)
+	refused("a", 1) // its own bound
+	third := take("b", 2)
+	refused("c", 1) // the server's
+	second()
+	second() // a second time does nothing
+	fourth := take("c", 1)
+	refused("c", 2)
+	for _, release := range []func(){first, third, fourth} {
+		release()
+	}
+	take("d", 100)() // more than all there is waits for all, and gets it
+	if ts.taken != 0 || len(ts.keys) != 0 || len(ts.queue) != 0 {
+		t.Errorf("left: %d taken, %v, %d wait", ts.taken, ts.keys, len(ts.queue))
+	}
+}
+
+// Turns are given in order, and a key that has its share holds up nobody.
+func TestH14TurnsAreFair(t *testing.T) {
+	t.Parallel()
+	ts := fewTurns()
+	ts.wait = time.Hour
+	held := []func(){}
+	for range 2 {
+		release, err := ts.take(t.Context(), "greedy", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, release)
+	}
+	got := make(chan string, 1)
+	waiting := func(ctx context.Context, key string) {
+		release, err := ts.take(ctx, key, 1)
+		if err == nil {
+			defer release()
+			got <- key
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { defer close(over); waiting(ctx, "greedy") }()
+	go waiting(t.Context(), "other")
+	if key := <-got; key != "other" {
+		t.Fatalf("%s came first", key)
+	}
+	cancel()
+	<-over
+	for _, release := range held {
+		release()
+	}
+	if release, err := ts.take(t.Context(), "greedy", 6); err != nil {
+		t.Fatal(err)
+	} else {
+		release()
+	}
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// The bounds of a list of runs (H-14). What runs were asked may be megabytes each, and a
+// list must cost the same whatever others wrote into theirs.
+const (
+	// PageBytes is how long a page of a list becomes when it is written as JSON, unless a
+	// single run is longer.
+	PageBytes = 8 << 20
+	// lookBytes is how much of the database is read for one page, and groupBytes how much
+	// of that by one statement.
+	lookBytes  = 32 << 20
+	groupBytes = 4 << 20
+	// listedConfig is how long a configuration may be, besides its base prompt, for a list
+	// to show its tool servers and its command.
+	listedConfig = 16 << 10
+	// listedArtifacts and shownArtifacts are how many of a run's artifacts a list and the
+	// run itself show: the first.
+	listedArtifacts = 20
+	shownArtifacts  = 1000
+	// itemBytes is what a run takes besides the texts that are counted.
+	itemBytes = 2 << 10
+)
+
+// listedPrompt selects the beginning of a text, in characters: the bytes are cut in Go,
+// where a character is not cut in two.
+const listedPrompt = "substr(%s, 1, 4097)"
+
+// How a run is selected: whole, as lists show it, and without what may be long.
+const (
+	runWhole  = iota
+	runListed // the prompts and the configuration cut
+	runBare   // none of them
+)
+
+// selectRun is the beginning of a statement that scanRun reads.
+func selectRun(how int) string {
+	prompt, submitted, config, skills := "b.prompt", "b.submitted_prompt", "b.config", "b.skills"
+	switch how {
+	case runListed:
+		prompt, submitted = fmt.Sprintf(listedPrompt, prompt), fmt.Sprintf(listedPrompt, submitted)
+	case runBare:
+		prompt, submitted, config, skills = "''", "''", "'{}'", "''"
+	}
+	return "SELECT " + runColumns + ", " + strings.Join([]string{prompt, submitted, config, skills}, ", ") + runTables
+}
+
+// listRuns reads runs as lists show them, in the order of their ids. Looked is how many of
+// the ids fit into a page; with all, what does not fit is read without its prompts and
+// configuration instead.
+func (r reader) listRuns(ctx context.Context, ids []string, all bool) (runs []*lineshaft.Run, looked int, err error) {
+	sizes, err := r.runSizes(ctx, ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	var read, written int64
+	for looked < len(ids) {
+		how := runListed
+		if read > 0 && read+sizes[ids[looked]] > lookBytes || written >= PageBytes {
+			if !all {
+				break
+			}
+			how = runBare
+		}
+		group, size := ids[looked:], int64(0)
+		if how == runListed {
+			group, size = nextGroup(group, sizes, lookBytes-read)
+		}
+		read += size
+		found, err := r.runsByID(ctx, group, how)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, id := range group {
+			run := found[id]
+			if run == nil { // it was deleted meanwhile
+				looked++
+				continue
+			}
+			if written += answerBytes(run); written > PageBytes && len(runs) > 0 && !all {
+				return runs, looked, nil
+			}
+			runs = append(runs, run)
+			looked++
+		}
+	}
+	return runs, looked, nil
+}
+
+// nextGroup takes the ids that are read by one statement: as many as are short together.
+func nextGroup(ids []string, sizes map[string]int64, left int64) (group []string, size int64) {
+	for n, id := range ids {
+		if next := size + sizes[id]; n > 0 && next > min(groupBytes, left) {
+			return ids[:n], size
+		}
+		size += sizes[id]
+	}
+	return ids, size
+}
+
+// runSizes is how long what was written once of each run is. Neither engine reads the
+// texts for that.
+func (r reader) runSizes(ctx context.Context, ids []string) (map[string]int64, error) {
+	sizes := map[string]int64{}
+	if len(ids) == 0 {
+		return sizes, nil
+	}
+	var args []any
+	query := `SELECT run_id, octet_length(prompt) + octet_length(submitted_prompt) + octet_length(config) + octet_length(skills)
+		FROM run_bodies WHERE run_id IN ` + list(&args, ids)
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var id string
+		var size int64
+		err := scan(&id, &size)
+		sizes[id] = size
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read sizes of runs: %w", err)
+	}
+	return sizes, nil
+}
+
+// shorten makes of a run what lists show.
+func shorten(run *lineshaft.Run, config string) {
+	long := len(config)-len(run.Config.BasePrompt) > listedConfig && len(restOf(run)) > listedConfig
+	for _, text := range []*string{&run.Prompt, &run.Submitted, &run.Config.BasePrompt} {
+		if len(*text) > lineshaft.MaxListedPrompt {
+			*text, run.Truncated = head(*text, lineshaft.MaxListedPrompt), true
+		}
+	}
+	for i := range run.Skills {
+		run.Skills[i].Body = ""
+	}
+	if !long {
+		return
+	}
+	run.Config.MCPServers, run.Truncated = nil, true
+	if run.Config.Harness != nil {
+		run.Config.Harness.Command = nil
+	}
+}
+
+// restOf is the configuration of a run without its base prompt, as it is answered.
+func restOf(run *lineshaft.Run) []byte {
+	rest := run.Config
+	rest.BasePrompt = ""
+	text, _ := json.Marshal(rest) // it was decoded from JSON
+	return text
+}
+
+// head is the beginning of a text, in memory of its own: the rest of it is let go.
+func head(text string, limit int) string {
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return strings.Clone(text[:limit])
+}
+
+// answerBytes is about how long a run becomes in an answer.
+func answerBytes(run *lineshaft.Run) int64 {
+	sum := int64(itemBytes + len(restOf(run)))
+	for _, text := range []string{run.Title, run.Prompt, run.Submitted, run.Config.BasePrompt, run.Status.Message} {
+		sum += jsonBytes(text)
+	}
+	for key, value := range run.Metadata {
+		sum += int64(len(key)) + jsonBytes(value)
+	}
+	for i := range run.Artifacts {
+		a := &run.Artifacts[i]
+		for _, text := range []string{a.FileName, a.FilePath, a.MimeType, a.URL, a.Branch, a.Title, a.Description} {
+			sum += jsonBytes(text)
+		}
+		sum += itemBytes / 4
+	}
+	return sum
+}
+
+// jsonBytes is how long a text is as JSON, where some characters take six bytes.
+func jsonBytes(text string) int64 {
+	sum := int64(len(text))
+	for _, c := range []byte(text) {
+		if c < ' ' || c == '"' || c == '\\' {
+			sum += 5
+		}
+	}
+	return sum
+}
