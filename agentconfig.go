@@ -18,6 +18,8 @@ const (
 	DefaultQueueMinutes   = 1440
 	MaxTimeoutMinutes     = 7 * 24 * 60
 	MaxAttempts           = 20
+	// MaxToolBytes bounds all tool servers together, and the command of a harness.
+	MaxToolBytes = 256 << 10
 )
 
 // HostedWorker is the worker id of the server's own workers. On the wire
@@ -194,6 +196,13 @@ func (c AgentConfig) validateNumbers() error {
 }
 
 func (c AgentConfig) validateMCP() error {
+	size := 0
+	for name, server := range c.MCPServers {
+		size += len(name) + server.size()
+	}
+	if size > MaxToolBytes {
+		return Invalid("config.mcp_servers", "%d bytes of tool servers are too many; at most %d are allowed", size, MaxToolBytes)
+	}
 	for name, server := range c.MCPServers {
 		field := "config.mcp_servers." + clip(name, 80)
 		if name == "" || len(name) > 128 {
@@ -204,6 +213,20 @@ func (c AgentConfig) validateMCP() error {
 		}
 	}
 	return nil
+}
+
+// size is how many bytes of text it has.
+func (s MCPServer) size() int {
+	n := len(s.Command) + len(s.URL) + len(s.WarpID)
+	for _, arg := range s.Args {
+		n += len(arg)
+	}
+	for _, values := range []map[string]string{s.Env, s.Headers} {
+		for key, value := range values {
+			n += len(key) + len(value)
+		}
+	}
+	return n
 }
 
 func (s MCPServer) validate(field string) error {
@@ -240,6 +263,14 @@ func HarnessTypes() []string {
 func (c AgentConfig) validateHarness() error {
 	if c.Harness == nil {
 		return nil
+	}
+	if n := len(strings.Join(c.Harness.Command, " ")); n > MaxToolBytes {
+		return Invalid("config.harness.command", "%d bytes are too many; at most %d are allowed", n, MaxToolBytes)
+	}
+	for name, text := range map[string]string{"model_id": c.Harness.ModelID, "reasoning_level": c.Harness.ReasoningLevel} {
+		if len(text) > 256 {
+			return Invalid("config.harness."+name, "at most 256 bytes are allowed")
+		}
 	}
 	if c.Harness.Type != "" && !slices.Contains(HarnessTypes(), c.Harness.Type) {
 		return Invalid("config.harness.type", "%q is none of %s", clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))

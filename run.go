@@ -14,6 +14,8 @@ const (
 	MaxMetadataValue   = 256
 	MaxAttachments     = 5
 	MaxAttachmentBytes = 10 << 20
+	// MaxSubmittedBytes bounds a prompt with the follow-ups that came before the start.
+	MaxSubmittedBytes = 2 << 20
 	// MaxListedPrompt is how many bytes of a prompt a list of runs has.
 	MaxListedPrompt = 4 << 10
 )

@@ -152,26 +152,18 @@ func callerOf(k *lineshaft.APIKey) lineshaft.Caller {
 
 // authenticateRun finds the run of a live execution's token.
 func (s *Service) authenticateRun(ctx context.Context, token string) (lineshaft.Caller, error) {
-	runID, executionID, err := s.store.RunOfToken(ctx, token)
-	if store.IsNoRows(err) {
+	run, err := s.store.RunOfToken(ctx, token)
+	if store.IsNoRows(err) || err == nil && !run.Held { // the run was taken from this execution
 		return lineshaft.Caller{}, errUnauthenticated()
 	}
 	if err != nil {
 		return lineshaft.Caller{}, err
 	}
-	run, err := s.store.GetRun(ctx, runID)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && (run.ExecutionID != executionID || !run.State.Held()) {
-		return lineshaft.Caller{}, errUnauthenticated() // the run was taken from this execution
-	}
-	if err != nil {
-		return lineshaft.Caller{}, err
-	}
-	c := lineshaft.Caller{
-		Principal: lineshaft.Principal{UID: "run_" + runID, Type: lineshaft.ServiceAccount, DisplayName: run.Title},
-		Role:      lineshaft.RoleRun, KeyID: executionID, RunID: runID, TraceParent: run.TraceParent,
+	return lineshaft.Caller{
+		Principal: lineshaft.Principal{UID: runPrincipalPrefix + run.RunID, Type: lineshaft.ServiceAccount, DisplayName: run.Title},
+		Role:      lineshaft.RoleRun, KeyID: run.ExecutionID, RunID: run.RunID, TraceParent: run.TraceParent,
 		FactoryUIDs: []string{run.FactoryUID}, // of a run without a factory: none, and not all
-	}
-	return c, nil
+	}, nil
 }
 
 // Recheck says whether a caller's key, token or session still opens anything. Streams ask it

@@ -135,7 +135,12 @@ func (s *Service) joinTree(ctx context.Context, tx *store.Tx, n *store.NewRun, l
 	if descendants > s.cfg.Trees.Descendants {
 		return lineshaft.Invalid("parent_run_id", "%d runs were started below run %s, which are all that one root may have; start a run of its own instead", s.cfg.Trees.Descendants, l.RootRunID)
 	}
-	trees, err := tx.TreesOf(ctx, l.Ancestors[0])
+	return checkTrees(ctx, tx, l.Ancestors[0])
+}
+
+// checkTrees refuses work in a tree whose budget is used up.
+func checkTrees(ctx context.Context, tx *store.Tx, runID string) error {
+	trees, err := tx.TreesOf(ctx, runID)
 	if err != nil {
 		return err
 	}

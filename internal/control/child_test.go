@@ -312,6 +312,7 @@ func TestX15ASpentPoolStartsNothing(t *testing.T) {
 		_, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{Budget: &lineshaft.Budget{MaxTokens: 1000}}})
 		token := must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken))
 		child := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+		unclaimed := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
 		waiting := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
 		spender := b.claimOne(lineshaft.HostedWorker, child)
 		b.begin(spender)
@@ -322,6 +323,10 @@ func TestX15ASpentPoolStartsNothing(t *testing.T) {
 		}
 		_, err := b.as(token, lineshaft.NewRun{})
 		wantCode(b, err, lineshaft.CodeBudgetExceeded)
+		b.cancel(waiting)
+		_, err = b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: waiting, Message: "go on"}, nil)
+		wantCode(b, err, lineshaft.CodeBudgetExceeded)
+		waiting = unclaimed
 		late := b.claimOne(lineshaft.HostedWorker, waiting)
 		if late.FaultCode != lineshaft.CodeBudgetExceeded || late.Fault == "" {
 			b.Errorf("%q %q", late.FaultCode, late.Fault)
@@ -361,6 +366,26 @@ func TestX15BoundWorkersTakeRunsOfTheirFactories(t *testing.T) {
 		}
 		if got := claim(); !slices.Equal(got, []string{runs[1], free}) {
 			b.Fatalf("claimed %v, want %v", got, []string{runs[1], free})
+		}
+	})
+}
+
+// TestH14PromptsDoNotGrowWithoutEnd keeps follow-ups that would make a waiting run's
+// prompt too long as turns of their own.
+func TestH14PromptsDoNotGrowWithoutEnd(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID := b.start(lineshaft.NewRun{Prompt: "begin"}).RunID
+		long := strings.Repeat("x", lineshaft.MaxPromptBytes)
+		var turns int
+		for range 4 {
+			if b.followup(runID, long).FollowupID != "" {
+				turns++
+			}
+		}
+		job := b.claimOne(lineshaft.HostedWorker, runID)
+		if turns != 3 || len(job.Turn.Message) != len("begin\n\n")+len(long) {
+			b.Errorf("%d turns, a prompt of %d bytes", turns, len(job.Turn.Message))
 		}
 	})
 }

@@ -77,7 +77,7 @@ func TestF1WorkThatIsRefused(t *testing.T) {
 			"own":            {limited, own, control.Dispatch{Prompt: "p"}, "", ""},
 			"another's":      {limited, other, control.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
 			"unknown":        {b.admin, b.newID(), control.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
-			"a run's":        {outside, own, control.Dispatch{Prompt: "p"}, lineshaft.CodeInvalidRequest, "agent_identity_uid"},
+			"a run's":        {outside, own, control.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
 			"no foreman":     {b.admin, headless, control.Dispatch{Prompt: "p"}, lineshaft.CodeConflict, ""},
 			"no prompt":      {b.admin, own, control.Dispatch{}, lineshaft.CodeInvalidRequest, "prompt"},
 			"no source":      {b.admin, own, control.Dispatch{Prompt: "p", TicketRef: ":1"}, lineshaft.CodeInvalidRequest, "ticket_ref"},

@@ -55,6 +55,11 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	if err != nil {
 		return FollowupResult{}, err
 	}
+	if h.State.Terminal() {
+		if err := checkTrees(ctx, tx, h.ID); err != nil {
+			return FollowupResult{}, err
+		}
+	}
 	if h.State.Terminal() && h.FactoryUID != "" { // it would be a new execution
 		factory, err := tx.GetFactory(ctx, h.FactoryUID)
 		if err := ignoreNotFound(err); err != nil {
@@ -70,13 +75,16 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	now := s.store.Now()
 	result := FollowupResult{RunID: h.ID, Outcome: outcomeFor(h)}
 	message := lineshaft.MessageData{Role: "user", Text: req.Message}
+	appended := false
 	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 && h.Unread == 0 {
-		if err := tx.AppendPrompt(ctx, h.ID, req.Message); err != nil {
+		if appended, err = tx.AppendPrompt(ctx, h.ID, req.Message); err != nil {
 			return FollowupResult{}, err
 		}
-	} else {
+	}
+	if !appended {
 		// With files it is kept as a turn of its own, so that both stay together; and so
-		// is what comes after such a one, so that the order stays.
+		// is what makes the prompt too long, and what comes after such a one, so that the
+		// order stays.
 		result.FollowupID, _ = s.store.NewID()
 		message.FollowupID = result.FollowupID
 		if err := errors.Join(

@@ -37,7 +37,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog"}
+	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog", "Turn", "Work", "Rest"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -86,6 +86,8 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("RunByReference", func() (any, error) { return s.RunByReference(ctx, c, "https://example.com") })
 	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID, nil) })
 	one("Events", func() (any, error) { return s.Events(ctx, c, run.ID, 0, 5) })
+	one("EventsBefore", func() (any, error) { return s.EventsBefore(ctx, c, run.ID, 9, 5) })
+	one("StateEvents", func() (any, error) { return s.StateEvents(ctx, c, run.ID) })
 	one("LastMessages", func() (any, error) { return s.LastMessages(ctx, c, run.ID, 5) })
 	one("Follow", func() (any, error) { return s.Follow(ctx, c, run.ID, 0) })
 	one("FollowStates", func() (any, error) { return s.FollowStates(ctx, c, lineshaft.RunFilter{}, "") })

@@ -331,10 +331,29 @@ func (r reader) NewestSnapshot(ctx context.Context, runID string) (string, error
 	return blob, err
 }
 
-// RunOfToken finds the live execution that a run token belongs to.
-func (r reader) RunOfToken(ctx context.Context, token string) (runID, executionID string, err error) {
-	err = r.one(ctx, "SELECT run_id, id FROM executions WHERE run_token_hash = $1 AND ended_at = 0 AND lease_until > "+r.d.now, []any{Hash(token)}, &runID, &executionID)
-	return runID, executionID, err
+// TokenRun is the run that a run token opens, with the live execution that has the token.
+type TokenRun struct {
+	RunID       string
+	ExecutionID string
+	Title       string
+	FactoryUID  string
+	TraceParent string
+	// Held says that the execution still holds the run.
+	Held bool
+}
+
+// RunOfToken finds the live execution that a run token belongs to. Each call of an agent
+// asks it, so it reads nothing long.
+func (r reader) RunOfToken(ctx context.Context, token string) (TokenRun, error) {
+	var run TokenRun
+	var factory *string
+	var state lineshaft.RunState
+	var holder string
+	err := r.one(ctx, `SELECT e.run_id, e.id, r.title, r.factory_uid, r.trace_parent, r.state, r.execution_id FROM executions e JOIN runs r ON r.id = e.run_id
+		WHERE e.run_token_hash = $1 AND e.ended_at = 0 AND e.lease_until > `+r.d.now, []any{Hash(token)},
+		&run.RunID, &run.ExecutionID, &run.Title, &factory, &run.TraceParent, &state, &holder)
+	run.FactoryUID, run.Held = text(factory), holder == run.ExecutionID && state.Held()
+	return run, err
 }
 
 // ExecutionOfToken finds the execution that a run token was made for, whatever has

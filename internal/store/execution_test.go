@@ -277,20 +277,20 @@ func TestX7RunTokenDiesWithTheExecution(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		insertRun(t, s, nil)
 		c := claimOne(t, s, "w1", time.Minute)
-		run, execution, err := s.RunOfToken(t.Context(), c.RunToken)
-		if err != nil || run != c.Head.ID || execution != c.ExecutionID {
-			t.Fatalf("token of %s, %s, %v", run, execution, err)
+		run, err := s.RunOfToken(t.Context(), c.RunToken)
+		if err != nil || run.RunID != c.Head.ID || run.ExecutionID != c.ExecutionID {
+			t.Fatalf("token of %+v, %v", run, err)
 		}
-		if _, _, err := s.RunOfToken(t.Context(), c.Token); !store.IsNoRows(err) {
+		if _, err := s.RunOfToken(t.Context(), c.Token); !store.IsNoRows(err) {
 			t.Errorf("the fencing token is a run token: %v", err)
 		}
 		endExecution(t, s, c.ExecutionID)
-		if _, _, err := s.RunOfToken(t.Context(), c.RunToken); !store.IsNoRows(err) {
+		if _, err := s.RunOfToken(t.Context(), c.RunToken); !store.IsNoRows(err) {
 			t.Errorf("after the end: %v", err)
 		}
 		insertRun(t, s, nil)
 		c = claimOne(t, s, "w1", -time.Second)
-		if _, _, err := s.RunOfToken(t.Context(), c.RunToken); !store.IsNoRows(err) {
+		if _, err := s.RunOfToken(t.Context(), c.RunToken); !store.IsNoRows(err) {
 			t.Errorf("after the lease: %v", err)
 		}
 	})

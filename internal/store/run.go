@@ -216,11 +216,11 @@ func decodeParts(runID, skills, firedBy string, intoSkills *[]lineshaft.Skill, i
 }
 
 // AppendPrompt adds a follow-up's text to the prompt of a run that has not started.
-func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) error {
+func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) (fits bool, err error) {
 	// A run of a skill may have had no prompt before.
-	_, err := tx.exec(ctx, `UPDATE run_bodies SET submitted_prompt = CASE WHEN submitted_prompt = '' THEN $2 ELSE submitted_prompt || $3 END
-		WHERE run_id = $1`, runID, text, "\n\n"+text)
-	return err
+	n, err := tx.exec(ctx, `UPDATE run_bodies SET submitted_prompt = CASE WHEN submitted_prompt = '' THEN $2 ELSE submitted_prompt || $3 END
+		WHERE run_id = $1 AND octet_length(submitted_prompt) <= $4`, runID, text, "\n\n"+text, lineshaft.MaxSubmittedBytes-len(text)-2)
+	return n == 1, err
 }
 
 const headColumns = `id, state, status_message, error_code, retryable, worker_host, creator_uid, factory_uid, parent_run_id, updated_at,

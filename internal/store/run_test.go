@@ -371,7 +371,7 @@ func TestR6PromptGrows(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		run := insertRun(t, s, nil)
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AppendPrompt(ctx, run, "and this") })
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return second(tx.AppendPrompt(ctx, run, "and this")) })
 		got, err := s.GetRun(t.Context(), run)
 		must(t, err)
 		if got.Prompt != "do it" || got.Submitted != "do it\n\nand this" {

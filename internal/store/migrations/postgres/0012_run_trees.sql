@@ -1,7 +1,7 @@
 -- A run that has children: how many runs were ever started below it, what they
 -- consumed, and the budget that they share with it. It outlives what is below.
 CREATE TABLE run_trees (
-    run_id          TEXT   NOT NULL PRIMARY KEY,
+    run_id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     descendants     BIGINT NOT NULL,
     tokens          BIGINT NOT NULL,
     cost_micros     BIGINT NOT NULL,
@@ -10,7 +10,7 @@ CREATE TABLE run_trees (
 );
 
 -- The factories whose runs a worker takes, with commas between; empty is all runs.
-ALTER TABLE workers ADD COLUMN factory_uids TEXT NOT NULL DEFAULT '';
+ALTER TABLE workers ADD COLUMN factory_uids TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 -- The queue of a worker that takes runs of some factories only.
 CREATE INDEX runs_queue_factory ON runs (worker_host, factory_uid, queued_at, id) WHERE state = 'QUEUED' AND hold = 0 AND factory_uid IS NOT NULL AND worker_host <> 'hosted';
