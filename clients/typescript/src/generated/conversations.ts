@@ -11,8 +11,8 @@ export class Conversations extends Resource {
    * Get a conversation.
    * Of the newest run that belongs to it.
    */
-  get(conversationId: string, options?: RequestOptions): APIPromise<ConversationResponse> {
-    return this.callJSON<ConversationResponse>({ method: "GET", path: path`/agent/conversations/${conversationId}`, replay: true, options });
+  get(conversationId: string, query: ConversationsGetQuery = {}, options?: RequestOptions): APIPromise<ConversationResponse> {
+    return this.callJSON<ConversationResponse>({ method: "GET", path: path`/agent/conversations/${conversationId}`, query: { ...query }, replay: true, options });
   }
 
   /** Send a follow-up to a conversation. */
@@ -32,4 +32,10 @@ export class Conversations extends Resource {
   transcript(conversationId: string, options?: RequestOptions): APIPromise<Response> {
     return this.callDownload({ method: "GET", path: path`/agent/conversations/${conversationId}/transcript`, replay: true, options });
   }
+}
+
+/** Selects what get answers. */
+export interface ConversationsGetQuery {
+  /** From page_info.next_cursor: goes on with a conversation that was too long for one answer. */
+  cursor?: number | undefined;
 }

@@ -71,8 +71,8 @@ export class Runs extends Resource {
   }
 
   /** Get the conversation of a run. */
-  conversation(runId: string, options?: RequestOptions): APIPromise<ConversationResponse> {
-    return this.callJSON<ConversationResponse>({ method: "GET", path: path`/agent/runs/${runId}/conversation`, replay: true, options });
+  conversation(runId: string, query: RunsConversationQuery = {}, options?: RequestOptions): APIPromise<ConversationResponse> {
+    return this.callJSON<ConversationResponse>({ method: "GET", path: path`/agent/runs/${runId}/conversation`, query: { ...query }, replay: true, options });
   }
 
   /**
@@ -277,6 +277,12 @@ export interface RunsReportArtifactQuery {
 export interface RunsCancelQuery {
   /** Cancels the descendants too. */
   cascade?: boolean | undefined;
+}
+
+/** Selects what conversation answers. */
+export interface RunsConversationQuery {
+  /** From page_info.next_cursor: goes on with a conversation that was too long for one answer. */
+  cursor?: number | undefined;
 }
 
 /** Selects what events answers. */

@@ -377,6 +377,8 @@ export interface ConversationRedirect {
 
 export interface ConversationResponse {
   conversation_id: string;
+  /** Of a conversation that is too long for one answer: it ends with an event block named truncated, and next_cursor leads on. */
+  page_info?: PageInfo;
   steps: ConversationStep[];
 }
 
@@ -912,7 +914,7 @@ export interface IssuedWebhook {
 }
 
 export interface KeyLimits {
-  /** The factories that the key reaches; all when absent. */
+  /** The factories that the key reaches; all when absent, but for a run token none. */
   factory_uids?: string[];
   /** No limit when absent. */
   requests_per_minute?: number;
@@ -1360,6 +1362,8 @@ export interface RunItem {
   parent_run_id?: string;
   /** What the agent was told. */
   prompt: string;
+  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it. */
+  prompt_truncated?: boolean;
   request_usage?: RequestUsage;
   /** The run at the top of the tree; run_id itself at the top. */
   root_run_id: string;
