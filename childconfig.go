@@ -201,26 +201,24 @@ func narrowHarness(n *narrowing) string {
 		if n.field = "harness.type"; !slices.Contains(n.may.Harnesses, asked.Type) {
 			return "this is another agent than its parent's, and the server does not offer it to children"
 		}
-		out = asked
-		out.Permissions = parent.Permissions
-	} else {
-		for _, part := range []struct {
-			name  string
-			wider bool
-		}{
-			{"command", len(asked.Command) > 0 && !slices.Equal(asked.Command, parent.Command)},
-			{"mode", asked.Mode != "" && asked.Mode != parent.Mode},
-			{"reasoning_level", asked.ReasoningLevel != "" && asked.ReasoningLevel != parent.ReasoningLevel},
-		} {
-			if n.field = "harness." + part.name; part.wider {
-				return "this is not the one of its parent"
-			}
+		out = HarnessConfig{Type: asked.Type, Permissions: parent.Permissions} // as the server has it
+	}
+	for _, part := range []struct {
+		name  string
+		wider bool
+	}{
+		{"command", len(asked.Command) > 0 && !slices.Equal(asked.Command, out.Command)},
+		{"mode", asked.Mode != "" && asked.Mode != out.Mode},
+		{"reasoning_level", asked.ReasoningLevel != "" && asked.ReasoningLevel != out.ReasoningLevel},
+	} {
+		if n.field = "harness." + part.name; part.wider {
+			return "this is not the one of its parent"
 		}
 	}
 	if asked.ModelID != "" {
 		out.ModelID = asked.ModelID
 	}
-	if asked.Permissions != "" {
+	if asked.Permissions != "" && asked.Permissions != PermissionsAllow { // the widest is left to the worker, as for the parent
 		out.Permissions = asked.Permissions
 	}
 	n.out.Harness = &out

@@ -78,7 +78,7 @@ func TestX15WhatTheServerOffersToChildren(t *testing.T) {
 			t.Errorf("%s: %v", name, origins)
 		}
 	}
-	for _, harness := range []lineshaft.HarnessConfig{{Type: "command"}, {Type: "shell", Permissions: lineshaft.PermissionsAllow}, {Type: "shell", ModelID: "dear"}} {
+	for _, harness := range []lineshaft.HarnessConfig{{Type: "command"}, {Type: "shell", Permissions: lineshaft.PermissionsAllow}, {Type: "shell", ModelID: "dear"}, {Type: "shell", Command: []string{"sh"}}} {
 		if _, _, err := lineshaft.NarrowConfig(parent, lineshaft.AgentConfig{Harness: &harness}, may); err == nil {
 			t.Errorf("%+v was taken", harness)
 		}

@@ -97,6 +97,9 @@ type TurnResult struct {
 	// Dead says that the session cannot take another turn here: unread follow-ups
 	// then wait for a new execution.
 	Dead bool
+	// Used is what models consumed and no report could count, because the run was taken
+	// from the execution. It is said with Cancelled only.
+	Used []UsageData
 }
 
 // Report is a numbered batch of an execution's events, optionally with its first

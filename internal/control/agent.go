@@ -152,6 +152,12 @@ func shownTo(c lineshaft.Caller, a lineshaft.Agent) lineshaft.Agent {
 // or those of one factory.
 func (s *Service) ListAgents(ctx context.Context, c lineshaft.Caller, factoryUID string) ([]lineshaft.Agent, error) {
 	read := s.store.AllAgents
+	if c.Role == lineshaft.RoleRun && factoryUID == "" {
+		factoryUID = c.FactoryUIDs[0]
+		if factoryUID == "" {
+			return nil, nil
+		}
+	}
 	if factoryUID != "" {
 		read = func(ctx context.Context) ([]lineshaft.Agent, error) { return s.store.ListAgents(ctx, factoryUID) }
 	}

@@ -48,6 +48,11 @@ func (s *Service) shapeRun(ctx context.Context, r definitionReader, c lineshaft.
 		shape.config, shape.origins, err = s.resolve(ctx, r, c, req.Config, d)
 		return shape, err
 	}
+	if req.ParentRunID != c.RunID {
+		denied := lineshaft.Denied("a run starts children of its own; leave parent_run_id out")
+		denied.Field = "parent_run_id"
+		return shape, denied
+	}
 	if d.agent == nil {
 		shape.narrowed = true
 		shape.config, shape.origins, err = lineshaft.NarrowConfig(parent.Body.Config, req.Config, s.cfg.Children)
@@ -109,14 +114,21 @@ func (s *Service) parentOf(ctx context.Context, tx *store.Tx, parentID string) (
 }
 
 // joinTree puts a new run below its parent, with the metadata that it does not set
-// itself, if the tree has room and its budgets are not used up.
-func (s *Service) joinTree(ctx context.Context, tx *store.Tx, n *store.NewRun, l *store.Lineage) error {
+// itself, if the budgets above it are not used up.
+func (s *Service) joinTree(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, l *store.Lineage) error {
 	n.RootRunID, n.Depth, n.Ancestors = l.RootRunID, l.Depth+1, l.Ancestors
 	merged := maps.Clone(l.Body.Metadata)
 	if merged == nil {
 		merged = map[string]string{}
 	}
-	maps.Copy(merged, n.Body.Metadata)
+	for key, value := range n.Body.Metadata {
+		if c.Role == lineshaft.RoleRun && slices.Contains(ofDeliveries(), key) && merged[key] != value {
+			denied := lineshaft.Denied("metadata.%s says which delivery started a run, and none started this one; leave it out", key)
+			denied.Field = "metadata." + key
+			return denied
+		}
+		merged[key] = value
+	}
 	if len(merged) > lineshaft.MaxMetadataKeys {
 		return lineshaft.Invalid("metadata", "with what the parent run passes on there are %d keys; at most %d are allowed", len(merged), lineshaft.MaxMetadataKeys)
 	}
@@ -124,18 +136,43 @@ func (s *Service) joinTree(ctx context.Context, tx *store.Tx, n *store.NewRun, l
 	if rule := n.Body.Config.Concurrency; rule != nil && n.Body.Origins["concurrency"] == runOrigin {
 		n.Head.ConcurrencyKey = childSlotKey(l.RootRunID, rule.Key)
 	}
-	var budget lineshaft.Budget
 	if has := l.Body.Config.Budget; has != nil {
-		budget = *has
+		n.ParentBudget = *has
 	}
-	descendants, err := tx.GrowTree(ctx, l.Ancestors, budget, l.RootRunID)
+	return checkTrees(ctx, tx, l.Ancestors[0])
+}
+
+// growTree counts a new run below the runs above it. It comes after all locks on runs:
+// reports lock runs, and then the trees that they are in.
+func (s *Service) growTree(ctx context.Context, tx *store.Tx, n *store.NewRun) error {
+	if len(n.Ancestors) == 0 {
+		return nil
+	}
+	// The oldest is the top. A run that the end of another started is the top of its own
+	// tree, although it has that one's root.
+	top := slices.Min(n.Ancestors)
+	descendants, err := tx.GrowTree(ctx, n.Ancestors, n.ParentBudget, top)
 	if err != nil {
 		return err
 	}
 	if descendants > s.cfg.Trees.Descendants {
-		return lineshaft.Invalid("parent_run_id", "%d runs were started below run %s, which are all that one root may have; start a run of its own instead", s.cfg.Trees.Descendants, l.RootRunID)
+		return lineshaft.Invalid("parent_run_id", "%d runs were started below run %s, which are all that one root may have; start a run of its own instead", s.cfg.Trees.Descendants, top)
 	}
-	return checkTrees(ctx, tx, l.Ancestors[0])
+	return nil
+}
+
+// mayReopen says whether an ended run may live again beside its siblings.
+func (s *Service) mayReopen(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
+	if h.ParentRunID != "" {
+		live, err := tx.CountLiveChildren(ctx, h.ParentRunID)
+		if err != nil {
+			return err
+		}
+		if live >= s.cfg.Trees.LiveChildren {
+			return lineshaft.Conflict("run %s has %d live children already; wait for one to end", h.ParentRunID, live)
+		}
+	}
+	return checkTrees(ctx, tx, h.ID)
 }
 
 // checkTrees refuses work in a tree whose budget is used up.

@@ -67,8 +67,11 @@ func asks() map[string]struct{ wider, equal, narrower lineshaft.AgentConfig } {
 	}
 }
 
-// parents are runs that start children: of a factory, of none, and of a delivery.
-func (w *works) parents() map[string]string {
+// parent is a run that starts children.
+type parent struct{ kind, runID string }
+
+// parents are of a factory, of none, and of a delivery, in the order that they wait in.
+func (w *works) parents() []parent {
 	w.Helper()
 	rich := richConfig()
 	placed := rich
@@ -78,10 +81,10 @@ func (w *works) parents() map[string]string {
 	w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config = "hand", placed })
 	free := rich
 	free.RunnerID = "" // runs of no factory have none
-	return map[string]string{
-		"factory": w.start(lineshaft.NewRun{AgentUID: hand.UID, Config: placed}).RunID,
-		"none":    w.start(lineshaft.NewRun{Config: free}).RunID,
-		"webhook": w.deliver("", opened).Outcomes[0].RunID,
+	return []parent{
+		{"factory", w.start(lineshaft.NewRun{AgentUID: hand.UID, Config: placed}).RunID},
+		{"none", w.start(lineshaft.NewRun{Config: free}).RunID},
+		{"webhook", w.deliver("", opened).Outcomes[0].RunID},
 	}
 }
 
@@ -95,8 +98,8 @@ func TestX15ChildrenMatrix(t *testing.T) {
 		}
 		w.environment("env")
 		w.environment("other", "DEPLOY_KEY")
-		for kind, runID := range w.parents() {
-			token := w.token(runID)
+		for _, p := range w.parents() {
+			kind, runID, token := p.kind, p.runID, w.token(p.runID)
 			for field, ask := range asks() {
 				if kind == "none" && field == "runner_id" {
 					ask.equal = lineshaft.AgentConfig{}

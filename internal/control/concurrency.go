@@ -42,6 +42,11 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 			why = "; what came from outside is not sent into it, because it has secrets that this run does not get"
 			break
 		}
+		if startedOutside(n.Source, n.Head.CreatorUID) {
+			if err := tx.MarkOutside(ctx, holder); err != nil {
+				return nil, err
+			}
+		}
 		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: followupText(n)}, files)
 		if err != nil {
 			return nil, err

@@ -223,7 +223,7 @@ func TestS3ConcurrencyKeyGivesNoPower(t *testing.T) {
 		for _, policy := range []lineshaft.ConcurrencyPolicy{lineshaft.PolicyCancelPrevious, lineshaft.PolicyFollowup} {
 			_, err := b.as(member, keyed(policy))
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
-			must[control.Started](b)(b.as(own, keyed(policy))) // a child's key is another one
+			b.cancel(must[control.Started](b)(b.as(own, keyed(policy))).RunID) // a child's key is another one
 		}
 		b.want(runID, lineshaft.InProgress)
 		if n := len(b.audits(runID)); n != 1 {

@@ -46,8 +46,9 @@ func (s *Service) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, resul
 func (s *Service) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	var next *lineshaft.Turn
 	var refused error
+	var trees []store.Tree
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		next, refused = nil, nil
+		next, refused, trees = nil, nil, nil
 		b, err := s.lockExecutions(ctx, tx, []lineshaft.ExecutionRef{ref})
 		if err != nil {
 			return err
@@ -55,7 +56,13 @@ func (s *Service) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, 
 		e, h, err := b.current(ref)
 		if err != nil {
 			refused = err
-			return s.endStray(ctx, tx, e, h, result, &refused)
+			if err := s.endStray(ctx, tx, e, h, result, &refused); err != nil {
+				return err
+			}
+			if trees, err = b.spendTrees(ctx, tx); err != nil {
+				return err
+			}
+			return tx.AddSpending(ctx, b.spent(), s.store.Now())
 		}
 		next, err = s.endTurn(ctx, tx, e, h, result)
 		return err
@@ -63,8 +70,12 @@ func (s *Service) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, 
 	if err != nil {
 		return nil, err
 	}
+	s.endSpentTrees(ctx, trees)
 	return next, refused
 }
+
+// maxLateUsage bounds what an execution may say about model requests after its end.
+const maxLateUsage = 1000
 
 // endStray notes that an execution which lost its run has nothing running any more.
 func (s *Service) endStray(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, refused *error) error {
@@ -75,6 +86,15 @@ func (s *Service) endStray(ctx context.Context, tx *store.Tx, e *store.Execution
 	now := s.store.Now()
 	if h == nil {
 		return s.endExecution(ctx, tx, e, nil, now)
+	}
+	var used usages // cancelling a run does not give its tokens back
+	if e.EndedAt.IsZero() {
+		for _, data := range result.Used[:min(len(result.Used), maxLateUsage)] {
+			used.add(data)
+		}
+	}
+	if err := used.save(ctx, tx, h); err != nil {
+		return err
 	}
 	return errors.Join(s.endExecution(ctx, tx, e, h, now), tx.SaveRun(ctx, h), s.settle(ctx, tx, h, now))
 }

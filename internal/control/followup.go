@@ -56,7 +56,7 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 		return FollowupResult{}, err
 	}
 	if h.State.Terminal() {
-		if err := checkTrees(ctx, tx, h.ID); err != nil {
+		if err := s.mayReopen(ctx, tx, h); err != nil {
 			return FollowupResult{}, err
 		}
 	}

@@ -29,7 +29,7 @@ type definitionReader interface {
 	GetAgent(ctx context.Context, uid string) (*lineshaft.Agent, error)
 	GetFactory(ctx context.Context, uid string) (*lineshaft.Factory, error)
 	GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error)
-	GetRun(ctx context.Context, runID string) (*lineshaft.Run, error)
+	RunStarts(ctx context.Context, runID, rootRunID string) ([]store.RunStart, error)
 	GetRunBody(ctx context.Context, runID string) (*store.RunBody, error)
 }
 
@@ -206,8 +206,8 @@ func mayUseEnvironment(c lineshaft.Caller, e *lineshaft.Environment, d definitio
 // below a run that came from outside, a run whose agent starts it has no more of them
 // than the agent's own run, whatever definitions name.
 func limitSecrets(ctx context.Context, r definitionReader, c lineshaft.Caller, rootRunID string, d *definitions) error {
-	root, err := r.GetRun(ctx, rootRunID)
-	if ignoreNotFound(err) != nil || err == nil && !fromOutside(root) {
+	outside, err := reachedFromOutside(ctx, r, c.RunID, rootRunID)
+	if err != nil || !outside {
 		return err
 	}
 	body, err := r.GetRunBody(ctx, c.RunID)
@@ -216,6 +216,18 @@ func limitSecrets(ctx context.Context, r definitionReader, c lineshaft.Caller, r
 	}
 	d.limited, d.allowed, d.tools = true, body.Config.Secrets, body.Config.NamedSecrets()
 	return nil
+}
+
+// reachedFromOutside says whether a run may have read what strangers wrote: it, its root
+// or a run between them came from outside, got a message from outside, or is gone.
+func reachedFromOutside(ctx context.Context, r definitionReader, runID, rootRunID string) (bool, error) {
+	starts, err := r.RunStarts(ctx, runID, rootRunID)
+	for _, start := range starts {
+		if start.Gone || start.Outside || startedOutside(start.Source, start.CreatorUID) {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // fromOutside says whether a run may work on what strangers wrote.

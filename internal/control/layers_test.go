@@ -333,10 +333,9 @@ func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 			w.Fatalf("%+v", root)
 		}
 		agent := w.token(root.ID)
-		for name, req := range map[string]lineshaft.NewRun{
-			"agent": {AgentUID: hand.UID}, "below": {AgentUID: hand.UID, ParentRunID: must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{})).RunID},
-		} {
-			run := w.run(must[control.Started](w.bench)(w.as(agent, req)).RunID)
+		child := must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{})).RunID
+		for name, who := range map[string]lineshaft.Caller{"agent": agent, "below": w.token(child)} {
+			run := w.run(must[control.Started](w.bench)(w.as(who, lineshaft.NewRun{AgentUID: hand.UID})).RunID)
 			if !slices.Equal(run.Config.Secrets, []string{"OF_AUTOMATION"}) || w.origins(run.ID)["secrets.OF_AUTOMATION"] != "agent" {
 				w.Errorf("%s: %v", name, run.Config.Secrets)
 			}

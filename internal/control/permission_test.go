@@ -193,7 +193,7 @@ func TestX7RunTokenReachesItsTree(t *testing.T) {
 		_, err = b.s.CancelMatching(b.Context(), token, lineshaft.RunFilter{})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 		b.wantAll(token, child.ID, "")
-		b.wantAll(token, grandchild, "")
+		b.wantAll(token, grandchild, lineshaft.CodeNotAuthorized) // a person started it
 		b.want(foreign, lineshaft.InProgress)
 		b.end(foreignJob, lineshaft.Succeeded)
 	})

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -50,6 +51,9 @@ func (s *Service) Remote(c lineshaft.Caller, host, processID string) (*RemoteWor
 // Connect is called by a process that has just started and holds nothing: what an
 // earlier life of it held is over. It returns how many executions that ended.
 func (w *RemoteWorker) Connect(ctx context.Context) (ended int, err error) {
+	if err := w.admit(ctx); err != nil {
+		return 0, err
+	}
 	return w.giveUp(ctx, fmt.Sprintf("worker %s was restarted", w.host), func(store.Held) bool { return true })
 }
 
@@ -60,7 +64,7 @@ func (w *RemoteWorker) Claim(ctx context.Context, req lineshaft.ClaimRequest, kn
 	if req.Limit < 1 || req.Limit > maxClaim || req.Capacity < req.Limit {
 		return nil, lineshaft.Invalid("limit", "a worker claims 1 to %d runs, and no more than its capacity", maxClaim)
 	}
-	if err := lineshaft.CheckLabels("labels", req.Labels); err != nil {
+	if err := errors.Join(lineshaft.CheckLabels("labels", req.Labels), w.admit(ctx)); err != nil {
 		return nil, err
 	}
 	_, err := w.giveUp(ctx, fmt.Sprintf("worker %s did not get the run", w.host), func(h store.Held) bool {
@@ -114,6 +118,9 @@ func (w *RemoteWorker) Heartbeat(ctx context.Context, held []lineshaft.Execution
 	if w.only != "" && (len(held) != 1 || held[0].ExecutionID != w.only) {
 		return nil, errNotYours()
 	}
+	if err := w.admit(ctx); err != nil {
+		return nil, err
+	}
 	return w.s.Heartbeat(ctx, w.id, held) // leases are extended for the process that holds them only
 }
 
@@ -121,6 +128,9 @@ func (w *RemoteWorker) Heartbeat(ctx context.Context, held []lineshaft.Execution
 func (w *RemoteWorker) Directives(ctx context.Context) ([]lineshaft.Directive, error) {
 	if w.only != "" && !w.holds { // nothing is kept for whoever only has the token
 		return nil, errNotYours()
+	}
+	if err := w.admit(ctx); err != nil {
+		return nil, err
 	}
 	return w.s.Directives(ctx, w.id)
 }
@@ -187,7 +197,28 @@ func (w *RemoteWorker) Download(ctx context.Context, ref lineshaft.ExecutionRef,
 }
 
 // Leave says that the process stops.
-func (w *RemoteWorker) Leave(ctx context.Context) error { return w.s.ForgetWorker(ctx, w.id) }
+func (w *RemoteWorker) Leave(ctx context.Context) error {
+	if err := w.admit(ctx); err != nil {
+		return err
+	}
+	return w.s.ForgetWorker(ctx, w.id)
+}
+
+// admit keeps a key that is bound to factories from acting as a process whose key is not
+// bound to the same: the ids of processes are no secret, and what they hold is.
+func (w *RemoteWorker) admit(ctx context.Context) error {
+	if len(w.factories) == 0 {
+		return nil
+	}
+	known, err := w.s.store.GetWorker(ctx, w.id)
+	if store.IsNoRows(err) || err == nil && slices.Equal(known.FactoryUIDs, w.factories) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return lineshaft.Denied("process %s works with a key that is bound otherwise; start the worker again, which gives its process another id", w.id)
+}
 
 // own tells which executions are of this worker's id.
 func (w *RemoteWorker) own(ctx context.Context, refs []lineshaft.ExecutionRef) (map[string]bool, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -138,6 +139,9 @@ func (s *Service) placeRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 		}
 		return *live, nil
 	}
+	if err := s.growTree(ctx, tx, n); err != nil {
+		return Started{}, err
+	}
 	n.Body.Files = len(attachments)
 	if c.Role == lineshaft.RoleRun {
 		if err := tx.PutPrincipal(ctx, c.Principal, n.CreatedAt); err != nil {
@@ -186,7 +190,7 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 	if req.ParentRunID == "" {
 		return n, nil
 	}
-	return n, s.joinTree(ctx, tx, n, parent)
+	return n, s.joinTree(ctx, tx, c, n, parent)
 }
 
 // draftRun makes the run of a request whose configuration is resolved.
@@ -305,8 +309,8 @@ func mayChange(c lineshaft.Caller, runID, creatorUID string) error {
 	switch {
 	case c.Role.May(lineshaft.PermissionRunsManage):
 		return nil
-	case c.Role == lineshaft.RoleRun && runID != c.RunID: // below its own run, as maySee found
-		return nil
+	case c.Role == lineshaft.RoleRun && runID != c.RunID && strings.HasPrefix(creatorUID, runPrincipalPrefix):
+		return nil // below its own run, as maySee found, and started by an agent, not by a person
 	case c.Role == lineshaft.RoleMember && creatorUID == c.Principal.UID:
 		return nil
 	}
@@ -465,10 +469,15 @@ func (s *Service) mayRerunBelow(ctx context.Context, body *store.RunBody) error 
 // delivery: there is only one.
 func withoutDelivery(metadata map[string]string) map[string]string {
 	kept := maps.Clone(metadata)
-	for _, key := range []string{lineshaft.MetadataWebhook, lineshaft.MetadataDelivery, lineshaft.MetadataAutomation} {
+	for _, key := range ofDeliveries() {
 		delete(kept, key)
 	}
 	return kept
+}
+
+// ofDeliveries are the metadata that say what started a run.
+func ofDeliveries() []string {
+	return []string{lineshaft.MetadataWebhook, lineshaft.MetadataDelivery, lineshaft.MetadataAutomation}
 }
 
 // DeleteRun removes an ended run from every list at once; its rows go in the background.

@@ -86,8 +86,6 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("RunByReference", func() (any, error) { return s.RunByReference(ctx, c, "https://example.com") })
 	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID, nil) })
 	one("Events", func() (any, error) { return s.Events(ctx, c, run.ID, 0, 5) })
-	one("EventsBefore", func() (any, error) { return s.EventsBefore(ctx, c, run.ID, 9, 5) })
-	one("StateEvents", func() (any, error) { return s.StateEvents(ctx, c, run.ID) })
 	one("LastMessages", func() (any, error) { return s.LastMessages(ctx, c, run.ID, 5) })
 	one("Follow", func() (any, error) { return s.Follow(ctx, c, run.ID, 0) })
 	one("FollowStates", func() (any, error) { return s.FollowStates(ctx, c, lineshaft.RunFilter{}, "") })
@@ -292,6 +290,8 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 
 // reportCalls are those of an agent about its own run.
 func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string, func() (any, error))) {
+	one("EventsBefore", func() (any, error) { return b.s.EventsBefore(b.Context(), b.admin, runID, 9, 5) })
+	one("StateEvents", func() (any, error) { return b.s.StateEvents(b.Context(), b.admin, runID) })
 	one("Executions", func() (any, error) { return b.s.Executions(b.Context(), b.admin, runID) })
 	one("ReportRun", func() (any, error) {
 		return b.s.ReportRun(b.Context(), agent, runID, lineshaft.RunReport{Kind: lineshaft.ReportMessage, Text: "x"})

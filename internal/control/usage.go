@@ -24,9 +24,13 @@ type usages []lineshaft.ModelUsage
 // take adds an event.
 func (u *usages) take(draft lineshaft.Draft) {
 	var data lineshaft.UsageData
-	if json.Unmarshal(draft.Data, &data) != nil {
-		return
+	if json.Unmarshal(draft.Data, &data) == nil {
+		u.add(data)
 	}
+}
+
+// add counts what a model consumed.
+func (u *usages) add(data lineshaft.UsageData) {
 	// An agent cannot earn tokens back.
 	clamp := func(n int64) int64 { return max(0, min(n, maxUsage)) }
 	used := lineshaft.ModelUsage{

@@ -63,7 +63,7 @@ func TestI4ErrorsTellWhatToDoAndNothingOfTheInside(t *testing.T) {
 		s := New(Deps{})
 		answer := &mcp.CallToolResult{}
 		answer.SetError(&failed{tc.err})
-		result, err := s.watch(func(context.Context, string, mcp.Request) (mcp.Result, error) { return answer, nil })(asAdmin(t.Context()), "tools/call", calling("get_run"))
+		result, err := s.watch(func(context.Context, string, mcp.Request) (mcp.Result, error) { return answer, nil })(asAdmin(t.Context()), "tools/call", calling("list_factories"))
 		told, ok := result.(*mcp.CallToolResult)
 		if err != nil || !ok || !told.IsError {
 			t.Fatal(err, result)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -72,10 +73,12 @@ func (r reader) CountArtifacts(ctx context.Context, runID string) (n int, bytes 
 
 // CountTreeArtifacts is CountArtifacts of a run's root and all runs below that.
 func (r reader) CountTreeArtifacts(ctx context.Context, runID string) (n int, bytes int64, err error) {
-	var root string
-	if err = r.one(ctx, "SELECT root_run_id FROM runs WHERE id = $1", []any{runID}, &root); err != nil {
-		return 0, 0, fmt.Errorf("find root of run: %w", err)
+	// The oldest above it is the top; see control.growTree.
+	above, err := r.ancestorsOf(ctx, []string{runID})
+	if err != nil {
+		return 0, 0, err
 	}
+	root := slices.Min(append(above[runID], runID))
 	if n, bytes, err = r.CountArtifacts(ctx, root); err != nil {
 		return 0, 0, err
 	}

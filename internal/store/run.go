@@ -108,10 +108,12 @@ type NewRun struct {
 	ConversationID string
 	SessionID      string
 	RootRunID      string
-	Depth          int
-	ScheduleID     string
-	AgentUID       string
-	CreatedAt      time.Time
+	// ParentBudget is that of the parent, which the run shares with it.
+	ParentBudget lineshaft.Budget
+	Depth        int
+	ScheduleID   string
+	AgentUID     string
+	CreatedAt    time.Time
 	// TraceParent is the W3C traceparent that all that follows goes on from.
 	TraceParent string
 	// Ancestors are the runs above this one, nearest first.

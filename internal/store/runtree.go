@@ -95,10 +95,10 @@ func (tx *Tx) limitedTrees(ctx context.Context, runIDs []string) ([]Tree, error)
 }
 
 // ancestorsOf reads which runs are above others.
-func (tx *Tx) ancestorsOf(ctx context.Context, runIDs []string) (map[string][]string, error) {
+func (r reader) ancestorsOf(ctx context.Context, runIDs []string) (map[string][]string, error) {
 	var args []any
 	above := map[string][]string{}
-	err := tx.each(ctx, "SELECT run_id, tag FROM run_tags WHERE run_id IN "+list(&args, runIDs)+" AND tag >= 'a:' AND tag < 'a;'", args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT run_id, tag FROM run_tags WHERE run_id IN "+list(&args, runIDs)+" AND tag >= 'a:' AND tag < 'a;'", args, func(scan func(...any) error) error {
 		var runID, tag string
 		err := scan(&runID, &tag)
 		above[runID] = append(above[runID], tag[min(len(tag), 2):])
@@ -108,6 +108,52 @@ func (tx *Tx) ancestorsOf(ctx context.Context, runIDs []string) (map[string][]st
 		return nil, fmt.Errorf("read ancestors: %w", err)
 	}
 	return above, nil
+}
+
+// RunStart is how a run came to be.
+type RunStart struct {
+	Source     lineshaft.Source
+	CreatorUID string
+	// Outside says that a message from outside was sent into it, and Gone that nothing is
+	// known of it any more.
+	Outside, Gone bool
+}
+
+// outsideTag marks runs that got a message from outside.
+const outsideTag = "o:"
+
+// MarkOutside notes that a message from outside was sent into a run. No list goes by it,
+// so the run need not say that it has tags.
+func (tx *Tx) MarkOutside(ctx context.Context, h *RunHead) error {
+	_, err := tx.exec(ctx, "INSERT INTO run_tags (tag, run_id, updated_at) VALUES ($1, $2, $3) ON CONFLICT (tag, run_id) DO NOTHING", outsideTag, h.ID, micros(h.UpdatedAt))
+	return err
+}
+
+// RunStarts reads how a run, those above it, and its root came to be.
+func (r reader) RunStarts(ctx context.Context, runID, rootRunID string) ([]RunStart, error) {
+	above, err := r.ancestorsOf(ctx, []string{runID})
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(append(above[runID], runID, rootRunID))))
+	args := []any{outsideTag}
+	starts := make([]RunStart, 0, len(ids))
+	err = r.each(ctx, `SELECT r.source, r.creator_uid, (SELECT COUNT(*) FROM run_tags t WHERE t.tag = $1 AND t.run_id = r.id) FROM runs r WHERE r.id IN `+list(&args, ids), args,
+		func(scan func(...any) error) error {
+			var start RunStart
+			var marks int
+			err := scan(&start.Source, &start.CreatorUID, &marks)
+			start.Outside = marks > 0
+			starts = append(starts, start)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read starts of runs: %w", err)
+	}
+	for len(starts) < len(ids) {
+		starts = append(starts, RunStart{Gone: true})
+	}
+	return starts, nil
 }
 
 // Lineage is what a child run takes over from its parent.
@@ -145,9 +191,15 @@ func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error)
 		return nil, err
 	}
 	l.Ancestors = append([]string{parentID}, above[parentID]...)
-	live := `SELECT COUNT(*) FROM runs WHERE parent_run_id = $1 AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')`
-	if err := tx.one(ctx, live, []any{parentID}, &l.LiveChildren); err != nil {
-		return nil, fmt.Errorf("count children: %w", err)
+	l.LiveChildren, err = tx.CountLiveChildren(ctx, parentID)
+	return &l, err
+}
+
+// CountLiveChildren counts the children of a run that have not ended.
+func (r reader) CountLiveChildren(ctx context.Context, parentID string) (live int, err error) {
+	err = r.one(ctx, "SELECT COUNT(*) FROM runs WHERE parent_run_id = $1 AND state IN ('QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED')", []any{parentID}, &live)
+	if err != nil {
+		return 0, fmt.Errorf("count children: %w", err)
 	}
-	return &l, nil
+	return live, nil
 }

@@ -57,22 +57,35 @@ func (tx *Tx) DeleteOldWorkers(ctx context.Context, before time.Time) error {
 	return err
 }
 
+const workerColumns = "id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids"
+
+func scanWorker(scan func(...any) error) (Worker, error) {
+	var w Worker
+	var connected, seen int64
+	var labels, factories string
+	err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels, &factories)
+	w.ConnectedAt, w.LastSeenAt = fromMicros(connected), fromMicros(seen)
+	if labels != "" {
+		w.Labels = strings.Split(labels, ",")
+	}
+	if factories != "" {
+		w.FactoryUIDs = strings.Split(factories, ",")
+	}
+	return w, err
+}
+
+// GetWorker reads one worker process.
+func (r reader) GetWorker(ctx context.Context, workerID string) (Worker, error) {
+	return scanWorker(func(dest ...any) error {
+		return r.one(ctx, "SELECT "+workerColumns+" FROM workers WHERE id = $1", []any{workerID}, dest...)
+	})
+}
+
 // ListWorkers reads the worker processes seen since a time.
 func (r reader) ListWorkers(ctx context.Context, since time.Time) ([]Worker, error) {
 	var workers []Worker
-	err := r.each(ctx, `SELECT id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids FROM workers
-		WHERE last_seen_at >= $1 ORDER BY worker_host, id`, []any{micros(since)}, func(scan func(...any) error) error {
-		var w Worker
-		var connected, seen int64
-		var labels, factories string
-		err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels, &factories)
-		w.ConnectedAt, w.LastSeenAt = fromMicros(connected), fromMicros(seen)
-		if labels != "" {
-			w.Labels = strings.Split(labels, ",")
-		}
-		if factories != "" {
-			w.FactoryUIDs = strings.Split(factories, ",")
-		}
+	err := r.each(ctx, "SELECT "+workerColumns+" FROM workers WHERE last_seen_at >= $1 ORDER BY worker_host, id", []any{micros(since)}, func(scan func(...any) error) error {
+		w, err := scanWorker(scan)
 		workers = append(workers, w)
 		return err
 	})

@@ -360,7 +360,9 @@ func (e *execution) lastWord() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life), handBackTime)
 	defer cancel()
-	_, err := e.worker.control.EndTurn(ctx, e.job.ExecutionRef, e.judgeCause(cause))
+	result := e.judgeCause(cause)
+	result.Used = e.outbox.unreported()
+	_, err := e.worker.control.EndTurn(ctx, e.job.ExecutionRef, result)
 	if err != nil && !gone(err) {
 		e.warn(ctx, "last word", err)
 	}

@@ -132,7 +132,9 @@ func (e *execution) consumed(data lineshaft.UsageData) {
 	draft := e.masked(lineshaft.NewDraft(lineshaft.EventUsage, e.worker.config.Now(), data))
 	e.watch.traffic()
 	for _, d := range e.admit(draft, true) {
-		e.outbox.put(e.life, d)
+		if e.outbox.add(e.life, d) == 0 {
+			e.outbox.late(data) // the run was taken away, and its models did what they did
+		}
 	}
 }
 

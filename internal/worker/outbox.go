@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/lineshaft/lineshaft"
@@ -47,6 +49,7 @@ type outbox struct {
 	taken   int   // entries in the report that is out
 	most    int   // events in a report; less than usual while reports are too large
 	changed chan struct{}
+	tooLate []lineshaft.UsageData // that nobody could be told
 }
 
 func newOutbox(ref lineshaft.ExecutionRef, last int64, wake func()) *outbox {
@@ -82,6 +85,27 @@ func (o *outbox) delivered(ctx context.Context, draft lineshaft.Draft) bool {
 	}
 	o.mu.Unlock()
 	return true
+}
+
+// late keeps what a model request has used that ended after the execution.
+func (o *outbox) late(data lineshaft.UsageData) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tooLate = append(o.tooLate, data)
+}
+
+// unreported is what models have used that no report has told.
+func (o *outbox) unreported() []lineshaft.UsageData {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	used := slices.Clone(o.tooLate)
+	for _, e := range o.entries {
+		var data lineshaft.UsageData
+		if e.mark == noMark && e.draft.Type == lineshaft.EventUsage && json.Unmarshal(e.draft.Data, &data) == nil {
+			used = append(used, data)
+		}
+	}
+	return used
 }
 
 // tell adds a mark; there is always room for these.

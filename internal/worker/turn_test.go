@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -290,7 +291,7 @@ func TestX6ErrorsOfTheHarness(t *testing.T) {
 					return lineshaft.TurnResult{}, test.err
 				}})
 				c.jobs <- job("a", "")
-				if got := c.ended("a", 1); got != test.want {
+				if got := c.ended("a", 1); !reflect.DeepEqual(got, test.want) {
 					t.Errorf("result %+v, want %+v", got, test.want)
 				}
 			})

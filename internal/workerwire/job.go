@@ -137,6 +137,8 @@ type TurnResult struct {
 	Message string             `json:"message,omitempty"`
 	Code    lineshaft.Code     `json:"code,omitempty"`
 	Dead    bool               `json:"dead,omitempty"`
+
+	Used []lineshaft.UsageData `json:"used,omitempty"`
 }
 
 // Report is a numbered batch of events.

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -170,7 +171,9 @@ func (s *stage) tools(c combination) {
 		if i == 0 {
 			category = "command"
 		}
-		output, _ := r.Output["text"].(string)
+		var shown struct{ Text string }
+		_ = json.Unmarshal(r.Output, &shown)
+		output := shown.Text
 		if p.actions[i].ID != r.ActionID || p.actions[i].Category != category || r.Category != category || r.State != "completed" || !strings.Contains(output+"\n", want[i]) {
 			s.t.Errorf("action %+v, result %+v, want %q", p.actions[i], r, want[i])
 		}
