@@ -124,7 +124,7 @@ func hostileGet(ctx context.Context, srv *server, key, path string) (status int,
 		return 0, 0, err
 	}
 	request.Header.Set("Authorization", "Bearer "+key)
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := (&http.Client{}).Do(request)
 	if err != nil {
 		return 0, 0, err
 	}

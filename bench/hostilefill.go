@@ -75,11 +75,11 @@ func hostileRun(ctx context.Context, st *store.Store, prompt string) (string, er
 }
 
 // hostileLog adds events to a run.
-func hostileLog(ctx context.Context, st *store.Store, runID string, events int, make func(i int) (lineshaft.EventType, any)) error {
+func hostileLog(ctx context.Context, st *store.Store, runID string, events int, event func(i int) (lineshaft.EventType, any)) error {
 	for from := 0; from < events; from += hostileBatch {
 		var drafts []lineshaft.Draft
 		for i := from; i < min(from+hostileBatch, events); i++ {
-			kind, data := make(i)
+			kind, data := event(i)
 			drafts = append(drafts, lineshaft.NewDraft(kind, time.Now(), data))
 		}
 		err := st.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -272,8 +272,11 @@ func TestH14WrittenAnswersAreTheTypes(t *testing.T) {
 		entry("plan", `{"steps":[]}`),
 	)
 	for _, answer := range []written{
-		talked, ConversationResponse{Steps: []ConversationStep{}}, talked.cutAt("7"),
-		ListRunsResponse{Runs: []RunItem{}}, ListRunsResponse{Runs: []RunItem{{RunID: "1"}, {RunID: "2"}}, PageInfo: pageInfo("x")},
+		talked,
+		ConversationResponse{Steps: []ConversationStep{}},
+		talked.cutAt("7"),
+		ListRunsResponse{Runs: []RunItem{}},
+		ListRunsResponse{Runs: []RunItem{{RunID: "1"}, {RunID: "2"}}, PageInfo: pageInfo("x")},
 	} {
 		var text strings.Builder
 		out := newJSONWriter(&text)

@@ -40,7 +40,7 @@ func TestS3LimitedAdminMakesNoKeyOfSomebodyElse(t *testing.T) {
 			_, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{
 				Name: "n", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}, Owner: lineshaft.Principal{UID: uid, Type: lineshaft.User, DisplayName: "Mallory"},
 			})
-			if lineshaft.CodeOf(err) != lineshaft.CodeNotAuthorized || err.(*lineshaft.Error).Field != "owner.uid" {
+			if lineshaft.CodeOf(err) != lineshaft.CodeNotAuthorized || fieldOf(err) != "owner.uid" {
 				b.Errorf("owner %s: %v", uid, err)
 			}
 		}

@@ -69,8 +69,11 @@ func TestH14TooMuchIsNotParsed(t *testing.T) {
 		most    int
 		message string
 	}{
-		{keys, maxWork, "the file has more than 4000 keys"}, {keys, len(keys), tooMuch().message}, {"a: 1\n", 0, tooMuch().message},
-		{broken, maxWork, "this is no YAML"}, {broken, 1_000_000, tooMuch().message},
+		{keys, maxWork, "the file has more than 4000 keys"},
+		{keys, len(keys), tooMuch().message},
+		{"a: 1\n", 0, tooMuch().message},
+		{broken, maxWork, "this is no YAML"},
+		{broken, 1_000_000, tooMuch().message},
 	} {
 		if n, _, m := parseYAML(test.text, test.most); n != nil || m == nil || !strings.HasPrefix(m.message, test.message) {
 			t.Errorf("%.10q with %d: %v, want %s", test.text, test.most, m, test.message)

@@ -171,7 +171,9 @@ func (s *stage) tools(c combination) {
 		if i == 0 {
 			category = "command"
 		}
-		var shown struct{ Text string }
+		var shown struct {
+			Text string `json:"text"`
+		}
 		_ = json.Unmarshal(r.Output, &shown)
 		output := shown.Text
 		if p.actions[i].ID != r.ActionID || p.actions[i].Category != category || r.Category != category || r.State != "completed" || !strings.Contains(output+"\n", want[i]) {
