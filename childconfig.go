@@ -15,6 +15,8 @@ const ParentOrigin = "parent"
 type ChildAllowance struct {
 	// Harnesses are harness types, and Models the ids of models.
 	Harnesses, Models []string
+	// DefaultHarness is that of runs which name none, on the server's own workers.
+	DefaultHarness string
 }
 
 // NarrowConfig makes the configuration of a child that an agent starts: the parent's
@@ -114,7 +116,7 @@ func narrowRules() map[string]narrowRule {
 }
 
 func (n *narrowing) refusal(reason string) *Error {
-	denied := Denied("a child run can do no more than its parent: %s; leave %s out, or start an agent of the factory that may", reason, n.field)
+	denied := Denied("a child run can do no more than its parent: %s; leave %s out", reason, n.field)
 	denied.Field = "config." + n.field
 	return denied
 }
@@ -171,7 +173,7 @@ func (n *narrowing) model(asked, parent string) string {
 	if asked == "" || asked == parent || slices.Contains(n.may.Models, asked) {
 		return ""
 	}
-	return "this is another model than its parent's, and the server does not offer it to children"
+	return "this is another model than its parent's, and not among the server's --child-models"
 }
 
 // narrowHarness allows the parent's harness with a policy that is as strict, or one
@@ -197,9 +199,11 @@ func narrowHarness(n *narrowing) string {
 		return reason
 	}
 	out := parent
-	if asked.Type != "" && !sameHarness(asked.Type, parent.Type) {
+	// What a parent that names no harness has is the server's default, on its own workers.
+	same := sameHarness(asked.Type, parent.Type) || parent.Type == "" && n.parent.WorkerHost == HostedWorker && sameHarness(asked.Type, n.may.DefaultHarness)
+	if asked.Type != "" && !same {
 		if n.field = "harness.type"; !slices.Contains(n.may.Harnesses, asked.Type) {
-			return "this is another agent than its parent's, and the server does not offer it to children"
+			return "this is another agent than its parent's, and not among the server's --child-harnesses"
 		}
 		out = HarnessConfig{Type: asked.Type, Permissions: parent.Permissions} // as the server has it
 	}

@@ -78,6 +78,14 @@ func TestX15WhatTheServerOffersToChildren(t *testing.T) {
 			t.Errorf("%s: %v", name, origins)
 		}
 	}
+	plain := lineshaft.AgentConfig{WorkerHost: lineshaft.HostedWorker}
+	for host, fine := range map[string]bool{lineshaft.HostedWorker: true, "box": false} { // which has a default of its own
+		plain.WorkerHost = host
+		_, _, err := lineshaft.NarrowConfig(plain, lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Type: "builtin"}}, lineshaft.ChildAllowance{DefaultHarness: "oz"})
+		if (err == nil) != fine {
+			t.Errorf("the default harness on %s: %v", host, err)
+		}
+	}
 	for _, harness := range []lineshaft.HarnessConfig{{Type: "command"}, {Type: "shell", Permissions: lineshaft.PermissionsAllow}, {Type: "shell", ModelID: "dear"}, {Type: "shell", Command: []string{"sh"}}} {
 		if _, _, err := lineshaft.NarrowConfig(parent, lineshaft.AgentConfig{Harness: &harness}, may); err == nil {
 			t.Errorf("%+v was taken", harness)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,18 @@ type agents struct {
 	set    harness.Set
 	// find is nil where only an image knows its programs.
 	find func(program string) bool
+}
+
+// childAllowance is what agents may give to the runs that they start. Without another
+// default the blocks of a prompt are run.
+func childAllowance(cfg config.Config, harnesses []harness.Harness) lineshaft.ChildAllowance {
+	models, _ := loadModels(cfg) // no worker starts with what is wrong in them
+	if harnesses == nil {
+		harnesses = builtinHarnesses(cfg)
+	}
+	return lineshaft.ChildAllowance{
+		Harnesses: cfg.ChildHarnesses, Models: cfg.ChildModels, DefaultHarness: cmp.Or(defaultHarness(cfg, models, harnesses), "shell"),
+	}
 }
 
 // lookForAgents gathers what agents will see. The models are what is right of them.

@@ -14,7 +14,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/callback"
 	"github.com/lineshaft/lineshaft/internal/config"
@@ -172,7 +171,7 @@ func (a *App) openStore(ctx context.Context) error {
 	a.onStop(func(context.Context) error { sender.Close(); return nil })
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
-		Children:    lineshaft.ChildAllowance{Harnesses: a.cfg.ChildHarnesses, Models: a.cfg.ChildModels},
+		Children:    childAllowance(a.cfg, a.opts.Harnesses),
 		Trees:       control.TreeLimits{Depth: a.cfg.MaxRunDepth, LiveChildren: a.cfg.MaxLiveChildren, Descendants: a.cfg.MaxDescendants},
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit), ArtifactBytes: a.cfg.ArtifactLimit, ArtifactTreeBytes: a.cfg.ArtifactTreeLimit,
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,

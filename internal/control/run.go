@@ -314,6 +314,9 @@ func mayChange(c lineshaft.Caller, runID, creatorUID string) error {
 	case c.Role == lineshaft.RoleMember && creatorUID == c.Principal.UID:
 		return nil
 	}
+	if c.Role == lineshaft.RoleRun {
+		return lineshaft.Denied("a run token continues and ends the runs that agents started below its own run, and no others; a manager may do it")
+	}
 	return lineshaft.Denied("this is not your run; a manager may do it")
 }
 

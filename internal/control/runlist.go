@@ -148,7 +148,7 @@ func (s *Service) explainWaiting(ctx context.Context, runs []*lineshaft.Run) err
 		case !connected:
 			run.Status.Message = fmt.Sprintf("waiting for worker %q, which is not connected; start it with lineshaft worker --id %s", host, host)
 		case !slices.ContainsFunc(workers, func(w store.Worker) bool { return takesRunsOf(w, host, run.FactoryUID) }):
-			run.Status.Message = fmt.Sprintf("waiting for worker %q, whose key is bound to other factories; give it a key that reaches this one", host)
+			run.Status.Message = fmt.Sprintf("waiting for worker %q, whose key is bound to other factories; start a worker of this id with a key that is not bound, or bound to the run's factory", host)
 		}
 	}
 	return nil

@@ -1299,7 +1299,7 @@ class Webhook(Model):
 
 class KeyLimits(Model):
     factory_uids: Optional[List[str]] = None
-    """The factories that the key reaches; all when absent."""
+    """The factories that the key reaches; all when absent, but for a run token none."""
     requests_per_minute: Optional[int] = None
     """No limit when absent."""
     worker_ids: Optional[List[str]] = None
