@@ -9,7 +9,7 @@ import (
 )
 
 // notHidden are the settings of text that name no file of the server's, or one that
-// agents may see. Whoever adds a setting decides: here, or in serverFiles.
+// agents may see. Anyone who adds a setting decides: here, or in serverFiles.
 var notHidden = []string{
 	// Hidden by chooseIsolation itself, with all that is below it.
 	"DataDir",

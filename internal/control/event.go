@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// StretchBytes is how much of a log is read at once, whoever reads it: logs are as long as
+// StretchBytes is how much of a log is read at once, for any reader: logs are as long as
 // agents make them, and many may be read at the same time (H-14).
 const StretchBytes = 1 << 20
 

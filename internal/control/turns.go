@@ -20,7 +20,7 @@ const (
 	turnWait     = 10 * time.Second
 )
 
-// turns hands out turns. Whoever waits is served in order, except that a key which has all
+// turns hands out turns. Those who wait are served in order, except that a key which has all
 // it may have does not hold up those behind it.
 type turns struct {
 	perKey, weight, waiting int

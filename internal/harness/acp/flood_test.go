@@ -237,7 +237,7 @@ func TestH14ACPOpenCallsAreBounded(t *testing.T) {
 	}
 }
 
-// What open calls hold is bounded in bytes, and their ends are told all the same.
+// What open calls hold is bounded in bytes, and their ends are reported all the same.
 func TestH14ACPOpenCallsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	_, log, turn := bare(t)

@@ -70,7 +70,7 @@ type record struct {
 	waiting []*toolCall
 	began   int  // number of the last call
 	bytes   int  // what the calls hold
-	crowded bool // people know that not all is told of this turn
+	crowded bool // people know that not all of this turn is shown
 	// ended are the calls of this turn that have: what is said of them later is not
 	// told, for it would look like another call.
 	ended map[string]bool

@@ -11,7 +11,7 @@ import (
 // and the end are kept.
 const maxToolText = 64 << 10
 
-// maxCalls is how many calls of a turn are told: the log of an execution has no
+// maxCalls is how many calls of a turn are shown: the log of an execution has no
 // room for more, and each is remembered until the turn ends.
 const maxCalls = 50_000
 

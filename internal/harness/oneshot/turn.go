@@ -35,7 +35,7 @@ type turn struct {
 	tooLong bool   // the rest of this line is skipped
 	said    strings.Builder
 	calls   map[string]toolCall
-	crowded bool // people know that not all calls are told
+	crowded bool // people know that not all calls are shown
 	stderr  tailText
 
 	began, ended bool
