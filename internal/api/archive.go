@@ -77,7 +77,7 @@ func sizeText(n int64) string {
 
 // folderArchive answers with a tar.gz that is the same for the same files.
 func (s *server) folderArchive(ctx context.Context, name string, files definition.Files) *streamOutput {
-	return s.attachment(ctx, fileInfo{name: name, kind: gzipType, size: -1}, func(w io.Writer) error {
+	return s.attachment(ctx, fileInfo{name: name, kind: gzipType, size: -1}, func(w *recorder) error {
 		zip := gzip.NewWriter(w)
 		out := tar.NewWriter(zip)
 		for _, path := range slices.Sorted(maps.Keys(files)) {

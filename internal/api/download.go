@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -111,7 +113,7 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 	if err != nil {
 		return nil, err
 	}
-	return s.attachment(ctx, info, func(w io.Writer) error {
+	return s.attachment(ctx, info, func(w *recorder) error {
 		defer func() { _ = blob.Close() }()
 		_, err := io.Copy(w, blob)
 		return err
@@ -121,7 +123,13 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 // transcript sends the event log of a run, one JSON object per line.
 func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
 	info := fileInfo{name: "transcript-" + runID + ".jsonl", kind: "application/x-ndjson", size: -1}
-	return s.attachment(ctx, info, func(w io.Writer) error {
+	return s.attachment(ctx, info, func(w *recorder) error {
+		// It has no turn, since it may take its reader minutes and holds one stretch at a
+		// time; but it leaves a processor to the others, as every long answer does.
+		w.work, w.rest = s.Control.Work, s.Control.Rest
+		w.resume()
+		defer w.pause()
+		out := bufio.NewWriterSize(w, 64<<10)
 		var line []byte
 		for after, left := int64(0), maxTranscript; ; {
 			page, err := s.Control.Transcript(ctx, runID, after, stretchEvents)
@@ -131,16 +139,16 @@ func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
 			for i := range page.Events {
 				after = page.Events[i].Sequence
 				line = append(appendEvent(line[:0], &page.Events[i]), '\n')
-				if _, err := w.Write(line); err != nil {
+				if _, err := out.Write(line); err != nil {
 					return err
 				}
 				left -= len(line)
 			}
 			switch {
 			case !page.More:
-				return nil
+				return out.Flush()
 			case left <= 0:
-				return transcriptGoesOn(w, after)
+				return errors.Join(transcriptGoesOn(out, after), out.Flush())
 			}
 		}
 	})
@@ -177,7 +185,7 @@ func appendEvent(dst []byte, e *lineshaft.Event) []byte {
 }
 
 // attachment answers with a file that no browser will run or show in our name (S-4).
-func (s *server) attachment(ctx context.Context, info fileInfo, write func(io.Writer) error) *streamOutput {
+func (s *server) attachment(ctx context.Context, info fileInfo, write func(*recorder) error) *streamOutput {
 	return &streamOutput{Body: func(hc huma.Context) {
 		_, w := humago.Unwrap(hc)
 		rec := recorderOf(w)
