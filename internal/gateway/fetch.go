@@ -216,7 +216,7 @@ func (l looker) value(parent, key string) (found bool, text string, err error) {
 	}
 	switch t := token.(type) {
 	case string:
-		return fetched(parent, key) && foreign(t) || key == "filedata" && strings.Contains(t, "://"), t, nil
+		return fetched(parent, key) && foreign(t) || holdsContent(key) && strings.Contains(t, "://"), t, nil
 	case json.Delim:
 		if t == '{' {
 			found, err = l.object(key)
@@ -246,6 +246,19 @@ func fetched(parent, key string) bool {
 	return strings.HasSuffix(key, "url") || strings.HasSuffix(key, "uri")
 }
 
+// holdsContent says whether a key is for a file itself or for one that the vendor has;
+// some servers take an address there as well.
+func holdsContent(key string) bool { return key == "filedata" || key == "fileid" || key == "data" }
+
+// isMedia says whether an object of this type is what servers fetch when it has a url.
+func isMedia(kind string) bool {
+	switch strings.TrimPrefix(kind, "input_") {
+	case "url", "image", "file", "document", "audio", "video":
+		return true
+	}
+	return false
+}
+
 func foreign(address string) bool {
 	return address != "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(address)), "data:")
 }
@@ -257,7 +270,7 @@ func (l looker) object(key string) (found bool, err error) {
 		seen   = map[string]bool{}
 		input  bool // found in the input of what may be a tool's use
 		use    bool
-		kind   bool // says that it is a URL
+		kind   bool // says that it is something to fetch
 		url    bool // has one
 		quoted = l.protocol == model.Gemini && (key == "functioncall" || key == "functionresponse")
 	)
@@ -278,7 +291,7 @@ func (l looker) object(key string) (found bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		kind = kind || child == "type" && text == "url"
+		kind = kind || child == "type" && isMedia(text)
 		url = url || child == "url" && foreign(text)
 		use = use || l.protocol == model.Anthropic && name == "type" && (text == "tool_use" || text == "server_tool_use")
 		found = found || key == inTools && child == "type" && !ownTool(l.protocol, text)

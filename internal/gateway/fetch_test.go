@@ -29,6 +29,8 @@ func fetchers() map[string][]string {
 			`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.example/secret"}}]}]`, `"web_search_options":{}`, `"plugins":[{"id":"web"}]`,
 			`"messages":[{"content":[{"type":"video_url","video_url":{"url":"https://x.example"}}]}]`, `"messages":[{"content":[{"type":"input_audio","audio_url":"https://x.example"}]}]`,
 			`"messages":[{"content":[{"type":"file","file":{"file_data":"https://x.example/secret"}}]}]`, `"tools":[{"type":"builtin_function","function":{"name":"$web_search"}}]`,
+			`"messages":[{"content":[{"type":"file","file":{"file_id":"https://x.example/secret"}}]}]`, `"messages":[{"content":[{"type":"image","url":"https://x.example/secret"}]}]`,
+			`"messages":[{"content":[{"type":"input_audio","input_audio":{"data":"https://x.example/secret","format":"mp3"}}]}]`, `"messages":[{"content":[{"url":"https://x.example/secret","type":"document"}]}]`,
 		},
 		"/anthropic/v1/messages": {
 			`"mcp_servers":[{"type":"url","url":"https://x.example"}]`, `"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]`, `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"tools":[{"type":"mcp_toolset"}]`,

@@ -91,7 +91,7 @@ func TestX12RequestsThatCannotBePassedOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, say("application/json", `{}`))
 	for body, want := range map[string]int{
-		"": 400, "null": 400, "[]": 400, `{"model":`: 400, `{"model":"m1","background":true}`: 400, `{"x":"` + strings.Repeat("a", maxRequest) + `"}`: 413,
+		"": 400, "null": 400, "[]": 400, `{"model":`: 400, `{"model":"m1","background":true}`: 400, `{"model":"m1","Background":true}`: 400, `{"x":"` + strings.Repeat("a", maxRequest) + `"}`: 413,
 	} {
 		if resp, got := r.post("/openai/v1/responses", body); resp.StatusCode != want || !strings.Contains(got, `"invalid_request_error"`) {
 			t.Errorf("%.40s: %d %s", body, resp.StatusCode, got)

@@ -157,9 +157,12 @@ func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	if fields == nil {
 		return nil
 	}
-	for name := range fields {
+	for name, raw := range fields { // some servers do not look at the case
 		if name != "model" && strings.EqualFold(name, "model") {
-			delete(fields, name) // some servers do not look at the case
+			delete(fields, name)
+		}
+		if c.kind == kindResponses && strings.EqualFold(name, "background") && bytes.Equal(raw, []byte("true")) {
+			return &fault{http.StatusBadRequest, string(lineshaft.CodeNotSupported), "background answers cannot be counted; leave background out"}
 		}
 	}
 	if c.protocol != model.Gemini && c.choice.Model != "" {
@@ -167,9 +170,6 @@ func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	}
 	if c.kind == kindChat && c.stream {
 		fields["stream_options"] = withUsage(fields["stream_options"])
-	}
-	if c.kind == kindResponses && bytes.Equal(fields["background"], []byte("true")) {
-		return &fault{http.StatusBadRequest, string(lineshaft.CodeNotSupported), "background answers cannot be counted; leave background out"}
 	}
 	for _, name := range generationNames() {
 		var config map[string]json.RawMessage
