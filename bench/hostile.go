@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -52,10 +54,13 @@ func (s *session) hostileOn(ctx context.Context, engine string) (err error) {
 	if err != nil {
 		return fmt.Errorf("fill with malice: %w", err)
 	}
+	if err := s.lookAround(ctx, made, &filled); err != nil {
+		return fmt.Errorf("look around: %w", err)
+	}
 	var costs []hostileCost
 	for _, path := range filled.paths() {
 		s.progress.stepf("%s: %s", engine, filled.short(path))
-		cost, err := s.hostileCost(ctx, made, path)
+		cost, err := s.hostileCost(ctx, engine, made, filled.cookie, path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -68,7 +73,7 @@ func (s *session) hostileOn(ctx context.Context, engine string) (err error) {
 			Detail: cost,
 		})
 	}
-	return s.hostileTogether(ctx, engine, made, costs)
+	return s.hostileTogether(ctx, engine, made, filled.cookie, costs)
 }
 
 // hostileCost is what one request cost the server.
@@ -83,14 +88,14 @@ type hostileCost struct {
 
 // hostileCost asks once. The server is a new one each time: what it held for the request
 // before would hide what it needs for this one.
-func (s *session) hostileCost(ctx context.Context, made *hooked, path string) (cost hostileCost, err error) {
-	srv, err := s.startLogged(ctx, made.db.url, made.dataDir)
+func (s *session) hostileCost(ctx context.Context, engine string, made *hooked, cookie, path string) (cost hostileCost, err error) {
+	srv, err := s.startHooked(ctx, made, "hostile-"+engine+strings.NewReplacer("/", "-", "?", "-").Replace(path))
 	if err != nil {
 		return cost, err
 	}
 	defer func() { err = errors.Join(err, srv.stop()) }()
 	cost.Path = path
-	if _, _, err := hostileGet(ctx, srv, adminKey, "/api/v1/whoami"); err != nil { // what is made once
+	if _, _, err := hostileGet(ctx, srv, adminKey, cookie, "/api/v1/whoami"); err != nil { // what is made once
 		return cost, err
 	}
 	pid := srv.cmd.Process.Pid
@@ -105,7 +110,7 @@ func (s *session) hostileCost(ctx context.Context, made *hooked, path string) (c
 	if err != nil {
 		return cost, err
 	}
-	if cost.Status, cost.Answer, err = hostileGet(ctx, srv, adminKey, path); err != nil {
+	if cost.Status, cost.Answer, err = hostileGet(ctx, srv, adminKey, cookie, path); err != nil {
 		return cost, err
 	}
 	after, err := usageOf(pid)
@@ -117,13 +122,14 @@ func (s *session) hostileCost(ctx context.Context, made *hooked, path string) (c
 	return cost, err
 }
 
-// hostileGet asks with a key and throws the answer away.
-func hostileGet(ctx context.Context, srv *server, key, path string) (status int, size int64, err error) {
+// hostileGet asks with a key, and for pages with a session, and throws the answer away.
+func hostileGet(ctx context.Context, srv *server, key, cookie, path string) (status int, size int64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.url+path, http.NoBody)
 	if err != nil {
 		return 0, 0, err
 	}
 	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Cookie", cookie)
 	answer, err := (&http.Client{}).Do(request)
 	if err != nil {
 		return 0, 0, err
@@ -134,9 +140,9 @@ func hostileGet(ctx context.Context, srv *server, key, path string) (status int,
 }
 
 // hostileTogether measures deliveries alone, and then beside many readers at once.
-func (s *session) hostileTogether(ctx context.Context, engine string, made *hooked, costs []hostileCost) (err error) {
+func (s *session) hostileTogether(ctx context.Context, engine string, made *hooked, cookie string, costs []hostileCost) (err error) {
 	s.progress.stepf("%s: %d readers at once", engine, hostileReaders)
-	srv, err := s.startLogged(ctx, made.db.url, made.dataDir)
+	srv, err := s.startHooked(ctx, made, "hostile-"+engine+"-together")
 	if err != nil {
 		return err
 	}
@@ -150,12 +156,14 @@ func (s *session) hostileTogether(ctx context.Context, engine string, made *hook
 	if err != nil {
 		return err
 	}
+	// The readers share the machine: they must not take it from what is measured.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	reading, stop := context.WithCancel(ctx)
 	var readers sync.WaitGroup
 	for i := range hostileReaders {
 		readers.Go(func() {
 			for n := i; reading.Err() == nil; n++ {
-				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], costs[n%len(costs)].Path) // a refusal is an answer too
+				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], cookie, costs[n%len(costs)].Path) // a refusal is an answer too
 			}
 		})
 	}
@@ -197,25 +205,70 @@ func hostileKeys(ctx context.Context, srv *server) (keys []string, err error) {
 	return keys, nil
 }
 
-// hostileFill is what was filled in.
-type hostileFill struct{ loud, busy, long string }
+// lookAround finds what else there is to read, and signs in.
+func (s *session) lookAround(ctx context.Context, made *hooked, filled *hostileFill) (err error) {
+	srv, err := s.startLogged(ctx, made.db.url, made.dataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.stop()) }()
+	admin, err := newClient(srv.url)
+	if err != nil {
+		return err
+	}
+	for factory, err := range admin.Factories.All(ctx, client.FactoryQuery{}) {
+		if err != nil {
+			return err
+		}
+		filled.factory = factory.UID
+	}
+	hooks, err := admin.Webhooks.List(ctx, filled.factory)
+	if err != nil || len(hooks) == 0 {
+		return fmt.Errorf("list webhooks: %d, %w", len(hooks), err)
+	}
+	filled.webhook = hooks[0].UID
+	caller := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.url+"/login", strings.NewReader(url.Values{"key": {adminKey}}.Encode()))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := caller.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // nothing in it counts
+	cookies := answer.Cookies()
+	if len(cookies) == 0 {
+		return fmt.Errorf("sign in: %s", answer.Status)
+	}
+	filled.cookie = cookies[0].Name + "=" + cookies[0].Value
+	return nil
+}
+
+// hostileFill is what was filled in, and how its readers get there.
+type hostileFill struct{ loud, busy, long, factory, webhook, cookie string }
 
 // paths are the most expensive requests of each route that a viewer has.
 func (f hostileFill) paths() []string {
 	run := func(id, rest string) string { return "/api/v1/agent/runs/" + id + rest }
+	factory := func(rest string) string { return "/api/v1/factory/" + f.factory + rest }
 	return []string{
-		"/api/v1/agent/runs", "/api/v1/agent/runs?limit=500", "/api/v1/agent/runs?limit=500&sort_by=title", "/api/v1/agent/runs?limit=500&q=malice",
-		"/api/v1/agent/tasks?limit=500",
+		"/api/v1/agent/runs", "/api/v1/agent/runs?limit=500", "/api/v1/agent/runs?limit=500&sort_by=title", "/api/v1/agent/runs?limit=500&sort_by=agent",
+		"/api/v1/agent/runs?limit=500&q=malice", "/api/v1/agent/tasks?limit=500",
 		run(f.long, ""), run(f.long, "?explain=1"), run(f.loud, "/events"), run(f.loud, "/events?limit=5000"), run(f.busy, "/events?limit=5000"),
 		run(f.loud, "/conversation"), run(f.busy, "/conversation"), run(f.loud, "/timeline"), run(f.busy, "/timeline"),
-		run(f.loud, "/transcript"), run(f.busy, "/transcript"), run(f.loud, "/handoff/attachments"),
+		run(f.loud, "/transcript"), run(f.busy, "/transcript"), run(f.loud, "/handoff/attachments"), "/api/v1/agent/conversations/" + f.loud,
 		"/api/v1/agent", "/api/v1/agent/models", "/api/v1/agent/identities", "/api/v1/agent/environments", "/api/v1/agent/schedules",
-		"/api/v1/agent/connected-self-hosted-workers", "/api/v1/factory?limit=100", "/api/v1/notifications",
-		"/api/v1/openapi.json", "/api/v1/docs",
+		"/api/v1/agent/connected-self-hosted-workers", "/api/v1/factory?limit=100", factory(""), factory("/webhooks?limit=500"), factory("/automations?limit=500"),
+		factory("/webhooks/" + f.webhook + "/deliveries?limit=500"), factory("/definition"), factory("/definition/revisions?limit=500"),
+		"/api/v1/notifications", "/api/v1/audit?limit=500", "/api/v1/openapi.json", "/api/v1/docs",
+		"/", "/runs", "/runs?q=malice", "/runs/" + f.long, "/runs/" + f.loud, "/runs/" + f.busy, "/search?q=malice", "/agents", "/automations", "/factories", "/factories/" + f.factory,
+		"/environments", "/schedules", "/webhooks", "/audit",
 	}
 }
 
 // short is a path without the ids, for the table.
 func (f hostileFill) short(path string) string {
-	return strings.NewReplacer("/api/v1", "", f.loud, "{loud}", f.busy, "{busy}", f.long, "{long}").Replace(path)
+	return strings.NewReplacer("/api/v1", "", f.loud, "{loud}", f.busy, "{busy}", f.long, "{long}", f.factory, "{factory}", f.webhook, "{webhook}").Replace(path)
 }

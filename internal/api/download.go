@@ -126,16 +126,20 @@ func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
 	return s.attachment(ctx, info, func(w *recorder) error {
 		// It has no turn, since it may take its reader minutes and holds one stretch at a
 		// time; but it leaves a processor to the others, as every long answer does.
-		w.work, w.rest = s.Control.Work, s.Control.Rest
+		w.work = s.Control.Work
 		w.resume()
 		defer w.pause()
 		out := bufio.NewWriterSize(w, 64<<10)
 		var line []byte
+		limit := stretchEvents
 		for after, left := int64(0), maxTranscript; ; {
-			page, err := s.Control.Transcript(ctx, runID, after, stretchEvents)
+			page, err := s.Control.Transcript(ctx, runID, after, limit)
 			if err != nil {
 				return err
 			}
+			// A stretch of long events ends at its bytes: the store need not measure a
+			// thousand to give a few.
+			limit = min(stretchEvents, 2*len(page.Events))
 			for i := range page.Events {
 				after = page.Events[i].Sequence
 				line = append(appendEvent(line[:0], &page.Events[i]), '\n')

@@ -37,7 +37,7 @@ func (s *server) takeTurn(ctx context.Context, weight int) error {
 	}
 	info.release = release
 	if info.rec != nil {
-		info.rec.until, info.rec.work, info.rec.rest = time.Now().Add(longTimeout), s.Control.Work, s.Control.Rest
+		info.rec.until, info.rec.work = time.Now().Add(longTimeout), s.Control.Work
 		info.rec.resume()
 	}
 	return nil

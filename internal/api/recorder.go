@@ -16,9 +16,10 @@ type recorder struct {
 	status  int
 	bytes   int64
 	aborted bool
-	// work and rest take and give back the processor for a long answer; nil for others.
-	work, rest func()
-	working    bool
+	// work takes the processor for a long answer, and rest gives it back. An answer without
+	// work has none to take, and one without rest does not have it now.
+	work func() (rest func())
+	rest func()
 	// until is when the whole answer must have been taken; zero is any time.
 	until time.Time
 }
@@ -63,18 +64,15 @@ func (w *recorder) Write(p []byte) (int, error) {
 }
 
 // resume takes the processor for the answer.
-func (w *recorder) resume() {
-	w.work()
-	w.working = true
-}
+func (w *recorder) resume() { w.rest = w.work() }
 
 // pause gives it back, if the answer has it.
 func (w *recorder) pause() bool {
-	if !w.working {
+	if w.rest == nil {
 		return false
 	}
-	w.working = false
 	w.rest()
+	w.rest = nil
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -29,6 +30,8 @@ type turns struct {
 	// working has room for those that are being made right now. One processor is left to
 	// everything else: deliveries must not wait behind readers.
 	working chan struct{}
+	// deliveries counts those that came, to see whether any did meanwhile.
+	deliveries atomic.Int64
 
 	mu    sync.Mutex
 	taken int
@@ -46,12 +49,21 @@ func newTurns() *turns {
 	return &turns{perKey: turnsPerKey, weight: turnsWeight, waiting: turnsWaiting, wait: turnWait, keys: map[string]int{}, working: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 }
 
-// Work takes the processor for a long answer that has its turn; it must be given back with
-// Rest before anything waits for the reader.
-func (s *Service) Work() { s.turns.working <- struct{}{} }
-
-// Rest ends Work.
-func (s *Service) Rest() { <-s.turns.working }
+// Work takes the processor for a long answer; rest gives it back, and must be called before
+// anything waits for the reader. While deliveries come in, the processor then stays free for
+// them as long as it was taken.
+func (s *Service) Work() (rest func()) {
+	t := s.turns
+	t.working <- struct{}{}
+	began, before := time.Now(), t.deliveries.Load()
+	return func() {
+		if t.deliveries.Load() == before {
+			<-t.working
+			return
+		}
+		time.AfterFunc(time.Since(began), func() { <-t.working })
+	}
+}
 
 // Turn waits shortly until a weighty answer may be made for a caller; release ends it and
 // may be called twice. The error is that of a limit: it says when to come back.

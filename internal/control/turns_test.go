@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -88,4 +89,38 @@ func TestH14TurnsAreFair(t *testing.T) {
 	} else {
 		release()
 	}
+}
+
+// TestH14LongAnswersLeaveRoomForDeliveries keeps the processor free after a stretch of work as
+// long as that took, but only if deliveries came meanwhile.
+func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Service{turns: newTurns()}
+		work := func(delivery bool) (held int) {
+			rest := s.Work()
+			time.Sleep(50 * time.Millisecond)
+			if delivery {
+				s.turns.deliveries.Add(1)
+			}
+			rest()
+			return len(s.turns.working)
+		}
+		if held := work(false); held != 0 {
+			t.Errorf("%d are held though nothing came", held)
+		}
+		if held := work(true); held != 1 {
+			t.Errorf("%d are held after a delivery", held)
+		}
+		time.Sleep(49 * time.Millisecond)
+		synctest.Wait()
+		if held := len(s.turns.working); held != 1 {
+			t.Errorf("%d are held before the time is over", held)
+		}
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		if held := len(s.turns.working); held != 0 {
+			t.Errorf("%d are held after the time is over", held)
+		}
+	})
 }

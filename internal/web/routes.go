@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -28,9 +29,27 @@ func (s *server) inTurn(next handler) handler {
 			return err
 		}
 		defer release()
-		return next(w, r, c)
+		maker := &pageMaker{ResponseWriter: w, rest: sync.OnceFunc(s.Control.Work())}
+		defer maker.rest()
+		return next(maker, r, c)
 	}
 }
+
+// pageMaker has the processor for a long answer until there is something to write: the
+// reader may be slow, and others need not wait for it.
+type pageMaker struct {
+	http.ResponseWriter
+	rest func()
+}
+
+// Write implements http.ResponseWriter.
+func (w *pageMaker) Write(p []byte) (int, error) {
+	w.rest()
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *pageMaker) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // openRoutes is every route for people who have not signed in.
 func (s *server) openRoutes() map[string]http.HandlerFunc {
