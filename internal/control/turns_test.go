@@ -99,7 +99,7 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		s := &Service{turns: newTurns()}
 		work := func(delivery bool) (held int) {
 			rest := s.Work()
-			time.Sleep(50 * time.Millisecond)
+			<-time.After(50 * time.Millisecond)
 			if delivery {
 				s.turns.deliveries.Add(1)
 			}
@@ -112,12 +112,12 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		if held := work(true); held != 1 {
 			t.Errorf("%d are held after a delivery", held)
 		}
-		time.Sleep(49 * time.Millisecond)
+		<-time.After(49 * time.Millisecond)
 		synctest.Wait()
 		if held := len(s.turns.working); held != 1 {
 			t.Errorf("%d are held before the time is over", held)
 		}
-		time.Sleep(2 * time.Millisecond)
+		<-time.After(2 * time.Millisecond)
 		synctest.Wait()
 		if held := len(s.turns.working); held != 0 {
 			t.Errorf("%d are held after the time is over", held)
