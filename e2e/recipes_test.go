@@ -22,8 +22,8 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// These are attacks that once succeeded, played from outside against the program: whoever
-// has an older build can set LINESHAFT_BIN to it and watch them succeed.
+// These are attacks that once succeeded, played from outside against the program: set
+// LINESHAFT_BIN to an older build to watch them succeed.
 
 // caller asks a server with a key or a run token, and nothing else.
 type caller struct {

@@ -126,7 +126,7 @@ func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
 	return s.attachment(ctx, info, func(w *recorder) error {
 		// It has no turn, since it may take its reader minutes and holds one stretch at a
 		// time; but it leaves a processor to the others, as every long answer does.
-		w.work = s.Control.Work
+		w.work = func() func() { return s.Control.Work(ctx) }
 		w.resume()
 		defer w.pause()
 		out := bufio.NewWriterSize(w, 64<<10)

@@ -37,7 +37,7 @@ func (s *server) takeTurn(ctx context.Context, weight int) error {
 	}
 	info.release = release
 	if info.rec != nil {
-		info.rec.until, info.rec.work = time.Now().Add(longTimeout), s.Control.Work
+		info.rec.until, info.rec.work = time.Now().Add(longTimeout), func() func() { return s.Control.Work(ctx) }
 		info.rec.resume()
 	}
 	return nil

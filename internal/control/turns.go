@@ -19,6 +19,9 @@ const (
 	turnsWeight  = 16
 	turnsWaiting = 64
 	turnWait     = 10 * time.Second
+	// mostRest bounds how long readers wait after one that was long at work, which may
+	// have waited for the database.
+	mostRest = 250 * time.Millisecond
 )
 
 // turns hands out turns. Those who wait are served in order, except that a key which has all
@@ -51,17 +54,26 @@ func newTurns() *turns {
 
 // Work takes the processor for a long answer; rest gives it back, and must be called before
 // anything waits for the reader. While deliveries come in, the processor then stays free for
-// them as long as it was taken.
-func (s *Service) Work() (rest func()) {
+// them as long as it was taken. It is a courtesy: when the database keeps the others waiting,
+// or the reader has left, an answer goes on without it.
+func (s *Service) Work(ctx context.Context) (rest func()) {
 	t := s.turns
-	t.working <- struct{}{}
+	limit := time.NewTimer(t.wait)
+	defer limit.Stop()
+	select {
+	case t.working <- struct{}{}:
+	case <-ctx.Done():
+		return func() {}
+	case <-limit.C:
+		return func() {}
+	}
 	began, before := time.Now(), t.deliveries.Load()
 	return func() {
 		if t.deliveries.Load() == before {
 			<-t.working
 			return
 		}
-		time.AfterFunc(time.Since(began), func() { <-t.working })
+		time.AfterFunc(min(time.Since(began), mostRest), func() { <-t.working })
 	}
 }
 

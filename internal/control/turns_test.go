@@ -97,8 +97,9 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Service{turns: newTurns()}
+		s.turns.working = make(chan struct{}, 1) // whatever the machine has
 		work := func(delivery bool) (held int) {
-			rest := s.Work()
+			rest := s.Work(t.Context())
 			<-time.After(50 * time.Millisecond)
 			if delivery {
 				s.turns.deliveries.Add(1)
@@ -121,6 +122,28 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		synctest.Wait()
 		if held := len(s.turns.working); held != 0 {
 			t.Errorf("%d are held after the time is over", held)
+		}
+		// Somebody who stays at work holds up nobody for good, and frees no more than is taken.
+		rest := s.Work(t.Context())
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		s.Work(gone)()
+		began := time.Now()
+		s.Work(t.Context())()
+		if waited := time.Since(began); waited != turnWait {
+			t.Errorf("waited %s", waited)
+		}
+		s.turns.deliveries.Add(1)
+		rest()
+		<-time.After(mostRest - time.Millisecond)
+		synctest.Wait()
+		if held := len(s.turns.working); held != 1 {
+			t.Errorf("%d are held after a long time at work", held)
+		}
+		<-time.After(2 * time.Millisecond)
+		synctest.Wait()
+		if held := len(s.turns.working); held != 0 {
+			t.Errorf("%d are held after the longest rest", held)
 		}
 	})
 }

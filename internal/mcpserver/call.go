@@ -138,7 +138,7 @@ func (s *Server) callTool(ctx context.Context, req mcp.Request, next mcp.MethodH
 		release, err := s.Control.Turn(ctx, c.Caller, 3)
 		if c.refused = err; err == nil {
 			defer release()
-			defer s.Control.Work()()
+			defer s.Control.Work(ctx)()
 		}
 	}
 	made, err := next(ctx, "tools/call", req)

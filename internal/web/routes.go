@@ -29,7 +29,7 @@ func (s *server) inTurn(next handler) handler {
 			return err
 		}
 		defer release()
-		maker := &pageMaker{ResponseWriter: w, rest: sync.OnceFunc(s.Control.Work())}
+		maker := &pageMaker{ResponseWriter: w, rest: sync.OnceFunc(s.Control.Work(r.Context()))}
 		defer maker.rest()
 		return next(maker, r, c)
 	}
