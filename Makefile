@@ -57,6 +57,13 @@ soak: ## The Go tests with all their rounds; takes hours.
 	$(STEP) "install the agents that are tested" tests/agents/install
 	@exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(PKG)
 
+.PHONY: test-all
+test-all: test contract ## `make test` and, ten minutes more, `make contract`.
+
+.PHONY: contract
+contract: build ## Hold the OpenAPI document against a server with schemathesis; any finding fails it.
+	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft tests/openapi/run
+
 .PHONY: fuzz
 fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
 	@scripts/fuzz $(FUZZTIME)

@@ -38,8 +38,10 @@ type Agent struct {
 	Type        AgentType
 	Description string
 	// Prompt is put before the prompt of each of its runs.
-	Prompt    string
-	Config    AgentConfig
+	Prompt string
+	Config AgentConfig
+	// Truncated says that this is what lists show: long texts are cut.
+	Truncated bool
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -70,18 +72,10 @@ func (a Agent) Validate() error {
 	if err := a.Config.Validate(); err != nil {
 		return err
 	}
-	if err := a.checkModel(); err != nil {
+	if err := a.Config.CheckModel(); err != nil {
 		return err
 	}
 	return a.checkSkills()
-}
-
-// checkModel refuses a model for the built-in agent where another one is chosen.
-func (a Agent) checkModel() error {
-	if h := a.Config.Harness; a.Config.ModelID != "" && h != nil && h.Type != "" && h.Type != "oz" && h.Type != "builtin" {
-		return Invalid("config.model_id", "is the model of the built-in agent, and the harness is %s; leave it empty, and give the harness its model", clip(h.Type, 40))
-	}
-	return nil
 }
 
 // checkSkills refuses skills of a factory where there is none.

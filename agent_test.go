@@ -17,7 +17,7 @@ func TestF8AgentValidate(t *testing.T) {
 	}{
 		"as it is":            {func(*lineshaft.Agent) {}, ""},
 		"no name":             {func(a *lineshaft.Agent) { a.Name = "" }, "name"},
-		"no file name":        {func(a *lineshaft.Agent) { a.Name = "Prüfer" }, "name"},
+		"no file name":        {func(a *lineshaft.Agent) { a.Name = "Prüfer/1" }, "name"},
 		"team's name":         {func(a *lineshaft.Agent) { a.FactoryUID, a.Name = "", "Prüfer / 1" }, ""},
 		"team's blank name":   {func(a *lineshaft.Agent) { a.FactoryUID, a.Name = "", " \t" }, "name"},
 		"team's long name":    {func(a *lineshaft.Agent) { a.FactoryUID, a.Name = "", strings.Repeat("ü", 201) }, "name"},
@@ -34,9 +34,9 @@ func TestF8AgentValidate(t *testing.T) {
 		"built-in model": {func(a *lineshaft.Agent) {
 			a.Config.ModelID, a.Config.Harness = "m", &lineshaft.HarnessConfig{Type: "oz"}
 		}, ""},
-		"model of no harness": {func(a *lineshaft.Agent) {
+		"model twice": {func(a *lineshaft.Agent) {
 			a.Config.ModelID, a.Config.Harness = "m", &lineshaft.HarnessConfig{ModelID: "n"}
-		}, ""},
+		}, "config.model_id"},
 		"two models": {func(a *lineshaft.Agent) {
 			a.Config.ModelID, a.Config.Harness = "m", &lineshaft.HarnessConfig{Type: "codex"}
 		}, "config.model_id"},

@@ -35,12 +35,13 @@ type AgentConfig struct {
 	EnvironmentID       string               `json:"environment_id,omitempty"`
 	WorkerHost          string               `json:"worker_host,omitempty"`
 	Skills              []string             `json:"skills,omitempty"`
-	MCPServers          map[string]MCPServer `json:"mcp_servers,omitempty"`
+	MCPServers          map[string]MCPServer `json:"mcp_servers,omitzero"`
 	Harness             *HarnessConfig       `json:"harness,omitempty"`
 	IdleTimeoutMinutes  *int                 `json:"idle_timeout_minutes,omitempty"`
 	RunnerID            string               `json:"runner_id,omitempty"`
-	Secrets             []string             `json:"secrets,omitempty"`
+	Secrets             []string             `json:"secrets,omitzero"`
 	ComputerUseEnabled  *bool                `json:"computer_use_enabled,omitempty"`
+	ComputerUseModelID  string               `json:"computer_use_model_id,omitempty"`
 	TimeoutMinutes      *int                 `json:"timeout_minutes,omitempty"`
 	StallMinutes        *int                 `json:"stall_minutes,omitempty"`
 	QueueTimeoutMinutes *int                 `json:"queue_timeout_minutes,omitempty"`
@@ -73,6 +74,8 @@ type HarnessConfig struct {
 	// Permissions says who decides when the agent asks whether it may do something; one
 	// of Policies.
 	Permissions string `json:"permissions,omitempty"`
+	// Auth says whose key the model is called with; nil is the worker's.
+	Auth *HarnessAuth `json:"auth,omitempty"`
 }
 
 // The ways to talk to the agents claude, codex, gemini and opencode.
@@ -98,7 +101,7 @@ func Policies() []string { return []string{PermissionsAllow, PermissionsDeny, Pe
 
 // IsZero says that nothing is chosen.
 func (h HarnessConfig) IsZero() bool {
-	return h.Type == "" && h.ModelID == "" && h.ReasoningLevel == "" && len(h.Command) == 0 && h.Mode == "" && h.Permissions == ""
+	return h.Type == "" && h.ModelID == "" && h.ReasoningLevel == "" && len(h.Command) == 0 && h.Mode == "" && h.Permissions == "" && h.Auth == nil
 }
 
 // ConcurrencyPolicy says what happens to a run whose key is taken.
@@ -129,7 +132,11 @@ func (c AgentConfig) Validate() error {
 	for _, f := range []struct {
 		name, value string
 	}{
-		{"model_id", c.ModelID}, {"environment_id", c.EnvironmentID}, {"worker_host", c.WorkerHost}, {"runner_id", c.RunnerID},
+		{"model_id", c.ModelID},
+		{"environment_id", c.EnvironmentID},
+		{"worker_host", c.WorkerHost},
+		{"runner_id", c.RunnerID},
+		{"computer_use_model_id", c.ComputerUseModelID},
 	} {
 		if len(f.value) > 256 {
 			return Invalid("config."+f.name, "at most 256 bytes are allowed")
@@ -138,7 +145,15 @@ func (c AgentConfig) Validate() error {
 			return err
 		}
 	}
-	for _, check := range []func() error{c.validateTexts, c.validateSecrets, c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency} {
+	if host := c.WorkerHost; host != "" && host != HostedWorker {
+		if err := CheckWorkerID("config.worker_host", host); err != nil {
+			return err
+		}
+	}
+	checks := []func() error{
+		c.validateTexts, c.validateSecrets, c.validateNumbers, c.validateMCP, c.validateHarness, c.validateConcurrency,
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}
@@ -275,6 +290,9 @@ func (c AgentConfig) validateHarness() error {
 	if c.Harness.Type != "" && !slices.Contains(HarnessTypes(), c.Harness.Type) {
 		return Invalid("config.harness.type", "%q is none of %s", clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
 	}
+	if err := c.Harness.validateAuth("config.harness"); err != nil {
+		return err
+	}
 	if p := c.Harness.Permissions; p != "" && !slices.Contains(Policies(), p) {
 		return Invalid("config.harness.permissions", "%q is none of %s", clip(p, 40), strings.Join(Policies(), ", "))
 	}
@@ -284,6 +302,20 @@ func (c AgentConfig) validateHarness() error {
 		return Invalid("config.harness.mode", "%q is neither %s nor %s", clip(h.Mode, 40), ModeACP, ModeCommand)
 	case !slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, h.Type):
 		return Invalid("config.harness.mode", "goes with harness.type claude, codex, gemini or opencode only")
+	}
+	return nil
+}
+
+// CheckModel refuses two models in one place: the one of the built-in agent beside
+// another agent, or beside the model of a harness.
+func (c AgentConfig) CheckModel() error {
+	h := c.Harness
+	switch {
+	case c.ModelID == "" || h == nil:
+	case h.Type != "" && h.Type != "oz" && h.Type != "builtin":
+		return Invalid("config.model_id", "is the model of the built-in agent, and the harness is %s; leave it empty, and give the harness its model", clip(h.Type, 40))
+	case h.ModelID != "":
+		return Invalid("config.model_id", "the harness has a model, too; keep one of the two")
 	}
 	return nil
 }
@@ -305,47 +337,52 @@ func (c AgentConfig) validateConcurrency() error {
 	return Invalid("config.concurrency.policy", "%q is none of queue, skip, cancel_previous, followup", clip(string(c.Concurrency.Policy), 40))
 }
 
+// Model is the model that a run asks for: the harness's own choice goes first.
+func (c AgentConfig) Model() string {
+	if c.Harness != nil && c.Harness.ModelID != "" {
+		return c.Harness.ModelID
+	}
+	return c.ModelID
+}
+
 // Layer is one place that may say something about a run's configuration.
 type Layer struct {
 	// Origin names the place: run, automation, agent, factory, environment, server.
 	Origin string
 	Config AgentConfig
+	// Replaces is set for the places of a definition that inherit from each other, as an
+	// automation does from its agent: the secrets and tool servers of the narrowest that
+	// says something about them count, and its model is that of the built-in agent.
+	Replaces bool
 }
 
 // Resolve merges layers, narrowest first: for each field the first layer that
-// says something wins. Secrets and tool servers add up, and the first layer that
-// names one wins. The permission policy is looked for apart from the rest of the
-// harness, so that a run which chooses another agent keeps it. Origins tells for every set field which layer that was; for
+// says something wins. The harness is merged part by part (see mergeHarness). Secrets and
+// tool servers add up, but those of layers that replace each other; the first layer that
+// names one wins. Origins shows for every set field which layer that was; for
 // secrets and tool servers there is one entry for each, such as secrets.TOKEN.
 func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
 	var out AgentConfig
 	origins := map[string]string{}
-	permissions := ""
+	secrets, servers := false, false // said by a layer that replaces
 	for _, layer := range layers {
-		if h := layer.Config.Harness; h != nil && h.Permissions != "" {
-			rest := *h
-			if rest.Permissions = ""; permissions == "" {
-				permissions, origins["harness.permissions"] = h.Permissions, layer.Origin
-			}
-			if layer.Config.Harness = &rest; rest.IsZero() {
-				layer.Config.Harness = nil
-			}
-		}
 		for _, f := range mergeFields(&out, &layer.Config) {
 			if !f.set && f.take() {
 				origins[f.name] = layer.Origin
 			}
 		}
+		if layer.Replaces {
+			if secrets {
+				layer.Config.Secrets = nil
+			}
+			if servers {
+				layer.Config.MCPServers = nil
+			}
+			secrets, servers = secrets || layer.Config.Secrets != nil, servers || layer.Config.MCPServers != nil
+		}
 		addUp(&out, layer, origins)
 	}
-	if permissions != "" {
-		var chosen HarnessConfig
-		if out.Harness != nil {
-			chosen = *out.Harness
-		}
-		chosen.Permissions = permissions
-		out.Harness = &chosen
-	}
+	mergeHarness(&out, layers, origins)
 	return out, origins
 }
 
@@ -398,14 +435,13 @@ type mergeField struct {
 func mergeFields(dst, src *AgentConfig) []mergeField {
 	return []mergeField{
 		value("name", &dst.Name, src.Name),
-		value("model_id", &dst.ModelID, src.ModelID),
 		value("base_prompt", &dst.BasePrompt, src.BasePrompt),
 		value("environment_id", &dst.EnvironmentID, src.EnvironmentID),
 		value("worker_host", &dst.WorkerHost, src.WorkerHost),
 		value("runner_id", &dst.RunnerID, src.RunnerID),
-		value("harness", &dst.Harness, src.Harness),
 		value("idle_timeout_minutes", &dst.IdleTimeoutMinutes, src.IdleTimeoutMinutes),
 		value("computer_use_enabled", &dst.ComputerUseEnabled, src.ComputerUseEnabled),
+		value("computer_use_model_id", &dst.ComputerUseModelID, src.ComputerUseModelID),
 		value("timeout_minutes", &dst.TimeoutMinutes, src.TimeoutMinutes),
 		value("stall_minutes", &dst.StallMinutes, src.StallMinutes),
 		value("queue_timeout_minutes", &dst.QueueTimeoutMinutes, src.QueueTimeoutMinutes),

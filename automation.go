@@ -3,6 +3,7 @@ package lineshaft
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits of an automation.
@@ -27,10 +28,15 @@ type Automation struct {
 	// Config is the automation's layer of its runs' configuration. The key of its
 	// concurrency rule may hold {{payload.path}}.
 	Config AgentConfig
+	// Title is what its runs are called, and may hold {{payload.path}}; empty takes the
+	// words of the provider that sends, or the name.
+	Title string
 	// MaxRunsPerHour is a brake; 0 means none.
 	MaxRunsPerHour int
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	// Truncated says that this is what lists show: long texts are cut.
+	Truncated bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // Validate checks what can be checked without the store; payload filters are
@@ -45,6 +51,15 @@ func (a Automation) Validate() error {
 	if err := checkText("prompt", a.Prompt); err != nil {
 		return err
 	}
+	if utf8.RuneCountInString(a.Title) > MaxTitleRunes {
+		return Invalid("title", "longer than %d characters; make it shorter", MaxTitleRunes)
+	}
+	if err := checkText("title", a.Title); err != nil {
+		return err
+	}
+	if err := checkTemplate("title", a.Title); err != nil {
+		return err
+	}
 	if a.MaxRunsPerHour < 0 || a.MaxRunsPerHour > MaxRunsPerHourCap {
 		return Invalid("max_runs_per_hour", "must be 0 (no brake) to %d", MaxRunsPerHourCap)
 	}
@@ -56,18 +71,40 @@ func (a Automation) Validate() error {
 			return err
 		}
 	}
+	if err := a.checkScheduleNames(); err != nil {
+		return err
+	}
 	if err := a.Config.Validate(); err != nil {
 		return err
 	}
+	if err := a.Config.CheckModel(); err != nil {
+		return err
+	}
 	if rule := a.Config.Concurrency; rule != nil {
-		return checkKeyTemplate(rule.Key)
+		return checkTemplate("concurrency.key", rule.Key)
 	}
 	return nil
 }
 
-// checkKeyTemplate refuses what could never be filled in from a payload.
-func checkKeyTemplate(key string) error {
-	for rest := key; ; {
+// checkScheduleNames wants the names of schedules to tell them apart.
+func (a Automation) checkScheduleNames() error {
+	seen := map[string]bool{}
+	for i, t := range a.Triggers {
+		if t.Schedule == nil || t.Schedule.Name == "" {
+			continue
+		}
+		if name := t.Schedule.Name; seen[name] {
+			return Invalid(fieldAt("triggers", i)+".schedule.name", "another schedule of the automation is named %q; give this one another name", clip(name, 80))
+		} else {
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+// checkTemplate refuses what could never be filled in from a payload.
+func checkTemplate(field, template string) error {
+	for rest := template; ; {
 		_, after, found := strings.Cut(rest, "{{")
 		if !found {
 			return nil
@@ -75,7 +112,7 @@ func checkKeyTemplate(key string) error {
 		name, next, closed := strings.Cut(after, "}}")
 		path, known := strings.CutPrefix(strings.TrimSpace(name), "payload.")
 		if !closed || !known || path == "" {
-			return Invalid("concurrency.key", "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; mend what stands between the braces")
+			return Invalid(field, "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; correct what stands between the braces")
 		}
 		rest = next
 	}

@@ -57,6 +57,9 @@ func NarrowConfig(parent, asked AgentConfig, may ChildAllowance) (AgentConfig, m
 	for name := range n.out.MCPServers {
 		n.origins["mcp_servers."+name] = ParentOrigin
 	}
+	if n.out.AuthSecret() != "" {
+		n.origins[AuthOrigin] = ParentOrigin
+	}
 	return n.out, n.origins, nil
 }
 
@@ -109,6 +112,7 @@ func narrowRules() map[string]narrowRule {
 		"MaxAttempts":         {name: "retry.max_attempts", take: atMost(1, func(c *AgentConfig) **int { return &c.MaxAttempts })},
 		"Budget":              {name: "budget", take: narrowBudget},
 		"ComputerUseEnabled":  {name: "computer_use_enabled", take: narrowComputerUse},
+		"ComputerUseModelID":  {name: "computer_use_model_id", take: same(func(c *AgentConfig) *string { return &c.ComputerUseModelID })},
 
 		// Keys of children are apart from all others, and the parent has its own.
 		"Concurrency": {name: "concurrency", own: true, take: func(n *narrowing) string { n.out.Concurrency = n.asked.Concurrency; return "" }},
@@ -161,6 +165,9 @@ func atMost(otherwise int, of func(*AgentConfig) **int) func(*narrowing) string 
 }
 
 func narrowModel(n *narrowing) string {
+	if n.parent.ModelID == "" && n.asked.ModelID == n.parent.Model() {
+		return "" // the harness has it, which the child has, too
+	}
 	if reason := n.model(n.asked.ModelID, n.parent.ModelID); reason != "" {
 		return reason
 	}
@@ -186,6 +193,7 @@ func narrowHarness(n *narrowing) string {
 	asked := *n.asked.Harness
 	known := HarnessConfig{
 		Type: asked.Type, ModelID: asked.ModelID, ReasoningLevel: asked.ReasoningLevel, Command: asked.Command, Mode: asked.Mode, Permissions: asked.Permissions,
+		Auth: asked.Auth,
 	}
 	if !reflect.DeepEqual(known, asked) {
 		return "what a child may ask for here has not been decided"
@@ -214,6 +222,7 @@ func narrowHarness(n *narrowing) string {
 		{"command", len(asked.Command) > 0 && !slices.Equal(asked.Command, out.Command)},
 		{"mode", asked.Mode != "" && asked.Mode != out.Mode},
 		{"reasoning_level", asked.ReasoningLevel != "" && asked.ReasoningLevel != out.ReasoningLevel},
+		{"auth", asked.Auth != nil && !reflect.DeepEqual(asked.Auth, out.Auth)},
 	} {
 		if n.field = "harness." + part.name; part.wider {
 			return "this is not the one of its parent"
@@ -234,9 +243,12 @@ func strictness(policy string) int {
 	return slices.Index([]string{PermissionsAllow, PermissionsAsk, PermissionsDeny}, policy)
 }
 
+// builtinHarness is the built-in agent.
+const builtinHarness = "builtin"
+
 // sameHarness knows the two names of the built-in agent.
 func sameHarness(a, b string) bool {
-	builtin := func(name string) bool { return name == "builtin" || name == "oz" }
+	builtin := func(name string) bool { return name == builtinHarness || name == "oz" }
 	return a == b || builtin(a) && builtin(b)
 }
 

@@ -14,6 +14,8 @@ type FileProblem struct {
 	Message string `json:"message"`
 	// Hint says what to do.
 	Hint string `json:"hint,omitempty"`
+	// Code is the published one of such mistakes; empty for those that only a server finds.
+	Code string `json:"code,omitempty"`
 }
 
 // RevisionSource says what made a revision of a definition.

@@ -12,6 +12,10 @@ const (
 	MaxSetupCommands          = 100
 	MaxSetupCommandRunes      = 4096
 	MaxRepositories           = 50
+	// MaxEnvironments is how many environments a server has, MaxEnvironmentBytes how long
+	// their configurations are together: clients read the list as a whole (H-14).
+	MaxEnvironments     = 500
+	MaxEnvironmentBytes = 8 << 20
 	// EnvironmentIDLength is how many letters and digits the id of an environment has (H-7).
 	EnvironmentIDLength = 22
 )
@@ -151,9 +155,8 @@ func ValidateRepositories(field string, list []Repository) error {
 		if name := strings.ToLower(r.Name); name == PrivateFolder || name == ".git" {
 			return Invalid(fieldAt(field, i), "a repository named %q cannot be cloned: the workspace needs the folder of that name itself", r.Name)
 		}
-		// They become folders of their names.
-		if key := strings.ToLower(r.Name); seen[key] {
-			return Invalid(fieldAt(field, i), "another repository is named %q too; both would be cloned into one folder", r.Name)
+		if key := strings.ToLower(r.String()); seen[key] {
+			return Invalid(fieldAt(field, i), "%s is named twice; name it once", r)
 		} else {
 			seen[key] = true
 		}

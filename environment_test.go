@@ -32,7 +32,7 @@ func TestX9EnvironmentLimits(t *testing.T) {
 		"option as image": {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "--privileged" }},
 		"long image":      {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = strings.Repeat("x", 513) }},
 		"repository":      {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "../x" }},
-		"same folder":     {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "SHOP" }},
+		"twice":           {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1] = Repository{"ACME", "Shop"} }},
 		"private folder":  {"config.github_repos[0]", func(c *EnvironmentConfig) { c.Repositories[0].Name = ".Lineshaft" }},
 		"git folder":      {"config.github_repos[0]", func(c *EnvironmentConfig) { c.Repositories[0].Name = ".git" }},
 		"many repositories": {"config.github_repos", func(c *EnvironmentConfig) {

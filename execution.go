@@ -1,6 +1,9 @@
 package lineshaft
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ExecutionRef names an execution together with its fencing token: a report is
 // taken only from the execution that holds the run now.
@@ -24,6 +27,9 @@ type Job struct {
 	// ToolSecrets are the values that Config.MCPServers names, by name. They are for
 	// these servers, and not for the agent's environment.
 	ToolSecrets SecretValues
+	// ModelKey is what the model is called with when the configuration names a secret for
+	// that (HarnessAuth). It is for the gateway, and never for the agent.
+	ModelKey SecretText
 	// Fault is set when the run cannot be executed, such as when a secret is gone: the
 	// worker ends it FAILED with this message instead of starting the agent, and with
 	// FaultCode, or environment_setup_failed when that is empty.
@@ -54,8 +60,30 @@ type Job struct {
 	// Resumed says that an earlier execution of this run has ended: the workspace
 	// should be found or restored rather than made anew.
 	Resumed bool
+	// Continues is the run whose workspace and conversation this one takes over; nil when
+	// it has its own.
+	Continues *Continued
 	// TraceParent is the W3C traceparent that the execution goes on from; empty is none.
 	TraceParent string
+}
+
+// Continued is the end of a run that another goes on with.
+type Continued struct {
+	RunID string
+	// Executions is how many it had: only the workspace that the last one left is right.
+	Executions int
+	// OtherAgent says that another kind of agent worked there, whose sessions are not for
+	// this one.
+	OtherAgent bool
+}
+
+// TranscriptBlob is what a worker downloads to get what was said and done in the
+// conversation before its execution, as text.
+const TranscriptBlob = "transcript"
+
+// Withhold takes all secrets out of a job that cannot be executed.
+func (j *Job) Withhold() {
+	j.Secrets, j.ToolSecrets, j.ModelKey, j.Prepare = nil, nil, "", Preparation{}
 }
 
 // Turn is one thing for the agent to do: the run's prompt or a follow-up.
@@ -99,7 +127,15 @@ type TurnResult struct {
 	Dead bool
 	// Used is what models consumed and no report could count, because the run was taken
 	// from the execution. It is said with Cancelled only.
-	Used []UsageData
+	Used []LateUsage
+}
+
+// LateUsage is what a model consumed, told after the run was taken away.
+type LateUsage struct {
+	UsageData
+	// Number is that of the event that was to tell it; zero if there is none. An event
+	// that was stored, and whose acknowledgement got lost, is not counted again.
+	Number int64 `json:"number,omitempty"`
 }
 
 // Report is a numbered batch of an execution's events, optionally with its first
@@ -196,7 +232,7 @@ type NewFollowup struct {
 
 // Validate checks what can be checked without the store.
 func (n NewFollowup) Validate() error {
-	if n.Message == "" && len(n.Attachments) == 0 {
+	if strings.TrimSpace(n.Message) == "" && len(n.Attachments) == 0 {
 		return Invalid("message", "a follow-up needs a message or an attachment")
 	}
 	if len(n.Message) > MaxPromptBytes {

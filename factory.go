@@ -3,6 +3,7 @@ package lineshaft
 import (
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -62,8 +63,11 @@ func (f Factory) Validate() error {
 	if n := utf8.RuneCountInString(f.Name); n == 0 || n > MaxNameRunes || strings.TrimSpace(f.Name) == "" {
 		return Invalid("name", "a factory needs a name of 1 to %d characters", MaxNameRunes)
 	}
+	if strings.ContainsAny(f.Name, "\r\n") {
+		return Invalid("name", "must be one line; leave the line break out")
+	}
 	if f.Alias != "" && !validAlias(f.Alias) {
-		return Invalid("alias", "must be 1 to %d letters, digits, spaces, '.', '_' or '-'", MaxAliasRunes)
+		return Invalid("alias", "must be 1 to %d letters, digits, spaces, '.', '_' or '-', without a space at either end", MaxAliasRunes)
 	}
 	if f.DailyBudget.MaxTokens < 0 || f.DailyBudget.MaxCostMicros < 0 {
 		return Invalid("daily_budget", "must not be negative; 0 is no budget")
@@ -79,26 +83,25 @@ func (f Factory) Validate() error {
 	if err := ValidateRepositories("repositories", f.Repositories); err != nil {
 		return err
 	}
-	if err := (AgentConfig{Secrets: f.Secrets, MCPServers: f.MCPServers}).Validate(); err != nil {
+	if err := f.Shared().Validate(); err != nil {
 		return err
 	}
-	return f.Defaults.Validate()
+	if err := f.Defaults.Validate(); err != nil {
+		return err
+	}
+	return f.Defaults.CheckModel()
 }
 
-// Layer is what the factory says about the configuration of its runs: its defaults
-// with what is for all of its agents.
-func (f Factory) Layer() AgentConfig {
-	layer := f.Defaults
-	layer.Secrets = union(f.Defaults.Secrets, f.Secrets)
-	layer.MCPServers = mergeServers(f.Defaults.MCPServers, f.MCPServers)
-	return layer
+// Shared is what all of its agents have besides what they name.
+func (f Factory) Shared() AgentConfig {
+	return AgentConfig{Secrets: f.Secrets, MCPServers: f.MCPServers}
 }
 
 func validAlias(alias string) bool {
-	if len(alias) > MaxAliasRunes || strings.TrimSpace(alias) != alias {
-		return false
-	}
-	return plainCharacters(alias)
+	return utf8.RuneCountInString(alias) <= MaxAliasRunes && strings.TrimSpace(alias) == alias && utf8.ValidString(alias) &&
+		!strings.ContainsFunc(alias, func(c rune) bool {
+			return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !strings.ContainsRune(" ._-", c)
+		})
 }
 
 // plainCharacters says whether s has only ASCII letters, digits, space and ._-.
@@ -115,17 +118,29 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// MaxPartName bounds the names of a factory's agents, automations and webhooks.
-const MaxPartName = 100
+// MaxPartName bounds the names of a factory's agents, automations and webhooks, and
+// maxPartBytes what a file system has to take.
+const (
+	MaxPartName  = 100
+	maxPartBytes = 200
+)
 
 // CheckPartName checks the name of an agent, automation or webhook. Such names are
 // also file names of a factory's definition, on any system.
 func CheckPartName(field, name string) error {
+	first, _ := utf8.DecodeRuneInString(name)
 	switch {
-	case name == "" || len(name) > MaxPartName:
-		return Invalid(field, "must have 1 to %d characters", MaxPartName)
-	case !plainCharacters(name) || !alphanumeric(name[0]) || strings.HasSuffix(name, " ") || strings.HasSuffix(name, "."):
-		return Invalid(field, "must begin with a letter or digit, have only ASCII letters, digits, spaces, '.', '_' and '-', and not end with a space or dot, because it is also a file name")
+	case name == "" || utf8.RuneCountInString(name) > MaxPartName || len(name) > maxPartBytes:
+		return Invalid(field, "must have 1 to %d characters and at most %d bytes", MaxPartName, maxPartBytes)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, strangeInName) || !unicode.IsLetter(first) && !unicode.IsNumber(first) && first != '_' ||
+		strings.HasSuffix(name, " ") || strings.HasSuffix(name, "."):
+		return Invalid(field, "must begin with a letter, digit or '_', have only letters, digits, spaces and any of ._-+@&,()', and not end with a space or dot, because it is also a file name")
 	}
 	return nil
+}
+
+// strangeInName says that a character is none for names. What could lead out of a
+// folder, begin an option or mean something to a shell or an address is left out.
+func strangeInName(c rune) bool {
+	return !unicode.In(c, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(" ._-+@&,()'", c)
 }

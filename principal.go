@@ -2,7 +2,7 @@ package lineshaft
 
 import (
 	"slices"
-	"time"
+	"sync"
 )
 
 // PrincipalType tells people from programs.
@@ -65,7 +65,8 @@ const (
 	PermissionWorkOwn Permission = "runs:work:own"
 )
 
-func grants() map[Role][]Permission {
+// grants are what each role includes.
+var grants = sync.OnceValue(func() map[Role][]Permission {
 	viewer := []Permission{PermissionWhoami, PermissionRunsRead, PermissionServerRead, PermissionFactoriesRead}
 	member := append(slices.Clone(viewer), PermissionRunsStart)
 	manager := append(slices.Clone(member), PermissionRunsManage, PermissionFactoriesManage)
@@ -77,7 +78,7 @@ func grants() map[Role][]Permission {
 		RoleWorker:  {PermissionWhoami, PermissionWork, PermissionWorkOwn},
 		RoleRun:     {PermissionWhoami, PermissionRunsRead, PermissionRunsStart, PermissionReport, PermissionWorkOwn},
 	}
-}
+})
 
 // May says whether the role grants the permission. An unknown role grants nothing.
 func (r Role) May(p Permission) bool {
@@ -114,68 +115,11 @@ func (c Caller) MaySeeFactory(uid string) bool {
 	return len(c.FactoryUIDs) == 0 && c.Role != RoleRun || slices.Contains(c.FactoryUIDs, uid)
 }
 
-// APIKey is a stored key; the key itself is never stored.
-type APIKey struct {
-	ID          string
-	Name        string
-	Role        Role
-	Owner       Principal
-	Hint        string
-	FactoryUIDs []string
-	WorkerIDs   []string
-	CreatedAt   time.Time
-	ExpiresAt   time.Time
-	RevokedAt   time.Time
-	LastUsedAt  time.Time
-}
-
-// Usable says whether the key opens anything at the given time.
-func (k APIKey) Usable(now time.Time) bool {
-	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
-}
-
-// AuditEntry is one row of the audit log: who did what to which thing, from where.
-type AuditEntry struct {
-	ID         string
-	Time       time.Time
-	Actor      Principal
-	KeyID      string
-	Action     string
-	TargetType string
-	TargetID   string
-	RemoteAddr string
-	RequestID  string
-	Detail     map[string]string
-}
-
-// AuditFilter selects entries of the audit log. An index serves one of Actor, Action
-// and Target at a time, beside a span of time; zero values do not filter.
-type AuditFilter struct {
-	// Actor is the uid of a principal.
-	Actor  string
-	Action string
-	// Target is the id of what something was done to.
-	Target string
-	Since  time.Time // inclusive
-	Until  time.Time // exclusive
-}
-
-// Validate refuses what no index serves.
-func (f AuditFilter) Validate() error {
-	given := 0
-	for _, text := range []string{f.Actor, f.Action, f.Target} {
-		if text != "" {
-			given++
-		}
-		if len(text) > 512 {
-			return Invalid("filter", "longer than 512 bytes; nothing in the log is")
-		}
-		if err := checkText("filter", text); err != nil {
-			return err
-		}
+// Need refuses a caller whose role does not include a permission. Every use case begins
+// with it.
+func (c Caller) Need(p Permission) error {
+	if c.Role.May(p) {
+		return nil
 	}
-	if given > 1 {
-		return Invalid("filter", "give one of actor, action and target, and a span of time beside it if need be")
-	}
-	return nil
+	return Denied("the role %q of this key does not include %s", c.Role, p)
 }

@@ -1,6 +1,7 @@
 package lineshaft
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -42,16 +43,21 @@ const (
 	SourceLocal         Source = "LOCAL"
 	SourceGitHub        Source = "GITHUB_WEBHOOK"
 	SourceGitLab        Source = "GITLAB_WEBHOOK"
+	SourceLinear        Source = "LINEAR"
+	SourceSlack         Source = "SLACK"
+	SourceJira          Source = "JIRA"
 )
 
 // Delivered says that a delivery to a webhook started the run.
-func (s Source) Delivered() bool { return s == SourceWebhook || s == SourceGitHub || s == SourceGitLab }
+func (s Source) Delivered() bool {
+	return slices.Contains([]Source{SourceWebhook, SourceGitHub, SourceGitLab, SourceLinear, SourceSlack, SourceJira}, s)
+}
 
 // Sources lists every published source: filters accept them all.
 func Sources() []Source {
 	return []Source{
 		SourceAPI, SourceCLI, SourceWebApp, SourceSchedule, SourceWebhook, SourceOrchestration, SourceMCP, SourceLocal, SourceGitHub, SourceGitLab,
-		"LINEAR", "SLACK", "GITHUB_ACTION", "CLOUD_MODE", "JIRA", "SELF_IMPROVEMENT",
+		SourceLinear, SourceSlack, "GITHUB_ACTION", "CLOUD_MODE", SourceJira, "SELF_IMPROVEMENT",
 		"AUTOFIX", "RUN_SCORER", "TEAMS", "AZURE_DEVOPS_WEBHOOK", "BENCHMARK_TRIAL", "CREATE_BENCHMARK_TASK",
 	}
 }
@@ -86,6 +92,14 @@ type Run struct {
 	ScheduleID     string
 	// AgentUID is the agent that the run was given to; empty is none.
 	AgentUID string
+	// Continues is the run whose conversation and workspace this one goes on with.
+	Continues string
+	// RerunOf is the first run with the same request; empty when this is the first.
+	RerunOf string
+	// Attempt counts the runs with the same request, from 1.
+	Attempt int
+	// Reruns are those of the first run; they are read with a single run only.
+	Reruns []Rerun
 	// FiredBy is set when a schedule started the run.
 	FiredBy *FiredBy
 	// Skills are those of Config.Skills as they were found.
@@ -114,6 +128,13 @@ type Run struct {
 	TraceParent string
 	// Truncated says that this run is one of a list, with the beginning of longer texts.
 	Truncated bool
+}
+
+// Rerun is a later run with the same request.
+type Rerun struct {
+	RunID   string
+	Attempt int
+	State   RunState
 }
 
 // Usage sums what the models of a run consumed.
@@ -155,24 +176,45 @@ type NewRun struct {
 	// Skills are those of Config.Skills that were found already.
 	Skills         []Skill
 	ConversationID string
-	ParentRunID    string
-	Metadata       map[string]string
-	Attachments    []NewAttachment
-	Interactive    bool
+	// Continues is the run of the conversation to go on with; empty is its last.
+	Continues string
+	// Again is set when an earlier run is run again.
+	Again       *Again
+	ParentRunID string
+	Metadata    map[string]string
+	Attachments []NewAttachment
+	Interactive bool
 	// TraceParent is what the start of the run is a part of; empty is nothing.
 	TraceParent string
 }
 
+// Again is what a rerun keeps of the run that it repeats, besides its request.
+type Again struct {
+	// RerunOf is the first run with this request.
+	RerunOf    string
+	FactoryUID string
+	// AutomationUID is the automation whose layer shapes the run; empty is none. Outside
+	// says that it works on what strangers wrote.
+	AutomationUID string
+	Outside       bool
+	// Pinned says that the configuration is the one that the run had, to which no
+	// definition adds anything.
+	Pinned bool
+}
+
 // Validate checks what can be checked without the store and names every bad field's path.
 func (n NewRun) Validate() error {
-	if n.Prompt == "" && n.ConversationID == "" && len(n.Config.Skills) == 0 {
-		return Invalid("prompt", "a run needs a prompt, a skill, or a conversation_id to continue")
+	if strings.TrimSpace(n.Prompt) == "" && len(n.Config.Skills) == 0 {
+		return Invalid("prompt", "a run needs a prompt or a skill, also when it continues a conversation; say what to do")
 	}
 	if len(n.Prompt) > MaxPromptBytes {
 		return Invalid("prompt", "the prompt has %d bytes; at most %d are allowed", len(n.Prompt), MaxPromptBytes)
 	}
 	if utf8.RuneCountInString(n.Title) > MaxTitleRunes {
 		return Invalid("title", "the title is longer than %d characters", MaxTitleRunes)
+	}
+	if n.Title != "" && strings.TrimSpace(n.Title) == "" {
+		return Invalid("title", "has only white space; write one, or leave it out to have one made from the prompt")
 	}
 	for field, text := range map[string]string{"prompt": n.Prompt, "title": n.Title, "conversation_id": n.ConversationID} {
 		if err := checkText(field, text); err != nil {

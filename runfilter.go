@@ -44,7 +44,7 @@ type RunFilter struct {
 	EnvironmentID string
 	// NoEnvironment selects runs without an environment.
 	NoEnvironment bool
-	SkillSpec     string
+	SkillSpec     string // as it was asked for with, or as SkillSpecs has it
 	ScheduleID    string
 	FactoryUIDs   []string
 	FactoryOnly   bool
@@ -88,6 +88,11 @@ func (f RunFilter) Validate() error {
 	}{{"factory_uid", len(f.FactoryUIDs)}, {"source", len(f.Sources)}, {"state", len(states)}} {
 		if list.size > MaxFilterValues {
 			return Invalid(list.field, "%d values are too many; at most %d are allowed, so ask several times or leave the filter out", list.size, MaxFilterValues)
+		}
+	}
+	for key := range f.Metadata {
+		if !validMetadataKey(key) {
+			return Invalid("metadata", "no run has a key %q; a key has 1 to 64 of the characters A-Z a-z 0-9 . _ -", clip(key, 80))
 		}
 	}
 	return nil

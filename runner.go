@@ -1,9 +1,6 @@
 package lineshaft
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Runner says on what kind of machine the agents of a factory work. It comes from
 // the factory's definition.
@@ -21,6 +18,9 @@ type RunnerConfig struct {
 	Description string `json:"description,omitempty"`
 	// Platform is what agents need, such as linux/amd64; empty is any.
 	Platform string `json:"platform,omitempty"`
+	// PlatformParts says the same in the words of the published format; at most one of
+	// the two is set.
+	PlatformParts *PlatformParts `json:"platform_parts,omitempty"`
 	// Image is for isolation by containers.
 	Image         string        `json:"image,omitempty"`
 	SetupCommands []string      `json:"setup_commands,omitempty"`
@@ -51,11 +51,8 @@ func (r Runner) Validate() error {
 	if c.Shape.MemoryGB < 0 || c.Shape.MemoryGB > MaxMemoryGB {
 		return Invalid("instanceShape.memoryGb", "must be 1 to %d", MaxMemoryGB)
 	}
-	if c.Platform != "" {
-		system, machine, ok := strings.Cut(c.Platform, "/")
-		if !ok || system == "" || machine == "" || !plainCharacters(system+machine) || len(c.Platform) > 60 {
-			return Invalid("platform", "%q is no platform; write a system and a processor, such as linux/amd64", clip(c.Platform, 60))
-		}
+	if err := c.validatePlatform(); err != nil {
+		return err
 	}
 	if err := validateImage("image", c.Image); err != nil {
 		return err

@@ -56,6 +56,9 @@ func (s RunState) Held() bool {
 	return s == Pending || s == Claimed || s == InProgress || s == Blocked
 }
 
+// LiveStates lists the states of runs that have not ended.
+func LiveStates() []RunState { return []RunState{Queued, Pending, Claimed, InProgress, Blocked} }
+
 // CanMove says whether a run may go from one state to the other.
 func CanMove(from, to RunState) bool { return slices.Contains(moves()[from], to) }
 

@@ -19,6 +19,8 @@ const (
 // Timing says when something fires: five cron fields, @daily and the like, or
 // @every 1h. Whether it can be read is checked by whoever knows cron.
 type Timing struct {
+	// Name tells the schedules of an automation apart; empty is one without.
+	Name string `json:"name,omitempty"`
 	Cron string `json:"cron"`
 	// Timezone is an IANA name; empty is UTC.
 	Timezone string  `json:"timezone,omitempty"`
@@ -33,8 +35,14 @@ func (t Timing) Validate(field string) error {
 	if t.Overlap != OverlapAllow && t.Overlap != OverlapSkip && t.Overlap != OverlapQueue {
 		return Invalid(field+".overlap", "%q is none of skip, queue; leave it out to let runs overlap", clip(string(t.Overlap), 40))
 	}
-	return checkText(field, t.Cron, t.Timezone)
+	if utf8.RuneCountInString(t.Name) > MaxNameRunes {
+		return Invalid(field+".name", "longer than %d characters", MaxNameRunes)
+	}
+	return checkText(field, t.Name, t.Cron, t.Timezone)
 }
+
+// MaxSchedules is how many schedules a server has: published clients read one page (H-14).
+const MaxSchedules = 500
 
 // Schedule starts a run at given times.
 type Schedule struct {
@@ -49,6 +57,8 @@ type Schedule struct {
 	FactoryUID string
 	Config     AgentConfig
 	Metadata   map[string]string
+	// Truncated says that this is what lists show: long texts are cut.
+	Truncated bool
 	// LastError is why the last fire started no run; empty when it did.
 	LastError string
 	// LastRun is when it last started a run, NextRun when it will; zero is not yet, and

@@ -2,6 +2,7 @@ package lineshaft
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,18 @@ const (
 	// prompt, with the prompt in all places that the skills have for it.
 	MaxComposedBytes = 8 << 20
 )
+
+// SkillFile is the name of a file that holds a skill.
+const SkillFile = "SKILL.md"
+
+// SkillDirs are the folders of a repository that skills are kept in, in the order they
+// are searched.
+func SkillDirs() []string {
+	return []string{
+		".agents/skills", ".claude/skills", ".codex/skills", ".warp/skills", ".cursor/skills", ".gemini/skills",
+		".copilot/skills", ".factory/skills", ".github/skills", ".opencode/skills", "skills",
+	}
+}
 
 // Skill is a prompt that is kept in a repository or in a factory's definition.
 type Skill struct {
@@ -83,6 +96,23 @@ func ParseSkillRef(spec string) (SkillRef, error) {
 		}
 	}
 	return SkillRef{Repository: r, Target: target}, nil
+}
+
+// SkillSpecs are the ways to write what may be the same skill: its path, and its name if
+// it is in one of the usual folders.
+func SkillSpecs(spec string) []string {
+	specs := []string{spec}
+	ref, err := ParseSkillRef(spec)
+	switch {
+	case err != nil || ref.Local():
+	case !ref.IsPath():
+		for _, dir := range SkillDirs() {
+			specs = append(specs, SkillRef{ref.Repository, path.Join(dir, ref.Target, SkillFile)}.String())
+		}
+	case path.Base(ref.Target) == SkillFile && slices.Contains(SkillDirs(), path.Dir(path.Dir(ref.Target))):
+		specs = append(specs, SkillRef{ref.Repository, path.Base(path.Dir(ref.Target))}.String())
+	}
+	return specs
 }
 
 // parseOwnerless reads owner/name, or a name alone.

@@ -3,6 +3,7 @@ package lineshaft
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -18,6 +19,29 @@ func checkText(field string, texts ...string) error {
 		}
 	}
 	return nil
+}
+
+// CleanTitle makes a title of text from outside: one line of at most MaxTitleRunes
+// characters, without those that are not shown or change how others are.
+func CleanTitle(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return clip(strings.Join(strings.Fields(text), " "), MaxTitleRunes)
+}
+
+// CutBytes is the beginning of a text: at most so many bytes, and whole characters.
+func CutBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }
 
 // fieldAt is the path of an element of a list.

@@ -111,6 +111,15 @@ func (c AgentConfig) ToolSecrets() []string {
 	return names
 }
 
-// NamedSecrets are all secrets that a configuration names: for the agent's environment
-// and for its tool servers.
-func (c AgentConfig) NamedSecrets() []string { return union(c.Secrets, c.ToolSecrets()) }
+// GivenSecrets are the secrets that a run works with: in the agent's environment and in
+// its tool servers.
+func (c AgentConfig) GivenSecrets() []string { return union(c.Secrets, c.ToolSecrets()) }
+
+// NamedSecrets are all secrets that a configuration names: those that a run works with,
+// and the one that its model is called with.
+func (c AgentConfig) NamedSecrets() []string {
+	if name := c.AuthSecret(); name != "" {
+		return union(c.GivenSecrets(), []string{name})
+	}
+	return c.GivenSecrets()
+}

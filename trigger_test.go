@@ -2,6 +2,7 @@ package lineshaft_test
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
+// sets are the keys of a filter.
+type sets = map[string]*lineshaft.Choice
+
 func TestF6ChoiceOnTheWire(t *testing.T) {
 	t.Parallel()
 	type choice = lineshaft.Choice
@@ -21,13 +25,16 @@ func TestF6ChoiceOnTheWire(t *testing.T) {
 	}{
 		`["a","b"]`:                   {choice{In: []string{"a", "b"}}, `["a","b"]`},
 		` [ "a" ] `:                   {choice{In: []string{"a"}}, `["a"]`},
-		`[]`:                          {choice{In: []string{}}, `[]`},
+		`[]`:                          {choice{}, `[]`},
+		`[7, 12]`:                     {choice{In: []string{"7", "12"}, Whole: true}, `[7,12]`},
+		`{"not_in":[7]}`:              {choice{NotIn: []string{"7"}, Whole: true}, `{"not_in":[7]}`},
 		`{"in":["a"]}`:                {choice{In: []string{"a"}}, `["a"]`},
 		`{"not_in":["a"]}`:            {choice{NotIn: []string{"a"}}, `{"not_in":["a"]}`},
 		`{"in":["a"],"not_in":["b"]}`: {choice{In: []string{"a"}, NotIn: []string{"b"}}, `{"in":["a"],"not_in":["b"]}`},
-		`{"in":[],"not_in":["b"]}`:    {choice{In: []string{}, NotIn: []string{"b"}}, `{"in":[],"not_in":["b"]}`},
-		`{"in":["a"],"not_in":[]}`:    {choice{In: []string{"a"}, NotIn: []string{}}, `{"in":["a"],"not_in":[]}`},
-		`{}`:                          {choice{}, `{}`},
+		`{"in":[],"not_in":["b"]}`:    {choice{NotIn: []string{"b"}}, `{"not_in":["b"]}`},
+		`{"in":["a"],"not_in":[]}`:    {choice{In: []string{"a"}}, `["a"]`},
+		`{}`:                          {choice{}, `[]`},
+		`{"in":null}`:                 {choice{}, `[]`},
 	} {
 		got := choice{In: []string{"left over"}, NotIn: []string{"left over"}}
 		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want.choice) {
@@ -37,7 +44,7 @@ func TestF6ChoiceOnTheWire(t *testing.T) {
 			t.Errorf("%s is written as %s (%v)", text, written, err)
 		}
 	}
-	for _, text := range []string{`"a"`, `7`, `true`, `[1]`, `[["a"]]`, `{"in":"a"}`, `{"in":["a"],"or":["b"]}`, `{"in":[null],"x":1}`} {
+	for _, text := range []string{`"a"`, `7`, `true`, `[1.5]`, `[1,"a"]`, `{"in":["a"],"not_in":[1]}`, `[1e3]`, `[["a"]]`, `{"in":"a"}`, `{"in":["a"],"or":["b"]}`, `{"in":[null],"x":1}`} {
 		if err := json.Unmarshal([]byte(text), new(lineshaft.Choice)); err == nil {
 			t.Errorf("%s is taken", text)
 		}
@@ -49,14 +56,14 @@ func TestF6ChoiceRoundTrip(t *testing.T) {
 	t.Parallel()
 	values := rapid.SliceOfN(rapid.String(), 0, 4)
 	rapid.Check(t, func(t *rapid.T) {
-		var before, after lineshaft.Choice
+		var before lineshaft.Choice
 		if rapid.Bool().Draw(t, "has in") {
 			before.In = values.Draw(t, "in")
 		}
 		if rapid.Bool().Draw(t, "has not in") {
 			before.NotIn = values.Draw(t, "not in")
 		}
-		text, err := json.Marshal(lineshaft.TriggerFilter{Labels: &before})
+		text, err := json.Marshal(lineshaft.TriggerFilter{Sets: sets{"labels": &before}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,8 +71,11 @@ func TestF6ChoiceRoundTrip(t *testing.T) {
 		if err := json.Unmarshal(text, &read); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		after = *read.Labels
-		if (before.In == nil) != (after.In == nil) || !slices.Equal(before.In, after.In) || !slices.Equal(before.NotIn, after.NotIn) {
+		after := read.Set("labels")
+		if after == nil {
+			after = &lineshaft.Choice{}
+		}
+		if !slices.Equal(before.In, after.In) || !slices.Equal(before.NotIn, after.NotIn) {
 			t.Fatalf("%#v is written as %s and read as %#v", before, text, after)
 		}
 	})
@@ -82,7 +92,7 @@ func TestF6ChoiceAllows(t *testing.T) {
 		"in":      {&choice{In: []string{"a", "b"}}, []string{"a", "b"}, []string{"", "c", "A"}},
 		"not in":  {&choice{NotIn: []string{"a"}}, []string{"", "b"}, []string{"a"}},
 		"both":    {&choice{In: []string{"a", "b"}, NotIn: []string{"b"}}, []string{"a"}, []string{"", "b", "c"}},
-		"nothing": {&choice{In: []string{}}, nil, []string{"", "a"}},
+		"nothing": {&choice{In: []string{}, NotIn: []string{}}, []string{"", "a"}, nil},
 	} {
 		for _, value := range test.yes {
 			if !test.choice.Allows(value) {
@@ -93,6 +103,36 @@ func TestF6ChoiceAllows(t *testing.T) {
 			if test.choice.Allows(value) {
 				t.Errorf("%s allows %q", name, value)
 			}
+		}
+	}
+}
+
+// Keys of a filter are read whatever they are called: what is not in the catalogue is
+// refused by it, and nothing is dropped in silence.
+func TestF6FilterOnTheWire(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"channel_ids":["C1"],"keywords":{"not_in":["x"]},"pr_numbers":[7]}`:     `{"channel_ids":["C1"],"keywords":{"not_in":["x"]},"pr_numbers":[7]}`,
+		`{"labels":null,"repos":[],"authors":{},"paths":{"in":[],"not_in":null}}`: `{}`,
+		`{"webhook_ids":{"in":["u"]},"webhooks":["w"],"payload":{"a":["<b>"]}}`:   `{"payload":{"a":["<b>"]},"webhook_ids":["u"],"webhooks":["w"]}`,
+		`{"baseBranches":["main"],"payload":null}`:                                `{"baseBranches":["main"]}`,
+	} {
+		var f lineshaft.TriggerFilter
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got, err := f.MarshalJSON(); err != nil || string(got) != want {
+			t.Errorf("%s is written as %s (%v)", text, got, err)
+		}
+	}
+	for text, field := range map[string]string{
+		`{"labels":"x"}`: "labels", `{"webhook_ids":{"not_in":["u"]}}`: "webhook_ids", `{"webhooks":[1]}`: "webhooks", `[]`: "", `{"labels":{"or":["x"]}}`: "labels",
+	} {
+		var f lineshaft.TriggerFilter
+		err := f.UnmarshalJSON([]byte(text))
+		pub, ok := errors.AsType[*lineshaft.Error](err)
+		if !ok || pub.Field != field {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
@@ -110,8 +150,8 @@ func TestF6ChoiceLimits(t *testing.T) {
 		"none":         {nil, ""},
 		"one":          {&lineshaft.Choice{In: []string{"a"}}, ""},
 		"most":         {&lineshaft.Choice{NotIn: many[:lineshaft.MaxChoices]}, ""},
-		"empty":        {&lineshaft.Choice{In: []string{}}, "f"},
-		"nothing":      {&lineshaft.Choice{}, "f"},
+		"empty":        {&lineshaft.Choice{In: []string{}}, ""},
+		"nothing":      {&lineshaft.Choice{}, ""},
 		"too many":     {&lineshaft.Choice{In: many}, "f"},
 		"too many not": {&lineshaft.Choice{NotIn: many}, "f"},
 		"empty value":  {&lineshaft.Choice{In: []string{"a", ""}}, "f"},
@@ -129,7 +169,6 @@ func TestF6TriggerLimits(t *testing.T) {
 	type filter = lineshaft.TriggerFilter
 	type trigger = lineshaft.Trigger
 	some := &lineshaft.Choice{In: []string{"a"}}
-	states := func(names ...string) filter { return filter{States: &lineshaft.Choice{In: names}} }
 	daily := &lineshaft.Timing{Cron: "@daily"}
 	for name, test := range map[string]struct {
 		trigger trigger
@@ -140,33 +179,27 @@ func TestF6TriggerLimits(t *testing.T) {
 		"no provider":           {trigger{Event: "received"}, "t"},
 		"no event":              {trigger{Provider: "webhook"}, "t"},
 		"unknown provider":      {trigger{Provider: "svn", Event: "commit"}, "t.provider"},
-		"other event":           {trigger{Provider: "webhook", Event: "sent"}, "t.event"},
-		"other run event":       {trigger{Provider: "run", Event: "started"}, "t.event"},
-		"other schedule event":  {trigger{Provider: "schedule", Event: "fired"}, "t.event"},
 		"webhook without one":   {trigger{Provider: "webhook", Event: "received"}, "t.filter"},
 		"too many webhooks":     {trigger{Provider: "webhook", Event: "received", Filter: filter{Webhooks: make([]string, lineshaft.MaxTriggerHooks+1)}}, "t.filter"},
-		"webhook with labels":   {trigger{Provider: "webhook", Event: "received", Filter: filter{Webhooks: []string{"ci"}, Labels: some}}, "t.filter.labels"},
 		"schedule":              {trigger{Provider: "schedule", Event: "cron_fired", Schedule: daily}, ""},
 		"schedule without time": {trigger{Provider: "schedule", Event: "cron_fired"}, "t.schedule"},
 		"schedule with webhook": {trigger{Provider: "schedule", Event: "cron_fired", Schedule: daily, Filter: filter{Webhooks: []string{"ci"}}}, "t.filter"},
 		"webhook with time":     {trigger{Provider: "webhook", Event: "received", Filter: filter{Webhooks: []string{"ci"}}, Schedule: daily}, "t.schedule"},
 		"run":                   {trigger{Provider: "run", Event: "finished"}, ""},
-		"run with all":          {trigger{Provider: "run", Event: "finished", Filter: filter{Agents: some, Automations: some, Factories: some, States: &lineshaft.Choice{NotIn: []string{"CANCELLED"}}}}, ""},
-		"run in a live state":   {trigger{Provider: "run", Event: "finished", Filter: states("SUCCEEDED", "INPROGRESS")}, "t.filter.states"},
-		"run in no state":       {trigger{Provider: "run", Event: "finished", Filter: states("succeeded")}, "t.filter.states"},
+		"run with all":          {trigger{Provider: "run", Event: "finished", Filter: filter{Sets: sets{"agents": some, "automations": some, "factories": some, "states": &lineshaft.Choice{NotIn: []string{"CANCELLED"}}}}}, ""},
 		"run with payload":      {trigger{Provider: "run", Event: "finished", Filter: filter{Payload: json.RawMessage(`{}`)}}, "t.filter.payload"},
-		"run with repos":        {trigger{Provider: "run", Event: "finished", Filter: filter{Repos: some}}, "t.filter.repos"},
 		"run with webhooks":     {trigger{Provider: "run", Event: "finished", Filter: filter{WebhookIDs: []string{"x"}}}, "t.filter"},
 		"github":                {trigger{Provider: "github", Event: "issue_opened"}, ""},
-		"github, many":          {trigger{Provider: "github", Event: "issue_*", Filter: filter{Webhooks: []string{"ci"}, Repos: some, Labels: some, Authors: some}}, ""},
+		"github, many":          {trigger{Provider: "github", Event: "issue_*", Filter: filter{Webhooks: []string{"ci"}, Sets: sets{"repos": some, "labels": some, "authors": some}}}, ""},
 		"github, star within":   {trigger{Provider: "github", Event: "issue_*_x"}, "t.event"},
 		"github, long event":    {trigger{Provider: "github", Event: strings.Repeat("e", 81)}, "t.event"},
-		"github with agents":    {trigger{Provider: "github", Event: "push", Filter: filter{Agents: some}}, "t.filter.agents"},
-		"github, empty choice":  {trigger{Provider: "github", Event: "push", Filter: filter{Paths: &lineshaft.Choice{}}}, "t.filter.paths"},
-		"gitlab":                {trigger{Provider: "gitlab", Event: "merge_request", Filter: filter{BaseBranches: some, Branches: some, Conclusions: some, Paths: some}}, ""},
-		"dormant":               {trigger{Provider: "slack", Event: "app_mention", Filter: filter{Labels: some}}, ""},
-		"dormant with a star":   {trigger{Provider: "slack", Event: "app_*"}, "t.event"},
-		"dormant, bad choice":   {trigger{Provider: "jira", Event: "issue_created", Filter: filter{Labels: &lineshaft.Choice{}}}, "t.filter.labels"},
+		"github, long choice":   {trigger{Provider: "github", Event: "push", Filter: filter{Sets: sets{"paths": {In: []string{strings.Repeat("x", 257)}}}}}, "t.filter.paths"},
+		"gitlab":                {trigger{Provider: "gitlab", Event: "merge_request", Filter: filter{Sets: sets{"base_branches": some, "branches": some, "conclusions": some, "paths": some}}}, ""},
+		"dormant":               {trigger{Provider: "teams", Event: "app_mention", Filter: filter{Sets: sets{"labels": some}}}, ""},
+		"dormant with a star":   {trigger{Provider: "teams", Event: "app_*"}, "t.event"},
+		"dormant with webhooks": {trigger{Provider: "teams", Event: "app_mention", Filter: filter{Webhooks: []string{"ci"}}}, "t.filter"},
+		"named schedules":       {trigger{Provider: "schedule", Event: "cron_fired", Filter: filter{Sets: sets{"schedule_ids": some}}}, ""},
+		"two kinds of schedule": {trigger{Provider: "schedule", Event: "cron_fired", Schedule: daily, Filter: filter{Sets: sets{"schedule_ids": some}}}, "t.filter.schedule_ids"},
 	} {
 		wantField(t, test.trigger.Validate("t"), test.field, name)
 	}
@@ -180,10 +213,10 @@ func TestF6Providers(t *testing.T) {
 	}
 	for _, provider := range all {
 		trigger := lineshaft.Trigger{Provider: provider}
-		forge := provider == "github" || provider == "gitlab"
-		fires := forge || provider == "webhook" || provider == "schedule" || provider == "run"
-		if trigger.Forge() != forge || trigger.Dormant() == fires {
-			t.Errorf("%s: forge %v, dormant %v", provider, trigger.Forge(), trigger.Dormant())
+		sent := slices.Contains([]string{"github", "gitlab", "linear", "slack", "jira"}, provider)
+		fires := sent || provider == "webhook" || provider == "schedule" || provider == "run"
+		if trigger.Sent() != sent || trigger.Delivered() != (sent || provider == "webhook") || trigger.Dormant() == fires {
+			t.Errorf("%s: sent %v, dormant %v", provider, trigger.Sent(), trigger.Dormant())
 		}
 	}
 	if (lineshaft.Trigger{Provider: "svn"}).Dormant() {

@@ -12,11 +12,11 @@ type AgentConfig struct {
 	WorkerHost         string               `json:"worker_host,omitempty"`
 	SkillSpec          string               `json:"skill_spec,omitempty"`
 	Skills             []string             `json:"skills,omitempty"`
-	MCPServers         map[string]MCPServer `json:"mcp_servers,omitempty"`
+	MCPServers         map[string]MCPServer `json:"mcp_servers,omitzero"`
 	Harness            *Harness             `json:"harness,omitempty"`
 	IdleTimeoutMinutes *int                 `json:"idle_timeout_minutes,omitempty"`
 	RunnerID           string               `json:"runner_id,omitempty"`
-	Secrets            []SecretRef          `json:"secrets,omitempty"`
+	Secrets            []SecretRef          `json:"secrets,omitzero"`
 	ComputerUseEnabled *bool                `json:"computer_use_enabled,omitempty"`
 	// TimeoutMinutes bounds a run, StallMinutes its silence, QueueTimeoutMinutes its wait.
 	TimeoutMinutes      *int         `json:"timeout_minutes,omitempty"`
@@ -50,6 +50,14 @@ type Harness struct {
 	// Permissions is allow, deny or ask: who decides when the agent asks whether it may
 	// do something.
 	Permissions string `json:"permissions,omitempty"`
+	// Auth says whose key the model is called with; without it that is the worker's.
+	Auth *HarnessAuth `json:"auth,omitempty"`
+}
+
+// HarnessAuth is managedSecret with the name of a secret, or workerEnvironment.
+type HarnessAuth struct {
+	Source     string `json:"source,omitempty"`
+	SecretName string `json:"secret_name,omitempty"`
 }
 
 // SecretRef names a managed secret.

@@ -25,7 +25,10 @@ type Agent struct {
 	FactoryUID  string `json:"factory_uid,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Prompt is put before the prompt of each of its runs.
-	Prompt           string               `json:"prompt,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	// PromptTruncated says that a list shows the first 4096 bytes of longer prompts, or not
+	// all of the configuration; Get has all of it.
+	PromptTruncated  bool                 `json:"prompt_truncated,omitempty"`
 	EnvironmentID    string               `json:"environment_id,omitempty"`
 	BaseModel        string               `json:"base_model,omitempty"`
 	Harness          *Harness             `json:"harness,omitempty"`
@@ -94,13 +97,14 @@ func (s *AgentsService) List(ctx context.Context, factoryUID string) ([]Agent, e
 	if factoryUID != "" {
 		query.Set("factory_uid", factoryUID)
 	}
-	out, err := get[struct {
-		Agents []Agent `json:"agents"`
-	}](ctx, s.c, agentsPath, query)
-	if err != nil {
-		return nil, err
-	}
-	return out.Agents, nil
+	return readAll(query, func(query url.Values) ([]Agent, PageInfo, error) {
+		var page struct {
+			Agents   []Agent  `json:"agents"`
+			PageInfo PageInfo `json:"page_info"`
+		}
+		err := s.c.do(ctx, call{method: http.MethodGet, path: agentsPath, query: query, out: &page, replay: true})
+		return page.Agents, page.PageInfo, err
+	})
 }
 
 // Update changes what the request names. Sending it twice does the same.

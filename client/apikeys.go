@@ -52,27 +52,16 @@ func (s *APIKeysService) Create(ctx context.Context, req APIKeyRequest) (*APIKey
 
 // List reads all keys; the keys themselves are not in it.
 func (s *APIKeysService) List(ctx context.Context) ([]APIKey, error) {
-	keys := []APIKey{}
-	for key, err := range pages("", func(cursor string) ([]APIKey, PageInfo, error) {
+	return readAll(url.Values{}, func(query url.Values) ([]APIKey, PageInfo, error) {
 		// Servers spell the name of the list in one of two ways.
 		var page struct {
 			APIKeys  []APIKey `json:"api_keys"`
 			Keys     []APIKey `json:"apikeys"`
 			PageInfo PageInfo `json:"page_info"`
 		}
-		query := url.Values{}
-		if cursor != "" {
-			query.Set("cursor", cursor)
-		}
 		err := s.c.do(ctx, call{method: http.MethodGet, path: apiKeysPath, query: query, out: &page, replay: true})
 		return append(page.APIKeys, page.Keys...), page.PageInfo, err
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	return keys, nil
+	})
 }
 
 // Revoke makes a key useless at once and for good.

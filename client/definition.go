@@ -22,6 +22,9 @@ type FileProblem struct {
 	Message string `json:"message"`
 	// Hint says what to do.
 	Hint string `json:"hint,omitempty"`
+	// Code is the published one of such mistakes, such as FF_UNKNOWN_FIELD; empty for
+	// those that only a server finds.
+	Code string `json:"code,omitempty"`
 }
 
 // String tells the problem in one line, as compilers do.
@@ -43,6 +46,8 @@ type DefinitionValidation struct {
 	Problems []FileProblem `json:"problems"`
 	// Unused are files that are accepted and not used.
 	Unused []string `json:"unused"`
+	// Notices are what is no mistake but should be known, such as keys without effect.
+	Notices []FileProblem `json:"notices"`
 }
 
 // DefinitionChange is one difference between a factory and a folder.
@@ -87,6 +92,8 @@ type DefinitionPlan struct {
 	Changes   []DefinitionChange   `json:"changes"`
 	Backtests []DefinitionBacktest `json:"backtests"`
 	Unused    []string             `json:"unused"`
+	// Notices are what is no mistake but should be known, such as keys without effect.
+	Notices []FileProblem `json:"notices"`
 }
 
 // DefinitionRequest is a folder to apply.
@@ -105,6 +112,7 @@ type DefinitionApplied struct {
 	Changed bool               `json:"changed"`
 	Changes []DefinitionChange `json:"changes"`
 	Unused  []string           `json:"unused"`
+	Notices []FileProblem      `json:"notices"`
 }
 
 // Definition is a factory as a folder.

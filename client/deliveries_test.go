@@ -88,7 +88,7 @@ func TestW16TestFilter(t *testing.T) {
 	if err != nil || !verdict.WouldTrigger || len(verdict.Checks) != 1 || verdict.Checks[0].Seen != nil {
 		t.Errorf("%+v, %v", verdict, err)
 	}
-	if got := s.requests()[0]; got.path != "/api/v1/factory/f1/test-filter" || got.body != `{"filter":{"webhooks":["w"],"payload":{"a":[1]}},"payload":null}` {
+	if got := s.requests()[0]; got.path != "/api/v1/factory/f1/test-filter" || got.body != `{"filter":{"payload":{"a":[1]},"webhooks":["w"]},"payload":null}` {
 		t.Errorf("%+v", got)
 	}
 }

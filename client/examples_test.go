@@ -79,7 +79,8 @@ func exampleTypes() map[string]any {
 		"run_events_response": EventPage{}, "run_followup_request": FollowupRequest{}, "run_followup_response": FollowupResult{},
 		"run_report_request": RunReport{}, "run_report_response": RunReported{}, "timeline_response": Timeline{},
 		"schema_versions_response": struct {
-			Versions []string `json:"versions"`
+			Versions       []string `json:"versions"`
+			CurrentVersion string   `json:"current_version"`
 		}{},
 		"whoami_response": Whoami{},
 		"workers_response": struct {

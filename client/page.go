@@ -129,3 +129,20 @@ func pages[T any](start string, fetch func(cursor string) ([]T, PageInfo, error)
 		}
 	}
 }
+
+// readAll reads a list to its end, page by page.
+func readAll[T any](query url.Values, read func(url.Values) ([]T, PageInfo, error)) ([]T, error) {
+	all := []T{}
+	for item, err := range pages("", func(cursor string) ([]T, PageInfo, error) {
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		return read(query)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}

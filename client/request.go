@@ -161,7 +161,16 @@ func encodeBody(body any) ([]byte, error) {
 	if body == nil {
 		return nil, nil
 	}
-	return json.Marshal(body)
+	return encodeJSON(body)
+}
+
+// encodeJSON writes <, > and & as they are: what is written here is for no browser.
+func encodeJSON(v any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
 func decodeAnswer(req call, answer []byte) error {

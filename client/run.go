@@ -60,13 +60,20 @@ type Run struct {
 	Executor    *Principal   `json:"executor,omitempty"`
 	AgentConfig *AgentConfig `json:"agent_config,omitempty"`
 	// AgentConfigOrigins tells where each field of AgentConfig came from; see Explain.
-	AgentConfigOrigins   map[string]string `json:"agent_config_origins,omitempty"`
-	AgentSkill           *AgentSkill       `json:"agent_skill,omitempty"`
-	SessionID            string            `json:"session_id,omitempty"`
-	SessionLink          string            `json:"session_link,omitempty"`
-	ConversationID       string            `json:"conversation_id,omitempty"`
-	ParentRunID          string            `json:"parent_run_id,omitempty"`
-	RootRunID            string            `json:"root_run_id,omitempty"`
+	AgentConfigOrigins map[string]string `json:"agent_config_origins,omitempty"`
+	AgentSkill         *AgentSkill       `json:"agent_skill,omitempty"`
+	SessionID          string            `json:"session_id,omitempty"`
+	SessionLink        string            `json:"session_link,omitempty"`
+	ConversationID     string            `json:"conversation_id,omitempty"`
+	ParentRunID        string            `json:"parent_run_id,omitempty"`
+	RootRunID          string            `json:"root_run_id,omitempty"`
+	// ContinuesRunID is the run whose workspace and messages this one goes on with.
+	ContinuesRunID string `json:"continues_run_id,omitempty"`
+	// RerunOf is the first run with the same request, and Attempt which of them this is.
+	RerunOf string `json:"rerun_of,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Reruns are the later runs with this request, when a single run is read.
+	Reruns               []RunRerun        `json:"reruns,omitempty"`
 	FactoryUID           string            `json:"factory_uid,omitempty"`
 	Metadata             map[string]string `json:"metadata,omitempty"`
 	Schedule             *RunSchedule      `json:"schedule,omitempty"`
@@ -118,6 +125,13 @@ type AgentSkill struct {
 	FullPath    string `json:"full_path,omitempty"`
 	// Commit is the one of the repository that the skill was read from.
 	Commit string `json:"commit,omitempty"`
+}
+
+// RunRerun is a later run with the same request.
+type RunRerun struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+	State   string `json:"state"`
 }
 
 // RunSchedule is the schedule that started a run, as it was then.

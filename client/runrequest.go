@@ -1,7 +1,7 @@
 package client
 
-// RunRequest starts a run. Prompt is needed unless Skill, a skill in Config or
-// ConversationID is set.
+// RunRequest starts a run. Prompt is needed unless Skill or a skill in Config is set;
+// ConversationID continues a conversation.
 type RunRequest struct {
 	Prompt string       `json:"prompt,omitempty"`
 	Title  string       `json:"title,omitempty"`

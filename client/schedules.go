@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -20,12 +21,15 @@ type Schedule struct {
 	// Timezone is an IANA name; empty is UTC.
 	Timezone string `json:"timezone,omitempty"`
 	// Overlap is skip or queue while the last run is live; empty starts the next beside it.
-	Overlap     string            `json:"overlap,omitempty"`
-	Enabled     bool              `json:"enabled"`
-	Prompt      string            `json:"prompt"`
-	AgentConfig *AgentConfig      `json:"agent_config,omitempty"`
-	AgentUID    string            `json:"agent_uid,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"`
+	Overlap string `json:"overlap,omitempty"`
+	Enabled bool   `json:"enabled"`
+	Prompt  string `json:"prompt"`
+	// PromptTruncated says that a list shows the first 4096 bytes of longer prompts, or not
+	// all of the configuration; Get has all of it.
+	PromptTruncated bool              `json:"prompt_truncated,omitempty"`
+	AgentConfig     *AgentConfig      `json:"agent_config,omitempty"`
+	AgentUID        string            `json:"agent_uid,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
 	// Environment is the one of AgentConfig, as it is now.
 	Environment *EnvironmentConfig `json:"environment,omitempty"`
 	Scope       *Scope             `json:"scope,omitempty"`
@@ -86,11 +90,14 @@ func (s *SchedulesService) Get(ctx context.Context, id string) (*Schedule, error
 
 // List reads all schedules by name.
 func (s *SchedulesService) List(ctx context.Context) ([]Schedule, error) {
-	out := struct {
-		Schedules []Schedule `json:"schedules"`
-	}{[]Schedule{}}
-	err := s.c.do(ctx, call{method: http.MethodGet, path: schedulesPath, out: &out, replay: true})
-	return out.Schedules, err
+	return readAll(url.Values{}, func(query url.Values) ([]Schedule, PageInfo, error) {
+		var page struct {
+			Schedules []Schedule `json:"schedules"`
+			PageInfo  PageInfo   `json:"page_info"`
+		}
+		err := s.c.do(ctx, call{method: http.MethodGet, path: schedulesPath, query: query, out: &page, replay: true})
+		return page.Schedules, page.PageInfo, err
+	})
 }
 
 // Update replaces a schedule. Sending it twice does the same.

@@ -66,25 +66,14 @@ func (s *SecretsService) one(ctx context.Context, method, name string, body any)
 
 // List reads all secrets by name, without their values.
 func (s *SecretsService) List(ctx context.Context) ([]Secret, error) {
-	secrets := []Secret{}
-	for secret, err := range pages("", func(cursor string) ([]Secret, PageInfo, error) {
+	return readAll(url.Values{}, func(query url.Values) ([]Secret, PageInfo, error) {
 		var page struct {
 			Secrets  []Secret `json:"secrets"`
 			PageInfo PageInfo `json:"page_info"`
 		}
-		query := url.Values{}
-		if cursor != "" {
-			query.Set("cursor", cursor)
-		}
 		err := s.c.do(ctx, call{method: http.MethodGet, path: secretsPath, query: query, out: &page, replay: true})
 		return page.Secrets, page.PageInfo, err
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		secrets = append(secrets, secret)
-	}
-	return secrets, nil
+	})
 }
 
 // Delete removes a secret; one that is in use is an error with status 409.

@@ -20,6 +20,7 @@ func withoutSchema() []string {
 	return []string{
 		"StateData", "MessageData", "ToolCallData", "ToolResultData", "OutputData", "UsageData", "NoticeData",
 		"ArtifactEventData", "PlanData", "PermissionData", "PermissionOption", "TriggerSchedule", "Choice",
+		"TriggerFilter", // its keys are those of the server's catalogue, which may grow
 	}
 }
 
@@ -41,8 +42,11 @@ var wireTypes = map[string]wireType{
 	"ArtifactDetail":           wire[ArtifactDetail]("ArtifactResponse"),
 	"ArtifactDetailData":       wire[ArtifactDetailData]("ArtifactResponseData"),
 	"Automation":               wire[Automation]("Automation"),
+	"TriggerEvent":             wire[TriggerEvent]("TriggerEvent"),
+	"FilterFieldSpec":          wire[FilterFieldSpec]("FilterFieldSpec"),
+	"RunRerun":                 wire[RunRerun]("RunRerun"),
+	"HarnessAuth":              wire[HarnessAuth]("HarnessAuth"),
 	"Trigger":                  wire[Trigger]("Trigger"),
-	"TriggerFilter":            wire[TriggerFilter]("TriggerFilter"),
 	"AutomationRequest":        wire[AutomationRequest]("CreateAutomationRequest"),
 	"AutomationUpdate":         wire[AutomationUpdate]("UpdateAutomationRequest"),
 	"AutomationPage":           wire[AutomationPage]("ListAutomationsResponse"),

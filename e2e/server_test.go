@@ -78,6 +78,13 @@ func newNode(t *testing.T, database string, flags ...string) *node {
 // start starts the process and waits until it is ready.
 func (n *node) start(ctx context.Context) {
 	n.t.Helper()
+	n.launch()
+	n.waitReady(ctx)
+}
+
+// launch starts the process.
+func (n *node) launch() {
+	n.t.Helper()
 	bin, err := binary()
 	if err != nil {
 		n.t.Fatal(err)
@@ -93,7 +100,6 @@ func (n *node) start(ctx context.Context) {
 		defer close(n.exited)
 		_ = n.cmd.Wait() // how it ended is seen in its log
 	}()
-	n.waitReady(ctx)
 }
 
 // waitReady asks until the process answers; the process is outside, so there is

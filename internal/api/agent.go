@@ -76,6 +76,7 @@ type AgentResponse struct {
 	FactoryUID       string      `json:"factory_uid,omitempty" doc:"Absent for agents of the whole team."`
 	Description      string      `json:"description,omitempty"`
 	Prompt           string      `json:"prompt,omitempty"`
+	PromptTruncated  bool        `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the agent itself for all of it."`
 	EnvironmentID    string      `json:"environment_id,omitempty"`
 	BaseModel        string      `json:"base_model,omitempty"`
 	Harness          *Harness    `json:"harness,omitempty"`
@@ -100,9 +101,10 @@ type AutoMemory struct {
 	Enabled bool `json:"enabled"`
 }
 
-// ListAgentIdentitiesResponse has all agents that the key reaches.
+// ListAgentIdentitiesResponse has the agents that the key reaches, by factory and name.
 type ListAgentIdentitiesResponse struct {
-	Agents []AgentResponse `json:"agents"`
+	Agents   []AgentResponse `json:"agents"`
+	PageInfo *PageInfo       `json:"page_info,omitempty" doc:"Absent when the list is whole."`
 }
 
 // AgentPath is the part of a path that names an agent.
@@ -118,6 +120,7 @@ type (
 	}
 	listIdentitiesInput struct {
 		FactoryUID string `query:"factory_uid" maxLength:"200" doc:"Only those of this factory."`
+		ListQuery
 	}
 	agentOutput          struct{ Body AgentResponse }
 	listIdentitiesOutput struct{ Body ListAgentIdentitiesResponse }
@@ -203,15 +206,15 @@ func (r *AgentSettings) unsupported() error {
 }
 
 func (s *server) listIdentities(ctx context.Context, in *listIdentitiesInput) (*listIdentitiesOutput, error) {
-	found, err := s.Control.ListAgents(ctx, infoFrom(ctx).caller, in.FactoryUID)
+	if err := s.takeTurn(ctx, weightList); err != nil {
+		return nil, err
+	}
+	page, err := s.Control.ListAgents(ctx, infoFrom(ctx).caller, in.FactoryUID, in.Limit, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	out := &listIdentitiesOutput{ListAgentIdentitiesResponse{Agents: []AgentResponse{}}}
-	for _, a := range found {
-		out.Body.Agents = append(out.Body.Agents, wireAgent(a))
-	}
-	return out, nil
+	agents, info, err := fillPage(page, always(wireAgent))
+	return &listIdentitiesOutput{ListAgentIdentitiesResponse{agents, whenMore(info)}}, err
 }
 
 func (s *server) getIdentity(ctx context.Context, in *AgentPath) (*agentOutput, error) {
@@ -235,7 +238,7 @@ func agentAnswer(a *lineshaft.Agent, err error) (*agentOutput, error) {
 	if err != nil {
 		return nil, agentError(err)
 	}
-	return &agentOutput{wireAgent(*a)}, nil
+	return &agentOutput{wireAgent(a)}, nil
 }
 
 // agentError names the fields as they are here: not below config.
@@ -258,10 +261,10 @@ func agentError(err error) error {
 	return &named
 }
 
-func wireAgent(a lineshaft.Agent) AgentResponse {
+func wireAgent(a *lineshaft.Agent) AgentResponse {
 	config := wireConfig(a.Config)
 	out := AgentResponse{
-		UID: a.UID, Name: a.Name, Available: true, AgentType: AgentType(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, Prompt: a.Prompt,
+		UID: a.UID, Name: a.Name, Available: true, AgentType: AgentType(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, Prompt: a.Prompt, PromptTruncated: a.Truncated,
 		EnvironmentID: a.Config.EnvironmentID, BaseModel: a.Config.ModelID, Harness: config.Harness, MCPServers: config.MCPServers,
 		WorkerHost: a.Config.WorkerHost, DefaultRunnerUID: a.Config.RunnerID, Secrets: config.Secrets, Skills: a.Config.Skills,
 		Memory: AgentMemory{AttachedStores: []Object{}}, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),

@@ -16,11 +16,11 @@ func TestF8AgentsOverTheWire(t *testing.T) {
 	made := decode[AgentResponse](t, b.check(t, scenario{
 		method: post, path: "/agent/identities", as: lineshaft.RoleManager, status: 201, body: `{
 			"name":"reviewer","agent_type":"REVIEW","factory_uid":"` + factory + `","description":"d","prompt":"You review.","secrets":[{"name":"TOKEN"}],
-			"skills":["o/r:s"],"mcp_servers":{"t":{"command":"c","env":{"A":"literal","B":"{{TOKEN}}"}}},"harness":{"type":"claude","model_id":"opus"},
+			"skills":["acme/tools:triage"],"mcp_servers":{"t":{"command":"c","env":{"A":"literal","B":"{{TOKEN}}"}}},"harness":{"type":"claude","model_id":"opus"},
 			"worker_host":"warp","memory":{"auto_memory":{"enabled":false},"attached_stores":[]},"on_behalf_of_enabled":false,"credential_strategy":"EXECUTOR","surprise":1}`,
 		has: []string{
 			`"available":true`, `"default_runner_uid":""`, `"memory":{"auto_memory":{"enabled":false},"attached_stores":[]}`, `"A":"***"`, `"B":"{{TOKEN}}"`,
-			`"skills":["o/r:s"]`, `"secrets":[{"name":"TOKEN"}]`, `"worker_host":"hosted"`, `"harness":{"type":"claude","model_id":"opus"}`, `"agent_type":"REVIEW"`,
+			`"skills":["acme/tools:triage"]`, `"secrets":[{"name":"TOKEN"}]`, `"worker_host":"hosted"`, `"harness":{"type":"claude","model_id":"opus"}`, `"agent_type":"REVIEW"`,
 		}, not: []string{"literal", "base_model", "environment_id"},
 	}))
 	bare := decode[AgentResponse](t, b.check(t, scenario{
@@ -37,7 +37,7 @@ func TestF8AgentsOverTheWire(t *testing.T) {
 			name: "keep", method: put, path: path, as: lineshaft.RoleManager, body: `{"description":null,"secrets":null,"mcp_servers":null,"agent_type":null,"name":null}`, status: 200,
 			has: []string{`"description":"d"`, `"TOKEN"`, `"B":"{{TOKEN}}"`, `"name":"reviewer"`},
 		},
-		{name: "keep all", method: put, path: path, as: lineshaft.RoleManager, body: `{}`, status: 200, has: []string{`"description":"d"`, `"skills":["o/r:s"]`}},
+		{name: "keep all", method: put, path: path, as: lineshaft.RoleManager, body: `{}`, status: 200, has: []string{`"description":"d"`, `"skills":["acme/tools:triage"]`}},
 		{name: "another model", method: put, path: path, as: lineshaft.RoleManager, body: `{"base_model":"m"}`, status: 400, code: "invalid_request", has: []string{`"detail":"base_model: `}},
 		{name: "hidden", method: put, path: path, as: lineshaft.RoleManager, body: `{"mcp_servers":{"t":{"command":"c","env":{"A":"***"}}}}`, status: 400, code: "invalid_request", has: []string{"mcp_servers.t.env.A: "}},
 		{
@@ -74,6 +74,7 @@ func TestF8BadAgentBodies(t *testing.T) {
 		"secret twice": {`{"name":"a","secrets":[{"name":"A"},{"name":"A"}]}`, 400, `"detail":"secrets[1].name: `},
 		"environment":  {`{"name":"a","environment_id":"none"}`, 400, `"detail":"environment_id: `},
 		"runner":       {`{"name":"a","default_runner_uid":"none"}`, 400, `"detail":"default_runner_uid: `},
+		"lost skill":   {`{"name":"a","skills":["acme/tools:nothing"]}`, 400, `"detail":"skills[0]: repository acme/tools has no skill \"nothing\"; it has triage"`},
 		"skill":        {`{"name":"a","skills":["o/r"]}`, 400, `"detail":"skills[0]: `},
 		"harness":      {`{"name":"a","harness":{"type":"codex"},"base_model":"m"}`, 400, `"detail":"base_model: `},
 		"old harness":  {`{"name":"a","base_harness":"codex","base_model":"m"}`, 400, `"detail":"base_model: `},

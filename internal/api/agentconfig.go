@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
 )
 
 // AmbientAgentConfig shapes a run: what a caller asks for, and in answers what was
@@ -26,7 +27,7 @@ type AmbientAgentConfig struct {
 	Harness             *Harness            `json:"harness,omitempty"`
 	IdleTimeoutMinutes  *int                `json:"idle_timeout_minutes,omitempty" minimum:"0" maximum:"60" doc:"How long the workspace is kept after the run ended; 10 by default."`
 	RunnerID            string              `json:"runner_id,omitempty" doc:"The kind of machine to work on: the name or uid of a runner of the run's factory."`
-	Secrets             []SecretRef         `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent, automation or environment."`
+	Secrets             []SecretRef         `json:"secrets,omitzero" maxItems:"20" doc:"Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent, automation or environment."`
 	ComputerUseEnabled  *bool               `json:"computer_use_enabled,omitempty"`
 	TimeoutMinutes      *int                `json:"timeout_minutes,omitempty" minimum:"1" maximum:"10080" doc:"The longest the agent may work; 60 by default."`
 	StallMinutes        *int                `json:"stall_minutes,omitempty" minimum:"1" maximum:"10080" doc:"The longest it may show no progress; 10 by default."`
@@ -61,13 +62,20 @@ type SecretRef struct {
 
 // Harness picks the adapter that drives the agent.
 type Harness struct {
-	Type           HarnessType `json:"type,omitempty"`
-	ModelID        string      `json:"model_id,omitempty" doc:"The model, for agents other than the built-in one."`
-	ReasoningLevel string      `json:"reasoning_level,omitempty"`
-	Command        []string    `json:"command,omitempty" doc:"The program of the command and acp harnesses, with its arguments."`
-	Mode           string      `json:"mode,omitempty" enum:"acp,command" doc:"How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command."`
-	Permissions    string      `json:"permissions,omitempty" enum:"allow,deny,ask" doc:"Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default."`
-	AuthSecretName Unsupported `json:"auth_secret_name,omitzero"`
+	Type           HarnessType  `json:"type,omitempty"`
+	ModelID        string       `json:"model_id,omitempty" doc:"The model, for agents other than the built-in one."`
+	ReasoningLevel string       `json:"reasoning_level,omitempty"`
+	Command        []string     `json:"command,omitempty" doc:"The program of the command and acp harnesses, with its arguments."`
+	Mode           string       `json:"mode,omitempty" enum:"acp,command" doc:"How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command."`
+	Permissions    string       `json:"permissions,omitempty" enum:"allow,deny,ask" doc:"Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default."`
+	AuthSecretName Unsupported  `json:"auth_secret_name,omitzero"`
+	Auth           *HarnessAuth `json:"auth,omitempty"`
+}
+
+// HarnessAuth says whose key the model of an agent is called with.
+type HarnessAuth struct {
+	Source     string `json:"source,omitempty" enum:"managedSecret,workerEnvironment" doc:"managedSecret takes the key from a managed secret, workerEnvironment from the environment of a self-hosted worker. Without it, the key is the worker's, whatever wider layers say."`
+	SecretName string `json:"secret_name,omitempty" maxLength:"128" doc:"The managed secret; with managedSecret."`
 }
 
 // Budget stops a run that consumes more.
@@ -127,7 +135,9 @@ func (*MCPServers) Schema(r huma.Registry) *huma.Schema {
 		Description: "Tool servers by name, or a list of them in which each has a name.",
 		Extensions: map[string]any{"oneOf": []any{
 			map[string]any{"type": "object", "additionalProperties": server},
-			map[string]any{"type": "array", "items": server},
+			map[string]any{"type": "array", "items": map[string]any{"allOf": []any{server, map[string]any{
+				"required": []string{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string", "minLength": 1, "maxLength": 128}},
+			}}}},
 		}},
 	}
 }
@@ -171,7 +181,7 @@ func decodeMCPServer(path string, text json.RawMessage) (server lineshaft.MCPSer
 	if first := bytes.TrimSpace(text); len(first) == 0 || first[0] != '{' {
 		return server, "", lineshaft.Invalid(path, "expected an object with command, url or warp_id")
 	}
-	if err := json.Unmarshal(text, &c); err != nil {
+	if err := jsonbody.Unmarshal(text, &c); err != nil {
 		return server, "", lineshaft.Invalid("", "%s", typeError(path, err))
 	}
 	return lineshaft.MCPServer{
@@ -229,7 +239,11 @@ func (h *Harness) domain() *lineshaft.HarnessConfig {
 	if h == nil {
 		return nil
 	}
-	return &lineshaft.HarnessConfig{Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
+	out := &lineshaft.HarnessConfig{Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
+	if h.Auth != nil {
+		out.Auth = &lineshaft.HarnessAuth{Source: h.Auth.Source, SecretName: h.Auth.SecretName}
+	}
+	return out
 }
 
 func (b *Budget) domain() *lineshaft.Budget {
@@ -294,7 +308,7 @@ func wireConfig(c lineshaft.AgentConfig) *AmbientAgentConfig {
 	if len(c.Skills) > 0 {
 		out.SkillSpec = c.Skills[0]
 	}
-	if len(c.MCPServers) > 0 {
+	if c.MCPServers != nil {
 		out.MCPServers = &MCPServers{servers: map[string]MCPServerConfig{}}
 		for name, server := range c.MCPServers {
 			out.MCPServers.servers[name] = wireMCPServer(server)
@@ -302,6 +316,12 @@ func wireConfig(c lineshaft.AgentConfig) *AmbientAgentConfig {
 	}
 	if h := c.Harness; h != nil {
 		out.Harness = &Harness{Type: HarnessType(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
+		if h.Auth != nil {
+			out.Harness.Auth = &HarnessAuth{Source: h.Auth.Source, SecretName: h.Auth.SecretName}
+		}
+	}
+	if c.Secrets != nil { // an empty list replaces what would be inherited
+		out.Secrets = make([]SecretRef, 0, len(c.Secrets))
 	}
 	for _, name := range c.Secrets {
 		out.Secrets = append(out.Secrets, SecretRef{name})

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -87,19 +88,22 @@ type server struct {
 	// authenticate is Control.Authenticate; tests of this package replace it.
 	authenticate func(ctx context.Context, key string) (lineshaft.Caller, error)
 	mux          *http.ServeMux
+	beside       *http.ServeMux // published paths that mux cannot hold next to ours
 	api          huma.API
 	rows         map[string]route
 	docs         map[string]operationDoc
+	bodies       map[string]reflect.Type
 	heartbeat    time.Duration
 	bodyTimeout  time.Duration
 	// validating has room for one folder that is checked for a stranger.
 	validating chan struct{}
 
 	// The pages are rendered when first asked for.
-	openAPIJSON func() ([]byte, error)
-	openAPIYAML func() ([]byte, error)
-	docsPage    func() ([]byte, error)
-	errorPages  func() (*problem.Pages, error)
+	openAPIFault error
+	openAPIJSON  func() ([]byte, error)
+	openAPIYAML  func() ([]byte, error)
+	docsPage     func() ([]byte, error)
+	errorPages   func() (*problem.Pages, error)
 }
 
 // New builds the handler for everything that Serves names.
@@ -136,15 +140,17 @@ func build(deps Deps) *server {
 		atOnce:       &atOnce{calls: map[string]int{}},
 		authenticate: deps.Control.Authenticate,
 		mux:          http.NewServeMux(),
+		beside:       http.NewServeMux(),
 		rows:         map[string]route{},
 		docs:         docs(),
+		bodies:       map[string]reflect.Type{},
 		heartbeat:    heartbeat,
 		bodyTimeout:  bodyTimeout,
 		validating:   make(chan struct{}, 1),
 	}
 	s.register()
-	s.openAPIJSON = sync.OnceValues(s.api.OpenAPI().MarshalJSON)
-	s.openAPIYAML = sync.OnceValues(s.api.OpenAPI().YAML)
+	s.openAPIJSON = sync.OnceValues(func() ([]byte, error) { return orFault(s.openAPIFault, s.api.OpenAPI().MarshalJSON) })
+	s.openAPIYAML = sync.OnceValues(func() ([]byte, error) { return orFault(s.openAPIFault, s.api.OpenAPI().YAML) })
 	s.docsPage = sync.OnceValues(s.renderDocs)
 	s.errorPages = sync.OnceValues(problem.NewPages)
 	return s

@@ -137,6 +137,15 @@ func (s *server) planText(ctx context.Context, a *lineshaft.Artifact) (string, e
 	return string(text), nil
 }
 
+type screenshotInput struct {
+	ConversationPath
+	ArtifactPath
+}
+
+func (s *server) downloadScreenshot(ctx context.Context, in *screenshotInput) (*redirectOutput, error) {
+	return s.downloadArtifact(ctx, &in.ArtifactPath)
+}
+
 func (s *server) downloadArtifact(ctx context.Context, in *ArtifactPath) (*redirectOutput, error) {
 	a, err := s.storedArtifact(ctx, in.ArtifactUID)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // concrete fills the variables of a route's path.
 func concrete(path string) string {
-	for _, variable := range []string{"{runId}", "{conversationId}", "{sessionUuid}", "{artifactUid}", "{keyId}", "{token}", "{factoryUid}", "{automationUid}", "{webhookUid}", "{name}", "{deliveryId}", "{version}", "{document}", "{agentUid}", "{environmentUid}"} {
+	for _, variable := range []string{"{runId}", "{conversationId}", "{sessionUuid}", "{artifactUid}", "{keyId}", "{token}", "{factoryUid}", "{automationUid}", "{webhookUid}", "{name}", "{deliveryId}", "{version}", "{document}", "{agentUid}", "{environmentUid}", "{messageId}", "{taskUid}"} {
 		path = strings.ReplaceAll(path, variable, exampleRunID)
 	}
 	return strings.NewReplacer("{rest...}", "x/y", "{number}", "7").Replace(path)
@@ -97,11 +97,11 @@ func TestH2UnusableKeysGetByteEqualAnswers(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := b.control.ListAPIKeys(t.Context(), b.admin())
+	list, err := b.control.ListAPIKeys(t.Context(), b.admin(), control.MaxPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range list {
+	for _, k := range list.Items {
 		if k.Name == "throw-away" {
 			if err := b.control.RevokeAPIKey(t.Context(), b.admin(), k.ID); err != nil {
 				t.Fatal(err)
@@ -186,15 +186,18 @@ func TestPublishedButNotOffered(t *testing.T) {
 	var list []scenario
 	for _, route := range []string{
 		"POST /agent/runs/x/scores", "GET /agent/runs/x/harness-usage", "POST /agent/messages", "GET /agent/messages/x",
-		"POST /agent/messages/x/read",
+		"POST /agent/messages/x/read", "GET /factory/runs/x/scores",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		list = append(list,
-			scenario{name: route, method: method, path: path, as: lineshaft.RoleViewer, status: 422, code: "operation_not_supported", has: []string{"does not offer it yet"}},
+			scenario{name: route, method: method, path: path, as: lineshaft.RoleViewer, status: 422, code: "operation_not_supported", has: []string{"does not offer it"}},
 			scenario{name: route + " without a key", method: method, path: path, status: 401, code: "authentication_required"})
 	}
-	for _, path := range []string{"/factory/x/tasks", "/factory/x/metrics/runs", "/factory/x"} {
-		list = append(list, scenario{name: path, method: post, path: path, as: lineshaft.RoleAdmin, status: 422, code: "operation_not_supported"})
-	}
+	list = append(list,
+		scenario{method: post, path: "/factory/x/tasks", as: lineshaft.RoleAdmin, status: 422, code: "operation_not_supported"},
+		scenario{method: post, path: "/factory/x/metrics/runs", as: lineshaft.RoleAdmin, status: 404, code: "resource_not_found"},
+		scenario{method: post, path: "/factory/runs/x/scores", as: lineshaft.RoleAdmin, status: 405, code: "method_not_allowed"},
+		scenario{method: get, path: "/factory/runs/webhooks/scores", as: lineshaft.RoleAdmin, status: 404, code: "resource_not_found"},
+		scenario{method: post, path: "/factory/x", as: lineshaft.RoleAdmin, status: 405, code: "method_not_allowed"})
 	b.play(t, list)
 }

@@ -13,48 +13,32 @@ import (
 
 // Automation starts a run of an agent when one of its triggers fires.
 type Automation struct {
-	UID            string              `json:"uid"`
-	FactoryUID     string              `json:"factory_uid"`
-	Name           string              `json:"name"`
-	Prompt         string              `json:"prompt"`
-	Enabled        bool                `json:"enabled"`
-	Agent          string              `json:"agent" doc:"The name of an agent of the factory; empty means the foreman."`
-	Triggers       []Trigger           `json:"triggers"`
-	Config         *AmbientAgentConfig `json:"config,omitempty" doc:"What the automation says about the configuration of its runs."`
-	Concurrency    *Concurrency        `json:"concurrency,omitempty"`
-	MaxRunsPerHour int                 `json:"max_runs_per_hour" doc:"0 is no brake."`
-	CreatedAt      string              `json:"created_at" format:"date-time"`
-	UpdatedAt      string              `json:"updated_at" format:"date-time"`
+	UID             string              `json:"uid"`
+	FactoryUID      string              `json:"factory_uid"`
+	Name            string              `json:"name"`
+	Prompt          string              `json:"prompt"`
+	PromptTruncated bool                `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the automation itself for all of it."`
+	Enabled         bool                `json:"enabled"`
+	Agent           string              `json:"agent" doc:"The name of an agent of the factory; empty means the foreman."`
+	Triggers        []Trigger           `json:"triggers"`
+	Config          *AmbientAgentConfig `json:"config,omitempty" doc:"What the automation says about the configuration of its runs."`
+	Concurrency     *Concurrency        `json:"concurrency,omitempty"`
+	Title           string              `json:"title,omitempty" doc:"What its runs are called; absent takes the words of the provider that sends, or the name."`
+	MaxRunsPerHour  int                 `json:"max_runs_per_hour" doc:"0 is no brake."`
+	CreatedAt       string              `json:"created_at" format:"date-time"`
+	UpdatedAt       string              `json:"updated_at" format:"date-time"`
 }
 
 // Trigger says what starts an automation.
 type Trigger struct {
-	Provider string           `json:"provider" doc:"webhook, schedule, run, github or gitlab. Others of the published grammar are kept and never fire."`
-	Event    string           `json:"event" doc:"received of webhook, cron_fired of schedule, finished of run; of github and gitlab such as issue_opened, pull_request_*, push or merge_request."`
+	Provider string           `json:"provider" minLength:"1" doc:"webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and factory are kept and never fire."`
+	Event    string           `json:"event" minLength:"1" doc:"received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."`
 	Filter   TriggerFilter    `json:"filter,omitzero"`
 	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 }
 
-// TriggerFilter names the webhooks of a trigger and which deliveries count.
-type TriggerFilter struct {
-	WebhookIDs []string      `json:"webhook_ids,omitempty" doc:"Webhooks of this factory by uid. Together with webhooks 1 to 50."`
-	Webhooks   []string      `json:"webhooks,omitempty" doc:"Webhooks of this factory by name."`
-	Payload    PayloadFilter `json:"payload,omitempty"`
-
-	Repos        Choice `json:"repos,omitempty" doc:"Of github and gitlab: owner/name; * and ** are patterns."`
-	Labels       Choice `json:"labels,omitempty" doc:"Of github and gitlab."`
-	Authors      Choice `json:"authors,omitempty" doc:"Of github and gitlab: logins."`
-	Branches     Choice `json:"branches,omitempty" doc:"Of github and gitlab: what was pushed, or the head of a pull request; * and ** are patterns."`
-	BaseBranches Choice `json:"base_branches,omitempty" doc:"Of github and gitlab: where a pull request goes to; * and ** are patterns."`
-	Paths        Choice `json:"paths,omitempty" doc:"Of push: the files that it adds, changes or removes; * and ** are patterns."`
-	Conclusions  Choice `json:"conclusions,omitempty" doc:"Of github and gitlab: how checks, workflows and pipelines end."`
-	Agents       Choice `json:"agents,omitempty" doc:"Of run: names of agents."`
-	Automations  Choice `json:"automations,omitempty" doc:"Of run: names of automations."`
-	States       Choice `json:"states,omitempty" doc:"Of run: SUCCEEDED, FAILED, ERROR or CANCELLED."`
-	Factories    Choice `json:"factories,omitempty" doc:"Of run: uids; this factory alone when absent."`
-
-	unknown string // a key that is none of these
-}
+// TriggerFilter is the filter of a trigger in the text that the caller wrote.
+type TriggerFilter json.RawMessage
 
 // PayloadFilter is a payload filter in the text that the caller wrote: its numbers
 // must not pass through a float.
@@ -91,6 +75,7 @@ type CreateAutomationRequest struct {
 	Triggers       []Trigger           `json:"triggers" minItems:"1" maxItems:"20"`
 	Config         *AmbientAgentConfig `json:"config,omitempty" doc:"Wins over what the agent and the factory say."`
 	Concurrency    *Concurrency        `json:"concurrency,omitempty" doc:"Its key may hold {{payload.path}}, filled in from each delivery."`
+	Title          string              `json:"title,omitempty" maxLength:"200" doc:"What its runs are called; may hold {{payload.path}}. When absent, the words of the provider that sends, or the name."`
 	MaxRunsPerHour int                 `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000" doc:"A brake; 0 is none."`
 }
 
@@ -104,6 +89,7 @@ type UpdateAutomationRequest struct {
 	Triggers       []Trigger           `json:"triggers,omitempty" minItems:"1" maxItems:"20"`
 	Config         *AmbientAgentConfig `json:"config,omitempty"`
 	Concurrency    *ConcurrencyUpdate  `json:"concurrency,omitempty"`
+	Title          *string             `json:"title,omitempty" maxLength:"200" doc:"Empty leaves it to the provider's words and the name."`
 	MaxRunsPerHour *int                `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000"`
 }
 
@@ -160,7 +146,7 @@ func (s *server) createAutomation(ctx context.Context, in *createAutomationInput
 	}
 	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, control.NewAutomation{
 		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Agent: in.Body.Agent,
-		Triggers: triggers, Config: config, MaxRunsPerHour: in.Body.MaxRunsPerHour,
+		Triggers: triggers, Config: config, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
 	})
 	if err != nil {
 		return nil, err
@@ -200,7 +186,7 @@ func noHiddenValues(field string, servers map[string]lineshaft.MCPServer) error 
 func domainTriggers(wire []Trigger) ([]lineshaft.Trigger, error) {
 	var triggers []lineshaft.Trigger
 	for i, t := range wire {
-		filter, err := domainFilter(triggerField(i, "filter"), t.Provider, t.Filter)
+		filter, err := domainFilter(triggerField(i, "filter"), t.Filter)
 		if err != nil {
 			return nil, err
 		}
@@ -210,15 +196,15 @@ func domainTriggers(wire []Trigger) ([]lineshaft.Trigger, error) {
 }
 
 func (s *server) listAutomations(ctx context.Context, in *listAutomationsInput) (*listAutomationsOutput, error) {
+	if err := s.takeTurn(ctx, weightList); err != nil {
+		return nil, err
+	}
 	page, err := s.Control.ListAutomations(ctx, infoFrom(ctx).caller, in.FactoryUID, in.Limit, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	out := &listAutomationsOutput{ListAutomationsResponse{Automations: []Automation{}, PageInfo: pageInfo(page.Next)}}
-	for i := range page.Automations {
-		out.Body.Automations = append(out.Body.Automations, wireAutomation(&page.Automations[i]))
-	}
-	return out, nil
+	automations, info, err := fillPage(page, always(wireAutomation))
+	return &listAutomationsOutput{ListAutomationsResponse{automations, info}}, err
 }
 
 func (s *server) getAutomation(ctx context.Context, in *AutomationPath) (*automationOutput, error) {
@@ -231,7 +217,7 @@ func (s *server) getAutomation(ctx context.Context, in *AutomationPath) (*automa
 
 func (s *server) updateAutomation(ctx context.Context, in *updateAutomationInput) (*automationOutput, error) {
 	change := control.AutomationChange{
-		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled, Agent: in.Body.Agent, MaxRunsPerHour: in.Body.MaxRunsPerHour,
+		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled, Agent: in.Body.Agent, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
 	}
 	var err error
 	if change.Triggers, err = domainTriggers(in.Body.Triggers); err != nil {
@@ -266,8 +252,8 @@ func (s *server) deleteAutomation(ctx context.Context, in *AutomationPath) (*str
 
 func wireAutomation(a *lineshaft.Automation) Automation {
 	out := Automation{
-		UID: a.UID, FactoryUID: a.FactoryUID, Name: a.Name, Prompt: a.Prompt, Enabled: a.Enabled, Agent: a.Agent, Triggers: []Trigger{},
-		Config: wireConfig(a.Config), MaxRunsPerHour: a.MaxRunsPerHour, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
+		UID: a.UID, FactoryUID: a.FactoryUID, Name: a.Name, Prompt: a.Prompt, PromptTruncated: a.Truncated, Enabled: a.Enabled, Agent: a.Agent, Triggers: []Trigger{},
+		Config: wireConfig(a.Config), Title: a.Title, MaxRunsPerHour: a.MaxRunsPerHour, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
 	}
 	// The rule stands beside the configuration, where it is given.
 	out.Concurrency, out.Config.Concurrency = out.Config.Concurrency, nil

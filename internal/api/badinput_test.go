@@ -275,12 +275,12 @@ func TestR4BadQueries(t *testing.T) {
 		at("limit=99999999999999999999", "limit: "), at("state=DONE", "state[0]: "), at("state=QUEUED&state=nope", "state[1]: "),
 		at("state=QUEUED,FAILED", "state[0]: "), at("source=SMOKE_SIGNAL", "source[0]: "), at("task_status=idle", "task_status[0]: "),
 		at("sort_by=prompt", "sort_by: "), at("sort_order=up", "sort_order: "), at("execution_location=MOON", "execution_location: "),
-		at("artifact_type=POEM", "artifact_type: "), at("created_after=yesterday", "created_after: "), at("updated_before=2024-01-01", "updated_before: "),
+		at("artifact_type=POEM", "artifact_type: "), at("created_after=yesterday", "created_after: "), at("updated_before=2024-13-01", "updated_before: "),
 		at("factory_only=maybe", "factory_only: "), at("cursor=garbage", "cursor: "), at("cursor=e30", "cursor: "),
 		at("metadata[a]=1&metadata[b]=2&metadata[c]=3&metadata[d]=4&metadata[e]=5&metadata[f]=6", "metadata: "),
 		at("q="+strings.Repeat("x", 1025), "q: "), at("q=%00", "q: "), at("q=%ff", "q: "), at("x%00=1", "x"), at("state=%zz", "the query"), at("a;b=1", "the query"),
 		fine(""), fine("limit=1"), fine("limit=500"), fine("limit="), fine("unknown=1&unknown=2"), fine("state=QUEUED&state=FAILED"), fine("state=&state=QUEUED"),
-		fine("source=API&source=LINEAR"), fine("metadata%5Ba%5D=b"), fine("metadata[a]="), fine("metadata=x"), fine("created_after=2024-01-01T00:00:00Z"),
+		fine("source=API&source=LINEAR"), fine("metadata%5Ba%5D=b"), fine("metadata[a]="), fine("metadata=x"), fine("created_after=2024-01-01T00:00:00Z"), fine("updated_before=2024-01-01"),
 		fine("updated_before=2024-01-01T00:00:00.123456%2B02:00"), fine("factory_only=1"), fine("q=%27%20OR%201=1--"), fine("sort_by=agent&sort_order=asc"),
 		fine("environment_id=empty-environment"), fine("task_status=running&state=QUEUED"), fine("name=a&config_name=b"),
 	})
@@ -306,4 +306,16 @@ func TestH2H9DuplicateHeaders(t *testing.T) {
 			t.Errorf("%s: %d %s", tc.name, w.Code, w.Body)
 		}
 	}
+}
+
+// A name in another case is an unknown field like any other: it neither sets a value nor
+// stands for one that is required.
+func TestH3NamesMatchExactly(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	b.play(t, []scenario{
+		{name: "role beside Role", method: post, path: "/apikeys", as: lineshaft.RoleAdmin, body: `{"name":"k","role":"viewer","Role":"admin"}`, status: 201, has: []string{`"role":"viewer"`}},
+		{name: "Role alone", method: post, path: "/apikeys", as: lineshaft.RoleAdmin, body: `{"name":"k","Role":"admin"}`, status: 400, has: []string{"role: is required"}},
+		{name: "nested", method: post, path: "/agent/runs", as: lineshaft.RoleMember, body: `{"prompt":"p","Title":7,"config":{"NAME":7,"mcp_servers":{"t":{"command":"c","URL":"https://x.example"}}}}`, status: 200},
+	})
 }

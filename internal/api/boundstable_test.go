@@ -2,7 +2,12 @@ package api
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // What bounds the answers of a route (H-14).
@@ -12,7 +17,6 @@ const (
 	byItem      = "one thing whose texts are bounded when it is written"
 	byStretch   = "read and written by the stretch of 1 MiB"
 	byCursor    = "4 MiB of log, with a cursor"
-	bySetUp     = "not bounded in rows yet, as many as managers made; each item's texts are bounded when it is written, at most 1 MiB a prompt"
 	byFolder    = "one folder of at most 16 MiB"
 	byProgram   = "what is in the program"
 	byFollowing = "as it comes, by the stretch of 1 MiB"
@@ -27,13 +31,13 @@ func boundsByRoute() map[string]string {
 		"getRunByExternalReferenceURL": byItem, "getConversationRedirect": byItem, "getSessionRedirect": byItem,
 		"downloadScreenshot": byFile, "downloadArtifact": byItem, "getArtifact": byItem, "getDownload": byFile + "; a transcript " + byStretch + ", 128 MiB",
 		"listAgents": "skills of the repositories that were looked at", "listModels": "what the operator set up", "listConnectedSelfHostedWorkers": "workers that are connected",
-		"listScheduledAgents": bySetUp, "getScheduledAgent": byItem, "listSecrets": bySetUp, "getSecret": byItem,
-		"listAgentIdentities": bySetUp, "getAgent": byItem, "listEnvironments": bySetUp, "getEnvironment": byItem,
-		"listFactories": byRows, "getFactory": byItem, "listAutomations": bySetUp, "getAutomation": byItem, "listWebhooks": bySetUp + ", 1,000 by default", "getWebhook": byItem,
+		"listScheduledAgents": byPage, "getScheduledAgent": byItem, "listSecrets": byRows, "getSecret": byItem,
+		"listAgentIdentities": byPage, "getAgent": byItem, "listEnvironments": "500 for a server, 8 MiB of configuration together", "getEnvironment": byItem,
+		"listFactories": byRows, "getFactory": byItem, "listAutomations": byPage, "listTriggerEvents": byProgram, "getAutomation": byItem, "listWebhooks": "20 for a factory, or what the operator set up; each has bounded texts", "getWebhook": byItem,
 		"listDeliveries": byRows, "getDelivery": "one payload of at most 1 MiB", "getDefinition": byFolder, "listRevisions": byRows, "getRevision": byFolder,
 		"listSchemaVersions": byProgram, "listSchemas": byProgram, "getSchema": byProgram,
-		"listNotifications": bySetUp, "getNotification": byItem, "listNotificationDeliveries": byRows, "getNotificationDelivery": byItem,
-		"whoami": byItem, "listAPIKeys": bySetUp, "listAudit": byRows, "listEgressRanges": "what the operator set up",
+		"listNotifications": "50 for a server", "getNotification": byItem, "listNotificationDeliveries": byRows, "getNotificationDelivery": byItem,
+		"whoami": byItem, "listAPIKeys": byPage, "listAudit": byRows, "listEgressRanges": "what the operator set up",
 	}
 }
 
@@ -52,5 +56,30 @@ func TestH14EveryRouteHasABound(t *testing.T) {
 	}
 	for id := range known {
 		t.Errorf("%s is no route", id)
+	}
+}
+
+// Every list keeps to a page, whatever a factory is filled with. What is asked for by the
+// id of something, and what is a folder or a stream, has a test of its own.
+func TestH14HostileRowsStayWithinAPage(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	storetest.FillFactory(t, b.store, "f", 60, 256<<10)
+	bounds, asked := boundsByRoute(), 0
+	for _, row := range b.srv.operations() {
+		path := strings.ReplaceAll(row.Path, "{factoryUid}", "f")
+		if bound := bounds[row.ID]; row.Method != http.MethodGet || strings.Contains(path, "{") || bound == byFollowing || bound == byFolder {
+			continue
+		}
+		r := httptest.NewRequestWithContext(t.Context(), get, Prefix+path, http.NoBody)
+		r.Header.Set("Authorization", "Bearer "+b.key(lineshaft.RoleAdmin))
+		w := httptest.NewRecorder()
+		if b.srv.ServeHTTP(w, r); w.Code >= http.StatusInternalServerError || w.Body.Len() > eightMiB+eightMiB/50 {
+			t.Errorf("%s: status %d with %d bytes", row.ID, w.Code, w.Body.Len())
+		}
+		asked++
+	}
+	if asked < 15 {
+		t.Errorf("only %d routes were asked", asked)
 	}
 }

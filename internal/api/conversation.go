@@ -73,6 +73,9 @@ type conversationBuilder struct {
 	asked bool
 	// tail is the last block while it is output of the agent itself, which may go on.
 	tail *outputTail
+	// size is what was taken, and between says that the next block is another run's.
+	size    int
+	between bool
 }
 
 // outputTail gathers text for a block; joining strings piece by piece would take
@@ -291,12 +294,21 @@ func (b *conversationBuilder) settle(state string) {
 	}
 }
 
+// endRun ends what belongs to one run of a conversation: the ids of its tool calls are its
+// own, and the next run begins with a step.
+func (b *conversationBuilder) endRun() {
+	b.flush()
+	b.settle(lineshaft.ToolRunning)
+	b.between, b.asked = len(b.steps) > 0, false
+}
+
 // begin starts a step. Calls may be open: what is said while a tool runs waits for the
 // end of its turn, and the result comes later.
 func (b *conversationBuilder) begin(e *lineshaft.Event) {
 	if n := len(b.steps); n > 0 && b.steps[n-1].CompletedAt == "" {
 		b.steps[n-1].CompletedAt = stamp(e.Time)
 	}
+	b.between = false
 	b.steps = append(b.steps, ConversationStep{
 		ID: e.ID, Messages: []ConversationMessage{}, Steps: []ConversationStep{}, StartedAt: stamp(e.Time),
 	})
@@ -304,7 +316,7 @@ func (b *conversationBuilder) begin(e *lineshaft.Event) {
 
 // block adds a block of an event, beginning a step if there is none yet.
 func (b *conversationBuilder) block(role string, e *lineshaft.Event, c ConversationContent) {
-	if len(b.steps) == 0 {
+	if len(b.steps) == 0 || b.between {
 		b.begin(e)
 	}
 	c.MessageID = e.ID

@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
 )
 
 // ConversationPath names a conversation.
@@ -21,7 +23,7 @@ type (
 	}
 	conversationInput struct {
 		ConversationPath
-		Cursor int64 `query:"cursor" minimum:"0" doc:"From page_info.next_cursor: goes on with a conversation that was too long for one answer."`
+		Cursor string `query:"cursor" doc:"From page_info.next_cursor: goes on with a conversation that was too long for one answer."`
 	}
 )
 
@@ -33,18 +35,71 @@ func (s *server) getRunConversation(ctx context.Context, in *runConversationInpu
 	if err != nil {
 		return nil, err
 	}
-	return s.conversationOf(ctx, run, in.Cursor)
+	b := newConversation()
+	next, more, err := s.addLog(ctx, b, run.ID, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	cursor := ""
+	if more {
+		cursor = strconv.FormatInt(next, 10)
+	}
+	return &conversationOutput{Body: b.finish(run.ConversationID, cursor)}, nil
 }
 
+// getConversation reads a conversation from its first run to its last.
 func (s *server) getConversation(ctx context.Context, in *conversationInput) (*conversationOutput, error) {
 	if err := s.takeTurn(ctx, weightConversation); err != nil {
 		return nil, err
 	}
-	run, err := s.Control.RunByConversation(ctx, infoFrom(ctx).caller, in.ConversationID)
+	from, after, err := conversationPlace(in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	return s.conversationOf(ctx, run, in.Cursor)
+	caller := infoFrom(ctx).caller
+	if _, err := s.Control.RunByConversation(ctx, caller, in.ConversationID); err != nil {
+		return nil, err
+	}
+	runs, next, err := s.Control.ListConversation(ctx, caller, in.ConversationID, from, conversationRuns)
+	if err != nil {
+		return nil, err
+	}
+	b := newConversation()
+	for _, runID := range runs {
+		if runID != from {
+			after = 0
+		}
+		at, more, err := s.addLog(ctx, b, runID, after)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			return &conversationOutput{Body: b.finish(in.ConversationID, placeCursor(runID, at))}, nil
+		}
+		b.endRun()
+	}
+	cursor := ""
+	if next != "" {
+		cursor = placeCursor(next, 0)
+	}
+	return &conversationOutput{Body: b.finish(in.ConversationID, cursor)}, nil
+}
+
+// placeCursor names a place in a conversation: a run, and what was read of its log.
+func placeCursor(runID string, after int64) string {
+	return runID + "." + strconv.FormatInt(after, 10)
+}
+
+func conversationPlace(cursor string) (runID string, after int64, err error) {
+	if cursor == "" {
+		return "", 0, nil
+	}
+	runID, number, _ := strings.Cut(cursor, ".")
+	after, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || after < 0 || !id.Valid(runID) {
+		return "", 0, lineshaft.Invalid("cursor", "not a cursor of this list; take next_cursor of the answer before, or leave it out")
+	}
+	return runID, after, nil
 }
 
 const (
@@ -53,28 +108,31 @@ const (
 	// conversationBytes is how much of a log is made into one answer. It is in memory more
 	// than once meanwhile.
 	conversationBytes = 4 << 20
+	// conversationRuns is how many runs are made into one answer.
+	conversationRuns = 100
 	// blockBytes is what an event takes in a conversation besides its data.
 	blockBytes = 1 << 10
 )
 
-// conversationOf normalises the log after a place, as much of it as fits into one answer.
-func (s *server) conversationOf(ctx context.Context, run *lineshaft.Run, after int64) (*conversationOutput, error) {
-	b, size := newConversation(), 0
+// addLog normalises the log of a run after a place, as much of it as fits into one answer,
+// and returns how far it came.
+func (s *server) addLog(ctx context.Context, b *conversationBuilder, runID string, after int64) (next int64, more bool, err error) {
 	for {
-		page, err := s.Control.Events(ctx, infoFrom(ctx).caller, run.ID, after, stretchEvents)
+		page, err := s.Control.Events(ctx, infoFrom(ctx).caller, runID, after, stretchEvents)
 		if err != nil {
-			return nil, err
+			return after, false, err
 		}
 		for i := range page.Events {
 			e := &page.Events[i]
-			if size += len(e.Data) + blockBytes; size > conversationBytes && size > len(e.Data)+blockBytes {
-				return &conversationOutput{Body: b.finish(run.ConversationID, strconv.FormatInt(after, 10))}, nil
+			if size := len(e.Data) + blockBytes; b.size > 0 && b.size+size > conversationBytes {
+				return after, true, nil
 			}
+			b.size += len(e.Data) + blockBytes
 			b.add(e)
 			after = e.Sequence
 		}
 		if !page.More {
-			return &conversationOutput{Body: b.finish(run.ConversationID, "")}, nil
+			return after, false, nil
 		}
 	}
 }

@@ -26,6 +26,7 @@ type ValidateDefinitionResponse struct {
 	Valid    bool                    `json:"valid"`
 	Problems []lineshaft.FileProblem `json:"problems"`
 	Unused   []string                `json:"unused" doc:"Files that are accepted and not used."`
+	Notices  []lineshaft.FileProblem `json:"notices" doc:"What is no mistake but should be known, such as keys without effect on this server."`
 }
 
 // DefinitionChange is one difference between a factory and a folder.
@@ -63,14 +64,16 @@ type PlanDefinitionResponse struct {
 	Backtests []DefinitionBacktest    `json:"backtests"`
 	Problems  []lineshaft.FileProblem `json:"problems" doc:"Always empty: a folder with mistakes is answered with 400."`
 	Unused    []string                `json:"unused"`
+	Notices   []lineshaft.FileProblem `json:"notices" doc:"What is no mistake but should be known, such as keys without effect on this server."`
 }
 
 // ApplyDefinitionResponse tells what an apply did.
 type ApplyDefinitionResponse struct {
-	Revision int64              `json:"revision" doc:"Of the definition in force."`
-	Changed  bool               `json:"changed" doc:"False when everything was like that already."`
-	Changes  []DefinitionChange `json:"changes"`
-	Unused   []string           `json:"unused"`
+	Revision int64                   `json:"revision" doc:"Of the definition in force."`
+	Changed  bool                    `json:"changed" doc:"False when everything was like that already."`
+	Changes  []DefinitionChange      `json:"changes"`
+	Unused   []string                `json:"unused"`
+	Notices  []lineshaft.FileProblem `json:"notices" doc:"What is no mistake but should be known."`
 }
 
 // FactoryDefinition is a factory as a folder.
@@ -129,17 +132,16 @@ func (s *server) validateDefinition(ctx context.Context, in *definitionInput) (*
 }
 
 func wireValidation(v control.Validation) *validateOutput {
-	out := &validateOutput{ValidateDefinitionResponse{Valid: len(v.Problems) == 0, Problems: v.Problems, Unused: v.Unused}}
-	if out.Body.Problems == nil {
-		out.Body.Problems = []lineshaft.FileProblem{}
-	}
-	out.Body.Unused = orEmpty(out.Body.Unused)
-	return out
+	return &validateOutput{wireProblems(v)}
 }
 
-func orEmpty(list []string) []string {
+func wireProblems(v control.Validation) ValidateDefinitionResponse {
+	return ValidateDefinitionResponse{Valid: len(v.Problems) == 0, Problems: orEmpty(v.Problems), Unused: orEmpty(v.Unused), Notices: orEmpty(v.Notices)}
+}
+
+func orEmpty[T any](list []T) []T {
 	if list == nil {
-		return []string{}
+		return []T{}
 	}
 	return list
 }
@@ -158,7 +160,7 @@ func (s *server) planDefinition(ctx context.Context, in *planInput) (*planOutput
 		return nil, err
 	}
 	out := &planOutput{PlanDefinitionResponse{
-		Revision: made.Revision, Changes: wireChanges(made.Changes), Backtests: []DefinitionBacktest{}, Problems: []lineshaft.FileProblem{}, Unused: orEmpty(made.Unused),
+		Revision: made.Revision, Changes: wireChanges(made.Changes), Backtests: []DefinitionBacktest{}, Problems: []lineshaft.FileProblem{}, Unused: orEmpty(made.Unused), Notices: orEmpty(made.Notices),
 	}}
 	for _, b := range made.Backtests {
 		out.Body.Backtests = append(out.Body.Backtests, DefinitionBacktest{
@@ -188,7 +190,7 @@ func wireApplied(done control.Applied, err error) (*applyOutput, error) {
 		return nil, err
 	}
 	return &applyOutput{ApplyDefinitionResponse{
-		Revision: done.Revision, Changed: done.Changed, Changes: wireChanges(done.Changes), Unused: orEmpty(done.Unused),
+		Revision: done.Revision, Changed: done.Changed, Changes: wireChanges(done.Changes), Unused: orEmpty(done.Unused), Notices: orEmpty(done.Notices),
 	}}, nil
 }
 

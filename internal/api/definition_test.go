@@ -186,11 +186,22 @@ func TestF3PublicSchemasAndValidation(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	b.play(t, []scenario{
-		{name: "versions", method: get, path: "/factory-files/schemas", status: 200, has: []string{`"versions":["v1alpha1"]`}},
+		{name: "versions", method: get, path: "/factory-files/schemas", status: 200, has: []string{`"versions":["v1alpha1"]`, `"current_version":"v1alpha1"`}},
 		{name: "other version", method: get, path: "/factory-files/schemas/v2", status: 404, code: "resource_not_found", has: []string{"v1alpha1"}},
-		{name: "other document", method: get, path: "/factory-files/schemas/v1alpha1/scorer", status: 404, code: "resource_not_found", has: []string{"webhook"}},
+		{name: "other document", method: get, path: "/factory-files/schemas/v1alpha1/inbox", status: 404, code: "resource_not_found", has: []string{"webhook"}},
 		{name: "valid", method: post, path: "/factory-files/validate", body: folderBody(t, exampleFiles()), status: 200, has: []string{`"valid":true`}},
 		{name: "mistakes", method: post, path: "/factory-files/validate", body: `{"files":{"factory.yml":"x"}}`, status: 200, has: []string{`"valid":false`, `"hint"`}},
+		{
+			name: "published form", method: post, path: "/factory-files/validate", status: 200,
+			body: `{"files":[{"path":"factory.yaml","content":"schemaVersion: v1alpha1\nname: a\nsecrets: [A]\nsize: 1\nagentDefaults: {runner: teams}\n"},{"path":"agents/a/agent.md","content":"---\nagentType: MAIN\n---\n"}]}`,
+			has: []string{
+				`"schema_version":"v1alpha1"`, `"diagnostics":[{"code":"FF_UNKNOWN_FIELD","path":"factory.yaml","line":4,"column":1,"message":"size: there is no such key`,
+				`{"path":"factory.yaml","field":"secrets[0]","kind":"secret","value":"A","line":3,"column":11}`, `"field":"agentDefaults.runner","kind":"runner","value":"teams"`,
+			},
+			not: []string{`"code":"FF_INVALID_REFERENCE","path"`},
+		},
+		{name: "a path twice", method: post, path: "/factory-files/validate", body: `{"files":[{"path":"a","content":""},{"path":"a","content":""}]}`, status: 400, code: "invalid_request"},
+		{name: "no content", method: post, path: "/factory-files/validate", body: `{"files":[{"path":"a"}]}`, status: 400, code: "invalid_request"},
 		{name: "nothing", method: post, path: "/factory-files/validate", body: `{}`, status: 400, code: "invalid_request"},
 	})
 	all := decode[SchemaDocuments](t, b.check(t, scenario{method: get, path: "/factory-files/schemas/v1alpha1", status: 200}))
@@ -198,7 +209,7 @@ func TestF3PublicSchemasAndValidation(t *testing.T) {
 		t.Fatalf("%d schemas", len(all.Schemas))
 	}
 	for name := range all.Schemas {
-		for _, suffix := range []string{"", ".json"} {
+		for _, suffix := range []string{"", ".json", ".schema.json"} {
 			one := decode[map[string]any](t, b.check(t, scenario{method: get, path: "/factory-files/schemas/v1alpha1/" + name + suffix, status: 200}))
 			if one["$schema"] == nil {
 				t.Errorf("%s: %v", name, one)

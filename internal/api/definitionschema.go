@@ -16,13 +16,15 @@ import (
 
 // SchemaVersions lists the versions of definition files.
 type SchemaVersions struct {
-	Versions []string `json:"versions"`
+	Versions       []string `json:"versions"`
+	CurrentVersion string   `json:"current_version"`
 }
 
 // SchemaDocuments has the JSON Schemas of a version by the kind of file.
 type SchemaDocuments struct {
-	Version string            `json:"version"`
-	Schemas map[string]Object `json:"schemas"`
+	Version   string            `json:"version"`
+	Documents []string          `json:"documents" doc:"What the schemas are called in addresses."`
+	Schemas   map[string]Object `json:"schemas"`
 }
 
 type (
@@ -33,14 +35,18 @@ type (
 		Version  string `path:"version" doc:"The schemaVersion of a definition."`
 		Document string `path:"document" doc:"The kind of file."`
 	}
-	publicFolderInput    struct{ Body DefinitionRequest }
+	publicFolderInput    struct{ Body PublishedFolder }
+	diagnosticsOutput    struct{ Body ValidateFilesResponse }
 	schemaVersionsOutput struct{ Body SchemaVersions }
 	schemasOutput        struct{ Body SchemaDocuments }
 	schemaOutput         struct{ Body Object }
 )
 
+// schemaEnding ends the published names of schemas.
+const schemaEnding = ".schema.json"
+
 func (s *server) listSchemaVersions(context.Context, *struct{}) (*schemaVersionsOutput, error) {
-	return &schemaVersionsOutput{SchemaVersions{Versions: []string{definition.Version}}}, nil
+	return &schemaVersionsOutput{SchemaVersions{Versions: []string{definition.Version}, CurrentVersion: definition.Version}}, nil
 }
 
 func (s *server) listSchemas(_ context.Context, in *schemasInput) (*schemasOutput, error) {
@@ -51,12 +57,14 @@ func (s *server) listSchemas(_ context.Context, in *schemasInput) (*schemasOutpu
 			return nil, err
 		}
 		out.Body.Schemas[name] = schema
+		out.Body.Documents = append(out.Body.Documents, name+schemaEnding)
 	}
+	slices.Sort(out.Body.Documents)
 	return out, nil
 }
 
 func (s *server) getSchema(_ context.Context, in *schemaInput) (*schemaOutput, error) {
-	schema, err := schemaOf(in.Version, strings.TrimSuffix(in.Document, ".json"))
+	schema, err := schemaOf(in.Version, strings.TrimSuffix(strings.TrimSuffix(in.Document, schemaEnding), ".json"))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +91,7 @@ func schemaOf(version, document string) (Object, error) {
 const validateWait = 2 * time.Second
 
 // validateFiles checks a folder for whoever asks, without a factory.
-func (s *server) validateFiles(ctx context.Context, in *publicFolderInput) (*validateOutput, error) {
+func (s *server) validateFiles(ctx context.Context, in *publicFolderInput) (*diagnosticsOutput, error) {
 	// Anybody may ask, and a small text can be much work: one at a time, and not for long.
 	wait, cancel := context.WithTimeout(ctx, validateWait)
 	defer cancel()
@@ -93,9 +101,9 @@ func (s *server) validateFiles(ctx context.Context, in *publicFolderInput) (*val
 	case <-wait.Done():
 		return nil, lineshaft.RateLimited(validateWait, "others are having folders checked; try again, or use lineshaft factory validate, which needs no server")
 	}
-	files, err := folderOf(ctx, in.Body)
+	files, err := folderOf(ctx, DefinitionRequest{Files: in.Body.Files})
 	if err != nil {
 		return nil, err
 	}
-	return wireValidation(control.DefinitionProblems(files)), nil
+	return &diagnosticsOutput{wireDiagnostics(control.CheckDefinition(files))}, nil
 }

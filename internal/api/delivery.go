@@ -9,6 +9,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
 )
 
 type (
@@ -123,9 +124,9 @@ type TestFilterRequest struct {
 	Payload    AnyJSON       `json:"payload,omitempty" doc:"Any JSON value. This or delivery_id."`
 	WebhookID  string        `json:"webhook_id,omitempty" doc:"Where the payload comes in; absent, the webhook check passes."`
 
-	Provider     string `json:"provider,omitempty" doc:"Of the trigger: webhook when absent, github or gitlab."`
+	Provider     string `json:"provider,omitempty" doc:"Of the trigger: webhook when absent, github, gitlab, linear, slack or jira."`
 	Event        string `json:"event,omitempty" doc:"Of the trigger: such as issue_opened."`
-	PayloadEvent string `json:"payload_event,omitempty" maxLength:"100" doc:"What the header of GitHub or GitLab says with this payload, such as issues; a stored delivery knows its own."`
+	PayloadEvent string `json:"payload_event,omitempty" maxLength:"100" doc:"What the provider's header says with this payload, such as issues of GitHub; a stored delivery knows its own."`
 }
 
 // TestFilterResponse says whether a filter would match and why.
@@ -218,7 +219,10 @@ func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*redeliverO
 }
 
 func (s *server) testFilter(ctx context.Context, in *testFilterInput) (*testFilterOutput, error) {
-	filter, err := domainFilter("filter", in.Body.Provider, in.Body.Filter)
+	if err := storableButPayload(in.Body); err != nil {
+		return nil, err
+	}
+	filter, err := domainFilter("filter", in.Body.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -234,6 +238,16 @@ func (s *server) testFilter(ctx context.Context, in *testFilterInput) (*testFilt
 		out.Body.Checks = append(out.Body.Checks, wireCheck(check))
 	}
 	return out, nil
+}
+
+// storableButPayload refuses U+0000 except in the payload, which may hold it as a delivery may.
+func storableButPayload(request TestFilterRequest) error {
+	request.Payload = nil
+	text, err := marshal(request)
+	if err != nil {
+		return err
+	}
+	return jsonbody.Check(text, jsonbody.Options{Limit: int64(len(text))})
 }
 
 func wireDelivery(d *lineshaft.Delivery) Delivery {

@@ -5,9 +5,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"net/url"
@@ -25,6 +25,8 @@ const (
 	kindArtifact   = "artifact"
 	kindAttachment = "attachment"
 	kindTranscript = "transcript"
+	// kindConversation is the transcripts of all runs of a conversation that its reader sees.
+	kindConversation = "conversation"
 )
 
 type redirectOutput struct {
@@ -51,11 +53,44 @@ func (s *server) getRunTranscript(ctx context.Context, in *RunPath) (*redirectOu
 }
 
 func (s *server) getConversationTranscript(ctx context.Context, in *ConversationPath) (*redirectOutput, error) {
-	run, err := s.Control.RunByConversation(ctx, infoFrom(ctx).caller, in.ConversationID)
+	caller := infoFrom(ctx).caller
+	run, err := s.Control.RunByConversation(ctx, caller, in.ConversationID)
 	if err != nil {
 		return nil, err
 	}
-	return s.redirect(kindTranscript, run.ID), nil
+	return s.redirect(kindConversation, sightOf(caller, run.ConversationID)), nil
+}
+
+// sightOf names a conversation and what of it a caller may see.
+func sightOf(c lineshaft.Caller, conversationID string) string {
+	return strings.Join([]string{conversationID, string(c.Role), c.RunID, strings.Join(c.FactoryUIDs, ",")}, "/")
+}
+
+// seenRuns are the runs of a conversation within a sight, from the first to the last.
+func (s *server) seenRuns(ctx context.Context, sight string) iter.Seq2[string, error] {
+	parts := append(strings.SplitN(sight, "/", 4), "", "", "")
+	c := signedCaller()
+	c.Role, c.RunID = lineshaft.Role(parts[1]), parts[2]
+	if parts[3] != "" || c.Role == lineshaft.RoleRun {
+		c.FactoryUIDs = strings.Split(parts[3], ",")
+	}
+	return func(yield func(string, error) bool) {
+		for from := ""; ; {
+			runs, next, err := s.Control.ListConversation(ctx, c, parts[0], from, conversationRuns)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, runID := range runs {
+				if !yield(runID, nil) {
+					return
+				}
+			}
+			if from = next; from == "" {
+				return
+			}
+		}
+	}
 }
 
 type downloadInput struct {
@@ -78,7 +113,10 @@ func (s *server) getDownload(ctx context.Context, in *downloadInput) (*streamOut
 	}
 	switch grant.Kind {
 	case kindTranscript:
-		return s.transcript(ctx, grant.ID), nil
+		return s.transcript(ctx, grant.ID, one(grant.ID)), nil
+	case kindConversation:
+		name, _, _ := strings.Cut(grant.ID, "/")
+		return s.transcript(ctx, name, s.seenRuns(ctx, grant.ID)), nil
 	case kindArtifact:
 		a, err := s.Control.ArtifactByLink(ctx, grant.ID)
 		if err != nil {
@@ -120,9 +158,9 @@ func (s *server) file(ctx context.Context, blobID string, info fileInfo) (*strea
 	}), nil
 }
 
-// transcript sends the event log of a run, one JSON object per line.
-func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
-	info := fileInfo{name: "transcript-" + runID + ".jsonl", kind: "application/x-ndjson", size: -1}
+// transcript sends the event logs of runs, one JSON object per line.
+func (s *server) transcript(ctx context.Context, name string, runs iter.Seq2[string, error]) *streamOutput {
+	info := fileInfo{name: "transcript-" + name + ".jsonl", kind: "application/x-ndjson", size: -1}
 	return s.attachment(ctx, info, func(w *recorder) error {
 		// It has no turn, since it may take its reader minutes and holds one stretch at a
 		// time; but it leaves a processor to the others, as every long answer does.
@@ -130,40 +168,62 @@ func (s *server) transcript(ctx context.Context, runID string) *streamOutput {
 		w.resume()
 		defer w.pause()
 		out := bufio.NewWriterSize(w, 64<<10)
-		var line []byte
-		limit := stretchEvents
-		for after, left := int64(0), maxTranscript; ; {
-			page, err := s.Control.Transcript(ctx, runID, after, limit)
+		left := maxTranscript
+		for runID, err := range runs {
+			if err == nil {
+				err = s.writeLog(ctx, out, runID, &left)
+			}
 			if err != nil {
 				return err
 			}
-			// A stretch of long events ends at its bytes: the store need not measure a
-			// thousand to give a few.
-			limit = min(stretchEvents, 2*len(page.Events))
-			for i := range page.Events {
-				after = page.Events[i].Sequence
-				line = append(appendEvent(line[:0], &page.Events[i]), '\n')
-				if _, err := out.Write(line); err != nil {
-					return err
-				}
-				left -= len(line)
-			}
-			switch {
-			case !page.More:
-				return out.Flush()
-			case left <= 0:
-				return errors.Join(transcriptGoesOn(out, after), out.Flush())
+			if left <= 0 {
+				break
 			}
 		}
+		return out.Flush()
 	})
+}
+
+// one is a sequence of a single run.
+func one(runID string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { yield(runID, nil) }
+}
+
+// writeLog writes the log of a run, or as much of it as is left of a transcript.
+func (s *server) writeLog(ctx context.Context, out io.Writer, runID string, left *int) error {
+	var line []byte
+	limit := stretchEvents
+	for after := int64(0); ; {
+		page, err := s.Control.Transcript(ctx, runID, after, limit)
+		if err != nil {
+			return err
+		}
+		// A stretch of long events ends at its bytes: the store need not measure a
+		// thousand to give a few.
+		limit = min(stretchEvents, 2*len(page.Events))
+		for i := range page.Events {
+			after = page.Events[i].Sequence
+			line = append(appendEvent(line[:0], &page.Events[i]), '\n')
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+			*left -= len(line)
+		}
+		switch {
+		case !page.More:
+			return nil
+		case *left <= 0:
+			return transcriptGoesOn(out, runID, after)
+		}
+	}
 }
 
 // maxTranscript is how long a transcript becomes; a log may be longer.
 const maxTranscript = 128 << 20
 
 // transcriptGoesOn is the last line of a transcript that is not whole.
-func transcriptGoesOn(w io.Writer, after int64) error {
-	text := fmt.Sprintf("the transcript ends here at %d bytes; the events after %d are at /agent/runs/{runId}/events?after=%d", maxTranscript, after, after)
+func transcriptGoesOn(w io.Writer, runID string, after int64) error {
+	text := fmt.Sprintf("the transcript ends here at %d bytes; the events after %d are at /agent/runs/%s/events?after=%d", maxTranscript, after, runID, after)
 	line, err := marshal(RunEvent{Type: string(lineshaft.EventNotice), Sequence: after, Data: json.RawMessage(textObject("level", "warning", "text", text))})
 	if err == nil {
 		_, err = w.Write(append(line, '\n'))

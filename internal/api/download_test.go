@@ -176,3 +176,27 @@ func TestRedirectsAreFollowedByPlainClients(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// S-3: the link to a conversation shows what its maker may see of it, and no more.
+func TestS3TranscriptLinkKeepsToItsMakersSight(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	first := b.start(lineshaft.NewRun{Prompt: "of no factory"})
+	b.end(b.claim(), lineshaft.Succeeded)
+	run := decode[RunItem](t, b.check(t, scenario{method: get, path: "/agent/runs/" + first, as: lineshaft.RoleViewer, status: 200}))
+	for want, caller := range map[int]lineshaft.Caller{
+		1: {Role: lineshaft.RoleViewer},
+		0: {Role: lineshaft.RoleViewer, FactoryUIDs: []string{"f1", "f2"}},
+	} {
+		count := 0
+		for _, err := range b.srv.seenRuns(t.Context(), sightOf(caller, run.ConversationID)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			count++
+		}
+		if count != want {
+			t.Errorf("%+v sees %d runs, want %d", caller, count, want)
+		}
+	}
+}

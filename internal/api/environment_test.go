@@ -99,7 +99,7 @@ func TestX9BadEnvironments(t *testing.T) {
 		"image":           {with("docker_image", `"a b"`), "config.docker_image", 400},
 		"repository":      {with("github_repos", `[{"owner":"acme"}]`), "config.github_repos[0].repo", 400},
 		"odd repository":  {with("github_repos", `[{"owner":"acme","repo":"../x"}]`), "config.github_repos[0]", 400},
-		"same folder":     {with("github_repos", `[{"owner":"a","repo":"x"},{"owner":"b","repo":"x"}]`), "config.github_repos[1]", 400},
+		"twice":           {with("github_repos", `[{"owner":"a","repo":"x"},{"owner":"a","repo":"x"}]`), "config.github_repos[1]", 400},
 		"101 commands":    {with("setup_commands", many(101, `"x"`)), "config.setup_commands", 400},
 		"long command":    {with("setup_commands", `["`+strings.Repeat("x", 4097)+`"]`), "config.setup_commands[0]", 400},
 		"blank command":   {with("setup_commands", `[" "]`), "config.setup_commands[0]", 400},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -131,7 +132,19 @@ func blame(detail *huma.ErrorDetail) (path, text string) {
 		name = strings.TrimSuffix(name, " to be present")
 		return join(path, name), "is required"
 	}
-	return path, text
+	if strings.HasPrefix(text, "invalid date/time for format ") {
+		return path, "expected a time as RFC 3339 has it, such as 2026-05-01T12:00:00Z, or a date such as 2026-05-01"
+	}
+	return path, plainNumber(text)
+}
+
+// plainNumber writes a large number at the end of one of huma's complaints as people do.
+func plainNumber(text string) string {
+	at := strings.LastIndexByte(text, ' ') + 1
+	if number, err := strconv.ParseFloat(text[at:], 64); err == nil && strings.Contains(text[at:], "e+") {
+		return text[:at] + strconv.FormatFloat(number, 'f', -1, 64)
+	}
+	return text
 }
 
 func join(path, name string) string {

@@ -147,7 +147,7 @@ func exampleFollowedUp() RunFollowupResponse {
 }
 
 func exampleCancelRuns() CancelRunsRequest {
-	return CancelRunsRequest{Filter: RunFilter{State: []RunState{"QUEUED"}, Name: "build-doctor"}}
+	return CancelRunsRequest{Filter: CancelFilter{RunFilter: RunFilter{State: []RunState{"QUEUED"}, Name: "build-doctor"}}}
 }
 
 func exampleEvents() ListRunEventsResponse {

@@ -14,7 +14,7 @@ func definitionExamples() map[string]any {
 		"factory_definition":           exampleDefinition(),
 		"list_revisions_response":      exampleRevisions(),
 		"revision":                     exampleRevision(),
-		"schema_versions_response":     SchemaVersions{Versions: []string{"v1alpha1"}},
+		"schema_versions_response":     SchemaVersions{Versions: []string{"v1alpha1"}, CurrentVersion: "v1alpha1"},
 	}
 }
 
@@ -44,12 +44,14 @@ func definitionDocs() map[string]operationDoc {
 		"rollbackDefinition": {
 			tag: tagDefinitions, summary: "Go back to a revision", text: "Applies the files of that revision, as a new one.", codes: []lineshaft.Code{conflict}, response: exampleApplied(),
 		},
-		"listSchemaVersions": {tag: tagDefinitions, summary: "List the versions of definition files", text: "Needs no key.", response: SchemaVersions{Versions: []string{"v1alpha1"}}},
+		"listSchemaVersions": {tag: tagDefinitions, summary: "List the versions of definition files", text: "Needs no key.", response: SchemaVersions{Versions: []string{"v1alpha1"}, CurrentVersion: "v1alpha1"}},
 		"listSchemas":        {tag: tagDefinitions, summary: "Get the JSON Schemas of a version", text: "Needs no key.", response: exampleSchemaDocuments()},
 		"getSchema":          {tag: tagDefinitions, summary: "Get the JSON Schema of a kind of file", text: "Needs no key.", response: Object{"type": "object"}},
 		"validateFiles": {
 			tag: tagDefinitions, summary: "Check a definition by itself", archive: true,
-			text: "Needs no key, and knows no factory: what the files name on a server is not checked." + archive, request: exampleFolder(), response: exampleValidation(),
+			text: "Needs no key, and knows no factory: what the files name on a server is not checked, and listed in deferred_resolutions. " +
+				"files is an object of texts by path, or a list of {path, content}. diagnostics are the problems with their published codes." + archive,
+			request: examplePublishedFolder(), response: exampleDiagnostics(),
 		},
 	}
 }
@@ -78,20 +80,38 @@ func exampleChanges() []DefinitionChange {
 }
 
 func exampleApplied() ApplyDefinitionResponse {
-	return ApplyDefinitionResponse{Revision: 7, Changed: true, Changes: exampleChanges(), Unused: []string{}}
+	return ApplyDefinitionResponse{Revision: 7, Changed: true, Changes: exampleChanges(), Unused: []string{}, Notices: []lineshaft.FileProblem{}}
 }
 
 func examplePlan() PlanDefinitionResponse {
 	return PlanDefinitionResponse{
-		Revision: 6, Changes: exampleChanges(), Problems: []lineshaft.FileProblem{}, Unused: []string{},
+		Revision: 6, Changes: exampleChanges(), Problems: []lineshaft.FileProblem{}, Unused: []string{}, Notices: exampleNotices(),
 		Backtests: []DefinitionBacktest{{Automation: "triage", Action: "change", Deliveries: 812, Starts: 0, Stops: 214}},
 	}
 }
 
 func exampleValidation() ValidateDefinitionResponse {
 	return ValidateDefinitionResponse{Problems: []lineshaft.FileProblem{{
-		File: "webhooks/issues.yaml", Line: 1, Column: 1, Message: `unknown key "authmode"`, Hint: "did you mean authMode?",
-	}}, Unused: []string{}}
+		File: "webhooks/issues.yaml", Line: 1, Column: 1, Message: "authmode: there is no such key", Hint: "did you mean authMode?", Code: "FF_UNKNOWN_FIELD",
+	}}, Unused: []string{}, Notices: exampleNotices()}
+}
+
+func exampleNotices() []lineshaft.FileProblem {
+	return []lineshaft.FileProblem{{
+		File: "factory.yaml", Line: 3, Column: 1, Message: "integrations: has no effect on this server: it is connected to no such tool; let the tool send to a webhook",
+	}}
+}
+
+func examplePublishedFolder() PublishedFolder {
+	return PublishedFolder{Files: FolderFiles{"factory.yaml": "schemaVersion: v1alpha1\nname: Web shop\n"}}
+}
+
+func exampleDiagnostics() ValidateFilesResponse {
+	return ValidateFilesResponse{
+		ValidateDefinitionResponse: exampleValidation(), SchemaVersion: "v1alpha1",
+		Diagnostics:         []Diagnostic{{Code: "FF_UNKNOWN_FIELD", Path: "webhooks/issues.yaml", Line: 1, Column: 1, Message: "authmode: there is no such key; did you mean authMode?"}},
+		DeferredResolutions: []DeferredResolution{{Path: "webhooks/issues.yaml", Field: "secretName", Kind: "secret", Value: "ISSUES_WEBHOOK_SECRET", Line: 3, Column: 13}},
+	}
 }
 
 func exampleDefinition() FactoryDefinition {
@@ -114,5 +134,5 @@ func exampleRevision() DefinitionRevisionDetail {
 }
 
 func exampleSchemaDocuments() SchemaDocuments {
-	return SchemaDocuments{Version: "v1alpha1", Schemas: map[string]Object{"webhook": {"type": "object"}}}
+	return SchemaDocuments{Version: "v1alpha1", Documents: []string{"webhook.schema.json"}, Schemas: map[string]Object{"webhook": {"type": "object"}}}
 }

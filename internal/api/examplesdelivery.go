@@ -39,7 +39,7 @@ func deliveryDocs() map[string]operationDoc {
 			codes: []lineshaft.Code{notFound, conflict, mismatch}, request: RedeliverRequest{DryRun: true}, response: exampleRedelivered(),
 		},
 		"testFilter": {
-			tag: tagWebhooks, summary: "Try a filter", large: true,
+			nul: true, tag: tagWebhooks, summary: "Try a filter", large: true,
 			text:  "Against a stored delivery or a given payload. Nothing is stored or started.",
 			codes: []lineshaft.Code{notFound, conflict}, request: exampleFilterTest(), response: exampleFilterVerdict(),
 		},

@@ -46,13 +46,13 @@ func environmentDocs() map[string]operationDoc {
 			tag: tagEnvironments, summary: "Create an environment", status: http.StatusCreated,
 			text: "What is made ready before an agent starts: repositories are cloned, then the set-up commands run. Naming a secret " +
 				"grants it to every run in the environment.",
-			codes: []lineshaft.Code{notSupported, tooLarge}, request: exampleEnvironmentRequest(), response: exampleEnvironment(),
+			codes: []lineshaft.Code{conflict, notSupported, tooLarge}, request: exampleEnvironmentRequest(), response: exampleEnvironment(),
 		},
 		"getEnvironment": {tag: tagEnvironments, summary: "Get an environment", codes: []lineshaft.Code{notFound}, response: exampleEnvironment()},
 		"updateEnvironment": {
 			tag: tagEnvironments, summary: "Replace an environment",
 			text:  "The configuration is replaced as a whole. Runs get it from their next execution on.",
-			codes: []lineshaft.Code{notFound, notSupported, tooLarge}, request: exampleEnvironmentRequest(), response: exampleEnvironment(),
+			codes: []lineshaft.Code{notFound, conflict, notSupported, tooLarge}, request: exampleEnvironmentRequest(), response: exampleEnvironment(),
 		},
 		"deleteEnvironment": {
 			tag: tagEnvironments, summary: "Delete an environment", status: http.StatusNoContent,

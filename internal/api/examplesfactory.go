@@ -29,7 +29,7 @@ func exampleFactoryRequest() CreateFactoryRequest {
 }
 
 func exampleFactoryUpdate() UpdateFactoryRequest {
-	return UpdateFactoryRequest{Description: ptr(""), Paused: ptr(true), DailyBudget: &Budget{MaxCostUSD: ptr(25.0)}}
+	return UpdateFactoryRequest{Description: ptr(""), Paused: ptr(true), DailyBudget: BudgetUpdate{Set: true, Budget: &Budget{MaxCostUSD: ptr(25.0)}}}
 }
 
 func exampleFactory() Factory {
@@ -62,16 +62,16 @@ func exampleFactories() ListFactoriesResponse {
 }
 
 func exampleTriggers() []Trigger {
-	return []Trigger{{Provider: "webhook", Event: "received", Filter: TriggerFilter{
-		Webhooks: []string{"issues"}, Payload: PayloadFilter(`{"action":["opened"],"issue":{"labels":{"name":{"not_in":["wontfix"]}}}}`),
-	}}}
+	return []Trigger{{Provider: "webhook", Event: "received", Filter: TriggerFilter(
+		`{"webhooks":["issues"],"payload":{"action":["opened"],"issue":{"labels":{"name":{"not_in":["wontfix"]}}}}}`,
+	)}}
 }
 
 func exampleAutomationRequest() CreateAutomationRequest {
 	return CreateAutomationRequest{
 		Name: "triage", Prompt: "Find out what the new issue is about and label it.", Agent: "foreman", Triggers: exampleTriggers(),
 		Config:      &AmbientAgentConfig{ModelID: "sonnet", TimeoutMinutes: ptr(20)},
-		Concurrency: &Concurrency{Key: "issue-{{payload.issue.number}}", Policy: "followup"}, MaxRunsPerHour: 30,
+		Concurrency: &Concurrency{Key: "issue-{{payload.issue.number}}", Policy: "followup"}, Title: "Triage #{{payload.issue.number}}", MaxRunsPerHour: 30,
 	}
 }
 
@@ -83,7 +83,7 @@ func exampleAutomation() Automation {
 	return Automation{
 		UID: exampleAutomationUID, FactoryUID: exampleFactoryUID, Name: "triage", Prompt: "Find out what the new issue is about and label it.",
 		Enabled: true, Agent: "foreman", Triggers: exampleTriggers(), Config: &AmbientAgentConfig{ModelID: "sonnet", TimeoutMinutes: ptr(20)},
-		Concurrency: &Concurrency{Key: "issue-{{payload.issue.number}}", Policy: "followup"}, MaxRunsPerHour: 30,
+		Concurrency: &Concurrency{Key: "issue-{{payload.issue.number}}", Policy: "followup"}, Title: "Triage #{{payload.issue.number}}", MaxRunsPerHour: 30,
 		CreatedAt: exampleCreatedAt, UpdatedAt: exampleFinishedAt,
 	}
 }

@@ -13,8 +13,8 @@ func scheduleDocs() map[string]operationDoc {
 		"listScheduledAgents": {tag: tagSchedules, summary: "List schedules", text: "All of them, ordered by name.", response: exampleSchedules()},
 		"createScheduledAgent": {
 			tag: tagSchedules, summary: "Create a schedule", status: http.StatusCreated, large: true,
-			text:  "Starts a run at given times, from now on. Times that pass while the server is down are made up by one run.",
-			codes: []lineshaft.Code{tooLarge, notSupported}, request: exampleScheduleRequest(), response: exampleSchedule(),
+			text:  "Starts a run at given times, from now on. Times that pass while the server is down are made up by one run. One that is too many is 409.",
+			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: exampleScheduleRequest(), response: exampleSchedule(),
 		},
 		"getScheduledAgent": {tag: tagSchedules, summary: "Get a schedule", codes: []lineshaft.Code{notFound}, response: exampleSchedule()},
 		"updateScheduledAgent": {

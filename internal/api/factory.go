@@ -2,9 +2,14 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
 )
 
 // Factory groups agents, automations and webhooks.
@@ -44,8 +49,41 @@ type UpdateFactoryRequest struct {
 	Alias       *string          `json:"alias,omitempty" maxLength:"60" doc:"Empty takes it away."`
 	Description *string          `json:"description,omitempty" maxLength:"2000" doc:"Empty takes it away."`
 	Paused      *bool            `json:"paused,omitempty" doc:"Stops or resumes the factory's automations."`
-	DailyBudget *Budget          `json:"daily_budget,omitempty" doc:"The whole new one; an empty object takes it away."`
+	DailyBudget BudgetUpdate     `json:"daily_budget,omitzero"`
 	Repository  RepositoryUpdate `json:"repository,omitzero"`
+}
+
+// BudgetUpdate is absent to keep, null to take the budget away, or the whole new one.
+type BudgetUpdate struct {
+	Set    bool
+	Budget *Budget
+}
+
+// UnmarshalJSON knows null from absent.
+func (u *BudgetUpdate) UnmarshalJSON(data []byte) error {
+	*u = BudgetUpdate{Set: true}
+	return typeError("daily_budget", jsonbody.Unmarshal(data, &u.Budget))
+}
+
+// MarshalJSON writes what is read.
+func (u BudgetUpdate) MarshalJSON() ([]byte, error) { return json.Marshal(u.Budget) }
+
+// IsZero says that nothing is asked for.
+func (u BudgetUpdate) IsZero() bool { return !u.Set }
+
+// Schema implements huma.SchemaProvider.
+func (BudgetUpdate) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Description: "The whole new one; null or an empty object takes it away.",
+		AnyOf:       []*huma.Schema{r.Schema(reflect.TypeFor[Budget](), true, ""), {Type: "null"}},
+	}
+}
+
+func (u BudgetUpdate) domain() *lineshaft.Budget {
+	if u.Set && u.Budget == nil {
+		return &lineshaft.Budget{}
+	}
+	return u.Budget.domain()
 }
 
 // ListFactoriesResponse is a page of factories in the order of their making.

@@ -66,8 +66,8 @@ func TestF1FactoriesOverTheWire(t *testing.T) {
 		{name: "empty change", method: patch, path: path, as: lineshaft.RoleManager, body: `{}`, status: 200, has: []string{`"name":"Shop 2"`}},
 		{name: "empty name", method: patch, path: path, as: lineshaft.RoleManager, body: `{"name":""}`, status: 400, code: "invalid_request"},
 		{name: "unknown", method: get, path: "/factory/" + exampleFactoryUID, as: lineshaft.RoleViewer, status: 404, code: "resource_not_found"},
-		{name: "PUT is no operation", method: put, path: path, as: lineshaft.RoleAdmin, body: `{}`, status: 422, code: "operation_not_supported"},
-		{name: "PUT of the list", method: put, path: "/factory", as: lineshaft.RoleAdmin, body: `{}`, status: 422, code: "operation_not_supported"},
+		{name: "PUT is no operation", method: put, path: path, as: lineshaft.RoleAdmin, body: `{}`, status: 405, code: "method_not_allowed"},
+		{name: "PUT of the list", method: put, path: "/factory", as: lineshaft.RoleAdmin, body: `{}`, status: 405, code: "method_not_allowed"},
 		{name: "delete", method: del, path: path, as: lineshaft.RoleManager, status: 204},
 		{name: "gone", method: del, path: path, as: lineshaft.RoleManager, status: 404, code: "resource_not_found"},
 	})

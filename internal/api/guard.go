@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +21,14 @@ import (
 type gate struct {
 	permission lineshaft.Permission
 	operationDoc
+	// body is what the body is read into; nil when the handler sees to it.
+	body reflect.Type
 }
 
 // guard stands before every route: it lets a request through once the caller is
 // known, within the rate and permitted, and the request is fit to be decoded.
 func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
-	return s.guardAs(gate{row.Permission, s.docs[row.ID]}, next)
+	return s.guardAs(gate{row.Permission, s.docs[row.ID], s.bodies[row.ID]}, next)
 }
 
 func (s *server) guardAs(known gate, next http.HandlerFunc) http.HandlerFunc {
@@ -141,7 +144,7 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 				return lineshaft.Invalid(name, "write dry_run=1, or leave it out") // dropped, it would do what was only to be tried
 			}
 			if value != "" || strings.HasPrefix(name, "metadata[") {
-				kept = append(kept, value)
+				kept = append(kept, timeOfDate(name, value))
 			}
 		}
 		if values[name] = kept; len(kept) == 0 {
@@ -152,6 +155,14 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 	cleaned.RawQuery = values.Encode()
 	r.URL = &cleaned
 	return nil
+}
+
+// timeOfDate makes the beginning of the day of a date, in UTC, where a time is asked for.
+func timeOfDate(name, value string) string {
+	if _, err := time.Parse(time.DateOnly, value); err == nil && (strings.HasSuffix(name, "_after") || strings.HasSuffix(name, "_before")) {
+		return value + "T00:00:00Z"
+	}
+	return value
 }
 
 // uploadTimeout is how long a file may take to arrive.
@@ -182,7 +193,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 		unpacked, err = readArchive(r, limit)
 	}
 	if err == nil && !unpacked {
-		data, err = jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true})
+		data, err = jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true, AllowNUL: row.nul})
 	}
 	if err != nil {
 		// What is left of the body is not worth reading.
@@ -196,6 +207,9 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 		infoFrom(r.Context()).idempotency = &control.Idempotency{
 			Method: r.Method, Path: r.URL.Path, BodyHash: sha256.Sum256(data),
 		}
+	}
+	if row.body != nil {
+		jsonbody.BlankInexactNames(data, row.body)
 	}
 	return nil
 }

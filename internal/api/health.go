@@ -30,9 +30,12 @@ func (s *server) serveReady(w http.ResponseWriter, r *http.Request) error {
 		if part.Problem != "" {
 			out.Parts = append(out.Parts, healthPart{part.Name, part.Problem})
 		}
-	}
-	if len(out.Parts) > 0 {
-		out.Status, status = "unavailable", http.StatusServiceUnavailable
+		switch {
+		case part.Problem != "" && !part.Serves:
+			out.Status, status = "unavailable", http.StatusServiceUnavailable
+		case part.Problem != "" && status == http.StatusOK:
+			out.Status = "degraded"
+		}
 	}
 	return writeJSON(w, status, out)
 }

@@ -112,11 +112,15 @@ func probed() []string {
 
 // unmatched answers what no pattern took: 405 if another method would fit, else 404.
 func (s *server) unmatched(w http.ResponseWriter, r *http.Request) {
+	if s.patternOf(r) != "" {
+		s.beside.ServeHTTP(w, r)
+		return
+	}
 	var allowed []string
 	for _, method := range probed() {
 		probe := *r
 		probe.Method = method
-		if _, pattern := s.mux.Handler(&probe); pattern != "/" {
+		if s.patternOf(&probe) != "" {
 			allowed = append(allowed, method)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/problem"
 )
 
 func TestH4UnknownPathsAndMethodsAreProblems(t *testing.T) {
@@ -38,6 +39,10 @@ func TestH4UnknownPathsAndMethodsAreProblems(t *testing.T) {
 		{http.MethodPut, "/api/v1/agent/runs", 405, "GET, HEAD, POST"},
 		{http.MethodPatch, "/api/v1/agent/runs/x", 405, "GET, HEAD, DELETE"},
 		{del, "/api/v1/agent/runs/x/cancel", 405, "POST"},
+		{put, "/api/v1/agent/runs/cancel", 405, "POST"},
+		{get, "/api/v1/agent/runs/cancel", 405, "POST"},
+		{http.MethodHead, "/api/v1/agent/runs/cancel", 405, "POST"},
+		{del, "/api/v1/agent/runs/cancel", 405, "POST"},
 		{http.MethodOptions, "/api/v1/whoami", 405, "GET, HEAD"},
 		{post, "/healthz", 405, "GET, HEAD"},
 		{"BREW", "/api/v1/whoami", 405, "GET, HEAD"},
@@ -47,6 +52,14 @@ func TestH4UnknownPathsAndMethodsAreProblems(t *testing.T) {
 		{get, "/api/v1/./whoami", 400, ""},
 		{post, "/api/v1/agent/runs//cancel", 400, ""},
 		{get, "//", 400, ""},
+		{put, "/api/v1/factory", 405, "GET, HEAD, POST"},
+		{put, "/api/v1/factory/f", 405, "GET, HEAD, PATCH, DELETE"},
+		{get, "/api/v1/factory/f/runs", 405, "POST"},
+		{del, "/api/v1/factory/f/definition", 405, "GET, HEAD"},
+		{del, "/api/v1/factory/f/tasks", 405, "GET, HEAD, POST"},
+		{get, "/api/v1/factory/f/nope", 404, ""},
+		{get, "/api/v1/factory/", 404, ""},
+		{get, "/api/v1/agent/messages/a/b/c", 404, ""},
 	} {
 		w := b.do(t, scenario{method: tc.method, path: tc.path})
 		if w.Code != tc.status || w.Header().Get("Allow") != tc.allow {
@@ -54,6 +67,22 @@ func TestH4UnknownPathsAndMethodsAreProblems(t *testing.T) {
 		}
 		if !strings.Contains(w.Body.String(), `"type":"`+testBase+`/docs/errors/`) {
 			t.Errorf("%s %s: %s", tc.method, tc.path, w.Body)
+		}
+	}
+}
+
+// What the published API has and this server does not offer is named operation by operation.
+func TestH4PublishedOperationsThatAreNotOffered(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	rows := (&server{}).published()
+	if len(rows) == 0 {
+		t.Fatal("none")
+	}
+	for _, row := range rows {
+		w := b.do(t, scenario{method: row.Method, path: concrete(row.Path), as: lineshaft.RoleMember})
+		if w.Code != 422 || !strings.Contains(w.Body.String(), "operation_not_supported") || strings.ContainsAny(decode[problem.Document](t, w).Detail, "{}") {
+			t.Errorf("%s %s: %d %s", row.Method, row.Path, w.Code, w.Body)
 		}
 	}
 }

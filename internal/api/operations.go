@@ -20,6 +20,8 @@ type operationDoc struct {
 	large bool
 	// archive operations take a tar.gz of a folder, too.
 	archive bool
+	// nul operations take U+0000 in their body.
+	nul bool
 	// streamed bodies are left to the handler.
 	streamed bool
 	// upload operations take any content, which is read while it is stored.
@@ -238,8 +240,8 @@ func secretDocs() map[string]operationDoc {
 		"getSecret": {tag: tagSecrets, summary: "Get a secret", text: "Without its value.", codes: []lineshaft.Code{notFound}, response: exampleSecret()},
 		"updateSecret": {
 			tag: tagSecrets, summary: "Update a secret",
-			text: "What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled. " +
-				"The credential that a webhook made is 409: rotate the webhook.",
+			text: "What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled or their definition applies. " +
+				"So it is with the credential that a webhook generated, too.",
 			codes: []lineshaft.Code{notFound, conflict, tooLarge}, request: UpdateSecretRequest{Value: ptr(SecretValue("EXAMPLE-VALUE"))}, response: exampleSecret(),
 		},
 		"deleteSecret": {
@@ -276,6 +278,10 @@ func factoryDocs() map[string]operationDoc {
 			tag: tagFactories, summary: "Delete a factory", status: http.StatusNoContent,
 			text:  "With its agents, automations and webhooks, and the secrets that were made for these. Its runs and the log of its deliveries stay.",
 			codes: []lineshaft.Code{conflict},
+		},
+		"listTriggerEvents": {
+			tag: tagFactories, summary: "List the events that triggers of a provider may name", text: "By name, with the keys that their filters may have.",
+			codes: []lineshaft.Code{notFound}, response: exampleTriggerEvents(),
 		},
 		"listAutomations": {tag: tagFactories, summary: "List automations", text: "Ordered by name.", response: exampleAutomations()},
 		"createAutomation": {

@@ -122,16 +122,13 @@ func (s *server) createAPIKey(ctx context.Context, in *createAPIKeyInput) (*crea
 	return &createAPIKeyOutput{CacheControl: "no-store", Body: CreatedAPIKey{APIKey: wireAPIKey(&stored), Key: key}}, nil
 }
 
-func (s *server) listAPIKeys(ctx context.Context, _ *struct{}) (*listAPIKeysOutput, error) {
-	list, err := s.Control.ListAPIKeys(ctx, infoFrom(ctx).caller)
+func (s *server) listAPIKeys(ctx context.Context, in *ListQuery) (*listAPIKeysOutput, error) {
+	page, err := s.Control.ListAPIKeys(ctx, infoFrom(ctx).caller, in.Limit, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	out := &listAPIKeysOutput{Body: ListAPIKeysResponse{APIKeys: []APIKey{}}}
-	for i := range list {
-		out.Body.APIKeys = append(out.Body.APIKeys, wireAPIKey(&list[i]))
-	}
-	return out, nil
+	keys, info, err := fillPage(page, always(wireAPIKey))
+	return &listAPIKeysOutput{ListAPIKeysResponse{keys, info}}, err
 }
 
 func (s *server) revokeAPIKey(ctx context.Context, in *keyInput) (*struct{}, error) {

@@ -137,12 +137,15 @@ func TestX6Models(t *testing.T) {
 func TestH1Health(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
-	broken := ""
+	broken, minor := "", ""
 	b.control.AddPart("worker", func() string { return broken })
+	b.control.AddMinorPart("certificate", func() string { return minor })
 	b.check(t, scenario{method: get, path: "/healthz", status: 200, has: []string{`{"status":"ok"}`}})
 	b.check(t, scenario{method: get, path: "/readyz", status: 200, has: []string{`{"status":"ok"}`}})
+	minor = "none yet"
+	b.check(t, scenario{method: get, path: "/readyz", status: 200, has: []string{`{"status":"degraded","parts":[{"name":"certificate","problem":"none yet"}]}`}})
 	broken = "not running"
-	b.check(t, scenario{method: get, path: "/readyz", status: 503, has: []string{`{"status":"unavailable","parts":[{"name":"worker","problem":"not running"}]}`}})
+	b.check(t, scenario{method: get, path: "/readyz", status: 503, has: []string{`{"status":"unavailable","parts":[{"name":"worker","problem":"not running"},{"name":"certificate","problem":"none yet"}]}`}})
 	b.check(t, scenario{method: get, path: "/healthz", status: 200})
 }
 

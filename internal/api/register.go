@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -16,6 +19,9 @@ type binder func(s *server, row route)
 // bind makes an operation of a typed handler. Its errors leave as problems.
 func bind[I, O any](handler func(context.Context, *I) (*O, error)) binder {
 	return func(s *server, row route) {
+		if body, ok := reflect.TypeFor[I]().FieldByName("Body"); ok {
+			s.bodies[row.ID] = body.Type
+		}
 		huma.Register(s.api, s.describe(row), func(ctx context.Context, in *I) (*O, error) {
 			out, err := handler(ctx, in)
 			if err != nil {
@@ -29,12 +35,51 @@ func bind[I, O any](handler func(context.Context, *I) (*O, error)) binder {
 // raw registers a plain handler that may fail.
 func raw(handler func(http.ResponseWriter, *http.Request) error) binder {
 	return func(s *server, row route) {
-		s.mux.HandleFunc(row.pattern(), s.guard(row, func(w http.ResponseWriter, r *http.Request) {
-			if err := handler(w, r); err != nil {
-				s.problems.Write(w, r, err)
-			}
-		}))
+		s.mux.HandleFunc(row.pattern(), s.guardRaw(row, handler))
 	}
+}
+
+func (s *server) guardRaw(row route, handler func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return s.guard(row, func(w http.ResponseWriter, r *http.Request) {
+		if err := handler(w, r); err != nil {
+			s.problems.Write(w, r, err)
+		}
+	})
+}
+
+// besideOurs is raw for a published path that meets one of ours in the mux, which could not
+// say whose /factory/runs/webhooks/scores is: ours goes first.
+func besideOurs(handler func(http.ResponseWriter, *http.Request) error) binder {
+	return func(s *server, row route) {
+		s.beside.HandleFunc(row.pattern(), s.guardRaw(row, handler))
+	}
+}
+
+// refuseOtherMethods keeps /agent/runs/cancel from being the run "cancel" for the methods
+// that it does not take.
+func (s *server) refuseOtherMethods() {
+	for _, row := range s.operations() {
+		if strings.Contains(row.Path, "{") {
+			continue
+		}
+		for _, method := range probed() {
+			r := &http.Request{Method: method, URL: &url.URL{Path: row.fullPath()}}
+			if pattern := s.patternOf(r); strings.Contains(pattern, "{") {
+				s.mux.HandleFunc(method+" "+row.fullPath(), s.unmatched)
+			}
+		}
+	}
+}
+
+// patternOf is the row that takes a request, as the mux spells it, or nothing.
+func (s *server) patternOf(r *http.Request) string {
+	for _, mux := range []*http.ServeMux{s.mux, s.beside} {
+		_, pattern := mux.Handler(r)
+		if _, known := s.rows[pattern]; known {
+			return pattern
+		}
+	}
+	return ""
 }
 
 // register fills the mux from the table.
@@ -50,7 +95,8 @@ func (s *server) register() {
 		row.bind(s, row)
 	}
 	s.mux.HandleFunc("/", s.unmatched)
-	finishOpenAPI(s.api.OpenAPI())
+	s.refuseOtherMethods()
+	s.openAPIFault = finishOpenAPI(s.api.OpenAPI())
 }
 
 // guardedMux is the mux as huma sees it: what huma registers gets the guard of its
@@ -69,6 +115,6 @@ func (m guardedMux) HandleFunc(pattern string, handler func(http.ResponseWriter,
 // ServeHTTP implements humago.Mux.
 func (m guardedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.s.mux.ServeHTTP(w, r) }
 
-func (s *server) notOffered(_ http.ResponseWriter, r *http.Request) error {
-	return lineshaft.NotSupported("", "%s is part of the published API, but this server does not offer it yet", routeOf(r))
+func (s *server) notOffered(http.ResponseWriter, *http.Request) error {
+	return lineshaft.NotSupported("", "the published API has this operation, but this server does not offer it; %s/docs lists what it offers", Prefix)
 }

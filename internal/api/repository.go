@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
 )
 
 // RepositorySource is a folder of a Git repository that a factory follows.
@@ -46,7 +47,7 @@ func (u *RepositoryUpdate) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	u.Source = &RepositorySource{}
-	return json.Unmarshal(data, u.Source)
+	return jsonbody.Unmarshal(data, u.Source)
 }
 
 // MarshalJSON writes what is read.

@@ -39,6 +39,9 @@ func (scriptedGit) Tree(_ context.Context, url, _ string, keep func(string, int6
 		"shop/agents/foreman/agent.md": "---\nagentType: FOREMAN\n---\nSee to it.\n",
 		"elsewhere":                    "x",
 	}
+	if strings.Contains(url, "acme/tools") {
+		files["skills/triage/SKILL.md"] = "---\nname: Triage\ndescription: Sorts issues.\n---\nRead $ARGUMENTS."
+	}
 	if strings.Contains(url, "broken") {
 		files["shop/factory.yaml"] += "titel: x\n"
 	}

@@ -79,7 +79,7 @@ func (s *server) runOperations() []route {
 		{post, "/agent/conversations/{conversationId}/followups", "submitConversationFollowup", start, bind(s.createConversationFollowup)},
 		{post, "/agent/conversations/{conversationId}/interrupt", "interruptConversation", start, bind(s.interruptConversation)},
 		{get, "/agent/conversations/{conversationId}/redirect", "getConversationRedirect", public, bind(s.getConversationRedirect)},
-		{get, "/agent/conversations/{conversationId}/screenshots/{artifactUid}/download", "downloadScreenshot", read, bind(s.downloadArtifact)},
+		{get, "/agent/conversations/{conversationId}/screenshots/{artifactUid}/download", "downloadScreenshot", read, bind(s.downloadScreenshot)},
 		{get, "/agent/sessions/{sessionUuid}/redirect", "getSessionRedirect", public, bind(s.getSessionRedirect)},
 		{get, "/agent/artifacts/{artifactUid}", "getArtifact", read, bind(s.getArtifact)},
 		{get, "/agent/artifacts/{artifactUid}/download", "downloadArtifact", read, bind(s.downloadArtifact)},
@@ -128,6 +128,7 @@ func (s *server) factoryOperations() []route {
 		{del, "/factory/{factoryUid}", "deleteFactory", edit, bind(s.deleteFactory)},
 		{post, "/factory/{factoryUid}/runs", "createFactoryRun", start, bind(s.createFactoryRun)},
 		{post, "/factory/{factoryUid}/repository/sync", "syncRepository", edit, bind(s.syncRepository)},
+		{get, "/factory/automations/events/{provider}", "listTriggerEvents", see, bind(s.listTriggerEvents)},
 		{get, "/factory/{factoryUid}/automations", "listAutomations", see, bind(s.listAutomations)},
 		{post, "/factory/{factoryUid}/automations", "createAutomation", edit, bind(s.createAutomation)},
 		{get, "/factory/{factoryUid}/automations/{automationUid}", "getAutomation", see, bind(s.getAutomation)},
@@ -191,18 +192,36 @@ func (s *server) serverOperations() []route {
 	}
 }
 
-// published are routes of the published API that this server does not offer yet:
-// 422 for whoever has a key, instead of a 404 that would look like a wrong address.
+// published are operations of the published API that this server does not offer: 422
+// for a caller with a key, instead of a 404 that would look like a wrong address.
 func (s *server) published() []route {
 	var rows []route
-	for _, path := range []string{
-		"/agent/runs/{runId}/scores", "/agent/runs/{runId}/harness-usage",
-		"/agent/messages", "/agent/messages/{rest...}",
-		"/factory", "/factory/{rest...}",
+	for _, operation := range [][2]string{
+		{post, "/agent/runs/{runId}/scores"},
+		{get, "/agent/runs/{runId}/harness-usage"},
+		{post, "/agent/messages"},
+		{get, "/agent/messages/{runId}"},
+		{post, "/agent/messages/{messageId}/read"},
+		{post, "/agent/messages/{messageId}/delivered"},
+		{get, "/factory/{factoryUid}/tasks"},
+		{post, "/factory/{factoryUid}/tasks"},
+		{get, "/factory/{factoryUid}/tasks/{taskUid}"},
+		{patch, "/factory/{factoryUid}/tasks/{taskUid}"},
+		{del, "/factory/{factoryUid}/tasks/{taskUid}"},
+		{post, "/factory/{factoryUid}/tasks/{taskUid}/cancel"},
+		{get, "/factory/{factoryUid}/task-by-conversation"},
+		{get, "/factory/{factoryUid}/task-by-run"},
+		{get, "/factory/{factoryUid}/metrics"},
+		{get, "/factory/{factoryUid}/metrics/run-breakdown"},
+		{get, "/factory/{factoryUid}/costs/breakdown"},
+		{get, "/factory/{factoryUid}/costs/per-pr"},
+		{get, "/factory/{factoryUid}/costs/per-pr/by-size"},
+		{get, "/factory/{factoryUid}/costs/per-pr/top"},
+		{get, "/factory/{factoryUid}/pull-requests"},
 	} {
-		rows = append(rows, route{"", path, "", anyKey, raw(s.notOffered)})
+		rows = append(rows, route{operation[0], operation[1], "", anyKey, raw(s.notOffered)})
 	}
-	return rows
+	return append(rows, route{get, "/factory/runs/{runId}/scores", "", anyKey, besideOurs(s.notOffered)})
 }
 
 // workerRoutes are for self-hosted workers of about the same version. They are not

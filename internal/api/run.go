@@ -24,7 +24,7 @@ func (s *server) createRun(ctx context.Context, in *createRunInput) (*createRunO
 	info := infoFrom(ctx)
 	run, err := in.Body.domain(info.source)
 	if err != nil {
-		return nil, err
+		return nil, in.Body.blameSkill(err)
 	}
 	started, err := s.Control.StartRun(ctx, info.caller, run, info.idempotency)
 	if err != nil {
@@ -50,7 +50,7 @@ func replayed(yes bool) string {
 }
 
 func (s *server) rerunRun(ctx context.Context, in *RunPath) (*createRunOutput, error) {
-	started, err := s.Control.Rerun(ctx, infoFrom(ctx).caller, in.RunID, nil)
+	started, err := s.Control.Rerun(ctx, infoFrom(ctx).caller, in.RunID, infoFrom(ctx).source, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -160,28 +160,34 @@ func (s *server) cancelRun(ctx context.Context, in *cancelRunInput) (*cancelRunO
 	return &cancelRunOutput{Replayed: replayed(done.Replayed), Body: done.RunID}, nil
 }
 
-// CancelRunsRequest selects the runs of a mass cancellation.
-type CancelRunsRequest struct {
-	Filter RunFilter `json:"filter" doc:"The conditions of the list; at least one. Runs that have ended are left alone."`
-}
-
 // CancelRunsResponse lists what was cancelled.
 type CancelRunsResponse struct {
-	Cancelled []string `json:"cancelled" doc:"The ids of the runs that were cancelled."`
+	Cancelled   []string `json:"cancelled" doc:"The ids of the runs that were cancelled."`
+	WouldCancel []string `json:"would_cancel,omitempty" doc:"With dry_run: the ids of the runs that would be cancelled."`
 }
 
 type (
-	cancelRunsInput  struct{ Body CancelRunsRequest }
+	cancelRunsInput struct {
+		Body    CancelRunsRequest
+		RawBody []byte
+	}
 	cancelRunsOutput struct{ Body CancelRunsResponse }
 )
 
 func (s *server) cancelRuns(ctx context.Context, in *cancelRunsInput) (*cancelRunsOutput, error) {
+	if err := refuseNull(in.RawBody); err != nil {
+		return nil, err
+	}
 	filter, err := in.Body.Filter.domain()
 	if err != nil {
 		return nil, err
 	}
 	if filter.IsZero() {
 		return nil, lineshaft.Invalid("filter", "give at least one condition; an empty filter would cancel every run")
+	}
+	if in.Body.DryRun {
+		found, err := s.Control.WouldCancel(ctx, infoFrom(ctx).caller, filter)
+		return &cancelRunsOutput{Body: CancelRunsResponse{Cancelled: []string{}, WouldCancel: found}}, err
 	}
 	cancelled, err := s.Control.CancelMatching(ctx, infoFrom(ctx).caller, filter)
 	if err != nil {

@@ -27,7 +27,7 @@ type RunFilter struct {
 	UpdatedAfter      time.Time       `query:"updated_after" json:"updated_after,omitzero" doc:"Inclusive."`
 	UpdatedBefore     time.Time       `query:"updated_before" json:"updated_before,omitzero" doc:"Exclusive."`
 	EnvironmentID     string          `query:"environment_id" json:"environment_id,omitempty" doc:"empty-environment selects runs without one."`
-	Skill             string          `query:"skill" json:"skill,omitempty" doc:"owner/repo:path."`
+	Skill             string          `query:"skill" json:"skill,omitempty" doc:"owner/repo:path or owner/repo:name; finds runs that were started with either."`
 	SkillSpec         string          `query:"skill_spec" json:"skill_spec,omitempty" doc:"The same as skill."`
 	ScheduleID        string          `query:"schedule_id" json:"schedule_id,omitempty"`
 	FactoryUID        []string        `query:"factory_uid,explode" json:"factory_uid,omitempty" doc:"Repeatable."`

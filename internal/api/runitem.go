@@ -30,6 +30,10 @@ type RunItem struct {
 	SessionID          string              `json:"session_id,omitempty"`
 	SessionLink        string              `json:"session_link,omitempty" format:"uri" doc:"The page on this server that shows the live session."`
 	ConversationID     string              `json:"conversation_id,omitempty"`
+	ContinuesRunID     string              `json:"continues_run_id,omitempty" doc:"The run whose workspace and messages this one goes on with."`
+	RerunOf            string              `json:"rerun_of,omitempty" doc:"The first run with the same request, when this one was run again."`
+	Attempt            int                 `json:"attempt,omitempty" doc:"Which of the runs with the same request this is, from 1."`
+	Reruns             []RunRerun          `json:"reruns,omitempty" doc:"When a single run is read: the later runs with its request, at most the first 100."`
 	FactoryUID         string              `json:"factory_uid,omitempty"`
 	Schedule           *RunSchedule        `json:"schedule,omitempty" doc:"The schedule that started the run."`
 	Metadata           Metadata            `json:"metadata,omitempty"`
@@ -39,6 +43,13 @@ type RunItem struct {
 	IsSandboxRunning   bool                `json:"is_sandbox_running" doc:"Whether a worker still holds a live agent process."`
 	IsCancellable      bool                `json:"is_run_type_cancellable" doc:"Whether runs of this kind can be cancelled at all; says nothing about the state."`
 	Scope              Scope               `json:"scope"`
+}
+
+// RunRerun is a later run with the same request.
+type RunRerun struct {
+	RunID   string   `json:"run_id"`
+	Attempt int      `json:"attempt"`
+	State   RunState `json:"state"`
 }
 
 // RunStatusMessage tells a person how a run stands.
@@ -98,7 +109,7 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 		StatusMessage: RunStatusMessage{run.Status.Message, PlatformErrorCode(run.Status.ErrorCode), run.Status.Retryable},
 		Source:        RunSourceType(run.Source), Creator: wirePrincipal(run.Creator),
 		AgentConfig: wireConfig(run.Config), SessionID: run.SessionID, SessionLink: s.BaseURL + "/runs/" + run.ID,
-		ConversationID: run.ConversationID, FactoryUID: run.FactoryUID, Schedule: wireFiredBy(run.FiredBy), Metadata: run.Metadata,
+		ConversationID: run.ConversationID, ContinuesRunID: run.Continues, RerunOf: run.RerunOf, Attempt: run.Attempt, FactoryUID: run.FactoryUID, Schedule: wireFiredBy(run.FiredBy), Metadata: run.Metadata,
 		ExecutionLocation: "REMOTE", IsSandboxRunning: run.SandboxRunning, IsCancellable: true, Scope: Scope{Type: "Team"},
 	}
 	if item.RootRunID == "" {
@@ -113,6 +124,9 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 	if run.Executor.UID != "" {
 		executor := wirePrincipal(run.Executor)
 		item.Executor = &executor
+	}
+	for _, one := range run.Reruns {
+		item.Reruns = append(item.Reruns, RunRerun{one.RunID, one.Attempt, RunState(one.State)})
 	}
 	item.AgentSkill = wireAgentSkill(run.Skills)
 	for i := range run.Artifacts {

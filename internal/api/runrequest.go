@@ -6,13 +6,15 @@ import (
 	"mime"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/lineshaft/lineshaft"
 )
 
 // RunAgentRequest asks for a run.
 type RunAgentRequest struct {
 	Prompt           string              `json:"prompt,omitempty" maxLength:"1048576" doc:"What to do, at most 1 MiB. Required unless a skill or conversation_id is given."`
-	Mode             RunMode             `json:"mode,omitempty" enum:"normal,plan,orchestrate" doc:"Only normal is offered; the others are 422."`
+	Mode             RunMode             `json:"mode,omitempty"`
 	Skill            string              `json:"skill,omitempty" doc:"A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner may be left out of a repository of the run's environment or factory."`
 	Config           *AmbientAgentConfig `json:"config,omitempty"`
 	Title            string              `json:"title,omitempty" maxLength:"200" doc:"Made from the prompt when absent."`
@@ -23,12 +25,31 @@ type RunAgentRequest struct {
 	Attachments      []AttachmentInput   `json:"attachments,omitempty" maxItems:"5" doc:"Files for the workspace, at most 10 MB together."`
 	Images           Unsupported         `json:"images,omitzero"`
 	ParentRunID      string              `json:"parent_run_id,omitempty"`
-	Interactive      *bool               `json:"interactive,omitempty"`
+	Interactive      *bool               `json:"interactive,omitempty" doc:"Accepted; it changes nothing: any run takes follow-ups while it works."`
 	Metadata         Metadata            `json:"metadata,omitempty"`
 }
 
 // RunMode is how an agent goes about its work.
 type RunMode string
+
+// Schema implements huma.SchemaProvider.
+func (RunMode) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Description: "Only normal is offered; plan and orchestrate are 422.", Extensions: map[string]any{"enum": []string{"normal"}},
+	}
+}
+
+// check refuses the modes of the published API that this server does not offer, and all
+// that are none.
+func (m RunMode) check() error {
+	switch m {
+	case "", "normal":
+		return nil
+	case "plan", "orchestrate":
+		return notOffered("mode")
+	}
+	return lineshaft.Invalid("mode", "expected normal, plan or orchestrate")
+}
 
 // AttachmentInput is a file that comes with a run.
 type AttachmentInput struct {
@@ -57,7 +78,7 @@ type RunAgentResponse struct {
 // RunFollowupRequest is a message for a run that exists.
 type RunFollowupRequest struct {
 	Message     string                    `json:"message,omitempty" maxLength:"1048576" doc:"What to tell the agent. May be empty when there is an attachment."`
-	Mode        RunMode                   `json:"mode,omitempty" enum:"normal,plan,orchestrate" doc:"Only normal is offered; the others are 422."`
+	Mode        RunMode                   `json:"mode,omitempty"`
 	Attachments []FollowupAttachmentInput `json:"attachments,omitempty" maxItems:"5"`
 }
 
@@ -102,22 +123,18 @@ func (r *RunAgentRequest) domain(source lineshaft.Source) (lineshaft.NewRun, err
 
 func (r *RunAgentRequest) unsupported() error {
 	switch {
-	case r.Mode.unsupported():
-		return notOffered("mode")
 	case r.OnBehalfOf.Set:
 		return notOffered("on_behalf_of")
 	case r.Images.Set:
 		return notOffered("images")
 	}
-	return nil
+	return r.Mode.check()
 }
-
-func (m RunMode) unsupported() bool { return m != "" && m != "normal" }
 
 // domain turns the request into the domain's and checks it.
 func (r *RunFollowupRequest) domain(runID string) (lineshaft.NewFollowup, error) {
-	if r.Mode.unsupported() {
-		return lineshaft.NewFollowup{}, notOffered("mode")
+	if err := r.Mode.check(); err != nil {
+		return lineshaft.NewFollowup{}, err
 	}
 	var files []AttachmentInput
 	for i, a := range r.Attachments {

@@ -42,7 +42,7 @@ func TestR2RequestBecomesARun(t *testing.T) {
 func TestR2PromptOrConversation(t *testing.T) {
 	t.Parallel()
 	for body, ok := range map[string]bool{
-		`{"prompt":"p"}`: true, `{"conversation_id":"c"}`: true, `{}`: false, `{"title":"t"}`: false, `{"prompt":""}`: false,
+		`{"prompt":"p"}`: true, `{"conversation_id":"c"}`: false, `{}`: false, `{"title":"t"}`: false, `{"prompt":""}`: false,
 	} {
 		request := parse[RunAgentRequest](t, body)
 		if _, err := request.domain(lineshaft.SourceAPI); (err == nil) != ok {

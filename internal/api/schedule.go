@@ -11,24 +11,25 @@ import (
 
 // ScheduledAgentItem starts a run at given times.
 type ScheduledAgentItem struct {
-	ID             string                  `json:"id"`
-	Name           string                  `json:"name"`
-	CronSchedule   string                  `json:"cron_schedule"`
-	Timezone       string                  `json:"timezone,omitempty" doc:"An IANA name; absent is UTC."`
-	Overlap        string                  `json:"overlap,omitempty" enum:"skip,queue" doc:"What happens while the last run is live; absent starts the next beside it."`
-	Enabled        bool                    `json:"enabled"`
-	Prompt         string                  `json:"prompt"`
-	AgentConfig    *AmbientAgentConfig     `json:"agent_config,omitempty"`
-	AgentUID       string                  `json:"agent_uid,omitempty"`
-	Metadata       Metadata                `json:"metadata,omitempty"`
-	Environment    *CloudEnvironmentConfig `json:"environment,omitempty" doc:"The environment of agent_config, as it is now."`
-	History        ScheduleHistory         `json:"history"`
-	LastSpawnError *string                 `json:"last_spawn_error" doc:"Why the last fire started no run; null when it did."`
-	CreatedBy      RunCreatorInfo          `json:"created_by"`
-	UpdatedBy      RunCreatorInfo          `json:"updated_by"`
-	CreatedAt      string                  `json:"created_at" format:"date-time"`
-	UpdatedAt      string                  `json:"updated_at" format:"date-time"`
-	Scope          Scope                   `json:"scope"`
+	ID              string                  `json:"id"`
+	Name            string                  `json:"name"`
+	CronSchedule    string                  `json:"cron_schedule"`
+	Timezone        string                  `json:"timezone,omitempty" doc:"An IANA name; absent is UTC."`
+	Overlap         string                  `json:"overlap,omitempty" enum:"skip,queue" doc:"What happens while the last run is live; absent starts the next beside it."`
+	Enabled         bool                    `json:"enabled"`
+	Prompt          string                  `json:"prompt"`
+	PromptTruncated bool                    `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the schedule itself for all of it."`
+	AgentConfig     *AmbientAgentConfig     `json:"agent_config,omitempty"`
+	AgentUID        string                  `json:"agent_uid,omitempty"`
+	Metadata        Metadata                `json:"metadata,omitempty"`
+	Environment     *CloudEnvironmentConfig `json:"environment,omitempty" doc:"The environment of agent_config, as it is now."`
+	History         ScheduleHistory         `json:"history"`
+	LastSpawnError  *string                 `json:"last_spawn_error" doc:"Why the last fire started no run; null when it did."`
+	CreatedBy       RunCreatorInfo          `json:"created_by"`
+	UpdatedBy       RunCreatorInfo          `json:"updated_by"`
+	CreatedAt       string                  `json:"created_at" format:"date-time"`
+	UpdatedAt       string                  `json:"updated_at" format:"date-time"`
+	Scope           Scope                   `json:"scope"`
 }
 
 // ScheduleHistory tells when a schedule started a run and when it will.
@@ -44,7 +45,7 @@ type CreateScheduledAgentRequest struct {
 	Timezone     string              `json:"timezone,omitempty" maxLength:"256" doc:"An IANA name such as Europe/Berlin; UTC when absent."`
 	Overlap      string              `json:"overlap,omitempty" doc:"skip or queue: what happens while the last run is live. Absent starts the next beside it. Not together with agent_config.concurrency."`
 	Prompt       string              `json:"prompt,omitempty" maxLength:"1048576" doc:"Required unless agent_config names a skill."`
-	Mode         RunMode             `json:"mode,omitempty" enum:"normal,plan,orchestrate" doc:"Only normal is offered; the others are 422."`
+	Mode         RunMode             `json:"mode,omitempty"`
 	Enabled      *bool               `json:"enabled,omitempty" doc:"True when absent."`
 	AgentUID     string              `json:"agent_uid,omitempty" doc:"The agent that its runs go to."`
 	AgentConfig  *AmbientAgentConfig `json:"agent_config,omitempty"`
@@ -60,15 +61,16 @@ type UpdateScheduledAgentRequest struct {
 	Timezone     string              `json:"timezone,omitempty" maxLength:"256"`
 	Overlap      string              `json:"overlap,omitempty" doc:"skip or queue."`
 	Prompt       string              `json:"prompt,omitempty" maxLength:"1048576"`
-	Mode         RunMode             `json:"mode,omitempty" enum:"normal,plan,orchestrate"`
+	Mode         RunMode             `json:"mode,omitempty"`
 	AgentUID     string              `json:"agent_uid,omitempty"`
 	AgentConfig  *AmbientAgentConfig `json:"agent_config,omitempty"`
 	Metadata     Metadata            `json:"metadata,omitempty"`
 }
 
-// ListScheduledAgentsResponse has every schedule by name.
+// ListScheduledAgentsResponse has schedules by name.
 type ListScheduledAgentsResponse struct {
 	Schedules []ScheduledAgentItem `json:"schedules"`
+	PageInfo  *PageInfo            `json:"page_info,omitempty" doc:"Absent when the list is whole."`
 }
 
 // DeleteScheduledAgentResponse says that a schedule is gone.
@@ -123,8 +125,8 @@ func (s *server) updateSchedule(ctx context.Context, in *updateScheduleInput) (*
 }
 
 func newSchedule(b UpdateScheduledAgentRequest) (control.NewSchedule, error) {
-	if b.Mode.unsupported() {
-		return control.NewSchedule{}, notOffered("mode")
+	if err := b.Mode.check(); err != nil {
+		return control.NewSchedule{}, err
 	}
 	config, err := automationConfig(b.AgentConfig)
 	if err != nil {
@@ -155,20 +157,16 @@ func (s *server) scheduleAnswer(ctx context.Context, found *lineshaft.Schedule, 
 	return &scheduleOutput{item}, err
 }
 
-func (s *server) listSchedules(ctx context.Context, _ *struct{}) (*listSchedulesOutput, error) {
-	found, err := s.Control.ListSchedules(ctx, infoFrom(ctx).caller)
+func (s *server) listSchedules(ctx context.Context, in *ListQuery) (*listSchedulesOutput, error) {
+	if err := s.takeTurn(ctx, weightList); err != nil {
+		return nil, err
+	}
+	page, err := s.Control.ListSchedules(ctx, infoFrom(ctx).caller, "", in.Limit, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	out := &listSchedulesOutput{ListScheduledAgentsResponse{Schedules: []ScheduledAgentItem{}}}
-	for i := range found {
-		item, err := s.wireSchedule(ctx, &found[i])
-		if err != nil {
-			return nil, err
-		}
-		out.Body.Schedules = append(out.Body.Schedules, item)
-	}
-	return out, nil
+	schedules, info, err := fillPage(page, func(one *lineshaft.Schedule) (ScheduledAgentItem, error) { return s.wireSchedule(ctx, one) })
+	return &listSchedulesOutput{ListScheduledAgentsResponse{schedules, whenMore(info)}}, err
 }
 
 func (s *server) getSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
@@ -196,7 +194,7 @@ func (s *server) deleteSchedule(ctx context.Context, in *SchedulePath) (*deleteS
 func (s *server) wireSchedule(ctx context.Context, one *lineshaft.Schedule) (ScheduledAgentItem, error) {
 	item := ScheduledAgentItem{
 		ID: one.ID, Name: one.Name, CronSchedule: one.Timing.Cron, Timezone: one.Timing.Timezone, Overlap: string(one.Timing.Overlap), Enabled: one.Enabled,
-		Prompt: one.Prompt, AgentConfig: wireConfig(one.Config), AgentUID: one.AgentUID, Metadata: one.Metadata,
+		Prompt: one.Prompt, PromptTruncated: one.Truncated, AgentConfig: wireConfig(one.Config), AgentUID: one.AgentUID, Metadata: one.Metadata,
 		History:   ScheduleHistory{LastRan: stampOrNull(one.LastRun), NextRun: stampOrNull(one.NextRun)},
 		CreatedBy: wirePrincipal(one.Creator), UpdatedBy: wirePrincipal(one.Editor),
 		CreatedAt: stamp(one.CreatedAt), UpdatedAt: stamp(one.UpdatedAt), Scope: Scope{Type: "Team"},

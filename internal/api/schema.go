@@ -122,7 +122,13 @@ func (u Unsupported) MarshalJSON() ([]byte, error) { return []byte("null"), nil 
 
 // Schema implements huma.SchemaProvider.
 func (Unsupported) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "Not offered by this server: a value is refused with 422 operation_not_supported."}
+	return &huma.Schema{
+		Description: "Not offered by this server: a value is refused with 422 operation_not_supported.",
+		Extensions: map[string]any{"anyOf": []any{
+			map[string]any{"type": []string{"null", "string", "array", "object"}, "maxLength": 0, "maxItems": 0, "maxProperties": 0},
+			map[string]any{"const": false},
+		}},
+	}
 }
 
 // Metadata is a map of labels. Its limits are checked by the domain, which names
@@ -141,6 +147,23 @@ func (Metadata) Schema(huma.Registry) *huma.Schema {
 			"propertyNames":        map[string]any{"pattern": "^[A-Za-z0-9._-]{1,64}$"},
 		},
 	}
+}
+
+// UnmarshalJSON names the key whose value is not a text.
+func (m *Metadata) UnmarshalJSON(data []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return err
+	}
+	*m = make(Metadata, len(values))
+	for key, value := range values {
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return typeError("metadata."+clipText(key), err)
+		}
+		(*m)[key] = text
+	}
+	return nil
 }
 
 // Object is a JSON object without a fixed shape.

@@ -129,7 +129,7 @@ func TestLimitsInTagsMatchTheDomain(t *testing.T) {
 		"name":          {*config["name"].MaxLength, lineshaft.MaxNameRunes},
 		"timeout":       {*config["timeout_minutes"].Maximum, float64(lineshaft.MaxTimeoutMinutes)},
 		"attempts":      {*schemas["Retry"].Properties["max_attempts"].Maximum, float64(lineshaft.MaxAttempts)},
-		"filter labels": {*schemas["RunFilter"].Properties["metadata"].MaxProperties, lineshaft.MaxMetadataFilters},
+		"filter labels": {*schemas["CancelFilter"].Properties["metadata"].MaxProperties, lineshaft.MaxMetadataFilters},
 	} {
 		if !reflect.DeepEqual(got[0], got[1]) {
 			t.Errorf("%s: %v in the tag, %v in the domain", name, got[0], got[1])

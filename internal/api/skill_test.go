@@ -77,7 +77,7 @@ func TestX8RunsShowTheirSkill(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{
-		"skill=acme/tools:triage": 2, "skill_spec=acme/tools:.agents/skills/triage/SKILL.md": 1, "name=Triage": 3, "sort_by=agent": 3,
+		"skill=acme/tools:triage": 3, "skill_spec=acme/tools:.agents/skills/triage/SKILL.md": 3, "name=Triage": 3, "sort_by=agent": 3,
 		"skill=acme/tools:other": 0,
 	} {
 		list := ask[ListRunsResponse](b, lineshaft.RoleViewer, get, "/agent/runs?"+query, "")

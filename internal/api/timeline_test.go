@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,4 +119,65 @@ func TestR10ViewsOverHTTP(t *testing.T) {
 	})
 	b.report(b.claim(), 1)
 	b.check(t, scenario{method: post, path: "/agent/conversations/" + run.ConversationID + "/interrupt", as: lineshaft.RoleAdmin, status: 202, has: []string{`{"run_id":"` + id + `"}`}})
+}
+
+// A conversation reads from its first run to its last, in pages that no log can make longer.
+func TestR10ConversationOfSeveralRuns(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	first := b.start(lineshaft.NewRun{Prompt: "the first"})
+	long := strings.Repeat("x", 1<<20)
+	say := func(texts ...string) {
+		job := b.claim()
+		for i, text := range texts {
+			b.report(job, int64(i+1), lineshaft.NewDraft(lineshaft.EventMessage, b.store.Now(), lineshaft.MessageData{Role: "assistant", Text: text}))
+		}
+		b.end(job, lineshaft.Succeeded)
+	}
+	say("answer one")
+	run := decode[RunItem](t, b.check(t, scenario{method: get, path: "/agent/runs/" + first, as: lineshaft.RoleViewer, status: 200}))
+	b.start(lineshaft.NewRun{Prompt: "the second", ConversationID: run.ConversationID})
+	say("answer two")
+	path := "/agent/conversations/" + run.ConversationID
+	whole := decode[ConversationResponse](t, b.check(t, scenario{method: get, path: path, as: lineshaft.RoleViewer, status: 200, has: []string{"answer one", "answer two"}}))
+	if len(whole.Steps) != 2 || whole.PageInfo != nil {
+		t.Fatalf("%d steps, %+v", len(whole.Steps), whole.PageInfo)
+	}
+	b.start(lineshaft.NewRun{Prompt: "the third", ConversationID: run.ConversationID})
+	say(long, long, long, long, "answer three")
+	var said []string
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		page := decode[ConversationResponse](t, b.check(t, scenario{method: get, path: path + "?cursor=" + cursor, as: lineshaft.RoleViewer, status: 200}))
+		for _, step := range page.Steps {
+			for _, message := range step.Messages {
+				for _, content := range message.Content {
+					if content.Text != nil && *content.Text != long {
+						said = append(said, *content.Text)
+					}
+				}
+			}
+		}
+		if cursor = ""; page.PageInfo != nil {
+			cursor = page.PageInfo.NextCursor
+		}
+		if pages == 0 && cursor == "" {
+			t.Error("4 MB came in one answer")
+		}
+	}
+	if want := []string{"the first", "answer one", "the second", "answer two", "the third", "answer three"}; !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+	link := b.check(t, scenario{method: get, path: path + "/transcript", as: lineshaft.RoleViewer, status: 302}).Header().Get("Location")
+	text := b.check(t, scenario{method: get, path: link, status: 200}).Body.String()
+	at := -1
+	for _, part := range said {
+		next := strings.Index(text, `"text":"`+part+`"`)
+		if next <= at {
+			t.Errorf("%q is not in its place in the transcript", part)
+		}
+		at = next
+	}
+	for _, bad := range []string{"1", "x.1", first + ".x", first + ".-1"} {
+		b.check(t, scenario{method: get, path: path + "?cursor=" + bad, as: lineshaft.RoleViewer, status: 400, code: "invalid_request", has: []string{"cursor"}})
+	}
 }

@@ -2,14 +2,14 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 // Choice is a set of values in the text that the caller wrote: a list, or an object
@@ -32,10 +32,10 @@ func (c Choice) MarshalJSON() ([]byte, error) { return json.RawMessage(c).Marsha
 func (Choice) Schema(r huma.Registry) *huma.Schema {
 	const name = "Choice"
 	if r.Map()[name] == nil {
-		values := map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "maxItems": lineshaft.MaxChoices}
+		values := map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "integer"}}, "maxItems": lineshaft.MaxChoices}
 		r.Map()[name] = &huma.Schema{
-			Description: "Values that are allowed, as a list, or in and not_in. Of several values that an event has, one must be in in and none in not_in; " +
-				"an event that has none fails in and passes not_in.",
+			Description: "Values that are allowed, as a list, or in and not_in; null and empty lists impose nothing. Of several values that an event has, " +
+				"one must be in in and none in not_in; an event that has none fails in and passes not_in. Values are texts, those of pr_numbers whole numbers.",
 			Extensions: map[string]any{"anyOf": []any{
 				values, map[string]any{"type": "object", "properties": map[string]any{"in": values, "not_in": values}, "additionalProperties": false},
 			}},
@@ -44,88 +44,66 @@ func (Choice) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// choices are the sets of a filter with where they go.
-func (f *TriggerFilter) choices(to *lineshaft.TriggerFilter) []struct {
-	name string
-	wire *Choice
-	to   **lineshaft.Choice
-} {
-	return []struct {
-		name string
-		wire *Choice
-		to   **lineshaft.Choice
-	}{
-		{"repos", &f.Repos, &to.Repos},
-		{"labels", &f.Labels, &to.Labels},
-		{"authors", &f.Authors, &to.Authors},
-		{"branches", &f.Branches, &to.Branches},
-		{"base_branches", &f.BaseBranches, &to.BaseBranches},
-		{"paths", &f.Paths, &to.Paths},
-		{"conclusions", &f.Conclusions, &to.Conclusions},
-		{"agents", &f.Agents, &to.Agents},
-		{"automations", &f.Automations, &to.Automations},
-		{"states", &f.States, &to.States},
-		{"factories", &f.Factories, &to.Factories},
+// Schema implements huma.SchemaProvider: the keys are those of the catalogue of events.
+// Which of them an event has is judged by the catalogue, which says more than a schema.
+func (TriggerFilter) Schema(r huma.Registry) *huma.Schema {
+	const name = "TriggerFilter"
+	if r.Map()[name] == nil {
+		hooks := map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "maxItems": lineshaft.MaxTriggerHooks}
+		properties := map[string]*huma.Schema{
+			lineshaft.KeyWebhookIDs: {
+				Description: "Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50.",
+				Extensions:  map[string]any{"anyOf": []any{hooks, map[string]any{"type": "object", "properties": map[string]any{"in": hooks}, "additionalProperties": false}}},
+			},
+			lineshaft.KeyWebhooks: {Description: "Webhooks of this factory by name.", Extensions: hooks},
+			lineshaft.KeyPayload:  PayloadFilter{}.Schema(r),
+		}
+		for _, spec := range control.FilterKeys() {
+			choice := Choice{}.Schema(r)
+			properties[spec.Name] = &huma.Schema{Description: spec.Doc, Extensions: map[string]any{"allOf": []any{map[string]any{"$ref": choice.Ref}}}}
+		}
+		r.Map()[name] = &huma.Schema{
+			Type: huma.TypeObject, Properties: properties, AdditionalProperties: true,
+			Description: "Which events count; all keys must match. The keys of each event are in GET /factory/automations/events/{provider}; any other is refused.",
+		}
 	}
+	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// UnmarshalJSON also remembers a key that is not known. Elsewhere such keys mean
-// nothing; here one that is left out would let more events through than was asked for.
+// UnmarshalJSON keeps the text; null is no filter. It is read later, when it is known
+// where it is.
 func (f *TriggerFilter) UnmarshalJSON(data []byte) error {
-	type plain TriggerFilter
-	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
-		return err
-	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(data, &keys); err != nil {
-		return err
-	}
-	for _, known := range filterKeys() {
-		delete(keys, known)
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		f.unknown = key
-		break
+	*f = nil
+	if string(data) != "null" {
+		*f = append(*f, data...)
 	}
 	return nil
 }
 
-func filterKeys() []string {
-	keys := []string{"webhook_ids", "webhooks", "payload"}
-	for _, c := range new(TriggerFilter).choices(new(lineshaft.TriggerFilter)) {
-		keys = append(keys, c.name)
-	}
-	return keys
-}
+// MarshalJSON writes the text.
+func (f TriggerFilter) MarshalJSON() ([]byte, error) { return json.RawMessage(f).MarshalJSON() }
 
-// domainFilter reads a filter that stands at a field. What providers that never fire
-// have besides is not kept.
-func domainFilter(field, provider string, wire TriggerFilter) (lineshaft.TriggerFilter, error) {
-	filter := lineshaft.TriggerFilter{WebhookIDs: wire.WebhookIDs, Webhooks: wire.Webhooks, Payload: json.RawMessage(wire.Payload)}
-	if wire.unknown != "" && !(lineshaft.Trigger{Provider: provider}).Dormant() {
-		return filter, lineshaft.Invalid(field, "has no %q; it has %s", clipText(wire.unknown), strings.Join(filterKeys(), ", "))
+// domainFilter reads a filter that stands at a field.
+func domainFilter(field string, wire TriggerFilter) (lineshaft.TriggerFilter, error) {
+	var filter lineshaft.TriggerFilter
+	if len(wire) == 0 {
+		return filter, nil
 	}
-	for _, c := range wire.choices(&filter) {
-		if len(*c.wire) == 0 {
-			continue
-		}
-		var read lineshaft.Choice
-		if err := json.Unmarshal(*c.wire, &read); err != nil {
-			return filter, lineshaft.Invalid(field+"."+c.name, `has to be a list of texts, or an object with in and not_in, such as ["a"] or {"not_in": ["b"]}`)
-		}
-		*c.to = &read
+	err := json.Unmarshal(wire, &filter)
+	if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
+		blamed := *pub
+		blamed.Field = strings.TrimSuffix(field+"."+pub.Field, ".")
+		return filter, &blamed
 	}
-	return filter, nil
+	return filter, err
 }
 
 func wireFilter(filter lineshaft.TriggerFilter) TriggerFilter {
-	wire := TriggerFilter{WebhookIDs: filter.WebhookIDs, Webhooks: filter.Webhooks, Payload: PayloadFilter(filter.Payload)}
-	for _, c := range wire.choices(&filter) {
-		if *c.to != nil {
-			*c.wire, _ = json.Marshal(*c.to) // lists of texts always can be
-		}
+	text, _ := filter.MarshalJSON() // texts always can be; unlike json.Marshal it leaves a payload as it was written
+	if string(text) == "{}" {
+		return nil
 	}
-	return wire
+	return text
 }
 
 // clipText keeps what a caller sent short in a message.

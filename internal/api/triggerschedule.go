@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -11,6 +12,7 @@ import (
 
 // TriggerSchedule says when a trigger fires.
 type TriggerSchedule struct {
+	Name     string `json:"name,omitempty" maxLength:"200" doc:"What tells it apart from other schedules of the automation."`
 	Cron     string `json:"cron" doc:"Five cron fields, @daily and the like, or @every 1h."`
 	Timezone string `json:"timezone,omitempty" doc:"An IANA name; UTC when absent."`
 	Overlap  string `json:"overlap,omitempty" doc:"skip or queue: what happens while the last run is live."`
@@ -22,10 +24,25 @@ func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
 		return json.Unmarshal(data, &t.Cron)
 	}
-	type plain TriggerSchedule // without this method
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode((*plain)(t))
+	var fields map[string]string
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	for name, value := range fields {
+		switch name {
+		case "name":
+			t.Name = value
+		case "cron":
+			t.Cron = value
+		case "timezone":
+			t.Timezone = value
+		case "overlap":
+			t.Overlap = value
+		default:
+			return fmt.Errorf("schedule has no %q; it has name, cron, timezone and overlap", clipText(name))
+		}
+	}
+	return nil
 }
 
 // Schema implements huma.SchemaProvider. What is inside is judged by the domain,
@@ -33,10 +50,10 @@ func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
 func (TriggerSchedule) Schema(huma.Registry) *huma.Schema {
 	text := map[string]any{"type": "string"}
 	return &huma.Schema{
-		Description: "For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent) and overlap (skip or queue).",
+		Description: "For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue) and name (what tells it apart from other schedules of the automation).",
 		Extensions: map[string]any{"anyOf": []map[string]any{text, {
 			"type": "object", "required": []string{"cron"}, "additionalProperties": false,
-			"properties": map[string]any{"cron": text, "timezone": text, "overlap": map[string]any{"type": "string", "enum": []string{"skip", "queue"}}},
+			"properties": map[string]any{"name": map[string]any{"type": "string", "maxLength": 200}, "cron": text, "timezone": text, "overlap": map[string]any{"type": "string", "enum": []string{"skip", "queue"}}},
 		}}},
 	}
 }
@@ -45,12 +62,12 @@ func domainTiming(t *TriggerSchedule) *lineshaft.Timing {
 	if t == nil {
 		return nil
 	}
-	return &lineshaft.Timing{Cron: t.Cron, Timezone: t.Timezone, Overlap: lineshaft.Overlap(t.Overlap)}
+	return &lineshaft.Timing{Name: t.Name, Cron: t.Cron, Timezone: t.Timezone, Overlap: lineshaft.Overlap(t.Overlap)}
 }
 
 func wireTiming(t *lineshaft.Timing) *TriggerSchedule {
 	if t == nil {
 		return nil
 	}
-	return &TriggerSchedule{t.Cron, t.Timezone, string(t.Overlap)}
+	return &TriggerSchedule{Name: t.Name, Cron: t.Cron, Timezone: t.Timezone, Overlap: string(t.Overlap)}
 }

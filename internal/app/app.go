@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/api"
@@ -25,6 +27,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/telemetry"
+	"github.com/lineshaft/lineshaft/internal/vault"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -68,8 +71,14 @@ type App struct {
 	// madeKey is the admin key of a first start; the banner shows it once.
 	madeKey  string
 	listener net.Listener
-	server   *http.Server
-	stopping chan struct{}
+	// inner is where agents on this machine reach a server that speaks TLS to others, whose
+	// certificate has the public name only; nil without TLS.
+	inner net.Listener
+	vault *vault.Vault
+	// certificates are nil for a server that speaks plain HTTP.
+	certificates certificates
+	server       *http.Server
+	stopping     chan struct{}
 	// stops are called in reverse order of what was started.
 	stops []func(ctx context.Context) error
 	done  chan error
@@ -77,6 +86,10 @@ type App struct {
 
 // Run starts a server and serves until ctx ends, then stops it in an orderly way.
 func Run(ctx context.Context, cfg config.Config, opts Options) error {
+	// First of all and to the end: a hang-up never ends a server. One that comes while
+	// it starts is kept until it has.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
 	if err := closeMemory(); err != nil {
 		return err
 	}
@@ -84,19 +97,28 @@ func Run(ctx context.Context, cfg config.Config, opts Options) error {
 	if err != nil {
 		return err
 	}
-	var failed error
-	select {
-	case <-ctx.Done():
-		a.log.InfoContext(ctx, "stopping", "grace", cfg.ShutdownGrace)
-	case failed = <-a.done:
+	return errors.Join(a.wait(ctx, hangups), a.Stop(context.WithoutCancel(ctx)))
+}
+
+// wait serves until ctx ends or the server fails.
+func (a *App) wait(ctx context.Context, hangups <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			a.log.InfoContext(ctx, "stopping", "grace", a.cfg.ShutdownGrace)
+			return nil
+		case err := <-a.done:
+			return err
+		case <-hangups:
+			a.reload(ctx)
+		}
 	}
-	return errors.Join(failed, a.Stop(context.WithoutCancel(ctx)))
 }
 
 // Start builds and starts all parts; when it returns without error the server answers.
 func Start(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
-	a := &App{cfg: cfg, opts: opts, log: opts.Logger, stopping: make(chan struct{}), done: make(chan error, 1), metrics: telemetry.NewMetrics(opts.Version)}
-	for _, start := range []func(context.Context) error{a.startTraces, a.openStore, a.ensureAdmin, a.listen, a.chooseIsolation, a.startWorker, a.startJobs, a.followFactories, a.serve, a.announce} {
+	a := &App{cfg: cfg, opts: opts, log: opts.Logger, stopping: make(chan struct{}), done: make(chan error, 2), metrics: telemetry.NewMetrics(opts.Version)}
+	for _, start := range []func(context.Context) error{a.startTraces, a.openStore, a.ensureAdmin, a.listen, a.openCertificates, a.chooseIsolation, a.startWorker, a.startJobs, a.followFactories, a.serve, a.announce} {
 		if err := start(ctx); err != nil {
 			return nil, errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
@@ -109,15 +131,35 @@ func (a *App) URL() string {
 	if a.cfg.BaseURL != "" {
 		return a.cfg.BaseURL
 	}
-	scheme := "http"
-	if a.cfg.TLS() {
-		scheme = "https"
+	switch {
+	case a.cfg.ACME():
+		name := acmeDomains(a.cfg)[0]
+		if _, port, err := net.SplitHostPort(a.listener.Addr().String()); err == nil && port != "443" {
+			name = net.JoinHostPort(name, port)
+		}
+		return "https://" + name
+	case a.cfg.TLS():
+		return "https://" + reachable(a.listener)
 	}
-	host, port, err := net.SplitHostPort(a.listener.Addr().String())
+	return "http://" + reachable(a.listener)
+}
+
+// innerURL is the address of the server for agents on this machine, which may not reach
+// its public name.
+func (a *App) innerURL() string {
+	if a.inner != nil {
+		return "http://" + a.inner.Addr().String()
+	}
+	return "http://" + reachable(a.listener)
+}
+
+// reachable is a listener's address as programs on this machine reach it.
+func reachable(l net.Listener) string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return scheme + "://" + net.JoinHostPort("localhost", port)
+		return net.JoinHostPort("localhost", port)
 	}
-	return scheme + "://" + a.listener.Addr().String()
+	return l.Addr().String()
 }
 
 // Control is the control plane of this server, for tests and the benchmark.
@@ -158,8 +200,7 @@ func (a *App) openStore(ctx context.Context) error {
 	a.onStop(func(context.Context) error { return s.Close() })
 	nodes.Attach(s)
 	a.background(ctx, nodes.Run)
-	keys, err := loadVault(ctx, a.cfg, s)
-	if err != nil {
+	if a.vault, err = loadVault(ctx, a.cfg, s); err != nil {
 		return err
 	}
 	if a.git, err = openGit(a.cfg); err != nil {
@@ -171,10 +212,11 @@ func (a *App) openStore(ctx context.Context) error {
 	a.onStop(func(context.Context) error { sender.Close(); return nil })
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
+		DefaultHarness: childAllowance(a.cfg, a.opts.Harnesses).DefaultHarness, DefaultModels: defaultModels(a.cfg),
 		Children:    childAllowance(a.cfg, a.opts.Harnesses),
 		Trees:       control.TreeLimits{Depth: a.cfg.MaxRunDepth, LiveChildren: a.cfg.MaxLiveChildren, Descendants: a.cfg.MaxDescendants},
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit), ArtifactBytes: a.cfg.ArtifactLimit, ArtifactTreeBytes: a.cfg.ArtifactTreeLimit,
-		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: keys, Logger: a.log,
+		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: a.vault, Logger: a.log,
 		Callbacks: sender, ObserveCallback: a.metrics.ObserveCallback, RunURL: func(runID string) string { return a.URL() + "/runs/" + runID },
 		Tracer: a.traces.Tracer(),
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/app"
 	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -164,6 +166,32 @@ func TestS6AdminKeyIsPrivateAndPrintedOnceOnATerminal(t *testing.T) {
 		if err := a.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A start after the key of the data directory was revoked names the way back.
+func TestS6BannerKnowsARevokedKey(t *testing.T) {
+	t.Parallel()
+	cfg := settings(t)
+	a := start(t, cfg, options(t, nil))
+	raw, err := os.ReadFile(cfg.AdminKeyFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := a.Control().Authenticate(t.Context(), strings.TrimSpace(string(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Control().CreateAPIKey(t.Context(), admin, control.NewAPIKey{Name: "other", Role: lineshaft.RoleAdmin}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Control().RevokeAPIKey(t.Context(), admin, admin.KeyID), a.Stop(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	start(t, cfg, options(t, &out))
+	if text := out.String(); !strings.Contains(text, "not valid any more") || !strings.Contains(text, "LINESHAFT_ADMIN_KEY") || strings.Contains(text, "$(cat") {
+		t.Errorf("the banner is:\n%s", text)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // ensureAdmin makes the first admin key and stores it for the local CLI, before
@@ -30,7 +32,7 @@ func (a *App) ensureAdmin(ctx context.Context) error {
 
 // announce tells people and the log that the server answers.
 func (a *App) announce(ctx context.Context) error {
-	a.banner(a.madeKey, a.cfg.AdminKeyFile())
+	a.banner(ctx, a.madeKey, a.cfg.AdminKeyFile())
 	a.log.InfoContext(ctx, "ready", "url", a.URL(), "database", a.store.Engine(), "settings", a.cfg.Summary())
 	return nil
 }
@@ -52,7 +54,7 @@ func writeKey(file, key string) error {
 
 // banner tells a person what to do first. The key itself is printed only once, and
 // only on a terminal.
-func (a *App) banner(made, file string) {
+func (a *App) banner(ctx context.Context, made, file string) {
 	if a.opts.Out == nil {
 		return
 	}
@@ -66,6 +68,10 @@ func (a *App) banner(made, file string) {
 		key = "$LINESHAFT_API_KEY"
 		fmt.Fprintf(&text, "  Admin key   the one that this database had before; it is not in %s.\n"+
 			"              Put it into LINESHAFT_API_KEY, or start with another in LINESHAFT_ADMIN_KEY.\n", file)
+	case a.revoked(ctx, file):
+		key = "$LINESHAFT_API_KEY"
+		fmt.Fprintf(&text, "  Admin key   the one in %s is not valid any more.\n"+
+			"              Put another into LINESHAFT_API_KEY, or start with a new one in LINESHAFT_ADMIN_KEY.\n", file)
 	default:
 		fmt.Fprintf(&text, "  Admin key   in %s\n", file)
 	}
@@ -92,6 +98,16 @@ and open %s in a browser to watch it.
 
 `, a.URL(), key, a.URL())
 	_, _ = fmt.Fprint(a.opts.Out, text.String()) // a closed terminal does not stop the server
+}
+
+// revoked says whether the key in a file opens nothing.
+func (a *App) revoked(ctx context.Context, file string) bool {
+	key, err := os.ReadFile(file)
+	if err != nil {
+		return false // it may be another user's
+	}
+	_, err = a.control.Authenticate(ctx, strings.TrimSpace(string(key)))
+	return lineshaft.CodeOf(err) == lineshaft.CodeAuthenticationRequired
 }
 
 func there(file string) bool {

@@ -25,7 +25,7 @@ func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
 	isolated, _ := isolate(ctx, cfg, opts) // checkIsolation tells what is wrong with it
-	return []config.Check{
+	checks := []config.Check{
 		checkDataDir(cfg),
 		checkDatabase(ctx, cfg),
 		checkMasterKey(ctx, cfg),
@@ -36,6 +36,10 @@ func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check
 		checkHarness(cfg, opts, isolated),
 		checkOIDC(ctx, cfg),
 	}
+	if cfg.TLS() {
+		checks = append(checks, checkCertificates(ctx, cfg, opts))
+	}
+	return checks
 }
 
 func good(name, format string, args ...any) config.Check {
@@ -116,7 +120,7 @@ func checkListen(ctx context.Context, cfg config.Config) config.Check {
 func checkExposure(cfg config.Config) config.Check {
 	const name = "address"
 	if !loopback(cfg.Listen) && !cfg.TLS() && len(cfg.TrustedProxies) == 0 {
-		return bad(name, config.CheckWarning, cfg.Listen+" is reachable from outside without HTTPS", "set --tls-cert and --tls-key, or put a proxy in front and name it with --trusted-proxy")
+		return bad(name, config.CheckWarning, cfg.Listen+" is reachable from outside without HTTPS", "set --acme-domain, or --tls-cert and --tls-key, or put a proxy in front and name it with --trusted-proxy")
 	}
 	if len(cfg.TrustedProxies) > 0 && !cfg.TLS() && !strings.HasPrefix(cfg.BaseURL, "https://") {
 		return bad(name, config.CheckWarning, "a proxy is trusted, and the server does not know that people use HTTPS",
@@ -183,7 +187,7 @@ func checkModels(cfg config.Config) config.Check {
 	set, err := loadModels(cfg)
 	switch {
 	case err != nil:
-		return bad(name, config.CheckProblem, err.Error(), "mend the file or the variable that is named; docs/models.md tells how they are written")
+		return bad(name, config.CheckProblem, err.Error(), "fix the file or the variable that is named; docs/models.md shows how they are written")
 	case len(set.Endpoints) == 0 && cfg.Model != "":
 		return bad(name, config.CheckWarning, idleModel(cfg.Model), mendIdleModel)
 	case len(set.Endpoints) == 0:

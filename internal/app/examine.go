@@ -11,8 +11,7 @@ import (
 // examine is Doctor for a server that runs: it looks at the open database instead of
 // opening it, and does not try to listen where the server itself does.
 func (a *App) examine(ctx context.Context) []web.Check {
-	var checks []web.Check
-	for _, c := range []config.Check{
+	list := []config.Check{
 		checkDataDir(a.cfg),
 		a.checkParts(ctx),
 		a.checkSealed(ctx),
@@ -23,7 +22,12 @@ func (a *App) examine(ctx context.Context) []web.Check {
 		checkModels(a.cfg),
 		checkHarness(a.cfg, a.opts, a.isolated),
 		checkOIDC(ctx, a.cfg),
-	} {
+	}
+	if a.certificates != nil {
+		list = append(list, judgeCertificates(a.certificates.Status()))
+	}
+	var checks []web.Check
+	for _, c := range list {
 		checks = append(checks, web.Check{Name: c.Name, State: string(c.State), Detail: c.Detail, Mend: c.Mend})
 	}
 	return checks
@@ -33,7 +37,7 @@ func (a *App) examine(ctx context.Context) []web.Check {
 func (a *App) checkParts(ctx context.Context) config.Check {
 	const name = "database"
 	for _, part := range a.control.Ready(ctx) {
-		if part.Problem != "" {
+		if part.Problem != "" && !part.Serves {
 			return bad(name, config.CheckProblem, part.Name+": "+part.Problem, "look at the log of this server, and that the database runs")
 		}
 	}

@@ -76,6 +76,11 @@ func work(ctx context.Context, root string, opts Options, parcel kubernetes.Parc
 	s := parcel.Settings
 	cfg.DefaultHarness, cfg.AgentCommand, cfg.ForgeURL, cfg.AllowLocalGit = s.DefaultHarness, s.AgentCommand, s.ForgeURL, s.AllowLocalGit
 	cfg.EventLimit, cfg.OutputLimit, cfg.PermissionPolicy, cfg.AllowLocalMCP = s.EventLimit, s.OutputLimit, s.PermissionPolicy, s.AllowLocalMCP
+	cfg.ProcessLimit = s.ProcessLimit
+	pod := &podParts{}
+	if parcel.Models != nil {
+		pod.models = parcel.Models.Set()
+	}
 	cfg.ShutdownGrace = podGrace / 2         // half of it is for the agent
 	isolated, err := isolate(ctx, cfg, opts) // the pod is the sandbox
 	if err != nil {
@@ -93,7 +98,7 @@ func work(ctx context.Context, root string, opts Options, parcel kubernetes.Parc
 	over := make(chan struct{}, 1)
 	w, err := newLocalWorker(cfg, opts, workerParts{
 		host: parcel.WorkerHost, id: process, apiURL: parcel.Server, git: git, isolated: isolated, tracer: traces.Tracer(),
-		ended: func(lineshaft.RunState) { over <- struct{}{} },
+		ended: func(lineshaft.RunState) { over <- struct{}{} }, pod: pod,
 	}, control)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func owner(dataDir string) string {
 // serverFiles are files of the server that may lie outside its data directory, with
 // the settings themselves: they may hold a password of the database.
 func serverFiles(cfg config.Config) []string {
-	files := []string{cfg.FileName(), cfg.TLSCert, cfg.TLSKey, cfg.MasterKeyFileOrDefault(), cfg.BlobDir, cfg.KubernetesConfig}
+	files := []string{cfg.FileName(), cfg.TLSCert, cfg.TLSKey, cfg.ACMECARoot, cfg.MasterKeyFileOrDefault(), cfg.BlobDir, cfg.KubernetesConfig}
 	files = append(files, modelFiles(cfg)...)
 	files = append(files, argumentFiles(cfg.MasterKeyCommand)...)
 	if filepath.IsAbs(cfg.ForgeURL) {

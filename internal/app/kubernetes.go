@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/gateway"
 	"github.com/lineshaft/lineshaft/internal/kubernetes"
 	"github.com/lineshaft/lineshaft/internal/remote"
 	"github.com/lineshaft/lineshaft/internal/worker"
@@ -32,6 +34,22 @@ func isolateInCluster(ctx context.Context, cfg config.Config) (isolation, error)
 	return isolation{cluster: cluster}, nil
 }
 
+// podGateway is the pods' way to models, whose keys stay with the launcher; nil when no
+// address for it is set.
+func podGateway(cfg config.Config, opts Options, parts workerParts) (*gateway.Gateway, error) {
+	models, err := loadModels(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.KubernetesGatewayURL == "" {
+		if len(models.Endpoints) > 0 && opts.Logger != nil {
+			opts.Logger.Warn("pods do not reach the models of this launcher", "fix", "set --kubernetes-gateway-listen and --kubernetes-gateway-url")
+		}
+		return nil, nil //nolint:nilnil // a cluster can do without models
+	}
+	return gateway.New(gateway.Config{Models: models, Logger: opts.Logger, Tracer: parts.tracer}), nil
+}
+
 // newLauncher makes what places runs in a cluster.
 func newLauncher(cfg config.Config, opts Options, parts workerParts, plane worker.Control) (*kubernetes.Launcher, error) {
 	whole, ok := plane.(kubernetes.Control)
@@ -39,14 +57,20 @@ func newLauncher(cfg config.Config, opts Options, parts workerParts, plane worke
 		return nil, errors.New("this control plane cannot give executions to pods")
 	}
 	limits := limitsOf(cfg)
+	gate, err := podGateway(cfg, opts, parts)
+	if err != nil {
+		return nil, err
+	}
 	return kubernetes.New(kubernetes.Config{
 		WorkerHost: parts.host, WorkerID: parts.id, Version: opts.Version, Slots: cfg.Slots(runtime.NumCPU()),
 		StartTimeout: cfg.KubernetesStartTimeout, Ended: parts.ended, Logger: opts.Logger,
+		Gateway: gate, GatewayListen: cfg.KubernetesGatewayListen, GatewayURL: cfg.KubernetesGatewayURL, Getenv: os.Getenv,
 		Template: kubernetes.Template{
 			Image: cfg.KubernetesImage, Server: parts.apiURL, MemoryBytes: limits.MemoryBytes, CPUs: limits.CPUs, DiskBytes: cfg.DiskLimit, Egress: cfg.Egress,
 			Settings: kubernetes.Settings{
 				DefaultHarness: cfg.DefaultHarness, AgentCommand: cfg.AgentCommand, ForgeURL: cfg.ForgeURL, AllowLocalGit: cfg.AllowLocalGit,
 				EventLimit: cfg.EventLimit, OutputLimit: cfg.OutputLimit, PermissionPolicy: cfg.PermissionPolicy, AllowLocalMCP: cfg.AllowLocalMCP,
+				ProcessLimit: cfg.ProcessLimit,
 			},
 		},
 	}, whole, parts.isolated.cluster)

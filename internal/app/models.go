@@ -12,6 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/harness/preset"
 	"github.com/lineshaft/lineshaft/internal/model"
 )
 
@@ -93,14 +94,9 @@ func endpointKey(entry model.Entry) (lineshaft.SecretText, error) {
 func (a *App) models(context.Context) api.ListModelsResponse {
 	endpoints, err := loadModels(a.cfg) // it was right when the server started
 	here := lookForAgents(a.cfg, a.opts, a.isolated)
-	out := api.ListModelsResponse{DefaultModelID: endpoints.Default}
-	for _, e := range endpoints.Endpoints {
-		for _, id := range e.Models {
-			out.Models = append(out.Models, modelInfo(e, id))
-		}
-		if out.DefaultModelID == "" && len(e.Models) > 0 {
-			out.DefaultModelID = e.Models[0]
-		}
+	out := api.ListModelsResponse{Models: modelInfos(endpoints)}
+	if standard, ok := standardModel(endpoints); ok {
+		out.DefaultModelID = standard.Model
 	}
 	for _, name := range lineshaft.HarnessTypes() {
 		state := here.look(name)
@@ -125,6 +121,33 @@ func (a *App) absentAgents() []string {
 	return absent
 }
 
+// modelInfos are the models that the endpoints list, and the default where an endpoint
+// that lists none lets it through.
+func modelInfos(set model.Set) []api.ModelInfo {
+	var list []api.ModelInfo
+	for _, e := range set.Endpoints {
+		for _, id := range e.Models {
+			list = append(list, modelInfo(e, id))
+		}
+	}
+	standard, ok := standardModel(set)
+	if ok && len(standard.Endpoint.Models) == 0 {
+		list = append(list, modelInfo(standard.Endpoint, standard.Model))
+	}
+	return list
+}
+
+// standardModel is what runs get that choose no model; false when nobody has named one
+// that an endpoint serves.
+func standardModel(set model.Set) (model.Choice, bool) {
+	for _, protocol := range append(builtinProtocols(), model.Gemini) {
+		if choice, ok := set.ForRun(protocol, ""); ok && choice.Model != "" {
+			return choice, true
+		}
+	}
+	return model.Choice{}, false
+}
+
 func modelInfo(e model.Endpoint, id string) api.ModelInfo {
 	provider := map[model.Protocol]string{model.Anthropic: "ANTHROPIC", model.OpenAI: "OPENAI", model.Gemini: "GOOGLE"}[e.Protocol]
 	info := api.ModelInfo{ID: id, DisplayName: id, Provider: provider, Description: "endpoint " + e.Name}
@@ -136,6 +159,25 @@ func modelInfo(e model.Endpoint, id string) api.ModelInfo {
 
 // builtinProtocols are those that the built-in agent speaks.
 func builtinProtocols() []model.Protocol { return []model.Protocol{model.Anthropic, model.OpenAI} }
+
+// defaultModels are the models of runs that name none, by harness: those that the worker
+// in this process takes.
+func defaultModels(cfg config.Config) map[string]string {
+	set, _ := loadModels(cfg) // no worker starts with what is wrong in them
+	models := map[string]string{}
+	for _, name := range lineshaft.HarnessTypes() {
+		var protocols []model.Protocol
+		if agent, ok := preset.Find(name); ok {
+			protocols = agent.Protocols
+		} else if name == "builtin" || name == "oz" {
+			protocols = builtinProtocols()
+		}
+		if id := set.DefaultFor(protocols...); id != "" {
+			models[name] = id
+		}
+	}
+	return models
+}
 
 // unnamedModel says that an endpoint could serve the built-in agent, but nobody has
 // said with which model; empty when that is not so.

@@ -57,6 +57,32 @@ func TestX12ModelsComeFromFileAndEnvironment(t *testing.T) {
 	}
 }
 
+// what is listed is what runs get, as doctor has it: a default that no endpoint
+// lists is there, one that nothing serves is not.
+func TestX6ListedModelsAreThoseThatRunsGet(t *testing.T) {
+	t.Parallel()
+	idle, open := config.Default(), config.Default()
+	idle.Model = "m"
+	open.Model, open.OpenAIAPIKey = "gpt-m", "a-key-of-this-test"
+	for name, test := range map[string]struct {
+		cfg            config.Config
+		standard, list string
+	}{
+		"no endpoint":           {idle, "", ""},
+		"endpoint without list": {open, "gpt-m", "gpt-m"},
+		"two endpoints":         {modelsFile(t, "endpoints:\n  - {protocol: gemini, models: [g]}\n  - {protocol: openai, models: [o]}\n"), "o", "g o"},
+	} {
+		got := (&App{cfg: test.cfg}).models(t.Context())
+		var ids []string
+		for _, m := range got.Models {
+			ids = append(ids, m.ID)
+		}
+		if list := strings.Join(ids, " "); got.DefaultModelID != test.standard || list != test.list {
+			t.Errorf("%s: default %q of %q, want %q of %q", name, got.DefaultModelID, list, test.standard, test.list)
+		}
+	}
+}
+
 func TestX12ModelSettingsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")

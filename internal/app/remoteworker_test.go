@@ -128,7 +128,7 @@ func TestX1AWorkerRunsAndDrains(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "workers", "mac", "process")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the name of the process is still there: %v", err)
 	}
-	if workers, err := a.Control().Workers(t.Context(), lineshaft.Caller{}); err != nil || len(workers) != 0 {
+	if workers, err := a.Control().Workers(t.Context(), lineshaft.Caller{Role: lineshaft.RoleViewer}); err != nil || len(workers) != 0 {
 		t.Errorf("still connected: %+v, %v", workers, err)
 	}
 }
@@ -295,7 +295,7 @@ func TestX3AStubbornAgentDoesNotHoldTheDrainUp(t *testing.T) {
 	if run, err := c.Runs.Get(t.Context(), started.RunID); err != nil || run.State != "QUEUED" {
 		t.Errorf("%+v, %v", run, err)
 	}
-	if workers, err := a.Control().Workers(t.Context(), lineshaft.Caller{}); err != nil || len(workers) != 0 {
+	if workers, err := a.Control().Workers(t.Context(), lineshaft.Caller{Role: lineshaft.RoleViewer}); err != nil || len(workers) != 0 {
 		t.Errorf("still connected: %+v, %v", workers, err)
 	}
 }

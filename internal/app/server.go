@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -18,24 +17,30 @@ import (
 
 // listen takes the port early: a taken one should be known before anything starts.
 func (a *App) listen(ctx context.Context) error {
-	if a.cfg.TLS() {
-		if _, err := tls.LoadX509KeyPair(a.cfg.TLSCert, a.cfg.TLSKey); err != nil {
-			return fmt.Errorf("load certificate: %w; check --tls-cert and --tls-key", err)
-		}
-	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; stop the other server or choose another port with --listen", a.cfg.Listen, err)
 	}
 	a.listener = l
-	a.onStop(func(context.Context) error {
+	a.onStop(closing(l))
+	if !a.cfg.TLS() || a.cfg.NoWorker {
+		return nil
+	}
+	if a.inner, err = config.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return fmt.Errorf("listen for agents: %w", err)
+	}
+	a.onStop(closing(a.inner))
+	return nil
+}
+
+func closing(l net.Listener) func(context.Context) error {
+	return func(context.Context) error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			return err
 		}
 		return nil
-	})
-	return nil
+	}
 }
 
 func (a *App) serve(ctx context.Context) error {
@@ -54,6 +59,7 @@ func (a *App) serve(ctx context.Context) error {
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
 		Warning: a.isolated.warning, Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
 		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents, Tracer: a.traces.Tracer(),
+		Certificates: a.pageCertificates,
 	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)
@@ -76,13 +82,20 @@ func (a *App) serve(ctx context.Context) error {
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
 	}
-	go func() {
-		err := a.accept()
-		if !errors.Is(err, http.ErrServerClosed) {
-			a.done <- fmt.Errorf("serve: %w", err)
-		}
-	}()
+	if a.certificates != nil {
+		a.server.TLSConfig = a.certificates.TLS()
+	}
+	for _, accept := range []func() error{a.accept, a.acceptInner} {
+		go func() {
+			if err := accept(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+				a.done <- fmt.Errorf("serve: %w", err)
+			}
+		}()
+	}
 	a.onStop(a.shutdown)
+	if a.certificates != nil { // now that challenges are answered
+		a.background(ctx, a.certificates.Run)
+	}
 	return nil
 }
 
@@ -106,10 +119,17 @@ func (a *App) webhookURL() string {
 }
 
 func (a *App) accept() error {
-	if a.cfg.TLS() {
-		return a.server.ServeTLS(a.listener, a.cfg.TLSCert, a.cfg.TLSKey)
+	if a.certificates != nil {
+		return a.server.ServeTLS(a.listener, "", "")
 	}
 	return a.server.Serve(a.listener)
+}
+
+func (a *App) acceptInner() error {
+	if a.inner == nil {
+		return nil
+	}
+	return a.server.Serve(a.inner)
 }
 
 // shutdown ends streams at once, gives requests a moment, then cuts what is left.

@@ -16,8 +16,8 @@ var notHidden = []string{
 	// Programs, and what agents are to see.
 	"ContainerProgram", "AgentPath", "AgentCommand",
 	// Words, names and addresses.
-	"Listen", "BlobURL", "BlobRegion", "BlobKeyID", "BaseURL", "WebhookBaseURL", "Isolation", "KubernetesNamespace", "KubernetesImage",
-	"ContainerImage", "ChildHarnesses", "ChildModels", "AgentSeccomp", "Egress", "EgressHosts", "Model", "AnthropicURL", "OpenAIURL", "GeminiURL", "CORSOrigins", "OIDCIssuer", "OIDCClientID",
+	"Listen", "BlobURL", "BlobRegion", "BlobKeyID", "BaseURL", "WebhookBaseURL", "Isolation", "KubernetesNamespace", "KubernetesImage", "KubernetesGatewayListen", "KubernetesGatewayURL",
+	"ContainerImage", "ChildHarnesses", "ChildModels", "AgentSeccomp", "Egress", "EgressHosts", "Model", "AnthropicURL", "OpenAIURL", "GeminiURL", "CORSOrigins", "ACMEDomains", "ACMEDirectory", "ACMEEmail", "OIDCIssuer", "OIDCClientID",
 	"OIDCName", "OIDCScopes", "OIDCRoleClaim", "OIDCDefaultRole", "OTLPEndpoint", "LogFormat", "LogLevel", "DefaultHarness", "PermissionPolicy",
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/worker"
 	"github.com/lineshaft/lineshaft/internal/workspace"
@@ -26,8 +28,12 @@ func (a *App) startWorker(ctx context.Context) error {
 		return nil
 	}
 	a.workerID = "hosted-" + id.Secret(9)
+	apiURL := a.innerURL()
+	if a.isolated.cluster != nil { // agents are elsewhere
+		apiURL = a.URL()
+	}
 	w, err := newWorker(a.cfg, a.opts, workerParts{
-		host: lineshaft.HostedWorker, id: a.workerID, apiURL: a.URL(), git: a.git, isolated: a.isolated, tracer: a.traces.Tracer(),
+		host: lineshaft.HostedWorker, id: a.workerID, apiURL: apiURL, git: a.git, isolated: a.isolated, tracer: a.traces.Tracer(),
 		ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
 	}, a.control)
 	if err != nil {
@@ -59,6 +65,13 @@ type workerParts struct {
 	isolated isolation
 	tracer   *tracing.Tracer
 	ended    func(outcome lineshaft.RunState)
+	// pod is set for the worker of one execution in a pod.
+	pod *podParts
+}
+
+// podParts are what a pod has instead of settings of its own.
+type podParts struct {
+	models model.Set // behind the launcher's gateway
 }
 
 // executor takes runs and has them executed: a worker, or the launcher of a cluster.
@@ -86,6 +99,9 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 	if err != nil {
 		return nil, err
 	}
+	if parts.pod != nil {
+		models = parts.pod.models
+	}
 	if unnamed := unnamedModel(models); unnamed != "" && opts.Logger != nil {
 		opts.Logger.Warn("no default model", "warning", unnamed, "mend", mendUnnamed)
 	}
@@ -104,6 +120,7 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 		Gateway: gateway.New(gateway.Config{
 			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger, Tracer: parts.tracer,
 		}),
+		Getenv: os.Getenv, Imaged: parts.pod != nil,
 		Workspace:   workspace.Limits{TurnBytes: min(cmp.Or(cfg.DiskLimit, cfg.ArtifactLimit), cfg.ArtifactLimit)},
 		OutputBytes: cfg.OutputLimit, OutputEvents: cfg.EventLimit, Drain: cfg.ShutdownGrace / 2, Logger: opts.Logger,
 		// What ignores SIGTERM is to be gone, and handed back, within the grace of all.

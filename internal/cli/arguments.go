@@ -97,6 +97,9 @@ func mimeType(name string, data []byte) string {
 // parseMCP reads tool servers: NAME=URL, NAME=COMMAND ARGS, or a JSON object as
 // configuration files of agents have it, with or without "mcpServers" around it.
 func parseMCP(list []string) (map[string]client.MCPServer, error) {
+	if len(list) == 0 {
+		return nil, nil // an empty table would replace the servers of wider settings by none
+	}
 	servers := map[string]client.MCPServer{}
 	for _, text := range list {
 		if strings.HasPrefix(strings.TrimSpace(text), "{") {

@@ -77,10 +77,7 @@ func (sh *shell) factoryValidateCommand() *cobra.Command {
 				return err
 			}
 			d, problems := definition.Parse(folder)
-			found := client.DefinitionValidation{Valid: len(problems) == 0, Problems: []client.FileProblem{}, Unused: d.Unused}
-			for _, p := range problems {
-				found.Problems = append(found.Problems, client.FileProblem(p))
-			}
+			found := client.DefinitionValidation{Valid: len(problems) == 0, Problems: wireProblems(problems), Unused: d.Unused, Notices: wireProblems(d.Notices)}
 			if !sh.forPeople() {
 				if err := documents(sh, found, found.Problems); err != nil {
 					return err
@@ -92,6 +89,7 @@ func (sh *shell) factoryValidateCommand() *cobra.Command {
 				return &hintError{code: exitFailed, message: count(len(problems), "mistake") + " in " + args[0], hint: "Nothing was sent to a server."}
 			}
 			sh.noteUnused(found.Unused)
+			sh.showNotices(found.Notices)
 			fmt.Fprintf(sh.err, "-- %s is valid\n", args[0])
 			return nil
 		},
@@ -107,6 +105,22 @@ func (sh *shell) showProblems(problems []client.FileProblem) {
 		if hint != "" {
 			fmt.Fprintln(sh.out, sh.paint(sh.outWidth, styleDim, "    "+oneLine(hint)))
 		}
+	}
+}
+
+// wireProblems are problems as the API shows them.
+func wireProblems(problems []lineshaft.FileProblem) []client.FileProblem {
+	list := []client.FileProblem{}
+	for _, p := range problems {
+		list = append(list, client.FileProblem(p))
+	}
+	return list
+}
+
+// showNotices prints what is no mistake but should be known.
+func (sh *shell) showNotices(notices []client.FileProblem) {
+	for _, n := range notices {
+		fmt.Fprintf(sh.err, "-- %s\n", oneLine(n.String()))
 	}
 }
 
@@ -166,15 +180,22 @@ func (sh *shell) folderOf(ctx context.Context, dir, ref string) (c *client.Clien
 		return nil, "", nil, nil, err
 	}
 	d, problems := definition.Parse(files)
-	if len(problems) > 0 {
+	c, uid, err = sh.factoryOf(ctx, d, ref)
+	if len(problems) > 0 && (err != nil || uid == "") {
 		return nil, "", nil, nil, sh.mistakes(dir, problems)
 	}
+	// With mistakes the server is asked all the same: it finds those that only it can find.
+	return c, uid, d, files, err
+}
+
+// factoryOf finds the factory of a definition on the server; uid is empty when there is none.
+func (sh *shell) factoryOf(ctx context.Context, d *definition.Definition, ref string) (c *client.Client, uid string, err error) {
 	if c, err = sh.connect(ctx); err != nil {
-		return nil, "", nil, nil, err
+		return nil, "", err
 	}
 	if ref != "" {
 		uid, err = sh.factoryUID(ctx, c, ref)
-		return c, uid, d, files, err
+		return c, uid, err
 	}
 	for _, name := range []string{d.Factory.Alias, d.Factory.Name} {
 		if name == "" {
@@ -187,16 +208,13 @@ func (sh *shell) folderOf(ctx context.Context, dir, ref string) (c *client.Clien
 		}
 		break
 	}
-	return c, uid, d, files, err
+	return c, uid, err
 }
 
 // mistakes shows what is wrong with a folder before anything is sent.
 func (sh *shell) mistakes(dir string, problems []lineshaft.FileProblem) error {
-	var list []client.FileProblem
-	for _, p := range problems {
-		list = append(list, client.FileProblem(p))
-	}
-	return &hintError{code: exitFailed, message: count(len(list), "mistake") + " in " + dir + ":\n" + problemLines(list), hint: "Nothing was changed. Mend these and try again."}
+	list := wireProblems(problems)
+	return &hintError{code: exitFailed, message: count(len(list), "mistake") + " in " + dir + ":\n" + problemLines(list), hint: "Nothing was changed. Fix these and try again."}
 }
 
 // problemLines are what a message shows of problems.

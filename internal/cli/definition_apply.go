@@ -47,7 +47,7 @@ func folderFactoryFlag(cmd *cobra.Command, ref *string) {
 
 // newFactoryPlan is the plan for a factory that is not there: all of it is new.
 func newFactoryPlan(d *definition.Definition) *client.DefinitionPlan {
-	plan := &client.DefinitionPlan{Changes: []client.DefinitionChange{}, Backtests: []client.DefinitionBacktest{}, Unused: d.Unused}
+	plan := &client.DefinitionPlan{Changes: []client.DefinitionChange{}, Backtests: []client.DefinitionBacktest{}, Unused: d.Unused, Notices: wireProblems(d.Notices)}
 	for _, change := range definition.Compare(&definition.Definition{}, d) {
 		made := client.DefinitionChange{Action: string(definition.ActionAdd), Kind: string(change.Kind), Name: change.Name, File: change.File, Note: change.Note}
 		for _, f := range change.Fields {
@@ -71,6 +71,7 @@ func (sh *shell) showPlan(plan *client.DefinitionPlan, note string) error {
 		fmt.Fprintf(sh.out, "  automation %s: of %s%s %d would newly start a run, %d would not any more\n",
 			oneLine(b.Automation), deliveries(b.Deliveries), more, b.Starts, b.Stops)
 	}
+	sh.showNotices(plan.Notices)
 	if len(plan.Changes) == 0 || plan.Revision == 0 {
 		fmt.Fprintln(sh.err, note)
 	}

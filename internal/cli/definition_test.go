@@ -62,8 +62,8 @@ func TestF3ValidateWorksOffline(t *testing.T) {
 	if len(s.requests()) != 0 {
 		t.Errorf("asked the server: %+v", s.requests())
 	}
-	for _, command := range []string{"plan", "apply", "drift"} { // a mistake is told before anything is sent
-		if r := s.run(t.Context(), "factory", command, dir); r.code != exitFailed || !strings.Contains(r.err, "factory.yaml:3:1: ") || len(s.requests()) != 0 {
+	for _, command := range []string{"plan", "apply", "drift"} { // only a factory that is there could add to the mistakes
+		if r := s.run(t.Context(), "factory", command, dir); r.code != exitFailed || !strings.Contains(r.err, "factory.yaml:3:1: ") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}

@@ -22,7 +22,7 @@ func hostileTexts() []string {
 // nothing of them acts.
 func TestS2DocumentsDoNotActOnTerminals(t *testing.T) {
 	t.Parallel()
-	for _, text := range append(hostileTexts(), "plain", "größer ✓ 日本 👩‍👩‍👧", "two\nlines", "code {\n\tindented\n}\n", "tab\there", "", "null", "text-a-0.") {
+	for _, text := range append(hostileTexts(), "plain", "größer ✓ 日本 👩‍👩‍👧", "two\nlines", "code {\n\tindented\n}\n", "tab\there", "", "null", "text-a-0.", `<b> & \u003c \\u003e`) {
 		// As a server that escapes nothing but what it has to sends it.
 		raw := json.RawMessage(`{"title":` + minimalJSON(text) + `,"list":[` + minimalJSON(text) + `]}`)
 		for _, format := range []string{formatJSON, formatNDJSON, formatYAML} {

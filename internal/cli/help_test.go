@@ -117,6 +117,10 @@ func TestI1Version(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &about); err != nil || about.Version != Version() || about.Go == "" || about.Platform == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
+	flag, command := newStage(t).run(t.Context(), "--version"), newStage(t).run(t.Context(), "version")
+	if flag.code != 0 || flag.out != about.String()+"\n" || command.out != flag.out {
+		t.Errorf("--version gives %+v, version %+v", flag, command)
+	}
 }
 
 // TestI1HelpSaysWhatIsNeeded: what a newcomer would miss.

@@ -45,11 +45,11 @@ func (sh *shell) modelListCommand() *cobra.Command {
 }
 
 func (sh *shell) showModels(models *client.Models) {
-	state := func(problem string) cell {
-		if problem != "" {
-			return cell{"unavailable", styleWait}
+	state := func(ready bool) cell {
+		if ready {
+			return cell{"ready", styleGood}
 		}
-		return cell{"ready", styleGood}
+		return cell{"unavailable", styleWait}
 	}
 	var rows [][]cell
 	for _, m := range models.Models {
@@ -57,17 +57,17 @@ func (sh *shell) showModels(models *client.Models) {
 		if m.ID == models.DefaultModelID {
 			mark = "*"
 		}
-		rows = append(rows, []cell{plain(mark), plain(oneLine(m.ID)), state(m.DisableReason), plain(oneLine(m.Provider)), plain(oneLine(m.DisplayName + " " + m.DisableReason))})
+		rows = append(rows, []cell{plain(mark), plain(oneLine(m.ID)), state(m.DisableReason == ""), plain(oneLine(m.Provider)), plain(oneLine(m.DisplayName + " " + m.DisableReason))})
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(sh.err, "-- no models; docs/models.md tells how to set one up")
+		fmt.Fprintln(sh.err, "-- no models; docs/models.md says how to set one up")
 	} else {
 		sh.table([]string{"", "MODEL", "STATE", "PROVIDER", "ABOUT"}, rows)
 		fmt.Fprintln(sh.out)
 	}
 	rows = nil
 	for _, h := range models.Harnesses {
-		rows = append(rows, []cell{plain(oneLine(h.Type)), state(h.Problem), plain(oneLine(h.Problem))})
+		rows = append(rows, []cell{plain(oneLine(h.Type)), state(h.Available), plain(oneLine(h.Problem))})
 	}
-	sh.table([]string{"HARNESS", "STATE", "MISSING"}, rows)
+	sh.table([]string{"HARNESS", "STATE", "ABOUT"}, rows)
 }

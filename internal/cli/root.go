@@ -30,6 +30,9 @@ func (sh *shell) root() *cobra.Command {
 	root.SetOut(sh.out)
 	root.SetErr(sh.err)
 	root.SetFlagErrorFunc(flagError)
+	root.Version = aboutBuild().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "show the version of this program") // cobra's own would take -v, too
 	flags := root.PersistentFlags()
 	flags.StringVar(&sh.url, "url", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+defaultURL+")")
 	flags.StringVar(&sh.contextName, "context", "", "`NAME` of a saved server to use (default $LINESHAFT_CONTEXT, else the current one)")

@@ -66,7 +66,7 @@ func (w *webhookShell) testFilterCommand() *cobra.Command {
 	flags.StringVar(&trigger, "trigger", "", "whole trigger as `JSON`, @FILE, or - for standard input, instead of --filter and --webhook")
 	flags.StringVar(&req.DeliveryID, "delivery", "", "`ID` of a stored delivery to try it on")
 	flags.StringVar(&payload, "payload", "", "payload to try it on, as `JSON`, @FILE, or - for standard input")
-	flags.StringVar(&req.PayloadEvent, "payload-event", "", "`EVENT` that the header of GitHub or GitLab names with the payload, such as issues")
+	flags.StringVar(&req.PayloadEvent, "payload-event", "", "`EVENT` that the header of GitHub, GitLab or Linear names with the payload, such as issues")
 	flags.StringArrayVar(&req.Filter.Webhooks, "webhook", nil, "`NAME` of a webhook that the trigger listens to; repeatable (default: all)")
 	flags.StringVar(&webhook, "to", "", "`WEBHOOK` that the payload comes to (default: one that the trigger listens to)")
 	flags.SortFlags = false

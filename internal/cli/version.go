@@ -26,11 +26,7 @@ func (sh *shell) versionCommand() *cobra.Command {
 			if !sh.forPeople() {
 				return sh.document(about)
 			}
-			line := "lineshaft " + about.Version
-			if about.Commit != "" {
-				line += " (" + about.Commit + ")"
-			}
-			fmt.Fprintf(sh.out, "%s, %s, %s\n", line, about.Go, about.Platform)
+			fmt.Fprintln(sh.out, about)
 			return nil
 		},
 	}
@@ -41,6 +37,15 @@ type build struct {
 	Commit   string `json:"commit,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+}
+
+// String is the build in one line.
+func (b build) String() string {
+	line := "lineshaft " + b.Version
+	if b.Commit != "" {
+		line += " (" + b.Commit + ")"
+	}
+	return line + ", " + b.Go + ", " + b.Platform
 }
 
 func aboutBuild() build {

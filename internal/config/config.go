@@ -55,6 +55,10 @@ type Config struct {
 	KubernetesNamespace string
 	// KubernetesImage has this program.
 	KubernetesImage string
+	// KubernetesGatewayListen is where the launcher offers its models to pods, and
+	// KubernetesGatewayURL the address at which pods find that; empty offers none.
+	KubernetesGatewayListen string
+	KubernetesGatewayURL    string
 	// KubernetesStartTimeout is how long a pod may take to start.
 	KubernetesStartTimeout time.Duration
 	// ContainerProgram is docker, podman or a program like these; empty takes the
@@ -100,6 +104,17 @@ type Config struct {
 	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS.
 	TLSCert string
 	TLSKey  string
+	// ACMEDomains are the host names that the server gets certificates for by itself.
+	ACMEDomains []string
+	// ACMEDirectory is the directory URL of the CA that is asked.
+	ACMEDirectory string
+	// ACMEEmail is where the CA may write to; empty gives it no address.
+	ACMEEmail string
+	// ACMECARoot is a PEM file with the root that the CA's own address is trusted by;
+	// empty trusts what the machine trusts.
+	ACMECARoot string
+	// ACMEHTTPPort is where the HTTP challenge is answered; 0 means nowhere.
+	ACMEHTTPPort int
 	// OIDCIssuer is the identity provider that people sign in with; empty means keys only.
 	OIDCIssuer       string
 	OIDCClientID     string
@@ -191,6 +206,8 @@ func Default() Config {
 	return Config{
 		Listen:            "127.0.0.1:8484",
 		DataDir:           "./lineshaft-data",
+		ACMEDirectory:     letsEncrypt,
+		ACMEHTTPPort:      80,
 		Egress:            "full",
 		AgentSeccomp:      "on",
 		PermissionPolicy:  lineshaft.PermissionsAllow,
@@ -249,9 +266,6 @@ func (c Config) Slots(cores int) int {
 	}
 	return c.MaxConcurrentRuns
 }
-
-// TLS says that the server itself speaks HTTPS.
-func (c Config) TLS() bool { return c.TLSCert != "" && c.TLSKey != "" }
 
 // Secret is a value that must not reach a log. Printing one in any way tells only
 // whether it is set.

@@ -46,7 +46,7 @@ const envPrefix = "LINESHAFT_"
 
 // Fields lists all settings in the order of the documentation.
 func Fields() []Field {
-	fields := slices.Concat(serverFields(), oidcFields(), workerFields())
+	fields := slices.Concat(serverFields(), tlsFields(), oidcFields(), workerFields())
 	for i := range fields {
 		key := strings.ReplaceAll(fields[i].Name, "-", "_")
 		fields[i].Env = envPrefix + strings.ToUpper(key)
@@ -83,8 +83,6 @@ func serverFields() []Field {
 		{Name: "blob-secret", Help: "secret of the key that opens the bucket", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.BlobSecret} }},
 		text("base-url", "what links to this server begin with, such as https://lineshaft.example.com", func(c *Config) *string { return &c.BaseURL }),
 		text("webhook-base-url", "what webhook addresses begin with; empty is the base URL", func(c *Config) *string { return &c.WebhookBaseURL }),
-		text("tls-cert", "certificate file (PEM); with tls-key the server speaks HTTPS", func(c *Config) *string { return &c.TLSCert }),
-		text("tls-key", "private key file (PEM) of the certificate", func(c *Config) *string { return &c.TLSKey }),
 		{Name: "trusted-proxy", Help: "address or network of a proxy whose X-Forwarded headers count; can be given several times", value: func(c *Config) value { return prefixes{&c.TrustedProxies} }},
 		{Name: "cors-origin", Help: "origin whose pages may call the API with a key, such as https://app.example.com; can be given several times", value: func(c *Config) value { return origins{&c.CORSOrigins} }},
 		{Name: "rate-limit", Help: "requests that one key may send in a minute; 0 is no limit", value: func(c *Config) value { return number{&c.RateLimit} }},
@@ -132,6 +130,8 @@ func workerFields() []Field {
 		text("kubernetes-config", "kubeconfig file of isolation kubernetes; empty takes the service account of the pod", func(c *Config) *string { return &c.KubernetesConfig }),
 		text("kubernetes-namespace", "namespace of the Jobs; empty takes that of the service account", func(c *Config) *string { return &c.KubernetesNamespace }),
 		text("kubernetes-image", "image that has lineshaft, and that agents run in whose environment names none", func(c *Config) *string { return &c.KubernetesImage }),
+		text("kubernetes-gateway-listen", "address and port on which pods find models, such as :8486; empty is none", func(c *Config) *string { return &c.KubernetesGatewayListen }),
+		text("kubernetes-gateway-url", "address at which pods reach kubernetes-gateway-listen, such as http://lineshaft-launcher.agents.svc:8486", func(c *Config) *string { return &c.KubernetesGatewayURL }),
 		{Name: "kubernetes-start-timeout", Help: "how long a pod may take to start", value: func(c *Config) value { return duration{&c.KubernetesStartTimeout} }},
 		words("agent-seccomp", "filter of system calls for agents in bubblewrap; off lets them make namespaces of their own, as sandboxes inside of theirs need", func(c *Config) *string { return &c.AgentSeccomp }, "on", "off"),
 		words("egress", "what agents reach of the network; allow is the egress hosts alone", func(c *Config) *string { return &c.Egress }, "full", "none", "allow"),

@@ -154,16 +154,6 @@ func (c Config) checkTimes() []error {
 	return errs
 }
 
-func (c Config) checkTLS() []error {
-	switch {
-	case c.TLSCert != "" && c.TLSKey == "":
-		return []error{errors.New("tls-key: the certificate needs its private key; set tls-key, or leave tls-cert out")}
-	case c.TLSCert == "" && c.TLSKey != "":
-		return []error{errors.New("tls-cert: the private key needs its certificate; set tls-cert, or leave tls-key out")}
-	}
-	return nil
-}
-
 func (c Config) checkAgents() []error {
 	var errs []error
 	for _, f := range Fields() {
@@ -176,6 +166,12 @@ func (c Config) checkAgents() []error {
 	}
 	if c.Isolation == "kubernetes" && c.KubernetesImage == "" && !c.NoWorker {
 		errs = append(errs, errors.New("kubernetes-image: isolation kubernetes needs an image that has lineshaft"))
+	}
+	if (c.KubernetesGatewayListen == "") != (c.KubernetesGatewayURL == "") {
+		errs = append(errs, errors.New("kubernetes-gateway-listen and kubernetes-gateway-url: pods need both to reach models; set both or none"))
+	}
+	if u, err := url.Parse(c.KubernetesGatewayURL); c.KubernetesGatewayURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		errs = append(errs, errors.New("kubernetes-gateway-url: write an address such as http://lineshaft-launcher.agents.svc:8486"))
 	}
 	if c.Isolation == "kubernetes" && c.Egress == "allow" {
 		errs = append(errs, errors.New("egress: a cluster's policies know no host names; set egress to none or full, and write a NetworkPolicy"))
@@ -246,7 +242,7 @@ func (c Config) Warnings() []string {
 	var warnings []string
 	if !c.TLS() && len(c.TrustedProxies) == 0 {
 		warnings = append(warnings, fmt.Sprintf("listening on %s without HTTPS: keys travel in the clear; "+
-			"set tls-cert and tls-key, or trusted-proxy when a proxy in front speaks HTTPS", c.Listen))
+			"set acme-domain, or tls-cert and tls-key, or trusted-proxy when a proxy in front speaks HTTPS", c.Listen))
 	}
 	if c.Isolation == "none" && !c.NoWorker {
 		warnings = append(warnings, fmt.Sprintf("listening on %s with isolation none: "+

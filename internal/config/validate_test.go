@@ -177,6 +177,8 @@ func TestX5ValidateKubernetes(t *testing.T) {
 		want   string
 	}{
 		{"cluster without image", func(c *Config) { c.Isolation = "kubernetes" }, "kubernetes-image: isolation kubernetes needs"},
+		{"half a gateway", func(c *Config) { c.KubernetesGatewayListen = ":8486" }, "set both or none"},
+		{"no address", func(c *Config) { c.KubernetesGatewayListen, c.KubernetesGatewayURL = ":8486", "launcher:8486" }, "kubernetes-gateway-url: write an address"},
 		{"cluster", func(c *Config) { c.Isolation, c.KubernetesImage, c.Egress = "kubernetes", "x", "none" }, ""},
 		{"container with agents of the machine", func(c *Config) { c.Isolation, c.AgentPath = "container", []string{"/srv/agents"} }, "put the agents into the image"},
 		{"cluster with hosts", func(c *Config) {

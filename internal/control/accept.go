@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 	"github.com/lineshaft/lineshaft/internal/filter"
-	"github.com/lineshaft/lineshaft/internal/forge"
 )
 
 // Received is an authentic request to a webhook.
@@ -24,7 +24,7 @@ type Received struct {
 	InvalidJSON bool
 	// Handshake says that the provider only wants to know whether we are there.
 	Handshake bool
-	// Event is what a forge named in its header; empty for others.
+	// Event is what the provider named in its header; empty for others.
 	Event string
 	// Identity tells a delivery sent again; the source says where it was found.
 	Identity       string
@@ -90,6 +90,8 @@ type acceptance struct {
 	// Set by each try of the transaction.
 	delivery lineshaft.Delivery
 	verdict  error
+	// claimed are the digests that count for it: its own, or one with its source.
+	claimed []string
 	// alone says that it has to be tried again without the others of its batch.
 	alone bool
 	// counted says that it is in the webhook's rate already, from a try that went well.
@@ -131,24 +133,24 @@ type evaluation struct {
 	notMatched int
 	// broken is why no filter could be evaluated.
 	broken error
-	// event is what a forge told, if any trigger asks; forge has the automations that
+	// event is what the provider sent, if any trigger asks; sent has the automations that
 	// such a trigger matched.
-	event *forge.Event
-	forge map[*hookAutomation]bool
+	event *catalog.Event
+	sent  map[*hookAutomation]bool
 }
 
 // source is where the run of an automation comes from.
 func (ev evaluation) source(h *Hook, a *hookAutomation) lineshaft.Source {
-	switch {
-	case !ev.forge[a]:
+	if !ev.sent[a] {
 		return lineshaft.SourceWebhook
-	case forgeOf(h.Webhook) == lineshaft.ProviderGitLab:
-		return lineshaft.SourceGitLab
 	}
-	return lineshaft.SourceGitHub
+	return map[string]lineshaft.Source{
+		lineshaft.ProviderGitHub: lineshaft.SourceGitHub, lineshaft.ProviderGitLab: lineshaft.SourceGitLab, lineshaft.ProviderLinear: lineshaft.SourceLinear,
+		lineshaft.ProviderSlack: lineshaft.SourceSlack, lineshaft.ProviderJira: lineshaft.SourceJira,
+	}[senderOf(h.Webhook)]
 }
 
-// evaluate matches a body, and the event that a forge named, against the webhook's
+// evaluate matches a body, and the event that its sender named, against the webhook's
 // automations.
 func (h *Hook) evaluate(event string, body []byte) evaluation {
 	var ev evaluation
@@ -159,9 +161,9 @@ func (h *Hook) evaluate(event string, body []byte) evaluation {
 		ev.matched = h.automations // each of them says why it did not start
 		return ev
 	}
-	if len(h.forge) > 0 {
-		ev.event = forge.Read(forgeOf(h.Webhook), event, ev.doc)
-		h.evaluateForge(&ev)
+	if len(h.sent) > 0 {
+		ev.event = catalog.Read(senderOf(h.Webhook), event, ev.doc)
+		h.evaluateSent(&ev)
 		return ev
 	}
 	last := -1
@@ -174,16 +176,16 @@ func (h *Hook) evaluate(event string, body []byte) evaluation {
 	return ev
 }
 
-// evaluateForge is for a webhook that triggers of a forge listen to, too.
-func (h *Hook) evaluateForge(ev *evaluation) {
+// evaluateSent is for a webhook that triggers of its provider listen to, too.
+func (h *Hook) evaluateSent(ev *evaluation) {
 	matched := make([]bool, len(h.automations))
 	for _, i := range h.filters.Match(ev.doc, nil) {
 		matched[h.owners[i]] = true
 	}
-	ev.forge = map[*hookAutomation]bool{}
-	for _, t := range h.forge {
-		if a := h.automations[t.owner]; !ev.forge[a] && t.matcher.Match(ev.event) {
-			matched[t.owner], ev.forge[a] = true, true
+	ev.sent = map[*hookAutomation]bool{}
+	for _, t := range h.sent {
+		if a := h.automations[t.owner]; !ev.sent[a] && t.matcher.Match(ev.event) {
+			matched[t.owner], ev.sent[a] = true, true
 		}
 	}
 	for i, a := range h.automations {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -201,6 +202,9 @@ func (s *Service) claimIdentities(ctx context.Context, tx *store.Tx, open []*acc
 	if err != nil {
 		return nil, err
 	}
+	if err := claimBySource(ctx, tx, kept, owners, taken); err != nil {
+		return nil, err
+	}
 	for _, a := range kept {
 		if err := a.settle(ctx, tx, owners, taken); err != nil {
 			return nil, err
@@ -230,12 +234,8 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 		a.duplicate(first.delivery)
 		return nil
 	}
-	digests, err := a.bySource(ctx, tx, taken)
-	if err != nil {
-		return err
-	}
 	holder := ""
-	for _, d := range digests {
+	for _, d := range a.claimed {
 		if holder == "" {
 			holder = taken[d]
 		}
@@ -243,7 +243,7 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 	if holder == "" {
 		return nil
 	}
-	for _, d := range digests { // what it won must not speak for a delivery that was not accepted
+	for _, d := range a.claimed { // what it won must not speak for a delivery that was not accepted
 		if taken[d] == "" {
 			if err := tx.FreeIdentity(ctx, store.Identity{Digest: d, DeliveryID: a.delivery.ID}); err != nil {
 				return err
@@ -254,29 +254,32 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 	return nil
 }
 
-// bySource are the digests that a delivery claims. Where its identity is held by one
-// that was found elsewhere, such as in a header instead of the body, it is another one
-// and claimed together with its source. The first of an identity is stored without, as
-// it was before and as nodes of before look for it.
-func (a *acceptance) bySource(ctx context.Context, tx *store.Tx, taken map[string]string) ([]string, error) {
-	holder := taken[a.digests[0]]
-	if holder == "" {
-		return a.digests, nil
+// claimBySource claims identities that are held by a delivery whose identity was found
+// elsewhere, such as in a header instead of the body, together with their source: such a
+// delivery is another one. The first of an identity is stored without its source, as it
+// was before and as nodes of before look for it. All are claimed in one statement: two
+// batches that claimed theirs one by one could wait for each other.
+func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners map[string]*acceptance, taken map[string]string) error {
+	var claims []store.Identity
+	for _, a := range kept {
+		a.claimed = a.digests
+		if len(a.digests) == 0 || owners[a.digests[0]] != a || taken[a.digests[0]] == "" {
+			continue
+		}
+		first, err := tx.GetDelivery(ctx, a.Hook.UID, taken[a.digests[0]])
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && sameSource(first.IdentitySource, a.IdentitySource) {
+			continue // one that the log has no more is taken for the same
+		}
+		if err != nil {
+			return err
+		}
+		own := digest(a.Hook.UID, "id", a.Identity, strings.ToLower(a.IdentitySource))
+		a.claimed = append([]string{own}, a.digests[1:]...)
+		claims = append(claims, store.Identity{Digest: own, DeliveryID: a.delivery.ID})
 	}
-	first, err := tx.GetDelivery(ctx, a.Hook.UID, holder)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && sameSource(first.IdentitySource, a.IdentitySource) {
-		return a.digests, nil // one that the log has no more is taken for the same
-	}
-	if err != nil {
-		return nil, err
-	}
-	own := digest(a.Hook.UID, "id", a.Identity, strings.ToLower(a.IdentitySource))
-	held, err := tx.ClaimIdentities(ctx, []store.Identity{{Digest: own, DeliveryID: a.delivery.ID}})
-	if err != nil {
-		return nil, err
-	}
-	taken[own] = held[own]
-	return append([]string{own}, a.digests[1:]...), nil
+	held, err := tx.ClaimIdentities(ctx, claims)
+	maps.Copy(taken, held)
+	return err
 }
 
 // sameSource compares where identities were found; names of headers have no case.

@@ -181,7 +181,7 @@ func TestW16ForgeTestFilter(t *testing.T) {
 	eachWorks(t, githubHook(), func(w *works) {
 		d := w.told("1", "issues", issueOpened)
 		plain := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "plain"}))
-		labels := lineshaft.TriggerFilter{Labels: &lineshaft.Choice{In: []string{"bug"}}, Payload: json.RawMessage(`{"action":["opened"]}`)}
+		labels := lineshaft.TriggerFilter{Payload: json.RawMessage(`{"action":["opened"]}`), Sets: map[string]*lineshaft.Choice{"labels": {In: []string{"bug"}}}}
 		for name, tc := range map[string]struct {
 			test control.FilterTest
 			want []string
@@ -214,7 +214,7 @@ func TestW16ForgeTestFilter(t *testing.T) {
 			"provider":         {Provider: "run", Event: "finished", Payload: json.RawMessage(`{}`)},
 			"event":            {Provider: "github", Event: "pushed", DeliveryID: d.ID},
 			"filter.labels":    {Filter: labels, DeliveryID: d.ID},
-			"filter.paths":     {Provider: "github", Event: "issue_opened", Filter: lineshaft.TriggerFilter{Paths: labels.Labels}, DeliveryID: d.ID},
+			"filter.paths":     {Provider: "github", Event: "issue_opened", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"paths": labels.Set("labels")}}, DeliveryID: d.ID},
 			"filter.payload.a": {Provider: "github", Event: "push", Filter: lineshaft.TriggerFilter{Payload: json.RawMessage(`{"a":1}`)}, DeliveryID: d.ID},
 		} {
 			if _, err := w.s.TestFilter(w.Context(), w.admin, w.factory, test); asPublic(err) == nil || asPublic(err).Field != field {
@@ -228,7 +228,7 @@ func TestW16ForgeTestFilter(t *testing.T) {
 // theirs to pay.
 func BenchmarkEvaluate(b *testing.B) {
 	plain := []lineshaft.Trigger{{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{Webhooks: []string{"it"}, Payload: json.RawMessage(`{"action":["opened"]}`)}}}
-	told := []lineshaft.Trigger{{Provider: "github", Event: "issue_opened", Filter: lineshaft.TriggerFilter{Labels: &lineshaft.Choice{In: []string{"bug"}}}}}
+	told := []lineshaft.Trigger{{Provider: "github", Event: "issue_opened", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"labels": {In: []string{"bug"}}}}}}
 	for name, triggers := range map[string][]lineshaft.Trigger{"webhook": plain, "github": told} {
 		h, err := control.BareHook(lineshaft.Webhook{Name: "it", AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"}, triggers)
 		if err != nil {

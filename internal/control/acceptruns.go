@@ -29,24 +29,38 @@ type runStarts struct {
 
 // lockAhead takes what the runs of several deliveries will need one after the other.
 func (b *runStarts) lockAhead(ctx context.Context, all []evaluation) error {
-	var slots, brakes []string
+	var needs startNeeds
 	for _, ev := range all {
 		for _, a := range ev.matched {
-			slots, brakes = a.needs(ev.doc, slots, brakes)
+			needs.add(a, ev.doc)
 		}
 	}
-	return b.tx.LockAhead(ctx, slots, brakes)
+	return needs.lock(ctx, b.tx)
 }
 
-// needs adds what a run of the automation takes.
-func (h *hookAutomation) needs(doc *filter.Doc, slots, brakes []string) (allSlots, allBrakes []string) {
-	if _, slot, err := h.concurrency(doc); err == nil && slot != "" {
-		slots = append(slots, slot)
+// startNeeds is what the runs of a transaction take one after the other.
+type startNeeds struct {
+	keys   []store.KeyUse
+	brakes []string
+}
+
+// add adds what a run of an automation takes.
+func (n *startNeeds) add(a *hookAutomation, doc *filter.Doc) {
+	if rule, slot, err := a.concurrency(doc); err == nil && slot != "" {
+		n.keys = append(n.keys, useKey(rule, slot))
 	}
-	if h.MaxRunsPerHour > 0 {
-		brakes = append(brakes, h.brake().Name)
+	if a.MaxRunsPerHour > 0 {
+		n.brakes = append(n.brakes, a.brake().Name)
 	}
-	return slots, brakes
+}
+
+func (n *startNeeds) lock(ctx context.Context, tx *store.Tx) error {
+	return tx.LockAhead(ctx, n.keys, n.brakes, nil)
+}
+
+// useKey is how a run under a concurrency rule uses its key.
+func useKey(rule *lineshaft.Concurrency, slot string) store.KeyUse {
+	return store.KeyUse{Key: slot, EndsWaiting: rule.Policy == lineshaft.PolicyCancelPrevious}
 }
 
 // maxPendingRuns bounds the parameters of one statement.
@@ -65,7 +79,7 @@ func (b *runStarts) forDelivery(ctx context.Context, h *Hook, ev evaluation, d *
 		if outcome.Result == "" {
 			start := runStart{automation: a, doc: ev.doc, note: runNote{"delivery", d.ID}, traceParent: traceParent}
 			start.draft = func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
-				n, file := b.s.webhookRun(h, a, ev.source(h, a), rule, d)
+				n, file := b.s.webhookRun(h, a, ev, rule, d)
 				return n, []lineshaft.Attachment{file}
 			}
 			if err := b.begin(ctx, start, &outcome); err != nil {
@@ -196,11 +210,11 @@ func (b *runStarts) enter(ctx context.Context, a *hookAutomation, n *store.NewRu
 }
 
 // webhookRun makes the run of an automation for a delivery (W-13).
-func (s *Service) webhookRun(h *Hook, a *hookAutomation, source lineshaft.Source, rule *lineshaft.Concurrency, d *lineshaft.Delivery) (*store.NewRun, lineshaft.Attachment) {
+func (s *Service) webhookRun(h *Hook, a *hookAutomation, ev evaluation, rule *lineshaft.Concurrency, d *lineshaft.Delivery) (*store.NewRun, lineshaft.Attachment) {
 	config := a.config
 	config.Concurrency = rule
 	n := s.draftRun(a.caller, lineshaft.NewRun{
-		Prompt: envelope(a.Prompt, h, d.ID, d.ReceivedAt), Title: a.Name, Source: source, AgentUID: a.agentUID,
+		Prompt: envelope(a.Prompt, h, d.ID, d.ReceivedAt), Title: a.title(providerOf(h.Webhook), ev.doc), Source: ev.source(h, a), AgentUID: a.agentUID,
 		Metadata: map[string]string{
 			lineshaft.MetadataWebhook: h.UID, lineshaft.MetadataDelivery: d.ID, lineshaft.MetadataAutomation: a.UID,
 		},

@@ -41,10 +41,13 @@ type AgentChange struct {
 
 // CreateAgent adds an agent to a factory, or one of the whole team.
 func (s *Service) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgent) (*lineshaft.Agent, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	uid, at := s.store.NewID()
 	made := lineshaft.Agent{
 		UID: uid, FactoryUID: n.FactoryUID, Name: n.Name, Type: cmp.Or(n.Type, lineshaft.AgentCustom), Description: n.Description,
-		Prompt: n.Prompt, Config: n.Config, CreatedAt: at, UpdatedAt: at,
+		Prompt: n.Prompt, Config: inheriting(n.Config), CreatedAt: at, UpdatedAt: at,
 	}
 	if err := made.Validate(); err != nil {
 		return nil, err
@@ -58,6 +61,9 @@ func (s *Service) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgen
 			return nil, err
 		}
 	}
+	if err := s.checkSkills(ctx, made, nil); err != nil {
+		return nil, err
+	}
 	err := s.changeAgents(ctx, c, n.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		others, err := tx.ListAgents(ctx, n.FactoryUID)
 		if err != nil {
@@ -69,6 +75,9 @@ func (s *Service) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgen
 			return foreman
 		}
 		if err := s.checkAgentParts(ctx, tx, c, others, lineshaft.AgentConfig{}, made); err != nil {
+			return err
+		}
+		if err := checkAgentName(others, made); err != nil {
 			return err
 		}
 		return errors.Join(nameConflict(tx.PutAgent(ctx, made), made.Name),
@@ -88,7 +97,11 @@ func (s *Service) changeAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	if !c.MaySeeFactory("") {
 		return lineshaft.Denied("your key is limited to factories, and the agent is to be of none; name one of them in factory_uid, or use another key")
 	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return change(ctx, tx, nil) })
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return change(ctx, tx, nil) })
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
 }
 
 // nameConflict explains what the database says when two writers took a name at the
@@ -100,8 +113,17 @@ func nameConflict(err error, name string) error {
 	return err
 }
 
+// checkAgentName finds another agent of the same factory, or of none, whose name differs
+// at most in case.
+func checkAgentName(others []lineshaft.Agent, a lineshaft.Agent) error {
+	if slices.ContainsFunc(others, func(o lineshaft.Agent) bool { return o.UID != a.UID && sameFile(o.Name, a.Name) }) {
+		return errNameTaken(a.Name, nil)
+	}
+	return nil
+}
+
 func errNameTaken(name string, cause error) error {
-	taken := lineshaft.Conflict("there is another agent named %q; choose another name, or change that one", name)
+	taken := lineshaft.Conflict("there is another agent named %q, in this or another case; choose another name, or change that one", name)
 	taken.Field, taken.Cause = "name", cause
 	return taken
 }
@@ -119,6 +141,9 @@ func agentDetail(a lineshaft.Agent, changed []string) map[string]string {
 
 // GetAgent reads an agent.
 func (s *Service) GetAgent(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if !id.Valid(uid) { // no database can be asked for every text
 		return nil, lineshaft.NotFound("agent", shorten(uid, 100))
 	}
@@ -148,35 +173,40 @@ func shownTo(c lineshaft.Caller, a lineshaft.Agent) lineshaft.Agent {
 	return a
 }
 
-// ListAgents reads the agents that the caller's key reaches, by factory and name: all,
-// or those of one factory.
-func (s *Service) ListAgents(ctx context.Context, c lineshaft.Caller, factoryUID string) ([]lineshaft.Agent, error) {
-	read := s.store.AllAgents
-	if c.Role == lineshaft.RoleRun && factoryUID == "" {
-		factoryUID = c.FactoryUIDs[0]
-		if factoryUID == "" {
-			return nil, nil
-		}
+// ListAgents reads a page of the agents that the caller's key reaches, by factory and name:
+// of all, or of those of one factory.
+func (s *Service) ListAgents(ctx context.Context, c lineshaft.Caller, factoryUID string, limit int, cursor string) (Page[lineshaft.Agent], error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return Page[lineshaft.Agent]{}, err
 	}
-	if factoryUID != "" {
-		read = func(ctx context.Context) ([]lineshaft.Agent, error) { return s.store.ListAgents(ctx, factoryUID) }
+	factories, ok := listedFactories(c, factoryUID)
+	if !ok {
+		return Page[lineshaft.Agent]{}, nil
 	}
-	all, err := read(ctx)
-	if err != nil {
-		return nil, err
+	page, err := readPage("agents\x00"+factoryUID, cursor,
+		func(a *lineshaft.Agent) store.PartKey { return store.PartKey{Factory: a.FactoryUID, Name: a.Name} },
+		func(after store.PartKey) ([]lineshaft.Agent, bool, error) {
+			return s.store.PageAgents(ctx, factories, after, limit)
+		})
+	for i, a := range page.Items {
+		page.Items[i] = shownTo(c, a)
 	}
-	all = slices.DeleteFunc(all, func(a lineshaft.Agent) bool { return !seesAgent(c, a) })
-	for i, a := range all {
-		all[i] = shownTo(c, a)
-	}
-	return all, nil
+	return page, err
 }
 
 // UpdateAgent changes an agent. What goes by its name in its factory follows a new
 // one, and an agent that becomes the foreman takes that part from another.
 func (s *Service) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid string, change AgentChange) (*lineshaft.Agent, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	was, err := s.GetAgent(ctx, c, uid)
 	if err != nil {
+		return nil, err
+	}
+	next := *was
+	change.apply(&next)
+	if err := s.checkSkills(ctx, next, was.Config.Skills); err != nil {
 		return nil, err
 	}
 	var changed *lineshaft.Agent
@@ -187,6 +217,9 @@ func (s *Service) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid strin
 		}
 		before := *a
 		fields := change.apply(a)
+		if changed = a; len(fields) == 0 {
+			return errUnchanged
+		}
 		a.UpdatedAt = s.store.Now()
 		if err := a.Validate(); err != nil {
 			return err
@@ -201,7 +234,11 @@ func (s *Service) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid strin
 		if err := s.keepForeman(ctx, tx, f, others, before, *a); err != nil {
 			return err
 		}
-		changed = a
+		if a.Name != before.Name {
+			if err := checkAgentName(others, *a); err != nil {
+				return err
+			}
+		}
 		return errors.Join(
 			nameConflict(tx.PutAgent(ctx, *a), a.Name),
 			renameInFactory(ctx, tx, before, a.Name),
@@ -232,20 +269,35 @@ func (change AgentChange) apply(a *lineshaft.Agent) []string {
 		}
 	}
 	if change.Secrets != nil {
-		config.Secrets, fields = change.Secrets, append(fields, "secrets")
+		config.Secrets, fields = inheriting(lineshaft.AgentConfig{Secrets: change.Secrets}).Secrets, append(fields, "secrets")
 	}
 	if change.Skills != nil {
 		config.Skills, fields = change.Skills, append(fields, "skills")
 	}
 	if change.MCPServers != nil {
-		config.MCPServers, fields = change.MCPServers, append(fields, "mcp_servers")
+		config.MCPServers, fields = inheriting(lineshaft.AgentConfig{MCPServers: change.MCPServers}).MCPServers, append(fields, "mcp_servers")
 	}
 	a.Config = config
 	return fields
 }
 
+// inheriting is a configuration in which an empty list or map says nothing, as the API of
+// agents has it: what the factory's defaults name counts then.
+func inheriting(config lineshaft.AgentConfig) lineshaft.AgentConfig {
+	if len(config.Secrets) == 0 {
+		config.Secrets = nil
+	}
+	if len(config.MCPServers) == 0 {
+		config.MCPServers = nil
+	}
+	return config
+}
+
 // DeleteAgent removes an agent that nothing starts runs of. Its runs stay.
 func (s *Service) DeleteAgent(ctx context.Context, c lineshaft.Caller, uid string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	was, err := s.GetAgent(ctx, c, uid)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func (b *bench) getAgent(uid string) *lineshaft.Agent {
 // factory knows.
 func (b *bench) foreman(factoryUID string) lineshaft.Agent {
 	b.Helper()
-	agents := must[[]lineshaft.Agent](b)(b.s.ListAgents(b.Context(), b.admin, factoryUID))
+	agents := must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, factoryUID, control.MaxPage, "")).Items
 	agents = slices.DeleteFunc(agents, func(a lineshaft.Agent) bool { return a.Type != lineshaft.AgentForeman })
 	f := must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, factoryUID))
 	if len(agents) != 1 || agents[0].Name != f.Foreman {
@@ -50,6 +50,9 @@ func TestF8AgentLife(t *testing.T) {
 		b.managed("TOKEN", lineshaft.AccessGranted)
 		b.environment("env")
 		f := b.factory("f", "")
+		b.write(func(ctx context.Context, tx *store.Tx) error {
+			return tx.ReplaceSkills(ctx, f.UID, []lineshaft.Skill{{Agent: "reviewer", Name: "own", Body: "b"}})
+		})
 		made := b.newAgent(control.NewAgent{
 			FactoryUID: f.UID, Name: "reviewer", Type: lineshaft.AgentReview, Description: "d", Prompt: "You review.",
 			Config: lineshaft.AgentConfig{
@@ -65,7 +68,7 @@ func TestF8AgentLife(t *testing.T) {
 		}
 		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{Description: ref("e"), Secrets: []string{}}))
 		want := *made
-		want.Description, want.Config.Secrets, want.UpdatedAt = "e", []string{}, changed.UpdatedAt
+		want.Description, want.Config.Secrets, want.UpdatedAt = "e", nil, changed.UpdatedAt
 		if !reflect.DeepEqual(*changed, want) || !changed.UpdatedAt.After(made.UpdatedAt) {
 			b.Errorf("changed to %+v\nwant %+v", changed, want)
 		}
@@ -126,6 +129,7 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 			"another's runner": {config(lineshaft.AgentConfig{RunnerID: runner.UID}), lineshaft.CodeInvalidRequest, "config.runner_id"},
 			"skill":            {config(lineshaft.AgentConfig{Skills: []string{"o/r:s", "../x"}}), lineshaft.CodeInvalidRequest, "config.skills[1]"},
 			"many skills":      {config(lineshaft.AgentConfig{Skills: make([]string, lineshaft.MaxSkills+1)}), lineshaft.CodeInvalidRequest, "config.skills"},
+			"unknown skill":    {control.NewAgent{FactoryUID: f, Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"o/r:s", "nothing"}}}, lineshaft.CodeInvalidRequest, "config.skills[1]"},
 			"local skill":      {control.NewAgent{Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"own"}}}, lineshaft.CodeInvalidRequest, "config.skills[0]"},
 			"two models":       {config(lineshaft.AgentConfig{ModelID: "m", Harness: acp}), lineshaft.CodeInvalidRequest, "config.model_id"},
 		} {
@@ -134,7 +138,7 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 				b.Errorf("%s: %v, want %s in %s", name, err, test.code, test.field)
 			}
 		}
-		if got := names(must[[]lineshaft.Agent](b)(b.s.ListAgents(b.Context(), b.admin, ""))); !slices.Equal(got, []string{"taken, too", "foreman", "taken", "foreman"}) {
+		if got := names(must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, "", control.MaxPage, "")).Items); !slices.Equal(got, []string{"taken, too", "foreman", "taken", "foreman"}) {
 			b.Errorf("there are %q", got)
 		}
 		// What is refused to a new agent is refused to a change, too.
@@ -236,13 +240,11 @@ func TestF8RenamedAgentKeepsItsWork(t *testing.T) {
 		two := b.automate(f, "of the foreman", hook)
 		chain := lineshaft.Automation{
 			UID: b.newID(), FactoryUID: f, Name: "chain", Prompt: "p", CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt,
-			Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished, Filter: lineshaft.TriggerFilter{Agents: &lineshaft.Choice{In: []string{"x", "old"}}}}},
+			Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished, Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"agents": {In: []string{"x", "old"}}}}}},
 		}
 		foreign := chain
 		foreign.UID, foreign.Name = b.newID(), "any factory's"
-		foreign.Triggers = []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished, Filter: lineshaft.TriggerFilter{
-			Agents: &lineshaft.Choice{NotIn: []string{"old"}}, Factories: &lineshaft.Choice{In: []string{b.newID()}},
-		}}}
+		foreign.Triggers = []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished, Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"agents": {NotIn: []string{"old"}}, "factories": {In: []string{b.newID()}}}}}}
 		skills := []lineshaft.Skill{{Name: "all", Body: "b"}, {Agent: "old", Name: "own", Body: "b"}, {Agent: "other", Name: "own", Body: "c"}}
 		b.write(func(ctx context.Context, tx *store.Tx) error {
 			for _, a := range []lineshaft.Automation{chain, foreign} {
@@ -259,10 +261,10 @@ func TestF8RenamedAgentKeepsItsWork(t *testing.T) {
 		if now := b.getAutomation(two); now.Agent != "" {
 			b.Errorf("%q", now.Agent)
 		}
-		if now := b.getAutomation(&chain).Triggers[0].Filter.Agents.In; !slices.Equal(now, []string{"x", "new"}) {
+		if now := b.getAutomation(&chain).Triggers[0].Filter.Set("agents").In; !slices.Equal(now, []string{"x", "new"}) {
 			b.Errorf("%q", now)
 		}
-		if now := b.getAutomation(&foreign).Triggers[0].Filter.Agents.NotIn; !slices.Equal(now, []string{"old"}) {
+		if now := b.getAutomation(&foreign).Triggers[0].Filter.Set("agents").NotIn; !slices.Equal(now, []string{"old"}) {
 			b.Errorf("%q", now)
 		}
 		skills[1].Agent = "new"
@@ -321,7 +323,7 @@ func TestS3AgentsWithinReach(t *testing.T) {
 			"limited": {limited, "", []string{"foreman", "mine"}}, "limited, another's": {limited, other, nil}, "unknown": {b.admin, "x'y", nil},
 			"inside": {inside, "", []string{"foreman", "mine"}}, "outside": {outside, "", nil}, "outside, of one": {outside, own, nil},
 		} {
-			if got := names(must[[]lineshaft.Agent](b)(b.s.ListAgents(b.Context(), test.who, test.factory))); !slices.Equal(got, test.want) {
+			if got := names(must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), test.who, test.factory, control.MaxPage, "")).Items); !slices.Equal(got, test.want) {
 				b.Errorf("%s: %q, want %q", name, got, test.want)
 			}
 		}

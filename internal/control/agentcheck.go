@@ -20,10 +20,31 @@ func (s *Service) checkAgentParts(ctx context.Context, tx *store.Tx, c lineshaft
 	if err := s.checkGrants(ctx, tx, a.Config); err != nil {
 		return err
 	}
+	if err := s.checkAgentKey(ctx, tx, a); err != nil {
+		return err
+	}
 	if err := checkEnvironment(ctx, tx, c, "config.environment_id", before.EnvironmentID, a.Config.EnvironmentID); err != nil {
 		return err
 	}
 	return checkAgentRunner(ctx, tx, before.RunnerID, a)
+}
+
+// checkAgentKey wants an agent that chooses its model's key to be one that can have it,
+// with what its factory says.
+func (s *Service) checkAgentKey(ctx context.Context, tx *store.Tx, a lineshaft.Agent) error {
+	if h := a.Config.Harness; h == nil || h.Auth == nil {
+		return nil
+	}
+	d := definitions{agent: &a}
+	if a.FactoryUID != "" {
+		f, err := tx.GetFactory(ctx, a.FactoryUID)
+		if err != nil {
+			return err
+		}
+		d.factory = f
+	}
+	config, _ := lineshaft.Resolve(s.layers(lineshaft.AgentConfig{}, d)...)
+	return config.CheckAuth()
 }
 
 // checkAgentRunner wants the runner that an agent names to be its factory's.

@@ -58,14 +58,22 @@ func usesAgent(a *lineshaft.Automation, name, by string) bool {
 		a.Agent = by
 	}
 	for _, t := range a.Triggers {
-		if t.Filter.Agents == nil || t.Filter.Factories != nil { // agents of other factories may have that name too
-			continue
+		if t.Filter.Set(lineshaft.KeyFactories) == nil { // agents of other factories may have that name too
+			found = replaceChoice(t.Filter.Set(lineshaft.KeyAgents), name, by) || found
 		}
-		for _, list := range [][]string{t.Filter.Agents.In, t.Filter.Agents.NotIn} {
-			for i := range list {
-				if list[i] == name {
-					list[i], found = by, true
-				}
+	}
+	return found
+}
+
+// replaceChoice replaces a name and says whether it was there.
+func replaceChoice(c *lineshaft.Choice, name, by string) (found bool) {
+	if c == nil {
+		return false
+	}
+	for _, list := range [][]string{c.In, c.NotIn} {
+		for i := range list {
+			if list[i] == name {
+				list[i], found = by, true
 			}
 		}
 	}

@@ -28,6 +28,9 @@ const maxKeyFactories = 200
 
 // CreateAPIKey makes a key and returns it; it cannot be read again.
 func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey) (lineshaft.APIKey, string, error) {
+	if err := c.Need(lineshaft.PermissionKeys); err != nil {
+		return lineshaft.APIKey{}, "", err
+	}
 	if err := s.validateKey(n); err != nil {
 		return lineshaft.APIKey{}, "", err
 	}
@@ -144,7 +147,7 @@ func noKeyYet(ctx context.Context, tx *store.Tx) error {
 	if _, err := tx.EnsureSetting(ctx, "first_key", "made"); err != nil {
 		return err
 	}
-	keys, err := tx.ListAPIKeys(ctx)
+	keys, _, err := tx.PageAPIKeys(ctx, "", 1)
 	if err == nil && len(keys) > 0 {
 		return lineshaft.Conflict("there is a key already")
 	}
@@ -160,14 +163,24 @@ func within(c lineshaft.Caller, factories []string) bool {
 	return len(factories) > 0 && !slices.ContainsFunc(factories, outside)
 }
 
-// ListAPIKeys reads the keys that reach no further than the caller's, newest first.
-func (s *Service) ListAPIKeys(ctx context.Context, c lineshaft.Caller) ([]lineshaft.APIKey, error) {
-	keys, err := s.store.ListAPIKeys(ctx)
-	return slices.DeleteFunc(keys, func(k lineshaft.APIKey) bool { return !within(c, k.FactoryUIDs) }), err
+// ListAPIKeys reads a page of the keys that reach no further than the caller's, newest
+// first. It may be short, or empty, while there is more.
+func (s *Service) ListAPIKeys(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (Page[lineshaft.APIKey], error) {
+	if err := c.Need(lineshaft.PermissionKeys); err != nil {
+		return Page[lineshaft.APIKey]{}, err
+	}
+	page, err := readPage("keys", cursor, func(k *lineshaft.APIKey) string { return k.ID }, func(before string) ([]lineshaft.APIKey, bool, error) {
+		return s.store.PageAPIKeys(ctx, before, limit)
+	})
+	page.Items = slices.DeleteFunc(page.Items, func(k lineshaft.APIKey) bool { return !within(c, k.FactoryUIDs) })
+	return page, err
 }
 
 // GetAPIKey reads a key that reaches no further than the caller's.
 func (s *Service) GetAPIKey(ctx context.Context, c lineshaft.Caller, keyID string) (lineshaft.APIKey, error) {
+	if err := c.Need(lineshaft.PermissionKeys); err != nil {
+		return lineshaft.APIKey{}, err
+	}
 	if !id.Valid(keyID) { // no database can be asked for every text
 		return lineshaft.APIKey{}, lineshaft.NotFound("API key", shorten(keyID, 100))
 	}
@@ -184,6 +197,9 @@ func (s *Service) GetAPIKey(ctx context.Context, c lineshaft.Caller, keyID strin
 // RevokeAPIKey ends a key, and the browser sessions that were signed in with it. The
 // last key that rules everything stays.
 func (s *Service) RevokeAPIKey(ctx context.Context, c lineshaft.Caller, keyID string) error {
+	if err := c.Need(lineshaft.PermissionKeys); err != nil {
+		return err
+	}
 	if _, err := s.GetAPIKey(ctx, c, keyID); err != nil {
 		return err
 	}
@@ -227,7 +243,7 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 		Owner: lineshaft.Principal{UID: "user_admin", Type: lineshaft.User, DisplayName: "Administrator"},
 	}
 	if chosen == "" {
-		keys, err := s.store.ListAPIKeys(ctx)
+		keys, _, err := s.store.PageAPIKeys(ctx, "", 1)
 		if err != nil || len(keys) > 0 {
 			return "", err
 		}

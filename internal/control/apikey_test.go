@@ -72,13 +72,13 @@ func TestH2KeyOpensWhatItSays(t *testing.T) {
 				b.Errorf("%q tells more than others: %v", wrong, err)
 			}
 		}
-		keys := must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), b.admin))
+		keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items
 		if len(keys) != 2 || keys[0].ID != stored.ID || !keys[0].LastUsedAt.IsZero() {
 			b.Fatalf("%+v", keys)
 		}
 		wantCode(b, b.s.NoteKeyUse(b.Context()), "")
 		wantCode(b, b.s.NoteKeyUse(b.Context()), "")
-		if keys := must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), b.admin)); keys[0].LastUsedAt.IsZero() {
+		if keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items; keys[0].LastUsedAt.IsZero() {
 			b.Fatal("its use was not noted")
 		}
 	})
@@ -209,7 +209,7 @@ func TestS6FirstAdminKey(t *testing.T) {
 				b.Error(err)
 			}
 		})
-		if all := must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), b.admin)); len(all) != 3 {
+		if all := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), lineshaft.Caller{Role: lineshaft.RoleAdmin}, control.MaxPage, "")).Items; len(all) != 3 {
 			b.Fatalf("%d keys", len(all))
 		}
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), adminKey))

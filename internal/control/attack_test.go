@@ -19,7 +19,7 @@ func TestS3LimitedAdminStaysLimited(t *testing.T) {
 		}
 		own, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: "own", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}})
 		wantCode(b, err, "")
-		keys := must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), limited))
+		keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), limited, control.MaxPage, "")).Items
 		for _, k := range keys {
 			if len(k.FactoryUIDs) != 1 || k.FactoryUIDs[0] != mine {
 				b.Errorf("sees the key %+v", k)
@@ -39,6 +39,7 @@ func TestS3MembersDoNotExtendForeignRuns(t *testing.T) {
 	each(t, func(b *bench) {
 		one, other := b.caller(lineshaft.RoleMember), b.caller(lineshaft.RoleMember)
 		mine := must[control.Started](b)(b.as(one, lineshaft.NewRun{Prompt: "mine"}))
+		b.end(b.claimOne(lineshaft.HostedWorker, mine.RunID), lineshaft.Succeeded)
 		run := b.run(mine.RunID)
 		for _, req := range []lineshaft.NewRun{{Prompt: "x", ConversationID: run.ConversationID}, {Prompt: "x", ParentRunID: run.ID}} {
 			_, err := b.as(other, req)
@@ -98,7 +99,7 @@ func TestH2OwnersAreNotRenamed(t *testing.T) {
 		if caller.Principal.DisplayName != "Bob" || caller.Principal.Type != lineshaft.User || caller.Principal.UID == "" {
 			b.Errorf("%+v", caller.Principal)
 		}
-		for _, k := range must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), b.admin)) {
+		for _, k := range must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items {
 			if k.Owner.DisplayName == "Hacked" && k.ID != bob.ID {
 				b.Errorf("renamed: %+v", k)
 			}

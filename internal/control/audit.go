@@ -18,6 +18,9 @@ type AuditQuery struct {
 
 // ListAudit reads a page of the audit log, newest first.
 func (s *Service) ListAudit(ctx context.Context, c lineshaft.Caller, q AuditQuery) (AuditPage, error) {
+	if err := c.Need(lineshaft.PermissionAudit); err != nil {
+		return AuditPage{}, err
+	}
 	if len(c.FactoryUIDs) > 0 {
 		return AuditPage{}, lineshaft.Denied("the audit log tells of all factories; your key is limited to some")
 	}

@@ -67,7 +67,7 @@ func TestS5SweepsAndTheServerAreRecordedToo(t *testing.T) {
 				b.Errorf("%s: %+v", name, entries)
 			}
 		}
-		keys := must[[]lineshaft.APIKey](b)(b.s.ListAPIKeys(b.Context(), b.admin))
+		keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items
 		if entries := b.audits(keys[0].ID); len(entries) != 1 || entries[0].Actor.UID != "system" {
 			b.Errorf("%+v", entries)
 		}

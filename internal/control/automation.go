@@ -1,16 +1,17 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -23,6 +24,7 @@ type NewAutomation struct {
 	Agent          string
 	Triggers       []lineshaft.Trigger
 	Config         lineshaft.AgentConfig
+	Title          string
 	MaxRunsPerHour int
 }
 
@@ -37,21 +39,22 @@ type AutomationChange struct {
 	Triggers       []lineshaft.Trigger
 	Config         *lineshaft.AgentConfig
 	Concurrency    *lineshaft.Concurrency
+	Title          *string
 	MaxRunsPerHour *int
 }
 
-// AutomationPage is a page of a factory's automations by name.
-type AutomationPage struct {
-	Automations []lineshaft.Automation
-	Next        string
-}
+// AutomationPage is a page of automations by factory and name.
+type AutomationPage = Page[lineshaft.Automation]
 
 // CreateAutomation adds an automation to a factory.
 func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID string, n NewAutomation) (*lineshaft.Automation, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	uid, at := s.store.NewID()
 	made := lineshaft.Automation{
 		UID: uid, FactoryUID: factoryUID, Name: n.Name, Prompt: n.Prompt, Enabled: n.Enabled, Agent: n.Agent, Triggers: n.Triggers,
-		Config: n.Config, MaxRunsPerHour: n.MaxRunsPerHour, CreatedAt: at, UpdatedAt: at,
+		Config: n.Config, Title: n.Title, MaxRunsPerHour: n.MaxRunsPerHour, CreatedAt: at, UpdatedAt: at,
 	}
 	if err := checkAutomation(made); err != nil {
 		return nil, err
@@ -60,7 +63,7 @@ func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		return nil, err
 	}
 	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
-		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets, environmentOf(c, ""), watchable(c)} {
+		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets, environmentOf(c, ""), watchable(c), checkChains} {
 			if err := check(ctx, tx, made); err != nil {
 				return err
 			}
@@ -90,21 +93,9 @@ func checkAutomation(a lineshaft.Automation) error {
 
 func checkFilters(triggers []lineshaft.Trigger) error {
 	for i, t := range triggers {
-		_, _, err := compileTrigger(t)
-		if err == nil {
-			continue
+		if err := catalog.Check(t); err != nil {
+			return inField(err, fmt.Sprintf("triggers[%d].", i))
 		}
-		// The filter knows its own paths, which begin with "payload", but not where it
-		// is; triggers of a forge know their own.
-		if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
-			blamed := *pub
-			blamed.Field = fmt.Sprintf("triggers[%d].filter.%s", i, cmp.Or(pub.Field, "payload"))
-			if t.Forge() {
-				blamed.Field = fmt.Sprintf("triggers[%d].%s", i, pub.Field)
-			}
-			return &blamed
-		}
-		return fmt.Errorf("compile filter: %w", err)
 	}
 	return nil
 }
@@ -116,13 +107,17 @@ func checkAutomationName(ctx context.Context, tx *store.Tx, a lineshaft.Automati
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(others, func(o lineshaft.Automation) bool { return o.Name == a.Name && o.UID != a.UID }) {
-		taken := lineshaft.Conflict("the factory has another automation named %q; choose another name, or change that one", a.Name)
+	if slices.ContainsFunc(others, func(o lineshaft.Automation) bool { return sameFile(o.Name, a.Name) && o.UID != a.UID }) {
+		taken := lineshaft.Conflict("the factory has another automation named %q, in this or another case; choose another name, or change that one", a.Name)
 		taken.Field = "name"
 		return taken
 	}
 	return nil
 }
+
+// sameFile says whether the definition of one would be taken for that of the other: many
+// systems do not tell file names apart that differ only in case.
+func sameFile(a, b string) bool { return strings.EqualFold(a, b) }
 
 func checkAgent(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
 	if a.Agent == "" {
@@ -165,7 +160,7 @@ func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) er
 				if !there {
 					return lineshaft.Invalid(field, "%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(shorten(ref, 100)))
 				}
-				if t.Forge() && forgeOf(w) != t.Provider {
+				if t.Sent() && senderOf(w) != t.Provider {
 					return lineshaft.Invalid(field, "webhook %q does not check signatures of %s, so no event of it comes there; name one with signature_scheme %s", w.Name, t.Provider, t.Provider)
 				}
 			}
@@ -184,58 +179,40 @@ func shorten(text string, runes int) string {
 
 // GetAutomation reads an automation of a factory.
 func (s *Service) GetAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) (*lineshaft.Automation, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return nil, err
 	}
 	return s.store.GetAutomation(ctx, factoryUID, uid)
 }
 
-// ListAutomations reads a page of a factory's automations, by the bytes of their
-// names: a database may order text in another way than a cursor is compared.
+// ListAutomations reads a page of a factory's automations by name.
 func (s *Service) ListAutomations(ctx context.Context, c lineshaft.Caller, factoryUID string, limit int, cursor string) (AutomationPage, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return AutomationPage{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return AutomationPage{}, err
 	}
-	list, after := fingerprint("automations\x00"+factoryUID), ""
-	if cursor != "" {
-		key, err := decodeCursor[string](list, cursor)
-		if err != nil {
-			return AutomationPage{}, err
-		}
-		after = *key
-	}
-	found, err := s.store.ListAutomations(ctx, factoryUID)
-	if err != nil {
-		return AutomationPage{}, err
-	}
-	slices.SortFunc(found, func(a, b lineshaft.Automation) int { return strings.Compare(a.Name, b.Name) })
-	found = slices.DeleteFunc(found, func(a lineshaft.Automation) bool { return a.Name <= after })
-	if len(found) <= limit {
-		return AutomationPage{Automations: found}, nil
-	}
-	next, err := encodeCursor(list, found[limit-1].Name)
-	return AutomationPage{Automations: found[:limit], Next: next}, err
+	return s.pageAutomations(ctx, []string{factoryUID}, "automations\x00"+factoryUID, limit, cursor)
 }
 
 // AllAutomations reads a page of the automations of every factory that the caller's key
 // reaches, by factory and name.
 func (s *Service) AllAutomations(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (AutomationPage, error) {
-	type place struct{ Factory, Name string }
-	list, after := fingerprint("all automations"), place{}
-	if cursor != "" {
-		key, err := decodeCursor[place](list, cursor)
-		if err != nil {
-			return AutomationPage{}, err
-		}
-		after = *key
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return AutomationPage{}, err
 	}
-	found, err := s.store.AllAutomations(ctx, c.FactoryUIDs, after.Factory, after.Name, limit+1)
-	if err != nil || len(found) <= limit {
-		return AutomationPage{Automations: found}, err
-	}
-	last := found[limit-1]
-	next, err := encodeCursor(list, place{last.FactoryUID, last.Name})
-	return AutomationPage{Automations: found[:limit], Next: next}, err
+	return s.pageAutomations(ctx, c.FactoryUIDs, "all automations", limit, cursor)
+}
+
+func (s *Service) pageAutomations(ctx context.Context, factoryUIDs []string, list string, limit int, cursor string) (AutomationPage, error) {
+	return readPage(list, cursor, func(a *lineshaft.Automation) store.PartKey { return store.PartKey{Factory: a.FactoryUID, Name: a.Name} },
+		func(after store.PartKey) ([]lineshaft.Automation, bool, error) {
+			return s.store.PageAutomations(ctx, factoryUIDs, after, limit)
+		})
 }
 
 // AutomationRuns selects the runs that an automation has started.
@@ -246,6 +223,9 @@ func AutomationRuns(uid string) lineshaft.RunFilter {
 // LastRuns reads the newest run of each automation, by automation; those without one are
 // left out, and those whose newest the caller's key does not reach.
 func (s *Service) LastRuns(ctx context.Context, c lineshaft.Caller, automations []lineshaft.Automation) (map[string]lineshaft.Run, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	creators := make([]string, len(automations))
 	for i, a := range automations {
 		creators[i] = automationPrincipal(a.UID, "").UID
@@ -270,14 +250,20 @@ func (s *Service) LastRuns(ctx context.Context, c lineshaft.Caller, automations 
 // UpdateAutomation changes an automation. Only what is given is held against the
 // factory: one that names a deleted webhook can still be renamed or disabled.
 func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, change AutomationChange) (*lineshaft.Automation, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	var changed *lineshaft.Automation
 	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
 		a, err := tx.GetAutomation(ctx, factoryUID, uid)
 		if err != nil {
 			return err
 		}
-		before := a.Config
+		before, name := a.Config, a.Name
 		detail := change.apply(a)
+		if changed = a; change.isZero() {
+			return errUnchanged
+		}
 		a.UpdatedAt = s.store.Now()
 		if err := errors.Join(checkAutomation(*a), mayName(c, before.NamedSecrets(), a.Config.NamedSecrets())); err != nil {
 			return err
@@ -285,7 +271,7 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		for _, check := range []struct {
 			given bool
 			run   func(context.Context, *store.Tx, lineshaft.Automation) error
-		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Triggers != nil, watchable(c)}, {change.Config != nil, s.checkAutomationSecrets}, {change.Config != nil, environmentOf(c, before.EnvironmentID)}} {
+		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Triggers != nil, watchable(c)}, {change.Triggers != nil, checkChains}, {change.Config != nil, s.checkAutomationSecrets}, {change.Config != nil, environmentOf(c, before.EnvironmentID)}} {
 			if !check.given {
 				continue
 			}
@@ -293,9 +279,9 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 				return err
 			}
 		}
-		changed = a
 		return errors.Join(
 			tx.RenamePrincipal(ctx, automationPrincipal(uid, a.Name)),
+			renameInChains(ctx, tx, a, name),
 			tx.PutAutomation(ctx, *a),
 			s.audit(ctx, tx, c, "automation.update", "automation", uid, detail))
 	})
@@ -305,6 +291,8 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 	return changed, nil
 }
 
+func (change AutomationChange) isZero() bool { return reflect.ValueOf(change).IsZero() }
+
 // apply writes the change into a and tells what it is, for the audit log.
 func (change AutomationChange) apply(a *lineshaft.Automation) map[string]string {
 	var fields []string
@@ -312,6 +300,7 @@ func (change AutomationChange) apply(a *lineshaft.Automation) map[string]string 
 	set(&fields, "prompt", &a.Prompt, change.Prompt)
 	set(&fields, "enabled", &a.Enabled, change.Enabled)
 	set(&fields, "agent", &a.Agent, change.Agent)
+	set(&fields, "title", &a.Title, change.Title)
 	set(&fields, "max_runs_per_hour", &a.MaxRunsPerHour, change.MaxRunsPerHour)
 	if change.Triggers != nil {
 		a.Triggers, fields = change.Triggers, append(fields, "triggers")
@@ -341,6 +330,9 @@ func set[T any](fields *[]string, name string, to, from *T) {
 
 // DeleteAutomation removes an automation; its runs stay.
 func (s *Service) DeleteAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	return s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
 		a, err := tx.GetAutomation(ctx, factoryUID, uid)
 		if err != nil {

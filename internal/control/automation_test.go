@@ -149,7 +149,7 @@ func TestMBadAutomations(t *testing.T) {
 				b.Errorf("%s: %.600v", name, err)
 			}
 		}
-		if page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, 10, "")); len(page.Automations) != 0 {
+		if page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, 10, "")); len(page.Items) != 0 {
 			b.Fatalf("refused ones are there: %+v", page)
 		}
 		_, err := b.s.CreateAutomation(b.Context(), b.admin, b.newID(), automation("a", hook))
@@ -307,29 +307,29 @@ func TestMListAutomationsIsPagedByName(t *testing.T) {
 	each(t, func(b *bench) {
 		f, empty := b.factory("f", ""), b.factory("empty", "")
 		hook := b.listener(f.UID, "hook")
-		want := []string{"10", "9", "B", "a", "a b", "a-b", "aB", "b"}
-		for _, name := range []string{"a-b", "b", "9", "B", "10", "aB", "a", "a b"} {
+		want := []string{"10", "9", "C", "a", "a b", "a-b", "aB", "b"}
+		for _, name := range []string{"a-b", "b", "9", "C", "10", "aB", "a", "a b"} {
 			b.automate(f.UID, name, hook)
 		}
 		for limit := 1; limit <= len(want)+1; limit++ {
 			var got []string
 			for cursor := ""; ; {
 				page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, limit, cursor))
-				for _, a := range page.Automations {
+				for _, a := range page.Items {
 					got = append(got, a.Name)
 				}
 				if cursor = page.Next; cursor == "" {
 					break
 				}
-				if len(page.Automations) != limit {
-					b.Fatalf("a page of %d has a next one", len(page.Automations))
+				if len(page.Items) != limit {
+					b.Fatalf("a page of %d has a next one", len(page.Items))
 				}
 			}
 			if !slices.Equal(got, want) {
 				b.Errorf("%d a page: %q", limit, got)
 			}
 		}
-		if page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, empty.UID, 10, "")); len(page.Automations) != 0 {
+		if page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, empty.UID, 10, "")); len(page.Items) != 0 {
 			b.Errorf("%+v", page)
 		}
 	})

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 	"github.com/lineshaft/lineshaft/internal/cron"
 	"github.com/lineshaft/lineshaft/internal/definition"
-	"github.com/lineshaft/lineshaft/internal/forge"
 )
 
 // ReadTrigger puts the text of a filter into a trigger and checks both, as saving
@@ -28,7 +29,7 @@ func ReadTrigger(t lineshaft.Trigger, text string) (lineshaft.Trigger, []linesha
 		_, err = cron.Parse(*t.Schedule)
 	}
 	if err == nil {
-		_, _, err = compileTrigger(t)
+		err = catalog.Check(t)
 	}
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 		message, hint, _ := strings.Cut(public.Message, "; ")
@@ -65,8 +66,28 @@ func FilterDoubt(payload json.RawMessage) string {
 	return ""
 }
 
-// ForgeEvents lists what triggers of a forge may name as their event.
-func ForgeEvents(provider string) []string { return forge.Events(provider) }
+// FilterKey is a key of filters, for transports.
+type FilterKey = catalog.KeySpec
+
+// TriggerEvent is an event of the catalogue, for transports.
+type TriggerEvent = catalog.EventSpec
+
+// FilterKeys are the keys that filters of triggers may have.
+func FilterKeys() []FilterKey { return catalog.Keys() }
+
+// TriggerCatalog lists the events of a provider with the keys of their filters.
+func TriggerCatalog(provider string) ([]TriggerEvent, error) {
+	events, ok := catalog.Catalog(provider)
+	if !ok {
+		missing := lineshaft.NotFound("provider", shorten(provider, 40))
+		missing.Message = fmt.Sprintf("no provider %q; there are %s", shorten(provider, 40), strings.Join(lineshaft.Providers(), ", "))
+		return nil, missing
+	}
+	return events, nil
+}
+
+// TriggerEvents lists what triggers of a provider may name as their event.
+func TriggerEvents(provider string) []string { return catalog.Events(provider) }
 
 // TriggerFires are the next times of a trigger's schedule, at most n, in its zone.
 func TriggerFires(timing lineshaft.Timing, after time.Time, n int) ([]time.Time, error) {
@@ -99,6 +120,9 @@ type DraftBacktest struct {
 // BacktestAutomation tries an automation that is not saved on the stored deliveries.
 // The uid is that of the one it would replace; empty for a new one.
 func (s *Service) BacktestAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, n NewAutomation) (DraftBacktest, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return DraftBacktest{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return DraftBacktest{}, err
 	}

@@ -136,7 +136,7 @@ func TestF1AutomationsOfAllFactoriesPage(t *testing.T) {
 		read := func(c lineshaft.Caller) (got []string) {
 			for cursor := ""; ; {
 				page := must[control.AutomationPage](w.bench)(w.s.AllAutomations(w.Context(), c, 2, cursor))
-				for _, a := range page.Automations {
+				for _, a := range page.Items {
 					got = append(got, a.FactoryUID+a.Name)
 				}
 				if cursor = page.Next; cursor == "" {

@@ -16,6 +16,9 @@ const StatusInterrupted = "interrupted; a follow-up continues the run"
 // Cancel ends a run that has not ended. When it returns, the state is CANCELLED
 // and the worker has been told; the processes are gone soon after.
 func (s *Service) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cascade bool, idem *Idempotency) (CancelResult, error) {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return CancelResult{}, err
+	}
 	kept := CancelResult{Replayed: true}
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
 		if err == nil && cascade { // the first call may have been cut off before it was through
@@ -30,17 +33,23 @@ func (s *Service) Cancel(ctx context.Context, c lineshaft.Caller, runID string, 
 	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
 		return CancelResult{}, err
 	}
+	below := false
+	if cascade && run.State.Terminal() {
+		if below, err = s.hasBelow(ctx, runID); err != nil {
+			return CancelResult{}, err
+		}
+	}
 	var result CancelResult
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		result = CancelResult{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &result, func() error {
 			result.RunID = runID
-			h, err := tx.LockRun(ctx, runID)
+			h, err := tx.LockRunAndKey(ctx, runID)
 			if err != nil {
 				return err
 			}
-			if h.State.Terminal() && cascade {
-				return nil // what is below may still live
+			if h.State.Terminal() && (below || cascade && !run.State.Terminal()) {
+				return nil // what is below may live
 			}
 			if h.State.Terminal() {
 				return lineshaft.Invalid("runId", "run %s is %s already; only runs that have not ended can be cancelled", runID, h.State)
@@ -112,6 +121,22 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, no
 	}
 }
 
+// hasBelow says whether a run has descendants.
+func (s *Service) hasBelow(ctx context.Context, runID string) (bool, error) {
+	runs, _, _, err := s.store.ScanRuns(ctx, store.RunScan{Filter: lineshaft.RunFilter{AncestorRunID: runID}, Sort: lineshaft.SortCreated, Limit: 1})
+	return len(runs) > 0, err
+}
+
+// liveOnly narrows a filter to runs that have not ended: there may be a million others.
+func liveOnly(f lineshaft.RunFilter) lineshaft.RunFilter {
+	states := f.States
+	if states == nil {
+		states = lineshaft.RunStates()
+	}
+	f.States = slices.DeleteFunc(slices.Clone(states), lineshaft.RunState.Terminal)
+	return f
+}
+
 // cancelBelow cancels all live descendants of a run.
 func (s *Service) cancelBelow(ctx context.Context, c lineshaft.Caller, runID string) error {
 	for { // again, until nothing was started by one that was not cancelled yet
@@ -124,6 +149,25 @@ func (s *Service) cancelBelow(ctx context.Context, c lineshaft.Caller, runID str
 
 // CancelMatching cancels every live run that a filter selects, and returns their ids.
 func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter) ([]string, error) {
+	if err := c.Need(lineshaft.PermissionRunsManage); err != nil {
+		return nil, err
+	}
+	return s.matching(ctx, c, f, func(ctx context.Context, filter lineshaft.RunFilter) ([]string, error) {
+		return s.cancelAll(ctx, c, filter, "cancelled by "+c.Principal.DisplayName)
+	})
+}
+
+// WouldCancel returns the ids of the runs that CancelMatching would cancel now.
+func (s *Service) WouldCancel(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter) ([]string, error) {
+	if err := c.Need(lineshaft.PermissionRunsManage); err != nil {
+		return nil, err
+	}
+	return s.matching(ctx, c, f, func(ctx context.Context, filter lineshaft.RunFilter) ([]string, error) {
+		return s.eachLive(ctx, filter, nil)
+	})
+}
+
+func (s *Service) matching(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, do func(context.Context, lineshaft.RunFilter) ([]string, error)) ([]string, error) {
 	if !c.Role.May(lineshaft.PermissionRunsManage) {
 		return nil, lineshaft.Denied("only a manager may cancel runs by filter; cancel your own one by one")
 	}
@@ -134,7 +178,7 @@ func (s *Service) CancelMatching(ctx context.Context, c lineshaft.Caller, f line
 	if !ok {
 		return nil, nil
 	}
-	return s.cancelAll(ctx, c, filter, "cancelled by "+c.Principal.DisplayName)
+	return do(ctx, filter)
 }
 
 func (s *Service) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, why string) ([]string, error) {
@@ -144,16 +188,10 @@ func (s *Service) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft
 }
 
 // eachLive ends the live runs that a filter selects, each in a transaction of its own,
-// and returns their ids.
+// and returns their ids. Without an end it only looks.
 func (s *Service) eachLive(ctx context.Context, f lineshaft.RunFilter, end endRun) ([]string, error) {
-	states := f.States
-	if states == nil {
-		states = lineshaft.RunStates()
-	}
-	// Ended runs are not even looked at: there may be a million of them.
-	f.States = slices.DeleteFunc(slices.Clone(states), lineshaft.RunState.Terminal)
 	var ended []string
-	scan := store.RunScan{Filter: f, Sort: lineshaft.SortCreated, Ascending: true, Limit: 100}
+	scan := store.RunScan{Filter: liveOnly(f), Sort: lineshaft.SortCreated, Ascending: true, Limit: 100}
 	for {
 		runs, last, more, err := s.store.ScanRuns(ctx, scan)
 		if err != nil {
@@ -180,9 +218,12 @@ type endRun func(context.Context, *store.Tx, *store.RunHead) error
 
 // endOne ends a run unless it has ended meanwhile.
 func (s *Service) endOne(ctx context.Context, runID string, end endRun) (ended bool, err error) {
+	if end == nil {
+		return true, nil
+	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		ended = false
-		h, err := tx.LockRun(ctx, runID)
+		h, err := tx.LockRunAndKey(ctx, runID)
 		if err != nil {
 			return ignoreNotFound(err)
 		}
@@ -197,6 +238,9 @@ func (s *Service) endOne(ctx context.Context, runID string, end endRun) (ended b
 
 // Interrupt asks the agent to stop its current turn; the run goes on.
 func (s *Service) Interrupt(ctx context.Context, c lineshaft.Caller, runID string) error {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return err
+	}
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {
 		return err

@@ -59,10 +59,10 @@ func newChainTable(factories map[string]*factoryCopy) *chainTable {
 
 // watchedFactories are those whose runs a trigger is about: its own, or those named.
 func watchedFactories(own string, f lineshaft.TriggerFilter) []string {
-	if f.Factories == nil {
+	if f.Set(lineshaft.KeyFactories) == nil {
 		return []string{own}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(f.Factories.In)))
+	return slices.Compact(slices.Sorted(slices.Values(f.Set(lineshaft.KeyFactories).In)))
 }
 
 // chainEnd is a run that has ended, as triggers see it.
@@ -96,7 +96,7 @@ func (t *chainTable) starts(end *chainEnd) []chainStart {
 		switch {
 		case taken[a.UID] || !a.Enabled || w.paused:
 		case end.at.Before(a.CreatedAt): // it ended before anybody wanted to know
-		case w.filter.States.Allows(string(end.state)) && w.filter.Agents.Allows(end.agent) && w.filter.Automations.Allows(end.automation):
+		case w.filter.Set(lineshaft.KeyStates).Allows(string(end.state)) && w.filter.Set(lineshaft.KeyAgents).Allows(end.agent) && w.filter.Set(lineshaft.KeyAutomations).Allows(end.automation):
 			taken[a.UID], found = true, append(found, chainStart{chainWatch: w, end: end})
 		}
 	}
@@ -139,7 +139,7 @@ func watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Au
 				continue
 			}
 			field := fmt.Sprintf("triggers[%d].filter.factories", i)
-			if err := checkWatched(ctx, tx, c, field, t.Filter.Factories); err != nil {
+			if err := checkWatched(ctx, tx, c, field, t.Filter.Set(lineshaft.KeyFactories)); err != nil {
 				return err
 			}
 			if rule := a.Config.Concurrency; rule != nil && strings.Contains(rule.Key, "{{") {
@@ -164,6 +164,72 @@ func checkWatched(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field s
 		}
 		if err != nil || !c.MaySeeFactory(uid) { // the same answer for both
 			return lineshaft.Invalid(field, "there is no factory %s that your key may see", strconv.Quote(shorten(uid, 100)))
+		}
+	}
+	return nil
+}
+
+// checkChains wants every automation whose runs a trigger waits for to be one of the
+// factory; those of other factories are not looked up.
+func checkChains(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
+	known, err := tx.ListAutomations(ctx, a.FactoryUID)
+	if err != nil {
+		return err
+	}
+	before, _ := named(known, a.UID, func(o lineshaft.Automation) string { return o.UID })
+	known = append(known, a) // which may wait for its own runs, under a new name
+	for i, t := range a.Triggers {
+		if name, ok := unknownChain(t, known, before.Triggers); ok {
+			return lineshaft.Invalid(fmt.Sprintf("triggers[%d].filter.automations", i),
+				"there is no automation %s in this factory; check the name with 'lineshaft automation list'", strconv.Quote(shorten(name, 100)))
+		}
+	}
+	return nil
+}
+
+// unknownChain finds an automation that a trigger waits for and that is not there. What
+// a trigger named before may be deleted by now.
+func unknownChain(t lineshaft.Trigger, known []lineshaft.Automation, before []lineshaft.Trigger) (string, bool) {
+	if t.Provider != lineshaft.ProviderRun || t.Filter.Set(lineshaft.KeyFactories) != nil {
+		return "", false
+	}
+	for _, name := range t.Filter.Set(lineshaft.KeyAutomations).Values() {
+		_, there := named(known, name, automationName)
+		kept := slices.ContainsFunc(before, func(b lineshaft.Trigger) bool {
+			return slices.Contains(b.Filter.Set(lineshaft.KeyAutomations).Values(), name)
+		})
+		if !there && !kept {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// renameInChains gives the new name of an automation to the triggers of its factory that
+// wait for its runs, also to its own.
+func renameInChains(ctx context.Context, tx *store.Tx, a *lineshaft.Automation, before string) error {
+	if a.Name == before {
+		return nil
+	}
+	all, err := tx.ListAutomations(ctx, a.FactoryUID)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		one := &all[i]
+		if one.UID == a.UID {
+			one = a // which the caller stores
+		}
+		found := false
+		for _, t := range one.Triggers {
+			if t.Filter.Set(lineshaft.KeyFactories) == nil {
+				found = replaceChoice(t.Filter.Set(lineshaft.KeyAutomations), before, a.Name) || found
+			}
+		}
+		if found && one != a {
+			if err := tx.PutAutomation(ctx, *one); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

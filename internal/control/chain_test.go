@@ -240,7 +240,7 @@ func TestF6ChainFilters(t *testing.T) {
 			`{}`:                                   "A failed,A done",
 			`{"states":["SUCCEEDED"]}`:             "A done",
 			`{"states":{"not_in":["SUCCEEDED"]}}`:  "A failed",
-			`{"automations":["A","x"]}`:            "A failed,A done",
+			`{"automations":["A","B"]}`:            "A failed,A done",
 			`{"automations":{"not_in":["A"]}}`:     "",
 			`{"automations":["B"]}`:                "",
 			`{"agents":["foreman"]}`:               "A failed,A done",
@@ -254,6 +254,7 @@ func TestF6ChainFilters(t *testing.T) {
 			`{"factories":["` + w.factory + `","` + other + `"],"states":["FAILED"]}`: "A failed",
 		}
 		listening := w.automation("A", "")
+		w.automation("B", `{"never":["comes"]}`)
 		var names []string
 		for filter := range matches {
 			n := control.NewAutomation{Name: fmt.Sprint("on ", len(names)), Prompt: filter, Enabled: true}

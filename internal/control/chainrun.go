@@ -44,9 +44,7 @@ func (s *Service) FollowChains(ctx context.Context) {
 	defer poll.Stop()
 	for {
 		more, err := s.RunChains(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "start automations of finished runs", "err", err)
-		}
+		s.endRound(ctx, "start automations of finished runs", err)
 		if more && err == nil {
 			continue
 		}
@@ -258,14 +256,14 @@ func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStar
 		return nil, err
 	}
 	b := &runStarts{s: s, tx: tx}
-	var slots, brakes []string
+	var needs startNeeds
 	for _, st := range starts {
 		if revisions[st.automation.FactoryUID] != st.revision {
 			return nil, ErrStale
 		}
-		slots, brakes = st.automation.needs(nil, slots, brakes)
+		needs.add(st.automation, nil)
 	}
-	if err := tx.LockAhead(ctx, slots, brakes); err != nil {
+	if err := needs.lock(ctx, tx); err != nil {
 		return nil, err
 	}
 	for _, st := range starts {
@@ -309,7 +307,7 @@ func (s *Service) chainRun(st chainStart, rule *lineshaft.Concurrency) *store.Ne
 	config := a.config
 	config.Concurrency = rule
 	n := s.draftRun(a.caller, lineshaft.NewRun{
-		Prompt: chainEnvelope(a.Prompt, end), Title: a.Name, Source: lineshaft.SourceOrchestration, AgentUID: a.agentUID, ParentRunID: end.ID,
+		Prompt: chainEnvelope(a.Prompt, end), Title: a.title("", nil), Source: lineshaft.SourceOrchestration, AgentUID: a.agentUID, ParentRunID: end.ID,
 		Metadata: map[string]string{lineshaft.MetadataAutomation: a.UID, lineshaft.MetadataFinishedRun: end.ID},
 	}, config, a.origins)
 	n.Head.FactoryUID, n.Body.Request = a.FactoryUID, config

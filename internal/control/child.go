@@ -40,12 +40,22 @@ func (s *Service) shapeRun(ctx context.Context, r definitionReader, c lineshaft.
 	if err != nil {
 		return runShape{}, err
 	}
+	if c.Role == lineshaft.RoleRun {
+		d.conversation = nil // what it asks for is its parent's or an agent's
+	}
 	shape := runShape{definitions: d, factoryUID: parent.FactoryUID}
 	if d.agent != nil {
 		shape.factoryUID = d.agent.FactoryUID
 	}
+	if req.Again != nil && req.Again.FactoryUID != "" {
+		shape.factoryUID = req.Again.FactoryUID
+	}
 	if c.Role != lineshaft.RoleRun {
 		shape.config, shape.origins, err = s.resolve(ctx, r, c, req.Config, d)
+		if err == nil && shape.factory == nil && shape.factoryUID != "" { // its budget counts
+			shape.factory, err = r.GetFactory(ctx, shape.factoryUID)
+			err = ignoreNotFound(err)
+		}
 		return shape, err
 	}
 	if req.ParentRunID != c.RunID {
@@ -59,6 +69,9 @@ func (s *Service) shapeRun(ctx context.Context, r definitionReader, c lineshaft.
 		for _, name := range shape.config.NamedSecrets() {
 			if ownSecret(&parent.Body, name) { // it stays one that was never granted
 				shape.origins[lineshaft.SecretOrigin(name)] = runOrigin
+				if name == shape.config.AuthSecret() {
+					shape.origins[lineshaft.AuthOrigin] = runOrigin
+				}
 			}
 		}
 		return shape, err
@@ -99,18 +112,23 @@ func (s *Service) skillsOf(ctx context.Context, shape runShape, parent *store.Li
 	return found, nil
 }
 
-// parentOf reads where a child run belongs, if it may have one more child.
+// parentOf reads where a child run belongs, if there may be runs below that one.
 func (s *Service) parentOf(ctx context.Context, tx *store.Tx, parentID string) (*store.Lineage, error) {
 	l, err := tx.GetLineage(ctx, parentID)
-	switch {
-	case err != nil:
-		return nil, err
-	case l.Depth+1 > s.cfg.Trees.Depth:
+	if err == nil && l.Depth+1 > s.cfg.Trees.Depth {
 		return nil, lineshaft.Invalid("parent_run_id", "runs may be nested %d deep, and the parent is at that depth", s.cfg.Trees.Depth)
-	case l.LiveChildren >= s.cfg.Trees.LiveChildren:
-		return nil, lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", l.LiveChildren)
 	}
-	return l, nil
+	return l, err
+}
+
+// checkChildren refuses another child of a run that has too many. The run is locked, so
+// that the count holds until the child is written.
+func (s *Service) checkChildren(ctx context.Context, tx *store.Tx, parentID string) error {
+	live, err := tx.CountLiveChildren(ctx, parentID)
+	if err == nil && live >= s.cfg.Trees.LiveChildren {
+		return lineshaft.Invalid("parent_run_id", "the parent has %d live children already; wait for one to end", live)
+	}
+	return err
 }
 
 // joinTree puts a new run below its parent, with the metadata that it does not set
@@ -206,9 +224,7 @@ func treeSpent(t store.Tree) string {
 func childSlotKey(rootRunID, key string) string { return "below/" + rootRunID + "/" + key }
 
 // fromParent says whether a run has its configuration from the run that started it.
-func fromParent(body *store.RunBody) bool {
-	return slices.Contains(slices.Collect(maps.Values(body.Origins)), lineshaft.ParentOrigin)
-}
+func fromParent(body *store.RunBody) bool { return hasOrigin(body, lineshaft.ParentOrigin) }
 
 // limitJob holds a run to what is left of the budgets that it shares with others. The
 // gateway knows the run's own budget only, so that one becomes what is left of all.
@@ -219,7 +235,7 @@ func limitJob(ctx context.Context, tx *store.Tx, job *lineshaft.Job) error {
 	}
 	if spent := spentTree(trees); spent != nil {
 		job.Fault, job.FaultCode = treeSpent(*spent)+"; start the work as a run of its own, with its own budget", lineshaft.CodeBudgetExceeded
-		job.Secrets, job.ToolSecrets = nil, nil
+		job.Withhold()
 		return nil
 	}
 	var limit lineshaft.Budget

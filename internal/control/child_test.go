@@ -19,11 +19,16 @@ func richConfig() lineshaft.AgentConfig {
 	return lineshaft.AgentConfig{
 		Name: "parent", ModelID: "m", BasePrompt: "be good", EnvironmentID: "env", WorkerHost: "box", RunnerID: "small",
 		MCPServers: map[string]lineshaft.MCPServer{"tools": {URL: "https://tools.example", Headers: map[string]string{"X-Key": "literal"}}, "more": {Command: "run"}},
-		Harness:    &lineshaft.HarnessConfig{Type: "claude", Mode: "acp", ModelID: "m", ReasoningLevel: "low", Command: []string{"agent"}, Permissions: lineshaft.PermissionsAsk},
-		Secrets:    []string{"A", "B"}, ComputerUseEnabled: new(false),
+		Harness:    &lineshaft.HarnessConfig{Type: "claude", Mode: "acp", ModelID: "m", ReasoningLevel: "low", Command: []string{"agent"}, Permissions: lineshaft.PermissionsAsk, Auth: ownKey("A")},
+		Secrets:    []string{"A", "B"}, ComputerUseEnabled: new(false), ComputerUseModelID: "eyes",
 		IdleTimeoutMinutes: new(5), TimeoutMinutes: new(30), StallMinutes: new(5), QueueTimeoutMinutes: new(60), MaxAttempts: new(2),
 		Budget: &lineshaft.Budget{MaxTokens: 1000, MaxCostMicros: 2_000_000},
 	}
+}
+
+// ownKey says that the model is called with the key in a secret.
+func ownKey(secret string) *lineshaft.HarnessAuth {
+	return &lineshaft.HarnessAuth{Source: lineshaft.AuthManagedSecret, SecretName: secret}
 }
 
 // asks are what children ask for, by the field that a refusal names: wider is 403,
@@ -52,11 +57,13 @@ func asks() map[string]struct{ wider, equal, narrower lineshaft.AgentConfig } {
 		"budget.max_cost_usd": {
 			config{Budget: &lineshaft.Budget{MaxCostMicros: 2_000_001}}, config{Budget: &lineshaft.Budget{MaxCostMicros: 2_000_000}}, config{Budget: &lineshaft.Budget{MaxCostMicros: 1}},
 		},
-		"computer_use_enabled": {config{ComputerUseEnabled: new(true)}, config{ComputerUseEnabled: new(false)}, config{}},
-		"harness.type":         {harness(lineshaft.HarnessConfig{Type: "shell"}), harness(lineshaft.HarnessConfig{Type: "claude"}), config{}},
-		"harness.model_id":     {harness(lineshaft.HarnessConfig{ModelID: "dear"}), harness(lineshaft.HarnessConfig{ModelID: "m"}), config{}},
-		"harness.command":      {harness(lineshaft.HarnessConfig{Command: []string{"sh", "-c", "id"}}), harness(lineshaft.HarnessConfig{Type: "claude", Command: []string{"agent"}}), config{}},
-		"harness.mode":         {harness(lineshaft.HarnessConfig{Type: "claude", Mode: "command"}), harness(lineshaft.HarnessConfig{Type: "claude", Mode: "acp"}), config{}},
+		"computer_use_enabled":  {config{ComputerUseEnabled: new(true)}, config{ComputerUseEnabled: new(false)}, config{}},
+		"computer_use_model_id": {config{ComputerUseModelID: "other"}, config{ComputerUseModelID: "eyes"}, config{}},
+		"harness.auth":          {harness(lineshaft.HarnessConfig{Auth: ownKey("B")}), harness(lineshaft.HarnessConfig{Auth: ownKey("A")}), config{}},
+		"harness.type":          {harness(lineshaft.HarnessConfig{Type: "shell"}), harness(lineshaft.HarnessConfig{Type: "claude"}), config{}},
+		"harness.model_id":      {harness(lineshaft.HarnessConfig{ModelID: "dear"}), harness(lineshaft.HarnessConfig{ModelID: "m"}), config{}},
+		"harness.command":       {harness(lineshaft.HarnessConfig{Command: []string{"sh", "-c", "id"}}), harness(lineshaft.HarnessConfig{Type: "claude", Command: []string{"agent"}}), config{}},
+		"harness.mode":          {harness(lineshaft.HarnessConfig{Type: "claude", Mode: "command"}), harness(lineshaft.HarnessConfig{Type: "claude", Mode: "acp"}), config{}},
 		"harness.reasoning_level": {
 			harness(lineshaft.HarnessConfig{ReasoningLevel: "high"}), harness(lineshaft.HarnessConfig{ReasoningLevel: "low"}), config{},
 		},
@@ -76,9 +83,12 @@ func (w *works) parents() []parent {
 	rich := richConfig()
 	placed := rich
 	placed.WorkerHost = "" // the factory's definition decides
-	w.defaults(w.factory, func(f *lineshaft.Factory) { f.Defaults.WorkerHost = "box" })
+	w.defaults(w.factory, func(f *lineshaft.Factory) { f.Defaults.WorkerHost, f.Defaults.ModelID = "box", "m" })
 	hand := w.agent(w.factory, "hand")
-	w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config = "hand", placed })
+	w.automation("a", "", func(n *control.NewAutomation) {
+		n.Agent, n.Config = "hand", placed
+		n.Config.ModelID = "" // another agent's model is its harness's; this one is the factory's
+	})
 	free := rich
 	free.RunnerID = "" // runs of no factory have none
 	return []parent{
@@ -126,7 +136,7 @@ func TestX15ChildrenMatrix(t *testing.T) {
 func TestX15MatrixHasEveryField(t *testing.T) {
 	t.Parallel()
 	free := []string{"name", "base_prompt", "concurrency.key", "concurrency.policy"} // words, and keys that are apart
-	named := map[string]string{"max_attempts": "retry.max_attempts", "budget.max_cost_micros": "budget.max_cost_usd", "mcp_servers": "mcp_servers.out"}
+	named := map[string]string{"max_attempts": "retry.max_attempts", "budget.max_cost_micros": "budget.max_cost_usd", "mcp_servers": "mcp_servers.out", "harness.auth.source": "harness.auth", "harness.auth.secret_name": "harness.auth"}
 	rows := asks()
 	var walk func(of reflect.Type, prefix string)
 	walk = func(of reflect.Type, prefix string) {

@@ -38,7 +38,9 @@ func TestX15CancellingGivesNoTokensBack(t *testing.T) {
 		doing := b.claimOne(lineshaft.HostedWorker, child)
 		b.begin(doing)
 		must[control.CancelResult](b)(b.s.Cancel(b.Context(), token, child, false, nil))
-		last := lineshaft.TurnResult{State: lineshaft.Cancelled, Used: []lineshaft.UsageData{{ModelID: "m", OutputTokens: 900}, {ModelID: "m", OutputTokens: 200}}}
+		last := lineshaft.TurnResult{State: lineshaft.Cancelled, Used: []lineshaft.LateUsage{
+			{UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 900}}, {UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 200}, Number: 1},
+		}}
 		for range 2 { // the second time it is over
 			_, _ = b.s.EndTurn(b.Context(), doing.ExecutionRef, last)
 		}
@@ -47,6 +49,28 @@ func TestX15CancellingGivesNoTokensBack(t *testing.T) {
 		}
 		if run := b.want(root, lineshaft.Failed); run.Status.ErrorCode != lineshaft.CodeBudgetExceeded {
 			b.Errorf("%+v", run.Status)
+		}
+	})
+}
+
+// An event that was stored before the run was cancelled, and whose acknowledgement got
+// lost, comes again with the last word. It counts once.
+func TestX15ALostAcknowledgementCountsOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID, job := b.working(lineshaft.NewRun{})
+		used := []lineshaft.LateUsage{
+			{UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 1}, Number: 1},
+			{UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 20}, Number: 2},
+			{UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 300}},
+		}
+		stored := lineshaft.NewDraft(lineshaft.EventUsage, b.clock.now(), used[0].UsageData)
+		wantCode(b, b.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: []lineshaft.Draft{stored}}), "")
+		b.cancel(runID)
+		_, err := b.s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Cancelled, Used: used})
+		wantCode(b, err, "")
+		if run := b.run(runID); run.Usage.OutputTokens != 321 {
+			b.Errorf("%+v", run.Usage)
 		}
 	})
 }

@@ -157,9 +157,11 @@ func (s *Service) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (li
 		}
 	}
 	if job.Resumed {
-		job.Snapshot, err = tx.NewestSnapshot(ctx, h.ID)
+		if job.Snapshot, err = tx.NewestSnapshot(ctx, h.ID); err != nil {
+			return job, err
+		}
 	}
-	return job, err
+	return job, s.giveConversation(ctx, tx, claim.Body.Continues, &job)
 }
 
 // takeTurn hands the oldest unread follow-up to the run's execution.

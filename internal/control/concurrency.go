@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,9 +17,7 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 	if rule == nil || rule.Key == "" {
 		return nil, nil
 	}
-	if n.Head.ConcurrencyKey == "" {
-		n.Head.ConcurrencyKey = slotKey(n.Head.FactoryUID, rule.Key)
-	}
+	n.Head.ConcurrencyKey = keyOf(n)[0].Key
 	holder, err := s.lockHolder(ctx, tx, n.Head.ConcurrencyKey, n.Head.ID)
 	if err != nil || holder == nil {
 		return nil, err
@@ -47,7 +46,7 @@ func (s *Service) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaf
 				return nil, err
 			}
 		}
-		result, err := s.followup(ctx, tx, c, lineshaft.NewFollowup{RunID: holder.ID, Message: followupText(n)}, files)
+		result, err := s.followup(ctx, tx, c, holder, followupText(n), files)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +76,7 @@ func givesMore(ctx context.Context, tx *store.Tx, n *store.NewRun, holder *store
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(body.Config.NamedSecrets(), func(name string) bool { return !slices.Contains(n.Body.Config.NamedSecrets(), name) }), nil
+	return slices.ContainsFunc(body.Config.GivenSecrets(), func(name string) bool { return !slices.Contains(n.Body.Config.GivenSecrets(), name) }), nil
 }
 
 // slotKey is what a concurrency key is in the whole database: a factory has its own,
@@ -89,14 +88,24 @@ func slotKey(factoryUID, key string) string {
 	return "factory/" + factoryUID + "/" + key
 }
 
+// keyOf is the concurrency key of a new run in the whole database; none if it has none.
+func keyOf(n *store.NewRun) []store.KeyUse {
+	rule := n.Body.Config.Concurrency
+	if rule == nil || rule.Key == "" {
+		return nil
+	}
+	return []store.KeyUse{useKey(rule, cmp.Or(n.Head.ConcurrencyKey, slotKey(n.Head.FactoryUID, rule.Key)))}
+}
+
 // slotTries bounds how often a key that keeps changing hands is looked at.
 const slotTries = 50
 
 // lockHolder takes the key for a run, or returns the run that has it with its row
 // locked: it keeps the key until this transaction ends, and sees then who waits.
 //
-// Ending runs lock their row before the slot, so here the slot is never locked
-// before a row: the two would wait for each other.
+// The key's name and the row of its holder are locked already. That the slot is never
+// locked before a row, and looked at again, is for nodes of a version before, which end
+// runs without the name.
 func (s *Service) lockHolder(ctx context.Context, tx *store.Tx, key, runID string) (*store.RunHead, error) {
 	for range slotTries {
 		holder, err := tx.SlotHolder(ctx, key)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/definition"
@@ -26,6 +27,8 @@ type Validation struct {
 	Problems []lineshaft.FileProblem
 	// Unused are files that are accepted and not used.
 	Unused []string
+	// Notices are what is no mistake but should be known, such as keys without effect.
+	Notices []lineshaft.FileProblem
 }
 
 // Application asks for a folder to be put in force.
@@ -44,6 +47,7 @@ type Applied struct {
 	Changed bool
 	Changes []definition.Change
 	Unused  []string
+	Notices []lineshaft.FileProblem
 }
 
 // Plan is what an apply would do.
@@ -53,29 +57,42 @@ type Plan struct {
 	Changes   []definition.Change
 	Backtests []Backtest
 	Unused    []string
+	Notices   []lineshaft.FileProblem
 }
 
-// DefinitionProblems checks a folder by itself. It needs no store.
-func DefinitionProblems(files definition.Files) Validation {
+// CheckedDefinition is what can be said about a folder without a server.
+type CheckedDefinition struct {
+	Validation
+	// Offline are the problems that the published format finds without a server.
+	Offline []lineshaft.FileProblem
+	// Deferred is what is looked up when the definition is applied.
+	Deferred []definition.Deferred
+}
+
+// CheckDefinition checks a folder by itself, as the published format does.
+func CheckDefinition(files definition.Files) CheckedDefinition {
 	d, problems := definition.Parse(files)
-	v := Validation{Problems: problems}
-	if d != nil {
-		v.Unused = d.Unused
+	c := CheckedDefinition{Validation: Validation{Problems: problems, Unused: d.Unused, Notices: d.Notices}, Deferred: d.Deferred()}
+	for _, p := range problems {
+		if !slices.Contains(d.AtApply, p) {
+			c.Offline = append(c.Offline, p)
+		}
 	}
-	return v
+	return c
 }
 
 // ValidateDefinition checks a folder by itself and against the server, as applying it
 // to the factory would.
 func (s *Service) ValidateDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (Validation, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Validation{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return Validation{}, err
 	}
-	v := DefinitionProblems(files)
-	if len(v.Problems) > 0 {
-		return v, nil
-	}
-	_, err := s.plan(ctx, c, factoryUID, files)
+	d, problems := definition.Parse(files)
+	v := Validation{Unused: d.Unused, Notices: d.Notices}
+	_, err := s.plan(ctx, c, factoryUID, d, problems)
 	if wrong, ok := errors.AsType[*lineshaft.Error](err); ok && len(wrong.Problems) > 0 {
 		v.Problems = wrong.Problems
 		return v, nil
@@ -85,12 +102,18 @@ func (s *Service) ValidateDefinition(ctx context.Context, c lineshaft.Caller, fa
 
 // ApplyDefinition makes a managed factory what a folder says, all or nothing.
 func (s *Service) ApplyDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, a Application) (Applied, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Applied{}, err
+	}
 	return s.applyFiles(ctx, c, factoryUID, a.Files, revisionNote{Source: lineshaft.RevisionApply, Comment: a.Comment, ifRevision: a.IfRevision})
 }
 
 // ExportDefinition writes a factory as a folder. Files that were applied and still
 // say the same are what was applied, byte for byte.
 func (s *Service) ExportDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string) (Definition, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Definition{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return Definition{}, err
 	}
@@ -117,7 +140,10 @@ func definitionRevision(last *lineshaft.Revision, factory int64) int64 {
 // DriftDefinition tells how a factory differs from a folder: what applying it would
 // change.
 func (s *Service) DriftDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (Plan, error) {
-	w, err := s.plan(ctx, c, factoryUID, files)
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Plan{}, err
+	}
+	w, err := s.planFiles(ctx, c, factoryUID, files)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -127,7 +153,10 @@ func (s *Service) DriftDefinition(ctx context.Context, c lineshaft.Caller, facto
 // PlanDefinition tells what applying a folder would change, and what the changed
 // automations would make of the deliveries that are stored.
 func (s *Service) PlanDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (Plan, error) {
-	w, err := s.plan(ctx, c, factoryUID, files)
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Plan{}, err
+	}
+	w, err := s.planFiles(ctx, c, factoryUID, files)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -136,29 +165,28 @@ func (s *Service) PlanDefinition(ctx context.Context, c lineshaft.Caller, factor
 	return plan, err
 }
 
+func (s *Service) planFiles(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (*work, error) {
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return nil, err
+	}
+	d, problems := definition.Parse(files)
+	return s.plan(ctx, c, factoryUID, d, problems)
+}
+
 // plan does everything that an apply does but writing.
-func (s *Service) plan(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (*work, error) {
-	d, err := s.parse(ctx, c, factoryUID, files)
+func (s *Service) plan(ctx context.Context, c lineshaft.Caller, factoryUID string, d *definition.Definition, problems []lineshaft.FileProblem) (*work, error) {
+	ahead, err := readFolder(ctx, s.store, factoryUID)
 	if err != nil {
 		return nil, err
 	}
 	var w *work
 	err = s.lockedFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
-		if w, err = s.prepare(ctx, tx, c, f, d); err != nil {
+		if w, err = s.prepare(ctx, tx, work{c: c, d: d, factory: f, problems: problems, written: ahead}); err != nil {
 			return err
 		}
 		return errUnchanged
 	})
 	return w, err
-}
-
-// parse reads a folder for a factory that the caller sees.
-func (s *Service) parse(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (*definition.Definition, error) {
-	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
-		return nil, err
-	}
-	d, problems := definition.Parse(files)
-	return d, mistakes(problems)
 }
 
 // mistakes is the error for a definition with problems; nil without any.

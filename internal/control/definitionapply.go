@@ -26,14 +26,14 @@ type work struct {
 	// What is there now.
 	factory *lineshaft.Factory // locked
 	parts   *factoryParts
-	last    *lineshaft.Revision
-	texts   definition.Files
+	written *writtenFolder // its newest revision
 
 	// What is to be done.
 	changes  []definition.Change
 	webhooks []webhookWork
-	problems []lineshaft.FileProblem
+	problems []lineshaft.FileProblem // of the folder by itself, then of all
 
+	bad     map[string]bool          // files with mistakes of their own
 	secrets map[string]*store.Secret // those that the definition names; nil for none
 }
 
@@ -46,7 +46,11 @@ type webhookWork struct {
 // applyFiles makes a factory what a folder says, all or nothing, and records it. A
 // factory that follows a repository takes it from there only.
 func (s *Service) applyFiles(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files, as revisionNote) (Applied, error) {
-	d, err := s.parse(ctx, c, factoryUID, files)
+	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+		return Applied{}, err
+	}
+	d, problems := definition.Parse(files)
+	ahead, err := readFolder(ctx, s.store, factoryUID)
 	if err != nil {
 		return Applied{}, err
 	}
@@ -62,7 +66,7 @@ func (s *Service) applyFiles(ctx context.Context, c lineshaft.Caller, factoryUID
 				return err
 			}
 		}
-		w, err := s.prepare(ctx, tx, c, f, d)
+		w, err := s.prepare(ctx, tx, work{c: c, d: d, factory: f, problems: problems, written: ahead})
 		if err != nil {
 			return err
 		}
@@ -79,38 +83,50 @@ func (s *Service) applyFiles(ctx context.Context, c lineshaft.Caller, factoryUID
 }
 
 // prepare reads what is there, finds what differs and checks the definition against
-// the server. It reports every mistake at once.
-func (s *Service) prepare(ctx context.Context, tx *store.Tx, c lineshaft.Caller, f *lineshaft.Factory, d *definition.Definition) (*work, error) {
-	parts, err := readParts(ctx, tx, f)
-	if err != nil {
+// the server. It reports every mistake at once, with those of the folder by itself.
+func (s *Service) prepare(ctx context.Context, tx *store.Tx, w work) (*work, error) {
+	var err error
+	if w.parts, err = readParts(ctx, tx, w.factory); err != nil {
 		return nil, err
 	}
-	w := &work{s: s, c: c, d: d, at: s.now(), factory: f, parts: parts}
-	if w.last, w.texts, err = lastFolder(ctx, tx, f.UID); err != nil {
+	w.s, w.at = s, s.now()
+	if w.written, err = w.written.current(ctx, tx, w.factory.UID); err != nil {
 		return nil, err
 	}
-	w.changes = definition.Compare(parts.definition(), d)
-	if err := w.check(ctx, tx); err != nil {
-		return nil, err
+	w.changes = definition.Compare(w.written.kept.Complete(w.parts.definition()), w.d)
+	w.bad = badFiles(w.problems)
+	if !w.d.Partial {
+		if err := w.check(ctx, tx); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(w.problems, func(a, b lineshaft.FileProblem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return w, mistakes(w.problems)
+	return &w, mistakes(w.problems)
+}
+
+// badFiles are those that have mistakes by themselves.
+func badFiles(problems []lineshaft.FileProblem) map[string]bool {
+	bad := map[string]bool{}
+	for _, p := range problems {
+		bad[p.File] = true
+	}
+	return bad
 }
 
 // revision is the number of the definition in force. The factory's own has grown
 // already, for this transaction.
-func (w *work) revision() int64 { return definitionRevision(w.last, w.factory.Revision-1) }
+func (w *work) revision() int64 { return definitionRevision(w.written.last, w.factory.Revision-1) }
 
 func (w *work) told() Plan {
-	return Plan{Revision: w.revision(), Changes: w.changes, Unused: w.d.Unused}
+	return Plan{Revision: w.revision(), Changes: w.changes, Unused: w.d.Unused, Notices: w.d.Notices}
 }
 
 // finish writes what differs and records it. errUnchanged says that nothing does.
 func (w *work) finish(ctx context.Context, tx *store.Tx, files definition.Files, as revisionNote) (Applied, error) {
-	done := Applied{Revision: w.revision(), Changes: w.changes, Unused: w.d.Unused}
-	recorded := w.last != nil && maps.Equal(w.texts, files)
+	done := Applied{Revision: w.revision(), Changes: w.changes, Unused: w.d.Unused, Notices: w.d.Notices}
+	recorded := w.written.last != nil && maps.Equal(w.written.texts, files)
 	fresh := w.freshCredentials()
 	if len(w.changes) == 0 && fresh == 0 && recorded {
 		return done, errUnchanged
@@ -121,7 +137,7 @@ func (w *work) finish(ctx context.Context, tx *store.Tx, files definition.Files,
 	done.Changed = true
 	if !recorded {
 		done.Revision = w.factory.Revision
-		if err := w.s.recordRevision(ctx, tx, w.c, w.factory, w.last, files, as); err != nil {
+		if err := w.s.recordRevision(ctx, tx, w.c, w.factory, w.written.last, files, as); err != nil {
 			return done, err
 		}
 	}

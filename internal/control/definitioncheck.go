@@ -26,11 +26,14 @@ func (w *work) check(ctx context.Context, tx *store.Tx) error {
 	if err := w.checkConfigs(ctx, tx); err != nil {
 		return err
 	}
+	w.checkKeys()
 	if err := w.checkWebhooks(); err != nil {
 		return err
 	}
 	w.checkWebhookCount()
-	w.checkWebhookIDs()
+	if err := w.checkReferences(ctx, tx); err != nil {
+		return err
+	}
 	if err := w.checkWatches(ctx, tx); err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ type layer struct {
 func (w *work) layers() []layer {
 	f, was := w.d.Factory, w.parts.factory
 	all := []layer{
-		{definition.KindFactory, f.Name, "", lineshaft.AgentConfig{Secrets: f.Secrets, MCPServers: f.MCPServers}, lineshaft.AgentConfig{Secrets: was.Secrets, MCPServers: was.MCPServers}},
+		{definition.KindFactory, f.Name, "", f.Shared(), was.Shared()},
 		{definition.KindFactory, f.Name, "agentDefaults.", f.Defaults, was.Defaults},
 	}
 	for _, a := range w.d.Agents {
@@ -121,6 +124,9 @@ func (w *work) checkConfigs(ctx context.Context, tx *store.Tx) error {
 				w.checkGrant(l, "mcpServers."+server, name)
 			}
 		}
+		if name := l.config.AuthSecret(); name != "" {
+			w.checkGrant(l, "harness.auth.secretName", name)
+		}
 		field := l.prefix + "environmentId"
 		err := checkEnvironment(ctx, tx, w.c, field, l.before.EnvironmentID, l.config.EnvironmentID)
 		if err := w.blame(l.kind, l.name, field, err); err != nil {
@@ -128,6 +134,32 @@ func (w *work) checkConfigs(ctx context.Context, tx *store.Tx) error {
 		}
 	}
 	return nil
+}
+
+// checkKeys holds what agents and automations say about their model's key against what
+// they inherit. The foreman stands for an agent that is not there, which is another's
+// mistake to find.
+func (w *work) checkKeys() {
+	check := func(kind definition.Kind, name string, d definitions) {
+		config, _ := lineshaft.Resolve(w.s.layers(lineshaft.AgentConfig{}, d)...)
+		if err := config.CheckAuth(); err != nil {
+			w.problem(kind, name, "harness.auth", reason(err), "")
+		}
+	}
+	for i := range w.d.Agents {
+		check(definition.KindAgent, w.d.Agents[i].Name, definitions{agent: &w.d.Agents[i], factory: &w.d.Factory})
+	}
+	for i, a := range w.d.Automations {
+		d := definitions{automation: &w.d.Automations[i], factory: &w.d.Factory}
+		for j, agent := range w.d.Agents {
+			if agent.Name == a.Agent || a.Agent == "" && agent.Type == lineshaft.AgentForeman {
+				d.agent = &w.d.Agents[j]
+			}
+		}
+		if h := a.Config.Harness; h != nil || a.Config.WorkerHost != "" { // else it is the agent's
+			check(definition.KindAutomation, a.Name, d)
+		}
+	}
 }
 
 // blame makes a problem of an error that says what is wrong with a part. Any other is
@@ -168,7 +200,7 @@ func (w *work) checkWatches(ctx context.Context, tx *store.Tx) error {
 // schedules, so they would be left without one.
 func (w *work) checkRemovedAgents(ctx context.Context, tx *store.Tx) error {
 	for _, change := range w.of(definition.KindAgent) {
-		if change.Action != definition.ActionRemove {
+		if change.Action != definition.ActionRemove || w.bad[change.File] {
 			continue
 		}
 		was, _ := named(w.parts.agents, change.Name, agentName)
@@ -213,24 +245,42 @@ func (w *work) checkWebhookCount() {
 	}
 }
 
-// checkWebhookIDs wants every webhook that is named by its uid to be one of the
-// factory, and to stay one. Names are checked with the folder.
-func (w *work) checkWebhookIDs() {
-	known := map[string]bool{}
+// checkReferences wants every webhook that an automation names by its uid, and every
+// automation whose runs it waits for, to be one of the factory, and to stay one. What it
+// named before may be gone by now: an export always applies. Webhooks that it names by
+// name are checked with the folder.
+func (w *work) checkReferences(ctx context.Context, tx *store.Tx) error {
+	live := map[string]bool{}
 	for _, hook := range w.webhooks {
 		if hook.was != nil {
-			known[hook.was.UID] = true
+			live[hook.was.UID] = true
 		}
 	}
 	for _, a := range w.d.Automations {
+		before, _ := named(w.parts.automations, a.Name, automationName)
 		for i, t := range a.Triggers {
 			for j, uid := range t.Filter.WebhookIDs {
-				if !known[uid] {
+				known, err := w.wasWebhook(ctx, tx, uid)
+				if err != nil {
+					return err
+				}
+				if !live[uid] && !known {
 					w.problem(definition.KindAutomation, a.Name, fmt.Sprintf("triggers[%d].filter.webhook_ids[%d]", i, j),
 						fmt.Sprintf("%s is no webhook of this factory, or its file is not in the definition", strconv.Quote(shorten(uid, 100))),
 						"name webhooks of the definition by their file names in webhooks:")
 				}
 			}
+			if name, ok := unknownChain(t, w.d.Automations, before.Triggers); ok {
+				w.problem(definition.KindAutomation, a.Name, fmt.Sprintf("triggers[%d].filter.automations", i),
+					fmt.Sprintf("there is no automation %s in the definition", strconv.Quote(shorten(name, 100))), "name automations by their folder names")
+			}
 		}
 	}
+	return nil
+}
+
+// wasWebhook says whether a uid is that of a deleted webhook of the factory.
+func (w *work) wasWebhook(ctx context.Context, tx *store.Tx, uid string) (bool, error) {
+	hook, err := tx.GetWebhook(ctx, w.factory.UID, uid)
+	return err == nil && !hook.DeletedAt.IsZero(), ignoreNotFound(err)
 }

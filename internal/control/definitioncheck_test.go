@@ -100,3 +100,20 @@ func TestF4AgentsOfSchedulesStay(t *testing.T) {
 		b.apply(uid, without)
 	})
 }
+
+// S-1: the key of a model is a secret that is there and not a webhook's, as other secrets
+// of runs are.
+func TestS1DefinitionNamesAModelKeyThatRunsMayHave(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		uid := b.shopFactory()
+		b.apply(uid, shop())
+		keyed := func(secret string) definition.Files {
+			return with(shop(), "agents/reviewer/agent.md", "---\nagentType: REVIEW\nharness:\n  type: claude\n  auth:\n    source: managedSecret\n    secretName: "+secret+"\n---\nYou review.\n")
+		}
+		b.refusedAt(b.admin, uid, keyed("NOBODYS_KEY"), "agents/reviewer/agent.md:7", "there is no secret NOBODYS_KEY")
+		must[control.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, b.factory("other", "").UID, control.NewWebhook{Name: "w", SecretName: "HOOK_KEY"}))
+		b.refusedAt(b.admin, uid, keyed("HOOK_KEY"), "agents/reviewer/agent.md:7", "HOOK_KEY")
+		b.apply(uid, keyed("TEAM_TOKEN"))
+	})
+}

@@ -109,7 +109,21 @@ func (s *Service) recordEdit(ctx context.Context, tx *store.Tx, c lineshaft.Call
 	if was.last != nil && maps.Equal(files, was.texts) {
 		return nil
 	}
+	if err := checkGrowth(f, was.texts, files); err != nil {
+		return err
+	}
 	return s.recordRevision(ctx, tx, c, f, was.last, files, revisionNote{Source: lineshaft.RevisionEdit, Comment: tellFiles(was.texts, files)})
+}
+
+// checkGrowth refuses an edit after which the folder could not be applied again, and would be
+// long to read for everybody (H-14). A folder that is too large already may become smaller.
+func checkGrowth(f *lineshaft.Factory, before, after definition.Files) error {
+	files, bytes := len(after), after.Bytes()
+	if files > definition.MaxFiles && files > len(before) || bytes > definition.MaxBytes && bytes > before.Bytes() {
+		return lineshaft.Conflict("the definition of factory %q would have %d files with %d bytes, and at most %d with %d are allowed; "+
+			"delete agents or automations, or shorten their prompts, first", f.Name, files, bytes, definition.MaxFiles, definition.MaxBytes)
+	}
+	return nil
 }
 
 // recordRevision writes a revision after last, which is nil for the first.
@@ -149,6 +163,9 @@ func tellFiles(before, after definition.Files) string {
 
 // ListRevisions reads a page of the revisions of a factory's definition, newest first.
 func (s *Service) ListRevisions(ctx context.Context, c lineshaft.Caller, factoryUID string, limit int, cursor string) (RevisionPage, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return RevisionPage{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return RevisionPage{}, err
 	}
@@ -170,6 +187,9 @@ func (s *Service) ListRevisions(ctx context.Context, c lineshaft.Caller, factory
 
 // GetRevision reads one revision with its files.
 func (s *Service) GetRevision(ctx context.Context, c lineshaft.Caller, factoryUID string, number int64) (RevisionDetail, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return RevisionDetail{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return RevisionDetail{}, err
 	}
@@ -183,6 +203,9 @@ func (s *Service) GetRevision(ctx context.Context, c lineshaft.Caller, factoryUI
 
 // RollbackDefinition applies the files of an earlier revision again, as a new one.
 func (s *Service) RollbackDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, number int64) (Applied, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Applied{}, err
+	}
 	to, err := s.GetRevision(ctx, c, factoryUID, number)
 	if err != nil {
 		return Applied{}, err

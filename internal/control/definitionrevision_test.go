@@ -188,7 +188,7 @@ func TestF5ApiEditsRoundTrip(t *testing.T) {
 			n.Prompt, n.Enabled, n.MaxRunsPerHour = "---\nodd: front matter\n---\n  indented\n\n\n", false, 7
 			n.Triggers = append(n.Triggers, lineshaft.Trigger{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{WebhookIDs: []string{w.hook.UID}, Payload: json.RawMessage(`{"x":[]}`)}})
 			n.Config = lineshaft.AgentConfig{
-				Name: "n: 1", ModelID: "m", BasePrompt: " b\n", Skills: []string{"o/r:s"}, TimeoutMinutes: new(5), IdleTimeoutMinutes: new(0), Secrets: []string{"TOKEN"},
+				Name: "n: 1", BasePrompt: " b\n", Skills: []string{"o/r:s"}, TimeoutMinutes: new(5), IdleTimeoutMinutes: new(0), Secrets: []string{"TOKEN"},
 				Harness: &lineshaft.HarnessConfig{Type: "command", Command: []string{"a b", "--x"}}, Budget: &lineshaft.Budget{MaxTokens: 5, MaxCostMicros: 1_500_000},
 				MCPServers:  map[string]lineshaft.MCPServer{"t": {Command: "c", Args: []string{"-v"}, Env: map[string]string{"K": "{{TOKEN}}"}}, "u": {URL: "https://u.example", Headers: map[string]string{"H": "v"}}},
 				MaxAttempts: new(2), StallMinutes: new(3), QueueTimeoutMinutes: new(9), ComputerUseEnabled: new(false), WorkerHost: "mac",
@@ -260,6 +260,32 @@ func TestF5EditsAtTheSameTimeAreRevisions(t *testing.T) {
 		newest := must[control.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, out.Revision))
 		if !maps.Equal(newest.Texts, out.Files) || len(w.history(w.factory)) != 2+edits {
 			w.Errorf("history %v, exported %v, recorded %v", w.history(w.factory), out.Files, newest.Texts)
+		}
+	})
+}
+
+// Edits keep the folder as small as one that is applied has to be, and never keep a factory
+// from becoming smaller.
+func TestH14EditsKeepTheFolderSmall(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		uid := b.shopFactory()
+		add := func(i int) (*lineshaft.Agent, error) {
+			return b.s.CreateAgent(b.Context(), b.admin, control.NewAgent{FactoryUID: uid, Name: fmt.Sprintf("agent %d", i), Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes)})
+		}
+		var last *lineshaft.Agent
+		var err error
+		most := definition.MaxBytes / lineshaft.MaxPromptBytes
+		for i := 0; err == nil && i <= most; i++ {
+			var made *lineshaft.Agent
+			if made, err = add(i); err == nil {
+				last = made
+			}
+		}
+		wantCode(b, err, lineshaft.CodeConflict)
+		wantCode(b, b.s.DeleteAgent(b.Context(), b.admin, last.UID), "")
+		if _, err := add(most + 1); err != nil {
+			b.Errorf("there is room again: %v", err)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func someNames(t *rapid.T, what string) []string {
 // someDefinition draws a definition that a server with the secrets of shop takes.
 func someDefinition(t *rapid.T) *definition.Definition {
 	d := &definition.Definition{Factory: lineshaft.Factory{
-		Name: "F" + strings.TrimSpace(oddText().Draw(t, "name")), Description: oddText().Draw(t, "description"), Defaults: someConfig(t, "factory"), Foreman: "zz",
+		Name: "F" + strings.Join(strings.Fields(oddText().Draw(t, "name")), " "), Description: oddText().Draw(t, "description"), Defaults: someConfig(t, "factory"), Foreman: "zz",
 	}}
 	for _, name := range someNames(t, "webhooks") {
 		w := lineshaft.Webhook{

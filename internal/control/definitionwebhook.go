@@ -50,14 +50,13 @@ func (w *work) giveCredential(one *webhookWork) error {
 				"give it the one that the provider shows with `lineshaft webhook rotate`, which enables it, or write enabled: false")
 		}
 		return nil
-	case owned && !was.NeedsSecret && !recast:
-		return nil
 	case owned && !was.NeedsSecret:
 		return w.takeValue(next, w.secrets[next.SecretName])
 	}
 	next.OwnsSecret, next.NeedsSecret = false, false
 	secret := w.secrets[next.SecretName]
 	switch {
+	case next.SecretName == "": // the folder by itself is wrong
 	case secret == nil:
 		w.webhookProblem(next, "secretName", "there is no secret "+next.SecretName, createSecretHint(next.SecretName))
 	case secret.Kind == lineshaft.SecretWebhook:
@@ -85,7 +84,10 @@ func (w *work) takeValue(next *store.Webhook, secret *store.Secret) error {
 		return fmt.Errorf("open secret %s: %w", secret.Name, err)
 	}
 	if err := checkCredential(next.Webhook, string(value)); err != nil {
-		w.webhookProblem(next, "secretName", fmt.Sprintf("the value of secret %s does not do: %s", secret.Name, reason(err)),
+		if w.bad[w.d.Problem(definition.KindWebhook, next.Name, "", "", "").File] {
+			return nil // its mode may be what is wrong
+		}
+		w.webhookProblem(next, "secretName", fmt.Sprintf("the value of secret %s cannot be used: %s", secret.Name, reason(err)),
 			fmt.Sprintf("change it with `lineshaft secret update %s --team`, or name another one", secret.Name))
 		return nil
 	}

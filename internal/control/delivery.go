@@ -63,6 +63,9 @@ func (s *Service) hasLog(ctx context.Context, c lineshaft.Caller, factoryUID, ui
 // ListDeliveries reads a page of the log of a webhook, also of a deleted one. Ids
 // carry the time of receipt, so every page reads as many rows as it shows.
 func (s *Service) ListDeliveries(ctx context.Context, c lineshaft.Caller, factoryUID, webhookUID string, q DeliveryQuery) (DeliveryPage, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return DeliveryPage{}, err
+	}
 	if err := s.hasLog(ctx, c, factoryUID, webhookUID); err != nil {
 		return DeliveryPage{}, err
 	}
@@ -103,6 +106,9 @@ func unixMicro(at time.Time) int64 {
 // GetDelivery reads one delivery with its payload. With explain it also tells, by
 // the automations of today, which do not match and why.
 func (s *Service) GetDelivery(ctx context.Context, c lineshaft.Caller, factoryUID, webhookUID, deliveryID string, explain bool) (DeliveryDetail, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return DeliveryDetail{}, err
+	}
 	if err := s.hasLog(ctx, c, factoryUID, webhookUID); err != nil {
 		return DeliveryDetail{}, err
 	}
@@ -158,7 +164,7 @@ func (h *hookAutomation) failures(w lineshaft.Webhook, ev evaluation) ([]MissedC
 		if !listens(t, w) {
 			continue
 		}
-		f, m, err := compileTrigger(t)
+		f, m, err := compileTrigger(t, h.handle)
 		if err != nil {
 			return nil, fmt.Errorf("compile filter of automation %s: %w", h.UID, err)
 		}

@@ -42,6 +42,9 @@ type Dispatched struct {
 // DispatchRun gives work to the foreman of a factory. A paused factory takes it too:
 // the pause is for automations, and whoever asks knows what they do.
 func (s *Service) DispatchRun(ctx context.Context, c lineshaft.Caller, factoryUID string, d Dispatch, idem *Idempotency) (Dispatched, error) {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return Dispatched{}, err
+	}
 	factory, err := s.visibleFactory(ctx, c, factoryUID)
 	if err != nil {
 		return Dispatched{}, err

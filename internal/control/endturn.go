@@ -49,6 +49,9 @@ func (s *Service) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, 
 	var trees []store.Tree
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		next, refused, trees = nil, nil, nil
+		if err := tx.LockKeyOf(ctx, ref.ExecutionID); err != nil { // the run may end
+			return err
+		}
 		b, err := s.lockExecutions(ctx, tx, []lineshaft.ExecutionRef{ref})
 		if err != nil {
 			return err
@@ -89,8 +92,10 @@ func (s *Service) endStray(ctx context.Context, tx *store.Tx, e *store.Execution
 	}
 	var used usages // cancelling a run does not give its tokens back
 	if e.EndedAt.IsZero() {
-		for _, data := range result.Used[:min(len(result.Used), maxLateUsage)] {
-			used.add(data)
+		for _, late := range result.Used[:min(len(result.Used), maxLateUsage)] {
+			if late.Number == 0 || late.Number > e.LastNumber { // else a report has counted it
+				used.add(late.UsageData)
+			}
 		}
 	}
 	if err := used.save(ctx, tx, h); err != nil {

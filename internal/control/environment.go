@@ -33,6 +33,9 @@ func teamEnvironments(c lineshaft.Caller) error {
 
 // CreateEnvironment stores an environment.
 func (s *Service) CreateEnvironment(ctx context.Context, c lineshaft.Caller, config lineshaft.EnvironmentConfig) (*lineshaft.EnvironmentDetail, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	uid := id.Alphanumeric(lineshaft.EnvironmentIDLength)
 	return s.putEnvironment(ctx, c, uid, config, "environment.create", func(context.Context, *store.Tx) (*lineshaft.Environment, error) {
 		return &lineshaft.Environment{UID: uid, Creator: c.Principal.UID, CreatedAt: s.store.Now()}, nil
@@ -42,6 +45,9 @@ func (s *Service) CreateEnvironment(ctx context.Context, c lineshaft.Caller, con
 // UpdateEnvironment replaces the configuration of an environment. Runs that begin
 // later get the new one.
 func (s *Service) UpdateEnvironment(ctx context.Context, c lineshaft.Caller, uid string, config lineshaft.EnvironmentConfig) (*lineshaft.EnvironmentDetail, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	return s.putEnvironment(ctx, c, uid, config, "environment.update", func(ctx context.Context, tx *store.Tx) (*lineshaft.Environment, error) {
 		return lockEnvironment(ctx, tx, uid)
 	})
@@ -67,7 +73,11 @@ func (s *Service) putEnvironment(ctx context.Context, c lineshaft.Caller, uid st
 			return err
 		}
 		e.Config, e.Editor, e.UpdatedAt = config, c.Principal.UID, s.store.Now()
-		if err := errors.Join(tx.PutEnvironment(ctx, *e), s.audit(ctx, tx, c, action, "environment", uid, environmentDetail(config))); err != nil {
+		most := store.Extent{Rows: lineshaft.MaxEnvironments, Bytes: lineshaft.MaxEnvironmentBytes}
+		if err := putWithin(ctx, "environments", most, tx.EnvironmentExtent, func() error { return tx.PutEnvironment(ctx, *e) }); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, tx, c, action, "environment", uid, environmentDetail(config)); err != nil {
 			return err
 		}
 		detail, err = tx.DescribeEnvironment(ctx, uid)
@@ -113,6 +123,9 @@ func (s *Service) checkEnvironmentSecrets(ctx context.Context, tx *store.Tx, con
 
 // GetEnvironment reads an environment.
 func (s *Service) GetEnvironment(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.EnvironmentDetail, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	if !validEnvironmentID(uid) {
 		return nil, lineshaft.NotFound("environment", uid)
 	}
@@ -139,6 +152,9 @@ func (s *Service) hideLastRun(ctx context.Context, c lineshaft.Caller, e *linesh
 
 // ListEnvironments reads all environments; the published clients do not page them.
 func (s *Service) ListEnvironments(ctx context.Context, c lineshaft.Caller, by EnvironmentSort) ([]lineshaft.EnvironmentDetail, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	list, err := s.store.DescribeEnvironments(ctx)
 	if err != nil {
 		return nil, err
@@ -159,6 +175,9 @@ func (s *Service) ListEnvironments(ctx context.Context, c lineshaft.Caller, by E
 
 // DeleteEnvironment removes an environment that nothing uses.
 func (s *Service) DeleteEnvironment(ctx context.Context, c lineshaft.Caller, uid string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	if err := teamEnvironments(c); err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ const EventOverhead = store.EventOverhead
 
 // Events reads a stretch of a run's log: at most limit events, or fewer when they are long.
 func (s *Service) Events(ctx context.Context, c lineshaft.Caller, runID string, after int64, limit int) (EventPage, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return EventPage{}, err
+	}
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return EventPage{}, err
 	}
@@ -30,6 +33,9 @@ func (s *Service) Events(ctx context.Context, c lineshaft.Caller, runID string, 
 // EventsBefore reads the stretch of a run's log that ends before a sequence: at most limit
 // events, or fewer when they are long.
 func (s *Service) EventsBefore(ctx context.Context, c lineshaft.Caller, runID string, before int64, limit int) ([]lineshaft.Event, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
@@ -41,6 +47,9 @@ const maxStates = 2000
 
 // StateEvents reads the state changes of a run.
 func (s *Service) StateEvents(ctx context.Context, c lineshaft.Caller, runID string) ([]lineshaft.Event, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
@@ -78,6 +87,9 @@ const (
 // LastMessages reads the last messages of a run, oldest first: as many as asked for, or
 // fewer when they are long or lie far behind.
 func (s *Service) LastMessages(ctx context.Context, c lineshaft.Caller, runID string, limit int) ([]lineshaft.Event, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
@@ -88,6 +100,9 @@ func (s *Service) LastMessages(ctx context.Context, c lineshaft.Caller, runID st
 
 // Follow reads a run's log from a place on: replay, then live.
 func (s *Service) Follow(ctx context.Context, c lineshaft.Caller, runID string, after int64) (*stream.Follower, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}
@@ -97,6 +112,9 @@ func (s *Service) Follow(ctx context.Context, c lineshaft.Caller, runID string, 
 // FollowStates follows the state changes of all runs that the caller may see and
 // the filter selects.
 func (s *Service) FollowStates(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, cursor string) (*stream.States, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if f.AncestorRunID != "" {
 		if err := s.mayRead(ctx, c, f.AncestorRunID); err != nil {
 			return nil, err
@@ -126,6 +144,9 @@ func (s *Service) matches(ctx context.Context, f lineshaft.RunFilter, e lineshaf
 
 // Artifact reads an artifact of a run that the caller may see.
 func (s *Service) Artifact(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Artifact, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	a, err := s.store.GetArtifact(ctx, uid)
 	if err != nil {
 		return nil, err
@@ -142,6 +163,9 @@ func (s *Service) Artifact(ctx context.Context, c lineshaft.Caller, uid string) 
 
 // Attachments lists what came with a run and its follow-ups.
 func (s *Service) Attachments(ctx context.Context, c lineshaft.Caller, runID string) ([]lineshaft.Attachment, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return nil, err
 	}

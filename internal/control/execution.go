@@ -24,6 +24,9 @@ type Execution struct {
 
 // Executions lists the attempts at a run, oldest first.
 func (s *Service) Executions(ctx context.Context, c lineshaft.Caller, runID string) ([]Execution, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if _, err := s.visibleRun(ctx, c, runID); err != nil {
 		return nil, err
 	}

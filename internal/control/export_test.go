@@ -72,6 +72,15 @@ func StartInFactory(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.C
 	return n.Head.ID, tx.InsertRun(ctx, n, firstEvents(n))
 }
 
+// TitleOf is what a run of an automation is called.
+func TitleOf(a lineshaft.Automation, provider, body string) string {
+	doc, err := filter.Parse([]byte(body))
+	if err != nil {
+		return err.Error()
+	}
+	return (&hookAutomation{Automation: a}).title(provider, doc)
+}
+
 // PushTo says whether a body tells of a push to what a factory follows.
 func PushTo(source lineshaft.GitSource, body string) bool {
 	doc, err := filter.Parse([]byte(body))
@@ -81,6 +90,11 @@ func PushTo(source lineshaft.GitSource, body string) bool {
 // ApplyCommit applies a folder as whoever follows a repository does.
 func ApplyCommit(ctx context.Context, s *Service, c lineshaft.Caller, factoryUID string, files definition.Files, commit string) (Applied, error) {
 	return s.applyFiles(ctx, c, factoryUID, files, revisionNote{Source: lineshaft.RevisionRepository, Commit: commit})
+}
+
+// WithRepositories fills in how far a factory that was read before has followed.
+func WithRepositories(ctx context.Context, s *Service, f *lineshaft.Factory) error {
+	return s.withRepositories(ctx, f)
 }
 
 // BareHook is a webhook without credentials that an automation with triggers listens to.
@@ -173,3 +187,6 @@ func ClaimCallbacks(ctx context.Context, s *Service, notificationID string) (cla
 	})
 	return claimed, err
 }
+
+// EndRound notes how a round of a background loop ended.
+func EndRound(ctx context.Context, s *Service, loop string, err error) { s.endRound(ctx, loop, err) }

@@ -54,6 +54,9 @@ type FactoryPage struct {
 // CreateFactory makes a factory with its foreman. What a repository says is put in
 // force when it has been read.
 func (s *Service) CreateFactory(ctx context.Context, c lineshaft.Caller, n NewFactory) (*lineshaft.Factory, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	if len(c.FactoryUIDs) > 0 {
 		return nil, lineshaft.Denied("your key is limited to factories, so it could not see a new one; use a key without such a limit")
 	}
@@ -144,6 +147,9 @@ func errAliasTaken(alias string, cause error) error {
 
 // GetFactory reads a factory.
 func (s *Service) GetFactory(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	// Before the factory itself: what a commit has changed is there once the commit is
 	// said to be in force.
 	status, err := s.store.Repositories(ctx, uid)
@@ -173,6 +179,9 @@ const factoryBatch = 500
 // ListFactories reads a page of the factories that the caller's key reaches. The
 // search is done here: the engines do not agree on what differs only in case.
 func (s *Service) ListFactories(ctx context.Context, c lineshaft.Caller, q FactoryQuery) (FactoryPage, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return FactoryPage{}, err
+	}
 	list, after := fingerprint("factories\x00"+q.Search), ""
 	if q.Cursor != "" {
 		key, err := decodeCursor[string](list, q.Cursor)
@@ -217,6 +226,9 @@ type PartCounts = store.PartCounts
 
 // CountParts counts the parts of the factories that the caller's key reaches.
 func (s *Service) CountParts(ctx context.Context, c lineshaft.Caller, factories []lineshaft.Factory) (map[string]PartCounts, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	return s.store.CountParts(ctx, reached(c, factories)...)
 }
 
@@ -231,6 +243,9 @@ func factoryMatches(f lineshaft.Factory, search string) bool {
 // UpdateFactory changes a factory's name, alias or description, its brakes, or the
 // repository that it follows.
 func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid string, change FactoryChange) (*lineshaft.Factory, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	if err := s.checkChange(c, change); err != nil {
 		return nil, err
 	}
@@ -242,6 +257,10 @@ func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid str
 	var changed *lineshaft.Factory
 	err := within(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		detail := change.apply(f)
+		if changed = f; len(detail) == 0 && change.Repository == nil && !change.Unlink {
+			changed = nil // the lock raised its revision
+			return errUnchanged
+		}
 		if err := f.Validate(); err != nil {
 			return err
 		}
@@ -254,11 +273,13 @@ func (s *Service) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid str
 		if err := change.link(ctx, tx, f, detail); err != nil {
 			return err
 		}
-		changed = f
 		return s.audit(ctx, tx, c, "factory.update", "factory", uid, detail)
 	})
 	if err != nil {
 		return nil, err
+	}
+	if changed == nil {
+		return s.GetFactory(ctx, c, uid)
 	}
 	return changed, errors.Join(s.withRepositories(ctx, changed), s.withSpending(ctx, changed))
 }
@@ -322,6 +343,9 @@ func (change FactoryChange) apply(f *lineshaft.Factory) map[string]string {
 // DeleteFactory removes a factory with its agents, automations and webhooks, and
 // the secrets that were made for those webhooks. Its runs stay.
 func (s *Service) DeleteFactory(ctx context.Context, c lineshaft.Caller, uid string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	return s.lockedFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		webhooks, err := tx.ListWebhooks(ctx, uid)
 		if err != nil {

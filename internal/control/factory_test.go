@@ -101,7 +101,7 @@ func TestF1BadFactories(t *testing.T) {
 			"NUL in name":      {Name: "a\x00"},
 			"bad alias":        {Name: "n", Alias: "a/b"},
 			"alias with space": {Name: "n", Alias: " a"},
-			"alias not ASCII":  {Name: "n", Alias: "é"},
+			"alias with more":  {Name: "n", Alias: "é!"},
 			"long alias":       {Name: "n", Alias: strings.Repeat("a", 61)},
 			"long description": {Name: "n", Description: strings.Repeat("a", 2001)},
 		} {
@@ -116,7 +116,7 @@ func TestF1BadFactories(t *testing.T) {
 			Name: strings.Repeat("é", 200), Alias: strings.Repeat("a", 60), Description: strings.Repeat("é", 2000),
 		}))
 		for name, change := range map[string]control.FactoryChange{
-			"no name": {Name: ref("")}, "bad alias": {Alias: ref("ä")}, "long description": {Description: ref(strings.Repeat("a", 2001))},
+			"no name": {Name: ref("")}, "bad alias": {Alias: ref("ä!")}, "long description": {Description: ref(strings.Repeat("a", 2001))},
 		} {
 			if _, err := b.s.UpdateFactory(b.Context(), b.admin, made.UID, change); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
 				b.Errorf("%s: %v", name, err)

@@ -15,6 +15,9 @@ import (
 // Followup sends a message to a run: into the prompt of one that has not started,
 // to the agent of a running one, or as a new execution of one that has ended.
 func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.NewFollowup, idem *Idempotency) (_ FollowupResult, failed error) {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return FollowupResult{}, err
+	}
 	if err := req.Validate(); err != nil {
 		return FollowupResult{}, err
 	}
@@ -41,7 +44,11 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		result = FollowupResult{}
 		replayed, err := s.idempotently(ctx, tx, c, idem, &result, func() (err error) {
-			result, err = s.followup(ctx, tx, c, req, attachments)
+			h, err := tx.LockRunAndKey(ctx, req.RunID)
+			if err != nil {
+				return err
+			}
+			result, err = s.followup(ctx, tx, c, h, req.Message, attachments)
 			return err
 		})
 		result.Replayed = replayed
@@ -50,11 +57,8 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 	return result, err
 }
 
-func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewFollowup, attachments []lineshaft.Attachment) (FollowupResult, error) {
-	h, err := tx.LockRun(ctx, req.RunID)
-	if err != nil {
-		return FollowupResult{}, err
-	}
+// followup sends a message to a run whose row is locked.
+func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, text string, attachments []lineshaft.Attachment) (FollowupResult, error) {
 	if h.State.Terminal() {
 		if err := s.mayReopen(ctx, tx, h); err != nil {
 			return FollowupResult{}, err
@@ -74,10 +78,11 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	}
 	now := s.store.Now()
 	result := FollowupResult{RunID: h.ID, Outcome: outcomeFor(h)}
-	message := lineshaft.MessageData{Role: "user", Text: req.Message}
+	message := lineshaft.MessageData{Role: "user", Text: text}
 	appended := false
 	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 && h.Unread == 0 {
-		if appended, err = tx.AppendPrompt(ctx, h.ID, req.Message); err != nil {
+		var err error
+		if appended, err = tx.AppendPrompt(ctx, h.ID, text); err != nil {
 			return FollowupResult{}, err
 		}
 	}
@@ -88,7 +93,7 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 		result.FollowupID, _ = s.store.NewID()
 		message.FollowupID = result.FollowupID
 		if err := errors.Join(
-			tx.InsertFollowup(ctx, h, store.Followup{ID: result.FollowupID, RunID: h.ID, Message: req.Message}, c.Principal.UID, now),
+			tx.InsertFollowup(ctx, h, store.Followup{ID: result.FollowupID, RunID: h.ID, Message: text}, c.Principal.UID, now),
 			tx.InsertAttachments(ctx, h.ID, result.FollowupID, attachments),
 		); err != nil {
 			return FollowupResult{}, err

@@ -13,7 +13,7 @@ import (
 // GoneWebhooks are the webhooks that a trigger names and that are not among those of its
 // factory any more, as it names them.
 func GoneWebhooks(t lineshaft.Trigger, hooks []lineshaft.Webhook) []string {
-	if t.Provider != lineshaft.ProviderWebhook && !t.Forge() {
+	if !t.Delivered() {
 		return nil
 	}
 	var gone []string

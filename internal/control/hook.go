@@ -3,14 +3,15 @@ package control
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 	"github.com/lineshaft/lineshaft/internal/filter"
-	"github.com/lineshaft/lineshaft/internal/forge"
 	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -34,13 +35,13 @@ type Hook struct {
 	// filters has one entry for each trigger; owners says whose it is.
 	filters *filter.Set
 	owners  []int
-	// forge are the triggers of the forge that sends to this webhook.
-	forge []forgeTrigger
+	// sent are the triggers of the provider that sends to this webhook.
+	sent []sentTrigger
 }
 
-// forgeTrigger is a trigger of the automation with that index.
-type forgeTrigger struct {
-	matcher *forge.Matcher
+// sentTrigger is a trigger of the automation with that index.
+type sentTrigger struct {
+	matcher *catalog.Matcher
 	owner   int
 }
 
@@ -55,7 +56,9 @@ type credential struct {
 type hookAutomation struct {
 	lineshaft.Automation
 
-	caller   lineshaft.Caller
+	caller lineshaft.Caller
+	// handle is what the factory is mentioned by.
+	handle   string
 	agentUID string
 	config   lineshaft.AgentConfig
 	origins  map[string]string
@@ -119,12 +122,12 @@ func (s *Service) newHook(f *lineshaft.Factory, w store.Webhook, automations []*
 				h.automations, listening = append(h.automations, a), true
 			}
 			owner := len(h.automations) - 1
-			f, m, err := compileTrigger(t)
+			f, m, err := compileTrigger(t, a.handle)
 			switch {
 			case err != nil:
 				return nil, fmt.Errorf("automation %s: %w", a.UID, err)
 			case m != nil:
-				h.forge = append(h.forge, forgeTrigger{matcher: m, owner: owner})
+				h.sent = append(h.sent, sentTrigger{matcher: m, owner: owner})
 			default:
 				filters, h.owners = append(filters, f), append(h.owners, owner)
 			}
@@ -134,34 +137,38 @@ func (s *Service) newHook(f *lineshaft.Factory, w store.Webhook, automations []*
 	return h, nil
 }
 
-// compileTrigger makes a trigger ready that listens to webhooks: a matcher for one of
-// a forge, a filter for any other.
-func compileTrigger(t lineshaft.Trigger) (*filter.Filter, *forge.Matcher, error) {
-	if t.Forge() {
-		m, err := forge.Compile(t)
+// compileTrigger makes a trigger ready: a matcher for one whose provider sends events, a
+// filter for any other. The handle is what the factory is mentioned by.
+func compileTrigger(t lineshaft.Trigger, handle string) (*filter.Filter, *catalog.Matcher, error) {
+	if t.Sent() {
+		m, err := catalog.Compile(t, handle)
 		return nil, m, err
+	}
+	if err := catalog.Check(t); err != nil {
+		return nil, nil, err
 	}
 	f, err := filter.Compile(t.Filter.Payload)
 	return f, nil, err
 }
 
-// forgeOf is the forge whose signature a webhook checks; "" for all others.
-func forgeOf(w lineshaft.Webhook) string {
-	if w.AuthMode != lineshaft.AuthSignature || forge.Header(w.SignatureScheme) == "" {
+// senderOf is the provider whose signature a webhook checks, if its events are in the
+// catalogue; "" for all others.
+func senderOf(w lineshaft.Webhook) string {
+	if w.AuthMode != lineshaft.AuthSignature || !(lineshaft.Trigger{Provider: w.SignatureScheme}).Sent() {
 		return ""
 	}
 	return w.SignatureScheme
 }
 
-// EventHeader is where the sender names the event; "" when it is no forge.
-func (h *Hook) EventHeader() string { return forge.Header(forgeOf(h.Webhook)) }
+// EventHeader is where the sender names the event; "" when no header does.
+func (h *Hook) EventHeader() string { return catalog.Header(senderOf(h.Webhook)) }
 
-// listens says whether deliveries to a webhook concern a trigger. One of a forge that
-// names no webhooks listens to all of that forge.
+// listens says whether deliveries to a webhook concern a trigger. One whose provider sends
+// events and that names no webhooks listens to all of that provider.
 func listens(t lineshaft.Trigger, w lineshaft.Webhook) bool {
-	if t.Forge() {
+	if t.Sent() {
 		named := len(t.Filter.WebhookIDs)+len(t.Filter.Webhooks) > 0
-		return t.Provider == forgeOf(w) && (!named || selects(t.Filter, w))
+		return t.Provider == senderOf(w) && (!named || selects(t.Filter, w))
 	}
 	return t.Provider == lineshaft.ProviderWebhook && selects(t.Filter, w)
 }
@@ -199,7 +206,7 @@ func automationPrincipal(uid, name string) lineshaft.Principal {
 
 // newHookAutomation resolves what all runs of an automation share.
 func (s *Service) newHookAutomation(f *lineshaft.Factory, agents []lineshaft.Agent, a lineshaft.Automation) *hookAutomation {
-	h := &hookAutomation{Automation: a, budget: f.DailyBudget, caller: lineshaft.Caller{
+	h := &hookAutomation{Automation: a, handle: f.Alias, budget: f.DailyBudget, caller: lineshaft.Caller{
 		Principal: automationPrincipal(a.UID, a.Name), Role: lineshaft.RoleManager, FactoryUIDs: []string{f.UID},
 	}}
 	name := a.Agent
@@ -214,9 +221,10 @@ func (s *Service) newHookAutomation(f *lineshaft.Factory, agents []lineshaft.Age
 	// Payloads come from outside: only secrets that the automation itself names go
 	// to its runs.
 	h.agentUID = agents[at].UID
-	h.config, h.origins = lineshaft.Resolve(s.layers(lineshaft.AgentConfig{}, definitions{
-		automation: &a, agent: &agents[at], factory: f, limited: true,
-	})...)
+	h.config, h.origins = s.resolveLayers(lineshaft.AgentConfig{}, definitions{automation: &a, agent: &agents[at], factory: f, limited: true})
+	if err := h.config.CheckAuth(); err != nil {
+		h.broken = reason(err)
+	}
 	return h
 }
 
@@ -231,7 +239,7 @@ func (h *hookAutomation) concurrency(doc *filter.Doc) (rule *lineshaft.Concurren
 	if !strings.Contains(rule.Key, "{{") {
 		return rule, slotKey(h.FactoryUID, rule.Key), nil
 	}
-	key, err := fillTemplate(rule.Key, doc)
+	key, err := fillKey(rule.Key, doc)
 	if err != nil {
 		return nil, "", err
 	}
@@ -248,36 +256,46 @@ const (
 	payloadVariable   = "payload."
 )
 
-// fillTemplate replaces {{payload.path}} by the value at that path.
-func fillTemplate(template string, doc *filter.Doc) (string, error) {
+// fillTemplate replaces {{payload.path}} by what value gives for that path.
+func fillTemplate(template string, value func(path string) (string, error)) (string, error) {
 	var out strings.Builder
 	for rest := template; ; {
 		text, after, found := strings.Cut(rest, "{{")
 		out.WriteString(text)
 		if !found {
-			break
+			return out.String(), nil
 		}
 		name, next, closed := strings.Cut(after, "}}")
 		name = strings.TrimSpace(name)
 		path, known := strings.CutPrefix(name, payloadVariable)
 		if !closed || !known {
-			return "", fmt.Errorf("the concurrency key has %q, but only {{payload.path}} can be filled in", "{{"+name)
+			return "", fmt.Errorf("%q is in the template, but only {{payload.path}} can be filled in", "{{"+name)
 		}
-		value, ok := "", false
-		if doc != nil {
-			value, ok = doc.Lookup(path)
+		filled, err := value(path)
+		if err != nil {
+			return "", err
 		}
-		if !ok || value == "" {
-			return "", fmt.Errorf("the concurrency key needs %s, which this payload does not have as a single value that is not empty", name)
-		}
-		out.WriteString(value)
+		out.WriteString(filled)
 		rest = next
 	}
-	if out.Len() > maxConcurrencyKey {
-		return "", fmt.Errorf("the concurrency key would have %d bytes; at most %d are allowed", out.Len(), maxConcurrencyKey)
+}
+
+// fillKey fills in a concurrency key: each of its values must be there.
+func fillKey(template string, doc *filter.Doc) (string, error) {
+	key, err := fillTemplate(template, func(path string) (string, error) {
+		value, _ := doc.Lookup(path)
+		if value == "" {
+			return "", fmt.Errorf("the concurrency key needs %s, which this payload does not have as a single value that is not empty", payloadVariable+path)
+		}
+		return value, nil
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case len(key) > maxConcurrencyKey:
+		return "", fmt.Errorf("the concurrency key would have %d bytes; at most %d are allowed", len(key), maxConcurrencyKey)
+	case strings.ContainsRune(key, 0):
+		return "", errors.New("the concurrency key would have a NUL character")
 	}
-	if strings.ContainsRune(out.String(), 0) {
-		return "", fmt.Errorf("the concurrency key would have a NUL character")
-	}
-	return out.String(), nil
+	return key, nil
 }

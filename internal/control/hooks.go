@@ -84,9 +84,7 @@ func (s *Service) FollowFactories(ctx context.Context) {
 	poll := time.NewTicker(hookPoll)
 	defer poll.Stop()
 	for {
-		if err := s.RefreshHooks(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "refresh webhooks", "err", err)
-		}
+		s.endRound(ctx, "refresh webhooks", s.RefreshHooks(ctx))
 		select {
 		case <-ctx.Done():
 			return

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -13,6 +14,10 @@ import (
 
 // definitions are what shapes a run besides its own request; nil says nothing.
 type definitions struct {
+	// conversation is what the run takes over from the one that it continues.
+	conversation *lineshaft.AgentConfig
+	// outside says that strangers may have written a part of that conversation.
+	outside     bool
 	automation  *lineshaft.Automation
 	agent       *lineshaft.Agent
 	factory     *lineshaft.Factory
@@ -31,37 +36,79 @@ type definitionReader interface {
 	GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error)
 	RunStarts(ctx context.Context, runID, rootRunID string) ([]store.RunStart, error)
 	GetRunBody(ctx context.Context, runID string) (*store.RunBody, error)
+	GetAutomation(ctx context.Context, factoryUID, uid string) (*lineshaft.Automation, error)
 }
 
 // layers puts everything that may say something about a run's configuration in the
 // order of R-3, narrowest first. There is no other place that knows this order.
 func (s *Service) layers(run lineshaft.AgentConfig, d definitions) []lineshaft.Layer {
 	layers := []lineshaft.Layer{{Origin: runOrigin, Config: run}}
+	if d.conversation != nil {
+		layers = append(layers, lineshaft.Layer{Origin: conversationOrigin, Config: *d.conversation})
+	}
 	if d.automation != nil {
 		config := d.automation.Config
 		if config.Name == "" {
 			config.Name = d.automation.Name
 		}
-		layers = append(layers, lineshaft.Layer{Origin: "automation", Config: config})
+		layers = append(layers, lineshaft.Layer{Origin: automationOrigin, Config: config, Replaces: true})
 	}
 	if d.agent != nil {
 		config := d.agent.Config
-		if config.BasePrompt == "" {
-			config.BasePrompt = d.agent.Prompt
+		if config.BasePrompt != "" && d.agent.Prompt != "" {
+			config.BasePrompt += "\n\n"
 		}
-		layers = append(layers, d.wider("agent", config))
+		config.BasePrompt += d.agent.Prompt
+		layers = append(layers, lineshaft.Layer{Origin: "agent", Config: d.limit(config), Replaces: true})
 	}
 	if d.factory != nil {
-		layers = append(layers, d.wider("factory", d.factory.Layer()))
+		layers = append(layers, lineshaft.Layer{Origin: "factory", Config: d.limit(d.factory.Defaults), Replaces: true},
+			lineshaft.Layer{Origin: "factory", Config: d.limit(d.factory.Shared())})
 	}
 	if d.environment != nil {
-		layers = append(layers, d.wider("environment", lineshaft.AgentConfig{Secrets: d.environment.Config.Secrets}))
+		layers = append(layers, lineshaft.Layer{Origin: "environment", Config: d.limit(lineshaft.AgentConfig{Secrets: d.environment.Config.Secrets})})
 	}
-	return append(layers, d.wider("server", s.defaults()))
+	return append(layers, lineshaft.Layer{Origin: serverOrigin, Config: d.limit(s.defaults())})
 }
 
-// wider is a layer of which not every secret may go to the run.
-func (d definitions) wider(origin string, config lineshaft.AgentConfig) lineshaft.Layer {
+// resolveLayers merges what was said about a run, and fills in what the server's own
+// workers give to runs that say nothing. Those of others know their own defaults.
+func (s *Service) resolveLayers(run lineshaft.AgentConfig, d definitions) (lineshaft.AgentConfig, map[string]string) {
+	config, origins := lineshaft.Resolve(s.layers(run, d)...)
+	if config.WorkerHost != lineshaft.HostedWorker || s.cfg.DefaultHarness == "" {
+		return config, origins
+	}
+	var harness lineshaft.HarnessConfig
+	if config.Harness != nil {
+		harness = *config.Harness
+	}
+	if harness.Type == "" && len(harness.Command) == 0 {
+		field := "harness"
+		if origins[field] != "" { // a layer says something else of it
+			field = "harness.type"
+		}
+		harness.Type, origins[field] = s.cfg.DefaultHarness, serverOrigin
+		config.Harness = &harness
+	}
+	if model := s.cfg.DefaultModels[harness.Type]; config.Model() == "" && model != "" {
+		config.ModelID, origins["model_id"] = model, serverOrigin
+	}
+	return config, origins
+}
+
+// The layers that are asked for by name: the automation of a run, and the server's settings.
+const (
+	automationOrigin = "automation"
+	serverOrigin     = "server"
+)
+
+// hasOrigin says whether a layer gave a value of a run's configuration.
+func hasOrigin(body *store.RunBody, origin string) bool {
+	return slices.Contains(slices.Collect(maps.Values(body.Origins)), origin)
+}
+
+// limit leaves out the secrets of a wider layer that may not go to the run.
+func (d definitions) limit(config lineshaft.AgentConfig) lineshaft.AgentConfig {
 	if d.limited && len(config.Secrets) > 0 {
 		config.Secrets = slices.DeleteFunc(slices.Clone(config.Secrets), func(name string) bool { return !slices.Contains(d.allowed, name) })
 	}
@@ -69,14 +116,14 @@ func (d definitions) wider(origin string, config lineshaft.AgentConfig) lineshaf
 		config.MCPServers = maps.Clone(config.MCPServers)
 		maps.DeleteFunc(config.MCPServers, func(_ string, server lineshaft.MCPServer) bool { return !d.mayUse(server) })
 	}
-	return lineshaft.Layer{Origin: origin, Config: config}
+	return config
 }
 
 // mayUse says whether a limited run may have a tool server of a wider layer: only with
 // secrets that it may use anyway.
 func (d definitions) mayUse(server lineshaft.MCPServer) bool {
 	for _, name := range server.SecretNames() {
-		if !slices.Contains(d.tools, name) && (d.automation == nil || !slices.Contains(d.automation.Config.NamedSecrets(), name)) {
+		if !slices.Contains(d.tools, name) && (d.automation == nil || !slices.Contains(d.automation.Config.GivenSecrets(), name)) {
 			return false
 		}
 	}
@@ -87,7 +134,16 @@ func (d definitions) mayUse(server lineshaft.MCPServer) bool {
 // that has one, is its own too.
 func (s *Service) definitionsOf(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parent *store.Lineage) (definitions, error) {
 	var d definitions
+	if err := takeOver(ctx, r, req.Continues, &d); err != nil {
+		return d, err
+	}
 	factoryUID := parent.FactoryUID
+	if again := req.Again; again != nil {
+		if again.Pinned {
+			return d, nil
+		}
+		factoryUID = cmp.Or(factoryUID, again.FactoryUID)
+	}
 	if req.AgentUID != "" {
 		agent, err := namedAgent(ctx, r, c, req.AgentUID)
 		if err != nil {
@@ -111,6 +167,11 @@ func (s *Service) definitionsOf(ctx context.Context, r definitionReader, c lines
 		return d, nil // its runs outlive it
 	}
 	d.factory = factory
+	if err != nil || req.Again == nil || req.Again.AutomationUID == "" {
+		return d, err
+	}
+	d.limited = d.limited || req.Again.Outside
+	d.automation, err = r.GetAutomation(ctx, factoryUID, req.Again.AutomationUID)
 	return d, err
 }
 
@@ -131,7 +192,7 @@ func namedAgent(ctx context.Context, r definitionReader, c lineshaft.Caller, uid
 // resolve makes the configuration of a requested run with where each value came from.
 // The environment is one that a narrower layer names.
 func (s *Service) resolve(ctx context.Context, r definitionReader, c lineshaft.Caller, run lineshaft.AgentConfig, d definitions) (lineshaft.AgentConfig, map[string]string, error) {
-	config, origins := lineshaft.Resolve(s.layers(run, d)...)
+	config, origins := s.resolveLayers(run, d)
 	if config.EnvironmentID != "" {
 		environment, err := namedEnvironment(ctx, r, config.EnvironmentID, origins["environment_id"])
 		if err != nil {
@@ -141,7 +202,10 @@ func (s *Service) resolve(ctx context.Context, r definitionReader, c lineshaft.C
 			return config, nil, err
 		}
 		d.environment = environment
-		config, origins = lineshaft.Resolve(s.layers(run, d)...)
+		config, origins = s.resolveLayers(run, d)
+	}
+	if err := config.CheckAuth(); err != nil {
+		return config, nil, err
 	}
 	if n := len(config.NamedSecrets()); n > lineshaft.MaxRunSecrets {
 		return config, nil, lineshaft.Invalid("config.secrets", "with those of the agent, factory and environment there are %d; at most %d are allowed", n, lineshaft.MaxRunSecrets)
@@ -191,7 +255,7 @@ func givesSecrets(e *lineshaft.Environment) bool {
 // mayUseEnvironment keeps a key that is limited to some factories from the team's
 // secrets: its runs get those of an environment only where a definition names it.
 func mayUseEnvironment(c lineshaft.Caller, e *lineshaft.Environment, d definitions, origin string) error {
-	if len(c.FactoryUIDs) == 0 || origin != runOrigin || !givesSecrets(e) {
+	if len(c.FactoryUIDs) == 0 || !asked(origin) || !givesSecrets(e) {
 		return nil
 	}
 	if d.agent != nil && d.agent.Config.EnvironmentID == e.UID || d.factory != nil && d.factory.Defaults.EnvironmentID == e.UID {
@@ -214,7 +278,7 @@ func limitSecrets(ctx context.Context, r definitionReader, c lineshaft.Caller, r
 	if err != nil {
 		return err
 	}
-	d.limited, d.allowed, d.tools = true, body.Config.Secrets, body.Config.NamedSecrets()
+	d.limited, d.allowed, d.tools = true, body.Config.Secrets, body.Config.GivenSecrets()
 	return nil
 }
 
@@ -230,24 +294,8 @@ func reachedFromOutside(ctx context.Context, r definitionReader, runID, rootRunI
 	return false, err
 }
 
-// fromOutside says whether a run may work on what strangers wrote.
-func fromOutside(run *lineshaft.Run) bool { return startedOutside(run.Source, run.Creator.UID) }
-
 // startedOutside tells it by what started the run: those of automations work on what
 // strangers wrote, unless the time of day started them.
 func startedOutside(source lineshaft.Source, creatorUID string) bool {
 	return source.Delivered() || strings.HasPrefix(creatorUID, automationPrincipalPrefix) && source != lineshaft.SourceSchedule
-}
-
-// belowOutside says whether a run, or what it is below, came from outside. What is
-// below a run that is gone is taken for such.
-func (s *Service) belowOutside(ctx context.Context, run *lineshaft.Run) (bool, error) {
-	if fromOutside(run) || run.ParentRunID == "" {
-		return fromOutside(run), nil
-	}
-	root, err := s.store.GetRun(ctx, run.RootRunID)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return true, nil
-	}
-	return err == nil && fromOutside(root), err
 }

@@ -75,12 +75,14 @@ func layerNames() []string { return []string{"run", "automation", "agent", "fact
 // settings has each field of a configuration with a value that tells its layer.
 func settings() map[string]func(c *lineshaft.AgentConfig, layer int) {
 	return map[string]func(c *lineshaft.AgentConfig, layer int){
-		"name":                  func(c *lineshaft.AgentConfig, n int) { c.Name = fmt.Sprint("name ", n) },
-		"model_id":              func(c *lineshaft.AgentConfig, n int) { c.ModelID = fmt.Sprint("model ", n) },
-		"base_prompt":           func(c *lineshaft.AgentConfig, n int) { c.BasePrompt = fmt.Sprint("base ", n) },
-		"environment_id":        func(c *lineshaft.AgentConfig, n int) { c.EnvironmentID = fmt.Sprint("environment", n) },
-		"worker_host":           func(c *lineshaft.AgentConfig, n int) { c.WorkerHost = fmt.Sprint("host-", n) },
-		"harness":               func(c *lineshaft.AgentConfig, n int) { c.Harness = &lineshaft.HarnessConfig{ModelID: fmt.Sprint(n)} },
+		"name":           func(c *lineshaft.AgentConfig, n int) { c.Name = fmt.Sprint("name ", n) },
+		"model_id":       func(c *lineshaft.AgentConfig, n int) { c.ModelID = fmt.Sprint("model ", n) },
+		"base_prompt":    func(c *lineshaft.AgentConfig, n int) { c.BasePrompt = fmt.Sprint("base ", n) },
+		"environment_id": func(c *lineshaft.AgentConfig, n int) { c.EnvironmentID = fmt.Sprint("environment", n) },
+		"worker_host":    func(c *lineshaft.AgentConfig, n int) { c.WorkerHost = fmt.Sprint("host-", n) },
+		"harness": func(c *lineshaft.AgentConfig, n int) {
+			c.Harness = &lineshaft.HarnessConfig{ReasoningLevel: fmt.Sprint(n)}
+		},
 		"idle_timeout_minutes":  func(c *lineshaft.AgentConfig, n int) { c.IdleTimeoutMinutes = new(20 + n) },
 		"computer_use_enabled":  func(c *lineshaft.AgentConfig, n int) { c.ComputerUseEnabled = new(n%2 == 0) },
 		"timeout_minutes":       func(c *lineshaft.AgentConfig, n int) { c.TimeoutMinutes = new(30 + n) },
@@ -190,8 +192,9 @@ func TestX7AgentPromptIsTheBase(t *testing.T) {
 	})
 }
 
-// Secrets and tool servers add up, each with its own origin; what a definition names
-// is granted, also to the runs of a limited key.
+// Those of an agent replace the factory's defaults, and what is for all of its agents,
+// the run's own and the environment's are added, each with its own origin; what a
+// definition names is granted, also to the runs of a limited key.
 func TestS1DefinitionsGrantTheirSecrets(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -204,13 +207,14 @@ func TestS1DefinitionsGrantTheirSecrets(t *testing.T) {
 		b.defaults(f, func(f *lineshaft.Factory) {
 			f.Defaults.Secrets, f.Secrets = []string{"OF_DEFAULTS"}, []string{"OF_FACTORY", "OF_AGENT"}
 			f.Defaults.EnvironmentID = "env"
+			f.Defaults.MCPServers = map[string]lineshaft.MCPServer{"replaced": {Command: "wide"}}
 			f.MCPServers = map[string]lineshaft.MCPServer{"both": {Command: "wide"}, "wide": {Command: "wide"}}
 		})
 		agent := b.agent(f, "a", func(a *lineshaft.Agent) {
 			a.Config = lineshaft.AgentConfig{Secrets: []string{"OF_AGENT"}, MCPServers: map[string]lineshaft.MCPServer{"both": {Command: "narrow"}}}
 		})
 		want := map[string]string{
-			"secrets.OF_RUN": "run", "secrets.OF_AGENT": "agent", "secrets.OF_DEFAULTS": "factory", "secrets.OF_FACTORY": "factory",
+			"secrets.OF_RUN": "run", "secrets.OF_AGENT": "agent", "secrets.OF_FACTORY": "factory",
 			"secrets.OF_ENVIRONMENT": "environment", "mcp_servers.both": "agent", "mcp_servers.wide": "factory", "environment_id": "factory",
 		}
 		for name, who := range map[string]lineshaft.Caller{"team": b.caller(lineshaft.RoleMember), "limited": b.caller(lineshaft.RoleMember, f)} {
@@ -221,7 +225,7 @@ func TestS1DefinitionsGrantTheirSecrets(t *testing.T) {
 				b.Errorf("%s: %v", name, origins)
 			}
 			job := b.claimOne(lineshaft.HostedWorker, started.RunID)
-			if job.Fault != "" || len(job.Secrets) != 5 || job.Secrets["OF_ENVIRONMENT"] != hidden {
+			if job.Fault != "" || len(job.Secrets) != 4 || job.Secrets["OF_ENVIRONMENT"] != hidden {
 				b.Errorf("%s: %q, %v", name, job.Fault, job.Secrets)
 			}
 			if servers := job.Config.MCPServers; len(servers) != 2 || servers["both"].Command != "narrow" {
@@ -401,23 +405,15 @@ func TestS1LayersTogetherStayWithinTheLimit(t *testing.T) {
 	})
 }
 
-// A rerun goes to the same agent; a payload's rerun gets nothing that the delivery
-// did not.
+// A rerun goes to the same agent.
 func TestR12RerunKeepsTheAgent(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		w.managed("TEAM", lineshaft.AccessGranted)
 		agent := w.agent(w.factory, "a", func(a *lineshaft.Agent) { a.Config.ModelID, a.Config.WorkerHost = "m", "box" })
-		again := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID, nil)).RunID)
+		again := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID, lineshaft.SourceAPI, nil)).RunID)
 		if again.AgentUID != agent.UID || again.FactoryUID != w.factory || again.Config.ModelID != "m" || again.Config.WorkerHost != "box" {
 			w.Errorf("%+v", again)
 		}
-		w.environment("env", "TEAM")
-		w.automation("x", "", func(n *control.NewAutomation) { n.Config.EnvironmentID = "env" })
-		_, err := w.s.Rerun(w.Context(), w.admin, w.deliver("", opened).Outcomes[0].RunID, nil)
-		wantCode(w.bench, err, lineshaft.CodeNotSupported)
-		w.environment("env")
-		must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.deliver("", `{"n":2}`).Outcomes[0].RunID, nil))
 	})
 }
 

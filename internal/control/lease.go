@@ -97,7 +97,7 @@ func (s *Service) ReapLeases(ctx context.Context) (int, error) {
 func (s *Service) reap(ctx context.Context, listed *store.Execution) (lost bool, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		lost = false
-		h, err := tx.LockRun(ctx, listed.RunID)
+		h, err := tx.LockRunAndKey(ctx, listed.RunID)
 		if ignoreNotFound(err) != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Service) EndOverdue(ctx context.Context) (int, error) {
 func (s *Service) endOverdue(ctx context.Context, runID string) (ended bool, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		ended = false
-		h, err := tx.LockRun(ctx, runID)
+		h, err := tx.LockRunAndKey(ctx, runID)
 		if err != nil {
 			return ignoreNotFound(err)
 		}

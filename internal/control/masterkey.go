@@ -131,8 +131,8 @@ type sealedValues struct {
 // the older key, a server without that key does not start.
 func (v sealedValues) each(ctx context.Context, write func([]change) error) (SealedCount, error) {
 	var found SealedCount
-	for i, part := range []func(context.Context, *SealedCount, string) ([]change, string, error){v.secrets, v.credentials, v.notifications, v.probe} {
-		if i == 3 && found.Old+found.Stuck > 0 {
+	for i, part := range []func(context.Context, *SealedCount, string) ([]change, string, error){v.secrets, v.credentials, v.notifications, v.settings, v.probe} {
+		if i == 4 && found.Old+found.Stuck > 0 {
 			break // something may still need the older key
 		}
 		for after := ""; ; {
@@ -211,6 +211,20 @@ func (v sealedValues) notifications(ctx context.Context, found *SealedCount, _ s
 		}
 	}
 	return changes, "", err
+}
+
+// settings are what other parts keep for all nodes, such as the keys of certificates.
+func (v sealedValues) settings(ctx context.Context, found *SealedCount, after string) (changes []change, last string, err error) {
+	list, err := v.store.ListSettings(ctx, store.SealedPrefix, after, rewrapBatch)
+	for _, setting := range list {
+		last = setting.Name
+		if fresh, changed := v.rewrap(found, setting.Name, setting.Value); changed {
+			changes = append(changes, func(ctx context.Context, tx *store.Tx) error {
+				return tx.ReplaceSetting(ctx, setting.Name, setting.Value, fresh)
+			})
+		}
+	}
+	return changes, last, err
 }
 
 func (v sealedValues) probe(ctx context.Context, _ *SealedCount, _ string) (changes []change, last string, err error) {

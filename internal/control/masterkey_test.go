@@ -108,19 +108,23 @@ func TestS1RotationRewrapsEverything(t *testing.T) {
 		})
 		b.sealedWebhook("w1", hidden, changed)
 		b.sealedWebhook("w2", "", "")
+		const kept = store.SealedPrefix + "acme/account.key"
+		b.write(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutSetting(ctx, kept, must[string](b)(vault.New(masterKey(t, "first")).Seal(kept, []byte(hidden))))
+		})
 
 		var log bytes.Buffer
 		next := b.with(func(c *control.Config) {
 			under(t, "second", "first")(c)
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		})
-		if n := must[int](b)(next.s.RewrapSecrets(t.Context())); n != secrets+2 {
-			t.Errorf("wrapped %d anew, want %d", n, secrets+2)
+		if n := must[int](b)(next.s.RewrapSecrets(t.Context())); n != secrets+3 {
+			t.Errorf("wrapped %d again, want %d", n, secrets+3)
 		}
 		if n := must[int](b)(next.s.RewrapSecrets(t.Context())); n != 0 {
 			t.Errorf("a second time %d", n)
 		}
-		if text := log.String(); !strings.Contains(text, "count=232") || strings.Contains(text, hidden) || strings.Count(text, "\n") != 1 {
+		if text := log.String(); !strings.Contains(text, "count=233") || strings.Contains(text, hidden) || strings.Count(text, "\n") != 1 {
 			t.Errorf("logged %s", text)
 		}
 		// The old key is not needed any more, and does not work any more.
@@ -130,6 +134,10 @@ func TestS1RotationRewrapsEverything(t *testing.T) {
 			t.Errorf("after the rotation: fault %q", job.Fault)
 		}
 		alone.wantCredentials("w1", hidden, changed)
+		sealed := must[string](b)(b.store.GetSetting(t.Context(), kept))
+		if value, err := vault.New(masterKey(t, "second")).Open(kept, sealed); err != nil || string(value) != hidden {
+			t.Errorf("what another part keeps was left under the old key: %v", err)
+		}
 		if _, err := b.node(under(t, "first")); err == nil {
 			t.Error("a server with the old key alone starts")
 		}

@@ -82,6 +82,9 @@ func notificationSeal(id string) string { return "notification/" + id }
 // CreateNotification makes an endpoint. It gets every change that commits after this
 // has returned, and none from before it was called.
 func (s *Service) CreateNotification(ctx context.Context, c lineshaft.Caller, n NewNotification) (IssuedNotification, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return IssuedNotification{}, err
+	}
 	id, at := s.store.NewID()
 	made := store.Notification{Notification: lineshaft.Notification{
 		ID: id, Name: n.Name, Description: n.Description, URL: n.URL, States: n.States, FactoryUIDs: n.FactoryUIDs, RunName: n.RunName,
@@ -277,6 +280,9 @@ func (s *Service) toldNotification(c lineshaft.Caller, n *store.Notification) li
 
 // GetNotification reads an endpoint that the caller's key reaches.
 func (s *Service) GetNotification(ctx context.Context, c lineshaft.Caller, id string) (lineshaft.Notification, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return lineshaft.Notification{}, err
+	}
 	n, err := s.store.GetNotification(ctx, id)
 	if err != nil {
 		return lineshaft.Notification{}, err
@@ -289,6 +295,9 @@ func (s *Service) GetNotification(ctx context.Context, c lineshaft.Caller, id st
 
 // ListNotifications reads the endpoints that the caller's key reaches, the oldest first.
 func (s *Service) ListNotifications(ctx context.Context, c lineshaft.Caller) ([]lineshaft.Notification, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	stored, err := s.store.ListNotifications(ctx)
 	var list []lineshaft.Notification
 	for i := range stored {
@@ -301,6 +310,9 @@ func (s *Service) ListNotifications(ctx context.Context, c lineshaft.Caller) ([]
 
 // UpdateNotification changes an endpoint. What waits for it goes to its new address.
 func (s *Service) UpdateNotification(ctx context.Context, c lineshaft.Caller, id string, change NotificationChange) (lineshaft.Notification, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return lineshaft.Notification{}, err
+	}
 	var changed lineshaft.Notification
 	err := s.changeNotification(ctx, c, id, func(ctx context.Context, tx *store.Tx, n *store.Notification, position string) error {
 		if n.Damaged != nil {
@@ -377,6 +389,9 @@ func (s *Service) resumeNotification(ctx context.Context, tx *store.Tx, n *store
 // RotateNotification replaces the secret of an endpoint. During the overlap everything
 // is signed with both.
 func (s *Service) RotateNotification(ctx context.Context, c lineshaft.Caller, id string, r NotificationRotation) (IssuedNotification, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return IssuedNotification{}, err
+	}
 	if r.Overlap < 0 || r.Overlap > lineshaft.MaxOverlap {
 		return IssuedNotification{}, lineshaft.Invalid("overlap_seconds", "must be 0 to %d", int(lineshaft.MaxOverlap/time.Second))
 	}
@@ -417,6 +432,9 @@ func (s *Service) RotateNotification(ctx context.Context, c lineshaft.Caller, id
 
 // DeleteNotification ends an endpoint: nothing more is sent to it. Its log goes soon.
 func (s *Service) DeleteNotification(ctx context.Context, c lineshaft.Caller, id string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	return s.changeNotification(ctx, c, id, func(ctx context.Context, tx *store.Tx, n *store.Notification, _ string) error {
 		n.Enabled, n.Credential, n.OldCredential, n.OldUntil, n.DeletedAt = false, "", "", time.Time{}, n.UpdatedAt
 		return errors.Join(tx.PutNotification(ctx, *n), s.auditNotification(ctx, tx, c, "notification.delete", n, nil))

@@ -58,9 +58,7 @@ func (s *Service) FollowNotifications(ctx context.Context) {
 	defer endpoints.Close()
 	for {
 		more, err := s.FanOut(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "make callbacks of state changes", "err", err)
-		}
+		s.endRound(ctx, "make callbacks of state changes", err)
 		if more && err == nil {
 			continue
 		}

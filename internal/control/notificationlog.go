@@ -34,6 +34,9 @@ type NotificationDeliveryPage struct {
 
 // ListNotificationDeliveries reads a page of the log of an endpoint.
 func (s *Service) ListNotificationDeliveries(ctx context.Context, c lineshaft.Caller, notificationID string, q NotificationDeliveryQuery) (NotificationDeliveryPage, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return NotificationDeliveryPage{}, err
+	}
 	var page NotificationDeliveryPage
 	if _, err := s.GetNotification(ctx, c, notificationID); err != nil {
 		return page, err
@@ -60,6 +63,9 @@ func (s *Service) ListNotificationDeliveries(ctx context.Context, c lineshaft.Ca
 
 // GetNotificationDelivery reads a delivery with its body and attempts.
 func (s *Service) GetNotificationDelivery(ctx context.Context, c lineshaft.Caller, notificationID, deliveryID string) (*lineshaft.NotificationDelivery, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	if _, err := s.GetNotification(ctx, c, notificationID); err != nil {
 		return nil, err
 	}
@@ -79,6 +85,9 @@ func seesDelivery(c lineshaft.Caller, d *lineshaft.NotificationDelivery) bool {
 // ReplayNotificationDelivery sends a delivery again, with the same body and webhook-id
 // and another 72 hours.
 func (s *Service) ReplayNotificationDelivery(ctx context.Context, c lineshaft.Caller, notificationID, deliveryID string) (*lineshaft.NotificationDelivery, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	var replayed *lineshaft.NotificationDelivery
 	err := s.sendTo(ctx, c, notificationID, func(ctx context.Context, tx *store.Tx, n *store.Notification) error {
 		was, err := tx.GetNotificationDelivery(ctx, notificationID, deliveryID)
@@ -110,6 +119,9 @@ func (s *Service) ReplayNotificationDelivery(ctx context.Context, c lineshaft.Ca
 
 // TestNotification sends something to an endpoint, as state changes are sent.
 func (s *Service) TestNotification(ctx context.Context, c lineshaft.Caller, notificationID string) (*lineshaft.NotificationDelivery, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	deliveryID, _ := s.store.NewID()
 	eventID, at := s.store.NewID()
 	body, err := encodeCallback(lineshaft.NotificationTest, at, map[string]string{"event_id": eventID, "notification_id": notificationID})

@@ -76,9 +76,7 @@ func (s *Service) SendCallbacks(ctx context.Context) {
 	defer end()
 	for ctx.Err() == nil {
 		wait, err := s.startDue(life)
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "send callbacks", "err", err)
-		}
+		s.endRound(ctx, "send callbacks", err)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

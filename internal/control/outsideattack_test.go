@@ -76,7 +76,7 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		}
 		plain, housed := child(hand), child(inside)
 		again := func(runID string) string {
-			started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, runID, nil))
+			started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, runID, lineshaft.SourceAPI, nil))
 			run := w.run(started.RunID)
 			if !slices.Equal(run.Config.Secrets, []string{"OF_AUTOMATION"}) || run.Config.ModelID != "m" || run.Metadata[lineshaft.MetadataDelivery] != "" {
 				w.Errorf("%v, %q, %v", run.Config.Secrets, run.Config.ModelID, run.Metadata)
@@ -86,11 +86,11 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		again(again(plain))
 		again(housed)
 		w.environment("env", "OF_ENVIRONMENT")
-		_, err := w.s.Rerun(w.Context(), w.admin, housed, nil)
+		_, err := w.s.Rerun(w.Context(), w.admin, housed, lineshaft.SourceAPI, nil)
 		wantCode(w.bench, err, lineshaft.CodeNotSupported)
 		// The team's own run of the same agent has what definitions name.
 		own := w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID
-		if run := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own, nil)).RunID); len(run.Config.Secrets) != 3 {
+		if run := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own, lineshaft.SourceAPI, nil)).RunID); len(run.Config.Secrets) != 3 {
 			w.Errorf("%v", run.Config.Secrets)
 		}
 		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, root) })

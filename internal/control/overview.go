@@ -97,6 +97,9 @@ type Overview struct {
 
 // Overview tells how the runs stand. Its cost does not depend on how many there are.
 func (s *Service) Overview(ctx context.Context, c lineshaft.Caller, over OverviewRange) (*Overview, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if !c.Role.May(lineshaft.PermissionRunsRead) || c.Role == lineshaft.RoleRun {
 		return nil, lineshaft.Denied("the overview is for people; your role is %s", c.Role)
 	}

@@ -34,7 +34,7 @@ func (p *preparations) fill(ctx context.Context, job *lineshaft.Job, factoryUID 
 			return err
 		}
 		if job.Fault != "" {
-			job.Secrets, job.ToolSecrets, job.Prepare = nil, nil, lineshaft.Preparation{}
+			job.Withhold()
 			return nil
 		}
 	}
@@ -129,7 +129,7 @@ func (p *preparations) runner(ctx context.Context, job *lineshaft.Job, factoryUI
 		return nil
 	}
 	job.Prepare.Runner = list[at].Config
-	job.Prepare.Image = cmp.Or(job.Prepare.Image, list[at].Config.Image)
+	job.Prepare.Image = cmp.Or(job.Prepare.Image, list[at].Config.ContainerImage())
 	job.Prepare.SetupCommands = slices.Concat(job.Prepare.SetupCommands, list[at].Config.SetupCommands)
 	return nil
 }
@@ -171,7 +171,7 @@ func orNil[T any](value *T, err error) (*T, error) {
 
 // unopened is the fault of a run whose secret this server cannot open.
 func unopened(name string) string {
-	return "the value of secret " + name + " cannot be opened by this server; its log says why. Update the secret, or mend the master key"
+	return "the value of secret " + name + " cannot be opened by this server; its log says why. Update the secret, or fix the master key"
 }
 
 // runCaller is the actor of what is done for a run when it is claimed.

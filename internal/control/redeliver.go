@@ -46,6 +46,9 @@ type Redelivered struct {
 // A dry run does everything and takes it back: it tells what would come of it,
 // automations that do not match included, and has the old id.
 func (s *Service) Redeliver(ctx context.Context, c lineshaft.Caller, req Redelivery, idem *Idempotency) (Redelivered, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Redelivered{}, err
+	}
 	kept := Redelivered{Replayed: true}
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
 		return kept, err

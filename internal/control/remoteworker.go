@@ -101,7 +101,7 @@ func (w *RemoteWorker) giveUp(ctx context.Context, why string, lost func(store.H
 // loseNow ends an execution that its worker says it does not have.
 func (s *Service) loseNow(ctx context.Context, held store.Held, why string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		h, err := tx.LockRun(ctx, held.RunID)
+		h, err := tx.LockRunAndKey(ctx, held.RunID)
 		if err != nil {
 			return ignoreNotFound(err)
 		}

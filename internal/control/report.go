@@ -307,6 +307,9 @@ func (s *Service) Download(ctx context.Context, ref lineshaft.ExecutionRef, blob
 	if e == nil || !e.EndedAt.IsZero() {
 		return nil, errNotYours()
 	}
+	if blobID == lineshaft.TranscriptBlob {
+		return s.transcriptFor(ctx, e)
+	}
 	mine, err := s.ownsBlob(ctx, e.RunID, blobID)
 	if err != nil {
 		return nil, err
@@ -317,11 +320,16 @@ func (s *Service) Download(ctx context.Context, ref lineshaft.ExecutionRef, blob
 	return s.store.OpenBlob(ctx, blobID)
 }
 
-// ownsBlob says whether a run may read a blob: its own, or the body of its delivery.
+// ownsBlob says whether a run may read a blob: its own, one of the run that it goes on
+// with, or the body of its delivery.
 func (s *Service) ownsBlob(ctx context.Context, runID, blobID string) (bool, error) {
 	if attached, err := s.store.Attached(ctx, runID, blobID); err != nil || attached {
 		return attached, err
 	}
 	owner, _, err := s.store.BlobRun(ctx, blobID)
-	return owner == runID, err
+	if err != nil || owner == "" || owner == runID {
+		return err == nil && owner == runID, err
+	}
+	continues, err := s.store.ContinuedBy(ctx, runID)
+	return owner == continues, err
 }

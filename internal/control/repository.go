@@ -54,7 +54,9 @@ func unlinked(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 	return tx.SetFactoryMode(ctx, f.UID, f.Mode)
 }
 
-// withRepositories fills in how far factories have followed their repositories.
+// withRepositories fills in how far factories have followed their repositories. They are
+// read again after that: what a commit has changed is there once the commit is said to be
+// in force.
 func (s *Service) withRepositories(ctx context.Context, factories ...*lineshaft.Factory) error {
 	var uids []string
 	for _, f := range factories {
@@ -66,8 +68,15 @@ func (s *Service) withRepositories(ctx context.Context, factories ...*lineshaft.
 	if err != nil {
 		return err
 	}
+	fresh, err := s.store.Factories(ctx, uids...)
+	if err != nil {
+		return err
+	}
 	for _, f := range factories {
-		if status, ok := found[f.UID]; ok {
+		if now, ok := fresh[f.UID]; ok {
+			*f = now
+		}
+		if status, ok := found[f.UID]; ok && f.Mode == lineshaft.ModeRepository {
 			f.Repository = &status
 		}
 	}
@@ -98,6 +107,9 @@ func sourceDetail(g *lineshaft.GitSource) map[string]string {
 // there, also when its commit has been tried before: secrets may be there by now. The
 // answer tells what became of it.
 func (s *Service) SyncRepository(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	f, err := s.visibleFactory(ctx, c, uid)
 	if err != nil {
 		return nil, err
@@ -177,9 +189,8 @@ func (s *Service) followRepositories(ctx context.Context) {
 	tick := time.NewTicker(s.repositoryTick())
 	defer tick.Stop()
 	for {
-		if _, err := s.SyncRepositories(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "follow repositories", "err", err)
-		}
+		_, err := s.SyncRepositories(ctx)
+		s.endRound(ctx, "follow repositories", err)
 		select {
 		case <-ctx.Done():
 			return

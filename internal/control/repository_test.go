@@ -46,6 +46,21 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 	})
 }
 
+// A commit that is said to be in force is: what was read before it is read again.
+func TestF5ListedFactoriesHaveWhatTheirCommitChanged(t *testing.T) {
+	t.Parallel()
+	eachOrigin(t, func(b *bench, o *origin) {
+		stale := *b.following(lineshaft.GitSource{URL: o.bare, Branch: "main"})
+		stale.Repository = nil
+		second := o.push("main", folder("Second"))
+		b.round(stale.UID)
+		if err := control.WithRepositories(b.Context(), b.s, &stale); err != nil {
+			b.Fatal(err)
+		}
+		b.wantRepository(&stale, "Second", second, second)
+	})
+}
+
 func TestF5BrokenPushLeavesTheOldInForce(t *testing.T) {
 	t.Parallel()
 	for _, top := range []string{"", "factories/shop"} {
@@ -228,6 +243,31 @@ func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 			w.Errorf("the link of a deleted factory: %+v, %v", found, err)
 		}
 	}, localGit(t))
+}
+
+// S-1: what a refused rotation advises instead can be done where a factory follows a
+// repository.
+func TestS1SecretsOfARepositorysWebhooksAreChanged(t *testing.T) {
+	t.Parallel()
+	eachOrigin(t, func(b *bench, o *origin) {
+		b.teamSecret("ISSUES", issuesSecret)
+		files := folder("Shop")
+		files["webhooks/issues.yaml"] = "secretName: ISSUES\n"
+		o.push("main", files)
+		f := b.following(lineshaft.GitSource{URL: o.bare, Branch: "main"})
+		hook := b.webhookNamed(f.UID, "issues")
+		_, err := b.s.RotateWebhook(b.Context(), b.admin, f.UID, hook.UID, control.WebhookRotation{})
+		wantCode(b, err, lineshaft.CodeConflict)
+		if !strings.Contains(err.Error(), "`lineshaft secret update ISSUES --team`, then apply the repository again with `lineshaft factory sync`") {
+			b.Errorf("advises %v", err)
+		}
+		fresh := strings.Repeat("fresh", 8)
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", control.SecretChange{Value: &fresh}))
+		must[*lineshaft.Factory](b)(b.s.SyncRepository(b.Context(), b.admin, f.UID))
+		if !b.takes(hook.UID, fresh) {
+			b.Error("the new secret is not in force")
+		}
+	})
 }
 
 func TestF5LinkAndUnlink(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,9 @@ import (
 // StartRun queues a run. Everything that starts one ends here: when it returns,
 // the run is durable.
 func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *Idempotency) (Started, error) {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return Started{}, err
+	}
 	ctx, span := s.cfg.Tracer.Start(ctx, spanStart, tracing.Options{})
 	req.TraceParent = tracing.Parent(ctx)
 	started, factoryUID, err := s.startRequested(ctx, c, req, idem)
@@ -39,6 +41,9 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 	kept := Started{Replayed: true}
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
 		return kept, "", err
+	}
+	if err := s.findContinued(ctx, c, &req); err != nil {
+		return Started{}, factoryUID, err
 	}
 	parent, err := s.checkReferences(ctx, c, req)
 	if err != nil {
@@ -77,8 +82,8 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 	return started, factoryUID, nil
 }
 
-// checkReferences looks at the runs that a request names, outside the transaction,
-// and returns what is known of the parent by then.
+// checkReferences looks at the parent that a request names, outside the transaction,
+// and returns what is known of it by then.
 func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun) (*store.Lineage, error) {
 	parent := &store.Lineage{}
 	if req.ParentRunID != "" {
@@ -86,25 +91,21 @@ func (s *Service) checkReferences(ctx context.Context, c lineshaft.Caller, req l
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 			return parent, lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
 		}
-		if err := errors.Join(err, mayExtend(c, run)); err != nil {
+		if err := errors.Join(err, mayGrow(c, run)); err != nil {
 			return parent, err
 		}
 		parent = &store.Lineage{RootRunID: run.RootRunID, FactoryUID: run.FactoryUID, Body: store.RunBody{Config: run.Config, Skills: run.Skills}}
 	}
-	if req.ConversationID == "" {
-		return parent, nil
-	}
-	run, err := s.RunByConversation(ctx, c, req.ConversationID)
-	return parent, errors.Join(err, mayExtend(c, run))
+	return parent, nil
 }
 
-// mayExtend says whether a caller may add a run below another or to its
-// conversation: an agent to what it sees, others to what they may continue.
-func mayExtend(c lineshaft.Caller, run *lineshaft.Run) error {
-	if run == nil || c.Role == lineshaft.RoleRun {
+// mayGrow says whether a caller may add a run below another: an agent to what it sees,
+// others to what they may continue.
+func mayGrow(c lineshaft.Caller, run *lineshaft.Run) error {
+	if c.Role == lineshaft.RoleRun {
 		return nil
 	}
-	return mayChange(c, run.ID, run.Creator.UID)
+	return mayExtend(c, run)
 }
 
 func (s *Service) storeAttachments(ctx context.Context, files []lineshaft.NewAttachment) ([]lineshaft.Attachment, error) {
@@ -155,6 +156,11 @@ func (s *Service) placeRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	); err != nil {
 		return Started{}, err
 	}
+	if n.Outside {
+		if err := tx.MarkOutside(ctx, &n.Head); err != nil {
+			return Started{}, err
+		}
+	}
 	tx.Wake(stream.QueueTopic(n.Head.WorkerHost))
 	tx.Wake(stream.StatesTopic)
 	return Started{RunID: n.Head.ID, State: n.Head.State}, nil
@@ -163,11 +169,6 @@ func (s *Service) placeRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 // newRun fills in a run from a request: configuration, lineage, times. The caller
 // has checked the request and the runs and secrets that it names.
 func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun) (*store.NewRun, error) {
-	if c.Role == lineshaft.RoleRun {
-		if err := holdsRun(ctx, tx, c); err != nil {
-			return nil, err
-		}
-	}
 	parent := &store.Lineage{}
 	if req.ParentRunID != "" {
 		var err error
@@ -186,11 +187,38 @@ func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 		return nil, err
 	}
 	n := s.draftRun(c, req, shape.config, shape.origins)
-	n.Head.FactoryUID = shape.factoryUID
-	if req.ParentRunID == "" {
-		return n, nil
+	n.Head.FactoryUID, n.Outside = shape.factoryUID, shape.outside || req.Again != nil && (req.Again.Pinned || req.Again.Outside)
+	if req.ParentRunID != "" {
+		if err := s.joinTree(ctx, tx, c, n, parent); err != nil {
+			return nil, err
+		}
 	}
-	return n, s.joinTree(ctx, tx, c, n, parent)
+	if err := s.lockStart(ctx, tx, c, n, req); err != nil {
+		return nil, err
+	}
+	return n, errors.Join(numberRerun(ctx, tx, n, req.Again), continueRun(ctx, tx, n, req))
+}
+
+// lockStart locks what a new run needs, and checks what must not change until it is
+// written.
+func (s *Service) lockStart(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, req lineshaft.NewRun) error {
+	before := []string{c.RunID, n.Head.ParentRunID, req.Continues}
+	if req.Again != nil {
+		before = append(before, req.Again.RerunOf)
+	}
+	before = slices.DeleteFunc(before, func(runID string) bool { return runID == "" })
+	if err := tx.LockAhead(ctx, keyOf(n), nil, before); err != nil {
+		return err
+	}
+	if c.Role == lineshaft.RoleRun {
+		if err := holdsRun(ctx, tx, c); err != nil {
+			return err
+		}
+	}
+	if n.Head.ParentRunID == "" {
+		return nil
+	}
+	return s.checkChildren(ctx, tx, n.Head.ParentRunID)
 }
 
 // draftRun makes the run of a request whose configuration is resolved.
@@ -322,6 +350,9 @@ func mayChange(c lineshaft.Caller, runID, creatorUID string) error {
 
 // GetRun reads one run in full.
 func (s *Service) GetRun(ctx context.Context, c lineshaft.Caller, runID string) (*lineshaft.Run, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {
 		return nil, err
@@ -331,11 +362,22 @@ func (s *Service) GetRun(ctx context.Context, c lineshaft.Caller, runID string) 
 			return nil, err
 		}
 	}
+	if run.RerunOf == "" && c.Role != lineshaft.RoleRun {
+		if run.Reruns, err = s.store.ListReruns(ctx, runID, shownReruns); err != nil {
+			return nil, err
+		}
+	}
 	return run, s.explainWaiting(ctx, []*lineshaft.Run{run})
 }
 
+// shownReruns is how many reruns the first run names.
+const shownReruns = 100
+
 // ExplainRun tells for each configuration value which layer gave it.
 func (s *Service) ExplainRun(ctx context.Context, c lineshaft.Caller, runID string) (map[string]string, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if _, err := s.visibleRun(ctx, c, runID); err != nil {
 		return nil, err
 	}
@@ -344,31 +386,6 @@ func (s *Service) ExplainRun(ctx context.Context, c lineshaft.Caller, runID stri
 		return nil, err
 	}
 	return body.Origins, nil
-}
-
-// RunByConversation reads the newest run of a conversation.
-func (s *Service) RunByConversation(ctx context.Context, c lineshaft.Caller, conversationID string) (*lineshaft.Run, error) {
-	runID, _, err := s.store.NewestOfConversation(ctx, conversationID)
-	if err != nil {
-		return nil, err
-	}
-	run, err := s.visibleRun(ctx, c, runID)
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return nil, lineshaft.NotFound("conversation", conversationID)
-	}
-	return run, err
-}
-
-// RunBySession finds the conversation of a session; it needs no key and tells nothing else.
-func (s *Service) RunBySession(ctx context.Context, sessionID string) (conversationID string, found bool, err error) {
-	conversationID, err = s.store.ConversationOfSession(ctx, sessionID)
-	return conversationID, err == nil, ignoreNotFound(err)
-}
-
-// SessionByConversation finds the newest session of a conversation; it needs no key.
-func (s *Service) SessionByConversation(ctx context.Context, conversationID string) (sessionID string, found bool, err error) {
-	_, sessionID, err = s.store.NewestOfConversation(ctx, conversationID)
-	return sessionID, err == nil, ignoreNotFound(err)
 }
 
 func ignoreNotFound(err error) error {
@@ -380,6 +397,9 @@ func ignoreNotFound(err error) error {
 
 // RunByReference finds the newest run that reported an artifact with this address.
 func (s *Service) RunByReference(ctx context.Context, c lineshaft.Caller, url string) (string, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return "", err
+	}
 	runID, err := s.store.RunByURL(ctx, url)
 	if err != nil {
 		return "", err
@@ -393,98 +413,11 @@ func (s *Service) RunByReference(ctx context.Context, c lineshaft.Caller, url st
 	return runID, nil
 }
 
-// Rerun starts a new run with the same request.
-func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string, idem *Idempotency) (Started, error) {
-	run, err := s.visibleRun(ctx, c, runID)
-	if err != nil {
-		return Started{}, err
-	}
-	body, err := s.store.GetRunBody(ctx, runID)
-	if err != nil {
-		return Started{}, err
-	}
-	req := lineshaft.NewRun{Prompt: body.Prompt, Title: run.Title, Config: body.Request, Source: lineshaft.SourceAPI, Metadata: body.Metadata}
-	if body.Prompt == "" && len(body.Request.Skills) == 0 {
-		req.ConversationID = run.ConversationID
-	}
-	outside, err := s.belowOutside(ctx, run)
-	if err != nil {
-		return Started{}, err
-	}
-	if run.Source.Delivered() {
-		if err := s.mayRerunDelivered(ctx, body); err != nil {
-			return Started{}, err
-		}
-		req.Metadata = withoutDelivery(body.Metadata)
-	} else if (outside || fromParent(body)) && c.Role != lineshaft.RoleRun { // an agent's own runs are limited as its children
-		if err := s.mayRerunBelow(ctx, body); err != nil {
-			return Started{}, err
-		}
-		// As it was resolved, with no definition that adds to it, now or when this one is run again.
-		req.Config, req.Metadata = body.Config, withoutDelivery(body.Metadata)
-	} else if req.AgentUID = run.AgentUID; run.FactoryUID != "" && req.AgentUID != "" {
-		if req.Config.WorkerHost = ""; c.Role == lineshaft.RoleRun {
-			req.Config = lineshaft.AgentConfig{} // the definition decides
-		}
-	}
-	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
-		return Started{}, err
-	}
-	return s.StartRun(ctx, c, req, idem)
-}
-
-// mayRerunDelivered refuses where the rerun of a payload would have other secrets than
-// its automation gave it.
-func (s *Service) mayRerunDelivered(ctx context.Context, body *store.RunBody) error {
-	delivery := body.Metadata[lineshaft.MetadataDelivery]
-	if len(body.Request.NamedSecrets()) > 0 {
-		return lineshaft.NotSupported("", "the automation of this run gave it secrets, which a rerun cannot have; redeliver delivery %s instead", delivery)
-	}
-	if body.Request.EnvironmentID == "" {
-		return nil
-	}
-	environment, err := s.store.GetEnvironment(ctx, body.Request.EnvironmentID)
-	if err == nil && len(environment.Config.Secrets) > 0 {
-		return lineshaft.NotSupported("", "a rerun would get the secrets of its environment, which a delivery does not; redeliver delivery %s instead", delivery)
-	}
-	return ignoreNotFound(err)
-}
-
-// mayRerunBelow refuses where the rerun of a run that came of something from outside
-// would have secrets that the run itself did not have.
-func (s *Service) mayRerunBelow(ctx context.Context, body *store.RunBody) error {
-	if body.Config.EnvironmentID == "" {
-		return nil
-	}
-	environment, err := s.store.GetEnvironment(ctx, body.Config.EnvironmentID)
-	if err != nil {
-		return ignoreNotFound(err)
-	}
-	for _, name := range environment.Config.Secrets {
-		if !slices.Contains(body.Config.Secrets, name) {
-			return lineshaft.NotSupported("", "a rerun would get secret %s of its environment, which this run did not have; start a new run instead", name)
-		}
-	}
-	return nil
-}
-
-// withoutDelivery drops what says that a run is the one of its automation for a
-// delivery: there is only one.
-func withoutDelivery(metadata map[string]string) map[string]string {
-	kept := maps.Clone(metadata)
-	for _, key := range ofDeliveries() {
-		delete(kept, key)
-	}
-	return kept
-}
-
-// ofDeliveries are the metadata that say what started a run.
-func ofDeliveries() []string {
-	return []string{lineshaft.MetadataWebhook, lineshaft.MetadataDelivery, lineshaft.MetadataAutomation}
-}
-
 // DeleteRun removes an ended run from every list at once; its rows go in the background.
 func (s *Service) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) error {
+	if err := c.Need(lineshaft.PermissionRunsManage); err != nil {
+		return err
+	}
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {
 		return err
@@ -497,8 +430,18 @@ func (s *Service) DeleteRun(ctx context.Context, c lineshaft.Caller, runID strin
 		if err != nil {
 			return err
 		}
-		if !h.State.Terminal() || h.Hold&store.HoldExecution != 0 || h.SandboxRunning {
+		if !h.State.Terminal() {
 			return lineshaft.Conflict("run %s is %s; cancel it and wait until it has ended before deleting it", runID, h.State)
+		}
+		if h.Hold&store.HoldExecution != 0 || h.SandboxRunning {
+			ending := lineshaft.Conflict("run %s is %s and its processes are being ended; delete it in a few seconds", runID, h.State)
+			ending.Retryable, ending.RetryAfter = true, time.Second
+			return ending
+		}
+		if live, err := tx.LiveOfConversation(ctx, run.ConversationID); err != nil {
+			return err
+		} else if live != nil {
+			return lineshaft.Conflict("run %s goes on with the conversation of run %s and is %s; wait until it has ended, or cancel it, before deleting this one", live.ID, runID, live.State)
 		}
 		tx.Wake(stream.RunTopic(runID))
 		if err := s.fanOutRun(ctx, tx, h); err != nil {

@@ -191,37 +191,6 @@ func TestX7LiveChildrenAreLimitedAtOnce(t *testing.T) {
 	})
 }
 
-func TestR2ConversationIsContinued(t *testing.T) {
-	t.Parallel()
-	each(t, func(b *bench) {
-		first := b.run(b.start(lineshaft.NewRun{Prompt: "one"}).RunID)
-		second := b.run(b.start(lineshaft.NewRun{Prompt: "two", ConversationID: first.ConversationID}).RunID)
-		if second.ConversationID != first.ConversationID || second.SessionID == first.SessionID {
-			b.Fatalf("%+v", second)
-		}
-		third := b.run(must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, lineshaft.NewRun{ConversationID: first.ConversationID}, nil)).RunID)
-		if third.Title != "Untitled run" || third.Prompt != "" {
-			b.Fatalf("%+v", third)
-		}
-		newest := must[*lineshaft.Run](b)(b.s.RunByConversation(b.Context(), b.admin, first.ConversationID))
-		if newest.ID != third.ID {
-			b.Fatalf("the newest is %s", newest.Prompt)
-		}
-		conversation, found, err := b.s.RunBySession(b.Context(), first.SessionID)
-		if err != nil || !found || conversation != first.ConversationID {
-			b.Fatal(conversation, found, err)
-		}
-		session, found, err := b.s.SessionByConversation(b.Context(), first.ConversationID)
-		if err != nil || !found || session != third.SessionID {
-			b.Fatal(session, found, err)
-		}
-		_, found, err = b.s.RunBySession(b.Context(), b.newID())
-		if err != nil || found {
-			b.Fatal(found, err)
-		}
-	})
-}
-
 func TestR12RerunRepeatsTheRequest(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -233,7 +202,7 @@ func TestR12RerunRepeatsTheRequest(t *testing.T) {
 		}).RunID
 		b.followup(first, "and more")
 		b.cancel(first)
-		second := b.run(must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, first, nil)).RunID)
+		second := b.run(must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, first, lineshaft.SourceAPI, nil)).RunID)
 		if second.ID == first || second.Title != "A title" || second.Submitted != "again" || second.Config.ModelID != "m" ||
 			second.Config.WorkerHost != "box" || second.Metadata["a"] != "1" || second.Metadata["b"] != "2" || second.State != lineshaft.Queued {
 			b.Fatalf("%+v", second)
@@ -246,7 +215,7 @@ func TestR12RerunRepeatsTheRequest(t *testing.T) {
 		if len(files) != 1 || files[0].FileName != "f" || files[0].Size != 7 {
 			b.Fatalf("%+v", files)
 		}
-		_, err := b.s.Rerun(b.Context(), b.admin, b.newID(), nil)
+		_, err := b.s.Rerun(b.Context(), b.admin, b.newID(), lineshaft.SourceAPI, nil)
 		wantCode(b, err, lineshaft.CodeNotFound)
 	})
 }

@@ -13,6 +13,9 @@ import (
 
 // ListRuns reads a page of the runs that the caller may see.
 func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.RunQuery) (lineshaft.RunPage, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return lineshaft.RunPage{}, err
+	}
 	if err := q.Filter.Validate(); err != nil {
 		return lineshaft.RunPage{}, err
 	}
@@ -58,6 +61,9 @@ const MaxRunsByID = 100
 // RunsByID reads those of the runs that there are and that the caller may see, in the
 // order of the ids.
 func (s *Service) RunsByID(ctx context.Context, c lineshaft.Caller, ids []string) ([]lineshaft.Run, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	if len(ids) > MaxRunsByID {
 		return nil, lineshaft.Invalid("id", "%d runs at once are too many; at most %d are allowed", len(ids), MaxRunsByID)
 	}
@@ -165,7 +171,10 @@ func (s *Service) workerCutoff() time.Time {
 }
 
 // Workers lists the connected workers, those with the same id summed up.
-func (s *Service) Workers(ctx context.Context, _ lineshaft.Caller) ([]Worker, error) {
+func (s *Service) Workers(ctx context.Context, c lineshaft.Caller) ([]Worker, error) {
+	if err := c.Need(lineshaft.PermissionServerRead); err != nil {
+		return nil, err
+	}
 	found, err := s.store.ListWorkers(ctx, s.workerCutoff())
 	if err != nil {
 		return nil, err

@@ -254,7 +254,7 @@ func TestH8ManyFactories(t *testing.T) {
 		for i := range 99 {
 			many = append(many, fmt.Sprintf("01890000-0000-7000-8000-%012d", i))
 		}
-		foreman := must[[]lineshaft.Agent](b)(b.s.ListAgents(b.Context(), b.admin, many[0]))[0].UID
+		foreman := must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, many[0], control.MaxPage, "")).Items[0].UID
 		own := b.start(lineshaft.NewRun{Prompt: "own", AgentUID: foreman}).RunID
 		b.start(lineshaft.NewRun{Prompt: "of nobody"})
 		reader := b.caller(lineshaft.RoleViewer, many...)

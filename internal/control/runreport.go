@@ -22,6 +22,9 @@ var runToken = regexp.MustCompile(`ls_run_[A-Za-z0-9_-]+`)
 // ReportRun puts what an agent tells about its own run into the run's log, and returns
 // the uid of the artifact if it told of one. The secrets of the run are masked.
 func (s *Service) ReportRun(ctx context.Context, c lineshaft.Caller, runID string, r lineshaft.RunReport) (artifactUID string, err error) {
+	if err := c.Need(lineshaft.PermissionReport); err != nil {
+		return "", err
+	}
 	if err := errors.Join(ownRun(c, runID), r.Validate()); err != nil {
 		return "", err
 	}
@@ -74,6 +77,9 @@ func (s *Service) countReport(ctx context.Context, tx *store.Tx, h *store.RunHea
 
 // ReportArtifact stores a file that an agent reports as an artifact of its own run.
 func (s *Service) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID string, n lineshaft.NewArtifact, content io.Reader) (*lineshaft.Artifact, error) {
+	if err := c.Need(lineshaft.PermissionReport); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(ownRun(c, runID), n.Validate()); err != nil {
 		return nil, err
 	}

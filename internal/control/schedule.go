@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +28,9 @@ func (n NewSchedule) apply(s *lineshaft.Schedule) {
 
 // CreateSchedule makes a schedule; it fires from now on.
 func (s *Service) CreateSchedule(ctx context.Context, c lineshaft.Caller, n NewSchedule) (*lineshaft.Schedule, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	id, at := s.store.NewID()
 	made := lineshaft.Schedule{ID: id, Creator: c.Principal, CreatedAt: at}
 	n.apply(&made)
@@ -36,9 +38,11 @@ func (s *Service) CreateSchedule(ctx context.Context, c lineshaft.Caller, n NewS
 		return nil, err
 	}
 	var stored *lineshaft.Schedule
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		stored, err = s.writeSchedule(ctx, tx, c, made, nil, "schedule.create")
-		return err
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return putWithin(ctx, "schedules", store.Extent{Rows: lineshaft.MaxSchedules}, tx.ScheduleExtent, func() (err error) {
+			stored, err = s.writeSchedule(ctx, tx, c, made, nil, "schedule.create")
+			return err
+		})
 	})
 	return stored, err
 }
@@ -120,6 +124,9 @@ func (s *Service) setTimer(ctx context.Context, tx *store.Tx, made lineshaft.Sch
 
 // GetSchedule reads a schedule that the caller's key reaches.
 func (s *Service) GetSchedule(ctx context.Context, c lineshaft.Caller, id string) (*lineshaft.Schedule, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	return visibleSchedule(ctx, s.store, c, id)
 }
 
@@ -134,14 +141,28 @@ func visibleSchedule(ctx context.Context, r interface {
 	return found, err
 }
 
-// ListSchedules reads the schedules that the caller's key reaches, by name.
-func (s *Service) ListSchedules(ctx context.Context, c lineshaft.Caller) ([]lineshaft.Schedule, error) {
-	all, err := s.store.ListSchedules(ctx)
-	return slices.DeleteFunc(all, func(one lineshaft.Schedule) bool { return !c.MaySeeFactory(one.FactoryUID) }), err
+// ListSchedules reads a page of the schedules that the caller's key reaches, by name: of
+// all, or of those of one factory.
+func (s *Service) ListSchedules(ctx context.Context, c lineshaft.Caller, factoryUID string, limit int, cursor string) (Page[lineshaft.Schedule], error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return Page[lineshaft.Schedule]{}, err
+	}
+	factories, ok := listedFactories(c, factoryUID)
+	if !ok {
+		return Page[lineshaft.Schedule]{}, nil
+	}
+	return readPage("schedules\x00"+factoryUID, cursor,
+		func(one *lineshaft.Schedule) store.ScheduleKey { return store.ScheduleKey{Name: one.Name, ID: one.ID} },
+		func(after store.ScheduleKey) ([]lineshaft.Schedule, bool, error) {
+			return s.store.PageSchedules(ctx, factories, after, limit)
+		})
 }
 
 // UpdateSchedule replaces a schedule as a whole.
 func (s *Service) UpdateSchedule(ctx context.Context, c lineshaft.Caller, id string, n NewSchedule) (*lineshaft.Schedule, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	if _, err := s.GetSchedule(ctx, c, id); err != nil {
 		return nil, err
 	}
@@ -158,6 +179,9 @@ func (s *Service) UpdateSchedule(ctx context.Context, c lineshaft.Caller, id str
 
 // SetScheduleEnabled pauses or resumes a schedule. Resumed, it fires from now on.
 func (s *Service) SetScheduleEnabled(ctx context.Context, c lineshaft.Caller, id string, enabled bool) (*lineshaft.Schedule, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return nil, err
+	}
 	action := "schedule.pause"
 	if enabled {
 		action = "schedule.resume"
@@ -186,6 +210,9 @@ func (s *Service) changeSchedule(ctx context.Context, c lineshaft.Caller, id, ac
 
 // DeleteSchedule removes a schedule; its runs stay.
 func (s *Service) DeleteSchedule(ctx context.Context, c lineshaft.Caller, id string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.LockTimer(ctx, store.ScheduleTimer(id)); ignoreNotFound(err) != nil {
 			return err

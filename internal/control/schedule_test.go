@@ -220,7 +220,7 @@ func TestF9BadSchedulesAreRefused(t *testing.T) {
 				}
 			}
 		}
-		if all := must[[]lineshaft.Schedule](w.bench)(w.s.ListSchedules(w.Context(), w.admin)); len(all) != 1 || all[0].Name != "good" {
+		if all := must[control.Page[lineshaft.Schedule]](w.bench)(w.s.ListSchedules(w.Context(), w.admin, "", control.MaxPage, "")).Items; len(all) != 1 || all[0].Name != "good" {
 			w.Errorf("there are %+v", all)
 		}
 	})
@@ -263,7 +263,7 @@ func TestS3SchedulesOfLimitedKeys(t *testing.T) {
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
 		made := must[*lineshaft.Schedule](w.bench)(w.s.CreateSchedule(w.Context(), limited, inside))
 		hidden := []string{w.schedule(free).ID, w.schedule(outside).ID}
-		all := must[[]lineshaft.Schedule](w.bench)(w.s.ListSchedules(w.Context(), limited))
+		all := must[control.Page[lineshaft.Schedule]](w.bench)(w.s.ListSchedules(w.Context(), limited, "", control.MaxPage, "")).Items
 		if len(all) != 1 || all[0].ID != made.ID {
 			w.Errorf("it sees %+v", all)
 		}

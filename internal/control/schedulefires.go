@@ -15,7 +15,10 @@ const maxTimed = 500
 
 // PreviewFires tells when a timing would fire if it were saved now. The times are in
 // its zone.
-func (s *Service) PreviewFires(ctx context.Context, _ lineshaft.Caller, timing lineshaft.Timing, n int) ([]time.Time, error) {
+func (s *Service) PreviewFires(ctx context.Context, c lineshaft.Caller, timing lineshaft.Timing, n int) ([]time.Time, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	if err := timing.Validate("cron"); err != nil {
 		return nil, err
 	}
@@ -63,6 +66,9 @@ func (t TimedAutomation) RunsID() string { return automationTimer + t.Automation
 // ListTimed reads the schedules of enabled automations that the caller's key reaches,
 // the next to fire first. It lists so many at most, and no page is missed by people.
 func (s *Service) ListTimed(ctx context.Context, c lineshaft.Caller) ([]TimedAutomation, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	found, err := s.store.ListTimed(ctx, maxTimed)
 	if err != nil {
 		return nil, err
@@ -86,6 +92,9 @@ type ScheduledRun = store.ScheduledRun
 // NewestScheduled reads the newest run of each of some schedules, by the schedule's id.
 // Only schedules that the caller has been shown may be asked for.
 func (s *Service) NewestScheduled(ctx context.Context, c lineshaft.Caller, scheduleIDs []string) (map[string]ScheduledRun, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	found, err := s.store.NewestScheduled(ctx, scheduleIDs)
 	for id, run := range found {
 		if !c.MaySeeFactory(run.FactoryUID) {

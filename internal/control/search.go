@@ -54,6 +54,9 @@ var idStart = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{0,4}(-[0-9a-f]{0,4}(-[0
 // Search finds what the caller may see of what a text can mean: the id of a run or of
 // a delivery, a name, or words. Each kind is one look into an index.
 func (s *Service) Search(ctx context.Context, c lineshaft.Caller, text string) (Found, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return Found{}, err
+	}
 	var found Found
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxSearch || strings.ContainsRune(text, 0) {

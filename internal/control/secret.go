@@ -45,6 +45,9 @@ func mayTouch(c lineshaft.Caller, name string) error {
 
 // CreateSecret stores a secret that people manage. Its value cannot be read again.
 func (s *Service) CreateSecret(ctx context.Context, c lineshaft.Caller, secret lineshaft.Secret, value string) (lineshaft.Secret, error) {
+	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
+		return lineshaft.Secret{}, err
+	}
 	secret.Kind = lineshaft.SecretManaged
 	if secret.Access == "" {
 		secret.Access = lineshaft.AccessGranted
@@ -72,6 +75,9 @@ func (s *Service) CreateSecret(ctx context.Context, c lineshaft.Caller, secret l
 
 // UpdateSecret changes a secret. Runs that begin later get the new value.
 func (s *Service) UpdateSecret(ctx context.Context, c lineshaft.Caller, name string, change SecretChange) (lineshaft.Secret, error) {
+	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
+		return lineshaft.Secret{}, err
+	}
 	if err := mayTouch(c, name); err != nil {
 		return lineshaft.Secret{}, err
 	}
@@ -94,8 +100,10 @@ func (s *Service) UpdateSecret(ctx context.Context, c lineshaft.Caller, name str
 		if err != nil {
 			return err
 		}
-		if err := peopleManage(ctx, tx, secret); err != nil {
-			return err
+		if change.Value != nil {
+			if err := fitsOwner(ctx, tx, secret, *change.Value); err != nil {
+				return err
+			}
 		}
 		detail := change.apply(secret, sealed)
 		if err := secret.Validate(); err != nil {
@@ -130,9 +138,9 @@ func (change SecretChange) apply(secret *store.Secret, sealed string) map[string
 	return detail
 }
 
-// peopleManage refuses to change a credential that a live webhook owns: it would no
-// longer be the one that the webhook knows.
-func peopleManage(ctx context.Context, tx *store.Tx, secret *store.Secret) error {
+// fitsOwner refuses a value that the webhook which owns a secret could not check its
+// deliveries with. The webhook takes a new value when its definition next applies (S-1).
+func fitsOwner(ctx context.Context, tx *store.Tx, secret *store.Secret, value string) error {
 	if secret.Kind != lineshaft.SecretWebhook {
 		return nil
 	}
@@ -141,8 +149,11 @@ func peopleManage(ctx context.Context, tx *store.Tx, secret *store.Secret) error
 		return err
 	}
 	for _, hook := range hooks {
-		if hook.OwnsSecret {
-			return lineshaft.Conflict("secret %s is the credential of webhook %s; rotate the webhook instead", secret.Name, hook.Name)
+		if !hook.OwnsSecret {
+			continue
+		}
+		if err := checkCredential(hook.Webhook, value); err != nil {
+			return lineshaft.Invalid("value", "webhook %q cannot use it: %s", hook.Name, reason(err))
 		}
 	}
 	return nil
@@ -150,6 +161,9 @@ func peopleManage(ctx context.Context, tx *store.Tx, secret *store.Secret) error
 
 // GetSecret reads a secret without its value.
 func (s *Service) GetSecret(ctx context.Context, c lineshaft.Caller, name string) (lineshaft.Secret, error) {
+	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
+		return lineshaft.Secret{}, err
+	}
 	if err := mayTouch(c, name); err != nil {
 		return lineshaft.Secret{}, err
 	}
@@ -162,6 +176,9 @@ func (s *Service) GetSecret(ctx context.Context, c lineshaft.Caller, name string
 
 // ListSecrets reads secrets without their values, by name.
 func (s *Service) ListSecrets(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (SecretPage, error) {
+	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
+		return SecretPage{}, err
+	}
 	if err := teamSecrets(c); err != nil {
 		return SecretPage{}, err
 	}
@@ -185,6 +202,9 @@ func (s *Service) ListSecrets(ctx context.Context, c lineshaft.Caller, limit int
 
 // DeleteSecret removes a secret that no definition names.
 func (s *Service) DeleteSecret(ctx context.Context, c lineshaft.Caller, name string) error {
+	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
+		return err
+	}
 	if err := mayTouch(c, name); err != nil {
 		return err
 	}

@@ -21,11 +21,8 @@ func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, config l
 	if c.Role == lineshaft.RoleRun {
 		return nil
 	}
-	for i, name := range config.NamedSecrets() {
-		field := "config.secrets"
-		if i >= len(config.Secrets) {
-			field = "config.mcp_servers"
-		}
+	for _, name := range config.NamedSecrets() {
+		field := secretField(config, name)
 		secret, err := s.store.GetSecret(ctx, name)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 			return lineshaft.Invalid(field, "there is no secret %s; check the name, or ask an administrator to create it", name)
@@ -38,6 +35,17 @@ func (s *Service) checkSecrets(ctx context.Context, c lineshaft.Caller, config l
 		}
 	}
 	return nil
+}
+
+// secretField is where a configuration names a secret.
+func secretField(config lineshaft.AgentConfig, name string) string {
+	switch {
+	case slices.Contains(config.Secrets, name):
+		return "config.secrets"
+	case name == config.AuthSecret():
+		return "config.harness.auth.secret_name"
+	}
+	return "config.mcp_servers"
 }
 
 // refuseToRun says why a run may not have a secret; "" when it may. own means that
@@ -57,11 +65,7 @@ func refuseToRun(secret lineshaft.Secret, own bool) string {
 // automation with secrets calls it.
 func (s *Service) checkGrants(ctx context.Context, tx *store.Tx, config lineshaft.AgentConfig) error {
 	for _, name := range slices.Sorted(slices.Values(config.NamedSecrets())) { // in one order, so that two changes cannot wait for each other
-		field := "config.secrets"
-		if !slices.Contains(config.Secrets, name) {
-			field = "config.mcp_servers"
-		}
-		if err := lockGrant(ctx, tx, field, name); err != nil {
+		if err := lockGrant(ctx, tx, secretField(config, name), name); err != nil {
 			return err
 		}
 	}
@@ -104,6 +108,10 @@ func (s *Service) checkAutomationSecrets(ctx context.Context, tx *store.Tx, a li
 // use. If one cannot be given the job gets none and says why: the run fails rather
 // than working without it, and other runs of the same claim are not held up.
 func (s *Service) giveSecrets(ctx context.Context, tx *store.Tx, job *lineshaft.Job) error {
+	if err := job.Config.CheckAuth(); err != nil {
+		job.Fault = reason(err)
+		return nil
+	}
 	names := job.Config.NamedSecrets()
 	if len(names) == 0 {
 		return nil
@@ -124,6 +132,9 @@ func (s *Service) giveSecrets(ctx context.Context, tx *store.Tx, job *lineshaft.
 		values[name] = value
 	}
 	job.Secrets, job.ToolSecrets = pick(values, job.Config.Secrets), pick(values, job.Config.ToolSecrets())
+	if name := job.Config.AuthSecret(); name != "" {
+		job.ModelKey = lineshaft.SecretText(values[name])
+	}
 	return s.audit(ctx, tx, runCaller(job), "secret.use", "run", job.RunID, map[string]string{"secrets": strings.Join(names, " ")})
 }
 
@@ -152,13 +163,19 @@ func (s *Service) giveSecret(ctx context.Context, tx *store.Tx, job *lineshaft.J
 func ownSecret(body *store.RunBody, name string) bool {
 	if slices.Contains(body.Config.Secrets, name) {
 		origin := cmp.Or(body.Origins[lineshaft.SecretOrigin(name)], body.Origins["secrets"]) // the latter in runs of older servers
-		if origin == "" || origin == runOrigin {
+		if origin == "" || asked(origin) {
+			return true
+		}
+	}
+	if body.Config.AuthSecret() == name {
+		origin := cmp.Or(body.Origins[lineshaft.AuthOrigin], body.Origins["harness"])
+		if origin == "" || asked(origin) {
 			return true
 		}
 	}
 	for server, config := range body.Config.MCPServers {
 		origin := cmp.Or(body.Origins["mcp_servers."+server], body.Origins["mcp_servers"])
-		if (origin == "" || origin == runOrigin) && slices.Contains(config.SecretNames(), name) {
+		if (origin == "" || asked(origin)) && slices.Contains(config.SecretNames(), name) {
 			return true
 		}
 	}

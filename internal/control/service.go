@@ -20,6 +20,11 @@ type Config struct {
 	Lease time.Duration
 	// Defaults is the widest layer of every run's configuration.
 	Defaults lineshaft.AgentConfig
+	// DefaultHarness drives runs on the server's own workers that do not choose one, and
+	// DefaultModels has the model of those that name none, by harness. Empty leaves it to
+	// the worker.
+	DefaultHarness string
+	DefaultModels  map[string]string
 	// Children is what the operator lets agents give to the runs that they start, and
 	// Trees bounds these.
 	Children lineshaft.ChildAllowance
@@ -95,6 +100,8 @@ type Service struct {
 	inbox inboxes                  // directives, by worker process
 	seen  map[string]time.Time     // when a worker was last recorded
 	parts map[string]func() string // background parts for Ready
+	minor map[string]func() string // those that the server serves without
+	loops loops
 }
 
 // New returns the service on an open store. streams must read the same store.
@@ -132,7 +139,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	}
 	service := &Service{
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
-		inbox: inboxes{boxes: map[string]*inbox{}}, turns: newTurns(), seen: map[string]time.Time{}, parts: map[string]func() string{},
+		inbox: inboxes{boxes: map[string]*inbox{}}, turns: newTurns(), seen: map[string]time.Time{}, parts: map[string]func() string{}, minor: map[string]func() string{},
 	}
 	service.callbacks.busy, service.callbacks.freed = map[string]int{}, make(chan struct{}, 1)
 	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]*factoryCopy{}
@@ -170,6 +177,14 @@ func (s *Service) AddPart(name string, health func() string) {
 	s.parts[name] = health
 }
 
+// AddMinorPart names a part whose problems Ready shows, but that the server serves
+// without: taking it out of service would make nothing better.
+func (s *Service) AddMinorPart(name string, health func() string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.minor[name] = health
+}
+
 // Ready tells how each part of the server stands.
 func (s *Service) Ready(ctx context.Context) []Part {
 	parts := []Part{{Name: "store"}, {Name: "schema"}}
@@ -184,5 +199,8 @@ func (s *Service) Ready(ctx context.Context) []Part {
 	for name, health := range s.parts {
 		parts = append(parts, Part{Name: name, Problem: health()})
 	}
-	return parts
+	for name, health := range s.minor {
+		parts = append(parts, Part{Name: name, Problem: health(), Serves: true})
+	}
+	return append(parts, s.loops.parts()...)
 }

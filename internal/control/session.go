@@ -151,6 +151,9 @@ type SessionPage struct {
 // ListSessions reads the caller's own live sessions or, for an admin who asks,
 // everybody's; newest first.
 func (s *Service) ListSessions(ctx context.Context, c lineshaft.Caller, everybody bool, limit int, cursor string) (SessionPage, error) {
+	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
+		return SessionPage{}, err
+	}
 	owner := c.Principal.UID
 	if everybody {
 		if err := mayRuleSessions(c); err != nil {
@@ -199,6 +202,9 @@ func mayRuleSessions(c lineshaft.Caller) error {
 
 // GetSession reads a session of the caller's own or, for an admin, anybody's.
 func (s *Service) GetSession(ctx context.Context, c lineshaft.Caller, sessionID string) (lineshaft.Session, error) {
+	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
+		return lineshaft.Session{}, err
+	}
 	found, err := s.store.GetSession(ctx, sessionID, s.store.Now())
 	if err != nil {
 		return lineshaft.Session{}, err
@@ -212,6 +218,9 @@ func (s *Service) GetSession(ctx context.Context, c lineshaft.Caller, sessionID 
 // RevokeSession ends a session of the caller's own or, for an admin, anybody's. Live
 // streams of that browser stop with it.
 func (s *Service) RevokeSession(ctx context.Context, c lineshaft.Caller, sessionID string) error {
+	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
+		return err
+	}
 	found, err := s.GetSession(ctx, c, sessionID)
 	if err != nil {
 		return err
@@ -226,6 +235,9 @@ func (s *Service) RevokeSession(ctx context.Context, c lineshaft.Caller, session
 // RevokeOtherSessions ends all sessions of the caller's own but the one that asks,
 // and says how many.
 func (s *Service) RevokeOtherSessions(ctx context.Context, c lineshaft.Caller) (int, error) {
+	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
+		return 0, err
+	}
 	var ended int64
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if ended, err = endOtherSessions(ctx, tx, c); err != nil {
@@ -242,9 +254,9 @@ func endOtherSessions(ctx context.Context, tx *store.Tx, c lineshaft.Caller) (en
 	if len(c.FactoryUIDs) == 0 {
 		return tx.EndOtherSessions(ctx, c.Principal.UID, c.SessionID)
 	}
-	keys, err := tx.ListAPIKeys(ctx)
+	keys, err := tx.KeysOf(ctx, c.Principal.UID)
 	for _, key := range keys {
-		if key.Owner.UID != c.Principal.UID || !within(c, key.FactoryUIDs) {
+		if !within(c, key.FactoryUIDs) {
 			continue
 		}
 		n, err := tx.EndSessionsOfKey(ctx, key, c.SessionID)

@@ -24,6 +24,9 @@ type ServerState struct {
 
 // ServerState tells an admin what this server runs with and how its parts stand.
 func (s *Service) ServerState(ctx context.Context, c lineshaft.Caller) (ServerState, error) {
+	if err := c.Need(lineshaft.PermissionKeys); err != nil {
+		return ServerState{}, err
+	}
 	if !c.Role.May(lineshaft.PermissionKeys) {
 		return ServerState{}, lineshaft.Denied("your role, %s, may not see the settings; ask an admin", c.Role)
 	}

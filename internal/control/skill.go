@@ -45,10 +45,7 @@ func (s *Service) findSkills(ctx context.Context, specs []string, scope skillSco
 	defer cancel()
 	var found []lineshaft.Skill
 	for i, spec := range specs {
-		ref, err := lineshaft.ParseSkillRef(spec)
-		if err == nil && ref.Ownerless() {
-			ref, err = completeRef(ctx, s.store, scope, ref)
-		}
+		ref, err := fullRef(ctx, s.store, scope, spec)
 		if err == nil && ref.Local() {
 			continue
 		}
@@ -64,6 +61,40 @@ func (s *Service) findSkills(ctx context.Context, specs []string, scope skillSco
 		}
 	}
 	return found, nil
+}
+
+// checkSkills wants the skills that an agent names, and did not name before, to be there.
+// A forge that does not answer now, or is yet to be named, is asked when a run needs them.
+func (s *Service) checkSkills(ctx context.Context, a lineshaft.Agent, before []string) error {
+	ctx, cancel := context.WithTimeout(ctx, skillPatience)
+	defer cancel()
+	scope := skillScope{environment: a.Config.EnvironmentID, factory: a.FactoryUID, agent: a.Name}
+	for i, spec := range a.Config.Skills {
+		if slices.Contains(before, spec) {
+			continue
+		}
+		ref, err := fullRef(ctx, s.store, scope, spec)
+		switch {
+		case err != nil:
+		case ref.Local():
+			_, err = definitionSkill(ctx, s.store, scope, ref)
+		case s.cfg.Git != nil:
+			_, err = s.readSkill(ctx, ref)
+		}
+		if err != nil && definite(err) {
+			return lineshaft.Invalid(fmt.Sprintf("config.skills[%d]", i), "%s", publicMessage(err))
+		}
+	}
+	return nil
+}
+
+// fullRef reads a spec and adds the owner that it leaves out.
+func fullRef(ctx context.Context, r skillPlaces, scope skillScope, spec string) (lineshaft.SkillRef, error) {
+	ref, err := lineshaft.ParseSkillRef(spec)
+	if err == nil && ref.Ownerless() {
+		return completeRef(ctx, r, scope, ref)
+	}
+	return ref, err
 }
 
 // completeRef adds the owner to a reference that has none.
@@ -310,7 +341,7 @@ func titleOf(prompt string, skills []string) string {
 	if err != nil {
 		return lineshaft.TitleFrom(skills[0])
 	}
-	return lineshaft.TitleFrom(path.Base(strings.TrimSuffix(ref.Target, "/"+skill.FileName)))
+	return lineshaft.TitleFrom(path.Base(strings.TrimSuffix(ref.Target, "/"+lineshaft.SkillFile)))
 }
 
 // followupText is what a run says that becomes a follow-up of another. Skills are not

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/skill"
-	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // listTime is how long the list of skills waits for one repository.
@@ -46,6 +45,9 @@ type ListedSkill struct {
 // ListSkills reads the skills of repositories (F-8). A repository that does not
 // answer is left out, unless it is the one that was asked for.
 func (s *Service) ListSkills(ctx context.Context, c lineshaft.Caller, q SkillQuery) ([]ListedSkill, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
 	known, environments, err := s.knownRepositories(ctx, c)
 	if err != nil {
 		return nil, err
@@ -187,15 +189,20 @@ func listTree(read readTree, r lineshaft.Repository, environments []lineshaft.En
 // addLastRuns looks when each skill was last used, by its path or by its name, and
 // sorts the list.
 func (s *Service) addLastRuns(ctx context.Context, c lineshaft.Caller, q SkillQuery, list []ListedSkill) error {
-	for i := range list {
-		one := &list[i]
-		for _, spec := range one.specs {
-			at, err := s.lastRun(ctx, c, spec)
-			if err != nil {
-				return err
-			}
-			if at.After(one.LastRun) {
-				one.LastRun = at
+	var specs []string
+	for _, one := range list {
+		specs = append(specs, one.specs...)
+	}
+	if filter, ok := scopeFilter(c, lineshaft.RunFilter{}); ok {
+		newest, err := s.store.NewestOfSkills(ctx, filter, specs)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			for _, spec := range list[i].specs {
+				if at := newest[spec]; at.After(list[i].LastRun) {
+					list[i].LastRun = at
+				}
 			}
 		}
 	}
@@ -207,16 +214,4 @@ func (s *Service) addLastRuns(ctx context.Context, c lineshaft.Caller, q SkillQu
 		return byName
 	})
 	return nil
-}
-
-func (s *Service) lastRun(ctx context.Context, c lineshaft.Caller, spec string) (time.Time, error) {
-	filter, ok := scopeFilter(c, lineshaft.RunFilter{SkillSpec: spec})
-	if !ok {
-		return time.Time{}, nil
-	}
-	runs, _, _, err := s.store.ScanRuns(ctx, store.RunScan{Filter: filter, Sort: lineshaft.SortCreated, Limit: 1})
-	if err != nil || len(runs) == 0 {
-		return time.Time{}, err
-	}
-	return runs[0].CreatedAt, nil
 }

@@ -62,6 +62,43 @@ func TestF8SkillsOfRepositoriesAreListed(t *testing.T) {
 	})
 }
 
+// the id of a listed skill finds the runs that were started with its name, and the
+// other way round.
+func TestR4SkillFilterTakesNamesAndListedIDs(t *testing.T) {
+	t.Parallel()
+	skilled(t, func(b *bench, _ *forge) {
+		b.environmentOf("e1", "one", lineshaft.Repository{Owner: "acme", Name: "tools"})
+		byName, byPath := b.startSkill("x", "acme/tools:review"), b.startSkill("y", "acme/tools:skills/review/SKILL.md")
+		b.startSkill("z", "acme/tools:triage")
+		for _, spec := range []string{"acme/tools:review", "acme/tools:skills/review/SKILL.md"} {
+			page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), b.admin, lineshaft.RunQuery{Filter: lineshaft.RunFilter{SkillSpec: spec}, Limit: 10, Sort: lineshaft.SortCreated}))
+			if len(page.Runs) != 2 || page.Runs[0].ID != byPath || page.Runs[1].ID != byName {
+				b.Errorf("%s finds %+v", spec, page.Runs)
+			}
+		}
+	})
+}
+
+// F-8: an agent names skills that are there. What it named before is not asked for again,
+// and a forge that does not answer keeps no agent from being made.
+func TestF8AgentsNameSkillsThatAreThere(t *testing.T) {
+	t.Parallel()
+	skilled(t, func(b *bench, f *forge) {
+		with := func(specs ...string) control.NewAgent {
+			return control.NewAgent{Name: "n" + b.newID(), Config: lineshaft.AgentConfig{Skills: specs}}
+		}
+		made := b.newAgent(with("acme/tools:triage"))
+		_, err := b.s.CreateAgent(b.Context(), b.admin, with("acme/tools:triage", "acme/tools:triag"))
+		if public := asPublic(err); public == nil || public.Code != lineshaft.CodeInvalidRequest || public.Field != "config.skills[1]" {
+			b.Errorf("unknown skill: %v", err)
+		}
+		_, err = b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{Skills: []string{"acme/nothing:x"}})
+		wantCode(b, err, lineshaft.CodeInvalidRequest)
+		f.set(func(f *forge) { f.away = true })
+		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{Skills: []string{"acme/tools:triage", "other/only:deploy"}}))
+	})
+}
+
 func TestF8ListOfOneRepositorySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {

@@ -76,7 +76,7 @@ func (s *Service) readSkill(ctx context.Context, ref lineshaft.SkillRef) (linesh
 		return lineshaft.Skill{}, noForge()
 	}
 	also := ""
-	if ref.IsPath() && path.Base(ref.Target) != skill.FileName {
+	if ref.IsPath() && path.Base(ref.Target) != lineshaft.SkillFile {
 		also = ref.Target
 	}
 	tree, commit, err := s.skillTree(ctx, ref.Repository, also)
@@ -178,7 +178,7 @@ type skillKeep struct {
 }
 
 func (k *skillKeep) want(at string, size int64) bool {
-	if path.Base(at) != skill.FileName && at != k.also {
+	if path.Base(at) != lineshaft.SkillFile && at != k.also {
 		return false
 	}
 	if size > lineshaft.MaxSkillBytes {

@@ -90,7 +90,7 @@ func (s *Service) findFor(ctx context.Context, runID string) (settled bool, err 
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		settled = false
-		h, err := tx.LockRun(ctx, runID)
+		h, err := tx.LockRunAndKey(ctx, runID)
 		if err != nil {
 			return ignoreNotFound(err)
 		}

@@ -184,7 +184,7 @@ func TestX8HeldRunCanBeRunAgain(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {
 		runID := b.heldRun(f, "")
-		again := must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, runID, nil))
+		again := must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, runID, lineshaft.SourceAPI, nil))
 		if n := b.forgeBack(f); n != 2 {
 			b.Fatalf("%d runs are through", n)
 		}

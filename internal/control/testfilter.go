@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 	"github.com/lineshaft/lineshaft/internal/filter"
-	"github.com/lineshaft/lineshaft/internal/forge"
 )
 
 // Check is the outcome of one condition of a filter, for transports.
@@ -28,7 +27,7 @@ type FilterTest struct {
 	Payload    json.RawMessage
 	// WebhookID is where the payload came in; empty means one that the filter names.
 	WebhookID string
-	// PayloadEvent is what the forge's header said when the payload came.
+	// PayloadEvent is what the provider's header said when the payload came.
 	PayloadEvent string
 }
 
@@ -47,7 +46,11 @@ type FilterVerdict struct {
 
 // TestFilter evaluates a filter as the ingress would.
 func (s *Service) TestFilter(ctx context.Context, c lineshaft.Caller, factoryUID string, t FilterTest) (FilterVerdict, error) {
-	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return FilterVerdict{}, err
+	}
+	factory, err := s.visibleFactory(ctx, c, factoryUID)
+	if err != nil {
 		return FilterVerdict{}, err
 	}
 	if (t.DeliveryID == "") == (len(t.Payload) == 0) {
@@ -56,9 +59,9 @@ func (s *Service) TestFilter(ctx context.Context, c lineshaft.Caller, factoryUID
 	if err := t.validate(); err != nil {
 		return FilterVerdict{}, err
 	}
-	compiled, matcher, err := compileTrigger(t.trigger())
+	compiled, matcher, err := compileTrigger(t.trigger(), factory.Alias)
 	if err != nil {
-		return FilterVerdict{}, filterProblem(err, matcherPrefix(t.trigger()))
+		return FilterVerdict{}, err
 	}
 	subject, err := s.testSubject(ctx, factoryUID, t)
 	if err != nil {
@@ -73,7 +76,7 @@ func (s *Service) TestFilter(ctx context.Context, c lineshaft.Caller, factoryUID
 		checks = append(checks, compiled.Explain(doc)...)
 	} else {
 		checks = append(checks, schemeChecks(t.Provider, subject.webhook)...)
-		checks = append(checks, matcher.Explain(forge.Read(t.Provider, subject.event, doc))...)
+		checks = append(checks, matcher.Explain(catalog.Read(t.Provider, subject.event, doc))...)
 	}
 	failed := slices.ContainsFunc(checks, func(check filter.Check) bool { return !check.Passed })
 	return FilterVerdict{WouldTrigger: !failed, Checks: checks}, nil
@@ -82,57 +85,32 @@ func (s *Service) TestFilter(ctx context.Context, c lineshaft.Caller, factoryUID
 // validate refuses triggers that no delivery fires.
 func (t FilterTest) validate() error {
 	trigger := t.trigger()
-	if trigger.Forge() {
+	if trigger.Sent() {
 		if t.Provider == lineshaft.ProviderGitHub && t.DeliveryID == "" && t.PayloadEvent == "" {
-			return lineshaft.Invalid("payload_event", "the payload alone does not tell the event; give what the header %s said, such as issues", forge.GitHubHeader)
+			return lineshaft.Invalid("payload_event", "the payload alone does not tell the event; give what the header %s said, such as issues", catalog.GitHubHeader)
 		}
 		return nil
 	}
 	if trigger.Provider != lineshaft.ProviderWebhook {
-		return lineshaft.Invalid("provider", "deliveries fire triggers of webhook, github and gitlab only; test one of those")
-	}
-	if trigger.Event != lineshaft.EventReceived {
-		return lineshaft.Invalid("event", "provider webhook has the event received only")
-	}
-	if choice := trigger.Filter.ForgeChoice(); choice != "" {
-		return lineshaft.Invalid("filter."+choice, "goes with provider github or gitlab only; give the trigger's provider and event, too")
+		return lineshaft.Invalid("provider", "deliveries fire triggers of webhook, %s only; test one of those", strings.Join(lineshaft.SendingProviders(), ", "))
 	}
 	return nil
 }
 
-// matcherPrefix is where the errors of a trigger's compiler are in the request.
-func matcherPrefix(t lineshaft.Trigger) string {
-	if t.Forge() {
-		return ""
-	}
-	return "filter."
-}
-
-// schemeChecks is whether a forge sends to a webhook; none for a payload from nowhere.
+// schemeChecks is whether a provider sends to a webhook; none for a payload from nowhere.
 func schemeChecks(provider string, w *lineshaft.Webhook) []filter.Check {
 	if w == nil {
 		return nil
 	}
-	check := filter.Check{Path: "signature_scheme", Operator: "in", Expected: quoted(provider), Passed: forgeOf(*w) == provider}
+	check := filter.Check{Path: "signature_scheme", Operator: "in", Expected: quoted(provider), Passed: senderOf(*w) == provider}
 	if w.SignatureScheme != "" {
 		check.Seen, _ = json.Marshal(w.SignatureScheme) // a text always can be
 	}
 	return []filter.Check{check}
 }
 
-// filterProblem says where in the request the filter is.
-func filterProblem(err error, prefix string) error {
-	pub, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok {
-		return fmt.Errorf("compile filter: %w", err)
-	}
-	blamed := *pub
-	blamed.Field = prefix + pub.Field
-	return &blamed
-}
-
 // testSubject is what a filter is tried on: a body, where it came in (nil is
-// anywhere), and what a forge called it.
+// anywhere), and what its sender called it.
 type testSubject struct {
 	body    []byte
 	webhook *lineshaft.Webhook

@@ -27,8 +27,12 @@ func automationOf(owner string) string {
 }
 
 // triggerTimer is the owner of the timer of an automation's trigger: a trigger that
-// stays as it is keeps its timer, wherever it stands.
+// stays as it is keeps its timer, wherever it stands, and one with a name keeps it as
+// long as the name stays.
 func triggerTimer(automationUID string, timing lineshaft.Timing) string {
+	if timing.Name != "" {
+		return automationTimer + automationUID + "/" + digest("named "+timing.Name)
+	}
 	text, _ := json.Marshal(timing)
 	return automationTimer + automationUID + "/" + digest(string(text))
 }
@@ -78,10 +82,13 @@ func (s *Service) syncTimers(ctx context.Context, tx *store.Tx, factoryUID strin
 	}
 	var gone []string
 	for _, timer := range have {
-		if _, stays := wanted[timer.Owner]; !stays {
+		timing, stays := wanted[timer.Owner]
+		if !stays {
 			gone = append(gone, timer.Owner)
 		}
-		delete(wanted, timer.Owner)
+		if timing == timer.Timing {
+			delete(wanted, timer.Owner)
+		}
 	}
 	if err := tx.DeleteTimers(ctx, gone); err != nil || len(wanted) == 0 {
 		return err
@@ -154,7 +161,7 @@ func (s *Service) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error
 	}
 	f.caller = ready.caller
 	f.run = s.draftRun(ready.caller, lineshaft.NewRun{
-		Prompt: a.Prompt + "\n\n" + firedLine(f.timer.Timing, f.slot), Title: a.Name, Source: lineshaft.SourceSchedule, AgentUID: ready.agentUID,
+		Prompt: a.Prompt + "\n\n" + firedLine(f.timer.Timing, f.slot), Title: ready.title("", nil), Source: lineshaft.SourceSchedule, AgentUID: ready.agentUID,
 		Metadata: map[string]string{lineshaft.MetadataAutomation: a.UID},
 		FiredBy:  &lineshaft.FiredBy{ScheduleID: automationTimer + a.UID, Name: a.Name, Cron: f.timer.Timing.Cron, Slot: f.slot.Name},
 	}, config, origins)

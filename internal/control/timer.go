@@ -91,21 +91,21 @@ func (s *Service) fireTogether(ctx context.Context, due []store.Timer) (moved in
 		if err != nil {
 			return err
 		}
-		var slots, brakes []string
+		var needs startNeeds
 		for _, timer := range taken {
 			f, err := s.prepareFire(ctx, tx, timer, now)
 			if err != nil {
 				return err
 			}
 			firings = append(firings, f)
-			if f.run != nil && f.run.Body.Config.Concurrency != nil {
-				slots = append(slots, f.concurrencySlot())
+			if f.run != nil {
+				needs.keys = append(needs.keys, keyOf(f.run)...)
 			}
 			if f.brake != nil {
-				brakes = append(brakes, f.brake.Name)
+				needs.brakes = append(needs.brakes, f.brake.Name)
 			}
 		}
-		if err := tx.LockAhead(ctx, slots, brakes); err != nil {
+		if err := needs.lock(ctx, tx); err != nil {
 			return err
 		}
 		for _, f := range firings {
@@ -181,14 +181,6 @@ func newFiring(timer store.Timer, now time.Time) *firing {
 		f.next = next
 	}
 	return f
-}
-
-// concurrencySlot is what the run's concurrency key is in the whole database.
-func (f *firing) concurrencySlot() string {
-	if f.run.Head.ConcurrencyKey == "" {
-		return slotKey(f.run.Head.FactoryUID, f.run.Body.Config.Concurrency.Key)
-	}
-	return f.run.Head.ConcurrencyKey
 }
 
 // finishFire starts the run, if there is one, and moves the timer on.

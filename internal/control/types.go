@@ -85,4 +85,6 @@ type Part struct {
 	Name string
 	// Problem is empty when the part is well; otherwise a short public word.
 	Problem string
+	// Serves says that the server can do its work in spite of the problem.
+	Serves bool
 }

@@ -37,7 +37,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"AddPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog", "Turn", "Work", "Rest"}
+	known := []string{"AddPart", "AddMinorPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog", "Turn", "Work", "Rest"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -84,7 +84,7 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("ListRuns", func() (any, error) { return s.ListRuns(ctx, c, list) })
 	one("RunByConversation", func() (any, error) { return s.RunByConversation(ctx, c, run.ConversationID) })
 	one("RunByReference", func() (any, error) { return s.RunByReference(ctx, c, "https://example.com") })
-	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID, nil) })
+	one("Rerun", func() (any, error) { return s.Rerun(ctx, c, run.ID, lineshaft.SourceAPI, nil) })
 	one("Events", func() (any, error) { return s.Events(ctx, c, run.ID, 0, 5) })
 	one("LastMessages", func() (any, error) { return s.LastMessages(ctx, c, run.ID, 5) })
 	one("Follow", func() (any, error) { return s.Follow(ctx, c, run.ID, 0) })
@@ -119,7 +119,7 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("Authenticate run", func() (any, error) { return s.Authenticate(ctx, job.RunToken) })
 	one("EnsureAdmin", func() (any, error) { return s.EnsureAdmin(ctx, "") })
 	one("EnsureAdmin chosen", func() (any, error) { return s.EnsureAdmin(ctx, adminKey) })
-	one("ListAPIKeys", func() (any, error) { return s.ListAPIKeys(ctx, c) })
+	one("ListAPIKeys", func() (any, error) { return s.ListAPIKeys(ctx, c, 1, "") })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
 	awayPlatformCalls(b, one)
 	awayJobCalls(b, one)
@@ -135,6 +135,10 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 func awayPlatformCalls(b *bench, one func(name string, call func() (any, error))) {
 	awayNotificationCalls(b, one)
 	ctx, s, c := b.Context(), b.s, b.admin
+	one("ListConversation", func() (any, error) {
+		runs, _, err := s.ListConversation(ctx, c, factoryF, "", 1)
+		return runs, err
+	})
 	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, control.AuditQuery{Limit: 5}) })
 	one("GetAPIKey", func() (any, error) { return s.GetAPIKey(ctx, c, factoryF) })
 	one("WaitingWorkers", func() (any, error) { return s.WaitingWorkers(ctx, c) })
@@ -209,7 +213,7 @@ func awayScheduleCalls(b *bench, one func(name string, call func() (any, error))
 	ctx, s, c := b.Context(), b.s, b.admin
 	one("CreateSchedule", func() (any, error) { return s.CreateSchedule(ctx, c, daily("s")) })
 	one("GetSchedule", func() (any, error) { return s.GetSchedule(ctx, c, "s") })
-	one("ListSchedules", func() (any, error) { return s.ListSchedules(ctx, c) })
+	one("ListSchedules", func() (any, error) { return s.ListSchedules(ctx, c, "", 1, "") })
 	one("UpdateSchedule", func() (any, error) { return s.UpdateSchedule(ctx, c, "s", daily("s")) })
 	one("SetScheduleEnabled", func() (any, error) { return s.SetScheduleEnabled(ctx, c, "s", true) })
 	one("DeleteSchedule", func() (any, error) { return nil, s.DeleteSchedule(ctx, c, "s") })
@@ -238,8 +242,8 @@ func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{Name: "a"}) })
 	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{FactoryUID: "f", Name: "a"}) })
 	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
-	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "") })
-	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f") })
+	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "", 1, "") })
+	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f", 1, "") })
 	one("UpdateAgent", func() (any, error) { return s.UpdateAgent(ctx, c, factoryF, control.AgentChange{}) })
 	one("DeleteAgent", func() (any, error) { return nil, s.DeleteAgent(ctx, c, factoryF) })
 	one("DispatchRun", func() (any, error) { return s.DispatchRun(ctx, c, "f", control.Dispatch{Prompt: "x"}, nil) })
@@ -304,6 +308,7 @@ func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string
 func moreCalls(b *bench, job lineshaft.Job, one func(string, func() (any, error))) {
 	b.Helper()
 	secretCalls(b, one)
+	one("WouldCancel", func() (any, error) { return b.s.WouldCancel(b.Context(), b.admin, lineshaft.RunFilter{}) })
 	one("TakeOver", func() (any, error) { return b.s.TakeOver(b.Context(), job.ExecutionRef, "w", false) })
 	one("AuthenticateExecution", func() (any, error) { return b.s.AuthenticateExecution(b.Context(), job.RunToken) })
 }

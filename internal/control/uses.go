@@ -18,7 +18,7 @@ type usePlaces interface {
 	ListAgents(ctx context.Context, factoryUID string) ([]lineshaft.Agent, error)
 	ListFactories(ctx context.Context, after string, limit int) ([]lineshaft.Factory, error)
 	ListAutomations(ctx context.Context, factoryUID string) ([]lineshaft.Automation, error)
-	ListSchedules(ctx context.Context) ([]lineshaft.Schedule, error)
+	PageSchedules(ctx context.Context, factoryUIDs []string, after store.ScheduleKey, limit int) ([]lineshaft.Schedule, bool, error)
 }
 
 // Uses is what names a thing, and so keeps it from being deleted.
@@ -43,6 +43,9 @@ func newUses(named []string) Uses {
 
 // SecretUses tells what names a secret.
 func (s *Service) SecretUses(ctx context.Context, c lineshaft.Caller, name string) (Uses, error) {
+	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
+		return Uses{}, err
+	}
 	if err := mayTouch(c, name); err != nil {
 		return Uses{}, err
 	}
@@ -52,6 +55,9 @@ func (s *Service) SecretUses(ctx context.Context, c lineshaft.Caller, name strin
 
 // EnvironmentUses tells what uses an environment.
 func (s *Service) EnvironmentUses(ctx context.Context, c lineshaft.Caller, uid string) (Uses, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return Uses{}, err
+	}
 	if err := teamEnvironments(c); err != nil {
 		return Uses{}, err
 	}
@@ -133,7 +139,9 @@ func factoryUses(ctx context.Context, r usePlaces, f lineshaft.Factory, match fu
 			uses = append(uses, fmt.Sprintf(format, args...))
 		}
 	}
-	note(f.Layer(), "factory %s", f.Name)
+	if match(f.Defaults) || match(f.Shared()) {
+		uses = append(uses, "factory "+f.Name)
+	}
 	agents, err := r.ListAgents(ctx, f.UID)
 	if err != nil {
 		return nil, err
@@ -154,13 +162,14 @@ func factoryUses(ctx context.Context, r usePlaces, f lineshaft.Factory, match fu
 // environmentUses tells which definitions name an environment; it stops after a few.
 func environmentUses(ctx context.Context, r usePlaces, uid string) ([]string, error) {
 	uses, err := definitionUses(ctx, r, func(config lineshaft.AgentConfig) bool { return config.EnvironmentID == uid })
-	if err != nil || len(uses) > maxUses {
-		return uses, err
-	}
-	schedules, err := r.ListSchedules(ctx)
-	for _, schedule := range schedules {
-		if schedule.Config.EnvironmentID == uid {
-			uses = append(uses, "schedule "+schedule.Name)
+	var last store.ScheduleKey
+	for more := true; more && err == nil && len(uses) <= maxUses; {
+		var schedules []lineshaft.Schedule
+		schedules, more, err = r.PageSchedules(ctx, nil, last, MaxPage)
+		for _, schedule := range schedules {
+			if last = (store.ScheduleKey{Name: schedule.Name, ID: schedule.ID}); schedule.Config.EnvironmentID == uid {
+				uses = append(uses, "schedule "+schedule.Name)
+			}
 		}
 	}
 	return uses, err

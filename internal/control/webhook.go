@@ -69,6 +69,9 @@ func SignatureSchemes() []string { return signature.Names() }
 
 // GetWebhook reads a live webhook.
 func (s *Service) GetWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) (lineshaft.Webhook, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return lineshaft.Webhook{}, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return lineshaft.Webhook{}, err
 	}
@@ -90,6 +93,9 @@ func (s *Service) told(w *store.Webhook) lineshaft.Webhook {
 
 // ListWebhooks reads a factory's webhooks by name.
 func (s *Service) ListWebhooks(ctx context.Context, c lineshaft.Caller, factoryUID string) ([]lineshaft.Webhook, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return nil, err
 	}
@@ -114,6 +120,9 @@ func live(w *store.Webhook) error {
 // DeleteWebhook ends a webhook at once. Its log stays until it is old enough, and
 // automations that select it stay and do not fire.
 func (s *Service) DeleteWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) error {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return err
+	}
 	return s.changeWebhook(ctx, c, factoryUID, uid, func(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
 		return s.endWebhook(ctx, tx, c, w)
 	})

@@ -17,6 +17,9 @@ const secretNameTries = 3
 // CreateWebhook makes a webhook. A secret that was generated is in the answer and
 // cannot be read again.
 func (s *Service) CreateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID string, n NewWebhook) (IssuedWebhook, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return IssuedWebhook{}, err
+	}
 	wanted := newWebhook(factoryUID, n)
 	if err := checkWebhook(wanted); err != nil {
 		return IssuedWebhook{}, err
@@ -85,8 +88,8 @@ func (s *Service) insertWebhook(ctx context.Context, tx *store.Tx, c lineshaft.C
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(others, func(other store.Webhook) bool { return other.Name == w.Name }) {
-		return nil, lineshaft.Conflict("the factory has a webhook %q already; give another name", w.Name)
+	if slices.ContainsFunc(others, func(other store.Webhook) bool { return sameFile(other.Name, w.Name) }) {
+		return nil, lineshaft.Conflict("the factory has a webhook %q already, in this or another case; give another name", w.Name)
 	}
 	if len(others) >= s.cfg.MaxWebhooks {
 		return nil, lineshaft.Conflict("the factory has %d webhooks, which is its limit; delete one, or let the operator raise --max-webhooks-per-factory", len(others))

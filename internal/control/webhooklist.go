@@ -12,6 +12,9 @@ import (
 // Listeners reads the automations of a factory that listen to a webhook, by name:
 // those that fall silent without it.
 func (s *Service) Listeners(ctx context.Context, c lineshaft.Caller, factoryUID, webhookUID string) ([]lineshaft.Automation, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	w, err := s.GetWebhook(ctx, c, factoryUID, webhookUID)
 	if err != nil {
 		return nil, err
@@ -41,6 +44,9 @@ func reached(c lineshaft.Caller, factories []lineshaft.Factory) []string {
 // WebhooksOf reads the webhooks of the factories that the caller's key reaches, by
 // factory and in the order of their names.
 func (s *Service) WebhooksOf(ctx context.Context, c lineshaft.Caller, factories []lineshaft.Factory) (map[string][]lineshaft.Webhook, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	stored, err := s.store.WebhooksOf(ctx, reached(c, factories)...)
 	if err != nil {
 		return nil, err
@@ -56,6 +62,9 @@ func (s *Service) WebhooksOf(ctx context.Context, c lineshaft.Caller, factories 
 // LastDeliveries reads the newest delivery of each webhook of the factories that the
 // caller's key reaches, by webhook; those without one are left out.
 func (s *Service) LastDeliveries(ctx context.Context, c lineshaft.Caller, factories []lineshaft.Factory) (map[string]lineshaft.Delivery, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
 	found, err := s.store.LastDeliveries(ctx, reached(c, factories)...)
 	last := make(map[string]lineshaft.Delivery, len(found))
 	for _, d := range found {

@@ -14,6 +14,9 @@ import (
 // RotateWebhook replaces a webhook's secret. For one that waits for its provider's
 // secret this is where it comes in, and the webhook begins to take deliveries.
 func (s *Service) RotateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, r WebhookRotation) (IssuedWebhook, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return IssuedWebhook{}, err
+	}
 	if r.Overlap < 0 || r.Overlap > lineshaft.MaxOverlap {
 		return IssuedWebhook{}, lineshaft.Invalid("overlap_seconds", "must be 0 to %d", int(lineshaft.MaxOverlap/time.Second))
 	}
@@ -22,7 +25,11 @@ func (s *Service) RotateWebhook(ctx context.Context, c lineshaft.Caller, factory
 	if err != nil {
 		return IssuedWebhook{}, err
 	}
-	if err := mayRotate(was, r); err != nil {
+	f, err := s.visibleFactory(ctx, c, factoryUID)
+	if err != nil {
+		return IssuedWebhook{}, err
+	}
+	if err := mayRotate(f.Mode, was, r); err != nil {
 		return IssuedWebhook{}, err
 	}
 	fresh, err := s.prepareSecret(was, r.Secret)
@@ -31,7 +38,7 @@ func (s *Service) RotateWebhook(ctx context.Context, c lineshaft.Caller, factory
 	}
 	var made IssuedWebhook
 	err = s.changeWebhook(ctx, c, factoryUID, uid, func(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
-		if err := mayRotate(w.Webhook, r); err != nil {
+		if err := mayRotate(f.Mode, w.Webhook, r); err != nil {
 			return err
 		}
 		if err := checkCredential(w.Webhook, fresh.value); err != nil { // a definition changed the mode or scheme just now
@@ -53,10 +60,14 @@ func (s *Service) RotateWebhook(ctx context.Context, c lineshaft.Caller, factory
 	return made, nil
 }
 
-func mayRotate(w lineshaft.Webhook, r WebhookRotation) error {
+func mayRotate(mode lineshaft.FactoryMode, w lineshaft.Webhook, r WebhookRotation) error {
 	if !w.OwnsSecret {
+		then := "disable and enable the webhook"
+		if mode == lineshaft.ModeRepository {
+			then = "apply the repository again with `lineshaft factory sync`"
+		}
 		return lineshaft.Conflict("webhook %q takes its secret from %s, which people manage: give that a new value with "+
-			"`lineshaft secret update %s --team`, then disable and enable the webhook", w.Name, w.SecretName, w.SecretName)
+			"`lineshaft secret update %s --team`, then %s", w.Name, w.SecretName, w.SecretName, then)
 	}
 	if r.Secret == nil && secretOrigin(w) == signature.Issued {
 		return lineshaft.Invalid("secret", "secrets of scheme %s are made by the provider: give the one that it shows", w.SignatureScheme)

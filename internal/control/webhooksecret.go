@@ -108,8 +108,12 @@ func (s *Service) attachSecret(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	case lineshaft.CodeOf(err) != lineshaft.CodeNotFound:
 		return err
 	}
-	if taken, err := tx.WebhooksWithSecret(ctx, n.SecretName); err != nil || len(taken) > 0 {
-		return errors.Join(err, lineshaft.Conflict("secret_name %s waits for the secret of another webhook; give another one", n.SecretName))
+	taken, err := tx.WebhooksWithSecret(ctx, n.SecretName)
+	if err != nil {
+		return err
+	}
+	if len(taken) > 0 {
+		return lineshaft.Conflict("secret_name %s waits for the secret of another webhook; give another one", n.SecretName)
 	}
 	w.SecretName = n.SecretName
 	return s.ownSecret(ctx, tx, c, w, fresh)
@@ -154,7 +158,7 @@ func (s *Service) referToSecret(ctx context.Context, tx *store.Tx, c lineshaft.C
 		return lineshaft.Conflict("secret %s was made for another webhook; give another secret_name", name)
 	}
 	if err := checkCredential(w.Webhook, value); err != nil {
-		return lineshaft.Invalid("secret_name", "the value of secret %s does not do: %s", name, reason(err))
+		return lineshaft.Invalid("secret_name", "the value of secret %s cannot be used: %s", name, reason(err))
 	}
 	w.SecretName, w.OwnsSecret, w.NeedsSecret = name, false, false
 	return s.putCredential(w, value)

@@ -11,6 +11,9 @@ import (
 
 // UpdateWebhook changes a webhook. What stands already may be sent again.
 func (s *Service) UpdateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, change WebhookChange) (lineshaft.Webhook, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return lineshaft.Webhook{}, err
+	}
 	var changed lineshaft.Webhook
 	err := s.changeWebhook(ctx, c, factoryUID, uid, func(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
 		if err := change.refused(w.Webhook); err != nil {
@@ -20,14 +23,12 @@ func (s *Service) UpdateWebhook(ctx context.Context, c lineshaft.Caller, factory
 		if err := s.applyChange(ctx, tx, c, w, change); err != nil {
 			return err
 		}
-		if *w != was {
-			w.UpdatedAt = s.now()
-			if err := s.storeChange(ctx, tx, c, was.Webhook, w); err != nil {
-				return err
-			}
+		if changed = s.told(w); *w == was {
+			return errUnchanged
 		}
+		w.UpdatedAt = s.now()
 		changed = s.told(w)
-		return nil
+		return s.storeChange(ctx, tx, c, was.Webhook, w)
 	})
 	return changed, err
 }
@@ -90,7 +91,7 @@ func (s *Service) refreshCredential(ctx context.Context, tx *store.Tx, w *store.
 		return err
 	}
 	if err := checkCredential(w.Webhook, value); err != nil {
-		return lineshaft.Conflict("the value of secret %s does not do: %s; change it with `lineshaft secret update %s --team`", w.SecretName, reason(err), w.SecretName)
+		return lineshaft.Conflict("the value of secret %s cannot be used: %s; change it with `lineshaft secret update %s --team`", w.SecretName, reason(err), w.SecretName)
 	}
 	return s.putCredential(w, value)
 }

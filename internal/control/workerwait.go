@@ -24,6 +24,9 @@ type WaitingWorker struct {
 // WaitingWorkers tells which workers queued runs wait for that are not connected. A
 // key that is limited to factories is told nothing: the queues are everybody's.
 func (s *Service) WaitingWorkers(ctx context.Context, c lineshaft.Caller) ([]WaitingWorker, error) {
+	if err := c.Need(lineshaft.PermissionServerRead); err != nil {
+		return nil, err
+	}
 	if len(c.FactoryUIDs) > 0 {
 		return nil, nil
 	}

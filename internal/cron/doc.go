@@ -8,7 +8,8 @@
 // of *, n, a-b, */s, a-b/s or a/s (from a to the end), months and weekdays also
 // as JAN and MON. 0 and 7 are both Sunday. When day of the month and day of the week
 // both say something other than *, a day that fits either fires; a field that begins
-// with * always narrows. There are no seconds, no years and none of L, W, # and ?.
+// with * always narrows. ? is the same as *. There are no
+// seconds, no years and none of L, W and #.
 //
 // # Daylight saving
 //

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adhocore/gronx"
-
 	"github.com/lineshaft/lineshaft"
 )
 
@@ -20,36 +18,27 @@ type fields struct {
 
 // kind is what there is to know of one of the five.
 type kind struct {
-	name     string
-	position int // as gronx counts: 0 would be seconds
-	low      int
-	high     int
-	words    []string // the first stands for low
-	// moment is a time at which the field has the value.
-	moment func(value int) time.Time
+	name  string
+	low   int
+	high  int
+	words []string // the first stands for low
 }
 
 // kinds are in the order of an expression.
 var kinds = [5]kind{
-	{name: "minute", position: 1, low: 0, high: 59, moment: func(v int) time.Time { return time.Date(2023, 1, 1, 0, v, 0, 0, time.UTC) }},
-	{name: "hour", position: 2, low: 0, high: 23, moment: func(v int) time.Time { return time.Date(2023, 1, 1, v, 0, 0, 0, time.UTC) }},
-	{name: "day of the month", position: 3, low: 1, high: 31, moment: func(v int) time.Time { return time.Date(2023, 1, v, 0, 0, 0, 0, time.UTC) }},
-	{
-		name: "month", position: 4, low: 1, high: 12, moment: func(v int) time.Time { return time.Date(2023, time.Month(v), 1, 0, 0, 0, 0, time.UTC) },
-		words: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"},
-	},
-	{ // the first of 2023 was a Sunday
-		name: "day of the week", position: 5, low: 0, high: 7, moment: func(v int) time.Time { return time.Date(2023, 1, 1+v, 0, 0, 0, 0, time.UTC) },
-		words: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"},
-	},
+	{name: "minute", low: 0, high: 59},
+	{name: "hour", low: 0, high: 23},
+	{name: "day of the month", low: 1, high: 31},
+	{name: "month", low: 1, high: 12, words: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}},
+	{name: "day of the week", low: 0, high: 7, words: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}},
 }
 
-// term is one element of a field's list; gronx takes much more than that.
+// term is one element of a field's list.
 var term = regexp.MustCompile(`^(?:\*|([0-9]{1,2}|[A-Z]{3})(?:-([0-9]{1,2}|[A-Z]{3}))?)(?:/([0-9]{1,2}))?$`)
 
 // parseFields reads exactly five fields and refuses those that never come true.
 func parseFields(text string) (fields, error) {
-	words := strings.Fields(text)
+	words := strings.Fields(strings.ReplaceAll(text, "?", "*"))
 	if len(words) > 0 && strings.Contains(words[0], "TZ=") {
 		return fields{}, lineshaft.Invalid("cron", "takes no %q; name the time zone in timezone", clip(words[0]))
 	}
@@ -72,70 +61,61 @@ func parseFields(text string) (fields, error) {
 	return f, nil
 }
 
-// parse checks a field's grammar and asks gronx for each value whether it fits.
+// parse reads a field as the set of its values.
 func (k kind) parse(text string) (uint64, error) {
-	terms := strings.Split(text, ",")
-	for i, t := range terms {
-		plain, err := k.plain(t)
+	var set uint64
+	for t := range strings.SplitSeq(text, ",") {
+		low, high, step, err := k.span(t)
 		if err != nil {
 			return 0, err
 		}
-		terms[i] = plain
-	}
-	segment := strings.Join(terms, ",")
-	var set uint64
-	checker := &gronx.SegmentChecker{}
-	for value := k.low; value <= k.high; value++ {
-		checker.SetRef(k.moment(value))
-		due, err := checker.CheckDue(segment, k.position)
-		if err != nil {
-			return 0, lineshaft.Invalid("cron", "the %s %q cannot be read; use *, numbers, ranges such as 1-5, lists and steps such as */10", k.name, clip(text))
-		}
-		if due {
+		for value := low; value <= high; value += step {
 			set |= 1 << value
 		}
 	}
-	if k.position == 5 { // Sunday is 0 to Go
+	if k.high == 7 { // Sunday is 0 to Go
 		set = set&^(1<<7) | set>>7
 	}
 	return set, nil
 }
 
-// plain checks one term and writes it in numbers.
-func (k kind) plain(text string) (string, error) {
+// span reads one term: every step-th value from low to high.
+func (k kind) span(text string) (low, high, step int, err error) {
 	parts := term.FindStringSubmatch(text)
 	if parts == nil {
-		return "", lineshaft.Invalid("cron", "the %s %q cannot be read; use *, numbers, ranges such as 1-5, lists and steps such as */10", k.name, clip(text))
+		return 0, 0, 0, lineshaft.Invalid("cron",
+			"the %s %q cannot be read; use *, numbers, ranges such as 1-5, lists and steps such as */10", k.name, clip(text))
 	}
-	step := ""
+	step = 1
 	if parts[3] != "" {
-		n, err := strconv.Atoi(parts[3])
-		if err != nil || n < 1 || n > k.high {
-			return "", lineshaft.Invalid("cron", "the step of the %s %q must be 1 to %d; use @every for longer ones", k.name, clip(text), k.high)
+		if step, err = strconv.Atoi(parts[3]); err != nil || step < 1 || step > k.high {
+			return 0, 0, 0, lineshaft.Invalid("cron", "the step of the %s %q must be 1 to %d; use @every for longer ones", k.name, clip(text), k.high)
 		}
-		step = "/" + strconv.Itoa(n)
 	}
 	if parts[1] == "" {
-		return "*" + step, nil
+		return k.low, k.high, step, nil
 	}
-	low, err := k.value(parts[1])
-	if err != nil {
-		return "", err
+	if low, err = k.value(parts[1]); err != nil {
+		return 0, 0, 0, err
 	}
-	if parts[2] == "" {
-		return strconv.Itoa(low) + step, nil
-	}
-	high, err := k.value(parts[2])
-	if err != nil {
-		return "", err
-	}
-	if parts[2] == "SUN" {
+	switch {
+	case parts[2] == "SUN":
 		high = k.high // FRI-SUN ends a week, it does not begin one
+	case parts[2] != "":
+		if high, err = k.value(parts[2]); err != nil {
+			return 0, 0, 0, err
+		}
+	case parts[3] != "" && k.high == 7:
+		low, high = low%7, 6 // the week has Sunday once
+	case parts[3] != "":
+		high = k.high // 5/10 goes on to the end
+	default:
+		high = low
 	}
 	if low > high {
-		return "", lineshaft.Invalid("cron", "the %s range %q ends before it begins; write two, such as %s-%d,%d-%s", k.name, clip(text), parts[1], k.high, k.low, parts[2])
+		return 0, 0, 0, lineshaft.Invalid("cron", "the %s range %q ends before it begins; write two, such as %s-%d,%d-%s", k.name, clip(text), parts[1], k.high, k.low, parts[2])
 	}
-	return strconv.Itoa(low) + "-" + strconv.Itoa(high) + step, nil
+	return low, high, step, nil
 }
 
 // value reads a number or a word.

@@ -32,6 +32,8 @@ func TestF6ParseAccepts(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{ // the first slot after 2026-01-01T00:00Z, a Thursday
 		"0 9 * * 1-5":              "2026-01-01T09:00",
+		"0 0 ? * 5":                "2026-01-02T00:00", // ? is *
+		"?/15 ? ? ? ?":             "2026-01-01T00:15",
 		"  0\t9 * *  MON-FRI ":     "2026-01-01T09:00",
 		"*/15 * * * *":             "2026-01-01T00:15",
 		"5/20 * * * *":             "2026-01-01T00:05",
@@ -97,11 +99,11 @@ func TestF6ParseRefuses(t *testing.T) {
 		"1-2-3 * * * *":         "cannot be read",
 		"1/2/3 * * * *":         "cannot be read",
 		"*-5 * * * *":           "cannot be read",
-		"? * * * *":             "cannot be read",
+		"?-5 * * * *":           "cannot be read",
 		"0 0 L * *":             "cannot be read",
 		"0 0 15W * *":           "cannot be read",
 		"0 0 * * 5#2":           "cannot be read",
-		"0 0 ? * 1":             "cannot be read",
+		"0 0 ?? * 1":            "cannot be read",
 		"0 0 31 2 *":            "never fires",
 		"0 0 30-31 FEB *":       "never fires",
 		"0 0 31 4,6,9,11 */2":   "never fires",

@@ -25,20 +25,16 @@ func agentTypes() []string {
 // agentKeys are those of agent.md.
 func agentKeys(a *lineshaft.Agent) []key {
 	return append([]key{
-		{name: "description", doc: "What the agent is for.", value: text(&a.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
-		{name: "agentType", doc: "The part it plays; CUSTOM by default. Exactly one is the FOREMAN (or MAIN).", value: agentType(&a.Type)},
+		{name: "description", doc: "What the agent is for.", null: sameAsAbsent, value: text(&a.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
+		{name: "agentType", doc: "The part it plays; CUSTOM by default. Exactly one is the FOREMAN (or MAIN).", null: sameAsAbsent, value: agentType(&a.Type)},
 		{name: "prompt", doc: "The prompt, for one that cannot stand below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
+		credentialStrategy(),
 	}, configKeys(&a.Config)...)
 }
 
 func agentType(to *lineshaft.AgentType) value {
-	v := text(to, textRules{words: append(agentTypes(), foremanAlias)})
-	read, write := v.read, v.write
-	v.read = func(r *reader, path string, n *node) {
-		if read(r, path, n); *to == foremanAlias {
-			*to = lineshaft.AgentForeman
-		}
-	}
+	v := text(to, textRules{words: agentTypes(), alike: map[string]string{foremanAlias: string(lineshaft.AgentForeman)}})
+	write := v.write
 	v.write = func() *node {
 		if *to == lineshaft.AgentCustom {
 			return nil

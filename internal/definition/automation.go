@@ -13,7 +13,11 @@ func automationKeys(a *lineshaft.Automation) []key {
 		{name: "agent", doc: "The agent that its runs go to; the foreman by default.", value: text(&a.Agent, textRules{filled: true})},
 		{
 			name: "triggers", doc: "What starts it.", required: true,
-			value: filledList(blocks(&a.Triggers, lineshaft.MaxTriggers, triggerKeys, checkTrigger), "an automation needs at least one"),
+			value: filledList(triggers(&a.Triggers), "an automation needs at least one"),
+		},
+		{
+			name: "title", doc: "What its runs are called, in up to 200 characters; may hold {{payload.path}}. By default the words of the provider that sends, or the name.",
+			value: text(&a.Title, textRules{most: lineshaft.MaxTitleRunes}),
 		},
 		{name: "maxRunsPerHour", doc: "A brake; 0 is none.", value: whole(&a.MaxRunsPerHour, 0, lineshaft.MaxRunsPerHourCap, 0)},
 		{name: "prompt", doc: "The prompt, for one that cannot stand below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
@@ -30,7 +34,7 @@ func filledList(list value, message string) value {
 	}
 	list.read = func(r *reader, path string, n *node) {
 		if n.kind == listNode && len(n.items) == 0 {
-			r.wrong(n, path, "the list is empty", message)
+			r.wrong(n, path, "the list is empty", message).as(CodeMissingRequired)
 			return
 		}
 		read(r, path, n)
@@ -46,7 +50,7 @@ func (p *parsing) readAutomation(file, name, text string) {
 	if r.markdown(text, &a.Prompt, automationKeys(&a)) && strings.TrimSpace(a.Prompt) == "" {
 		r.add(lineshaft.FileProblem{
 			File: file, Line: strings.Count(strings.TrimRight(text, "\n"), "\n") + 1, Column: 1,
-			Message: "prompt: an automation needs one", Hint: "write below the front matter what its runs have to do",
+			Code: CodeMissingRequired, Message: "prompt: an automation needs one", Hint: "write below the front matter what its runs have to do",
 		})
 	}
 	if len(r.problems) == before {

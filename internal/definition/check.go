@@ -14,12 +14,15 @@ import (
 // checkParts checks what parts of the folder say about each other.
 func (p *parsing) checkParts() {
 	p.checkForeman()
+	p.checkTrackers()
+	p.checkEvaluations()
+	p.checkAuths()
 	p.checkConfig(KindFactory, "", "agentDefaults", "", p.def.Factory.Defaults)
 	agents := partNames(p.def.Agents, func(a lineshaft.Agent) string { return a.Name })
 	for _, s := range p.def.Skills {
 		if s.Agent != "" && !contains(agents, s.Agent) {
 			p.add(p.def.Problem(KindSkill, skillName(s), "", fmt.Sprintf("the skill is one of agent %q, which the folder does not have", s.Agent),
-				"add "+partFile(KindAgent, s.Agent)+", or move the skill to "+partFile(KindSkill, s.Name)))
+				"add "+partFile(KindAgent, s.Agent)+", or move the skill to "+partFile(KindSkill, s.Name))).as(CodeInvalidReference)
 		}
 	}
 	for _, a := range p.def.Agents {
@@ -55,7 +58,44 @@ func (p *parsing) refer(kind Kind, name, path string, noun Kind, wanted string, 
 	if !found {
 		at, _ = findPlace(p.places, kind, name, path)
 	}
-	p.add(lineshaft.FileProblem{File: at.file, Line: at.line, Column: at.column, Message: path + ": " + message, Hint: hint})
+	p.add(lineshaft.FileProblem{File: at.file, Line: at.line, Column: at.column, Message: path + ": " + message, Hint: hint, Code: CodeInvalidReference})
+}
+
+// deferLast says that the last problem is one that the published format finds only when
+// a definition is applied: other servers have runners that are in no folder.
+func (p *parsing) deferLast() {
+	if len(p.problems) > 0 {
+		p.def.AtApply = append(p.def.AtApply, p.problems[len(p.problems)-1])
+	}
+}
+
+// checkAuths wants a worker of one's own where its environment has the key of a model.
+func (p *parsing) checkAuths() {
+	defaults := p.def.Factory.Defaults
+	for _, a := range p.def.Agents {
+		p.checkAuth(KindAgent, a.Name, a.Config, defaults)
+	}
+	for _, auto := range p.def.Automations {
+		name := cmp.Or(auto.Agent, p.def.Factory.Foreman)
+		at := slices.IndexFunc(p.def.Agents, func(a lineshaft.Agent) bool { return a.Name == name })
+		if at >= 0 {
+			p.checkAuth(KindAutomation, auto.Name, auto.Config, p.def.Agents[at].Config, defaults)
+		}
+	}
+}
+
+// checkAuth looks at layers, narrowest first, and blames the first.
+func (p *parsing) checkAuth(kind Kind, name string, layers ...lineshaft.AgentConfig) {
+	host, source := "", ""
+	for _, c := range layers {
+		host = cmp.Or(host, c.WorkerHost)
+		if c.Harness != nil && c.Harness.Auth != nil && source == "" {
+			source = cmp.Or(c.Harness.Auth.Source, "none")
+		}
+	}
+	if source == lineshaft.AuthWorkerEnvironment && (host == "" || host == lineshaft.HostedWorker) {
+		p.add(p.def.Problem(kind, name, "harness.auth.source", "harness.auth.source: "+source+" needs a self-hosted worker", "name one in workerHost, or use source "+lineshaft.AuthManagedSecret))
+	}
 }
 
 var uidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -64,9 +104,14 @@ var uidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // too, as the API does.
 func (p *parsing) checkConfig(kind Kind, name, path, agent string, c lineshaft.AgentConfig) {
 	p.checkSkills(kind, name, path, agent, c)
+	if err := c.CheckModel(); err != nil {
+		message, hint := advice(err)
+		p.add(p.def.Problem(kind, name, joinPath(path, "model"), joinPath(path, "model")+": "+message, hint))
+	}
 	runners := partNames(p.def.Runners, func(r lineshaft.Runner) string { return r.Name })
 	if c.RunnerID != "" && !contains(runners, c.RunnerID) && !uidForm.MatchString(c.RunnerID) {
 		p.refer(kind, name, joinPath(path, "runner"), KindRunner, c.RunnerID, runners)
+		p.deferLast()
 	}
 }
 
@@ -92,10 +137,14 @@ func (p *parsing) checkSkills(kind Kind, name, path, agent string, c lineshaft.A
 
 // unknownName reports a name that refers to nothing in the folder.
 func unknownName(noun, name string, known []string, near string) (message, hint string) {
+	file := partFile(Kind(noun), "NAME")
+	if noun == taskDocument {
+		noun, file = "task", "tasks/NAME.yaml beside the suite"
+	}
 	message = fmt.Sprintf("there is no %s %q in this folder", noun, short(name, 60))
 	switch {
 	case len(known) == 0:
-		return message, fmt.Sprintf("the folder has no %ss; add %s", noun, partFile(Kind(noun), "NAME"))
+		return message, fmt.Sprintf("the folder has no %ss; add %s", noun, file)
 	case near != "":
 		return message, fmt.Sprintf("did you mean %s?", near)
 	case len(known) > 10:
@@ -118,7 +167,7 @@ func (p *parsing) checkForeman() {
 	case 0:
 		if p.unreadAgents == 0 {
 			p.add(lineshaft.FileProblem{
-				File: factoryFile, Line: 1, Column: 1, Message: "the factory has no foreman, the agent that work without another one goes to",
+				File: factoryFile, Line: 1, Column: 1, Code: CodeMissingRequired, Message: "the factory has no foreman, the agent that work without another one goes to",
 				Hint: "give one of its agents agentType: FOREMAN, or add agents/" + lineshaft.ForemanName + "/agent.md with it",
 			})
 		}
@@ -126,7 +175,7 @@ func (p *parsing) checkForeman() {
 		for i, a := range foremen {
 			other := foremen[(i+1)%len(foremen)]
 			p.add(p.def.Problem(KindAgent, a.Name, "agentType",
-				fmt.Sprintf("agentType: %s and %s are both the foreman", a.Name, other.Name), "a factory has exactly one; make the others CUSTOM"))
+				fmt.Sprintf("agentType: %s and %s are both the foreman", a.Name, other.Name), "a factory has exactly one; make the others CUSTOM")).as(CodeDuplicateKey)
 		}
 	}
 }

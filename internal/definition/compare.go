@@ -3,7 +3,12 @@ package definition
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 )
 
 // Compare says what has to be done to make wanted of old, by kind and name. It is empty
@@ -30,7 +35,25 @@ func Compare(old, wanted *Definition) []Change {
 		}
 	}
 	noteRenames(changes)
+	noteTriggers(changes, wanted)
 	return changes
+}
+
+// noteTriggers says which triggers of new and changed automations never fire, and why.
+func noteTriggers(changes []Change, wanted *Definition) {
+	for _, a := range wanted.Automations {
+		at := slices.IndexFunc(changes, func(c Change) bool { return c.Kind == KindAutomation && c.Name == a.Name })
+		if at < 0 {
+			continue
+		}
+		var notes []string
+		for i, t := range a.Triggers {
+			for _, n := range catalog.Notices(t, wanted.Factory.Alias) {
+				notes = append(notes, joinPath(indexed("triggers", i), n.Field)+": "+n.Text)
+			}
+		}
+		changes[at].Note = strings.Join(notes, "; ")
+	}
 }
 
 // noteRenames tells that a webhook under another name is another webhook.
@@ -52,7 +75,7 @@ func noteRenames(changes []Change) {
 		switch {
 		case c.Kind != KindWebhook:
 		case c.Action == ActionAdd:
-			c.Note = fmt.Sprintf("if this is %s renamed: it gets a new address, which its senders have to be told", strings.Join(removed, " or "))
+			c.Note = fmt.Sprintf("if this is %s renamed: it gets a new address, which its senders need", strings.Join(removed, " or "))
 		case c.Action == ActionRemove:
 			c.Note = "its address stops answering; under another name it is a new webhook with a new address"
 		}
@@ -74,15 +97,26 @@ func fieldChanges(was, is part) []FieldChange {
 	for _, l := range is.leaves() {
 		after[l.path] = l
 		if old, ok := before[l.path]; !ok || old.exact != l.exact {
-			changes = append(changes, distinct(FieldChange{Field: l.path, Before: old.shown, After: l.shown}, old, l))
+			changes = append(changes, distinct(FieldChange{Field: l.path, Before: usual(ok, l.path, old.shown), After: l.shown}, old, l))
 		}
 	}
 	for _, l := range was.leaves() {
 		if _, ok := after[l.path]; !ok {
-			changes = append(changes, FieldChange{Field: l.path, Before: l.shown})
+			changes = append(changes, FieldChange{Field: l.path, Before: l.shown, After: usual(false, l.path, "")})
 		}
 	}
 	return changes
+}
+
+// usual is what a key that is not said is taken for; empty where there is nothing.
+func usual(said bool, path, shown string) string {
+	if said {
+		return shown
+	}
+	return map[string]string{
+		"enabled": "true", "replayGuard": "false", "rateLimit": strconv.Itoa(lineshaft.DefaultWebhookRate), "maxBodyBytes": strconv.Itoa(lineshaft.DefaultWebhookBytes),
+		"authMode": string(lineshaft.AuthToken), "agentType": string(lineshaft.AgentCustom), "maxRunsPerHour": "0",
+	}[path]
 }
 
 // distinct tells two values apart that are shown alike, such as long prompts.

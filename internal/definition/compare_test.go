@@ -23,7 +23,7 @@ func TestF4Compare(t *testing.T) {
 		"b": {URL: "https://me:hunter2@b.test", Headers: map[string]string{"H": "other"}},
 	}
 	after.Webhooks[0].Name = "other"
-	after.Runners = nil
+	after.Runners = after.Runners[1:]
 	after.Skills[1].Body = strings.Repeat("long ", 30)
 	want := []Change{
 		{Action: ActionChange, Kind: KindFactory, Name: "renamed", File: "factory.yaml", Fields: []FieldChange{
@@ -40,7 +40,7 @@ func TestF4Compare(t *testing.T) {
 			{"mcpServers.b.headers.H", "***", "***"},
 			{"mcpServers.c.warpId", "w", ""},
 		}},
-		{Action: ActionAdd, Kind: KindWebhook, Name: "other", File: "webhooks/other.yaml", Note: "if this is hook renamed: it gets a new address, which its senders have to be told"},
+		{Action: ActionAdd, Kind: KindWebhook, Name: "other", File: "webhooks/other.yaml", Note: "if this is hook renamed: it gets a new address, which its senders need"},
 		{Action: ActionChange, Kind: KindSkill, Name: "boss/own", File: "agents/boss/skills/own/SKILL.md", Fields: []FieldChange{{"body", "b", strings.Repeat("long ", 16) + "…"}}},
 		{Action: ActionRemove, Kind: KindWebhook, Name: "hook", File: "webhooks/hook.yaml", Note: "its address stops answering; under another name it is a new webhook with a new address"},
 		{Action: ActionRemove, Kind: KindRunner, Name: "big", File: "runners/big.yaml"},

@@ -20,8 +20,16 @@ type Definition struct {
 	Skills      []lineshaft.Skill
 	// Unused are files that are accepted and not used, such as those of benchmarks/.
 	Unused []string
+	// Notices are what is no mistake but should be known, such as keys without effect.
+	Notices []lineshaft.FileProblem
+	// AtApply are problems that the published format tells only when it is applied.
+	AtApply []lineshaft.FileProblem
+	// Partial says that the rest of the folder was not read.
+	Partial bool
 
 	places map[string]place
+	// kept is nil for a definition that was not read from a folder.
+	kept keptValues
 }
 
 // place is where in a folder something is said.

@@ -32,10 +32,10 @@ func (r *reader) yaml(text string) *node {
 	}
 	switch {
 	case m != nil:
-		r.report(m.line, m.column, m.message, m.hint)
+		r.report(m.line, m.column, m.message, m.hint).as(cmp.Or(m.code, CodeInvalidYAML))
 		return nil
 	case n == nil:
-		r.report(1, 1, "the file says nothing", "write its keys, or remove the file")
+		r.report(1, 1, "the file says nothing", "write its keys, or remove the file").as(CodeInvalidDocument)
 	}
 	return n
 }
@@ -46,10 +46,10 @@ func (r *reader) frontMatter(text string) (n *node, body string, bodyLine int) {
 	parts := frontmatter.Split(text)
 	switch {
 	case !parts.Found:
-		r.report(1, 1, "the file has no front matter", "begin it with a line ---, then its keys, then a line ---")
+		r.report(1, 1, "the file has no front matter", "begin it with a line ---, then its keys, then a line ---").as(CodeMalformedFrontMatter)
 		return nil, "", 0
 	case parts.Open:
-		r.report(1, 1, "the front matter has no end", "put a line --- below its last key")
+		r.report(1, 1, "the front matter has no end", "put a line --- below its last key").as(CodeMalformedFrontMatter)
 		return nil, "", 0
 	}
 	r.above = parts.YAMLLine - 1

@@ -10,16 +10,16 @@ const factoryFile = "factory.yaml"
 
 // factoryKeys are those of factory.yaml.
 func factoryKeys(version *string, f *lineshaft.Factory) []key {
-	return []key{
+	return append([]key{
 		{name: "schemaVersion", doc: Version, required: true, value: text(version, textRules{words: []string{Version}})},
 		{name: "name", doc: "What the factory is called.", required: true, value: text(&f.Name, textRules{filled: true, most: lineshaft.MaxNameRunes, check: checkFactoryName})},
-		{name: "alias", doc: "A short name that no other factory has.", value: text(&f.Alias, textRules{most: lineshaft.MaxAliasRunes, check: checkAlias})},
-		{name: "description", doc: "What it is for.", value: text(&f.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
+		{name: "alias", doc: "A short name that no other factory has.", null: sameAsAbsent, value: text(&f.Alias, textRules{trim: true, most: lineshaft.MaxAliasRunes, check: checkAlias})},
+		{name: "description", doc: "What it is for.", null: sameAsAbsent, value: text(&f.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
 		{name: "repositories", doc: "Repositories that its agents work on.", value: repositories(&f.Repositories)},
 		{name: "secrets", doc: "Names of managed secrets that all of its agents get.", value: secrets(&f.Secrets)},
 		{name: "mcpServers", doc: "Tool servers that all of its agents have.", value: mcpServers(&f.MCPServers)},
-		{name: "agentDefaults", doc: "What shapes runs unless an agent or an automation says otherwise.", value: block(&f.Defaults, configKeys)},
-	}
+		{name: "agentDefaults", doc: "What shapes runs unless an agent or an automation says otherwise.", value: block(&f.Defaults, defaultsKeys)},
+	}, foreignKeys()...)
 }
 
 func checkFactoryName(name string) error {
@@ -44,6 +44,7 @@ func (p *parsing) readFactory(text string) {
 	f := &p.def.Factory
 	before := len(r.problems)
 	r.object("", n, factoryKeys(&version, f))
+	r.checkForges(n)
 	if len(r.problems) == before {
 		r.blameFactory(f)
 	}
@@ -55,5 +56,7 @@ func (r *reader) blameFactory(f *lineshaft.Factory) {
 		r.blame(err, "agentDefaults")
 		return
 	}
-	r.blame(f.Validate(), "")
+	own := *f
+	own.Defaults = lineshaft.AgentConfig{}
+	r.blame(own.Validate(), "")
 }

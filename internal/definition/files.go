@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -67,7 +68,13 @@ func ReadTar(archive io.Reader) (Files, error) {
 			continue
 		case tar.TypeReg:
 		default:
-			return nil, notRegular(name)
+			_, below, _ := strings.Cut(name, "/") // it may have the folder's name in front
+			for _, place := range []string{name, below} {
+				if err := notRegular(place); err != nil {
+					return nil, err
+				}
+			}
+			continue
 		}
 		if !safePath(name) {
 			return nil, lineshaft.Invalid("", "the tar.gz has the path %q, which may lead out of the folder; make it with tar -czf - -C FOLDER .", short(strings.ToValidUTF8(name, "?"), 200))
@@ -125,7 +132,11 @@ func tooLarge(format string, args ...any) error {
 	return &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: fmt.Sprintf(format, args...) + "; check that this is the folder of a factory, and keep large files elsewhere"}
 }
 
+// notRegular refuses a link where something is read. Links elsewhere are let be.
 func notRegular(name string) error {
+	if parts := strings.Split(name, "/"); name == "" || unused(parts) && !slices.Contains(folders(), parts[0]) {
+		return nil
+	}
 	return lineshaft.Invalid("", "%s is a link or no ordinary file; put a copy of the file in its place", short(strings.ToValidUTF8(name, "?"), 200))
 }
 

@@ -43,15 +43,13 @@ func (r *reader) readFilter(t lineshaft.Trigger, text string, to *lineshaft.Trig
 		payload(&to.Payload).read(r, "filter.payload", n)
 		return
 	}
-	r.object("filter", n, ownKeys(to))
+	filterBlock(to).read(r, "filter", n)
+	sound := soundTrigger(t.Provider)
+	if sound.Event = t.Event; checkFired(sound) != nil {
+		return // the event is not this text's mistake
+	}
 	for _, part := range filterParts(*to) {
-		narrow := soundTrigger(t.Provider)
-		narrow.Event, part.Webhooks = t.Event, narrow.Filter.Webhooks
-		if checkFired(narrow) != nil {
-			return // the event is not this text's mistake
-		}
-		narrow.Filter = part
-		r.blame(checkFired(narrow), "")
+		r.blame(checkFired(withPart(sound, part)), "")
 	}
 }
 

@@ -16,13 +16,18 @@ const (
 	MaxBytes     = 16 << 20
 )
 
+// Bytes is how long the texts of a folder are together.
+func (f Files) Bytes() (total int) {
+	for _, text := range f {
+		total += len(text)
+	}
+	return total
+}
+
 // checkFiles looks at the folder as such: its size, and the names and texts of its
 // files. What is too large is not read at all.
 func (p *parsing) checkFiles(files Files) bool {
-	total := 0
-	for _, text := range files {
-		total += len(text)
-	}
+	total := files.Bytes()
 	if len(files) > MaxFiles || total > MaxBytes {
 		p.add(lineshaft.FileProblem{
 			File: ".", Message: fmt.Sprintf("the folder has %d files with %d bytes", len(files), total), Hint: fmt.Sprintf("at most %d files with %d bytes are allowed; check that this is the folder of a factory", MaxFiles, MaxBytes),
@@ -32,7 +37,7 @@ func (p *parsing) checkFiles(files Files) bool {
 	folded := map[string]string{}
 	for _, name := range sortedPaths(files) {
 		if other, twice := folded[strings.ToLower(name)]; twice {
-			p.file(name, fmt.Sprintf("%s differs from it only in upper and lower case, and some systems take both for one", other), "rename one of them")
+			p.file(name, fmt.Sprintf("%s differs from it only in upper and lower case, and some systems take both for one", other), "rename one of them").as(CodeDuplicatePath)
 		}
 		folded[strings.ToLower(name)] = name
 	}
@@ -40,20 +45,20 @@ func (p *parsing) checkFiles(files Files) bool {
 }
 
 // file reports a problem of a file as a whole.
-func (p *parsing) file(name, message, hint string) {
-	p.add(lineshaft.FileProblem{File: name, Message: message, Hint: hint})
+func (p *parsing) file(name, message, hint string) finding {
+	return p.add(lineshaft.FileProblem{File: name, Message: message, Hint: hint})
 }
 
 // checkFile says whether a file can be read.
 func (p *parsing) checkFile(name, text string) bool {
 	switch {
 	case !safePath(name):
-		p.file(cmp.Or(short(strings.ToValidUTF8(name, "?"), 200), "."), "this is no path inside the folder", "use relative paths with slashes, without .. and backslashes")
+		p.file(cmp.Or(short(strings.ToValidUTF8(name, "?"), 200), "."), "this is no path inside the folder", "use relative paths with slashes, without .. and backslashes").as(CodeUnsupportedPath)
 	case len(text) > MaxFileBytes:
 		p.file(name, fmt.Sprintf("the file has %d bytes", len(text)), fmt.Sprintf("at most %d are allowed; remove it or make it shorter", MaxFileBytes))
 	case !storable(text):
 		line, column := badText(text)
-		p.add(lineshaft.FileProblem{File: name, Line: line, Column: column, Message: "the file is not UTF-8 text, or has NUL characters", Hint: "save it as UTF-8, or keep it outside of the folder"})
+		p.add(lineshaft.FileProblem{File: name, Line: line, Column: column, Code: CodeInvalidDocument, Message: "the file is not UTF-8 text, or has NUL characters", Hint: "save it as UTF-8, or keep it outside of the folder"})
 	default:
 		return true
 	}

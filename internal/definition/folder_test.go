@@ -12,21 +12,18 @@ import (
 func TestF2StrangeFiles(t *testing.T) {
 	t.Parallel()
 	agent := "---\n---\n"
+	daily := "---\ntriggers: [{provider: schedule, event: cron_fired, schedule: '@daily'}]\n---\nGo.\n"
 	for name, c := range map[string]struct {
 		files         Files
 		file          string
 		message, hint string
 	}{
-		"misspelt folder":   {Files{"agent/a/agent.md": agent}, "agent/a/agent.md", "no file of that name", "did you mean the folder agents?"},
-		"misspelt factory":  {Files{"factory.yml": ""}, "factory.yml", "no file of that name", "did you mean factory.yaml?"},
-		"agent as file":     {Files{"agents/a.md": agent}, "agents/a.md", "no file of that name", "did you mean agents/a/agent.md?"},
-		"case of agent.md":  {Files{"agents/a/AGENT.md": agent}, "agents/a/AGENT.md", "no file of that name", "did you mean agents/a/agent.md?"},
-		"case of SKILL.md":  {Files{"skills/a/skill.md": agent}, "skills/a/skill.md", "no file of that name", "did you mean skills/a/SKILL.md?"},
-		"webhook in folder": {Files{"webhooks/a/b.yaml": "secretName: A"}, "webhooks/a/b.yaml", "no file of that name", "did you mean webhooks/a.yaml?"},
-		"webhook as json":   {Files{"webhooks/a.json": "{}"}, "webhooks/a.json", "no file of that name", "did you mean webhooks/a.json.yaml?"},
-		"unknown":           {Files{"src/main.go": ""}, "src/main.go", "no file of that name", "a factory's folder has factory.yaml"},
+		"agent too deep":    {Files{"agents/a/b/agent.md": agent}, "agents/a/b/agent.md", "is not read here", "did you mean agents/a/agent.md?"},
+		"scorer as file":    {Files{"scorers/a.md": agent}, "scorers/a.md", "is not read here", "did you mean scorers/a/scorer.md?"},
+		"webhook in folder": {Files{"webhooks/a/b.yaml": "secretName: A"}, "webhooks/a/b.yaml", "is not read here", "did you mean webhooks/a.yaml?"},
+		"both forms":        {Files{"automations/a.md": daily, "automations/a/automation.md": daily}, "automations/a/automation.md", "automations/a.md describes the automation a already", "keep one"},
 		"bad name":          {Files{"agents/-a/agent.md": agent}, "agents/-a/agent.md", `the name "-a" must begin with`, "rename"},
-		"bad webhook":       {Files{"webhooks/ä.yaml": "secretName: A"}, "webhooks/ä.yaml", `the name "ä" must begin with`, "rename"},
+		"bad webhook":       {Files{"webhooks/a*.yaml": "secretName: A"}, "webhooks/a*.yaml", `the name "a*" must begin with`, "rename"},
 		"twice":             {Files{"webhooks/ci.yml": "secretName: A"}, "webhooks/ci.yml", "webhooks/ci.yaml describes the webhook ci already", "keep one"},
 		"only case":         {Files{"agents/Boss/agent.md": agent}, "agents/boss/agent.md", "agents/Boss/agent.md differs from it only in", "rename"},
 		"dots":              {Files{"../x.md": ""}, "../x.md", "no path inside", "relative"},
@@ -45,6 +42,43 @@ func TestF2StrangeFiles(t *testing.T) {
 				t.Errorf("told %+v", problems)
 			}
 		})
+	}
+}
+
+// Files that have nothing to do with a factory are let be; one that looks as if it should
+// be read is talked about.
+func TestF2UnrelatedFiles(t *testing.T) {
+	t.Parallel()
+	for name, hint := range map[string]string{
+		"agent/a/agent.md":        "did you mean the folder agents?",
+		"factory.yml":             "did you mean factory.yaml?",
+		"agents/a.md":             "did you mean agents/a/agent.md?",
+		"agents/a/AGENT.md":       "did you mean agents/a/agent.md?",
+		"agents/a/agent.yaml":     "did you mean agents/a/agent.md?",
+		"skills/a/skill.md":       "did you mean skills/a/SKILL.md?",
+		"webhooks/ci.json":        "did you mean webhooks/ci.yaml?",
+		"benchmarks/a.yaml":       "did you mean benchmarks/a/suite.yaml?",
+		"src/main.go":             "",
+		"docs/agents.md":          "",
+		"scripts/check.py":        "",
+		"skills/README.md":        "",
+		"automations/README.md":   "",
+		"agents/notes.txt":        "",
+		"agents/boss/diagram.svg": "",
+		"package.json":            "",
+	} {
+		files := sound()
+		files[name] = "anything: ["
+		def, problems := Parse(files)
+		if len(problems) > 0 || !slices.Equal(def.Unused, []string{name}) {
+			t.Errorf("%s: %+v, unused are %v", name, problems, def.Unused)
+		}
+		if noticed := len(def.Notices) == 1 && def.Notices[0].File == name && strings.Contains(def.Notices[0].Hint, hint); noticed != (hint != "") {
+			t.Errorf("%s: %+v", name, def.Notices)
+		}
+		if again := Render(def, files); !maps.Equal(again, files) {
+			t.Errorf("%s: rendered as %v", name, sortedPaths(again))
+		}
 	}
 }
 
@@ -81,7 +115,7 @@ func TestF2UnusedFiles(t *testing.T) {
 	t.Parallel()
 	files := sound()
 	for _, name := range []string{
-		"README.md", "LICENSE", "CHANGELOG.md", ".gitignore", ".github/workflows/ci.yaml", "benchmarks/a/b.yaml", "scorers/s.py",
+		"README.md", "LICENSE", "CHANGELOG.md", ".gitignore", ".github/workflows/ci.yaml", "benchmarks/a/b.md", "scorers/s.py",
 		"skills/review/helper.py", "skills/review/deep/er.md", "agents/boss/skills/x/notes.txt", "agents/boss/.agent.md.swp",
 	} {
 		files[name] = "anything: ["

@@ -4,28 +4,16 @@ import (
 	"errors"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/cron"
-	"github.com/lineshaft/lineshaft/internal/forge"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 )
 
-// checkTiming reads a cron expression and its time zone. The field of its error is
-// within the schedule.
-func checkTiming(t lineshaft.Timing) error {
+// checkFired says whether a trigger is one of the catalogue's. The field of its error is
+// within the trigger.
+func checkFired(t lineshaft.Trigger) error {
 	if err := t.Validate(""); err != nil {
 		return err
 	}
-	_, err := cron.Parse(t)
-	return err
-}
-
-// checkFired says whether a trigger can ever fire. The field of its error is within
-// the trigger.
-func checkFired(t lineshaft.Trigger) error {
-	if err := t.Validate(""); err != nil || !t.Forge() {
-		return err
-	}
-	_, err := forge.Compile(t)
-	return err
+	return catalog.Check(t)
 }
 
 // fieldOf is the field that an error blames.

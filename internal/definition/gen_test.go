@@ -3,6 +3,7 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -35,8 +36,11 @@ func filled(g *rapid.Generator[string]) *rapid.Generator[string] {
 	})
 }
 
+// oneLine is a text without line breaks.
+func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
+
 func partName() *rapid.Generator[string] {
-	return rapid.StringMatching(`[A-Za-z0-9]([A-Za-z0-9 ._-]{0,8}[A-Za-z0-9_-])?`)
+	return rapid.StringMatching(`[A-Za-z0-9äЖ日_]([A-Za-z0-9 ._ß漢é+@&,()'-]{0,8}[A-Za-z0-9_-])?`)
 }
 
 func secretList() *rapid.Generator[[]string] {
@@ -86,7 +90,7 @@ func genConfig(t *rapid.T, local, runners []string) lineshaft.AgentConfig {
 		RunnerID: rapid.SampledFrom(append(runners, "", "0198c0de-0000-7000-8000-00000000aaaa")).Draw(t, "runner"), WorkerHost: rapid.SampledFrom([]string{"", "hosted", "my-host"}).Draw(t, "host"),
 		Secrets: secretList().Draw(t, "secrets"), MCPServers: genServers(t),
 		IdleTimeoutMinutes: number(0, 60).Draw(t, "idle"), TimeoutMinutes: number(1, 9).Draw(t, "timeout"), StallMinutes: number(1, 9).Draw(t, "stall"),
-		QueueTimeoutMinutes: number(1, 9).Draw(t, "queue"), MaxAttempts: number(1, 20).Draw(t, "attempts"), ComputerUseEnabled: orNone(rapid.Bool()).Draw(t, "computer"),
+		QueueTimeoutMinutes: number(1, 9).Draw(t, "queue"), MaxAttempts: number(1, 20).Draw(t, "attempts"), ComputerUseEnabled: orNone(rapid.Bool()).Draw(t, "computer"), ComputerUseModelID: word.Draw(t, "screen model"),
 	}
 	specs := append([]string{"acme/skills:review", "acme/skills:a/b/SKILL.md", "skills:x"}, local...)
 	c.Skills = orNil(rapid.SliceOfNDistinct(rapid.SampledFrom(specs), 1, 2, rapid.ID[string])).Draw(t, "skills")
@@ -95,6 +99,18 @@ func genConfig(t *rapid.T, local, runners []string) lineshaft.AgentConfig {
 			Type: rapid.SampledFrom(append(lineshaft.HarnessTypes(), "")).Draw(t, "type"), ModelID: anyText().Draw(t, "harness model"),
 			ReasoningLevel: rapid.SampledFrom([]string{"", "high", "no"}).Draw(t, "level"), Command: orNil(rapid.SliceOfN(anyText(), 1, 3)).Draw(t, "command"),
 		}
+		if auth := orNone(rapid.SampledFrom([]lineshaft.HarnessAuth{{}, {Source: "managedSecret", SecretName: "KEY"}})); slices.Contains(append(lineshaft.KeyedHarnesses(), ""), c.Harness.Type) {
+			c.Harness.Auth = auth.Draw(t, "auth")
+		}
+		if c.ModelID = ""; c.Harness.IsZero() {
+			c.Harness = nil
+		}
+	}
+	if c.Secrets == nil && rapid.Bool().Draw(t, "no secrets") {
+		c.Secrets = []string{}
+	}
+	if c.MCPServers == nil && rapid.Bool().Draw(t, "no servers") {
+		c.MCPServers = map[string]lineshaft.MCPServer{}
 	}
 	if rapid.Bool().Draw(t, "budget") {
 		c.Budget = &lineshaft.Budget{MaxTokens: rapid.Int64Range(0, maxTokens).Draw(t, "tokens"), MaxCostMicros: rapid.Int64Range(0, maxCostMicros).Draw(t, "micros")}
@@ -128,17 +144,21 @@ func genPayload(t *rapid.T) json.RawMessage {
 
 func genChoice(t *rapid.T) *lineshaft.Choice {
 	some := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "yes", "1", "main", "x/y", "# b"}), 1, 3)
-	switch rapid.IntRange(0, 4).Draw(t, "choice") {
+	switch rapid.IntRange(0, 3).Draw(t, "choice") {
 	case 0:
 		return &lineshaft.Choice{In: some.Draw(t, "in")}
 	case 1:
 		return &lineshaft.Choice{NotIn: some.Draw(t, "not in")}
 	case 2:
 		return &lineshaft.Choice{In: some.Draw(t, "in"), NotIn: []string{"other"}}
-	case 3:
-		return &lineshaft.Choice{In: []string{}, NotIn: []string{"other"}}
 	}
 	return nil
+}
+
+func genSets(t *rapid.T, f *lineshaft.TriggerFilter, keys ...string) {
+	for _, key := range keys {
+		f.Put(key, genChoice(t))
+	}
 }
 
 func genTrigger(t *rapid.T, hooks []string) lineshaft.Trigger {
@@ -154,13 +174,16 @@ func genTrigger(t *rapid.T, hooks []string) lineshaft.Trigger {
 		}
 	case "run":
 		trigger.Event = lineshaft.EventFinished
-		f.Agents, f.Automations, f.Factories = genChoice(t), genChoice(t), genChoice(t)
-		f.States = orNone(rapid.Just(lineshaft.Choice{In: []string{"FAILED"}})).Draw(t, "states")
+		genSets(t, f, "agents", "automations", "factories")
+		f.Put("states", orNone(rapid.Just(lineshaft.Choice{In: []string{"FAILED"}})).Draw(t, "states"))
 	case "github":
 		trigger.Event = rapid.SampledFrom([]string{"pull_request_opened", "pull_request_*"}).Draw(t, "event")
-		f.Labels, f.Branches, f.BaseBranches, f.Payload = genChoice(t), genChoice(t), genChoice(t), genPayload(t)
+		genSets(t, f, "labels", "branches", rapid.SampledFrom([]string{"base_branches", "baseBranches"}).Draw(t, "spelling"))
+		f.Payload = genPayload(t)
+		f.Put("pr_numbers", orNone(rapid.Just(lineshaft.Choice{In: []string{"7", "12"}, Whole: true})).Draw(t, "numbers"))
 	case "linear":
-		f.Labels, f.Payload = genChoice(t), genPayload(t)
+		genSets(t, f, "labels", "team_ids", "creator_ids")
+		f.Payload = genPayload(t)
 	case "webhook":
 		trigger.Event = lineshaft.EventReceived
 		f.WebhookIDs = []string{"9b2f"}
@@ -191,11 +214,17 @@ func genWebhook(t *rapid.T, name string) lineshaft.Webhook {
 }
 
 func genRunner(t *rapid.T, name string) lineshaft.Runner {
-	return lineshaft.Runner{Name: name, Config: lineshaft.RunnerConfig{
+	r := lineshaft.Runner{Name: name, Config: lineshaft.RunnerConfig{
 		Description: short(anyText().Draw(t, "description"), 100), Platform: rapid.SampledFrom([]string{"", "linux/amd64"}).Draw(t, "platform"),
 		Image: rapid.SampledFrom([]string{"", "golang:1.26"}).Draw(t, "image"), SetupCommands: orNil(rapid.SliceOfN(filled(anyText()), 1, 3)).Draw(t, "commands"),
 		Shape: lineshaft.InstanceShape{VCPUs: rapid.IntRange(0, 8).Draw(t, "cpus"), MemoryGB: rapid.IntRange(0, 8).Draw(t, "memory")},
 	}}
+	if r.Config.Platform == "" && rapid.Bool().Draw(t, "block") {
+		r.Config.PlatformParts = rapid.SampledFrom([]*lineshaft.PlatformParts{
+			{}, {OS: "linux", Arch: "aarch64"}, {OS: "macos", Mac: &lineshaft.MacPlatform{Version: "27"}}, {Linux: &lineshaft.LinuxPlatform{RegistryCredentialSecretName: "R"}},
+		}).Draw(t, "platform block")
+	}
+	return r
 }
 
 // namesOf draws names of parts in order, none of which differ in case only.
@@ -248,7 +277,7 @@ func genDefinition(t *rapid.T) *Definition {
 		d.Automations = append(d.Automations, a)
 	}
 	d.Factory = lineshaft.Factory{
-		Name: short(filled(anyText()).Draw(t, "name"), 100), Alias: rapid.SampledFrom([]string{"", "a b", "1.0", "no"}).Draw(t, "alias"), Description: short(anyText().Draw(t, "description"), 100),
+		Name: short(rapid.Map(filled(anyText()), oneLine).Draw(t, "name"), 100), Alias: rapid.SampledFrom([]string{"", "a b", "1.0", "no"}).Draw(t, "alias"), Description: short(anyText().Draw(t, "description"), 100),
 		Defaults: genConfig(t, shared, runners), Secrets: secretList().Draw(t, "secrets"), MCPServers: genServers(t), Foreman: foreman,
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "repositories") {

@@ -14,7 +14,16 @@ type key struct {
 	doc      string
 	required bool
 	value    value
+	// null takes the key without a value; nil refuses that.
+	null func()
+	// inert is why the key changes nothing on this server; empty for one that does.
+	inert string
+	// kept says that the value is not part of a noun: it stays in the folder alone.
+	kept bool
 }
+
+// sameAsAbsent is for keys that say nothing without a value.
+func sameAsAbsent() {}
 
 // value is how what stands at a key is read, written and described.
 type value struct {
@@ -38,20 +47,37 @@ func (r *reader) object(path string, n *node, keys []key) {
 		case at < 0:
 			r.unknownKey(path, f, names(keys))
 		case seen[f.key]:
-			r.report(f.line, f.column, joinPath(path, f.key)+": the key is written twice", "keep one of the two")
+			r.report(f.line, f.column, joinPath(path, f.key)+": the key is written twice", "keep one of the two").as(CodeDuplicateKey)
+		case f.value.kind == nullNode && keys[at].null != nil:
+			seen[f.key] = !keys[at].required
+			keys[at].null()
 		case f.value.kind == nullNode:
 			seen[f.key] = true
-			r.report(f.line, f.column, joinPath(path, f.key)+": the key has no value", "write one, or take the key out")
+			r.report(f.line, f.column, joinPath(path, f.key)+": the key has no value", "write one, or take the key out").as(CodeTypeMismatch)
 		default:
 			seen[f.key] = true
-			r.note(joinPath(path, f.key), f.value.line, f.value.column)
-			keys[at].value.read(r, joinPath(path, f.key), f.value)
+			r.readKey(path, keys[at], f)
 		}
 	}
 	for _, k := range keys {
 		if k.required && !seen[k.name] {
-			r.wrong(n, path, fmt.Sprintf("the key %s is missing", k.name), "add "+k.name+": "+k.doc)
+			r.wrong(n, path, fmt.Sprintf("the key %s is missing", k.name), "add "+k.name+": "+k.doc).as(CodeMissingRequired)
 		}
+	}
+}
+
+// readKey reads what stands at a key, and takes down that it has no effect.
+func (r *reader) readKey(path string, k key, f field) {
+	at := joinPath(path, f.key)
+	r.note(at, f.value.line, f.value.column)
+	before := len(r.problems)
+	k.value.read(r, at, f.value)
+	if k.inert == "" || len(r.problems) > before {
+		return
+	}
+	r.noEffect(k.name, f.line, f.column, at, k.inert)
+	if k.kept {
+		r.keep(at, f.value)
 	}
 }
 
@@ -60,7 +86,7 @@ func (r *reader) unknownKey(path string, f field, known []string) {
 	if near := nearestKey(f.key, known); near != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
-	r.report(f.line, f.column, fmt.Sprintf("%s: there is no such key", joinPath(path, short(f.key, 60))), hint)
+	r.report(f.line, f.column, fmt.Sprintf("%s: there is no such key", joinPath(path, short(f.key, 60))), hint).as(CodeUnknownField)
 }
 
 // nearestKey also knows the words of the API, such as secret_name.

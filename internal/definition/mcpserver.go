@@ -24,8 +24,26 @@ func serverKeys(s *lineshaft.MCPServer) []key {
 		{name: "env", doc: "Its variables; {{SECRET_NAME}} is filled in.", value: textMap(&s.Env, shown)},
 		{name: "url", doc: "The address of a server.", value: text(&s.URL, textRules{})},
 		{name: "headers", doc: "Headers of requests to it; {{SECRET_NAME}} is filled in.", value: textMap(&s.Headers, shown)},
-		{name: "warpId", doc: "The id of a managed server.", value: text(&s.WarpID, textRules{})},
+		{name: "warpId", doc: "The id of a managed server.", inert: "it manages no tool servers; write command or url", value: text(&s.WarpID, textRules{})},
 	}
+}
+
+// ownServers are those of an agent or automation: an empty map says something, because
+// it replaces the inherited one.
+func ownServers(to *map[string]lineshaft.MCPServer) value {
+	v := mcpServers(to)
+	read, write := v.read, v.write
+	v.read = func(r *reader, path string, n *node) {
+		*to = map[string]lineshaft.MCPServer{}
+		read(r, path, n)
+	}
+	v.write = func() *node {
+		if *to != nil && len(*to) == 0 {
+			return &node{kind: objectNode}
+		}
+		return write()
+	}
+	return v
 }
 
 // mcpServers is a map of tool servers by name.

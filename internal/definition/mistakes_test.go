@@ -3,6 +3,7 @@ package definition
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -65,7 +66,7 @@ func TestF3ThirtyMistakes(t *testing.T) {
 	const strange = "automation/nightly/automation.md"
 	want := append(marked(files),
 		lineshaft.FileProblem{File: "automations/silent/automation.md", Line: 8, Column: 1, Message: "prompt: an automation needs one"},
-		lineshaft.FileProblem{File: strange, Message: "no file of that name is known here"},
+		lineshaft.FileProblem{File: strange, Message: "is not used: no file of that name is known here"},
 	)
 	// A file in a strange place is not looked into.
 	kept := want[:0]
@@ -74,14 +75,14 @@ func TestF3ThirtyMistakes(t *testing.T) {
 			kept = append(kept, w)
 		}
 	}
-	_, problems := Parse(files)
-	agree(t, problems, kept)
-	if len(problems) != 30 {
-		t.Errorf("%d problems", len(problems))
+	def, problems := Parse(files)
+	agree(t, slices.Concat(problems, def.Notices), kept)
+	if len(problems) != 30 || len(def.Notices) != 2 {
+		t.Errorf("%d problems, %d notices", len(problems), len(def.Notices))
 	}
 	for i, p := range problems {
-		if p.Hint == "" {
-			t.Errorf("%+v does not say what to do", p)
+		if p.Hint == "" || !strings.HasPrefix(p.Code, "FF_") {
+			t.Errorf("%+v does not say what to do, or has no code", p)
 		}
 		if i > 0 && (p.File < problems[i-1].File || p.File == problems[i-1].File && p.Line < problems[i-1].Line) {
 			t.Errorf("%+v is out of order", p)

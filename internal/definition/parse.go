@@ -19,20 +19,24 @@ type parsing struct {
 	// unreadAgents counts agents whose front matter could not be read: one of them may
 	// be the foreman.
 	unreadAgents int
+	// evaluations are scorers and benchmarks.
+	evaluations []evaluation
 }
 
 // Parse reads a folder and reports every problem at once, in the order of files and
 // lines. The definition holds what could be read; it is whole only without problems.
 func Parse(files Files) (*Definition, []lineshaft.FileProblem) {
-	f := &findings{places: map[string]place{}}
+	f := &findings{places: map[string]place{}, kept: keptValues{}}
 	p := &parsing{findings: f, def: &Definition{places: f.places}}
-	if p.checkFiles(files) {
+	if p.def.Partial = !p.checkFiles(files); !p.def.Partial {
 		p.readFiles(files)
 		p.sort()
-		if p.stopped == nil { // else much is missing that was only not read
+		if p.def.Partial = p.stopped != nil; !p.def.Partial { // else much is missing that was only not read
 			p.checkParts()
 		}
 	}
+	sortByPlace(p.notices)
+	p.def.Notices, p.def.kept = p.notices, p.kept
 	return p.def, p.told()
 }
 
@@ -46,7 +50,7 @@ func (p *parsing) reader(file string, kind Kind, name string) *reader {
 func (p *parsing) readFiles(files Files) {
 	if _, ok := files[factoryFile]; !ok {
 		p.add(lineshaft.FileProblem{
-			File: factoryFile, Message: "the folder has no factory.yaml", Hint: "add one with schemaVersion: " + Version + " and a name; check that this is the folder of a factory",
+			File: factoryFile, Code: CodeMissingFactory, Message: "the folder has no factory.yaml", Hint: "add one with schemaVersion: " + Version + " and a name; check that this is the folder of a factory",
 		})
 	}
 	for _, path := range sortedPaths(files) {

@@ -58,7 +58,7 @@ func (r *reader) dropTwice(path string, n *node) *node {
 	seen := map[string]bool{}
 	for _, f := range n.fields {
 		if at := path + "." + f.key; seen[f.key] {
-			r.report(f.line, f.column, at+": the key is written twice", "merge the two")
+			r.report(f.line, f.column, at+": the key is written twice", "merge the two").as(CodeDuplicateKey)
 			continue
 		} else if f.value.kind == objectNode {
 			f.value = r.dropTwice(at, f.value)

@@ -21,24 +21,28 @@ type reader struct {
 }
 
 // report adds a problem at a line and column of the document.
-func (r *reader) report(line, column int, message, hint string) {
+func (r *reader) report(line, column int, message, hint string) finding {
 	if line > 0 {
 		line += r.above
 	}
-	r.add(lineshaft.FileProblem{File: r.file, Line: line, Column: column, Message: message, Hint: hint})
+	return r.add(lineshaft.FileProblem{File: r.file, Line: line, Column: column, Message: message, Hint: hint})
 }
 
 // wrong adds a problem at a value.
-func (r *reader) wrong(n *node, path, message, hint string) {
+func (r *reader) wrong(n *node, path, message, hint string) finding {
 	if path != "" {
 		message = path + ": " + message
 	}
-	r.report(n.line, n.column, message, hint)
+	return r.report(n.line, n.column, message, hint)
 }
 
 // wrongKind says that a value is not what it should be.
 func (r *reader) wrongKind(n *node, path, want, hint string) {
-	r.wrong(n, path, fmt.Sprintf("is %s; expected %s", n.kind, want), hint)
+	code := CodeTypeMismatch
+	if path == "" {
+		code = CodeInvalidDocument
+	}
+	r.wrong(n, path, fmt.Sprintf("is %s; expected %s", n.kind, want), hint).as(code)
 }
 
 // invalid reports an error of a check at a value. Texts of checks end with what to
@@ -58,7 +62,7 @@ func advice(err error) (message, hint string) {
 	if hint == "" && strings.Contains(message, "goes with") {
 		hint = "take it out"
 	}
-	return message, cmp.Or(hint, "change it so that it fits")
+	return message, cmp.Or(hint, "correct the value")
 }
 
 // note remembers where something is said.

@@ -36,6 +36,9 @@ func (d *Definition) parts() []part {
 		name := s.Name
 		list = append(list, part{kind: KindSkill, name: skillName(s), keys: writeObject(skillKeys(&s, &name)), body: s.Body})
 	}
+	for i := range list {
+		list[i] = list[i].withKept(d.kept)
+	}
 	return list
 }
 
@@ -96,6 +99,7 @@ func Render(d *Definition, keep Files) Files { return Keep(keep).Render(d) }
 type Kept struct {
 	files  Files
 	parts  map[string]keptPart
+	values keptValues
 	unused []string
 }
 
@@ -118,14 +122,25 @@ func Keep(files Files) *Kept {
 			k.parts[p.id()] = keptPart{file, p.value()}
 		}
 	}
-	k.unused = def.Unused
+	k.unused, k.values = def.Unused, def.kept
 	return k
+}
+
+// Complete is a definition that was not read from a folder, with what this one says
+// without effect.
+func (k *Kept) Complete(d *Definition) *Definition {
+	if d.kept != nil {
+		return d
+	}
+	whole := *d
+	whole.kept = k.values
+	return &whole
 }
 
 // Render makes the folder of a definition, as the function of that name does.
 func (k *Kept) Render(d *Definition) Files {
 	out := Files{}
-	for _, p := range d.parts() {
+	for _, p := range k.Complete(d).parts() {
 		if old, ok := k.parts[p.id()]; ok && old.value == p.value() {
 			out[old.file] = k.files[old.file]
 			continue

@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -11,8 +10,9 @@ import (
 func repositories(to *[]lineshaft.Repository) value {
 	keys := func(v *lineshaft.Repository) []key {
 		return []key{
-			{name: "owner", doc: "The user, organisation or group.", required: true, value: text(&v.Owner, textRules{filled: true})},
-			{name: "name", doc: "The repository.", required: true, value: text(&v.Name, textRules{filled: true})},
+			{name: "owner", doc: "The user, organisation or group.", required: true, value: text(&v.Owner, textRules{filled: true, trim: true})},
+			{name: "name", doc: "The repository.", required: true, value: text(&v.Name, textRules{filled: true, trim: true})},
+			{name: "codeForge", doc: "The host that it is at: GITHUB or GITLAB.", value: unread(textRules{words: codeForges()})},
 		}
 	}
 	seen := map[string]bool{}
@@ -24,10 +24,11 @@ func repositories(to *[]lineshaft.Repository) value {
 			r.invalid(n, path, err)
 			return
 		}
-		if folded := strings.ToLower(v.Name); seen[folded] {
-			r.wrong(n, path, fmt.Sprintf("another repository is named %s too, and both would be cloned into one folder", v.Name), "name one of them")
+		if folded := strings.ToLower(v.String()); seen[folded] {
+			r.wrong(n, path, v.String()+" is named twice", "name it once")
 		} else {
 			seen[folded] = true
 		}
+		r.keepForge(path, n, *v)
 	})
 }

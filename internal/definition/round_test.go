@@ -25,7 +25,7 @@ func bodyOf(s string) string { return frontmatter.Split(frontmatter.Join("", s))
 // values is a definition without the places of things.
 func values(d *Definition) Definition {
 	bare := *d
-	bare.places, bare.Unused = nil, nil
+	bare.places, bare.Unused, bare.kept, bare.Notices, bare.AtApply = nil, nil, nil, nil, nil
 	return bare
 }
 
@@ -103,12 +103,12 @@ func printed(files Files) string {
 func unsaid() []string {
 	return []string{
 		"Factory.UID", "Factory.Mode", "Factory.Repository", "Factory.Paused", "Factory.DailyBudget", "Factory.SpentToday", "Factory.Revision", "Factory.CreatedAt", "Factory.UpdatedAt",
-		"Agent.UID", "Agent.FactoryUID", "Agent.CreatedAt", "Agent.UpdatedAt",
-		"Automation.UID", "Automation.FactoryUID", "Automation.CreatedAt", "Automation.UpdatedAt",
+		"Agent.UID", "Agent.FactoryUID", "Agent.Truncated", "Agent.CreatedAt", "Agent.UpdatedAt",
+		"Automation.UID", "Automation.FactoryUID", "Automation.Truncated", "Automation.CreatedAt", "Automation.UpdatedAt",
 		"Webhook.UID", "Webhook.FactoryUID", "Webhook.OwnsSecret", "Webhook.NeedsSecret", "Webhook.OldSecretUntil", "Webhook.CreatedAt", "Webhook.UpdatedAt", "Webhook.DeletedAt",
 		"Runner.UID", "Runner.FactoryUID", "Runner.CreatedAt", "Runner.UpdatedAt",
 		"Skill.Spec", "Skill.Path", "Skill.Commit", // of skills of repositories
-		"Definition.Unused", "Definition.places",
+		"Definition.Unused", "Definition.Notices", "Definition.AtApply", "Definition.Partial", "Definition.places", "Definition.kept",
 	}
 }
 
@@ -123,13 +123,14 @@ func full() *Definition {
 			"b": {URL: "https://b.test", Headers: map[string]string{"H": "v"}},
 			"c": {WarpID: "w"},
 		},
-		Harness:            &lineshaft.HarnessConfig{Type: "claude", ModelID: "m", ReasoningLevel: "high", Command: []string{"run", "it"}, Mode: "acp", Permissions: "ask"},
+		Harness:            &lineshaft.HarnessConfig{Type: "claude", ModelID: "m", ReasoningLevel: "high", Command: []string{"run", "it"}, Mode: "acp", Permissions: "ask", Auth: &lineshaft.HarnessAuth{Source: lineshaft.AuthManagedSecret, SecretName: "KEY"}},
 		IdleTimeoutMinutes: &number, RunnerID: "big", Secrets: []string{"ONE", "TWO"}, ComputerUseEnabled: &yes, TimeoutMinutes: &number,
 		StallMinutes: &number, QueueTimeoutMinutes: &number, Budget: &lineshaft.Budget{MaxTokens: 7, MaxCostMicros: 2_500_001}, MaxAttempts: &number,
-		Concurrency: &lineshaft.Concurrency{Key: "k", Policy: lineshaft.PolicySkip},
+		Concurrency: &lineshaft.Concurrency{Key: "k", Policy: lineshaft.PolicySkip}, ComputerUseModelID: "eyes",
 	}
 	agentConfig := config
 	agentConfig.ModelID = "" // goes with the built-in agent
+	config.Harness = nil
 	return &Definition{
 		Factory: lineshaft.Factory{
 			Name: "n", Alias: "a", Description: "d", Defaults: config, Secrets: []string{"S"}, MCPServers: config.MCPServers,
@@ -137,12 +138,12 @@ func full() *Definition {
 		},
 		Agents: []lineshaft.Agent{{Name: "boss", Type: lineshaft.AgentForeman, Description: "d", Prompt: "p", Config: agentConfig}},
 		Automations: []lineshaft.Automation{{
-			Name: "auto", Prompt: "p", Enabled: true, Agent: "boss", Config: config, MaxRunsPerHour: 3,
+			Name: "auto", Prompt: "p", Enabled: true, Agent: "boss", Config: config, Title: "Issue {{payload.issue.number}}", MaxRunsPerHour: 3,
 			Triggers: []lineshaft.Trigger{
-				{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily", Timezone: "UTC", Overlap: lineshaft.OverlapSkip}},
-				{Provider: "linear", Event: "any", Filter: lineshaft.TriggerFilter{
-					WebhookIDs: []string{"u"}, Webhooks: []string{"hook"}, Payload: []byte(`{"a":[1]}`), Repos: choice(), Labels: choice(), Authors: choice(), Branches: choice(), BaseBranches: choice(),
-					Paths: choice(), Conclusions: choice(), Agents: choice(), Automations: choice(), Factories: choice(), States: &lineshaft.Choice{In: []string{"FAILED"}},
+				{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Name: "day", Cron: "@daily", Timezone: "UTC", Overlap: lineshaft.OverlapSkip}},
+				{Provider: "github", Event: "pull_request_opened", Filter: lineshaft.TriggerFilter{
+					WebhookIDs: []string{"u"}, Webhooks: []string{"hook"}, Payload: []byte(`{"a":[1]}`),
+					Sets: map[string]*lineshaft.Choice{"labels": choice(), "baseBranches": choice(), "pr_numbers": {In: []string{"7"}, NotIn: []string{"8"}, Whole: true}},
 				}},
 			},
 		}},
@@ -150,8 +151,12 @@ func full() *Definition {
 			Name: "hook", AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", SecretName: "S", DeliveryIDHeader: "X-Id", Enabled: true, RateLimit: 7, MaxBodyBytes: 9, ReplayGuard: true,
 			HMAC: lineshaft.WebhookHMAC{Header: "X-S", Prefix: "p=", Digest: "sha1", Encoding: "base64", Template: "{id}.{timestamp}.{body}", TimestampHeader: "X-T", IDHeader: "X-I"},
 		}},
-		Runners: []lineshaft.Runner{{Name: "big", Config: lineshaft.RunnerConfig{Description: "d", Platform: "linux/amd64", Image: "i", SetupCommands: []string{"make"}, Shape: lineshaft.InstanceShape{VCPUs: 2, MemoryGB: 4}}}},
-		Skills:  []lineshaft.Skill{{Name: "review", Description: "d", Body: "b"}, {Agent: "boss", Name: "own", Description: "d", Body: "b"}},
+		Runners: []lineshaft.Runner{
+			{Name: "big", Config: lineshaft.RunnerConfig{Description: "d", Platform: "linux/amd64", Image: "i", SetupCommands: []string{"make"}, Shape: lineshaft.InstanceShape{VCPUs: 2, MemoryGB: 4}}},
+			{Name: "mac", Config: lineshaft.RunnerConfig{PlatformParts: &lineshaft.PlatformParts{OS: "macos", Arch: "aarch64", Mac: &lineshaft.MacPlatform{Version: "26"}}}},
+			{Name: "small", Config: lineshaft.RunnerConfig{PlatformParts: &lineshaft.PlatformParts{OS: "linux", Arch: "x86_64", Linux: &lineshaft.LinuxPlatform{DockerImage: "i", RegistryCredentialSecretName: "R"}}}},
+		},
+		Skills: []lineshaft.Skill{{Name: "review", Description: "d", Body: "b"}, {Agent: "boss", Name: "own", Description: "d", Body: "b"}},
 	}
 }
 

@@ -20,13 +20,13 @@ func TestF3SchemasArePublished(t *testing.T) {
 		}
 		want = append(want, '\n')
 		if *updateSchemas {
-			if err := os.WriteFile(filepath.Join("schemas", Version, name+".json"), want, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join("schemas", Version, name+".schema.json"), want, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
 		if got := Schemas()[name]; string(got) != string(want) {
-			t.Errorf("schemas/%s/%s.json is not what the keys say; run go test ./internal/definition -run Schemas -update-schemas", Version, name)
+			t.Errorf("schemas/%s/%s.schema.json is not what the keys say; run go test ./internal/definition -run Schemas -update-schemas", Version, name)
 		}
 	}
 }

@@ -33,23 +33,7 @@ func compiled(t *testing.T) map[string]*jsonschema.Schema {
 }
 
 // documentOf says which document a file is.
-func documentOf(file string) string {
-	switch {
-	case file == factoryFile:
-		return "factory"
-	case strings.HasSuffix(file, skillFile):
-		return "skill"
-	case strings.HasSuffix(file, agentFile):
-		return "agent"
-	case strings.HasSuffix(file, automationFile):
-		return "automation"
-	case strings.HasPrefix(file, "webhooks/"):
-		return "webhook"
-	case strings.HasPrefix(file, "runners/"):
-		return "runner"
-	}
-	return ""
-}
+func documentOf(file string) string { return string(classify(strings.Split(file, "/")).kind) }
 
 // complaint is what a schema says about the YAML of a file.
 func complaint(t interface{ Fatalf(string, ...any) }, schemas map[string]*jsonschema.Schema, file, text string) error {
@@ -103,17 +87,18 @@ func TestF3SchemasAgreeWithParse(t *testing.T) {
 			"name: a", "schemaVersion: v1alpha1", "{schemaVersion: v1, name: a}", "{schemaVersion: v1alpha1, name: 1}", "{schemaVersion: v1alpha1, name: ''}", "{schemaVersion: v1alpha1, name: a, x: 1}",
 			"{schemaVersion: v1alpha1, name: a, secrets: [a]}", "{schemaVersion: v1alpha1, name: a, secrets: [{nam: A}]}", "{schemaVersion: v1alpha1, name: a, repositories: [{owner: x}]}",
 			"{schemaVersion: v1alpha1, name: a, agentDefaults: {harness: bash}}", "{schemaVersion: v1alpha1, name: a, agentDefaults: {harness: {kind: x}}}", "{schemaVersion: v1alpha1, name: a, mcpServers: {x: {cmd: y}}}",
-			"{schemaVersion: v1alpha1, name: a, mcpServers: {x: {command: y, env: {A: 1}}}}", "{schemaVersion: v1alpha1, name: a, description: ~}", "[]", "text",
+			"{schemaVersion: v1alpha1, name: a, mcpServers: {x: {command: y, env: {A: 1}}}}", "{schemaVersion: v1alpha1, name: a, repositories: ~}", "[]", "text",
 			"{schemaVersion: v1alpha1, name: a, agentDefaults: {budget: {maxCostUsd: -1}}}", "{schemaVersion: v1alpha1, name: a, agentDefaults: {budget: {maxTokens: 1.5}}}",
 		},
 		"agents/boss/agent.md": {
 			"agentType: BOSS", "description: [a]", "timeoutMinutes: 0", "retry: {maxAttempts: 21}", "retry: {}", "concurrency: {policy: skip}", "concurrency: {key: a, policy: b}", "computerUseEnabled: 1", "skills: a", "AgentType: MAIN",
 		},
 		"automations/a/automation.md": {
-			"{}", "triggers: []", "triggers: {}", "triggers: [a]", trigger("provider: x, event: y"), trigger("provider: linear"), trigger("event: y"), trigger("provider: linear, event: y, filter: {repo: [a]}"),
-			trigger("provider: linear, event: y, filter: {repos: a}"), trigger("provider: linear, event: y, filter: {repos: {out: [a]}}"), trigger("provider: linear, event: y, filter: {payload: [a]}"),
+			"{}", "triggers: []", "triggers: {}", "triggers: [a]", trigger("provider: x, event: y"), trigger("provider: linear"), trigger("event: y"), trigger("provider: linear, event: issue_created, filter: {repos: [a]}"),
+			trigger("provider: linear, event: issue_created, filter: {labels: a}"), trigger("provider: linear, event: y"), trigger("provider: linear, event: issue_created, filter: {labels: {out: [a]}}"), trigger("provider: linear, event: issue_created, filter: {payload: [a]}"),
+			trigger("provider: github, event: pull_request_opened, filter: {pr_numbers: [x]}"), trigger("provider: slack, event: app_mention, filter: {channels: {in: [x]}}"),
 			trigger("provider: schedule, event: cron_fired, schedule: {timezone: UTC}"), trigger("provider: schedule, event: cron_fired, schedule: {cron: '@daily', overlap: x}"),
-			trigger("provider: linear, event: y") + "\nenabled: 'no'", trigger("provider: linear, event: y") + "\nmaxRunsPerHour: -1", trigger("provider: linear, event: y") + "\nagent: ''",
+			trigger("provider: linear, event: issue_created") + "\nenabled: 'no'", trigger("provider: linear, event: issue_created") + "\nmaxRunsPerHour: -1", trigger("provider: linear, event: issue_created") + "\nagent: ''",
 		},
 		"webhooks/a.yaml": {
 			"authMode: token", "secretName: a", "{secretName: A, authMode: basic}", "{secretName: A, authMode: signature}", "{secretName: A, signatureScheme: github}", "{secretName: A, authMode: signature, signatureScheme: x}",

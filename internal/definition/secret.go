@@ -17,9 +17,25 @@ func secretRules() textRules {
 	}}
 }
 
-// secrets is a list of names of secrets; {name: X} is taken for X.
-func secrets(to *[]string) value {
+// secrets is a list of names of secrets, each once; {name: X} is taken for X.
+func secrets(to *[]string) value { return namedSecrets(to, true) }
+
+// ownSecrets are those of an agent or automation: an empty list says something, because
+// it replaces the inherited one, and a name may be there twice.
+func ownSecrets(to *[]string) value {
+	v := namedSecrets(to, false)
+	read := v.read
+	v.read = func(r *reader, path string, n *node) {
+		*to = []string{}
+		read(r, path, n)
+	}
+	v.write = func() *node { return writeSet(*to) }
+	return v
+}
+
+func namedSecrets(to *[]string, once bool) value {
 	rules := secretRules()
+	rules.trim = true
 	return value{
 		read: func(r *reader, path string, n *node) {
 			r.items(path, n, lineshaft.MaxRunSecrets, func(_ int, path string, item *node) {
@@ -31,17 +47,19 @@ func secrets(to *[]string) value {
 				}
 				switch {
 				case name == "":
-				case slices.Contains(*to, name):
-					r.wrong(item, path, name+" is named twice", "name it once")
-				default:
+				case !slices.Contains(*to, name):
 					*to = append(*to, name)
+				case once:
+					r.wrong(item, path, name+" is named twice", "name it once").as(CodeDuplicateKey)
 				}
 			})
 		},
 		write: func() *node { return writeTexts(*to) },
 		schema: func() schema {
-			named := schema{"type": "object", "properties": schema{"name": rules.schema()}, "required": []string{"name"}, "additionalProperties": false}
-			return listSchema(schema{"oneOf": []any{rules.schema(), named}}, lineshaft.MaxRunSecrets)
+			plain := rules.schema()
+			plain["pattern"] = `^\s*[A-Z][A-Z0-9_]{0,127}\s*$`
+			named := schema{"type": "object", "properties": schema{"name": plain}, "required": []string{"name"}, "additionalProperties": false}
+			return listSchema(schema{"oneOf": []any{plain, named}}, lineshaft.MaxRunSecrets)
 		},
 	}
 }

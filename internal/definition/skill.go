@@ -8,7 +8,7 @@ import (
 
 func skillKeys(s *lineshaft.Skill, name *string) []key {
 	return []key{
-		{name: "name", doc: "that of its folder", required: true, value: text(name, textRules{filled: true})},
+		{name: "name", doc: "the name, which is that of its folder", required: true, value: text(name, textRules{filled: true})},
 		{name: "description", doc: "what the skill is for", required: true, value: text(&s.Description, textRules{filled: true, most: lineshaft.MaxSkillDescription})},
 	}
 }
@@ -33,8 +33,11 @@ func (p *parsing) readSkill(file, agent, name, text string) {
 		n.fields = knownFields(n.fields, keys)
 	}
 	r.object("", n, keys)
-	if said != "" && said != name {
-		r.wrong(n.get("name"), "name", fmt.Sprintf("%q is not the name of its folder, %q", short(said, 60), name), "give both the same name")
+	if at := n.get("name"); said != "" && said != name {
+		r.notice(file, lineshaft.FileProblem{
+			File: file, Line: at.line + r.above, Column: at.column,
+			Message: fmt.Sprintf("name: %q is not the name of its folder: agents are given the skill as %q", short(said, 60), name), Hint: "give both the same name",
+		})
 	}
 	p.def.Skills = append(p.def.Skills, s)
 }

@@ -57,7 +57,7 @@ func (r *reader) items(path string, n *node, most int, read func(i int, path str
 		at := path + "[" + strconv.Itoa(i) + "]"
 		r.note(at, item.line, item.column)
 		if item.kind == nullNode {
-			r.wrong(item, at, "is empty", "write a value, or take it out")
+			r.wrong(item, at, "is empty", "write a value, or take it out").as(CodeTypeMismatch)
 			continue
 		}
 		read(i, at, item)
@@ -102,9 +102,9 @@ func (r *reader) entries(path string, n *node, read func(path, name string, v *n
 		at := joinPath(path, f.key)
 		switch {
 		case seen[f.key]:
-			r.report(f.line, f.column, at+": the name is written twice", "keep one of the two")
+			r.report(f.line, f.column, at+": the name is written twice", "keep one of the two").as(CodeDuplicateKey)
 		case f.value.kind == nullNode:
-			r.report(f.line, f.column, at+": has no value", "write one, or take it out")
+			r.report(f.line, f.column, at+": has no value", "write one, or take it out").as(CodeTypeMismatch)
 		default:
 			r.note(at, f.value.line, f.value.column)
 			read(at, f.key, f.value)

@@ -3,6 +3,7 @@ package definition
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // readWhole reads a whole number between two bounds.
@@ -58,6 +59,35 @@ func wholeOption(to **int, least, most int64) value {
 		},
 		schema: func() schema { return wholeSchema(least, most) },
 	}
+}
+
+// decimal is a number between two bounds, with some digits behind the point at most; 0 is
+// any number of them.
+func decimal(to **float64, least, most float64, digits int) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			if n.kind != numberNode {
+				r.wrongKind(n, path, "a number", fmt.Sprintf("write one from %v to %v, without quotes", least, most))
+				return
+			}
+			_, fraction, _ := strings.Cut(n.text, ".")
+			v, err := strconv.ParseFloat(n.text, 64)
+			if err != nil || v < least || v > most || digits > 0 && (len(fraction) > digits || strings.ContainsAny(n.text, "eE")) {
+				r.wrong(n, path, fmt.Sprintf("%s is no number from %v to %v", short(n.text, 40), least, most)+atMostDigits(digits), "write one of these")
+				return
+			}
+			*to = &v
+		},
+		write:  func() *node { return nil },
+		schema: func() schema { return schema{"type": "number", "minimum": least, "maximum": most} },
+	}
+}
+
+func atMostDigits(digits int) string {
+	if digits == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with at most %d digits behind the point", digits)
 }
 
 func (r *reader) readFlag(path string, n *node) (value, ok bool) {

@@ -34,6 +34,7 @@ const (
 type mistake struct {
 	line, column  int
 	message, hint string
+	code          string
 }
 
 func (m *mistake) Error() string { return m.message }
@@ -43,6 +44,11 @@ func mistakeAt(t *token.Token, message, hint string) *mistake {
 	if t != nil && t.Position != nil {
 		m.line, m.column = max(1, t.Position.Line), max(1, t.Position.Column)
 	}
+	return m
+}
+
+func (m *mistake) as(code string) *mistake {
+	m.code = code
 	return m
 }
 
@@ -97,13 +103,13 @@ func tooMuch() *mistake {
 
 func syntaxMistake(err error) *mistake {
 	if at, ok := errors.AsType[yaml.Error](err); ok {
-		hint := "mend the YAML here; indent with spaces, and quote text that has special characters"
+		hint := "fix the YAML here; indent with spaces, and quote text that has special characters"
 		if strings.Contains(at.GetMessage(), "\t") {
 			hint = "YAML is indented with spaces, never with tabs"
 		}
 		return mistakeAt(at.GetToken(), "this is no YAML: "+strings.ReplaceAll(at.GetMessage(), "\t", "tab"), hint)
 	}
-	return mistakeAt(nil, "this is no YAML: "+err.Error(), "mend the YAML")
+	return mistakeAt(nil, "this is no YAML: "+err.Error(), "fix the YAML")
 }
 
 // measure bounds what the parser has to do.

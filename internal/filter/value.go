@@ -48,6 +48,17 @@ func (v Value) Text() (string, bool) {
 	return string(v.doc.text(v.at, nil)), true
 }
 
+// Number is a number as it is written; false for anything else.
+func (v Value) Number() (string, bool) {
+	if v.doc == nil || v.doc.nodes[v.at].kind != kindNumber {
+		return "", false
+	}
+	return string(v.doc.raw(v.at)), true
+}
+
+// Exists says whether there is anything, null included.
+func (v Value) Exists() bool { return v.doc != nil }
+
 // True says whether it is the boolean true.
 func (v Value) True() bool { return v.doc != nil && v.doc.nodes[v.at].kind == kindTrue }
 

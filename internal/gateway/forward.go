@@ -197,7 +197,7 @@ func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m 
 	withoutPrivate(header)
 	header.Del("Content-Encoding")
 	header.Del("Location")
-	masker := s.gateway.masks[c.choice.Endpoint.Name]
+	masker := s.masks[c.choice.Endpoint.Name]
 	for name, values := range header {
 		for _, value := range values {
 			if masker == nil || masker.String(value) == value {
@@ -249,7 +249,7 @@ func (r *watched) Read(p []byte) (int, error) {
 // passStream passes events on as they come. A line is passed on when it is whole,
 // so that the key cannot slip through in two halves.
 func (s *Session) passStream(w http.ResponseWriter, body io.Reader, c *call, m *meter) {
-	out, masker := http.NewResponseController(w), s.gateway.masks[c.choice.Endpoint.Name]
+	out, masker := http.NewResponseController(w), s.masks[c.choice.Endpoint.Name]
 	in := bufio.NewReaderSize(body, 32<<10)
 	_ = out.Flush() // a client that went away shows itself at the first line
 	for {

@@ -71,14 +71,9 @@ func New(config Config) *Gateway {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	g := &Gateway{config: config, masks: map[string]*mask.Masker{}}
+	g := &Gateway{config: config, masks: keyMasks(config.Models)}
 	for _, host := range config.Hosts {
 		g.hosts = append(g.hosts, parsePattern(host))
-	}
-	for _, e := range config.Models.Endpoints {
-		if e.Key != "" {
-			g.masks[e.Name] = mask.New(map[string]string{"MODEL_KEY": string(e.Key)})
-		}
 	}
 	g.upstream = &http.Client{
 		Transport: &http.Transport{
@@ -93,6 +88,17 @@ func New(config Config) *Gateway {
 	}
 	g.api = &http.Transport{DialContext: dialer().DialContext, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 32, DisableCompression: true}
 	return g
+}
+
+// keyMasks hide the key of each endpoint in what it says.
+func keyMasks(models model.Set) map[string]*mask.Masker {
+	masks := map[string]*mask.Masker{}
+	for _, e := range models.Endpoints {
+		if e.Key != "" {
+			masks[e.Name] = mask.New(map[string]string{"MODEL_KEY": string(e.Key)})
+		}
+	}
+	return masks
 }
 
 func dialer() *net.Dialer { return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second} }

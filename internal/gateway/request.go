@@ -45,10 +45,7 @@ type call struct {
 func (c *call) metered() bool { return c.kind != kindLook }
 
 func errNoRoute(protocol model.Protocol, path string) *fault {
-	if len(path) > 100 {
-		path = path[:100]
-	}
-	return &fault{http.StatusNotFound, string(lineshaft.CodeNotFound), fmt.Sprintf("the gateway does not pass on %s%s", protocol, path)}
+	return &fault{http.StatusNotFound, string(lineshaft.CodeNotFound), fmt.Sprintf("the gateway does not pass on %s%s", protocol, lineshaft.CutBytes(path, 100))}
 }
 
 // route finds out what a path asks for, and what of it is known without the body.
@@ -129,7 +126,7 @@ func (s *Session) read(w http.ResponseWriter, r *http.Request, c call, named str
 		}
 	}
 	var ok bool
-	if set := s.gateway.config.Models; r.Method == http.MethodPost {
+	if set := s.offered; r.Method == http.MethodPost {
 		c.choice, ok = set.ForRequest(protocol, named, s.config.Model)
 	} else {
 		c.choice, ok = set.ForRun(protocol, "") // a list that no model is named for

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/mask"
 	"github.com/lineshaft/lineshaft/internal/model"
 )
 
@@ -27,6 +29,10 @@ type SessionConfig struct {
 	// inside the sandbox. Without a socket it is a free port of the loopback interface.
 	Socket string
 	Port   int
+	// Key opens the session; empty makes a new one.
+	Key string
+	// Models replaces the endpoints of the gateway, for a run with a key of its own.
+	Models *model.Set
 	// Model is what the run asks for; empty leaves it to the settings.
 	Model string
 	// RunToken is the only one that /api/v1/ takes.
@@ -58,6 +64,8 @@ type Session struct {
 	base    url.URL
 	server  *http.Server
 	pipe    *pipe
+	offered model.Set
+	masks   map[string]*mask.Masker // by name of endpoint
 	reach   *http.Transport
 
 	life   context.Context
@@ -91,8 +99,11 @@ var errClosed = errors.New("the execution is over")
 // Open starts a session. It goes on until Close, whatever becomes of ctx.
 func (g *Gateway) Open(ctx context.Context, config SessionConfig) (*Session, error) {
 	s := &Session{
-		gateway: g, config: config, key: "lsx-" + rand.Text(), pipe: newPipe(), changed: make(chan struct{}),
-		tools: map[string]tool{}, spent: config.Used,
+		gateway: g, config: config, key: cmp.Or(config.Key, "lsx-"+rand.Text()), pipe: newPipe(), changed: make(chan struct{}),
+		tools: map[string]tool{}, spent: config.Used, offered: g.config.Models, masks: g.masks,
+	}
+	if config.Models != nil {
+		s.offered, s.masks = *config.Models, keyMasks(*config.Models)
 	}
 	l, err := s.listen(ctx)
 	if err != nil {
@@ -146,7 +157,7 @@ func (s *Session) ProxyURL() string {
 // Access is the way to a protocol's models: what its paths are put behind, the key,
 // and the model to ask for.
 func (s *Session) Access(protocol model.Protocol) (base, key, id string, ok bool) {
-	choice, ok := s.gateway.config.Models.ForRun(protocol, s.config.Model)
+	choice, ok := s.offered.ForRun(protocol, s.config.Model)
 	if !ok {
 		return "", "", "", false
 	}

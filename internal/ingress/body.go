@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -24,17 +25,25 @@ type body struct {
 
 // readBody reads at most one byte past the limit.
 func readBody(r *http.Request, limit int64) *body {
-	if r.ContentLength > limit {
+	most, read := limit, func() *body { return readUpTo(r.Body, limit, r.ContentLength) }
+	switch strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))) {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		most, read = maxPacked(limit), func() *body { return readGzip(r.Body, limit) }
+	default:
+		read = func() *body {
+			return &body{unread: true, err: lineshaft.Invalid("Content-Encoding", "send the body as it is or with gzip")}
+		}
+	}
+	if r.ContentLength > most {
 		return &body{tooLarge: true, unread: true}
 	}
-	switch encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); encoding {
-	case "", "identity":
-		return readUpTo(r.Body, limit, r.ContentLength)
-	case "gzip", "x-gzip":
-		return readGzip(r.Body, limit)
-	}
-	return &body{unread: true, err: lineshaft.Invalid("Content-Encoding", "send the body as it is or with gzip")}
+	return read()
 }
+
+// maxPacked is how long the gzip form of a body may be that unpacks to the limit: what
+// cannot be packed grows by its frame and a few bytes for each block.
+func maxPacked(limit int64) int64 { return limit + limit/256 + 1<<10 }
 
 // readUpTo reads a stream whose length may be known.
 func readUpTo(r io.Reader, limit, length int64) *body {
@@ -62,7 +71,7 @@ func readUpTo(r io.Reader, limit, length int64) *body {
 // readGzip unpacks while it reads: a small body that unpacks to a large one is
 // stopped at the limit, and a large one before that.
 func readGzip(r io.Reader, limit int64) *body {
-	packed := &io.LimitedReader{R: r, N: limit + 1}
+	packed := &io.LimitedReader{R: r, N: maxPacked(limit) + 1}
 	unpacker, err := gzip.NewReader(packed)
 	if err != nil {
 		return &body{unread: true, err: lineshaft.Invalid("Content-Encoding", "the body is not in gzip form")}
@@ -87,10 +96,16 @@ func (b *body) check() error {
 		return b.err
 	}
 	err := jsonbody.Check(b.data, jsonbody.Options{Limit: int64(len(b.data)), AllowNUL: true})
-	if err != nil && strings.HasPrefix(string(b.data[:min(len(b.data), 8)]), "payload=") {
-		return lineshaft.Invalid("", "the body is a form; choose the content type application/json in the sender's webhook settings")
+	if err != nil && isForm(b.data) {
+		return lineshaft.Invalid("", "the body is a form, and webhooks take JSON; choose the content type application/json in the sender's webhook settings")
 	}
 	return err
+}
+
+// isForm says whether a body begins like a form: with a name and "=".
+func isForm(data []byte) bool {
+	name, _, found := bytes.Cut(data[:min(len(data), 256)], []byte("="))
+	return found && len(name) > 0 && !bytes.ContainsAny(name, " \t\r\n{}[]\"',:<>")
 }
 
 func limited(err error) bool {

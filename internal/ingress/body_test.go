@@ -49,6 +49,8 @@ func TestW6SizeAtItsEdge(t *testing.T) {
 			"in chunks":              {sending{raw: chunks{strings.NewReader(sized(limit - 1))}}, 202},
 			"in chunks, one more":    {sending{raw: chunks{strings.NewReader(sized(limit + 1))}}, 413},
 			"packed":                 {sending{body: packed(t, sized(limit-2)), header: zip}, 202},
+			"packed, but longer":     {sending{body: framed(t, sized(limit)), header: zip}, 202},
+			"framed, one more":       {sending{body: framed(t, sized(limit+1)), header: zip}, 413},
 			"packed, one more":       {sending{body: packed(t, sized(limit+1)), header: zip}, 413},
 			"a bomb":                 {sending{body: packed(t, sized(100<<20)), header: zip}, 413},
 			"not packed":             {sending{body: "{}", header: zip}, 400},
@@ -68,6 +70,38 @@ func TestW6SizeAtItsEdge(t *testing.T) {
 		}
 		// Without a token the size is not even looked at.
 		g.wants("large and unknown", g.send(sending{path: path(w.UID), body: sized(limit + 1)}), http.StatusUnauthorized)
+	})
+}
+
+// framed is gzip without packing, which makes a text longer.
+func framed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.NoCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil || b.Len() <= len(text) {
+		t.Fatal(b.Len(), err)
+	}
+	return b.String()
+}
+
+// Forms are answered with what to change.
+func TestW6FormsAreNamed(t *testing.T) {
+	t.Parallel()
+	each(t, func(g *gate) {
+		w := g.hook(control.NewWebhook{RateLimit: number(0)})
+		for body, form := range map[string]bool{"payload=%7B%7D": true, "AccountSid=AC1&Body=hi+there": true, "not JSON": false, `{"a"=1}`: false, "=": false, "": false} {
+			a := g.send(sending{path: path(w.UID), token: w.Secret, body: body})
+			g.wants(body, a, http.StatusBadRequest)
+			if strings.Contains(a.body, "application/json in the sender") != form {
+				g.Errorf("%q: %s", body, a.body)
+			}
+		}
 	})
 }
 

@@ -184,6 +184,8 @@ func TestW6URLToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
 		w := g.hook(control.NewWebhook{AuthMode: lineshaft.AuthURLToken})
+		tilde := "a~secret~of-some_length.0123456789"
+		wavy := g.hook(control.NewWebhook{Name: "wavy", AuthMode: lineshaft.AuthURLToken, Secret: &tilde})
 		for name, tc := range map[string]struct {
 			s      sending
 			status int
@@ -192,6 +194,9 @@ func TestW6URLToken(t *testing.T) {
 			"in the header": {sending{path: path(w.UID), token: w.Secret, body: `{"n":2}`}, 401},
 			"wrong":         {sending{path: path(w.UID) + "/" + w.Secret + "x", body: `{"n":3}`}, 401},
 			"cut":           {sending{path: path(w.UID) + "/" + w.Secret[1:], body: `{"n":4}`}, 401},
+			"tilde":         {sending{path: path(wavy.UID) + "/" + tilde, body: `{"n":6}`}, 202},
+			"escaped tilde": {sending{path: path(wavy.UID) + "/" + strings.Replace(strings.Replace(tilde, "~", "%7E", 1), "~", "%7e", 1), body: `{"n":7}`}, 202},
+			"other escape":  {sending{path: path(wavy.UID) + "/" + strings.Replace(tilde, "a", "%61", 1), body: `{"n":8}`}, 404},
 			"query":         {sending{path: path(w.UID) + "?token=" + w.Secret, body: `{"n":5}`}, 401},
 		} {
 			g.wants(name, g.send(tc.s), tc.status)

@@ -46,8 +46,9 @@ func (l *Launcher) adopt(found Job) {
 	switch {
 	case err == nil && parseErr == nil && parcel.Job.ExecutionID == found.Metadata.Labels[labelExecution]:
 		l.logger.InfoContext(l.life, "found a Job of an earlier launcher", "run_id", parcel.Job.RunID, "execution_id", parcel.Job.ExecutionID, "job", name)
-		l.add(parcel.Job.Job(), true)
+		l.add(parcel.adopted(secret.Data[modelKeyKey]), true, parcel.Models)
 		l.sawJob(found, false)
+		l.findPods(parcel.Job.ExecutionID)
 	case err == nil || hasCode(err, http.StatusNotFound):
 		l.logger.WarnContext(l.life, "a Job without its Secret is deleted", "job", name)
 		if err := persist(l.life, func(ctx context.Context) error { return l.cluster.deleteJob(ctx, name) }); err != nil {
@@ -55,6 +56,21 @@ func (l *Launcher) adopt(found Job) {
 		}
 	default:
 		l.logger.WarnContext(l.life, "a Job of an earlier launcher cannot be read", "job", name, "err", err)
+	}
+}
+
+// findPods looks for the pods of a Job that was taken on: the watch may have shown them
+// before anybody wanted to know, and shows them again only when they change.
+func (l *Launcher) findPods(executionID string) {
+	var there list[Pod]
+	err := persist(l.life, func(ctx context.Context) error {
+		return l.cluster.call(ctx, request{verb: "list", kind: podsKind(), query: url.Values{"labelSelector": {labelExecution + "=" + executionID}}}, &there)
+	})
+	if err != nil && l.life.Err() == nil {
+		l.logger.WarnContext(l.life, "the pod of an earlier launcher could not be read", "execution_id", executionID, "err", err)
+	}
+	for _, pod := range there.Items {
+		l.sawPod(pod, false)
 	}
 }
 

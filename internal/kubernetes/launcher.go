@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/gateway"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -33,6 +34,12 @@ type Config struct {
 	Template Template
 	// StartTimeout is how long a pod may take to start; default 15 minutes.
 	StartTimeout time.Duration
+	// Gateway is the pods' way to models, which they find at GatewayURL and this process
+	// serves on GatewayListen; nil is none.
+	Gateway                   *gateway.Gateway
+	GatewayURL, GatewayListen string
+	// Getenv reads a variable of this process; nil has none.
+	Getenv func(name string) string
 	// Ended is told how each execution ended that did not say so itself; nil is nobody.
 	Ended  func(outcome lineshaft.RunState)
 	Logger *slog.Logger
@@ -60,6 +67,7 @@ type Launcher struct {
 
 	mu         sync.Mutex
 	placements map[string]*placement
+	sessions   map[string]*gateway.Session // of placements
 	lease      time.Duration
 
 	life    context.Context
@@ -79,12 +87,15 @@ func New(config Config, control Control, cluster *Client) (*Launcher, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	if config.Getenv == nil {
+		config.Getenv = func(string) string { return "" }
+	}
 	if config.Ended == nil {
 		config.Ended = func(lineshaft.RunState) {}
 	}
 	return &Launcher{
 		config: config, control: control, cluster: cluster, logger: config.Logger.With("worker", config.WorkerID),
-		leave: leaveTime, beats: make(chan struct{}, 1), freed: make(chan struct{}, 1), placements: map[string]*placement{}, lease: 30 * time.Second,
+		leave: leaveTime, beats: make(chan struct{}, 1), freed: make(chan struct{}, 1), placements: map[string]*placement{}, sessions: map[string]*gateway.Session{}, lease: 30 * time.Second,
 	}, nil
 }
 
@@ -99,7 +110,14 @@ func (l *Launcher) Start(ctx context.Context) error {
 			return fmt.Errorf("isolation kubernetes: %w", err)
 		}
 	}
+	listener, err := l.listen(ctx)
+	if err != nil {
+		return err
+	}
 	l.life, l.end = context.WithCancel(context.WithoutCancel(ctx))
+	if listener != nil {
+		l.loops.Go(func() { l.serve(listener) })
+	}
 	jobs := &watcher[Job]{
 		client: l.cluster, kind: jobsKind(), selector: selector(l.config.WorkerHost), logger: l.logger,
 		all: l.allJobs, one: l.sawJob, meta: func(j *Job) *Meta { return &j.Metadata },
@@ -171,7 +189,7 @@ func (l *Launcher) claimLoop() {
 			WorkerHost: l.config.WorkerHost, WorkerID: l.config.WorkerID, Capacity: l.config.Slots, Limit: free, Version: l.config.Version,
 		})
 		for _, job := range jobs {
-			l.add(job, false)
+			l.add(job, false, nil)
 		}
 		switch {
 		case err == nil:
@@ -184,7 +202,7 @@ func (l *Launcher) claimLoop() {
 }
 
 // add begins a placement, of a job that was claimed or that was found in the cluster.
-func (l *Launcher) add(job lineshaft.Job, adopted bool) {
+func (l *Launcher) add(job lineshaft.Job, adopted bool, models *PodModels) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.placements[job.ExecutionID] != nil {
@@ -194,6 +212,7 @@ func (l *Launcher) add(job lineshaft.Job, adopted bool) {
 		l.lease = job.Lease
 	}
 	p := newPlacement(l, job, adopted)
+	p.models = models
 	l.placements[job.ExecutionID] = p
 	l.running.Go(func() {
 		p.run()

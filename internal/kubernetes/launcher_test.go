@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -360,4 +361,28 @@ func TestX5LauncherServerAway(t *testing.T) {
 	r.plane.mu.Unlock()
 	r.result(job)
 	r.empty()
+}
+
+// TestX3AdoptedPodsAreSeen: a pod that ended before its Job was taken on changes no more,
+// so a watch that has shown it already never shows it again.
+func TestX3AdoptedPodsAreSeen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.launch()
+	job := r.plane.queue()
+	pod := r.runs(job)
+	r.stop(first)
+	r.status(pod, container("Succeeded", map[string]any{"terminated": map[string]any{"exitCode": 0}}))
+	r.config.WorkerID = "farm/launcher2"
+	l, err := New(r.config, r.plane, r.connect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.leave = 300 * time.Millisecond
+	l.life, l.end = context.WithCancel(r.ctx) // without watches, which have shown all there is
+	t.Cleanup(func() { r.stop(l) })
+	l.adoptAll()
+	if result := r.result(job); result.State != lineshaft.Queued || !strings.Contains(result.Message, "without saying") {
+		t.Errorf("%+v", result)
+	}
 }

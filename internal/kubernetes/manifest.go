@@ -88,7 +88,7 @@ func (t Template) labels(host string, job lineshaft.Job) map[string]string {
 
 // image is what the agent runs in: the environment's, the runner's, or ours.
 func (t Template) image(job lineshaft.Job) string {
-	for _, image := range []string{job.Prepare.Image, job.Prepare.Runner.Image} {
+	for _, image := range []string{job.Prepare.Image, job.Prepare.Runner.ContainerImage()} {
 		if image != "" {
 			return image
 		}
@@ -145,10 +145,10 @@ func (t Template) pod(job lineshaft.Job) PodSpec {
 			{Name: "tools", EmptyDir: &EmptyDir{}},
 			{Name: "job", EmptyDir: &EmptyDir{Medium: "Memory", SizeLimit: "64Mi"}},
 			{Name: "data", EmptyDir: &EmptyDir{SizeLimit: quantity(t.DiskBytes)}},
-			{Name: "secret", Secret: &SecretVolume{SecretName: name, DefaultMode: new(int32(0o400))}},
+			{Name: "secret", Secret: &SecretVolume{SecretName: name, DefaultMode: new(int32(0o400)), Items: []SecretItem{{Key: parcelKey, Path: parcelKey}}}},
 		},
 	}
-	if system, machine, ok := strings.Cut(job.Prepare.Runner.Platform, "/"); ok {
+	if system, machine, ok := strings.Cut(job.Prepare.Runner.Target(), "/"); ok {
 		spec.NodeSelector = map[string]string{"kubernetes.io/os": system, "kubernetes.io/arch": machine}
 	}
 	return spec
@@ -192,18 +192,31 @@ func quantity(bytes int64) string {
 	return strconv.FormatInt(bytes, 10)
 }
 
-// secret makes the Secret of an execution. It goes with its Job.
-func (t Template) secret(host string, job lineshaft.Job, owner *Job) (*Secret, error) {
-	raw, err := json.Marshal(Parcel{Server: t.Server, WorkerHost: host, Job: workerwire.JobOf(job), Settings: t.Settings})
+// secret makes the Secret of an execution. It goes with its Job. The pod is shown the
+// parcel and not the key of the model.
+func (t Template) secret(host string, job lineshaft.Job, owner *Job, models *PodModels) (*Secret, error) {
+	parcel := Parcel{Server: t.Server, WorkerHost: host, Settings: t.Settings, Models: models}
+	data := map[string][]byte{}
+	if h := job.Config.Harness; h != nil && h.Auth != nil {
+		plain := *h
+		parcel.Auth, plain.Auth, job.Config.Harness = h.Auth, nil, &plain
+		if h.Auth.Source == lineshaft.AuthManagedSecret { // one of the environment is there again
+			data[modelKeyKey] = []byte(job.ModelKey)
+		}
+	}
+	job.ModelKey = ""
+	parcel.Job = workerwire.JobOf(job)
+	raw, err := json.Marshal(parcel)
 	if err != nil {
 		return nil, fmt.Errorf("encode job: %w", err)
 	}
+	data[parcelKey] = raw
 	return &Secret{
 		APIVersion: "v1", Kind: "Secret", Type: "Opaque", Immutable: new(true),
 		Metadata: Meta{
 			Name: jobName(job.ExecutionID), Labels: t.labels(host, job),
 			OwnerReferences: []OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: owner.Metadata.Name, UID: owner.Metadata.UID}},
 		},
-		Data: map[string][]byte{parcelKey: raw},
+		Data: data,
 	}, nil
 }

@@ -112,7 +112,7 @@ func TestX5ParcelIsRemovedBeforeTheAgent(t *testing.T) {
 		}
 	}
 	owner := &Job{Metadata: Meta{Name: "lineshaft-0192ab-exec", UID: "u1"}}
-	secret, err := Template{Server: "https://ls.example", Settings: Settings{EventLimit: 7}}.secret("farm", testJob(), owner)
+	secret, err := Template{Server: "https://ls.example", Settings: Settings{EventLimit: 7}}.secret("farm", testJob(), owner, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
@@ -20,6 +21,10 @@ type Parcel struct {
 	WorkerHost string         `json:"worker_host"`
 	Job        workerwire.Job `json:"job"`
 	Settings   Settings       `json:"settings"`
+	// Models are what the pod reaches through the launcher's gateway; nil is nothing.
+	Models *PodModels `json:"models,omitempty"`
+	// Auth is what the run says about the key of its model, which the launcher keeps.
+	Auth *lineshaft.HarnessAuth `json:"auth,omitempty"`
 }
 
 // Settings are those of the launcher that hold in the pod.
@@ -33,10 +38,16 @@ type Settings struct {
 	// PermissionPolicy is for runs that do not choose one.
 	PermissionPolicy string `json:"permission_policy,omitempty"`
 	AllowLocalMCP    bool   `json:"allow_local_mcp,omitempty"`
+	// ProcessLimit is for all processes of the agent together.
+	ProcessLimit int `json:"process_limit,omitempty"`
 }
 
 // parcelKey is the key of the Secret, and the name of the file.
 const parcelKey = "job"
+
+// modelKeyKey is the key of the Secret for what no pod is shown: the run's own key of its
+// model, for a launcher that takes the Job on.
+const modelKeyKey = "model-key"
 
 // Install is the pod's first step, in a container of our own image: it puts this
 // program and the parcel where the main container finds them. The Secret itself is not
@@ -84,4 +95,18 @@ func copyFile(from, to string, mode os.FileMode) (err error) {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
+}
+
+// adopted is the job of a parcel as it was before the pod's part was taken out.
+func (p Parcel) adopted(modelKey []byte) lineshaft.Job {
+	job := p.Job.Job()
+	if p.Auth != nil {
+		h := lineshaft.HarnessConfig{}
+		if job.Config.Harness != nil {
+			h = *job.Config.Harness
+		}
+		h.Auth, job.ModelKey = p.Auth, lineshaft.SecretText(modelKey)
+		job.Config.Harness = &h
+	}
+	return job
 }

@@ -28,6 +28,7 @@ type placement struct {
 	stop context.CancelFunc
 
 	mu      sync.Mutex
+	models  *PodModels // nil without the gateway
 	seen    seen
 	taken   bool
 	started time.Time // of the container, as far as we saw
@@ -110,6 +111,7 @@ func (p *placement) holder(lease time.Duration) holder {
 // returns at once and leaves everything as it is.
 func (p *placement) run() {
 	defer p.stop()
+	defer p.l.closeGate(p.job.ExecutionID)
 	look := p.judge
 	if p.job.Fault != "" {
 		look = stays(finding{stage: stageBroken, result: lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeEnvironmentSetupFailed, Message: p.job.Fault, Dead: true}})
@@ -145,6 +147,9 @@ func stays(f finding) func() (finding, bool) {
 // begin makes the Job, or takes on one that is there.
 func (p *placement) begin() error {
 	defer close(p.ready)
+	if err := p.openGate(); err != nil {
+		return err
+	}
 	if p.adopted {
 		p.takeOn()
 		return nil
@@ -217,7 +222,7 @@ func (p *placement) create() error {
 	if err != nil {
 		return err
 	}
-	secret, err := p.l.config.Template.secret(p.l.config.WorkerHost, p.job, made)
+	secret, err := p.l.config.Template.secret(p.l.config.WorkerHost, p.job, made, p.models)
 	if err != nil {
 		return err
 	}
@@ -243,6 +248,10 @@ func (p *placement) persist(ctx context.Context, call func(context.Context) erro
 // unplaced is what becomes of a run whose Job cannot be made.
 func unplaced(err error) finding {
 	result := lineshaft.TurnResult{State: lineshaft.Errored, Code: lineshaft.CodeInfrastructureTimeout, Dead: true, Message: "no Job could be made: " + err.Error()}
+	if lineshaft.CodeOf(err) == lineshaft.CodeEnvironmentSetupFailed {
+		result.State, result.Code, result.Message = lineshaft.Failed, lineshaft.CodeEnvironmentSetupFailed, err.Error()
+		return finding{stage: stageBroken, result: result}
+	}
 	if final(err) {
 		result.Code = lineshaft.CodeInternal
 	}

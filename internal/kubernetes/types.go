@@ -140,6 +140,14 @@ type EmptyDir struct {
 type SecretVolume struct {
 	SecretName  string `json:"secretName"`
 	DefaultMode *int32 `json:"defaultMode,omitempty"`
+	// Items are the values that are shown; none is all.
+	Items []SecretItem `json:"items,omitempty"`
+}
+
+// SecretItem is a value of a Secret and the file that it becomes.
+type SecretItem struct {
+	Key  string `json:"key"`
+	Path string `json:"path"`
 }
 
 // PodSecurityContext is how a pod is kept apart.

@@ -9,9 +9,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 )
 
-// maxAgents is how many agents a list shows.
-const maxAgents = 500
-
 // Agent is an agent as the tools show it.
 type Agent struct {
 	UID         string `json:"uid"`
@@ -25,10 +22,12 @@ type Agent struct {
 type (
 	listAgentsIn struct {
 		Factory string `json:"factory,omitempty" maxLength:"200" doc:"The uid, alias or name of a factory; without it the agents of all of them."`
+		Cursor  string `json:"cursor,omitempty" maxLength:"4096" doc:"next_cursor of the page before."`
 	}
 	listAgentsOut struct {
 		Agents []Agent `json:"agents"`
-		Cut    bool    `json:"cut" doc:"There are more; name a factory to see all of its agents."`
+		Cut    bool    `json:"cut" doc:"There are more."`
+		Paging
 	}
 )
 
@@ -37,19 +36,19 @@ func (s *Server) listAgents(ctx context.Context, c *call, in listAgentsIn) (list
 	if err != nil {
 		return listAgentsOut{}, "", err
 	}
-	agents, err := s.Control.ListAgents(ctx, c.Caller, factoryUID)
+	page, err := s.Control.ListAgents(ctx, c.Caller, factoryUID, control.MaxPage, in.Cursor)
 	if err != nil {
 		return listAgentsOut{}, "", err
 	}
-	out := listAgentsOut{Agents: []Agent{}, Cut: len(agents) > maxAgents}
+	out := listAgentsOut{Agents: []Agent{}, Cut: page.Next != "", Paging: Paging{page.Next}}
 	var list []string
-	for _, a := range agents[:min(len(agents), maxAgents)] {
+	for _, a := range page.Items {
 		out.Agents = append(out.Agents, Agent{
 			UID: a.UID, Name: a.Name, Type: string(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, ModelID: a.Config.ModelID,
 		})
 		list = append(list, fmt.Sprintf("%s (uid %s), %s, factory %s", quoted(a.Name), a.UID, a.Type, orNone(a.FactoryUID)))
 	}
-	return out, lines("There is no agent here that this key may see.", list, ""), nil
+	return out, lines("There is no agent here that this key may see.", list, page.Next), nil
 }
 
 func orNone(text string) string {
@@ -61,18 +60,21 @@ func orNone(text string) string {
 
 // agentUID finds the agent that a reference means, in a factory if one is given.
 func (s *Server) agentUID(ctx context.Context, c *call, factoryUID, ref string) (string, error) {
-	agents, err := s.Control.ListAgents(ctx, c.Caller, factoryUID)
-	if err != nil {
-		return "", err
-	}
 	var named []string
-	for i := range agents {
-		if agents[i].UID == ref {
-			return ref, nil
+	for more, cursor := true, ""; more; {
+		page, err := s.Control.ListAgents(ctx, c.Caller, factoryUID, control.MaxPage, cursor)
+		if err != nil {
+			return "", err
 		}
-		if strings.EqualFold(agents[i].Name, ref) {
-			named = append(named, agents[i].UID)
+		for i := range page.Items {
+			if page.Items[i].UID == ref {
+				return ref, nil
+			}
+			if strings.EqualFold(page.Items[i].Name, ref) {
+				named = append(named, page.Items[i].UID)
+			}
 		}
+		cursor, more = page.Next, page.Next != ""
 	}
 	return one("agent", ref, named)
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/lineshaft/lineshaft"
 )
 
@@ -39,6 +41,30 @@ func (a *answer) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// notHandled begins the SDK's refusal of a method that it does not have.
+const notHandled = "JSON RPC not handled"
+
+// unknownMethod answers a call of such a method with 200 and a JSON-RPC error, and reports
+// whether it did: until version 2026-07-28 of the protocol an HTTP error means that the
+// message itself is wrong. From then on it is 404, which the SDK writes itself.
+func (a *answer) unknownMethod(body []byte) bool {
+	if a.status != http.StatusBadRequest || !strings.HasPrefix(a.words.String(), notHandled) {
+		return false
+	}
+	message, err := jsonrpc.DecodeMessage(body)
+	call, ok := message.(*jsonrpc.Request)
+	if err != nil || !ok || !call.IsCall() {
+		return false
+	}
+	text, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}})
+	if err != nil {
+		return false
+	}
+	a.Header().Set("Content-Type", "application/json")
+	_, _ = a.ResponseWriter.Write(text) // a reader who left is not our failure
+	return true
+}
 
 // refusal is what the SDK refused with, or nil.
 func (a *answer) refusal() error {

@@ -48,8 +48,8 @@ func (s *Server) listAutomations(ctx context.Context, c *call, in listAutomation
 	}
 	out := listAutomationsOut{FactoryUID: uid, Automations: []Automation{}, Paging: Paging{page.Next}}
 	var list []string
-	for i := range page.Automations {
-		a := showAutomation(&page.Automations[i])
+	for i := range page.Items {
+		a := showAutomation(&page.Items[i])
 		out.Automations = append(out.Automations, a)
 		list = append(list, automationWords(&a))
 	}

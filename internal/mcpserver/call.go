@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsonbody"
 	"github.com/lineshaft/lineshaft/internal/problem"
 )
 
@@ -212,7 +213,7 @@ func (c *call) progress(ctx context.Context, passed time.Duration, message strin
 // arguments reads some of the arguments as they were sent: the SDK's way through a map
 // would round long numbers and drop keys that are there twice.
 func (c *call) arguments(into any) error {
-	if err := json.Unmarshal(c.request.Params.Arguments, into); err != nil {
+	if err := jsonbody.Unmarshal(c.request.Params.Arguments, into); err != nil {
 		return lineshaft.Invalid("", "the arguments do not fit the tool's schema: %s", clip(err.Error(), maxRefusal))
 	}
 	return nil

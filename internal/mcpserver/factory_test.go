@@ -76,7 +76,7 @@ func TestI4ForeignFactoriesAreNotThere(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {
 		own, foreign := s.works("Own", `{"status": "broken"}`), s.works("Foreign", `{"status": "broken", "secret": "tea"}`)
-		agents, err := s.control.ListAgents(s.Context(), s.admin, foreign.factory.UID)
+		agents, err := s.control.ListAgents(s.Context(), s.admin, foreign.factory.UID, control.MaxPage, "")
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestI4ForeignFactoriesAreNotThere(t *testing.T) {
 		}
 		for tool, in := range map[string]args{
 			"get_run": {"run_id": run}, "wait_for_run": {"run_id": run}, "get_run_events": {"run_id": run}, "follow_up": {"run_id": run, "message": "m"}, "cancel_run": {"run_id": run},
-			"dispatch":        {"prompt": "x", "agent": agents[0].UID},
+			"dispatch":        {"prompt": "x", "agent": agents.Items[0].UID},
 			"list_deliveries": {"factory": "own", "webhook": foreign.webhook.UID},
 			"get_delivery":    {"factory": "own", "webhook": "ci", "delivery_id": foreign.delivery.DeliveryID},
 			"test_filter":     {"factory": "own", "delivery_id": foreign.delivery.DeliveryID},
@@ -158,7 +158,7 @@ func TestI4DeliveriesAndFilters(t *testing.T) {
 				s.Errorf("%s: %+v", tc.in, verdict)
 			}
 		}
-		for _, in := range []args{{}, {"payload": 1, "delivery_id": "x"}, {"payload": 1, "filter": args{"paylaod": args{}}}, {"payload": 1, "filter": args{"labels": 7}}, {"payload": 1, "filter": []int{1}}, {"payload": 1, "provider": "jira"}} {
+		for _, in := range []args{{}, {"payload": 1, "delivery_id": "x"}, {"payload": 1, "filter": args{"paylaod": args{}}}, {"payload": 1, "filter": args{"labels": 7}}, {"payload": 1, "filter": []int{1}}, {"payload": 1, "provider": "teams"}} {
 			if text := c.fails(lineshaft.CodeInvalidRequest, "test_filter", at(in)); len(text) > 800 {
 				s.Errorf("%v: %s", in, text)
 			}

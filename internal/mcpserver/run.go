@@ -198,7 +198,7 @@ func (s *Server) cancelRun(ctx context.Context, c *call, in cancelRunIn) (cancel
 	if err != nil {
 		return cancelRunOut{}, "", err
 	}
-	// One that had ended keeps its state; with cascade that is no mistake.
+	// One that had ended keeps its state; with cascade that is no mistake when it has runs below.
 	run, err := s.Control.GetRun(ctx, c.Caller, done.RunID)
 	if err != nil {
 		return cancelRunOut{}, "", err

@@ -168,8 +168,14 @@ func TestI4FollowUpAndCancel(t *testing.T) {
 		if text := c.fails(lineshaft.CodeInvalidRequest, "cancel_run", args{"run_id": id}); !strings.Contains(text, "run_id: ") || !strings.Contains(text, "CANCELLED already") {
 			s.Error(text)
 		}
-		// With cascade one that has ended is no mistake; what is below may live.
+		// With nothing below, cascade does not change that.
+		c.fails(lineshaft.CodeInvalidRequest, "cancel_run", args{"run_id": id, "cascade": true})
+		// Otherwise, one that has ended is no mistake: what is below may live.
+		child := s.start(lineshaft.NewRun{Prompt: "child", ParentRunID: id})
 		must[started](c, "cancel_run", args{"run_id": id, "cascade": true})
+		if run, err := s.control.GetRun(s.Context(), s.admin, child); err != nil || run.State != lineshaft.Cancelled {
+			s.Errorf("%v: the child is %s", err, run.State)
+		}
 		// A member changes its own runs only.
 		c.fails(lineshaft.CodeNotAuthorized, "cancel_run", args{"run_id": s.start(lineshaft.NewRun{Prompt: "admin's"})})
 	})

@@ -95,35 +95,39 @@ func originOf(address string) string {
 
 // Serve answers one message of a caller whose key was checked.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, caller lineshaft.Caller) {
-	if err := s.acceptable(r); err != nil {
+	body, err := s.acceptable(r)
+	if err != nil {
 		s.problems.Write(w, r, err)
 		return
 	}
 	ctx := context.WithValue(r.Context(), callKey{}, &call{Caller: caller, gone: r.Context().Done()})
 	answer := &answer{ResponseWriter: w}
 	s.handler.ServeHTTP(answer, r.WithContext(ctx))
+	if answer.unknownMethod(body) {
+		return
+	}
 	if err := answer.refusal(); err != nil {
 		s.problems.Write(w, r, err)
 	}
 }
 
-// acceptable refuses what must not reach the SDK.
-func (s *Server) acceptable(r *http.Request) error {
+// acceptable refuses what must not reach the SDK, and returns the message otherwise.
+func (s *Server) acceptable(r *http.Request) ([]byte, error) {
 	// A page of another site, or one whose name was made to lead here, names its own
 	// origin. Programs name none.
 	for _, origin := range r.Header.Values("Origin") {
 		if !slices.Contains(s.CORSOrigins, origin) && (s.origin == "" || strings.ToLower(origin) != s.origin) {
-			return lineshaft.Denied("pages of another origin may not call this server; call it from a program, from a page of %s, or have the origin allowed with --cors-origin", s.BaseURL)
+			return nil, lineshaft.Denied("pages of another origin may not call this server; call it from a program, from a page of %s, or have the origin allowed with --cors-origin", s.BaseURL)
 		}
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return lineshaft.Invalid("", "the body did not arrive; send it again")
+		return nil, lineshaft.Invalid("", "the body did not arrive; send it again")
 	}
 	// One request is one step of the rate limit.
 	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
-		return lineshaft.Invalid("", "batches are not taken; send each message in its own request")
+		return nil, lineshaft.Invalid("", "batches are not taken; send each message in its own request")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return body, nil
 }

@@ -1,9 +1,9 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,13 +14,13 @@ import (
 type (
 	testFilterIn struct {
 		FactoryRef
-		Filter       map[string]json.RawMessage `json:"filter,omitempty" doc:"The filter of a trigger: webhooks (names), webhook_ids and payload, a pattern such as {\"action\": [\"opened\"]}; of GitHub and GitLab instead repos, labels, authors, branches, base_branches, paths, conclusions, each a list or {\"in\": [], \"not_in\": []}. None matches everything."`
+		Filter       map[string]json.RawMessage `json:"filter,omitempty" doc:"The filter of a trigger: webhooks (names), webhook_ids and payload, a pattern such as {\"action\": [\"opened\"]}; of events that a provider sends also its keys, such as repos, labels, channel_ids, each a list or {\"in\": [], \"not_in\": []}. None matches everything."`
 		DeliveryID   string                     `json:"delivery_id,omitempty" maxLength:"200" doc:"A stored delivery of the factory. This or payload."`
 		Payload      json.RawMessage            `json:"payload,omitempty" doc:"Any JSON value. This or delivery_id."`
 		Webhook      string                     `json:"webhook,omitempty" maxLength:"200" doc:"The uid or name of the webhook that the payload comes in at; without it the webhook check passes."`
-		Provider     string                     `json:"provider,omitempty" enum:"webhook,github,gitlab" doc:"Of the trigger; webhook when absent."`
+		Provider     string                     `json:"provider,omitempty" enum:"webhook,github,gitlab,linear,slack,jira" doc:"Of the trigger; webhook when absent."`
 		Event        string                     `json:"event,omitempty" maxLength:"100" doc:"Of the trigger, such as issue_opened."`
-		PayloadEvent string                     `json:"payload_event,omitempty" maxLength:"100" doc:"What the header of GitHub or GitLab says with this payload, such as issues."`
+		PayloadEvent string                     `json:"payload_event,omitempty" maxLength:"100" doc:"What the provider's header says with this payload, such as issues of GitHub."`
 	}
 	testFilterOut struct {
 		WouldTrigger bool    `json:"would_trigger"`
@@ -76,19 +76,20 @@ func (s *Server) testFilter(ctx context.Context, c *call, in testFilterIn) (test
 	return out, checkWords(&out), nil
 }
 
-// readFilter reads a filter strictly: a key that is left out in silence would let more
-// events through than was asked for.
+// readFilter reads a filter. Keys that the event does not have are refused when it is
+// tried.
 func readFilter(text json.RawMessage) (lineshaft.TriggerFilter, error) {
 	var filter lineshaft.TriggerFilter
 	if len(text) == 0 {
 		return filter, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&filter); err != nil {
-		return filter, lineshaft.Invalid("filter", "cannot be read (%s); give webhooks, webhook_ids, payload, or the lists of GitHub and GitLab", clip(strings.TrimPrefix(err.Error(), "json: "), 200))
+	err := json.Unmarshal(text, &filter)
+	if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
+		blamed := *pub
+		blamed.Field = strings.TrimSuffix("filter."+pub.Field, ".")
+		return filter, &blamed
 	}
-	return filter, nil
+	return filter, err
 }
 
 func checkWords(out *testFilterOut) string {

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // fence puts text that others wrote between marks that it cannot contain, with a word
@@ -21,11 +22,8 @@ func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… (%d of %d bytes)", text[:cut], cut, len(text))
+	head := lineshaft.CutBytes(text, limit)
+	return fmt.Sprintf("%s… (%d of %d bytes)", head, len(head), len(text))
 }
 
 // shortened keeps JSON that is not too long as it is; of longer JSON it keeps the

@@ -134,6 +134,19 @@ func (s Set) ForRequest(protocol Protocol, id, own string) (Choice, bool) {
 	return choice, ok
 }
 
+// WithKey is what a run with a key of its own reaches: the endpoints of one protocol, called
+// with that key, or the vendor itself where the operator has none.
+func (s Set) WithKey(protocol Protocol, key lineshaft.SecretText) Set {
+	own := Set{Endpoints: s.speaking(protocol), Default: s.DefaultFor(protocol)}
+	if len(own.Endpoints) == 0 {
+		own.Endpoints = []Endpoint{{Name: string(protocol), Protocol: protocol, URL: protocol.PublicURL()}}
+	}
+	for i := range own.Endpoints {
+		own.Endpoints[i].Key = key
+	}
+	return own
+}
+
 func (s Set) speaking(protocol Protocol) []Endpoint {
 	var list []Endpoint
 	for _, e := range s.Endpoints {

@@ -4,11 +4,12 @@ import "cmp"
 
 // Price is what a model costs, in millionths of a US dollar per million tokens.
 type Price struct {
-	Input, Output int64
+	Input  int64 `json:"input,omitempty"`
+	Output int64 `json:"output,omitempty"`
 	// CachedInput is for tokens read from a cache; zero means as Input.
-	CachedInput int64
+	CachedInput int64 `json:"cached_input,omitempty"`
 	// CacheWrite is for tokens written into a cache; zero means as Input.
-	CacheWrite int64
+	CacheWrite int64 `json:"cache_write,omitempty"`
 }
 
 const (

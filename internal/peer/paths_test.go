@@ -67,6 +67,7 @@ func operatorsOut() map[string]string {
 		"sandbox/forward.go":           "the gateway's unix socket",
 		"peer/dial.go":                 "the check itself",
 		"blob/bucket.go":               "the operator's bucket",
+		"certificate/look.go":          "the operator's CA, which certmagic dials as well: its directory, and the addresses that it lists",
 		"kubernetes/config.go":         "the operator's cluster",
 		"remote/client.go":             "a worker's own server",
 		"cli/webhook_send.go":          "the address that the person types",

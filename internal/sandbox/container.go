@@ -31,13 +31,16 @@ type Container struct {
 	cli    string // resolved path of the program
 	podman bool
 	err    error // why there is none
+
+	mu   sync.Mutex
+	live map[string]bool // names of the containers that a supervisor looks after
 }
 
 var _ Sandbox = (*Container)(nil)
 
 // NewContainer makes a sandbox that uses docker or podman.
 func NewContainer(options Options) *Container {
-	return &Container{options: options.withDefaults()}
+	return &Container{options: options.withDefaults(), live: map[string]bool{}}
 }
 
 // Name is "container".
@@ -157,6 +160,48 @@ func (c *Container) Clean(ctx context.Context) error {
 	return nil
 }
 
+// Sweep removes the containers of this worker that nothing looks after any more, as
+// those of a supervisor that was killed. Unlike Clean it leaves those that work.
+func (c *Container) Sweep(ctx context.Context) error {
+	if err := c.find(ctx); err != nil {
+		return err
+	}
+	names, err := c.run(ctx, "ps", "-a", "--filter", "label="+ownerLabel+"="+c.options.Owner, "--format", "{{.Names}}")
+	if err != nil {
+		return fmt.Errorf("find left containers: %w", err)
+	}
+	var errs []error
+	for name := range strings.FieldsSeq(names) {
+		if c.lives(name) { // it was noted before it was made
+			continue
+		}
+		if _, err := c.run(ctx, "rm", "-f", "-v", name); err != nil {
+			errs = append(errs, fmt.Errorf("remove left container: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Container) lives(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.live[name]
+}
+
+// note keeps Sweep from a container until its supervisor has ended, and then removes
+// what a supervisor that was killed has left of its files.
+func (c *Container) note(b *box) (ended func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live[b.name] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.live, b.name)
+		_ = os.RemoveAll(b.state)
+	}
+}
+
 // Start starts an agent. A command that the image does not have is only found by
 // the container itself: the agent then ends at once, with a code that is not 0.
 func (c *Container) Start(ctx context.Context, spec Spec) (*Process, error) {
@@ -176,11 +221,17 @@ func (c *Container) Start(ctx context.Context, spec Spec) (*Process, error) {
 		Disk:      quota{Dir: b.dir, Bytes: spec.Limits.DiskBytes},
 		Container: &contained{Program: c.cli, Name: b.name, Env: toolEnv(os.Environ()), State: b.state, Bounded: spec.Limits.MemoryBytes > 0},
 	}
+	ended := c.note(b)
 	p, err := start(ctx, c.options, o, spec)
 	if err != nil {
-		_ = os.RemoveAll(b.state) // where even the supervisor did not start
+		ended() // even the supervisor did not start
+		return nil, err
 	}
-	return p, err
+	go func() {
+		<-p.Done()
+		ended()
+	}()
+	return p, nil
 }
 
 // box is one container to be.

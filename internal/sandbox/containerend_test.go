@@ -3,8 +3,10 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +58,42 @@ func script(t *testing.T, name, text string) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return path
+}
+
+// TestX3StrayContainersAreSwept: the container of a supervisor that was killed goes while
+// others of the same worker work on.
+func TestX3StrayContainersAreSwept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := withProgram(t)
+	o.Image, o.State = "IMAGE", t.TempDir()
+	o.Container = script(t, "docker", `d=`+dir+`
+case $1 in
+--version) echo "Docker version 28";;
+run) echo "$5" > $d/name; echo id > "$9"; echo up; exec sleep 100;;
+ps) case $4 in label=*) cat $d/name; echo lineshaft-left;; *) echo "CONTAINER ID";; esac;;
+rm) echo "$4" >> $d/removed;;
+esac`)
+	s := sandbox.NewContainer(o)
+	spec := contained(t, "true")
+	up, tell := io.Pipe()
+	spec.Stdout = tell
+	p, err := s.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(up).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := os.ReadFile(filepath.Join(dir, "removed"))
+	if err != nil || string(removed) != "lineshaft-left\n" {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+	p.Kill(0)
+	<-p.Done()
 }
 
 // A container that is made late is removed, too: by a program that makes it when its

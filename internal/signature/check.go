@@ -8,26 +8,35 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Check looks at a webhook's settings as the table of schemes knows them. Those of
-// the token modes have none of it.
+// Check looks at a webhook's settings as the table of schemes knows them.
 func Check(w lineshaft.Webhook) error {
-	if w.AuthMode != lineshaft.AuthSignature {
+	if w.AuthMode == lineshaft.AuthSignature {
+		scheme, ok := Find(w.SignatureScheme)
+		if !ok {
+			return lineshaft.Invalid("signature_scheme", "there is no such scheme; use one of %s", strings.Join(Names(), ", "))
+		}
+		if scheme.Name == "hmac" {
+			if err := HMAC(w.HMAC).Validate(); err != nil {
+				return err
+			}
+		}
+	}
+	return checkIDHeader(w)
+}
+
+// checkIDHeader refuses a delivery id in a header that carries a signature or its time,
+// in whatever scheme: senders put no ids there, and what they do put there is different
+// each time a delivery is sent.
+func checkIDHeader(w lineshaft.Webhook) error {
+	name := textproto.CanonicalMIMEHeaderKey(w.DeliveryIDHeader)
+	if name == "" {
 		return nil
 	}
-	scheme, ok := Find(w.SignatureScheme)
-	if !ok {
-		return lineshaft.Invalid("signature_scheme", "there is no such scheme; use one of %s", strings.Join(Names(), ", "))
-	}
-	headers := scheme.Headers
-	if scheme.Name == "hmac" {
-		if err := HMAC(w.HMAC).Validate(); err != nil {
-			return err
+	own := Scheme{Name: "hmac", Headers: []string{w.HMAC.Header, w.HMAC.TimestampHeader}}
+	for _, scheme := range append(Schemes(), own) {
+		if slices.ContainsFunc(scheme.Headers, func(h string) bool { return textproto.CanonicalMIMEHeaderKey(h) == name }) {
+			return lineshaft.Invalid("delivery_id_header", "%s carries the signature of scheme %s or its time and cannot be a delivery id", name, scheme.Name)
 		}
-		headers = []string{w.HMAC.Header, w.HMAC.TimestampHeader}
-	}
-	name := textproto.CanonicalMIMEHeaderKey(w.DeliveryIDHeader)
-	if name != "" && slices.ContainsFunc(headers, func(h string) bool { return textproto.CanonicalMIMEHeaderKey(h) == name }) {
-		return lineshaft.Invalid("delivery_id_header", "%s carries the signature of scheme %s or its time and cannot be a delivery id", name, scheme.Name)
 	}
 	return nil
 }

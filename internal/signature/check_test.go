@@ -24,15 +24,17 @@ func TestW2CheckKnowsTheSchemes(t *testing.T) {
 		webhook lineshaft.Webhook
 		field   string
 	}{
-		"token":              {lineshaft.Webhook{AuthMode: lineshaft.AuthToken, SignatureScheme: "none"}, ""},
-		"github":             {signed("github", "X-Id"), ""},
-		"unknown":            {signed("githup", ""), "signature_scheme"},
-		"signature as id":    {signed("github", "x-hub-signature-256"), "delivery_id_header"},
-		"hmac":               {generic(stamped, "X-Id"), ""},
-		"hmac without any":   {generic(lineshaft.WebhookHMAC{}, ""), "hmac.header"},
-		"its header as id":   {generic(stamped, "x-s"), "delivery_id_header"},
-		"its time as id":     {generic(stamped, "X-T"), "delivery_id_header"},
-		"github's with hmac": {generic(stamped, "X-Hub-Signature-256"), ""},
+		"token":               {lineshaft.Webhook{AuthMode: lineshaft.AuthToken, SignatureScheme: "none"}, ""},
+		"github":              {signed("github", "X-Id"), ""},
+		"unknown":             {signed("githup", ""), "signature_scheme"},
+		"signature as id":     {signed("github", "x-hub-signature-256"), "delivery_id_header"},
+		"hmac":                {generic(stamped, "X-Id"), ""},
+		"hmac without any":    {generic(lineshaft.WebhookHMAC{}, ""), "hmac.header"},
+		"its header as id":    {generic(stamped, "x-s"), "delivery_id_header"},
+		"its time as id":      {generic(stamped, "X-T"), "delivery_id_header"},
+		"github's with hmac":  {generic(stamped, "X-Hub-Signature-256"), "delivery_id_header"},
+		"stripe's with token": {lineshaft.Webhook{AuthMode: lineshaft.AuthToken, DeliveryIDHeader: "stripe-signature"}, "delivery_id_header"},
+		"an id with token":    {lineshaft.Webhook{AuthMode: lineshaft.AuthToken, DeliveryIDHeader: "Webhook-Id"}, ""},
 	} {
 		err := signature.Check(c.webhook)
 		pub, ok := errors.AsType[*lineshaft.Error](err)

@@ -35,25 +35,26 @@ func memberText(doc []byte, path string) string {
 }
 
 func child(doc []byte, name string) ([]byte, bool) {
+	var last []byte // of members with one name the last counts, as in filters
 	doc, open := symbol(doc, '{')
 	for open {
 		doc = skipSpace(doc)
 		key := value(doc)
 		if len(key) == 0 || key[0] != '"' {
-			return nil, false
+			break
 		}
 		rest, colon := symbol(doc[len(key):], ':')
 		rest = skipSpace(rest)
 		found := value(rest)
 		if !colon || len(found) == 0 {
-			return nil, false
+			break
 		}
 		if named(key, name) {
-			return found, true
+			last = found
 		}
 		doc, open = symbol(rest[len(found):], ',')
 	}
-	return nil, false
+	return last, last != nil
 }
 
 // named reports whether a quoted key is name.

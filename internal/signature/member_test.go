@@ -15,7 +15,9 @@ func TestMember(t *testing.T) {
 		{`{"x":"\"id\":1,{","id":3}`, "id", `3`},
 		{`{"x":"\\","id":3}`, "id", `3`},
 		{`{"\u0069d":3}`, "id", `3`},
-		{`{"id":1,"id":2}`, "id", `1`},
+		{`{"id":1,"id":2}`, "id", `2`},
+		{`{"id":1,"x":{"id":3},"\u0069d":2}`, "id", `2`},
+		{`{"e":{"id":1},"e":{"id":2}}`, "e.id", `2`},
 		{`{"ID":1}`, "id", ``},
 		{`{"event":{"id":"e"},"id":"x"}`, "event.id", `"e"`},
 		{`{"event":[{"id":"e"}]}`, "event.id", ``},
@@ -64,12 +66,13 @@ func FuzzMember(f *testing.F) {
 	})
 }
 
-// reference finds the first member of that name in a valid document.
+// reference finds the last member of that name in a valid document.
 func reference(doc []byte, name string) (json.RawMessage, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
 		return nil, false
 	}
+	var last json.RawMessage
 	for decoder.More() {
 		key, err := decoder.Token()
 		if err != nil {
@@ -80,8 +83,8 @@ func reference(doc []byte, name string) (json.RawMessage, bool) {
 			return nil, false
 		}
 		if key == name {
-			return raw, true
+			last = raw
 		}
 	}
-	return nil, false
+	return last, last != nil
 }

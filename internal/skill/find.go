@@ -15,14 +15,6 @@ import (
 // listedNames is how many names an error about a missing skill lists.
 const listedNames = 5
 
-// Dirs are the folders that skills are kept in, in the order they are searched.
-func Dirs() []string {
-	return []string{
-		".agents/skills", ".claude/skills", ".codex/skills", ".warp/skills", ".cursor/skills", ".gemini/skills",
-		".copilot/skills", ".factory/skills", ".github/skills", ".opencode/skills", "skills",
-	}
-}
-
 // Tree is what a repository has of skills.
 type Tree struct {
 	// Files are texts by path.
@@ -62,15 +54,15 @@ func Find(t Tree, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
 // locate is the path of the file that is meant.
 func (t Tree) locate(ref lineshaft.SkillRef) (at string, ok bool) {
 	if ref.IsPath() {
-		for _, at := range []string{ref.Target, ref.Target + "/" + FileName} { // a folder will do
+		for _, at := range []string{ref.Target, ref.Target + "/" + lineshaft.SkillFile} { // a folder will do
 			if t.has(at) {
 				return at, true
 			}
 		}
 		return "", false
 	}
-	for _, dir := range Dirs() {
-		if at := path.Join(dir, ref.Target, FileName); t.has(at) {
+	for _, dir := range lineshaft.SkillDirs() {
+		if at := path.Join(dir, ref.Target, lineshaft.SkillFile); t.has(at) {
 			return at, true
 		}
 	}
@@ -122,7 +114,7 @@ func Missing(target, place string, names []string) error {
 
 // List reads every skill in the folders that skills are kept in, also those whose
 // file is malformed, by path. The same name may be there several times: a bare name
-// means the one whose folder comes first in Dirs.
+// means the one whose folder comes first in lineshaft.SkillDirs.
 func List(t Tree) []Found {
 	var list []Found
 	for _, at := range slices.Sorted(maps.Keys(paths(t))) {
@@ -152,5 +144,5 @@ func paths(t Tree) map[string]bool {
 // folderOf is the name of the skill that a path means, if it is in the usual place.
 func folderOf(at string) (string, bool) {
 	folder := path.Dir(at)
-	return path.Base(folder), path.Base(at) == FileName && slices.Contains(Dirs(), path.Dir(folder))
+	return path.Base(folder), path.Base(at) == lineshaft.SkillFile && slices.Contains(lineshaft.SkillDirs(), path.Dir(folder))
 }

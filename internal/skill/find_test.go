@@ -54,7 +54,7 @@ func TestX8SkillsAreFound(t *testing.T) {
 func TestX8FoldersAreSearchedInOrder(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
-	for _, dir := range slices.Backward(skill.Dirs()) {
+	for _, dir := range slices.Backward(lineshaft.SkillDirs()) {
 		path := dir + "/x/SKILL.md"
 		files[path] = text("x")
 		if got, err := skill.Find(skill.Tree{Files: files}, ref(t, "acme/tools:x")); err != nil || got.Path != path {

@@ -15,9 +15,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/frontmatter"
 )
 
-// FileName is what the file of a skill is called.
-const FileName = "SKILL.md"
-
 // maxFrontMatter and maxMarks bound what is given to the YAML parser, whose time and
 // memory grow with the square of some texts.
 const (

@@ -86,9 +86,27 @@ func (r reader) ListAgents(ctx context.Context, factoryUID string) ([]lineshaft.
 	return r.agents(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
 }
 
-// AllAgents reads every agent by factory and name.
-func (r reader) AllAgents(ctx context.Context) ([]lineshaft.Agent, error) {
-	return r.agents(ctx, "ORDER BY factory_uid, name")
+// PartKey is a place in a list by factory and name.
+type PartKey struct{ Factory, Name string }
+
+// PageAgents reads a page of agents by factory and name, as lists show them: of all
+// factories, or of those that are named.
+func (r reader) PageAgents(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]lineshaft.Agent, bool, error) {
+	end, args := partsAfter(factoryUIDs, after)
+	return readPage(ctx, r, listing[lineshaft.Agent]{
+		sizes: "SELECT octet_length(prompt) + octet_length(config) FROM agents", end: end, args: args, read: r.agents,
+		cut: func(a *lineshaft.Agent) { a.Truncated = cutTexts(&a.Config, &a.Prompt) },
+	}, limit)
+}
+
+// partsAfter is the end of a statement that reads parts of factories by factory and name.
+func partsAfter(factoryUIDs []string, after PartKey) (end string, args []any) {
+	args = []any{after.Factory, after.Name}
+	end = "WHERE (factory_uid, name) > ($1, $2)"
+	if len(factoryUIDs) > 0 {
+		end += " AND factory_uid IN " + list(&args, factoryUIDs)
+	}
+	return end + " ORDER BY factory_uid, name", args
 }
 
 func (r reader) agents(ctx context.Context, where string, args ...any) ([]lineshaft.Agent, error) {

@@ -74,9 +74,21 @@ func (r reader) apiKey(ctx context.Context, where string, arg any) (*lineshaft.A
 	return found, nil
 }
 
-// ListAPIKeys reads all keys, newest first.
-func (r reader) ListAPIKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
-	return r.apiKeys(ctx, "ORDER BY k.id DESC")
+// PageAPIKeys reads a page of keys, newest first, from before one on.
+func (r reader) PageAPIKeys(ctx context.Context, before string, limit int) ([]lineshaft.APIKey, bool, error) {
+	if before == "" {
+		before = "z" // above every id
+	}
+	keys, err := r.apiKeys(ctx, "WHERE k.id < $1 ORDER BY k.id DESC LIMIT $2", before, limit+1)
+	if len(keys) > limit {
+		return keys[:limit], true, err
+	}
+	return keys, false, err
+}
+
+// KeysOf reads the keys of an owner.
+func (r reader) KeysOf(ctx context.Context, ownerUID string) ([]lineshaft.APIKey, error) {
+	return r.apiKeys(ctx, "WHERE k.owner_uid = $1", ownerUID)
 }
 
 // LockAdminKeys reads the admin keys that were not revoked, and holds them: nobody
@@ -85,9 +97,9 @@ func (tx *Tx) LockAdminKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
 	return tx.apiKeys(ctx, "WHERE k.role = 'admin' AND k.revoked_at = 0 ORDER BY k.id"+tx.d.forUpdate)
 }
 
-func (r reader) apiKeys(ctx context.Context, where string) ([]lineshaft.APIKey, error) {
+func (r reader) apiKeys(ctx context.Context, where string, args ...any) ([]lineshaft.APIKey, error) {
 	var keys []lineshaft.APIKey
-	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, nil, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, args, func(scan func(...any) error) error {
 		k, err := scanKey(scan)
 		if err == nil {
 			keys = append(keys, *k)

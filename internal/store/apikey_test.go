@@ -44,7 +44,7 @@ func TestAPIKeys(t *testing.T) {
 		if got, err = s.GetAPIKey(t.Context(), second.ID); err != nil || got.Name != "admin" {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		list, err := s.ListAPIKeys(t.Context())
+		list, _, err := s.PageAPIKeys(t.Context(), "", 2)
 		if err != nil || len(list) != 2 || list[0].ID != second.ID {
 			t.Errorf("list %+v, %v", list, err)
 		}

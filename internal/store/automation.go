@@ -10,14 +10,14 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-const automationColumns = "uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at"
+const automationColumns = "uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at, title"
 
 func scanAutomation(scan func(...any) error) (*lineshaft.Automation, error) {
 	var a lineshaft.Automation
 	var enabled int
 	var triggers, config string
 	var created, updated int64
-	if err := scan(&a.UID, &a.FactoryUID, &a.Name, &a.Prompt, &enabled, &a.Agent, &triggers, &config, &a.MaxRunsPerHour, &created, &updated); err != nil {
+	if err := scan(&a.UID, &a.FactoryUID, &a.Name, &a.Prompt, &enabled, &a.Agent, &triggers, &config, &a.MaxRunsPerHour, &created, &updated, &a.Title); err != nil {
 		return nil, fmt.Errorf("scan automation: %w", err)
 	}
 	if err := errors.Join(json.Unmarshal([]byte(triggers), &a.Triggers), json.Unmarshal([]byte(config), &a.Config)); err != nil {
@@ -40,11 +40,12 @@ func (tx *Tx) PutAutomation(ctx context.Context, a lineshaft.Automation) error {
 	if err != nil {
 		return fmt.Errorf("encode automation: %w", err)
 	}
-	_, err = tx.exec(ctx, `INSERT INTO automations (`+automationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	_, err = tx.exec(ctx, `INSERT INTO automations (`+automationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, prompt = excluded.prompt, enabled = excluded.enabled, agent = excluded.agent,
-		triggers = excluded.triggers, config = excluded.config, max_runs_per_hour = excluded.max_runs_per_hour, updated_at = excluded.updated_at`,
+		triggers = excluded.triggers, config = excluded.config, max_runs_per_hour = excluded.max_runs_per_hour, updated_at = excluded.updated_at,
+		title = excluded.title`,
 		a.UID, a.FactoryUID, a.Name, a.Prompt, flag(a.Enabled), a.Agent, strings.TrimSpace(triggers.String()), string(config), a.MaxRunsPerHour,
-		micros(a.CreatedAt), micros(a.UpdatedAt))
+		micros(a.CreatedAt), micros(a.UpdatedAt), a.Title)
 	if err != nil {
 		return fmt.Errorf("put automation: %w", err)
 	}
@@ -80,15 +81,14 @@ func (r reader) ListAutomations(ctx context.Context, factoryUID string) ([]lines
 	return r.automations(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
 }
 
-// AllAutomations reads automations by factory and name, from after one on: of all
-// factories, or of those that are named.
-func (r reader) AllAutomations(ctx context.Context, factoryUIDs []string, afterFactory, afterName string, limit int) ([]lineshaft.Automation, error) {
-	args := []any{afterFactory, afterName, limit}
-	where := "WHERE (factory_uid, name) > ($1, $2)"
-	if len(factoryUIDs) > 0 {
-		where += " AND factory_uid IN " + list(&args, factoryUIDs)
-	}
-	return r.automations(ctx, where+" ORDER BY factory_uid, name LIMIT $3", args...)
+// PageAutomations reads a page of automations by factory and name, as lists show them: of
+// all factories, or of those that are named.
+func (r reader) PageAutomations(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]lineshaft.Automation, bool, error) {
+	end, args := partsAfter(factoryUIDs, after)
+	return readPage(ctx, r, listing[lineshaft.Automation]{
+		sizes: "SELECT octet_length(prompt) + octet_length(config) + octet_length(triggers) FROM automations", end: end, args: args, read: r.automations,
+		cut: func(a *lineshaft.Automation) { a.Truncated = cutTexts(&a.Config, &a.Prompt) },
+	}, limit)
 }
 
 func (r reader) automations(ctx context.Context, where string, args ...any) ([]lineshaft.Automation, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // TakeSlot gives a concurrency key to a run, or returns the run that has it. The
@@ -39,18 +38,28 @@ func (tx *Tx) FreeSlot(ctx context.Context, key, runID string) (next string, err
 	if n == 0 {
 		return "", nil
 	}
+	next, err = tx.firstWaiting(ctx, key, runID)
+	if err != nil || next == "" {
+		return "", err
+	}
+	if _, err := tx.exec(ctx, "INSERT INTO concurrency_slots (key, run_id) VALUES ($1, $2)", key, next); err != nil {
+		return "", fmt.Errorf("pass concurrency slot: %w", err)
+	}
+	return next, nil
+}
+
+// firstWaiting finds the run that has waited longest for a key, other than one; "" if
+// none does.
+func (tx *Tx) firstWaiting(ctx context.Context, key, other string) (runID string, err error) {
 	err = tx.one(ctx, `SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' AND id <> $2
-		ORDER BY queued_at, id LIMIT 1`, []any{key, runID}, &next)
+		ORDER BY queued_at, id LIMIT 1`, []any{key, other}, &runID)
 	if errors.Is(err, errNoRows) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("find waiting run: %w", err)
 	}
-	if _, err := tx.exec(ctx, "INSERT INTO concurrency_slots (key, run_id) VALUES ($1, $2)", key, next); err != nil {
-		return "", fmt.Errorf("pass concurrency slot: %w", err)
-	}
-	return next, nil
+	return runID, nil
 }
 
 // SlotHolder reads who has a key without locking it; "" if nobody.
@@ -66,30 +75,4 @@ func (tx *Tx) SlotHolder(ctx context.Context, key string) (string, error) {
 // ListWaiting finds the queued runs of a concurrency key, in their order.
 func (tx *Tx) ListWaiting(ctx context.Context, key string) ([]string, error) {
 	return tx.texts(ctx, "SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' ORDER BY queued_at, id", key)
-}
-
-// LockAhead takes, in one order, what a transaction with several concurrency keys
-// and other names is about to need one after the other. SQLite has one writer.
-func (tx *Tx) LockAhead(ctx context.Context, keys, names []string) error {
-	if tx.d.lockNames == "" || len(keys)+len(names) < 2 {
-		return nil
-	}
-	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(keys, names))))
-	var v values
-	for _, name := range all {
-		v.typed([]string{"TEXT"}, name)
-	}
-	if _, err := tx.exec(ctx, fmt.Sprintf(tx.d.lockNames, v.text.String()), v.args...); err != nil {
-		return fmt.Errorf("lock names: %w", err)
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	var args []any
-	holders, err := tx.texts(ctx, "SELECT run_id FROM concurrency_slots WHERE key IN "+list(&args, keys), args...)
-	if err != nil || len(holders) == 0 {
-		return err
-	}
-	_, err = tx.LockRuns(ctx, holders)
-	return err
 }

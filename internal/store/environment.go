@@ -65,6 +65,11 @@ func (r reader) ListEnvironments(ctx context.Context) ([]lineshaft.Environment, 
 	return r.environments(ctx, "ORDER BY uid")
 }
 
+// EnvironmentExtent is how many environments there are, and how long their configurations.
+func (r reader) EnvironmentExtent(ctx context.Context) (Extent, error) {
+	return r.extent(ctx, "SELECT count(*), coalesce(sum(octet_length(config)), 0) FROM environments")
+}
+
 func (r reader) environments(ctx context.Context, where string, args ...any) ([]lineshaft.Environment, error) {
 	var found []lineshaft.Environment
 	err := r.each(ctx, "SELECT "+environmentColumns+" FROM environments "+where, args, func(scan func(...any) error) error {

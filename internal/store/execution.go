@@ -82,14 +82,14 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories 
 		ids[i], byID[c.Head.ID] = c.Head.ID, c
 	}
 	args = nil
-	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
-		var runID, prompt, config, skills string
+	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills, continues FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+		var runID, prompt, config, skills, continues string
 		var files int
-		if err := scan(&runID, &prompt, &config, &files, &skills); err != nil {
+		if err := scan(&runID, &prompt, &config, &files, &skills, &continues); err != nil {
 			return err
 		}
 		body := &byID[runID].Body
-		body.Submitted, body.Files = prompt, files
+		body.Submitted, body.Files, body.Continues = prompt, files, continues
 		if err := decodeParts(runID, skills, "", &body.Skills, nil); err != nil {
 			return err
 		}
@@ -232,7 +232,8 @@ func (tx *Tx) ExtendLeases(ctx context.Context, workerID string, ids []string, l
 	}
 	args := []any{workerID}
 	query := "UPDATE executions SET lease_until = " + tx.d.now + " + " + fmt.Sprint(lease.Microseconds()) +
-		" WHERE worker_id = $1 AND id IN " + list(&args, ids) + " AND ended_at = 0 AND lease_until > " + tx.d.now + " RETURNING id"
+		" WHERE id IN (SELECT id FROM executions WHERE worker_id = $1 AND id IN " + list(&args, ids) + " AND ended_at = 0 AND lease_until > " + tx.d.now +
+		" ORDER BY run_id, id" + tx.d.forUpdate + ") RETURNING id"
 	renewed, err := tx.texts(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("extend leases: %w", err)

@@ -186,6 +186,26 @@ func (r reader) ListFactories(ctx context.Context, after string, limit int) ([]l
 	return found, nil
 }
 
+// Factories reads factories by their uids; those that are gone are left out.
+func (r reader) Factories(ctx context.Context, uids ...string) (map[string]lineshaft.Factory, error) {
+	found := map[string]lineshaft.Factory{}
+	if len(uids) == 0 {
+		return found, nil
+	}
+	var args []any
+	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid IN "+list(&args, uids), args, func(scan func(...any) error) error {
+		f, err := scanFactory(scan)
+		if err == nil {
+			found[f.UID] = *f
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read factories: %w", err)
+	}
+	return found, nil
+}
+
 // PartCounts is how many parts a factory has.
 type PartCounts struct{ Agents, Automations, Webhooks int }
 

@@ -41,18 +41,17 @@ func TestF1PartsAreCountedByFactory(t *testing.T) {
 		}
 		// Pages of all automations have each once, and those of one factory no others.
 		read := func(factories []string) (names []string) {
-			factory, name := "", ""
-			for {
-				page, err := s.AllAutomations(t.Context(), factories, factory, name, 3)
+			var after store.PartKey
+			for more := true; more; {
+				page, goesOn, err := s.PageAutomations(t.Context(), factories, after, 3)
 				must(t, err)
 				for _, a := range page {
-					factory, name = a.FactoryUID, a.Name
-					names = append(names, factory+"/"+name)
+					after = store.PartKey{Factory: a.FactoryUID, Name: a.Name}
+					names = append(names, a.FactoryUID+"/"+a.Name)
 				}
-				if len(page) < 3 {
-					return names
-				}
+				more = goesOn
 			}
+			return names
 		}
 		if got := read(nil); len(got) != 4 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 4 {
 			t.Errorf("%v", got)

@@ -138,6 +138,7 @@ func (g *groupCommit) loop(ctx context.Context) {
 // copies the file of a stopped server then has everything.
 func (g *groupCommit) finish(ctx context.Context) {
 	_, err := g.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	g.forget() // SQLite keeps a connection open for as long as it has a statement
 	if err := errors.Join(err, g.conn.Close()); err != nil {
 		g.store.log.WarnContext(ctx, "close database writer", "err", err)
 	}

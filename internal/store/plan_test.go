@@ -71,13 +71,16 @@ func lookups(s *store.Store) map[string]lookup {
 			return second(s.ListAudit(ctx, lineshaft.AuditFilter{Target: "rare"}, "", 10))
 		}, nil},
 		"skill waits": {10, func(ctx context.Context) error { return second(s.ListSkillWaiting(ctx, store.WaitingRun{}, 10)) }, nil},
-		"agent name":  {1, func(ctx context.Context) error { return second(s.AgentName(ctx, run)) }, nil},
-		"set skills":  {3, nil, func(ctx context.Context, tx *store.Tx) error { return tx.SetSkills(ctx, run, &store.RunBody{}) }},
-		"overdue":     {10, func(ctx context.Context) error { return second(s.ListOverdue(ctx, time.UnixMicro(1<<50), 10)) }, nil},
-		"old":         {10, func(ctx context.Context) error { return second(s.ListOldRuns(ctx, time.UnixMicro(1<<50), 10)) }, nil},
-		"log":         {1, func(ctx context.Context) error { return third(s.ListEvents(ctx, run, 0, 100, 1<<20)) }, nil},
-		"messages":    {1, func(ctx context.Context) error { return second(s.ListMessages(ctx, run, 100, 3, 1<<20)) }, nil},
-		"log end":     {1, func(ctx context.Context) error { return third(s.LogEnd(ctx, run)) }, nil},
+		"skill runs": {4, func(ctx context.Context) error {
+			return second(s.NewestOfSkills(ctx, lineshaft.RunFilter{}, []string{"rare/r:s", "none/r:s"}))
+		}, nil},
+		"agent name": {1, func(ctx context.Context) error { return second(s.AgentName(ctx, run)) }, nil},
+		"set skills": {3, nil, func(ctx context.Context, tx *store.Tx) error { return tx.SetSkills(ctx, run, &store.RunBody{}) }},
+		"overdue":    {10, func(ctx context.Context) error { return second(s.ListOverdue(ctx, time.UnixMicro(1<<50), 10)) }, nil},
+		"old":        {10, func(ctx context.Context) error { return second(s.ListOldRuns(ctx, time.UnixMicro(1<<50), 10)) }, nil},
+		"log":        {1, func(ctx context.Context) error { return third(s.ListEvents(ctx, run, 0, 100, 1<<20)) }, nil},
+		"messages":   {1, func(ctx context.Context) error { return second(s.ListMessages(ctx, run, 100, 3, 1<<20)) }, nil},
+		"log end":    {1, func(ctx context.Context) error { return third(s.LogEnd(ctx, run)) }, nil},
 		"states": {50, func(ctx context.Context) error {
 			return second(s.ListStateChanges(ctx, store.StatePosition{Txid: 500}, 50))
 		}, nil},

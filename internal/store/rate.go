@@ -101,9 +101,10 @@ func (tx *Tx) hit(ctx context.Context, rate Rate, number, now int64) error {
 	return nil
 }
 
-// DeleteRates removes windows without a hit since a time, at most so many.
+// DeleteRates removes windows without a hit since a time, at most so many. It passes over
+// those that a delivery is being counted in.
 func (tx *Tx) DeleteRates(ctx context.Context, before time.Time, limit int) (int, error) {
-	idle, err := tx.texts(ctx, `DELETE FROM rate_windows WHERE name IN (SELECT name FROM rate_windows WHERE last_at < $1 ORDER BY last_at LIMIT $2)
+	idle, err := tx.texts(ctx, `DELETE FROM rate_windows WHERE name IN (SELECT name FROM rate_windows WHERE last_at < $1 ORDER BY last_at LIMIT $2`+tx.d.skipLocked+`)
 		AND last_at < $3 RETURNING name`, micros(before), limit, micros(before))
 	if err != nil || len(idle) == 0 {
 		return 0, err

@@ -328,7 +328,7 @@ func TestW12IdleWindowsGo(t *testing.T) {
 				t.Errorf("hits left %s, want %s", left, c.left)
 			}
 		}
-		wantWait(t, s, time.Hour, 0, store.Rate{Name: "w0", Limit: 1, Window: time.Minute}) // begins anew
+		wantWait(t, s, time.Hour, 0, store.Rate{Name: "w0", Limit: 1, Window: time.Minute}) // begins again
 	})
 }
 
@@ -355,7 +355,7 @@ func TestW12ClearingLosesNoHit(t *testing.T) {
 		}
 		return err
 	}
-	checkLock(t, a, waits, lockCase{first: hit, second: in(b, clean), waits: true})
+	checkLock(t, a, waits, lockCase{first: hit, second: in(b, clean)})
 	if rows := fmt.Sprint(texts(t, a.DB(), "SELECT number FROM rate_hits")); rows != "[[8]]" {
 		t.Errorf("hits %s", rows)
 	}

@@ -97,6 +97,8 @@ type RunBody struct {
 	Skills []lineshaft.Skill
 	// FiredBy is the schedule that started the run, if one did.
 	FiredBy *lineshaft.FiredBy
+	// Continues is the run whose conversation and workspace this one goes on with.
+	Continues string
 }
 
 // NewRun is a run to be inserted.
@@ -113,11 +115,17 @@ type NewRun struct {
 	Depth        int
 	ScheduleID   string
 	AgentUID     string
-	CreatedAt    time.Time
+	// RerunOf is the first run with the same request, and Attempt which of them this is.
+	RerunOf   string
+	Attempt   int
+	CreatedAt time.Time
 	// TraceParent is the W3C traceparent that all that follows goes on from.
 	TraceParent string
 	// Ancestors are the runs above this one, nearest first.
 	Ancestors []string
+	// Outside says that strangers may have written a part of the conversation that it
+	// goes on with.
+	Outside bool
 	// Events are the first of its log.
 	Events []lineshaft.Draft
 }
@@ -133,8 +141,8 @@ const (
 		name, model_id, environment_id, skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth,
 		conversation_id, session_id, created_at, updated_at, started_at, finished_at, run_time, input_tokens, output_tokens,
 		cost_micros, last_sequence, queued_at, queue_deadline, hold, concurrency_key, execution_id, worker_id, executions, attempts,
-		max_attempts, prompt_done, unread, taken, sandbox_running, tagged, agent_uid, trace_parent`
-	bodyColumns = "run_id, prompt, submitted_prompt, config, origins, request, metadata, files, skills, fired_by"
+		max_attempts, prompt_done, unread, taken, sandbox_running, tagged, agent_uid, trace_parent, rerun_of, attempt`
+	bodyColumns = "run_id, prompt, submitted_prompt, config, origins, request, metadata, files, skills, fired_by, continues"
 )
 
 // InsertRuns writes new runs with their first events, in few statements.
@@ -167,10 +175,10 @@ func (n *NewRun) row(v *inserts) {
 	h.Tagged = len(n.Body.Metadata) > 0 || len(n.Ancestors) > 0
 	h.was, h.LastSequence = h.State, int64(len(n.Events))
 	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
-		null(n.Body.Config.Name), null(n.Body.Config.ModelID), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
+		null(n.Body.Config.Name), null(n.Body.Config.Model()), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
 		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
-		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged), null(n.AgentUID), n.TraceParent)
+		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged), null(n.AgentUID), n.TraceParent, null(n.RerunOf), max(n.Attempt, 1))
 }
 
 // firstSkill is the one that lists show and sort by.
@@ -198,7 +206,7 @@ func (b *RunBody) row(v *inserts, runID string) error {
 	if b.FiredBy != nil && err == nil {
 		firedBy, err = encode(b.FiredBy)
 	}
-	v.row(runID, b.Prompt, b.Submitted, parts[0], parts[1], parts[2], parts[3], b.Files, skills, firedBy)
+	v.row(runID, b.Prompt, b.Submitted, parts[0], parts[1], parts[2], parts[3], b.Files, skills, firedBy, b.Continues)
 	return err
 }
 
@@ -342,7 +350,7 @@ func (tx *Tx) SaveRun(ctx context.Context, h *RunHead, events ...lineshaft.Draft
 const runColumns = `r.id, r.title, r.state, r.status_message, r.error_code, r.retryable, r.source, r.creator_uid, p.type, p.display_name, p.email,
 	r.conversation_id, r.session_id, r.parent_run_id, r.root_run_id, r.depth, r.factory_uid, r.schedule_id, r.created_at, r.updated_at,
 	r.started_at, r.finished_at, r.run_time, r.input_tokens, r.output_tokens, r.cost_micros, r.execution_id, r.executions,
-	r.sandbox_running, r.last_sequence, b.metadata, r.worker_host, r.agent_uid, e.display_name, b.fired_by, r.trace_parent`
+	r.sandbox_running, r.last_sequence, b.metadata, r.worker_host, r.agent_uid, e.display_name, b.fired_by, r.trace_parent, r.rerun_of, r.attempt, b.continues`
 
 const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid
 	LEFT JOIN principals e ON e.uid = r.agent_uid `
@@ -350,14 +358,14 @@ const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN p
 func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	var r lineshaft.Run
 	var retry *int64
-	var ptype, pname, pmail, parent, factory, schedule, agent, agentName *string
+	var ptype, pname, pmail, parent, factory, schedule, agent, agentName, rerunOf *string
 	var created, updated, started, finished, runTime int64
 	var sandbox int
 	var config, metadata, host, skills, firedBy string
 	if err := scan(&r.ID, &r.Title, &r.State, &r.Status.Message, &r.Status.ErrorCode, &retry, &r.Source, &r.Creator.UID, &ptype, &pname, &pmail,
 		&r.ConversationID, &r.SessionID, &parent, &r.RootRunID, &r.Depth, &factory, &schedule, &created, &updated, &started, &finished,
 		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &r.LastSequence,
-		&metadata, &host, &agent, &agentName, &firedBy, &r.TraceParent, &r.Prompt, &r.Submitted, &config, &skills); err != nil {
+		&metadata, &host, &agent, &agentName, &firedBy, &r.TraceParent, &rerunOf, &r.Attempt, &r.Continues, &r.Prompt, &r.Submitted, &config, &skills); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
 	}
 	r.Status.Retryable = boolOf(retry)
@@ -366,7 +374,7 @@ func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	if r.AgentUID != "" {
 		r.Executor = lineshaft.Principal{UID: r.AgentUID, Type: lineshaft.ServiceAccount, DisplayName: text(agentName)}
 	}
-	r.ParentRunID, r.FactoryUID, r.ScheduleID = text(parent), text(factory), text(schedule)
+	r.ParentRunID, r.FactoryUID, r.ScheduleID, r.RerunOf = text(parent), text(factory), text(schedule), text(rerunOf)
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(finished)
 	r.RunTime, r.SandboxRunning = time.Duration(runTime)*time.Microsecond, sandbox == 1
 	if err := json.Unmarshal([]byte(config), &r.Config); err != nil {
@@ -381,7 +389,7 @@ func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	}
 	if how != runWhole {
 		r.Truncated = how == runBare
-		shorten(&r, config)
+		shorten(&r)
 	}
 	return &r, nil
 }
@@ -472,8 +480,8 @@ func (r reader) runsByID(ctx context.Context, ids []string, how int) (map[string
 func (r reader) GetRunBody(ctx context.Context, runID string) (*RunBody, error) {
 	var b RunBody
 	var config, origins, request, metadata, skills, firedBy string
-	err := r.one(ctx, "SELECT prompt, submitted_prompt, config, origins, request, metadata, skills, fired_by FROM run_bodies WHERE run_id = $1", []any{runID},
-		&b.Prompt, &b.Submitted, &config, &origins, &request, &metadata, &skills, &firedBy)
+	err := r.one(ctx, "SELECT prompt, submitted_prompt, config, origins, request, metadata, skills, fired_by, continues FROM run_bodies WHERE run_id = $1", []any{runID},
+		&b.Prompt, &b.Submitted, &config, &origins, &request, &metadata, &skills, &firedBy, &b.Continues)
 	if errors.Is(err, errNoRows) {
 		return nil, lineshaft.NotFound("run", runID)
 	}
@@ -489,24 +497,6 @@ func (r reader) GetRunBody(ctx context.Context, runID string) (*RunBody, error) 
 		}
 	}
 	return &b, decodeParts(runID, skills, firedBy, &b.Skills, &b.FiredBy)
-}
-
-// NewestOfConversation finds the last run of a conversation.
-func (r reader) NewestOfConversation(ctx context.Context, conversationID string) (runID, sessionID string, err error) {
-	err = r.one(ctx, "SELECT id, session_id FROM runs WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1", []any{conversationID}, &runID, &sessionID)
-	if errors.Is(err, errNoRows) {
-		return "", "", lineshaft.NotFound("conversation", conversationID)
-	}
-	return runID, sessionID, err
-}
-
-// ConversationOfSession finds the conversation a session belongs to.
-func (r reader) ConversationOfSession(ctx context.Context, sessionID string) (conversationID string, err error) {
-	err = r.one(ctx, "SELECT conversation_id FROM runs WHERE session_id = $1 LIMIT 1", []any{sessionID}, &conversationID)
-	if errors.Is(err, errNoRows) {
-		return "", lineshaft.NotFound("session", sessionID)
-	}
-	return conversationID, err
 }
 
 func nullBool(b *bool) any {

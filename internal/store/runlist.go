@@ -181,7 +181,7 @@ func conditions(f lineshaft.RunFilter) []condition {
 	}
 	add("parent_run_id", f.ParentRunID)
 	add("schedule_id", f.ScheduleID)
-	add("skill_spec", f.SkillSpec)
+	add("skill_spec", lineshaft.SkillSpecs(f.SkillSpec)...)
 	add("name", f.Name)
 	add("environment_id", f.EnvironmentID)
 	add("factory_uid", distinct(f.FactoryUIDs)...)

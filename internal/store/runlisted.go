@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -131,44 +130,26 @@ func (r reader) runSizes(ctx context.Context, ids []string) (map[string]int64, e
 }
 
 // shorten makes of a run what lists show.
-func shorten(run *lineshaft.Run, config string) {
-	long := len(config)-len(run.Config.BasePrompt) > listedConfig && len(restOf(run)) > listedConfig
-	for _, text := range []*string{&run.Prompt, &run.Submitted, &run.Config.BasePrompt} {
-		if len(*text) > lineshaft.MaxListedPrompt {
-			*text, run.Truncated = head(*text, lineshaft.MaxListedPrompt), true
-		}
-	}
+func shorten(run *lineshaft.Run) {
+	run.Truncated = cutTexts(&run.Config, &run.Prompt, &run.Submitted)
 	for i := range run.Skills {
 		run.Skills[i].Body = ""
 	}
-	if !long {
-		return
-	}
-	run.Config.MCPServers, run.Truncated = nil, true
-	if run.Config.Harness != nil {
-		run.Config.Harness.Command = nil
-	}
 }
 
-// restOf is the configuration of a run without its base prompt, as it is answered.
-func restOf(run *lineshaft.Run) []byte {
-	rest := run.Config
-	rest.BasePrompt = ""
-	text, _ := json.Marshal(rest) // it was decoded from JSON
+// restOf is a configuration without its base prompt, as it is answered.
+func restOf(config lineshaft.AgentConfig) []byte {
+	config.BasePrompt = ""
+	text, _ := json.Marshal(config) // it was decoded from JSON
 	return text
 }
 
 // head is the beginning of a text, in memory of its own: the rest of it is let go.
-func head(text string, limit int) string {
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return strings.Clone(text[:limit])
-}
+func head(text string, limit int) string { return strings.Clone(lineshaft.CutBytes(text, limit)) }
 
 // answerBytes is about how long a run becomes in an answer.
 func answerBytes(run *lineshaft.Run) int64 {
-	sum := int64(itemBytes + len(restOf(run)))
+	sum := int64(itemBytes + len(restOf(run.Config)))
 	for _, text := range []string{run.Title, run.Prompt, run.Submitted, run.Config.BasePrompt, run.Status.Message} {
 		sum += jsonBytes(text)
 	}

@@ -129,8 +129,18 @@ func (tx *Tx) MarkOutside(ctx context.Context, h *RunHead) error {
 	return err
 }
 
-// RunStarts reads how a run, those above it, and its root came to be.
+// RunStarts reads how a run, those above it, and its root came to be. The root is looked up
+// when it is not given.
 func (r reader) RunStarts(ctx context.Context, runID, rootRunID string) ([]RunStart, error) {
+	if rootRunID == "" {
+		err := r.one(ctx, "SELECT root_run_id FROM runs WHERE id = $1", []any{runID}, &rootRunID)
+		if err != nil && !errors.Is(err, errNoRows) {
+			return nil, fmt.Errorf("read root: %w", err)
+		}
+		if rootRunID == "" { // it was deleted
+			rootRunID = runID
+		}
+	}
 	above, err := r.ancestorsOf(ctx, []string{runID})
 	if err != nil {
 		return nil, err
@@ -164,16 +174,14 @@ type Lineage struct {
 	// Body is the parent's.
 	Body RunBody
 	// Ancestors are the parent and the runs above it, the parent first.
-	Ancestors    []string
-	LiveChildren int
+	Ancestors []string
 }
 
-// GetLineage reads the parent of a new run under its row lock, so that the count
-// of live children holds until the child is written.
+// GetLineage reads the parent of a new run. Nothing of it ever changes.
 func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error) {
 	var l Lineage
 	var factory *string
-	err := tx.one(ctx, "SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1"+tx.d.forUpdate, []any{parentID}, &l.RootRunID, &l.Depth, &factory)
+	err := tx.one(ctx, "SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1", []any{parentID}, &l.RootRunID, &l.Depth, &factory)
 	if errors.Is(err, errNoRows) {
 		return nil, lineshaft.Invalid("parent_run_id", "no run %q here", parentID)
 	}
@@ -191,8 +199,7 @@ func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error)
 		return nil, err
 	}
 	l.Ancestors = append([]string{parentID}, above[parentID]...)
-	l.LiveChildren, err = tx.CountLiveChildren(ctx, parentID)
-	return &l, err
+	return &l, nil
 }
 
 // CountLiveChildren counts the children of a run that have not ended.

@@ -66,7 +66,7 @@ func (tx *Tx) DeleteSchedule(ctx context.Context, id string) error {
 
 // GetSchedule reads a schedule.
 func (r reader) GetSchedule(ctx context.Context, id string) (*lineshaft.Schedule, error) {
-	found, err := r.schedules(ctx, readSchedules+"WHERE s.id = $1", id)
+	found, err := r.schedules(ctx, "WHERE s.id = $1", id)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +76,31 @@ func (r reader) GetSchedule(ctx context.Context, id string) (*lineshaft.Schedule
 	return &found[0], nil
 }
 
-// ListSchedules reads every schedule by name.
-func (r reader) ListSchedules(ctx context.Context) ([]lineshaft.Schedule, error) {
-	return r.schedules(ctx, readSchedules+"ORDER BY s.name, s.id")
+// ScheduleKey is a place in the list of schedules.
+type ScheduleKey struct{ Name, ID string }
+
+// PageSchedules reads a page of schedules by name, as lists show them: all, or those whose
+// agents are of factories that are named.
+func (r reader) PageSchedules(ctx context.Context, factoryUIDs []string, after ScheduleKey, limit int) ([]lineshaft.Schedule, bool, error) {
+	args := []any{after.Name, after.ID}
+	end := "WHERE (s.name, s.id) > ($1, $2)"
+	if len(factoryUIDs) > 0 {
+		end += " AND s.factory_uid IN " + list(&args, factoryUIDs)
+	}
+	return readPage(ctx, r, listing[lineshaft.Schedule]{
+		sizes: "SELECT octet_length(s.prompt) + octet_length(s.config) FROM schedules s", end: end + " ORDER BY s.name, s.id", args: args, read: r.schedules,
+		cut: func(one *lineshaft.Schedule) { one.Truncated = cutTexts(&one.Config, &one.Prompt) },
+	}, limit)
 }
 
-func (r reader) schedules(ctx context.Context, query string, args ...any) ([]lineshaft.Schedule, error) {
+// ScheduleExtent is how many schedules there are.
+func (r reader) ScheduleExtent(ctx context.Context) (Extent, error) {
+	return r.extent(ctx, "SELECT count(*), 0 FROM schedules")
+}
+
+func (r reader) schedules(ctx context.Context, end string, args ...any) ([]lineshaft.Schedule, error) {
 	var found []lineshaft.Schedule
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, readSchedules+end, args, func(scan func(...any) error) error {
 		var s lineshaft.Schedule
 		var timing, config, metadata string
 		var enabled int

@@ -76,7 +76,7 @@ func TestF9SchedulesAreListedByName(t *testing.T) {
 		for _, one := range []lineshaft.Schedule{aSchedule("s3", "b"), aSchedule("s1", "c"), aSchedule("s2", "a"), aSchedule("s0", "b")} {
 			putSchedule(t, s, one)
 		}
-		all, err := s.ListSchedules(t.Context())
+		all, _, err := s.PageSchedules(t.Context(), nil, store.ScheduleKey{}, 10)
 		must(t, err)
 		order := ""
 		for _, one := range all {

@@ -6,6 +6,13 @@ import (
 	"fmt"
 )
 
+// SealedPrefix begins the names of settings whose value is sealed under the master
+// key, bound to the name itself.
+const SealedPrefix = "sealed/"
+
+// Setting is a fact that all nodes of a database share.
+type Setting struct{ Name, Value string }
+
 // EnsureSetting returns the stored value of a setting, storing value if there is none.
 func (tx *Tx) EnsureSetting(ctx context.Context, name, value string) (string, error) {
 	if _, err := tx.exec(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value); err != nil {
@@ -34,4 +41,38 @@ func (r reader) GetSetting(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("read setting: %w", err)
 	}
 	return stored, nil
+}
+
+// PutSetting stores a setting, whatever it was before.
+func (tx *Tx) PutSetting(ctx context.Context, name, value string) error {
+	if _, err := tx.exec(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value); err != nil {
+		return fmt.Errorf("put setting: %w", err)
+	}
+	return nil
+}
+
+// DeleteSettings removes a setting and all below it, as a folder with what is in it.
+func (tx *Tx) DeleteSettings(ctx context.Context, name string) error {
+	if _, err := tx.exec(ctx, "DELETE FROM settings WHERE name = $1 OR (name >= $2 AND name < $3)", name, name+"/", name+"0"); err != nil { // 0 follows /
+		return fmt.Errorf("delete settings: %w", err)
+	}
+	return nil
+}
+
+// ListSettings reads the settings below a folder, such as "sealed/", by name and at
+// most limit of them, beginning after a name.
+func (r reader) ListSettings(ctx context.Context, folder, after string, limit int) ([]Setting, error) {
+	var found []Setting
+	last := folder[:len(folder)-1] + "0" // 0 follows /
+	err := r.each(ctx, "SELECT name, value FROM settings WHERE name > $1 AND name < $2 ORDER BY name LIMIT $3",
+		[]any{max(folder, after), last, limit}, func(scan func(...any) error) error {
+			var s Setting
+			err := scan(&s.Name, &s.Value)
+			found = append(found, s)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list settings: %w", err)
+	}
+	return found, nil
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/id"
 )
 
 // ReplaceSkills writes the skills of a factory's definition; others of it go.
@@ -101,4 +104,37 @@ func (r reader) AgentName(ctx context.Context, runID string) (string, error) {
 		return "", fmt.Errorf("read agent of run: %w", err)
 	}
 	return name, nil
+}
+
+// skillRuns is how many runs of one skill are looked at for one that a filter selects.
+const skillRuns = 500
+
+// NewestOfSkills says when the newest run with each of some specs was made, among those
+// that a filter selects; specs without one are left out.
+func (s *Store) NewestOfSkills(ctx context.Context, f lineshaft.RunFilter, specs []string) (map[string]time.Time, error) {
+	found := map[string]time.Time{}
+	for part := range slices.Chunk(specs, 500) {
+		var v values
+		for _, spec := range part {
+			v.typed([]string{"TEXT"}, spec)
+		}
+		w := walk{args: v.args}
+		hit := []string{"TRUE"}
+		for _, c := range conditions(f) {
+			hit = append(hit, w.check(c))
+		}
+		query := fmt.Sprintf(`WITH v (spec) AS (VALUES %s) SELECT spec, newest FROM (SELECT v.spec,
+			(SELECT r.id FROM (SELECT id, factory_uid FROM runs WHERE skill_spec = v.spec ORDER BY id DESC LIMIT %d) AS r WHERE %s ORDER BY r.id DESC LIMIT 1) AS newest
+			FROM v) AS n WHERE newest IS NOT NULL`, v.text.String(), skillRuns, strings.Join(hit, " AND "))
+		err := s.each(ctx, query, w.args, func(scan func(...any) error) error {
+			var spec, runID string
+			err := scan(&spec, &runID)
+			found[spec], _ = id.Time(runID)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read runs of skills: %w", err)
+		}
+	}
+	return found, nil
 }

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,6 +31,11 @@ func TestD5FileIsWholeAfterClose(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	for _, beside := range []string{"-wal", "-shm"} { // SQLite removes them with the last connection
+		if _, err := os.Stat(file + beside); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still beside the file: %v", beside, err)
+		}
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {

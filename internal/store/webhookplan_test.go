@@ -43,7 +43,9 @@ func bulkHooks() []string {
 			SELECT 'f' || i, '', '', '', '', '', '[]', '', 1, 1, '', i FROM numbers`,
 		"INSERT INTO timers (owner, factory_uid, timing, next_at, slot, anchor) SELECT 'automation/' || n, 'f' || (i / 5), '{}', i, '', 0 FROM numbers",
 		`INSERT INTO schedules (id, name, timing, enabled, prompt, agent_uid, factory_uid, config, metadata, last_error, last_run, creator_uid, editor_uid, created_at, updated_at)
-			SELECT 'c' || n, 'c', '{}', 1, '', CASE WHEN i % 2 = 0 THEN 'g' || (i / 6) ELSE '' END, '', '{}', '{}', '', 0, '', '', 1, 1 FROM numbers`,
+			SELECT 'c' || n, 'c', '{}', 1, '', CASE WHEN i % 2 = 0 THEN 'g' || (i / 6) ELSE '' END, '', '{}', '{}', '', 0, 'p' || n, 'p' || n, 1, 1 FROM numbers`,
+		"INSERT INTO timers (owner, factory_uid, timing, next_at, slot, anchor) SELECT 'schedule/c' || n, '', '{}', i, '', 0 FROM numbers",
+		"INSERT INTO principals (uid, type, display_name, email, created_at) SELECT 'p' || n, 'user', '', '', 1 FROM numbers",
 		"INSERT INTO rate_windows (name, count, last_at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
 		"INSERT INTO rate_hits (name, number, at) SELECT 'w' || i, 5, 1000 + i FROM numbers",
 		"INSERT INTO runners (uid, factory_uid, name, config, created_at, updated_at) SELECT 'n' || i, 'f' || (i / 5), 'n' || n, '{}', 1, 1 FROM numbers",
@@ -71,10 +73,19 @@ func fillHooks(t *testing.T, s *store.Store, n int) {
 // table that each may read.
 func hookReads(s *store.Store) map[string]lookup {
 	return map[string]lookup{
-		"factory":     {1, func(ctx context.Context) error { return second(s.GetFactory(ctx, "f7")) }, nil},
-		"factories":   {10, func(ctx context.Context) error { return second(s.ListFactories(ctx, "f3", 10)) }, nil},
-		"alias":       {1, func(ctx context.Context) error { return second(s.AliasTaken(ctx, "A100000007", "")) }, nil},
-		"agents":      {5, func(ctx context.Context) error { return second(s.ListAgents(ctx, "f7")) }, nil},
+		"factory":   {1, func(ctx context.Context) error { return second(s.GetFactory(ctx, "f7")) }, nil},
+		"factories": {10, func(ctx context.Context) error { return second(s.ListFactories(ctx, "f3", 10)) }, nil},
+		"alias":     {1, func(ctx context.Context) error { return second(s.AliasTaken(ctx, "A100000007", "")) }, nil},
+		"agents":    {5, func(ctx context.Context) error { return second(s.ListAgents(ctx, "f7")) }, nil},
+		"agent page": {22, func(ctx context.Context) error {
+			return third(s.PageAgents(ctx, nil, store.PartKey{Factory: "f3"}, 10))
+		}, nil},
+		"automation page": {22, func(ctx context.Context) error {
+			return third(s.PageAutomations(ctx, []string{"f7"}, store.PartKey{Factory: "f7"}, 10))
+		}, nil},
+		"schedule page": {22, func(ctx context.Context) error {
+			return third(s.PageSchedules(ctx, nil, store.ScheduleKey{Name: "c", ID: "c100000007"}, 10))
+		}, nil},
 		"agent":       {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
 		"schedules":   {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
 		"skills":      {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},

@@ -71,6 +71,28 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
+// GaugeBy adds values that are asked for when metrics are read, each with its own value
+// of a label.
+func (m *Metrics) GaugeBy(name, help, label string, read func() map[string]float64) {
+	m.registry.MustRegister(gaugeBy{prometheus.NewDesc(name, help, []string{label}, nil), read})
+}
+
+// gaugeBy collects a gauge whose labels may change.
+type gaugeBy struct {
+	desc *prometheus.Desc
+	read func() map[string]float64
+}
+
+// Describe implements prometheus.Collector.
+func (g gaugeBy) Describe(to chan<- *prometheus.Desc) { to <- g.desc }
+
+// Collect implements prometheus.Collector.
+func (g gaugeBy) Collect(to chan<- prometheus.Metric) {
+	for label, value := range g.read() {
+		to <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, value, label)
+	}
+}
+
 // ObserveRequest counts an answered request.
 func (m *Metrics) ObserveRequest(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())

@@ -49,6 +49,7 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 	m.ObserveCallback("retried", time.Second)
 	busy := 2.0
 	m.Gauge("lineshaft_worker_running", "test", func() float64 { return busy })
+	m.GaugeBy("lineshaft_ends", "test", "name", func() map[string]float64 { return map[string]float64{"a": busy, "b": 0} })
 	rec := httptest.NewRecorder()
 	m.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
@@ -57,6 +58,8 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 		`lineshaft_callbacks_total{outcome="delivered"} 1`,
 		`lineshaft_callback_duration_seconds_sum{outcome="retried"} 1`,
 		`lineshaft_worker_running 2`,
+		`lineshaft_ends{name="a"} 2`,
+		`lineshaft_ends{name="b"} 0`,
 		`lineshaft_build_info{version="1.2.3"} 1`,
 		`go_goroutines`,
 	} {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -187,6 +188,5 @@ func (q *quietExporter) trouble(err error) {
 
 // clipped is the text of an error, in part: collectors answer at length.
 func clipped(err error) string {
-	text := err.Error()
-	return text[:min(len(text), 300)]
+	return lineshaft.CutBytes(err.Error(), 300)
 }

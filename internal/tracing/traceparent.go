@@ -91,7 +91,8 @@ func format(sc trace.SpanContext) string {
 }
 
 // parse reads a traceparent strictly: small letters, no zero ids, nothing more for
-// version 00, and not version ff.
+// version 00, and not version ff. The propagator of OpenTelemetry would do, but it refuses
+// flags that it does not know, 03 of the second level among them, which a reader has to ignore.
 func parse(traceparent string) (trace.SpanContext, bool) {
 	var none trace.SpanContext
 	const whole = versionSize + 1 + traceSize + 1 + spanSize + 1 + flagsSize

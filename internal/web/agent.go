@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -10,6 +11,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 )
+
+// agentsPerPage is how many agents a page of the list has.
+const agentsPerPage = 100
 
 func (s *server) agentRoutes() []route {
 	return []route{
@@ -27,7 +31,8 @@ func (s *server) agentRoutes() []route {
 type agentListData struct {
 	factoryChooser
 
-	Agents []lineshaft.Agent
+	Agents      []lineshaft.Agent
+	Next, First string
 }
 
 func (s *server) agentList(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
@@ -35,11 +40,12 @@ func (s *server) agentList(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	if err != nil {
 		return err
 	}
-	agents, err := s.Control.ListAgents(r.Context(), c, chooser.Chosen)
+	found, err := s.Control.ListAgents(r.Context(), c, chooser.Chosen, agentsPerPage, r.URL.Query().Get("cursor"))
 	if err != nil {
 		return err
 	}
-	return s.render(w, r, c, "agents", page{Title: "Agents", Section: "agents", Data: agentListData{chooser, agents}})
+	data := agentListData{chooser, found.Items, pageAddress(r, found.Next), firstAddress(r)}
+	return s.render(w, r, c, "agents", page{Title: "Agents", Section: "agents", Data: data})
 }
 
 type agentData struct {
@@ -92,7 +98,7 @@ func (s *server) agentUses(ctx context.Context, c lineshaft.Caller, data agentDa
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found.Automations, func(a lineshaft.Automation) bool {
+	return slices.DeleteFunc(found.Items, func(a lineshaft.Automation) bool {
 		return a.Agent != data.Name && (a.Agent != "" || data.Factory.Foreman != data.Name)
 	}), nil
 }
@@ -139,10 +145,17 @@ func (f *agentForm) read(r *http.Request) {
 	f.Name, f.Type, f.Description, f.Prompt = value("name"), lineshaft.AgentType(value("agent_type")), value("description"), formText(value("prompt"))
 	f.Config.ModelID, f.Config.EnvironmentID, f.Config.WorkerHost = value("model_id"), value("environment_id"), value("worker_host")
 	f.Skills, f.Secrets, f.Command = value("skills"), value("secrets"), value("command")
+	none := f.Config.Secrets != nil && len(f.Config.Secrets) == 0 // said in the definition; an empty field leaves it so
 	f.Config.Skills, f.Config.Secrets = nonEmptyLines(f.Skills), strings.FieldsFunc(f.Secrets, separates)
+	if none && len(f.Config.Secrets) == 0 {
+		f.Config.Secrets = nil
+	}
 	f.Harness = lineshaft.HarnessConfig{
 		Type: value("harness"), ModelID: value("harness_model"), ReasoningLevel: value("reasoning"), Mode: f.Harness.Mode,
-		Permissions: value("permissions"), Command: nonEmptyLines(f.Command),
+		Permissions: value("permissions"), Command: nonEmptyLines(f.Command), Auth: f.Harness.Auth,
+	}
+	if !slices.Contains(lineshaft.KeyedHarnesses(), cmp.Or(f.Harness.Type, lineshaft.KeyedHarnesses()[0])) {
+		f.Harness.Auth = nil // the page does not show it, and this agent could not have it
 	}
 	if f.Harness.Type == "" {
 		f.Harness.Mode = ""

@@ -88,11 +88,11 @@ func TestI2AgentFormKeepsToolServers(t *testing.T) {
 func TestF1ForemanStays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).signedIn(lineshaft.RoleManager)
-	agents, err := s.control.ListAgents(t.Context(), s.admin, s.factory("Shop").UID)
+	agents, err := s.control.ListAgents(t.Context(), s.admin, s.factory("Shop").UID, control.MaxPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := "/agents/" + agents[0].UID
+	at := "/agents/" + agents.Items[0].UID
 	if page := s.shows(at); strings.Contains(page, "Delete agent") {
 		t.Error("a foreman has a button to delete it")
 	}

@@ -35,12 +35,13 @@ type keysData struct {
 	Keys []keyRow
 	// Ended says that keys are shown that open nothing any more.
 	Ended bool
-	// Usable and Over are how many there are of each.
+	// Usable and Over are how many there are of each on this page.
 	Usable, Over int
+	Next, First  string
 }
 
 func (s *server) keysPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	keys, err := s.Control.ListAPIKeys(r.Context(), c)
+	found, err := s.Control.ListAPIKeys(r.Context(), c, control.MaxPage, r.URL.Query().Get("cursor"))
 	if err != nil {
 		return err
 	}
@@ -48,8 +49,8 @@ func (s *server) keysPage(w http.ResponseWriter, r *http.Request, c lineshaft.Ca
 	if err != nil {
 		return err
 	}
-	data, now := keysData{Ended: r.URL.Query().Get("show") == "ended"}, time.Now()
-	for _, key := range keys {
+	data, now := keysData{Ended: r.URL.Query().Get("show") == "ended", Next: pageAddress(r, found.Next), First: firstAddress(r)}, time.Now()
+	for _, key := range found.Items {
 		usable := key.Usable(now)
 		if usable {
 			data.Usable++

@@ -57,7 +57,7 @@ func TestS3KeyForms(t *testing.T) {
 	if made := must(s.control.GetAPIKey(t.Context(), s.admin, c.KeyID)); strings.Join(made.WorkerIDs, " ") != "mac-mini big-box" || made.ExpiresAt.UTC().Format(time.DateOnly) != "2100-01-01" {
 		t.Errorf("%+v", made)
 	}
-	before := len(must(s.control.ListAPIKeys(t.Context(), s.admin)))
+	before := len(must(s.control.ListAPIKeys(t.Context(), s.admin, control.MaxPage, "")).Items)
 	for name, form := range map[string]url.Values{
 		"no name":    {"role": {"member"}},
 		"no role":    {"name": {"n"}},
@@ -74,7 +74,7 @@ func TestS3KeyForms(t *testing.T) {
 			t.Errorf("%s: %d\n%s", name, status, content(text))
 		}
 	}
-	if after := len(must(s.control.ListAPIKeys(t.Context(), s.admin))); after != before {
+	if after := len(must(s.control.ListAPIKeys(t.Context(), s.admin, control.MaxPage, "")).Items); after != before {
 		t.Errorf("%d keys more", after-before)
 	}
 }

@@ -118,7 +118,7 @@ func (s *server) automationList(w http.ResponseWriter, r *http.Request, c linesh
 		return err
 	}
 	data := automationListData{factoryChooser: chooser, Next: pageAddress(r, found.Next), First: firstAddress(r)}
-	if data.Rows, err = s.automationRows(r.Context(), c, found.Automations, chooser.Factories); err != nil {
+	if data.Rows, err = s.automationRows(r.Context(), c, found.Items, chooser.Factories); err != nil {
 		return err
 	}
 	return s.render(w, r, c, "automations", page{Title: "Automations", Section: "automations", Data: data})
@@ -175,11 +175,11 @@ func (s *server) automationPage(w http.ResponseWriter, r *http.Request, c linesh
 	for _, t := range a.Triggers {
 		data.Triggers = append(data.Triggers, viewTrigger(t, 5))
 	}
-	agents, err := s.Control.ListAgents(ctx, c, f.UID)
+	agents, err := s.Control.ListAgents(ctx, c, f.UID, control.MaxPage, "")
 	if err != nil {
 		return err
 	}
-	for _, agent := range agents {
+	for _, agent := range agents.Items {
 		if agent.Name == a.Agent || a.Agent == "" && agent.Name == f.Foreman {
 			data.AgentUID = agent.UID
 		}

@@ -57,7 +57,7 @@ func (*automationForm) Policies() []condition {
 // Kinds lists the triggers that can be added.
 func (*automationForm) Kinds() []condition {
 	var list []condition
-	for _, provider := range []string{lineshaft.ProviderWebhook, lineshaft.ProviderGitHub, lineshaft.ProviderGitLab, lineshaft.ProviderSchedule, lineshaft.ProviderRun} {
+	for _, provider := range slices.Concat([]string{lineshaft.ProviderWebhook}, lineshaft.SendingProviders(), []string{lineshaft.ProviderSchedule, lineshaft.ProviderRun}) {
 		list = append(list, condition{provider, providerName(provider)})
 	}
 	return list
@@ -91,6 +91,12 @@ func (t triggerForm) Example() string {
 		return "action: [opened, reopened]\nissue:\n  labels:\n    name: {not_in: [wontfix]}"
 	case lineshaft.ProviderRun:
 		return "states: [FAILED, ERROR]\nagents: [implementer]"
+	case lineshaft.ProviderSlack:
+		return "channel_ids: [C0123456789]\nkeywords: [deploy]"
+	case lineshaft.ProviderLinear:
+		return "teams: [ENG]\nlabels: [bug]"
+	case lineshaft.ProviderJira:
+		return "project_keys: [OPS]\nlabels: [bug]"
 	}
 	return "repos: [acme/*]\nlabels: [bug]"
 }
@@ -117,9 +123,11 @@ type triggerCheck struct {
 func (s *server) newAutomationForm(r *http.Request, c lineshaft.Caller, f *lineshaft.Factory) (automationForm, error) {
 	form := automationForm{Factory: f, Policy: lineshaft.PolicyQueue}
 	var err error
-	if form.Agents, err = s.Control.ListAgents(r.Context(), c, f.UID); err != nil {
+	agents, err := s.Control.ListAgents(r.Context(), c, f.UID, control.MaxPage, "")
+	if err != nil {
 		return form, err
 	}
+	form.Agents = agents.Items
 	if form.Hooks, err = s.Control.ListWebhooks(r.Context(), c, f.UID); err != nil {
 		return form, err
 	}
@@ -150,8 +158,8 @@ func (f *automationForm) show(a lineshaft.Automation) {
 // trigger makes the form of a trigger, with what is to be said about it.
 func (f *automationForm) trigger(index int, t lineshaft.Trigger, text string) triggerForm {
 	form := triggerForm{Index: index, Provider: t.Provider, Event: t.Event, Name: providerName(t.Provider), Text: text, Draft: f.Draft(), NewHook: factoryAddress(f.Factory.UID) + "/webhooks/new"}
-	if t.Forge() {
-		form.Events = control.ForgeEvents(t.Provider)
+	if t.Sent() {
+		form.Events = control.TriggerEvents(t.Provider)
 	}
 	if t.Schedule != nil {
 		form.Timing = *t.Schedule
@@ -178,7 +186,7 @@ func unticked(t lineshaft.Trigger) bool {
 // hookChoices are the webhooks that a trigger may listen to, and those it names that
 // are gone.
 func hookChoices(t lineshaft.Trigger, hooks []lineshaft.Webhook) []hookChoice {
-	if t.Provider != lineshaft.ProviderWebhook && !t.Forge() {
+	if !t.Delivered() {
 		return nil
 	}
 	ids, names := slices.Clone(t.Filter.WebhookIDs), slices.Clone(t.Filter.Webhooks)
@@ -190,8 +198,8 @@ func hookChoices(t lineshaft.Trigger, hooks []lineshaft.Webhook) []hookChoice {
 		}
 		names = slices.DeleteFunc(names, func(n string) bool { return n == h.Name })
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == h.UID })
-		if t.Forge() && h.SignatureScheme != t.Provider && !one.Checked {
-			continue // no event of the forge comes there
+		if t.Sent() && h.SignatureScheme != t.Provider && !one.Checked {
+			continue // no event of the provider comes there
 		}
 		list = append(list, one)
 	}
@@ -213,7 +221,9 @@ func (f *automationForm) read(r *http.Request, stored lineshaft.Automation) {
 	f.Secrets, f.Timeout, f.Brake = value("secrets"), strings.TrimSpace(value("timeout_minutes")), strings.TrimSpace(value("max_runs_per_hour"))
 	f.Key, f.Policy = value("concurrency_key"), lineshaft.ConcurrencyPolicy(value("concurrency_policy"))
 	f.Config.ModelID, f.Config.EnvironmentID, f.Config.WorkerHost = value("model_id"), value("environment_id"), value("worker_host")
-	f.Config.Secrets = strings.FieldsFunc(f.Secrets, separates)
+	if named := strings.FieldsFunc(f.Secrets, separates); len(named) > 0 || len(stored.Config.Secrets) > 0 {
+		f.Config.Secrets = named // an empty list replaces that of the agent
+	}
 	f.Subject = trialSubject{Delivery: value("delivery"), Body: value("body"), Event: value("payload_event")}
 	for i, index := range r.PostForm["trigger"] {
 		if i == lineshaft.MaxTriggers {
@@ -227,7 +237,7 @@ func (f *automationForm) readTrigger(r *http.Request, index int, prefix string) 
 	value := func(name string) string { return strings.TrimSpace(r.PostFormValue(prefix + name)) }
 	t := lineshaft.Trigger{Provider: value("provider"), Event: value("event")}
 	if t.Provider == lineshaft.ProviderSchedule {
-		t.Schedule = &lineshaft.Timing{Cron: value("cron"), Timezone: value("timezone"), Overlap: lineshaft.Overlap(value("overlap"))}
+		t.Schedule = &lineshaft.Timing{Name: value("schedule_name"), Cron: value("cron"), Timezone: value("timezone"), Overlap: lineshaft.Overlap(value("overlap"))}
 	}
 	for _, ref := range r.PostForm[prefix+"webhook"] {
 		if id, ok := strings.CutPrefix(ref, "id:"); ok {
@@ -304,6 +314,10 @@ func (f *automationForm) addTrigger(provider string) {
 		t.Event = "issue_opened"
 	case lineshaft.ProviderGitLab:
 		t.Event = "merge_request"
+	case lineshaft.ProviderLinear, lineshaft.ProviderJira:
+		t.Event = "issue_created"
+	case lineshaft.ProviderSlack:
+		t.Event = "app_mention"
 	default:
 		t.Provider, t.Event = lineshaft.ProviderWebhook, lineshaft.EventReceived
 		if len(f.Hooks) == 1 {

@@ -70,15 +70,16 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 			{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{WebhookIDs: []string{s.hook.UID}}},
 		}},
 		"of each kind": {Prompt: "p", Enabled: true, MaxRunsPerHour: 7, Agent: "foreman", Triggers: []lineshaft.Trigger{
-			{Provider: "github", Event: "pull_request_*", Filter: lineshaft.TriggerFilter{Webhooks: []string{hub.Name}, Labels: &lineshaft.Choice{In: []string{"bug"}, NotIn: []string{"wip"}}}},
-			{Provider: "gitlab", Event: "merge_request", Filter: lineshaft.TriggerFilter{Repos: &lineshaft.Choice{In: []string{"acme/*"}}}},
+			{Provider: "github", Event: "pull_request_*", Filter: lineshaft.TriggerFilter{Webhooks: []string{hub.Name}, Sets: map[string]*lineshaft.Choice{"labels": {In: []string{"bug"}, NotIn: []string{"wip"}}}}},
+			{Provider: "gitlab", Event: "merge_request", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"repos": {In: []string{"acme/*"}}}}},
 			{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "0 9 * * 1-5", Timezone: "Europe/Berlin", Overlap: "skip"}},
-			{Provider: "run", Event: "finished", Filter: lineshaft.TriggerFilter{States: &lineshaft.Choice{In: []string{"FAILED"}}}},
+			{Provider: "run", Event: "finished", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"states": {In: []string{"FAILED"}}}}},
 			{Provider: "jira", Event: "issue_created"},
 		}},
+		"with a model": {Prompt: "p", Triggers: []lineshaft.Trigger{{Provider: "run", Event: "finished"}}, Config: lineshaft.AgentConfig{ModelID: "m"}},
 		"set up": {Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "run", Event: "finished"}}, Config: lineshaft.AgentConfig{
-			ModelID: "m", WorkerHost: "mac", TimeoutMinutes: &minutes, MaxAttempts: &minutes, Budget: &lineshaft.Budget{MaxTokens: 5},
-			Harness: &lineshaft.HarnessConfig{Type: "codex"}, Concurrency: &lineshaft.Concurrency{Key: "k", Policy: lineshaft.PolicySkip},
+			WorkerHost: "mac", TimeoutMinutes: &minutes, MaxAttempts: &minutes, Budget: &lineshaft.Budget{MaxTokens: 5},
+			Harness: &lineshaft.HarnessConfig{Type: "codex", ModelID: "h"}, Concurrency: &lineshaft.Concurrency{Key: "k", Policy: lineshaft.PolicySkip},
 		}},
 	} {
 		n.Name = name
@@ -127,7 +128,7 @@ func TestI2AnyFormIsAnswered(t *testing.T) {
 		}
 	}
 	list, err := s.control.ListAutomations(t.Context(), s.admin, s.factory, 5, "")
-	if err != nil || len(list.Automations) != 0 {
+	if err != nil || len(list.Items) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if status, _, _ := s.post(s.at()+"/draft", url.Values{"uid": {"01890000-0000-7000-8000-000000000000"}}); status != http.StatusNotFound {

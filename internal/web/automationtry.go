@@ -35,7 +35,7 @@ func listening(triggers []lineshaft.Trigger, hooks []lineshaft.Webhook) []linesh
 	for _, h := range hooks {
 		if slices.ContainsFunc(triggers, func(t lineshaft.Trigger) bool {
 			named := slices.Contains(t.Filter.WebhookIDs, h.UID) || slices.Contains(t.Filter.Webhooks, h.Name)
-			return named || t.Forge() && h.SignatureScheme == t.Provider
+			return named || t.Sent() && h.SignatureScheme == t.Provider
 		}) {
 			heard = append(heard, h)
 		}
@@ -102,7 +102,7 @@ func (s *server) try(ctx context.Context, c lineshaft.Caller, factoryUID string,
 	}
 	for i, trigger := range triggers {
 		v := verdict{Number: i + 1, Head: triggerHead(trigger)}
-		if trigger.Provider != lineshaft.ProviderWebhook && !trigger.Forge() {
+		if !trigger.Delivered() {
 			v.Problem = "No delivery fires this trigger."
 			t.Verdicts = append(t.Verdicts, v)
 			continue

@@ -70,9 +70,14 @@ func (d shownDelivery) Word() string {
 		return "Accepted"
 	case lineshaft.DeliveryDuplicate:
 		return "Duplicate"
-	default:
-		return "Refused"
+	case lineshaft.DeliveryRejectedAuth:
+		return "Rejected (auth)"
+	case lineshaft.DeliveryRejectedJSON:
+		return "Rejected (invalid JSON)"
+	case lineshaft.DeliveryRejectedSize:
+		return "Rejected (too large)"
 	}
+	return string(d.Status)
 }
 
 // Summary says in a few words what came of it.

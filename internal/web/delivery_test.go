@@ -53,7 +53,9 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 	h.deliver("same", `{"a":1}`)
 	hook := h.control.Hook(t.Context(), h.hook.UID)
 	for _, rejected := range []control.Rejected{
-		{Status: lineshaft.DeliveryRejectedAuth, Reason: "a token in the wrong place"}, {Status: lineshaft.DeliveryRejectedSize},
+		{Status: lineshaft.DeliveryRejectedAuth, Reason: "a token in the wrong place"},
+		{Status: lineshaft.DeliveryRejectedSize},
+		{Status: lineshaft.DeliveryRejectedJSON},
 	} {
 		rejected.Hook, rejected.Size, rejected.Source = hook, 7, netip.MustParseAddr("192.0.2.9")
 		if err := h.control.Reject(t.Context(), rejected); err != nil {
@@ -61,7 +63,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 		}
 	}
 	_, _, text := h.get(h.at)
-	h.wants("log", text, "Duplicate", "nothing new to start", "Refused", "a token in the wrong place", "too large", "no automation listens")
+	h.wants("log", text, "Duplicate", "nothing new to start", "Accepted", "Rejected (auth)", "Rejected (too large)", "Rejected (invalid JSON)", first+"</code>", "a token in the wrong place", "too large", "no automation listens")
 	found, err := h.control.ListDeliveries(t.Context(), h.admin, h.factory, h.hook.UID, control.DeliveryQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -300,5 +302,37 @@ func TestW4FinishSetUp(t *testing.T) {
 	h.lacks("done", text, "whsec_of_stripe")
 	if w := h.now(); !w.Enabled || w.NeedsSecret {
 		t.Errorf("webhook %+v", w)
+	}
+}
+
+// The page of a run that a delivery started offers to redeliver, which works, and no rerun,
+// which does not; once its webhook was deleted it offers neither.
+func TestR13RunOfADeliveryIsRedelivered(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, control.NewWebhook{})
+	h.automate("Triage", "")
+	delivery := h.deliver("one", `{"a":1}`)
+	runs, err := h.control.ListRuns(t.Context(), h.admin, lineshaft.RunQuery{Limit: 5})
+	if err != nil || len(runs.Runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs.Runs), err)
+	}
+	run, redeliver := "/runs/"+runs.Runs[0].ID, h.at+"/deliveries/"+delivery+"/redeliver"
+	_, _, text := h.get(run)
+	h.lacks("live run", text, redeliver, run+"/rerun")
+	if _, err := h.control.Cancel(t.Context(), h.admin, runs.Runs[0].ID, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, _, text = h.get(run)
+	h.wants("ended run", text, redeliver)
+	h.lacks("ended run", text, run+"/rerun")
+	if status, _, _ := h.get(redeliver); status != http.StatusOK {
+		t.Errorf("redeliver: %d", status)
+	}
+	if err := h.control.DeleteWebhook(t.Context(), h.admin, h.factory, h.hook.UID); err != nil {
+		t.Fatal(err)
+	}
+	_, _, text = h.get(run)
+	if status, _, _ := h.get(redeliver); status == http.StatusOK != strings.Contains(text, redeliver) {
+		t.Errorf("the page offers what answers %d", status)
 	}
 }

@@ -1,6 +1,10 @@
 package web
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+)
 
 const (
 	// diffContext is how many lines around a change are shown.
@@ -162,7 +166,7 @@ func finishDiff(path string, lines []diffLine) diff {
 		lines, d.Left = lines[:maxDiffLines], len(lines)-maxDiffLines
 	}
 	for i := range lines {
-		if head := clipBytes(lines[i].Text, maxDiffWidth); head != lines[i].Text {
+		if head := lineshaft.CutBytes(lines[i].Text, maxDiffWidth); head != lines[i].Text {
 			lines[i].Text = head + "…"
 		}
 	}

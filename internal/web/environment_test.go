@@ -87,7 +87,7 @@ func TestI2EnvironmentMistakes(t *testing.T) {
 	}{
 		"no name":         {url.Values{"repository": {"a/b"}}, []string{"<b>Name</b>", "needs a name", `value="a/b"`}},
 		"no repository":   {url.Values{"name": {"n"}, "repository": {"a/b", "", "shop"}}, []string{"<b>Repository 2</b>", "write owner/name", `value="shop"`}},
-		"twice":           {url.Values{"name": {"n"}, "repository": {"a/b", "c/b"}}, []string{"<b>Repository 2</b>", "one folder"}},
+		"twice":           {url.Values{"name": {"n"}, "repository": {"a/b", "c/b", "A/B"}}, []string{"<b>Repository 3</b>", "A/B is named twice"}},
 		"hostile":         {url.Values{"name": {"n"}, "repository": {"<img src=x>/b"}}, []string{"<b>Repository 1</b>", "&lt;img src=x&gt;"}},
 		"unknown secret":  {url.Values{"name": {"n"}, "secret": {"NOWHERE"}}, []string{"<b>Secret", "NOWHERE"}},
 		"credentials":     {url.Values{"name": {"n"}, "git_credentials": {"lower"}}, []string{"<b>Credentials</b>", "not the name of a secret"}},

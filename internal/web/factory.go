@@ -115,10 +115,11 @@ type factoryData struct {
 	Managed     bool
 	Agents      []lineshaft.Agent
 	Automations []automationRow
-	More        bool
-	Webhooks    []lineshaft.Webhook
-	Schedules   []lineshaft.Schedule
-	Revisions   []lineshaft.Revision
+	// More and MoreAgents say that there are others than those that are shown.
+	More, MoreAgents bool
+	Webhooks         []lineshaft.Webhook
+	Schedules        []lineshaft.Schedule
+	Revisions        []lineshaft.Revision
 }
 
 func (s *server) factoryPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
@@ -128,29 +129,27 @@ func (s *server) factoryPage(w http.ResponseWriter, r *http.Request, c lineshaft
 		return err
 	}
 	data := factoryData{Factory: f, Managed: f.Mode == lineshaft.ModeManaged}
-	if data.Agents, err = s.Control.ListAgents(ctx, c, f.UID); err != nil {
+	agents, err := s.Control.ListAgents(ctx, c, f.UID, agentsPerPage, "")
+	if err != nil {
 		return err
 	}
+	data.Agents, data.MoreAgents = agents.Items, agents.Next != ""
 	automations, err := s.Control.ListAutomations(ctx, c, f.UID, listPage, "")
 	if err != nil {
 		return err
 	}
 	data.More = automations.Next != ""
-	if data.Automations, err = s.automationRows(ctx, c, automations.Automations, nil); err != nil {
+	if data.Automations, err = s.automationRows(ctx, c, automations.Items, nil); err != nil {
 		return err
 	}
 	if data.Webhooks, err = s.Control.ListWebhooks(ctx, c, f.UID); err != nil {
 		return err
 	}
-	schedules, err := s.Control.ListSchedules(ctx, c)
+	schedules, err := s.Control.ListSchedules(ctx, c, f.UID, schedulesPerPage, "")
 	if err != nil {
 		return err
 	}
-	for _, schedule := range schedules {
-		if schedule.FactoryUID == f.UID {
-			data.Schedules = append(data.Schedules, schedule)
-		}
-	}
+	data.Schedules = schedules.Items
 	if c.Role.May(manageFactories) {
 		revisions, err := s.Control.ListRevisions(ctx, c, f.UID, 5, "")
 		if err != nil {
@@ -208,18 +207,21 @@ func (s *server) deleteFactoryPage(w http.ResponseWriter, r *http.Request, c lin
 		Kind: "factory", Name: f.Name, Verb: "Delete", Effects: []string{"Its runs and the log of its deliveries stay."},
 		Action: factoryAddress(f.UID) + "/delete", Back: factoryAddress(f.UID),
 	}
-	agents, err := s.Control.ListAgents(r.Context(), c, f.UID)
+	agents, err := s.Control.ListAgents(r.Context(), c, f.UID, chooserMost, "")
 	if err != nil {
 		return err
 	}
-	for _, a := range agents {
+	for _, a := range agents.Items {
 		ask.Gone = append(ask.Gone, "agent "+a.Name)
+	}
+	if agents.Next != "" {
+		ask.Gone = append(ask.Gone, "and its other agents")
 	}
 	automations, err := s.Control.ListAutomations(r.Context(), c, f.UID, chooserMost, "")
 	if err != nil {
 		return err
 	}
-	for _, a := range automations.Automations {
+	for _, a := range automations.Items {
 		ask.Gone = append(ask.Gone, "automation "+a.Name)
 	}
 	if automations.Next != "" {

@@ -190,14 +190,14 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 		}
 	}
 	automations, err := s.control.ListAutomations(t.Context(), s.admin, f.UID, 5, "")
-	if err != nil || len(automations.Automations) != 1 {
+	if err != nil || len(automations.Items) != 1 {
 		t.Fatal(automations, err)
 	}
-	agents, err := s.control.ListAgents(t.Context(), s.admin, f.UID)
+	agents, err := s.control.ListAgents(t.Context(), s.admin, f.UID, control.MaxPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	automation, agent := at+"/automations/"+automations.Automations[0].UID, "/agents/"+agents[0].UID
+	automation, agent := at+"/automations/"+automations.Items[0].UID, "/agents/"+agents.Items[0].UID
 	for path, never := range map[string][]string{
 		at: {"/edit\"", "New automation", "New agent", "New webhook"}, automation: {"/edit\"", ">Disable<", "Delete automation"}, agent: {"/edit\"", "Delete agent"}, "/automations": {">Disable<"},
 	} {

@@ -162,25 +162,19 @@ func stateName(state lineshaft.RunState) string {
 	return text[:1] + strings.ToLower(text[1:])
 }
 
+// sourceNames are how people read the sources of this server's own runs; those of the
+// published service are read from their word.
+var sourceNames = map[lineshaft.Source]string{
+	lineshaft.SourceAPI: "API", lineshaft.SourceCLI: "CLI", lineshaft.SourceMCP: "MCP", lineshaft.SourceLocal: "Local",
+	lineshaft.SourceWebApp: "Dashboard", lineshaft.SourceOrchestration: "Agent", lineshaft.SourceSchedule: "Schedule",
+	lineshaft.SourceWebhook: "Webhook", lineshaft.SourceGitHub: "GitHub", lineshaft.SourceGitLab: "GitLab",
+	lineshaft.SourceLinear: "Linear", lineshaft.SourceSlack: "Slack", lineshaft.SourceJira: "Jira",
+}
+
 // sourceName is how people read where a run came from.
 func sourceName(source lineshaft.Source) string {
-	switch source {
-	case lineshaft.SourceAPI, lineshaft.SourceCLI, lineshaft.SourceMCP:
-		return string(source)
-	case lineshaft.SourceWebApp:
-		return "Dashboard"
-	case lineshaft.SourceSchedule:
-		return "Schedule"
-	case lineshaft.SourceWebhook:
-		return "Webhook"
-	case lineshaft.SourceOrchestration:
-		return "Agent"
-	case lineshaft.SourceGitHub:
-		return "GitHub"
-	case lineshaft.SourceGitLab:
-		return "GitLab"
-	case lineshaft.SourceLocal:
-		return "Local"
+	if name, ok := sourceNames[source]; ok {
+		return name
 	}
 	text := strings.ReplaceAll(strings.ToLower(string(source)), "_", " ")
 	if text == "" {

@@ -28,8 +28,7 @@ type site struct {
 	admin   lineshaft.Caller
 	key     string
 	browser *http.Client
-	// away closes the store under the pages.
-	away func() error
+	store   *store.Store
 }
 
 func newSite(t *testing.T, settings ...func(*control.Config)) *site {
@@ -72,7 +71,7 @@ func newSite(t *testing.T, settings ...func(*control.Config)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &site{T: t, url: server.URL, control: c, admin: admin, key: key, browser: &http.Client{Jar: jar}, away: st.Close}
+	return &site{T: t, url: server.URL, control: c, admin: admin, key: key, browser: &http.Client{Jar: jar}, store: st}
 }
 
 // get returns the status, the address it ended at, and the text of a page.

@@ -67,11 +67,11 @@ func (s *server) newRunForm(ctx context.Context, c lineshaft.Caller, data newRun
 	if data.Options, err = s.runOptions(ctx, c); err != nil {
 		return page{}, err
 	}
-	agents, err := s.Control.ListAgents(ctx, c, "")
+	agents, err := s.Control.ListAgents(ctx, c, "", control.MaxPage, "")
 	if err != nil {
 		return page{}, err
 	}
-	for _, a := range agents {
+	for _, a := range agents.Items {
 		name := a.Name
 		if factory := data.Options.names["factory"][a.FactoryUID]; factory != "" {
 			name = factory + " / " + a.Name

@@ -35,6 +35,22 @@ func notices(view *control.Overview) []notice {
 	return list
 }
 
+// certificateNotices tell of certificates that cannot be got, read or renewed.
+func certificateNotices(all []Certificate) []notice {
+	var list []notice
+	for _, c := range all {
+		if c.Problem == "" {
+			continue
+		}
+		n := notice{ID: "see-certificate-" + c.Name, Kind: "bad", What: "Certificate", Name: c.Name, Href: "/settings/doctor", Text: "There is none yet: " + c.Problem + "."}
+		if !c.Until.IsZero() {
+			n.Text = fmt.Sprintf("It ends %s: %s.", c.Until.UTC().Format("2006-01-02 15:04 UTC"), c.Problem)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
 func noticeOf(a control.Attention) notice {
 	webhook := "/factories/" + a.FactoryUID + "/webhooks/" + a.ID
 	switch a.Kind {

@@ -65,8 +65,8 @@ func TestH9KeyFormSentTwiceMakesOneKey(t *testing.T) {
 	if status, _, text := s.post("/keys", form); status != http.StatusConflict || !strings.Contains(text, "was made already") {
 		t.Errorf("the second: %d\n%s", status, text)
 	}
-	keys, err := s.control.ListAPIKeys(t.Context(), s.admin)
-	if n := len(slices.DeleteFunc(keys, func(k lineshaft.APIKey) bool { return k.Name != "ci" })); err != nil || n != 1 {
+	keys, err := s.control.ListAPIKeys(t.Context(), s.admin, control.MaxPage, "")
+	if n := len(slices.DeleteFunc(keys.Items, func(k lineshaft.APIKey) bool { return k.Name != "ci" })); err != nil || n != 1 {
 		t.Errorf("%d keys (%v)", n, err)
 	}
 }

@@ -31,6 +31,7 @@ type overviewData struct {
 	Throughput         chart
 	Start, Work        chart
 	States, Failures   []barRow
+	Certificates       []Certificate
 }
 
 type rangeLink struct {
@@ -58,6 +59,12 @@ func (s *server) overviewPage(w http.ResponseWriter, r *http.Request, c lineshaf
 	}
 	data := newOverviewData(view)
 	data.BaseURL = s.BaseURL
+	if s.Certificates != nil {
+		data.Certificates = s.Certificates()
+		if c.Role.May(lineshaft.PermissionKeys) { // those who see what to do about it
+			data.Notices = append(certificateNotices(data.Certificates), data.Notices...)
+		}
+	}
 	data.MayStart, data.MayBuild = c.Role.May(lineshaft.PermissionRunsStart), c.Role.May(lineshaft.PermissionFactoriesManage)
 	if r.Header.Get("Hx-Request") == "true" {
 		return s.fragment(w, r, "overview", "overview", data)

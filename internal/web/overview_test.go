@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 func TestI2OverviewOfANewServer(t *testing.T) {
@@ -19,6 +21,21 @@ func TestI2OverviewOfANewServer(t *testing.T) {
 	s.shows("/", append(steps, "!Or go to")...)
 	s.as(lineshaft.RoleViewer)
 	s.shows("/", "Nothing has run yet", "ask an admin", `!href="/runs/new"`, "!lineshaft run")
+}
+
+func TestH12OverviewSaysWhenCertificatesEnd(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
+	s := newSite(t).withDeps(func(d *web.Deps) {
+		d.Certificates = func() []web.Certificate {
+			return []web.Certificate{{Name: "well.test", Until: end}, {Name: "late.test", Until: end, Problem: "the CA cannot be reached"}, {Name: "none.test", Problem: "the CA was asked"}}
+		}
+	})
+	ends := []string{"<bdi>well.test</bdi> ends 2031-02-03 04:05 UTC.", "<bdi>late.test</bdi> ends", "!<bdi>none.test</bdi> ends"}
+	s.signIn(s.key)
+	s.shows("/", append(ends, "It ends 2031-02-03 04:05 UTC: the CA cannot be reached.", "There is none yet: the CA was asked.", `href="/settings/doctor"`)...)
+	s.as(lineshaft.RoleViewer)
+	s.shows("/", append(ends, "!There is none yet")...)
 }
 
 func TestI2OverviewShowsWhatHappened(t *testing.T) {

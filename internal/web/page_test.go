@@ -78,7 +78,7 @@ func TestH5WhyAPageIsNotThereIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	s := newSite(t).withDeps(func(deps *web.Deps) { deps.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
 	s.signIn(s.key)
-	if err := s.away(); err != nil {
+	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, text := s.get("/runs"); status != http.StatusServiceUnavailable || !strings.Contains(text, "try again") || strings.Contains(text, "closed") {

@@ -95,7 +95,7 @@ func TestS3PlatformPagesAskForTheirRole(t *testing.T) {
 			}
 		}
 	}
-	if after := fmt.Sprint(len(must(s.control.ListEnvironments(t.Context(), s.admin, ""))), len(must(s.control.ListSchedules(t.Context(), s.admin)))); after != "1 1" {
+	if after := fmt.Sprint(len(must(s.control.ListEnvironments(t.Context(), s.admin, ""))), len(must(s.control.ListSchedules(t.Context(), s.admin, "", control.MaxPage, "")).Items)); after != "1 1" {
 		t.Errorf("environments and schedules afterwards: %s", after)
 	}
 }

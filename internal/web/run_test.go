@@ -233,12 +233,12 @@ func TestI2SideOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents, err := s.control.ListAgents(t.Context(), s.admin, factory.UID)
-	if err != nil || len(agents) == 0 {
+	agents, err := s.control.ListAgents(t.Context(), s.admin, factory.UID, control.MaxPage, "")
+	if err != nil || len(agents.Items) == 0 {
 		t.Fatal(agents, err)
 	}
 	runID, job := s.working(lineshaft.NewRun{
-		AgentUID: agents[0].UID, Metadata: map[string]string{lineshaft.MetadataWebhook: hook.UID, lineshaft.MetadataDelivery: "d-1", "team": "<ops>"},
+		AgentUID: agents.Items[0].UID, Metadata: map[string]string{lineshaft.MetadataWebhook: hook.UID, lineshaft.MetadataDelivery: "d-1", "team": "<ops>"},
 		Config: lineshaft.AgentConfig{ModelID: "m<1>"}, Attachments: []lineshaft.NewAttachment{{FileName: "in.txt", MimeType: "text/html", Data: []byte("x")}},
 	})
 	blob, err := s.control.Upload(t.Context(), job.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobArtifact, FileName: "out.html", FilePath: "out.html", MimeType: "text/html"}, strings.NewReader("<script>"))
@@ -253,7 +253,7 @@ func TestI2SideOfARun(t *testing.T) {
 	base := "/factories/" + factory.UID
 	for _, want := range []string{
 		"Shop &lt;b&gt;", `href="` + base + `"`, `href="` + base + "/webhooks/" + hook.UID + `"`, `href="` + base + "/webhooks/" + hook.UID + `/deliveries/d-1"`,
-		`href="/agents/` + agents[0].UID + `"`, "&lt;ops&gt;", "m&lt;1&gt;", "from run", "in.txt", `href="/runs/` + runID + "/artifacts/", `href="/runs/` + runID + "/attachments/", "out.html",
+		`href="/agents/` + agents.Items[0].UID + `"`, "&lt;ops&gt;", "m&lt;1&gt;", "from run", "in.txt", `href="/runs/` + runID + "/artifacts/", `href="/runs/` + runID + "/attachments/", "out.html",
 		"big&lt;er&gt;", "$1.50", "it &lt;broke&gt;", "agent_process_failed", "The end of the transcript shows what failed", "Execution 1: worked", "Failed",
 	} {
 		if !strings.Contains(text, want) {

@@ -51,7 +51,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, c lineshaft.Call
 }
 
 func (s *server) rerun(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	started, err := s.Control.Rerun(r.Context(), c, r.PathValue("id"), onceOf(r))
+	started, err := s.Control.Rerun(r.Context(), c, r.PathValue("id"), lineshaft.SourceWebApp, onceOf(r))
 	if err != nil {
 		return err
 	}

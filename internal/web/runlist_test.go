@@ -167,11 +167,17 @@ func TestS4RunListShowsTextAsText(t *testing.T) {
 	s := newSite(t)
 	s.signIn(s.key)
 	evil := `"><script>alert(1)</script>`
-	runID := s.startFor(s.admin, lineshaft.NewRun{Title: evil, Config: lineshaft.AgentConfig{Name: evil, WorkerHost: evil}})
-	query := url.Values{"q": {evil}, "host": {evil}, "meta": {evil + "=" + evil}}.Encode()
-	for _, address := range []string{"/runs", "/runs?" + query, "/runs/rows?id=" + runID, "/runs/cancel?id=" + runID, "/runs/cancel?match=1&" + query, "/search?" + query, "/runs/new?from=" + runID} {
-		if status, _, text := s.get(address); status != http.StatusOK || strings.Contains(text, "<script>alert") {
-			t.Errorf("%s: %d\n%s", address, status, text)
+	runID := s.startFor(s.admin, lineshaft.NewRun{Title: evil, Config: lineshaft.AgentConfig{Name: evil}})
+	query := url.Values{"q": {evil}, "host": {evil}, "meta": {"k=" + evil}}.Encode()
+	noKey := url.Values{"meta": {evil + "=" + evil}}.Encode()
+	for address, want := range map[string]int{
+		"/runs": http.StatusOK, "/runs?" + query: http.StatusOK, "/runs?" + noKey: http.StatusBadRequest,
+		"/runs/rows?id=" + runID: http.StatusOK, "/runs/cancel?id=" + runID: http.StatusOK,
+		"/runs/cancel?match=1&" + query: http.StatusOK, "/runs/cancel?match=1&" + noKey: http.StatusBadRequest,
+		"/search?" + query: http.StatusOK, "/runs/new?from=" + runID: http.StatusOK,
+	} {
+		if status, _, text := s.get(address); status != want || strings.Contains(text, "<script>alert") {
+			t.Errorf("%s: %d, want %d\n%s", address, status, want, text)
 		}
 	}
 }

@@ -43,11 +43,11 @@ func (s *server) runOptions(ctx context.Context, c lineshaft.Caller) (runOptions
 	for _, e := range environments {
 		o.Environments = append(o.Environments, option{e.UID, e.Config.Name})
 	}
-	schedules, err := s.Control.ListSchedules(ctx, c)
+	schedules, err := s.Control.ListSchedules(ctx, c, "", maxOptions, "")
 	if err != nil {
 		return o, err
 	}
-	for _, one := range schedules {
+	for _, one := range schedules.Items {
 		o.Schedules = append(o.Schedules, option{one.ID, one.Name})
 	}
 	workers, err := s.Control.Workers(ctx, c)

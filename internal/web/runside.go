@@ -28,7 +28,9 @@ type runLive struct {
 	Advice string
 	// What the reader may do now; the rest has no button.
 	CanSend, CanInterrupt, CanCancel, CanRerun bool
-	LiveChildren                               int
+	// Redeliver is where what a delivery started is run again; empty when it cannot be.
+	Redeliver    string
+	LiveChildren int
 }
 
 // file is something to download, or a reference to a place elsewhere.
@@ -72,8 +74,29 @@ func (s *server) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft
 	live.CanSend = changes
 	live.CanInterrupt = changes && run.Status.Message != control.StatusInterrupted && (run.State == lineshaft.InProgress || run.State == lineshaft.Blocked)
 	live.CanCancel = changes && !run.State.Terminal()
-	live.CanRerun = run.State.Terminal() && c.Role.May(lineshaft.PermissionRunsStart)
-	return live, nil
+	live.CanRerun = run.State.Terminal() && !run.Source.Delivered() && c.Role.May(lineshaft.PermissionRunsStart)
+	live.Redeliver, err = s.redeliverHref(ctx, c, run)
+	return live, err
+}
+
+// redeliverHref leads to the page that takes the delivery of an ended run again. A delivery
+// that is not kept any more, and a webhook that was deleted, have none.
+func (s *server) redeliverHref(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) (string, error) {
+	webhook, delivery := run.Metadata[lineshaft.MetadataWebhook], run.Metadata[lineshaft.MetadataDelivery]
+	if !run.State.Terminal() || !run.Source.Delivered() || webhook == "" || delivery == "" || !c.Role.May(lineshaft.PermissionFactoriesManage) {
+		return "", nil
+	}
+	_, err := s.Control.GetWebhook(ctx, c, run.FactoryUID, webhook)
+	if err == nil {
+		_, err = s.Control.GetDelivery(ctx, c, run.FactoryUID, webhook, delivery, false)
+	}
+	if err != nil {
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+			return "", nil
+		}
+		return "", err
+	}
+	return under("factories", run.FactoryUID, "webhooks", webhook, "deliveries", delivery, "redeliver"), nil
 }
 
 func artifactFile(a lineshaft.Artifact) file {

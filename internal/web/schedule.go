@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -80,20 +79,12 @@ type schedulesData struct {
 }
 
 func (s *server) schedulesPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	all, err := s.Control.ListSchedules(r.Context(), c)
+	found, err := s.Control.ListSchedules(r.Context(), c, "", schedulesPerPage, r.URL.Query().Get("cursor"))
 	if err != nil {
 		return err
 	}
-	var data schedulesData
-	if after := r.URL.Query().Get("after"); after != "" {
-		at := slices.IndexFunc(all, func(one lineshaft.Schedule) bool { return one.ID == after })
-		all, data.First = all[at+1:], "/schedules"
-	}
-	if len(all) > schedulesPerPage {
-		all = all[:schedulesPerPage]
-		data.Next = withQuery("/schedules", url.Values{"after": {all[schedulesPerPage-1].ID}})
-	}
-	for _, one := range all {
+	data := schedulesData{Next: pageAddress(r, found.Next), First: firstAddress(r)}
+	for _, one := range found.Items {
 		data.Schedules = append(data.Schedules, rowOfSchedule(one))
 	}
 	if data.First == "" {

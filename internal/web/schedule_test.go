@@ -100,7 +100,7 @@ func TestF6ScheduleMistakes(t *testing.T) {
 			t.Errorf("%s: %d\n%s", name, status, content(text))
 		}
 	}
-	if list := must(s.control.ListSchedules(t.Context(), s.admin)); len(list) != 0 {
+	if list := must(s.control.ListSchedules(t.Context(), s.admin, "", control.MaxPage, "")).Items; len(list) != 0 {
 		t.Errorf("%d schedules", len(list))
 	}
 }
@@ -134,11 +134,10 @@ func TestH8SchedulesArePaged(t *testing.T) {
 		must(s.control.CreateSchedule(t.Context(), s.admin, control.NewSchedule{Name: "n", Timing: lineshaft.Timing{Cron: "@daily"}, Prompt: "p", Enabled: true}))
 	}
 	first := s.shows("/schedules", "Next <svg", "!>First<")
-	at := strings.Index(first, `href="/schedules?after=`)
+	at := strings.Index(first, `href="/schedules?cursor=`)
 	address, _, _ := strings.Cut(first[at+len(`href="`):], `"`)
 	rest := s.shows(address, ">First<")
 	if n := strings.Count(first, `<td class="main">`) + strings.Count(rest, `<td class="main">`); n != 103 {
 		t.Errorf("%d rows", n)
 	}
-	s.shows("/schedules?after=gone", ">First<")
 }

@@ -89,7 +89,7 @@ func (s *server) scheduleForm(r *http.Request, c lineshaft.Caller, id string, n 
 
 // agentOptions are the agents by factory and name.
 func (s *server) agentOptions(ctx context.Context, c lineshaft.Caller) ([]option, error) {
-	agents, err := s.Control.ListAgents(ctx, c, "")
+	agents, err := s.Control.ListAgents(ctx, c, "", control.MaxPage, "")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *server) agentOptions(ctx context.Context, c lineshaft.Caller) ([]option
 		return nil, err
 	}
 	var options []option
-	for _, agent := range agents {
+	for _, agent := range agents.Items {
 		name := agent.Name
 		if factory := factories[agent.FactoryUID]; factory != "" {
 			name = factory + " / " + name

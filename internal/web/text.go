@@ -3,6 +3,8 @@ package web
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // maxShown is how much of one text a page shows; the rest is behind a link.
@@ -21,19 +23,8 @@ func show(text string) shown { return showMost(text, maxShown) }
 // showMost shows at most so many bytes.
 func showMost(text string, most int) shown {
 	text = plain(text)
-	head := clipBytes(text, most)
+	head := lineshaft.CutBytes(text, most)
 	return shown{head, int64(len(text) - len(head))}
-}
-
-// clipBytes cuts a text to at most so many bytes, between characters.
-func clipBytes(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }
 
 // plain is a text as HTML can hold it: no codes of terminals, no NUL, and every kind
@@ -105,7 +96,7 @@ func codeLength(text string) int {
 
 // oneLine is the beginning of a text, for a summary.
 func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(clipBytes(plain(text), 4*most)), " ")
+	text = strings.Join(strings.Fields(lineshaft.CutBytes(plain(text), 4*most)), " ")
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}

@@ -67,7 +67,7 @@ func newTool(d lineshaft.ToolCallData) *tool {
 	named, text := summary(d.Input)
 	t.Summary = oneLine(text, 160)
 	hidden := []string{"command", "cmd", "program"}
-	if command := clipBytes(plain(textOf(d.Input, "command", "cmd")), maxShown); command != t.Summary {
+	if command := lineshaft.CutBytes(plain(textOf(d.Input, "command", "cmd")), maxShown); command != t.Summary {
 		t.Command = command
 	}
 	if plain(text) == t.Summary {
@@ -145,7 +145,7 @@ func (t *tool) end(runID string, sequence int64, d lineshaft.ToolResultData) {
 		t.Name = oneLine(d.Name, 80)
 	}
 	row := toolRow{RunID: runID, Sequence: sequence, Text: show(textOf(d.Output, "text", "output")), Diffs: resultDiffs(d.Output)}
-	row.Error = clipBytes(plain(textOf(d.Output, "error")), 4000)
+	row.Error = lineshaft.CutBytes(plain(textOf(d.Output, "error")), 4000)
 	if code, ok := d.Output["exit_code"].(float64); ok && code != 0 && row.Error == "" {
 		row.Error = fmt.Sprintf("exit code %.0f", code)
 	}

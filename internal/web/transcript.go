@@ -127,7 +127,7 @@ func (t *transcript) plan(i *item, e lineshaft.Event) bool {
 		i.Kind = "plan"
 		i.Steps = d.Steps[:min(len(d.Steps), 200)]
 		for n := range i.Steps {
-			i.Steps[n].Text = clipBytes(plain(i.Steps[n].Text), 2000)
+			i.Steps[n].Text = lineshaft.CutBytes(plain(i.Steps[n].Text), 2000)
 		}
 	}
 	return ok

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 // condition is one condition of a trigger in plain words.
@@ -25,20 +26,22 @@ func triggerHead(t lineshaft.Trigger) string {
 		return "On schedule"
 	case t.Provider == lineshaft.ProviderRun:
 		return "A run ends"
-	case t.Forge():
+	case t.Sent():
 		head := providerName(t.Provider) + " event " + t.Event
 		if hooks != "" {
 			head += ", by webhook " + hooks
 		}
 		return head
 	}
-	return t.Provider + " event " + t.Event + ": kept, but never fires here"
+	return providerName(t.Provider) + " event " + t.Event + ": kept, but never fires here"
 }
 
 func providerName(provider string) string {
 	names := map[string]string{
 		lineshaft.ProviderWebhook: "Webhook", lineshaft.ProviderSchedule: "Schedule", lineshaft.ProviderRun: "End of a run",
 		lineshaft.ProviderGitHub: "GitHub", lineshaft.ProviderGitLab: "GitLab",
+		lineshaft.ProviderLinear: "Linear", lineshaft.ProviderSlack: "Slack", lineshaft.ProviderJira: "Jira", lineshaft.ProviderTeams: "Microsoft Teams",
+		lineshaft.ProviderAzureDevOps: "Azure DevOps", lineshaft.ProviderFactory: "Factory",
 	}
 	if name, ok := names[provider]; ok {
 		return name
@@ -49,33 +52,32 @@ func providerName(provider string) string {
 // triggerConditions are what has to hold besides, in the order of the text.
 func triggerConditions(t lineshaft.Trigger) []condition {
 	var list []condition
-	for _, c := range []struct {
-		name   string
-		choice *lineshaft.Choice
-	}{
-		{"repository", t.Filter.Repos},
-		{"label", t.Filter.Labels},
-		{"author", t.Filter.Authors},
-		{"branch", t.Filter.Branches},
-		{"base branch", t.Filter.BaseBranches},
-		{"changed path", t.Filter.Paths},
-		{"conclusion", t.Filter.Conclusions},
-		{"agent", t.Filter.Agents},
-		{"automation", t.Filter.Automations},
-		{"state", t.Filter.States},
-		{"factory", t.Filter.Factories},
-	} {
-		if c.choice == nil {
+	for _, spec := range control.FilterKeys() {
+		choice := t.Filter.Set(spec.Name)
+		if choice == nil {
 			continue
 		}
-		if c.choice.In != nil {
-			list = append(list, condition{c.name, "is " + oneOf(c.choice.In)})
+		name := keyWords(spec.Name)
+		if len(choice.In) > 0 {
+			list = append(list, condition{name, "is " + oneOf(choice.In)})
 		}
-		if c.choice.NotIn != nil {
-			list = append(list, condition{c.name, "is not " + oneOf(c.choice.NotIn)})
+		if len(choice.NotIn) > 0 {
+			list = append(list, condition{name, "is not " + oneOf(choice.NotIn)})
 		}
 	}
 	return append(list, payloadConditions(t.Filter.Payload, "")...)
+}
+
+// keyWords is the key of a filter as people say it of one value.
+func keyWords(key string) string {
+	words := map[string]string{
+		"repos": "repository", "branches": "branch", "base_branches": "base branch", "baseBranches": "base branch", "paths": "changed path", "prNumbers": "pr number",
+		"factories": "factory", "mentioned": "mentioned", "itemUsers": "item user", "status_ids": "status id",
+	}
+	if word, ok := words[key]; ok {
+		return word
+	}
+	return strings.TrimSuffix(strings.ReplaceAll(key, "_", " "), "s")
 }
 
 func oneOf(values []string) string {

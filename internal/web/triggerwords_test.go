@@ -32,11 +32,12 @@ func TestI2TriggersAreToldInWords(t *testing.T) {
 		{lineshaft.Trigger{Provider: "schedule", Schedule: &lineshaft.Timing{Cron: "@daily"}}, "Every day at 00:00, UTC"},
 		{lineshaft.Trigger{Provider: "schedule", Schedule: &lineshaft.Timing{Cron: "0 9 * * *", Timezone: "Asia/Tokyo"}}, "Every day at 09:00, Asia/Tokyo"},
 		{lineshaft.Trigger{Provider: "schedule"}, "On schedule"},
-		{lineshaft.Trigger{Provider: "run", Filter: lineshaft.TriggerFilter{States: in("FAILED", "ERROR"), Agents: in("a"), Automations: in("b"), Factories: in("f")}}, "A run ends; agent is a; automation is b; state is FAILED or ERROR; factory is f"},
-		{lineshaft.Trigger{Provider: "github", Event: "push", Filter: lineshaft.TriggerFilter{Repos: in("acme/*"), Branches: &lineshaft.Choice{NotIn: []string{"main"}}, Paths: in("docs/**")}}, "GitHub event push; repository is acme/*; branch is not main; changed path is docs/**"},
-		{lineshaft.Trigger{Provider: "github", Event: "issue_*", Filter: lineshaft.TriggerFilter{Webhooks: []string{"hub"}, Labels: in("bug"), Authors: in("ann")}}, "GitHub event issue_*, by webhook hub; label is bug; author is ann"},
-		{lineshaft.Trigger{Provider: "gitlab", Event: "pipeline", Filter: lineshaft.TriggerFilter{Conclusions: in("failed"), BaseBranches: in("main"), Payload: json.RawMessage(`{"x": [1]}`)}}, "GitLab event pipeline; base branch is main; conclusion is failed; x is 1"},
-		{lineshaft.Trigger{Provider: "jira", Event: "issue_created"}, "jira event issue_created: kept, but never fires here"},
+		{lineshaft.Trigger{Provider: "run", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"states": in("FAILED", "ERROR"), "agents": in("a"), "automations": in("b"), "factories": in("f")}}}, "A run ends; agent is a; automation is b; state is FAILED or ERROR; factory is f"},
+		{lineshaft.Trigger{Provider: "github", Event: "push", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"repos": in("acme/*"), "branches": {NotIn: []string{"main"}}, "paths": in("docs/**")}}}, "GitHub event push; repository is acme/*; branch is not main; changed path is docs/**"},
+		{lineshaft.Trigger{Provider: "github", Event: "issue_*", Filter: lineshaft.TriggerFilter{Webhooks: []string{"hub"}, Sets: map[string]*lineshaft.Choice{"labels": in("bug"), "authors": in("ann")}}}, "GitHub event issue_*, by webhook hub; label is bug; author is ann"},
+		{lineshaft.Trigger{Provider: "gitlab", Event: "pipeline", Filter: lineshaft.TriggerFilter{Payload: json.RawMessage(`{"x": [1]}`), Sets: map[string]*lineshaft.Choice{"conclusions": in("failed"), "base_branches": in("main")}}}, "GitLab event pipeline; base branch is main; conclusion is failed; x is 1"},
+		{lineshaft.Trigger{Provider: "jira", Event: "issue_created"}, "Jira event issue_created"},
+		{lineshaft.Trigger{Provider: "teams", Event: "app_mention"}, "Microsoft Teams event app_mention: kept, but never fires here"},
 	} {
 		if got := web.TriggerWords(c.trigger); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.trigger, got, c.want)

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/yuin/goldmark"
 
@@ -52,6 +53,8 @@ type Deps struct {
 	// Examine looks at this machine and these settings as `lineshaft doctor` does; nil
 	// when nobody can.
 	Examine func(ctx context.Context) []Check
+	// Certificates are those that this server serves with; nil when it speaks plain HTTP.
+	Certificates func() []Certificate
 	// Absent names the harnesses that cannot run on this server; nil when nobody knows.
 	Absent func() []string
 }
@@ -81,6 +84,15 @@ type Check struct {
 	State string
 	// Detail is what was found; Mend says what to do, if anything.
 	Detail, Mend string
+}
+
+// Certificate is one of the server's own.
+type Certificate struct {
+	Name string
+	// Until is when it ends; zero while there is none.
+	Until time.Time
+	// Problem is empty when all is well.
+	Problem string
 }
 
 type server struct {

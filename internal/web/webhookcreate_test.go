@@ -195,7 +195,7 @@ func TestI2WaitForTheFirstDelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, text = h.get(h.at + "/first")
-	h.wants("after a refusal", text, "refused: the token is &lt;wrong&gt;", `hx-trigger="every 1s"`)
+	h.wants("after a refusal", text, "rejected (auth): the token is &lt;wrong&gt;", `hx-trigger="every 1s"`)
 	first := h.deliver("1", "{}")
 	_, _, text = h.get(h.at + "/first")
 	h.wants("after one", text, "First delivery arrived", h.at+"/deliveries/"+first)

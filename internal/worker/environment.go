@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/workspace"
@@ -31,11 +33,12 @@ func (e *execution) environment() harness.Environment {
 	env := harness.Environment{
 		Job: e.job, Env: e.variables(), Mask: e.mask, Start: e.start, WriteFile: e.writeFile,
 		Started: e.started, Blocked: e.blocked, Now: e.worker.config.Now,
-		Ask: e.ask, ReadFile: e.readFile, Access: e.access, Reach: reach{e}, ToolServers: e.toolServers(),
+		Ask: e.ask, ReadFile: e.readFile, Transcript: e.transcript, Access: e.access, Reach: reach{e}, ToolServers: e.toolServers(),
 		Tracer: e.worker.config.Tracer,
 	}
 	env.Job.Prepare.GitCredentials = "" // they are the worker's alone
 	env.Job.ToolSecrets = nil           // they are in ToolServers
+	env.Job.ModelKey = ""               // the gateway has it
 	if e.workspace != nil {
 		env.Dir = e.workspace.Dir()
 	}
@@ -102,6 +105,28 @@ func (e *execution) readFile(name string) (string, error) {
 	return e.workspace.ReadPrivate(name)
 }
 
+// transcriptFile is where an agent without a session reads what was before.
+const transcriptFile = "conversation.md"
+
+// transcript is harness.Environment.Transcript.
+func (e *execution) transcript(ctx context.Context) (string, error) {
+	var content []byte
+	err := persist(ctx, func(ctx context.Context) error {
+		blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, lineshaft.TranscriptBlob)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = blob.Close() }()
+		content, err = io.ReadAll(io.LimitReader(blob, lineshaft.MaxComposedBytes))
+		return err
+	})
+	if err != nil {
+		e.warn(ctx, "read transcript", err)
+		return "", err
+	}
+	return e.writeFile(transcriptFile, string(content))
+}
+
 // start is harness.Environment.Start: it never starts a process that the lease
 // does not cover, feeds it with each renewal, and ends it with ctx.
 func (e *execution) start(ctx context.Context, program harness.Program) (*sandbox.Process, error) {
@@ -160,8 +185,12 @@ func (e *execution) grace(cause error) time.Duration {
 	return e.worker.config.Grace
 }
 
-// started is harness.Environment.Started.
-func (e *execution) started() { e.once.Do(func() { e.outbox.tell(markStarted) }) }
+// started is harness.Environment.Started. What prepares the workspace is not the agent.
+func (e *execution) started() {
+	if !e.preparing {
+		e.once.Do(func() { e.outbox.tell(markStarted) })
+	}
+}
 
 // blocked is harness.Environment.Blocked.
 func (e *execution) blocked(blocked bool) {

@@ -12,6 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/mask"
+	"github.com/lineshaft/lineshaft/internal/model"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
@@ -55,6 +56,7 @@ type execution struct {
 	ending    sync.WaitGroup       // for the ends of processes
 	closed    bool                 // for close
 	gate      gate                 // to models and tool servers
+	models    *model.Set           // of a run with a key of its own
 
 	mu      sync.Mutex
 	endTurn context.CancelCauseFunc // of the present turn; nil between turns
@@ -77,13 +79,11 @@ func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
 	}
 	e := &execution{
 		worker: w, job: job, slot: slot, began: time.Now(),
-		mask: sync.OnceValue(func() *mask.Masker {
-			return mask.New(SecretsToMask(job))
-		}),
 		outbox:   newOutbox(job.ExecutionRef, job.LastEvent, w.reports.poke),
 		followup: newSignal(),
 		asking:   asking{one: make(chan struct{}, 1)},
 	}
+	e.mask = sync.OnceValue(func() *mask.Masker { return mask.New(SecretsToMask(e.job)) })
 	e.life, e.endLife = context.WithCancelCause(e.trace(w.life))
 	e.work, e.endWork = context.WithCancelCause(e.life)
 	e.lease = newLease(job, e.endLife)
@@ -142,9 +142,13 @@ func (e *execution) open() (harness.Session, error) {
 		return nil, err
 	}
 	e.harnessName = h.Name()
+	if err := e.takeKey(); err != nil {
+		return nil, err
+	}
 	if err := e.fillTools(); err != nil {
 		return nil, err
 	}
+	e.noticeUnused()
 	if _, without := h.(harness.WithoutWorkspace); !without {
 		if err := e.makeReady(); err != nil {
 			return nil, err

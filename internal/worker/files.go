@@ -18,9 +18,11 @@ const uploadTime = 2 * time.Minute
 
 // openWorkspace finds, restores or makes the folder, and says which in the log.
 func (e *execution) openWorkspace(ctx context.Context) error {
-	ws, err := e.worker.workspaces.Open(ctx, workspace.OpenRequest{
-		RunID: e.job.RunID, Number: e.job.Number, Keep: e.job.Resumed, Preparing: !e.job.Prepare.Empty(),
-	})
+	request := workspace.OpenRequest{RunID: e.job.RunID, Number: e.job.Number, Keep: e.job.Resumed, Preparing: !e.job.Prepare.Empty()}
+	if from := e.job.Continues; from != nil {
+		request.From, request.FromNumber = from.RunID, from.Executions
+	}
+	ws, err := e.worker.workspaces.Open(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -28,16 +30,23 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 	e.preparing = !ws.Kept() && !e.job.Prepare.Empty()
 	level, text := "info", "A new, empty workspace was made."
 	switch {
+	case ws.Adopted():
+		text = "The workspace of run " + request.From + ", whose conversation this run continues, is still here and is used again."
 	case ws.Kept():
 		text = "The workspace of the execution before is still here and is used again."
 	case e.job.Snapshot != "":
 		if level, text, err = e.restore(ctx); err != nil {
 			return err
 		}
+	case e.job.Continues != nil:
+		text = "Run " + request.From + ", whose conversation this run continues, left no files in its workspace, or they are gone: a new, empty workspace was made."
 	case e.job.Resumed:
 		text = "The execution before left no files in its workspace, or they are gone: a new, empty workspace was made."
 	}
 	e.notice(level, text)
+	if e.job.Continues != nil && e.job.Continues.OtherAgent {
+		return ws.ForgetSessions(ctx)
+	}
 	return nil
 }
 
@@ -56,14 +65,18 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 		}
 		return final("the snapshot cannot be unpacked", err)
 	})
+	before := "the execution before"
+	if e.job.Continues != nil {
+		before = "run " + e.job.Continues.RunID + ", whose conversation this run continues"
+	}
 	switch {
 	case err == nil:
-		return "info", "The workspace was restored from the snapshot of the execution before.", e.prepared()
+		return "info", "The workspace was restored from the snapshot of " + before + ".", e.prepared()
 	case ctx.Err() != nil:
 		return "", "", err
 	}
 	e.warn(ctx, "restore snapshot", err)
-	return "warning", "The snapshot of the execution before could not be restored: a new, empty workspace was made.", nil
+	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was made.", nil
 }
 
 // final makes an error that another try would not mend.

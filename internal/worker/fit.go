@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -64,9 +63,5 @@ func cutText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	n := most - len(cutMark)
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + cutMark
+	return lineshaft.CutBytes(text, most-len(cutMark)) + cutMark
 }

@@ -96,7 +96,7 @@ func (e *execution) session() (*gateway.Session, error) {
 		return nil, errGatewayOver
 	}
 	config := gateway.SessionConfig{
-		Model: runModel(e.job.Config), RunToken: e.job.RunToken, Budget: e.job.Config.Budget, Used: e.job.Used,
+		Models: e.models, Model: e.job.Config.Model(), RunToken: e.job.RunToken, Budget: e.job.Config.Budget, Used: e.job.Used,
 		Confined: slices.Contains([]sandbox.Network{sandbox.NetworkNone, sandbox.NetworkAllow}, e.worker.config.Network),
 		LeftOut: func(name string) {
 			e.notice("info", "Left out of requests to the model: "+name+". With this worker's egress setting the model's vendor is not to reach other hosts for the agent.")
@@ -117,14 +117,6 @@ func (e *execution) session() (*gateway.Session, error) {
 	}
 	g.session, g.socket = session, config.Socket
 	return session, nil
-}
-
-// runModel is what the run asks for.
-func runModel(config lineshaft.AgentConfig) string {
-	if config.Harness != nil && config.Harness.ModelID != "" {
-		return config.Harness.ModelID
-	}
-	return config.ModelID
 }
 
 // consumed puts what a model request has used into the log.
@@ -188,7 +180,11 @@ func (e *execution) access(protocol model.Protocol) (harness.Access, bool) {
 	if config.Gateway == nil {
 		return harness.Access{}, false
 	}
-	if _, ok := config.Gateway.Models().ForRun(protocol, runModel(e.job.Config)); !ok {
+	offered := config.Gateway.Models()
+	if e.models != nil {
+		offered = *e.models
+	}
+	if _, ok := offered.ForRun(protocol, e.job.Config.Model()); !ok {
 		return harness.Access{}, false
 	}
 	s, err := e.session()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,62 @@ func TestX12UsageComesBeforeTheEndOfItsTurn(t *testing.T) {
 		t.Errorf("%d events, together %+v", events, sum)
 	}
 }
+
+// TestX15LastWordTellsWhatModelsUsed that nobody has acknowledged: what was sent has the
+// number of its event, so that it is not counted again if it had arrived, and a request
+// that was under way when the run was taken away is told without.
+func TestX15LastWordTellsWhatModelsUsed(t *testing.T) {
+	t.Parallel()
+	c := newControl(t)
+	taken := make(chan struct{})
+	requests := 0
+	gate := withModel(t, func() {
+		if requests++; requests == 2 {
+			<-taken
+		}
+	})
+	c.lose = func(method string) error {
+		if method != "Report" {
+			return nil
+		}
+		if _, events := usageOf(t, c, "a"); events == 0 {
+			return nil
+		}
+		return lineshaft.Unavailable(nil, "the answer got lost")
+	}
+	answered := make(chan struct{})
+	begin(t, c, Config{Gateway: gate}, scripted{func(ctx context.Context, env harness.Environment, _ lineshaft.Turn, _ harness.Emit) (lineshaft.TurnResult, error) {
+		askModel(ctx, env)
+		go func() {
+			askModel(context.WithoutCancel(ctx), env)
+			close(answered)
+		}()
+		c.await("the first usage", func() bool { return c.runs["a"] != nil && slices.ContainsFunc(c.runs["a"].events, isUsage) })
+		c.stop("a")
+		<-ctx.Done()
+		close(taken)
+		<-answered
+		return done()
+	}})
+	c.jobs <- job("a", "")
+	result := c.ended("a", 1)
+	if result.State != lineshaft.Cancelled || len(result.Used) != 2 {
+		t.Fatalf("result %+v", result)
+	}
+	run, unlock := c.lock("a")
+	defer unlock()
+	late, sent := result.Used[0], result.Used[1]
+	if at := slices.IndexFunc(run.events, isUsage) + 1; sent.Number != int64(at) || late.Number != 0 {
+		t.Errorf("numbers %d and %d; the event that arrived is %d", sent.Number, late.Number, at)
+	}
+	for _, used := range result.Used {
+		if used.ModelID != "m1" || used.InputTokens != 100 || used.OutputTokens != 20 {
+			t.Errorf("%+v", used)
+		}
+	}
+}
+
+func isUsage(d lineshaft.Draft) bool { return d.Type == lineshaft.EventUsage }
 
 // TestX7BudgetEndsTheRun, although the agent takes no notice of refusals.
 func TestX7BudgetEndsTheRun(t *testing.T) {

@@ -49,7 +49,7 @@ type outbox struct {
 	taken   int   // entries in the report that is out
 	most    int   // events in a report; less than usual while reports are too large
 	changed chan struct{}
-	tooLate []lineshaft.UsageData // that nobody could be told
+	tooLate []lineshaft.LateUsage // that nobody could be told
 }
 
 func newOutbox(ref lineshaft.ExecutionRef, last int64, wake func()) *outbox {
@@ -91,18 +91,23 @@ func (o *outbox) delivered(ctx context.Context, draft lineshaft.Draft) bool {
 func (o *outbox) late(data lineshaft.UsageData) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.tooLate = append(o.tooLate, data)
+	o.tooLate = append(o.tooLate, lineshaft.LateUsage{UsageData: data})
 }
 
-// unreported is what models have used that no report has told.
-func (o *outbox) unreported() []lineshaft.UsageData {
+// unreported is what models have used, as far as nobody has acknowledged it.
+func (o *outbox) unreported() []lineshaft.LateUsage {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	used := slices.Clone(o.tooLate)
+	number := o.first - 1
 	for _, e := range o.entries {
+		if e.mark != noMark {
+			continue
+		}
+		number++
 		var data lineshaft.UsageData
-		if e.mark == noMark && e.draft.Type == lineshaft.EventUsage && json.Unmarshal(e.draft.Data, &data) == nil {
-			used = append(used, data)
+		if e.draft.Type == lineshaft.EventUsage && json.Unmarshal(e.draft.Data, &data) == nil {
+			used = append(used, lineshaft.LateUsage{UsageData: data, Number: number})
 		}
 	}
 	return used

@@ -28,6 +28,7 @@ type Cloner interface {
 const (
 	credentialsMask = "GIT_CREDENTIALS"
 	tokenMask       = "GIT_TOKEN"
+	modelKeyMask    = "MODEL_KEY"
 )
 
 // SecretsToMask are all values that must not be seen in what the agent says. The
@@ -36,6 +37,9 @@ func SecretsToMask(job lineshaft.Job) map[string]string {
 	secrets := map[string]string{runTokenVariable: job.RunToken}
 	maps.Copy(secrets, job.Secrets)
 	maps.Copy(secrets, job.ToolSecrets)
+	if job.ModelKey != "" {
+		secrets[modelKeyMask] = string(job.ModelKey)
+	}
 	if credentials := string(job.Prepare.GitCredentials); credentials != "" {
 		secrets[credentialsMask] = credentials
 		if _, token, ok := strings.Cut(credentials, ":"); ok && !strings.Contains(token, "\n") {
@@ -56,8 +60,8 @@ func (e *execution) setUp(ctx context.Context) error {
 	if err := e.workspace.Prepare(); err != nil {
 		return err
 	}
-	for _, r := range e.job.Prepare.Repositories {
-		if err := e.clone(ctx, r); err != nil {
+	for i, folder := range cloneFolders(e.job.Prepare.Repositories) {
+		if err := e.clone(ctx, e.job.Prepare.Repositories[i], folder); err != nil {
 			return endedOr(ctx, err)
 		}
 	}
@@ -87,11 +91,25 @@ func endedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// clone fetches one repository into a folder of its name. The agent's user gets it
-// with the rest of the workspace when its first process starts.
-func (e *execution) clone(ctx context.Context, r lineshaft.Repository) error {
+// cloneFolders are where repositories go: folders of their names, with the owner in
+// front for one whose name another has already.
+func cloneFolders(repositories []lineshaft.Repository) []string {
+	taken, folders := map[string]bool{}, make([]string, len(repositories))
+	for i, r := range repositories {
+		folder := r.Name
+		for taken[strings.ToLower(folder)] {
+			folder = strings.ReplaceAll(r.Owner, "/", "-") + "-" + folder
+		}
+		taken[strings.ToLower(folder)], folders[i] = true, folder
+	}
+	return folders
+}
+
+// clone fetches one repository into a folder. The agent's user gets it with the rest of
+// the workspace when its first process starts.
+func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder string) error {
 	for _, a := range e.job.Turn.Attachments {
-		if strings.EqualFold(a.FileName, r.Name) {
+		if strings.EqualFold(a.FileName, folder) {
 			return setupFailed("attachment %q has the name of the folder that repository %s is cloned into; rename the attachment", a.FileName, r)
 		}
 	}
@@ -100,7 +118,7 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository) error {
 		return setupFailed("repository %s cannot be cloned: worker %s has no git; install it and restart the worker", r, e.worker.config.WorkerID)
 	}
 	e.tellf("Cloning %s.", r)
-	commit, err := git.Clone(ctx, git.URL(r), filepath.Join(e.workspace.Dir(), r.Name), string(e.job.Prepare.GitCredentials))
+	commit, err := git.Clone(ctx, git.URL(r), filepath.Join(e.workspace.Dir(), folder), string(e.job.Prepare.GitCredentials))
 	if err != nil {
 		if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 			return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment", r, strings.TrimRight(public.Message, ". "))
@@ -108,7 +126,7 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository) error {
 		e.worker.logger.WarnContext(ctx, "clone did not work", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
 		return setupFailed("repository %s could not be cloned; the log of worker %s says why", r, e.worker.config.WorkerID)
 	}
-	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, r.Name)
+	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, folder)
 	return nil
 }
 
@@ -148,7 +166,7 @@ func setupFailed(format string, args ...any) error {
 
 // fits says whether this worker is the kind of machine that the run's runner asks for.
 func (e *execution) fits() error {
-	want, have := e.job.Prepare.Runner.Platform, runtime.GOOS+"/"+runtime.GOARCH
+	want, have := e.job.Prepare.Runner.Target(), runtime.GOOS+"/"+runtime.GOARCH
 	if want == "" || platform(want) == have {
 		return nil
 	}

@@ -195,6 +195,9 @@ func TestX4FailedSetUp(t *testing.T) {
 				if strings.Contains(printed, "never") || len(c.uploads("a")) > 0 {
 					t.Errorf("told:\n%s", all)
 				}
+				if marks := c.marks("a"); len(marks) > 0 {
+					t.Errorf("the agent never started, but reported was %q", marks)
+				}
 				poll(t, "the workspace is gone", func() bool {
 					left, err := w.workspaces.Leftovers(t.Context())
 					return err == nil && len(left) == 0 && w.Running() == 0

@@ -31,5 +31,5 @@ func (e *execution) placeSkill(s lineshaft.Skill) error {
 	if err != nil {
 		return err
 	}
-	return e.workspace.PlaceNew(e.work, path.Join(skillsDir, s.Name, skill.FileName), strings.NewReader(text), 2*lineshaft.MaxSkillBytes)
+	return e.workspace.PlaceNew(e.work, path.Join(skillsDir, s.Name, lineshaft.SkillFile), strings.NewReader(text), 2*lineshaft.MaxSkillBytes)
 }

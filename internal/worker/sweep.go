@@ -1,6 +1,9 @@
 package worker
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // sweepPause is the least time between two looks at all workspaces.
 const sweepPause = 15 * time.Second
@@ -19,6 +22,24 @@ func (w *Worker) sweepLoop() {
 		w.sweepBy(next)
 		if !w.waitSweep() {
 			return
+		}
+	}
+}
+
+// strayPause is the time between two looks for what killed supervisors have left.
+const strayPause = time.Minute
+
+// strayLoop removes containers that nothing looks after any more.
+func (w *Worker) strayLoop() {
+	sweeper, ok := w.config.Sandbox.(interface {
+		Sweep(ctx context.Context) error
+	})
+	if !ok {
+		return
+	}
+	for sleep(w.life, strayPause) {
+		if err := sweeper.Sweep(w.life); err != nil && w.life.Err() == nil {
+			w.logger.WarnContext(w.life, "remove left containers", "err", err)
 		}
 	}
 }

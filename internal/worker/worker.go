@@ -42,6 +42,10 @@ type Config struct {
 	Workspace workspace.Limits
 	// Gateway is the agents' way to models and tool servers; nil is none.
 	Gateway *gateway.Gateway
+	// Getenv reads a variable of the worker's own environment; default none has a value.
+	Getenv func(name string) string
+	// Imaged says that this process itself runs in the image of the run, as in a pod.
+	Imaged bool
 	// APIURL is what agents get as LINESHAFT_API_URL.
 	APIURL string
 	// Path is the agents' PATH; default DefaultPath.
@@ -88,6 +92,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Drain == 0 {
 		c.Drain = 5 * time.Second
+	}
+	if c.Getenv == nil {
+		c.Getenv = func(string) string { return "" }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -201,7 +208,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	w.started = true
 	w.life, w.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.claiming, w.endClaiming = context.WithCancelCause(w.life)
-	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop} {
+	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop, w.strayLoop} {
 		w.loops.Go(loop)
 	}
 	return nil

@@ -30,24 +30,36 @@ type Job struct {
 	Secrets map[string]string     `json:"secrets,omitempty"`
 	// ToolSecrets are for the tool servers of the configuration alone.
 	ToolSecrets map[string]string `json:"tool_secrets,omitempty"`
-	Fault       string            `json:"fault,omitempty"`
-	FaultCode   string            `json:"fault_code,omitempty"`
-	Prepare     Preparation       `json:"prepare,omitzero"`
-	Skills      []lineshaft.Skill `json:"skills,omitempty"`
-	Turn        Turn              `json:"turn"`
-	RunToken    string            `json:"run_token"`
-	LastEvent   int64             `json:"last_event,omitempty"`
+	// ModelKey is what the gateway calls the model with, if the configuration says so.
+	ModelKey  string            `json:"model_key,omitempty"`
+	Fault     string            `json:"fault,omitempty"`
+	FaultCode string            `json:"fault_code,omitempty"`
+	Prepare   Preparation       `json:"prepare,omitzero"`
+	Skills    []lineshaft.Skill `json:"skills,omitempty"`
+	Turn      Turn              `json:"turn"`
+	RunToken  string            `json:"run_token"`
+	LastEvent int64             `json:"last_event,omitempty"`
 	// LeaseMillis is how long the lease lasts. When it began is not said: the worker
 	// asks with a heartbeat before it starts anything under it.
 	LeaseMillis int64            `json:"lease_ms"`
 	Source      lineshaft.Source `json:"source"`
 	Snapshot    string           `json:"snapshot,omitempty"`
 	Resumed     bool             `json:"resumed,omitempty"`
+	// Continues is where the workspace comes from. A worker that does not know it restores
+	// the snapshot.
+	Continues *Continued `json:"continues,omitempty"`
 	// Used is what earlier executions consumed.
 	Used Usage `json:"used,omitzero"`
 	// TraceParent is the W3C traceparent of the claim. Whoever does not know it traces
 	// on its own.
 	TraceParent string `json:"trace_parent,omitempty"`
+}
+
+// Continued is the end of a run that another goes on with.
+type Continued struct {
+	RunID      string `json:"run_id"`
+	Executions int    `json:"executions"`
+	OtherAgent bool   `json:"other_agent,omitempty"`
 }
 
 // Usage sums tokens, and millionths of a US dollar.
@@ -71,13 +83,13 @@ type Preparation struct {
 func JobOf(j lineshaft.Job) Job {
 	return Job{
 		Ref: RefOf(j.ExecutionRef), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), Fault: j.Fault, FaultCode: string(j.FaultCode),
+		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey), Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: TurnOf(j.Turn), RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
-		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: Usage(j.Used), TraceParent: j.TraceParent,
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Continues: (*Continued)(j.Continues), Used: Usage(j.Used), TraceParent: j.TraceParent,
 	}
 }
 
@@ -85,13 +97,13 @@ func JobOf(j lineshaft.Job) Job {
 func (j Job) Job() lineshaft.Job {
 	return lineshaft.Job{
 		ExecutionRef: j.ExecutionRef(), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
+		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn.Turn(), RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,
-		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Used: lineshaft.Usage(j.Used), TraceParent: j.TraceParent,
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Continues: (*lineshaft.Continued)(j.Continues), Used: lineshaft.Usage(j.Used), TraceParent: j.TraceParent,
 	}
 }
 
@@ -138,7 +150,7 @@ type TurnResult struct {
 	Code    lineshaft.Code     `json:"code,omitempty"`
 	Dead    bool               `json:"dead,omitempty"`
 
-	Used []lineshaft.UsageData `json:"used,omitempty"`
+	Used []lineshaft.LateUsage `json:"used,omitempty"`
 }
 
 // Report is a numbered batch of events.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
@@ -188,5 +189,5 @@ func shorten(path string) string {
 	if len(path) <= most {
 		return path
 	}
-	return path[:most] + "…"
+	return lineshaft.CutBytes(path, most) + "…"
 }

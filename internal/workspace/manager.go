@@ -92,6 +92,10 @@ type OpenRequest struct {
 	// Keep says that an earlier execution's folder may be used again. Otherwise
 	// what is there is removed.
 	Keep bool
+	// From is another run whose folder becomes this run's, when the execution FromNumber
+	// left it and this run has none of its own; empty is none.
+	From       string
+	FromNumber int
 	// Preparing says that a folder that is not kept has to be made ready first: until
 	// Prepared is called no later execution takes it over.
 	Preparing bool
@@ -130,6 +134,17 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 	w := &Workspace{manager: m, runID: req.RunID, home: filepath.Join(m.dir, req.RunID), limits: m.limits}
 	old, err := readState(w.home)
 	kept := err == nil && req.Keep && old.Number == req.Number-1 && !old.Preparing && isDir(w.Dir())
+	if !kept && req.From != "" {
+		if kept, err = m.adopt(ctx, req, w.home); err != nil {
+			return nil, err
+		}
+		if w.adopted = kept; kept { // what the other run had taken is not this run's
+			old, err = readState(w.home)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if !kept {
 		if err := tree.Remove(ctx, w.home); err != nil {
 			return nil, err
@@ -149,6 +164,39 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		return nil, err
 	}
 	return w, nil
+}
+
+// adopt makes the folder that another run left this run's own, and says whether there was
+// one. Moving it is one step: whoever goes on with that run later has its snapshot.
+func (m *Manager) adopt(ctx context.Context, req OpenRequest, home string) (bool, error) {
+	if !runID.MatchString(req.From) || req.From == req.RunID {
+		return false, fmt.Errorf("run id %q cannot name a folder", req.From)
+	}
+	from := filepath.Join(m.dir, req.From)
+	left := func() bool { // the state is written before the folder is let go
+		old, err := readState(from)
+		return err == nil && old.Number == req.FromNumber && !old.Preparing && isDir(filepath.Join(from, "work"))
+	}
+	for left() {
+		released, ok := m.hold(req.From)
+		if !ok { // it ends just now
+			select {
+			case <-released:
+				continue
+			case <-ctx.Done():
+				return false, context.Cause(ctx)
+			}
+		}
+		defer m.letGo(req.From)
+		if !left() {
+			return false, nil
+		}
+		if err := tree.Remove(ctx, home); err != nil {
+			return false, err
+		}
+		return true, os.Rename(from, home)
+	}
+	return false, nil
 }
 
 // hold takes the run's workspace, or gives what is closed when it may be tried again.

@@ -41,13 +41,18 @@ type Workspace struct {
 	root    *os.Root
 	state   state
 	kept    bool
+	adopted bool
 }
 
 // Dir is the folder on the host that the agent works in.
 func (w *Workspace) Dir() string { return filepath.Join(w.home, "work") }
 
-// Kept says that the folder is the one the execution before this one left.
+// Kept says that the folder is the one the execution before this one left, or the run
+// that this one goes on with.
 func (w *Workspace) Kept() bool { return w.kept }
+
+// Adopted says that the folder is the one that another run left.
+func (w *Workspace) Adopted() bool { return w.adopted }
 
 // Prepare makes the folders that are ours. An agent may have put something else
 // in their place; that goes.
@@ -224,6 +229,20 @@ func (w *Workspace) Empty() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// ForgetSessions removes the conversations of agents that worked here before.
+func (w *Workspace) ForgetSessions(ctx context.Context) error {
+	names, err := w.privateNames()
+	for _, name := range names {
+		if full := PrivateDir + "/" + name; isSession(full) {
+			err = errors.Join(err, w.remove(ctx, full))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("forget sessions: %w", err)
+	}
+	return nil
 }
 
 // privateNames lists our folder; an agent may have made something else of it.

@@ -130,15 +130,17 @@ export const schemes: Record<Exclude<SignatureScheme, "hmac">, Scheme> = {
 
 const digests: Record<string, Digest> = { sha1: "SHA-1", sha256: "SHA-256", sha384: "SHA-384", sha512: "SHA-512" };
 
+const encodings: Record<string, "hex" | "base64"> = { hex: "hex", base64: "base64" };
+
 /** Makes the scheme that the settings of hmac describe; they are those of the webhook. */
 export function settled(settings: WebhookHMAC | undefined): Scheme {
   if (!settings?.header) throw new TypeError("The scheme hmac needs its settings: give hmac, at least its header.");
   const { header, prefix = "", template, timestamp_header: stamp, id_header: id } = settings;
   const digest = digests[settings.digest || "sha256"];
-  const encoding = settings.encoding || "hex";
+  const encoding = encodings[settings.encoding || "hex"];
   const signed = template || "{body}";
   if (digest === undefined) throw new TypeError("Unknown digest: use sha1, sha256, sha384 or sha512.");
-  if (encoding !== "hex" && encoding !== "base64") throw new TypeError("Unknown encoding: use hex or base64.");
+  if (encoding === undefined) throw new TypeError("Unknown encoding: use hex or base64.");
   if (!signed.includes("{body}")) throw new TypeError("The signature must cover the body: put {body} in the template.");
   if (signed.includes("{timestamp}") && !stamp) throw new TypeError("The template has {timestamp}: name its timestamp_header.");
   if (signed.includes("{id}") && !id) throw new TypeError("The template has {id}: name its id_header.");

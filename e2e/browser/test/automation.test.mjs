@@ -66,7 +66,7 @@ test("W-15 W-16 an automation is written, mended, tried, counted, saved and fire
   await hook.send("issues", { action: "opened", issue: { number: 2 } });
   await page.reload();
   await page.getByRole("heading", { name: "Recent runs" }).waitFor();
-  assert.equal(await page.getByRole("row", { name: /Queued triage/ }).count(), 1);
+  assert.equal(await page.getByRole("row", { name: /Queued #2/ }).count(), 1, "it is called after the issue");
   await server.cancel((await runsOf(uid))[0].run_id);
 
   await page.getByRole("link", { name: "Edit" }).click();

@@ -289,7 +289,7 @@ test("S-4 titles full of HTML and direction marks are text, also when they come 
     assert.equal(await page.locator("main iframe, main img, main script").count(), 0);
   };
   await check();
-  await page.goto("/runs?q=%3Cscript%3E&meta=%22%3E%3Cimg+src%3Dx");
+  await page.goto("/runs?q=%3Cscript%3E&meta=key%3D%22%3E%3Cimg+src%3Dx");
   assert.equal(await page.locator("main img").count(), 0);
   await page.goto(`/runs/cancel?${ids.map((id) => `id=${id}`).join("&")}`);
   await check();

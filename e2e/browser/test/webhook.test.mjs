@@ -246,7 +246,7 @@ test("W-11 deliveries appear on an open page and open in place", async () => {
   assert.equal(await send(hook, "wrong", "{}"), 401);
   await page.locator("details.delivery").nth(2).waitFor();
   assert.equal(await page.evaluate(() => window.sameDocument), true);
-  assert.deepEqual(await page.locator("details.delivery .tag").first().textContent(), "Refused");
+  assert.deepEqual(await page.locator("details.delivery .tag").first().textContent(), "Rejected (auth)");
   assert.equal(await page.getByText("payload.action").count(), 1); // what was open stays open
   assert.deepEqual(complaints, []);
 });

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/lineshaft/lineshaft/internal/harness/preset"
 )
 
 // option is a setting of a session as the agent offers it.
@@ -63,6 +65,7 @@ func (s *session) choose(ctx context.Context, a *agent, answer sessionAnswer) {
 			}
 		}
 	}
+	s.noticeReasoning(options)
 	var modes struct {
 		Current string      `json:"currentModeId"`
 		All     []modeOffer `json:"availableModes"`
@@ -81,6 +84,17 @@ func (s *session) choose(ctx context.Context, a *agent, answer sessionAnswer) {
 			s.complain("mode", mode, err)
 			return
 		}
+	}
+}
+
+// noticeReasoning says that a reasoning level has no effect: the agent neither offers it
+// nor learns of it from its environment.
+func (s *session) noticeReasoning(options []option) {
+	level := s.launch.reasoning
+	agent, _ := preset.Find(s.launch.form.name)
+	offered := slices.ContainsFunc(options, func(o option) bool { return o.Category == "thought_level" && slices.Contains(o.values(), level) })
+	if level != "" && !offered && !agent.Reasons {
+		s.notice("info", "Reasoning level "+level+" is not used: the agent does not offer it.")
 	}
 }
 

@@ -136,9 +136,10 @@ func (s *session) enter(ctx context.Context, a *agent) (sessionAnswer, error) {
 			return answer, err
 		}
 		s.forget()
-		s.notice("warning", "The agent could not go on with its earlier session ("+describe(err)+"). It begins a new one and does not know what was said before.")
-	} else if s.env.Job.Resumed {
-		s.notice("info", "There is no earlier session of the agent here. It begins a new one and does not know what was said before.")
+		s.notice("warning", "The agent could not go on with its earlier session ("+describe(err)+").")
+		s.lost = true
+	} else if s.env.Continues() {
+		s.lost = true
 	}
 	answer, err := call[sessionAnswer](ctx, s, a, s.options.SessionTime, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: s.launch.dir, McpServers: servers})
 	if err == nil && answer.ID == "" {

@@ -26,10 +26,10 @@ func TestX6ACPAgentLeaves(t *testing.T) {
 			acp.Left(session) // it answers before it goes
 			good(t, session, log, "say second", "history")
 			said := strings.Join(messages(log), "|")
-			if !strings.Contains(said, "second") || strings.Contains(said, "replayed") || strings.Contains(said, "say first") != (flags != nil) {
+			if !strings.Contains(said, "second") || strings.Contains(said, "replayed") || strings.Contains(said, "say first") != (flags != nil) || strings.Contains(said, "conversation.md") != (flags == nil) {
 				t.Errorf("messages %q", said)
 			}
-			if noticed := strings.Contains(strings.Join(texts(log, lineshaft.EventNotice), ""), "does not know what was said before"); noticed != (flags == nil) {
+			if noticed := strings.Contains(strings.Join(texts(log, lineshaft.EventNotice), ""), "gets the transcript"); noticed != (flags == nil) {
 				t.Errorf("notice %t", noticed)
 			}
 		})

@@ -36,8 +36,9 @@ type session struct {
 	id    string
 	cost  float64
 	since time.Time
-	// noted says that people know how the agent asks; it is the driver's.
-	noted bool
+	// noted says that people know how the agent asks; it is the driver's, as is lost: the
+	// agent has no session of what was before.
+	noted, lost bool
 	// phase is how far the driver of the present prompt is.
 	phase phase
 	// stopSetup ends the driver's work before the prompt.
@@ -102,6 +103,12 @@ func (s *session) drive(ctx context.Context, text string) end {
 	a, err := s.ready(ctx)
 	if err != nil {
 		return end{err: err, agent: a}
+	}
+	if s.lost {
+		var notice string
+		text, notice = s.env.Recall(ctx, text)
+		s.notice("info", notice)
+		s.lost = false
 	}
 	s.mu.Lock()
 	if s.phase == stopped {

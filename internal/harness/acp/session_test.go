@@ -185,10 +185,10 @@ func TestR6ACPHandOffToAnother(t *testing.T) {
 	log, env := handOff(t, none(), []string{"load"}, []string{"load", "other"})
 	session := open(t, env, acp.Options{})
 	good(t, session, log, "history")
-	if got := strings.Join(messages(log), ""); strings.Contains(got, "say one") {
+	if got := strings.Join(messages(log), ""); strings.Contains(got, "say one") || !strings.Contains(got, "conversation.md has what was said") {
 		t.Errorf("messages %q", got)
 	}
-	if got := strings.Join(texts(log, lineshaft.EventNotice), ""); !strings.Contains(got, "no earlier session") {
+	if got := strings.Join(texts(log, lineshaft.EventNotice), ""); !strings.Contains(got, "gets the transcript") {
 		t.Errorf("notices %q", got)
 	}
 	log, env = handOff(t, none(), []string{"load"}, []string{"load"})

@@ -302,8 +302,5 @@ func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	return text[:n] + "…"
+	return lineshaft.CutBytes(text, n) + "…"
 }

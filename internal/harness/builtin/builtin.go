@@ -135,7 +135,7 @@ func (b *Builtin) Open(ctx context.Context, env harness.Environment) (harness.Se
 // the model decides, as far as it is known whose it is.
 func choose(env harness.Environment) (model.Protocol, harness.Access, error) {
 	first, second := model.Anthropic, model.OpenAI
-	if wanted := wantedModel(env.Job.Config); wanted != "" && !strings.Contains(strings.ToLower(wanted), "claude") {
+	if wanted := env.Job.Config.Model(); wanted != "" && !strings.Contains(strings.ToLower(wanted), "claude") {
 		first, second = second, first
 	}
 	unnamed := false
@@ -145,7 +145,7 @@ func choose(env harness.Environment) (model.Protocol, harness.Access, error) {
 			continue
 		}
 		access.URL = strings.TrimRight(access.URL, "/")
-		if access.Model = cmp.Or(access.Model, wantedModel(env.Job.Config)); access.Model != "" {
+		if access.Model = cmp.Or(access.Model, env.Job.Config.Model()); access.Model != "" {
 			return protocol, access, nil
 		}
 		unnamed = true // the other one may know its model
@@ -159,13 +159,6 @@ func choose(env harness.Environment) (model.Protocol, harness.Access, error) {
 		Message: "the built-in agent needs a model endpoint that speaks the Anthropic or the OpenAI protocol, and this worker has none for this run; " +
 			"set one up on the worker (lineshaft doctor shows what is missing) or choose another harness",
 	}
-}
-
-func wantedModel(config lineshaft.AgentConfig) string {
-	if h := config.Harness; h != nil && h.ModelID != "" {
-		return h.ModelID
-	}
-	return config.ModelID
 }
 
 // session is one conversation.

@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,6 +37,29 @@ func TestR6BuiltinGoesOnInALaterExecution(t *testing.T) {
 		open(t, quick(), env).do(t, "the first task") // the run was handed back unfinished
 		if !strings.Contains(e.last(), "begins again") {
 			t.Errorf("conversation %s", e.last())
+		}
+	})
+}
+
+// A run that continues a conversation hears it from its beginning, and its prompt is not
+// taken for one that was stopped; where no history was left, it is given the transcript.
+func TestR2BuiltinContinuesAConversation(t *testing.T) {
+	t.Parallel()
+	protocols(t, func(t *testing.T, protocol model.Protocol) {
+		e := serve(t, protocol, say("the first answer"), say("the second"), say("the third"))
+		env := environment(t, sandbox.NewNone(harnesstest.Options()), e, lineshaft.Job{})
+		open(t, quick(), env).do(t, "the word is heron")
+		env.Job.Continues = &lineshaft.Continued{RunID: "r"}
+		open(t, quick(), env).do(t, "which word?")
+		if got := e.last(); !strings.Contains(got, "the word is heron") || !strings.Contains(got, "the first answer") || strings.Contains(got, "begins again") || strings.Contains(got, "conversation.md") {
+			t.Errorf("conversation %s", got)
+		}
+		if err := os.Remove(filepath.Join(env.Dir, ".lineshaft", "builtin-session.json")); err != nil {
+			t.Fatal(err)
+		}
+		open(t, quick(), env).do(t, "which word?")
+		if got := e.last(); strings.Contains(got, "heron") || !strings.Contains(got, "conversation.md has what was said") {
+			t.Errorf("conversation %s", got)
 		}
 	})
 }

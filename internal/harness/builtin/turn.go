@@ -22,7 +22,7 @@ func (s *session) Turn(ctx context.Context, given lineshaft.Turn, emit harness.E
 	t := &turn{session: s, emit: emit}
 	s.env.Started()
 	t.joinServers(ctx)
-	t.hear(given)
+	t.hear(ctx, given)
 	defer t.save()
 	nudged := false
 	for range s.options.MaxCalls {
@@ -53,9 +53,14 @@ func (s *session) Turn(ctx context.Context, given lineshaft.Turn, emit harness.E
 }
 
 // hear puts the turn's message into the conversation.
-func (t *turn) hear(given lineshaft.Turn) {
+func (t *turn) hear(ctx context.Context, given lineshaft.Turn) {
 	text := t.env.Prompt(given)
-	if t.resumed && given.FollowupID == "" {
+	if len(t.messages) == 0 && t.env.Continues() {
+		var notice string
+		text, notice = t.env.Recall(ctx, text)
+		t.noticef("info", "%s", notice)
+	}
+	if t.resumed && t.env.Job.Continues == nil && given.FollowupID == "" {
 		text = "The work was stopped from outside and begins again; above is what was done before. Look at the state of the workspace first. The task again:\n\n" + text
 	}
 	t.resumed = false

@@ -141,6 +141,13 @@ func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Env
 	}
 	masker := mask.New(map[string]string{"LINESHAFT_RUN_TOKEN": Token})
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.Guest(dir, "."), "LINESHAFT_RUN_TOKEN=" + Token}
+	write := func(name, content string) (string, error) {
+		if err := os.MkdirAll(filepath.Join(dir, ".lineshaft"), 0o700); err != nil {
+			return "", err
+		}
+		name = filepath.Join(".lineshaft", name)
+		return s.Guest(dir, name), os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
+	}
 	return harness.Environment{
 		Job: job, Dir: dir, Env: env, Now: time.Now,
 		Mask: func() *mask.Masker { return masker },
@@ -150,13 +157,8 @@ func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Env
 				Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
 			})
 		},
-		WriteFile: func(name, content string) (string, error) {
-			if err := os.MkdirAll(filepath.Join(dir, ".lineshaft"), 0o700); err != nil {
-				return "", err
-			}
-			name = filepath.Join(".lineshaft", name)
-			return s.Guest(dir, name), os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
-		},
+		WriteFile:  write,
+		Transcript: func(context.Context) (string, error) { return write("conversation.md", "what was said") },
 		ReadFile: func(name string) (string, error) {
 			text, err := os.ReadFile(filepath.Join(dir, ".lineshaft", name))
 			return string(text), err

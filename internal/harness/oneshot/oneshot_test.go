@@ -288,7 +288,7 @@ func TestR6SessionIsGone(t *testing.T) {
 		t.Errorf("result %+v", result)
 	}
 	notices := p.log.Drafts(lineshaft.EventNotice)
-	if len(notices) != 1 || !strings.Contains(string(notices[0].Data), "no conversation c-1") {
+	if len(notices) != 2 || !strings.Contains(string(notices[0].Data), "no conversation c-1") || !strings.Contains(string(notices[1].Data), "gets the transcript") {
 		t.Errorf("notices %s", notices)
 	}
 	if lines := strings.Split(p.file("args.txt"), "\n"); strings.Contains(lines[2], "c-1") {

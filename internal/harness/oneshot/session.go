@@ -36,8 +36,14 @@ func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Em
 	if err != nil {
 		return lineshaft.TurnResult{}, err
 	}
+	if h := s.env.Job.Config.Harness; h.ReasoningLevel != "" && !s.agent.Reasons && s.turns == 0 {
+		s.event(emit, lineshaft.EventNotice, lineshaft.NoticeData{Level: "info", Text: "Reasoning level " + h.ReasoningLevel + " is not used: " + s.agent.Name + " has no setting for it."})
+	}
 	prompt := s.env.Prompt(turn)
 	earlier := s.earlier()
+	if earlier == "" && s.turns == 0 && s.env.Continues() {
+		prompt = s.recall(ctx, prompt, emit)
+	}
 	result, began, err := s.run(ctx, setup, earlier, prompt, emit)
 	if earlier == "" || began || err != nil || ctx.Err() != nil || result.State == lineshaft.Succeeded {
 		return s.ended(ctx, result, err)
@@ -45,10 +51,17 @@ func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Em
 	// The agent has said nothing: what it should go on with is not there.
 	s.event(emit, lineshaft.EventNotice, lineshaft.NoticeData{
 		Level: "warning",
-		Text:  s.env.Mask().String("The agent could not go on with its earlier session (" + result.Message + "). It begins a new one and does not know what was said before."),
+		Text:  s.env.Mask().String("The agent could not go on with its earlier session (" + result.Message + ")."),
 	})
-	result, _, err = s.run(ctx, setup, "", prompt, emit)
+	result, _, err = s.run(ctx, setup, "", s.recall(ctx, prompt, emit), emit)
 	return s.ended(ctx, result, err)
+}
+
+// recall is the prompt of a session that begins in the middle of a conversation.
+func (s *session) recall(ctx context.Context, prompt string, emit harness.Emit) string {
+	text, notice := s.env.Recall(ctx, prompt)
+	s.event(emit, lineshaft.EventNotice, lineshaft.NoticeData{Level: "info", Text: notice})
+	return text
 }
 
 func (s *session) ended(ctx context.Context, result lineshaft.TurnResult, err error) (lineshaft.TurnResult, error) {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/model"
 )
@@ -24,6 +23,8 @@ type Agent struct {
 	Program string
 	// Protocols are the model APIs that it speaks, the preferred one first.
 	Protocols []model.Protocol
+	// Reasons says that it takes the reasoning level of a run with its settings.
+	Reasons bool
 
 	configure func(*builder) error
 }
@@ -46,11 +47,11 @@ func All() []Agent {
 	return []Agent{
 		{
 			Name: "claude", Program: "claude",
-			Protocols: []model.Protocol{model.Anthropic}, configure: claude,
+			Protocols: []model.Protocol{model.Anthropic}, Reasons: true, configure: claude,
 		},
 		{
 			Name: "codex", Program: "codex",
-			Protocols: []model.Protocol{model.OpenAI}, configure: codex,
+			Protocols: []model.Protocol{model.OpenAI}, Reasons: true, configure: codex,
 		},
 		{
 			Name: "gemini", Program: "gemini",
@@ -80,7 +81,7 @@ func Find(name string) (Agent, bool) {
 // secrets of the run and its own files give it.
 func (a Agent) Setup(env harness.Environment, tools bool) (Setup, error) {
 	b := &builder{env: env}
-	b.Model = asked(env.Job.Config)
+	b.Model = env.Job.Config.Model()
 	for _, protocol := range a.Protocols {
 		if env.Access == nil {
 			break
@@ -104,14 +105,6 @@ func (a Agent) Setup(env harness.Environment, tools bool) (Setup, error) {
 		return Setup{}, fmt.Errorf("set up %s: %w", a.Name, err)
 	}
 	return b.Setup, nil
-}
-
-// asked is the model that a run names itself.
-func asked(config lineshaft.AgentConfig) string {
-	if config.Harness != nil && config.Harness.ModelID != "" {
-		return config.Harness.ModelID
-	}
-	return config.ModelID
 }
 
 // builder gathers a Setup.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -147,7 +148,8 @@ func (k *Kubelet) prepare(ctx context.Context, root string, pod Object) error {
 		m, _ := v.(map[string]any)
 		volume := Object(m)
 		if name := volume.Text("secret.secretName"); name != "" {
-			if err := k.mount(ctx, filepath.Join(root, "secret"), name); err != nil {
+			shown, _ := volume.At("secret.items").([]any)
+			if err := k.mount(ctx, filepath.Join(root, "secret"), name, shown); err != nil {
 				return err
 			}
 		}
@@ -155,12 +157,22 @@ func (k *Kubelet) prepare(ctx context.Context, root string, pod Object) error {
 	return nil
 }
 
-func (k *Kubelet) mount(ctx context.Context, dir, secret string) error {
+// mount writes the values of a Secret; with items only these.
+func (k *Kubelet) mount(ctx context.Context, dir, secret string, items []any) error {
+	shown := func(name string) bool {
+		return len(items) == 0 || slices.ContainsFunc(items, func(item any) bool {
+			m, _ := item.(map[string]any)
+			return m["key"] == name
+		})
+	}
 	for {
 		o, err := k.admin.Get(ctx, "secrets", secret)
 		if err == nil {
 			data, _ := o.At("data").(map[string]any)
 			for name, value := range data {
+				if !shown(name) {
+					continue
+				}
 				raw, err := base64.StdEncoding.DecodeString(fmt.Sprint(value))
 				if err != nil {
 					return err

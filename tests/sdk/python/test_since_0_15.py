@@ -78,11 +78,11 @@ def test_f8_an_agent_from_creation_to_deletion() -> None:
         prompt="You review.",
         harness={"type": "claude", "model_id": "opus"},
         mcp_servers={"docs": {"url": "https://docs.example/mcp", "headers": {"X-Key": "{{DOCS_KEY}}"}}},
-        skills=["acme/skills:review"],
+        skills=["acme/tools:greet"],
     )
     assert (made.name, made.agent_type, made.factory_uid, made.available) == ("reviewer", "REVIEW", factory, True)
     assert made.memory.attached_stores == [] and made.memory.auto_memory.enabled is False
-    assert made.harness is not None and made.harness.type == "claude" and made.skills == ["acme/skills:review"]
+    assert made.harness is not None and made.harness.type == "claude" and made.skills == ["acme/tools:greet"]
     assert made.mcp_servers is not None and made.mcp_servers["docs"].headers == {"X-Key": "{{DOCS_KEY}}"}
     assert agents.get(made.uid) == made
     assert [agent.name for agent in agents.list(factory_uid=factory).agents] == ["foreman", "reviewer"]

@@ -86,6 +86,14 @@ AgentType = Literal["CUSTOM", "FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW"
 """The part an agent plays in its factory, which has exactly one FOREMAN."""
 
 
+class HarnessAuth(Model):
+    secret_name: Optional[str] = None
+    """The managed secret; with managedSecret."""
+    source: Optional[Union[Literal["managedSecret", "workerEnvironment"], str]] = None
+    """managedSecret takes the key from a managed secret, workerEnvironment from the environment of
+    a self-hosted worker. Without it, the key is the worker's, whatever wider layers say."""
+
+
 HarnessType = Literal[
     "shell", "command", "builtin", "oz", "acp", "claude", "codex", "gemini", "opencode", "goose"
 ]
@@ -93,7 +101,8 @@ HarnessType = Literal[
 
 
 class Harness(Model):
-    auth_secret_name: Any = None
+    auth: Optional[HarnessAuth] = None
+    auth_secret_name: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     command: Optional[List[str]] = None
     """The program of the command and acp harnesses, with its arguments."""
@@ -140,11 +149,14 @@ class AgentResponse(Model):
     factory_uid: Optional[str] = None
     """Absent for agents of the whole team."""
     harness: Optional[Harness] = None
-    mcp_servers: Optional[Union[Dict[str, MCPServerConfig], List[MCPServerConfig]]] = None
+    mcp_servers: Optional[Union[Dict[str, MCPServerConfig], List[Any]]] = None
     """Tool servers by name, or a list of them in which each has a name."""
     memory: AgentMemory
     name: str
     prompt: Optional[str] = None
+    prompt_truncated: Optional[bool] = None
+    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
+    configuration is too long to be shown whole. Read the agent itself for all of it."""
     secrets: List[SecretRef]
     skills: List[str]
     uid: str
@@ -170,10 +182,21 @@ class DefinitionChange(Model):
     note: Optional[str] = None
 
 
+class FileProblem(Model):
+    code: Optional[str] = None
+    column: int
+    file: str
+    hint: Optional[str] = None
+    line: int
+    message: str
+
+
 class ApplyDefinitionResponse(Model):
     changed: bool
     """False when everything was like that already."""
     changes: List[DefinitionChange]
+    notices: List[FileProblem]
+    """What is no mistake but should be known."""
     revision: int
     """Of the definition in force."""
     unused: List[str]
@@ -247,25 +270,25 @@ class AmbientAgentConfig(Model):
     """Text put before the prompt."""
     budget: Optional[Budget] = None
     computer_use_enabled: Optional[bool] = None
-    computer_use_model_id: Any = None
+    computer_use_model_id: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     concurrency: Optional[Concurrency] = None
-    credential_strategy: Optional[Union[Literal["CREATOR", "EXECUTOR"], str]] = None
+    credential_strategy: Optional[Union[Literal["EXECUTOR"], str]] = None
     """Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422."""
     environment_id: Optional[str] = None
     """The environment to work in."""
-    experimental: Any = None
+    experimental: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     harness: Optional[Harness] = None
-    harness_auth_secrets: Any = None
+    harness_auth_secrets: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     idle_timeout_minutes: Optional[int] = None
     """How long the workspace is kept after the run ended; 10 by default."""
-    inference_providers: Any = None
+    inference_providers: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
-    mcp_servers: Optional[Union[Dict[str, MCPServerConfig], List[MCPServerConfig]]] = None
+    mcp_servers: Optional[Union[Dict[str, MCPServerConfig], List[Any]]] = None
     """Tool servers by name, or a list of them in which each has a name."""
-    memory_stores: Any = None
+    memory_stores: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     model_id: Optional[str] = None
     """The language model, for the built-in agent."""
@@ -279,7 +302,7 @@ class AmbientAgentConfig(Model):
     secrets: Optional[List[SecretRef]] = None
     """Managed secrets that the run gets as variables. A caller may name those with access runs;
     others come from the factory, agent, automation or environment."""
-    session_sharing: Any = None
+    session_sharing: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     skill_spec: Optional[str] = None
     """A skill, owner/repo:name or owner/repo:path. In answers the first of skills."""
@@ -293,68 +316,139 @@ class AmbientAgentConfig(Model):
     """The id of a self-hosted worker; hosted, warp or nothing mean the server's own workers."""
 
 
-class ChoiceObject(Model):
+class TriggerFilterWebhookIds(Model):
     in_: Optional[List[str]] = Field(default=None, alias="in")
-    not_in: Optional[List[str]] = None
-
-
-Choice = Union[List[str], ChoiceObject]
-"""Values that are allowed, as a list, or in and not_in. Of several values that an event has, one
-must be in in and none in not_in; an event that has none fails in and passes not_in."""
 
 
 class TriggerFilter(Model):
-    agents: Optional[Choice] = None
-    """Of run: names of agents."""
-    authors: Optional[Choice] = None
-    """Of github and gitlab: logins."""
-    automations: Optional[Choice] = None
-    """Of run: names of automations."""
-    base_branches: Optional[Choice] = None
-    """Of github and gitlab: where a pull request goes to; * and ** are patterns."""
-    branches: Optional[Choice] = None
-    """Of github and gitlab: what was pushed, or the head of a pull request; * and ** are
-    patterns."""
-    conclusions: Optional[Choice] = None
-    """Of github and gitlab: how checks, workflows and pipelines end."""
-    factories: Optional[Choice] = None
-    """Of run: uids; this factory alone when absent."""
-    labels: Optional[Choice] = None
-    """Of github and gitlab."""
-    paths: Optional[Choice] = None
-    """Of push: the files that it adds, changes or removes; * and ** are patterns."""
+    """Which events count; all keys must match. The keys of each event are in GET
+    /factory/automations/events/{provider}; any other is refused."""
+
+    actions: Any = None
+    """Of gitlab: What was done to the merge request, in GitLab's words."""
+    agents: Any = None
+    """Of run: Agents of the run that has finished, by name."""
+    assignee_ids: Any = None
+    """Of linear: Who the issue is assigned to, by id."""
+    assignees: Any = None
+    """Of github: Who the issue or pull request is assigned to. Of azure_devops: Who the work item
+    is assigned to."""
+    authors: Any = None
+    """Of github: Who wrote the issue, pull request or comment, or pushed. Of gitlab: Who did it. Of
+    azure_devops: Who wrote it."""
+    automations: Any = None
+    """Of run: Automations of the run that has finished, by name."""
+    baseBranches: Any = None
+    """Of github: Another spelling of base_branches."""
+    base_branches: Any = None
+    """Of github: Branches that the pull request goes to. Of gitlab: Branches that the merge request
+    goes to. Of azure_devops: Branches that the pull request goes to."""
+    branches: Any = None
+    """Of github: Branches of the pull request or push. Of gitlab: Branches of the merge request,
+    push or pipeline. Of azure_devops: Branches that were pushed."""
+    channel_ids: Any = None
+    """Of slack: Channels, by id. Of teams: Channels, by id such as 19:…@thread.tacv2."""
+    channels: Any = None
+    """Of slack: Slack channels, by name."""
+    conclusions: Any = None
+    """Of github: How the check, workflow or pipeline ended. Of gitlab: How the pipeline, job or
+    deployment ended."""
+    creator_ids: Any = None
+    """Of linear: Who wrote the issue or comment, or began the session, by id."""
+    emojis: Any = None
+    """Of slack: Names of emojis; colons and skin tones mean nothing."""
+    factories: Any = None
+    """Of run: Factories of the run that has finished, by uid."""
+    issue_ids: Any = None
+    """Of linear: Issues that the comment is on, by id."""
+    issues: Any = None
+    """Of linear: Issues that the comment is on, such as ENG-12, or by title."""
+    itemUsers: Any = None
+    """Of slack: Who wrote what the reaction is to, by name."""
+    item_user_ids: Any = None
+    """Of slack: Who wrote what the reaction is to, by id."""
+    keywords: Any = None
+    """Of linear, slack, jira, teams: Parts of the text, in any case."""
+    labels: Any = None
+    """Of github: Labels of the issue or pull request. Of gitlab: Labels of the issue or merge
+    request. Of linear: Labels of the issue, by name. Of jira: Labels of the issue; case matters. Of
+    azure_devops: Labels of the work item."""
+    mentioned: Any = None
+    """Of github, azure_devops: Who is mentioned."""
+    mentioned_user_ids: Any = None
+    """Of linear: Who is mentioned, by id."""
+    paths: Any = None
+    """Of github, gitlab: Files that the push changes."""
     payload: Optional[Dict[str, Any]] = None
     """An object that mirrors the body: keys AND; a value is an array (any of these scalars), an
     object of the operators in, not_in and exists, or another object that nests. At most 10 deep, 64
     conditions, 32 values each. Absent matches every delivery."""
-    repos: Optional[Choice] = None
-    """Of github and gitlab: owner/name; * and ** are patterns."""
-    states: Optional[Choice] = None
-    """Of run: SUCCEEDED, FAILED, ERROR or CANCELLED."""
-    webhook_ids: Optional[List[str]] = None
-    """Webhooks of this factory by uid. Together with webhooks 1 to 50."""
+    prNumbers: Any = None
+    """Of github: Another spelling of pr_numbers."""
+    pr_numbers: Any = None
+    """Of github: Numbers of pull requests."""
+    project_ids: Any = None
+    """Of linear: Projects, by id."""
+    project_keys: Any = None
+    """Of jira: Projects, by key."""
+    projects: Any = None
+    """Of linear: Linear projects, by name."""
+    repos: Any = None
+    """Of github: Repositories, as owner/name. Of gitlab: Repositories, with all groups. Of
+    azure_devops: Repositories."""
+    review_states: Any = None
+    """Of github: What the review says."""
+    reviewer_teams: Any = None
+    """Of github: Teams that are asked for a review."""
+    reviewers: Any = None
+    """Of github: Who is asked for a review."""
+    schedule_ids: Any = None
+    """Of schedule: Schedules that exist already, instead of an inline schedule."""
+    source_repos: Any = None
+    """Of azure_devops: Repositories that the pull request comes from."""
+    stages: Any = None
+    """Of factory: Stages that the work item gets to."""
+    state_ids: Any = None
+    """Of linear: States of the issue, by id."""
+    states: Any = None
+    """Of run: States that the run ended in. Of linear: States of the issue, by name."""
+    status_ids: Any = None
+    """Of jira: Statuses that the issue gets, by id."""
+    team_ids: Any = None
+    """Of linear: Teams, by id. Of teams: The team, by its id."""
+    teams: Any = None
+    """Of linear: Linear teams, by name or key."""
+    user_ids: Any = None
+    """Of slack: Who did it, by id. Of teams: Who wrote it, by id."""
+    users: Any = None
+    """Of slack: Slack users, by name."""
+    webhook_ids: Optional[Union[List[str], TriggerFilterWebhookIds]] = None
+    """Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50."""
     webhooks: Optional[List[str]] = None
     """Webhooks of this factory by name."""
+    workflows: Any = None
+    """Of github: Workflows, by name."""
 
 
 class TriggerSchedule(Model):
     cron: str
+    name: Optional[str] = None
     overlap: Optional[Union[Literal["skip", "queue"], str]] = None
     timezone: Optional[str] = None
 
 
 class Trigger(Model):
     event: str
-    """received of webhook, cron_fired of schedule, finished of run; of github and gitlab such as
-    issue_opened, pull_request_*, push or merge_request."""
+    """received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened,
+    pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."""
     filter: Optional[TriggerFilter] = None
     provider: str
-    """webhook, schedule, run, github or gitlab. Others of the published grammar are kept and never
-    fire."""
+    """webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and
+    factory are kept and never fire."""
     schedule: Optional[Union[str, TriggerSchedule]] = None
     """For provider schedule only: a cron expression (five fields, @daily and the like, or @every
-    1h), or an object with cron, timezone (an IANA name; UTC when absent) and overlap (skip or
-    queue)."""
+    1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue)
+    and name (what tells it apart from other schedules of the automation)."""
 
 
 class Automation(Model):
@@ -370,6 +464,11 @@ class Automation(Model):
     """0 is no brake."""
     name: str
     prompt: str
+    prompt_truncated: Optional[bool] = None
+    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
+    configuration is too long to be shown whole. Read the automation itself for all of it."""
+    title: Optional[str] = None
+    """What its runs are called; absent takes the words of the provider that sends, or the name."""
     triggers: List[Trigger]
     uid: str
     updated_at: datetime
@@ -378,6 +477,8 @@ class Automation(Model):
 class CancelRunsResponse(Model):
     cancelled: List[str]
     """The ids of the runs that were cancelled."""
+    would_cancel: Optional[List[str]] = None
+    """With dry_run: the ids of the runs that would be cancelled."""
 
 
 class GithubRepo(Model):
@@ -389,7 +490,7 @@ class CloudEnvironmentConfig(Model):
     description: Optional[str] = None
     docker_image: Optional[str] = None
     """For workers that isolate agents in containers; others do not use it."""
-    failure_session_retention_minutes: Any = None
+    failure_session_retention_minutes: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     git_credentials: Optional[str] = None
     """The name of a managed secret to clone with: a token, user:token, or a private key. Agents do
@@ -397,7 +498,7 @@ class CloudEnvironmentConfig(Model):
     github_repos: Optional[List[GithubRepo]] = None
     """Cloned into folders of their names in the workspace."""
     name: str
-    providers: Any = None
+    providers: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     secrets: Optional[List[SecretRef]] = None
     """Managed secrets that every run in this environment gets as variables."""
@@ -660,14 +761,6 @@ class EgressRangesResponse(Model):
     """Always empty: a self-hosted server connects from wherever its workers are."""
 
 
-class FileProblem(Model):
-    column: int
-    file: str
-    hint: Optional[str] = None
-    line: int
-    message: str
-
-
 class FactoryRepository(Model):
     applied_at: Optional[datetime] = None
     """When the commit in force was applied."""
@@ -786,9 +879,9 @@ WebhookAuthMode = Literal["token", "url_token", "signature"]
 
 
 class WebhookHMAC(Model):
-    digest: Optional[str] = None
+    digest: Optional[Union[Literal["", "sha256", "sha1", "sha384", "sha512"], str]] = None
     """sha256 (default), sha1, sha384 or sha512."""
-    encoding: Optional[str] = None
+    encoding: Optional[Union[Literal["", "hex", "base64"], str]] = None
     """hex (default) or base64."""
     header: str
     """Carries the signature."""
@@ -854,6 +947,41 @@ class ListModelsResponse(Model):
     default_model_id: str
     harnesses: Optional[List[HarnessInfo]] = None
     models: List[ModelInfo]
+
+
+class FilterFieldSpec(Model):
+    alias_of: Optional[str] = None
+    """The key that it stands for; the two exclude each other."""
+    description: str
+    forms: List[str]
+    """How it may be written: list, in, not_in."""
+    match: Union[Literal["exact", "any_case", "pattern", "part"], str]
+    """How values are compared: as they are, in any case, as patterns with * and **, or as part of
+    the text."""
+    name: str
+    notice: Optional[str] = None
+    """Why events usually do not have it."""
+    required: bool
+    type: Union[Literal["string", "integer"], str]
+    """Of each value."""
+    value: str
+    """What a value is."""
+
+
+class TriggerEvent(Model):
+    event: str
+    """Its name; * stands for any, of a provider whose events are not established."""
+    filter_field_specs: List[FilterFieldSpec]
+    """What each of the keys is."""
+    filter_fields: List[str]
+    """The keys that its filters may have."""
+    notice: Optional[str] = None
+    """Why a trigger with it never fires here."""
+
+
+class ListTriggerEventsResponse(Model):
+    events: List[TriggerEvent]
+    provider: str
 
 
 class Notification(Model):
@@ -957,6 +1085,8 @@ class DefinitionBacktest(Model):
 class PlanDefinitionResponse(Model):
     backtests: List[DefinitionBacktest]
     changes: List[DefinitionChange]
+    notices: List[FileProblem]
+    """What is no mistake but should be known, such as keys without effect on this server."""
     problems: List[FileProblem]
     """Always empty: a folder with mistakes is answered with 400."""
     revision: int
@@ -1064,6 +1194,12 @@ class RequestUsage(Model):
     total_tokens: int
 
 
+class RunRerun(Model):
+    attempt: int
+    run_id: str
+    state: Union[RunState, str]
+
+
 class RunSchedule(Model):
     cron_schedule: str
     schedule_id: str
@@ -1105,6 +1241,10 @@ class RunItem(Model):
     agent_skill: Optional[AgentSkill] = None
     """The first skill of the run, once it is known."""
     artifacts: Optional[List[ArtifactItem]] = None
+    attempt: Optional[int] = None
+    """Which of the runs with the same request this is, from 1."""
+    continues_run_id: Optional[str] = None
+    """The run whose workspace and messages this one goes on with."""
     conversation_id: Optional[str] = None
     created_at: datetime
     creator: RunCreatorInfo
@@ -1127,6 +1267,10 @@ class RunItem(Model):
     """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
     configuration is too long to be shown whole. Read the run itself for all of it."""
     request_usage: Optional[RequestUsage] = None
+    rerun_of: Optional[str] = None
+    """The first run with the same request, when this one was run again."""
+    reruns: Optional[List[RunRerun]] = None
+    """When a single run is read: the later runs with its request, at most the first 100."""
     root_run_id: str
     """The run at the top of the tree; run_id itself at the top."""
     run_id: str
@@ -1193,6 +1337,9 @@ class ScheduledAgentItem(Model):
     overlap: Optional[Union[Literal["skip", "queue"], str]] = None
     """What happens while the last run is live; absent starts the next beside it."""
     prompt: str
+    prompt_truncated: Optional[bool] = None
+    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
+    configuration is too long to be shown whole. Read the schedule itself for all of it."""
     scope: Scope
     timezone: Optional[str] = None
     """An IANA name; absent is UTC."""
@@ -1201,11 +1348,14 @@ class ScheduledAgentItem(Model):
 
 
 class SchemaDocuments(Model):
+    documents: List[str]
+    """What the schemas are called in addresses."""
     schemas: Dict[str, Dict[str, Any]]
     version: str
 
 
 class SchemaVersions(Model):
+    current_version: str
     versions: List[str]
 
 
@@ -1264,7 +1414,40 @@ class TimelineResponse(Model):
 
 
 class ValidateDefinitionResponse(Model):
+    notices: List[FileProblem]
+    """What is no mistake but should be known, such as keys without effect on this server."""
     problems: List[FileProblem]
+    unused: List[str]
+    """Files that are accepted and not used."""
+    valid: bool
+
+
+class DeferredResolution(Model):
+    column: int
+    field: str
+    kind: str
+    line: int
+    path: str
+    value: str
+
+
+class Diagnostic(Model):
+    code: str
+    column: int
+    line: int
+    message: str
+    path: str
+
+
+class ValidateFilesResponse(Model):
+    deferred_resolutions: List[DeferredResolution]
+    """What is looked up when the definition is applied."""
+    diagnostics: List[Diagnostic]
+    """The problems that need no server to be found."""
+    notices: List[FileProblem]
+    """What is no mistake but should be known, such as keys without effect on this server."""
+    problems: List[FileProblem]
+    schema_version: str
     unused: List[str]
     """Files that are accepted and not used."""
     valid: bool

@@ -33,7 +33,16 @@ class Concurrency(TypedDict, total=False):
     """What happens to a run whose key is taken; queue by default."""
 
 
+class HarnessAuth(TypedDict, total=False):
+    secret_name: str
+    """The managed secret; with managedSecret."""
+    source: Literal["managedSecret", "workerEnvironment"]
+    """managedSecret takes the key from a managed secret, workerEnvironment from the environment of
+    a self-hosted worker. Without it, the key is the worker's, whatever wider layers say."""
+
+
 class Harness(TypedDict, total=False):
+    auth: HarnessAuth
     command: Sequence[str]
     """The program of the command and acp harnesses, with its arguments."""
     mode: Literal["acp", "command"]
@@ -78,14 +87,14 @@ class AmbientAgentConfig(TypedDict, total=False):
     budget: Budget
     computer_use_enabled: bool
     concurrency: Concurrency
-    credential_strategy: Literal["CREATOR", "EXECUTOR"] | None
+    credential_strategy: Literal["EXECUTOR"] | None
     """Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422."""
     environment_id: str
     """The environment to work in."""
     harness: Harness
     idle_timeout_minutes: int
     """How long the workspace is kept after the run ended; 10 by default."""
-    mcp_servers: Mapping[str, MCPServerConfig] | Sequence[MCPServerConfig]
+    mcp_servers: Mapping[str, MCPServerConfig] | Sequence[Any]
     """Tool servers by name, or a list of them in which each has a name."""
     model_id: str
     """The language model, for the built-in agent."""
@@ -119,61 +128,7 @@ class AttachmentInput(TypedDict, total=False):
     mime_type: Required[str]
 
 
-class GithubRepo(TypedDict, total=False):
-    owner: Required[str]
-    repo: Required[str]
-
-
-class CloudEnvironmentConfig(TypedDict, total=False):
-    description: str | None
-    docker_image: str
-    """For workers that isolate agents in containers; others do not use it."""
-    git_credentials: str
-    """The name of a managed secret to clone with: a token, user:token, or a private key. Agents do
-    not get it."""
-    github_repos: Sequence[GithubRepo]
-    """Cloned into folders of their names in the workspace."""
-    name: Required[str]
-    secrets: Sequence[SecretRef]
-    """Managed secrets that every run in this environment gets as variables."""
-    setup_commands: Sequence[str]
-    """Run in order by sh in the workspace, each in a shell of its own. The first that fails ends
-    the run. At most 4096 characters each."""
-
-
-class ConcurrencyUpdate(TypedDict, total=False):
-    key: Required[str]
-    """Empty takes the rule away."""
-    policy: Literal["queue", "skip", "cancel_previous", "followup"]
-
-
-class FollowupAttachmentInput(TypedDict, total=False):
-    data: str
-    """Base64, padded, without line breaks. Required."""
-    file_name: str
-    """Its name in the workspace; no slashes. Required."""
-    mime_type: str
-    """Required."""
-
-
-class KeyOwner(TypedDict, total=False):
-    display_name: str
-    email: str
-    type: Required[Literal["user", "service_account"]]
-    uid: str
-    """A new one when absent. A key that is limited to factories may name its own owner only."""
-
-
-class RepositorySource(TypedDict, total=False):
-    branch: str
-    """The branch that is followed; the repository's default one when absent."""
-    path: str
-    """The folder of the definition; the root when absent."""
-    url: Required[str]
-    """An https or ssh address without credentials."""
-
-
-class RunFilter(TypedDict, total=False):
+class CancelFilter(TypedDict, total=False):
     ancestor_run_id: str
     """All descendants of this run."""
     artifact_type: models.ArtifactType
@@ -206,7 +161,7 @@ class RunFilter(TypedDict, total=False):
     """Words of title, name, skill and the start of the prompt; also an exact run id."""
     schedule_id: str
     skill: str
-    """owner/repo:path."""
+    """owner/repo:path or owner/repo:name; finds runs that were started with either."""
     source: Sequence[models.RunSourceType]
     """Repeatable."""
     state: Sequence[models.RunState]
@@ -222,6 +177,60 @@ class RunFilter(TypedDict, total=False):
     """hosted for the server's own workers."""
 
 
+class GithubRepo(TypedDict, total=False):
+    owner: Required[str]
+    repo: Required[str]
+
+
+class CloudEnvironmentConfig(TypedDict, total=False):
+    description: str | None
+    docker_image: str
+    """For workers that isolate agents in containers; others do not use it."""
+    git_credentials: str
+    """The name of a managed secret to clone with: a token, user:token, or a private key. Agents do
+    not get it."""
+    github_repos: Sequence[GithubRepo]
+    """Cloned into folders of their names in the workspace."""
+    name: Required[str]
+    secrets: Sequence[SecretRef]
+    """Managed secrets that every run in this environment gets as variables."""
+    setup_commands: Sequence[str]
+    """Run in order by sh in the workspace, each in a shell of its own. The first that fails ends
+    the run. At most 4096 characters each."""
+
+
+class ConcurrencyUpdate(TypedDict, total=False):
+    key: Required[str]
+    """Empty takes the rule away."""
+    policy: Literal["queue", "skip", "cancel_previous", "followup"]
+
+
+class FollowupAttachmentInput(TypedDict, total=False):
+    data: Required[str]
+    """Base64, padded, without line breaks. Required."""
+    file_name: Required[str]
+    """Its name in the workspace; no slashes. Required."""
+    mime_type: Required[str]
+    """Required."""
+
+
+class KeyOwner(TypedDict, total=False):
+    display_name: str
+    email: str
+    type: Required[Literal["user", "service_account"]]
+    uid: str
+    """A new one when absent. A key that is limited to factories may name its own owner only."""
+
+
+class RepositorySource(TypedDict, total=False):
+    branch: str
+    """The branch that is followed; the repository's default one when absent."""
+    path: str
+    """The folder of the definition; the root when absent."""
+    url: Required[str]
+    """An https or ssh address without credentials."""
+
+
 class RunReportStep(TypedDict, total=False):
     priority: Literal["high", "medium", "low"]
     state: Literal["pending", "in_progress", "completed"]
@@ -229,79 +238,150 @@ class RunReportStep(TypedDict, total=False):
     text: Required[str]
 
 
-ChoiceObject = TypedDict(
-    "ChoiceObject",
+TriggerFilterWebhookIds = TypedDict(
+    "TriggerFilterWebhookIds",
     {
         "in": "Sequence[str]",
-        "not_in": "Sequence[str]",
     },
     total=False,
 )
 
 
-Choice = Union[Sequence[str], ChoiceObject]
-"""Values that are allowed, as a list, or in and not_in. Of several values that an event has, one
-must be in in and none in not_in; an event that has none fails in and passes not_in."""
-
-
 class TriggerFilter(TypedDict, total=False):
-    agents: Choice
-    """Of run: names of agents."""
-    authors: Choice
-    """Of github and gitlab: logins."""
-    automations: Choice
-    """Of run: names of automations."""
-    base_branches: Choice
-    """Of github and gitlab: where a pull request goes to; * and ** are patterns."""
-    branches: Choice
-    """Of github and gitlab: what was pushed, or the head of a pull request; * and ** are
-    patterns."""
-    conclusions: Choice
-    """Of github and gitlab: how checks, workflows and pipelines end."""
-    factories: Choice
-    """Of run: uids; this factory alone when absent."""
-    labels: Choice
-    """Of github and gitlab."""
-    paths: Choice
-    """Of push: the files that it adds, changes or removes; * and ** are patterns."""
+    """Which events count; all keys must match. The keys of each event are in GET
+    /factory/automations/events/{provider}; any other is refused."""
+
+    actions: Any
+    """Of gitlab: What was done to the merge request, in GitLab's words."""
+    agents: Any
+    """Of run: Agents of the run that has finished, by name."""
+    assignee_ids: Any
+    """Of linear: Who the issue is assigned to, by id."""
+    assignees: Any
+    """Of github: Who the issue or pull request is assigned to. Of azure_devops: Who the work item
+    is assigned to."""
+    authors: Any
+    """Of github: Who wrote the issue, pull request or comment, or pushed. Of gitlab: Who did it. Of
+    azure_devops: Who wrote it."""
+    automations: Any
+    """Of run: Automations of the run that has finished, by name."""
+    baseBranches: Any
+    """Of github: Another spelling of base_branches."""
+    base_branches: Any
+    """Of github: Branches that the pull request goes to. Of gitlab: Branches that the merge request
+    goes to. Of azure_devops: Branches that the pull request goes to."""
+    branches: Any
+    """Of github: Branches of the pull request or push. Of gitlab: Branches of the merge request,
+    push or pipeline. Of azure_devops: Branches that were pushed."""
+    channel_ids: Any
+    """Of slack: Channels, by id. Of teams: Channels, by id such as 19:…@thread.tacv2."""
+    channels: Any
+    """Of slack: Slack channels, by name."""
+    conclusions: Any
+    """Of github: How the check, workflow or pipeline ended. Of gitlab: How the pipeline, job or
+    deployment ended."""
+    creator_ids: Any
+    """Of linear: Who wrote the issue or comment, or began the session, by id."""
+    emojis: Any
+    """Of slack: Names of emojis; colons and skin tones mean nothing."""
+    factories: Any
+    """Of run: Factories of the run that has finished, by uid."""
+    issue_ids: Any
+    """Of linear: Issues that the comment is on, by id."""
+    issues: Any
+    """Of linear: Issues that the comment is on, such as ENG-12, or by title."""
+    itemUsers: Any
+    """Of slack: Who wrote what the reaction is to, by name."""
+    item_user_ids: Any
+    """Of slack: Who wrote what the reaction is to, by id."""
+    keywords: Any
+    """Of linear, slack, jira, teams: Parts of the text, in any case."""
+    labels: Any
+    """Of github: Labels of the issue or pull request. Of gitlab: Labels of the issue or merge
+    request. Of linear: Labels of the issue, by name. Of jira: Labels of the issue; case matters. Of
+    azure_devops: Labels of the work item."""
+    mentioned: Any
+    """Of github, azure_devops: Who is mentioned."""
+    mentioned_user_ids: Any
+    """Of linear: Who is mentioned, by id."""
+    paths: Any
+    """Of github, gitlab: Files that the push changes."""
     payload: Mapping[str, Any]
     """An object that mirrors the body: keys AND; a value is an array (any of these scalars), an
     object of the operators in, not_in and exists, or another object that nests. At most 10 deep, 64
     conditions, 32 values each. Absent matches every delivery."""
-    repos: Choice
-    """Of github and gitlab: owner/name; * and ** are patterns."""
-    states: Choice
-    """Of run: SUCCEEDED, FAILED, ERROR or CANCELLED."""
-    webhook_ids: Sequence[str]
-    """Webhooks of this factory by uid. Together with webhooks 1 to 50."""
+    prNumbers: Any
+    """Of github: Another spelling of pr_numbers."""
+    pr_numbers: Any
+    """Of github: Numbers of pull requests."""
+    project_ids: Any
+    """Of linear: Projects, by id."""
+    project_keys: Any
+    """Of jira: Projects, by key."""
+    projects: Any
+    """Of linear: Linear projects, by name."""
+    repos: Any
+    """Of github: Repositories, as owner/name. Of gitlab: Repositories, with all groups. Of
+    azure_devops: Repositories."""
+    review_states: Any
+    """Of github: What the review says."""
+    reviewer_teams: Any
+    """Of github: Teams that are asked for a review."""
+    reviewers: Any
+    """Of github: Who is asked for a review."""
+    schedule_ids: Any
+    """Of schedule: Schedules that exist already, instead of an inline schedule."""
+    source_repos: Any
+    """Of azure_devops: Repositories that the pull request comes from."""
+    stages: Any
+    """Of factory: Stages that the work item gets to."""
+    state_ids: Any
+    """Of linear: States of the issue, by id."""
+    states: Any
+    """Of run: States that the run ended in. Of linear: States of the issue, by name."""
+    status_ids: Any
+    """Of jira: Statuses that the issue gets, by id."""
+    team_ids: Any
+    """Of linear: Teams, by id. Of teams: The team, by its id."""
+    teams: Any
+    """Of linear: Linear teams, by name or key."""
+    user_ids: Any
+    """Of slack: Who did it, by id. Of teams: Who wrote it, by id."""
+    users: Any
+    """Of slack: Slack users, by name."""
+    webhook_ids: Sequence[str] | TriggerFilterWebhookIds
+    """Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50."""
     webhooks: Sequence[str]
     """Webhooks of this factory by name."""
+    workflows: Any
+    """Of github: Workflows, by name."""
 
 
 class TriggerSchedule(TypedDict, total=False):
     cron: Required[str]
+    name: str
     overlap: Literal["skip", "queue"]
     timezone: str
 
 
 class Trigger(TypedDict, total=False):
     event: Required[str]
-    """received of webhook, cron_fired of schedule, finished of run; of github and gitlab such as
-    issue_opened, pull_request_*, push or merge_request."""
+    """received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened,
+    pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."""
     filter: TriggerFilter
     provider: Required[str]
-    """webhook, schedule, run, github or gitlab. Others of the published grammar are kept and never
-    fire."""
+    """webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and
+    factory are kept and never fire."""
     schedule: str | TriggerSchedule
     """For provider schedule only: a cron expression (five fields, @daily and the like, or @every
-    1h), or an object with cron, timezone (an IANA name; UTC when absent) and overlap (skip or
-    queue)."""
+    1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue)
+    and name (what tells it apart from other schedules of the automation)."""
 
 
 class WebhookHMAC(TypedDict, total=False):
-    digest: str
+    digest: Literal["", "sha256", "sha1", "sha384", "sha512"]
     """sha256 (default), sha1, sha384 or sha512."""
-    encoding: str
+    encoding: Literal["", "hex", "base64"]
     """hex (default) or base64."""
     header: Required[str]
     """Carries the signature."""

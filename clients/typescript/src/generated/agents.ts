@@ -50,4 +50,7 @@ export class Agents extends Resource {
 export interface AgentsListQuery {
   /** Only those of this factory. */
   factory_uid?: string | undefined;
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
 }

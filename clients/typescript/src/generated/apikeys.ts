@@ -9,8 +9,8 @@ import type { APIKey, CreateAPIKeyRequest, CreatedAPIKey } from "./types.js";
 /** Part of a client. */
 export class Apikeys extends Resource {
   /** List API keys. */
-  list(options?: RequestOptions): PagePromise<APIKey> {
-    return this.callPage<APIKey>({ method: "GET", path: "/apikeys", replay: true, options }, "apikeys");
+  list(query: ApikeysListQuery = {}, options?: RequestOptions): PagePromise<APIKey> {
+    return this.callPage<APIKey>({ method: "GET", path: "/apikeys", query: { ...query }, replay: true, options }, "apikeys");
   }
 
   /**
@@ -25,4 +25,11 @@ export class Apikeys extends Resource {
   revoke(keyId: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/apikeys/${keyId}`, replay: true, options });
   }
+}
+
+/** Selects what list answers. */
+export interface ApikeysListQuery {
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
 }

@@ -4,10 +4,18 @@ import type { RequestOptions } from "../options.js";
 import type { PagePromise } from "../pages.js";
 import type { APIPromise } from "../promise.js";
 import { path, Resource } from "../resource.js";
-import type { Automation, CreateAutomationRequest, UpdateAutomationRequest } from "./types.js";
+import type { Automation, CreateAutomationRequest, ListTriggerEventsResponse, UpdateAutomationRequest } from "./types.js";
 
 /** Part of a client. */
 export class Automations extends Resource {
+  /**
+   * List the events that triggers of a provider may name.
+   * By name, with the keys that their filters may have.
+   */
+  events(provider: string, options?: RequestOptions): APIPromise<ListTriggerEventsResponse> {
+    return this.callJSON<ListTriggerEventsResponse>({ method: "GET", path: path`/factory/automations/events/${provider}`, replay: true, options });
+  }
+
   /**
    * List automations.
    * Ordered by name.

@@ -37,5 +37,5 @@ export class Conversations extends Resource {
 /** Selects what get answers. */
 export interface ConversationsGetQuery {
   /** From page_info.next_cursor: goes on with a conversation that was too long for one answer. */
-  cursor?: number | undefined;
+  cursor?: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { RequestOptions } from "../options.js";
 import type { PagePromise } from "../pages.js";
 import type { APIPromise } from "../promise.js";
 import { path, Resource } from "../resource.js";
-import type { ApplyDefinitionRequest, ApplyDefinitionResponse, DefinitionRequest, DefinitionRevision, DefinitionRevisionDetail, FactoryDefinition, PlanDefinitionResponse, SchemaDocuments, SchemaVersions, ValidateDefinitionResponse } from "./types.js";
+import type { ApplyDefinitionRequest, ApplyDefinitionResponse, DefinitionRequest, DefinitionRevision, DefinitionRevisionDetail, FactoryDefinition, PlanDefinitionResponse, PublishedFolder, SchemaDocuments, SchemaVersions, ValidateDefinitionResponse, ValidateFilesResponse } from "./types.js";
 
 /** Part of a client. */
 export class Definitions extends Resource {
@@ -34,10 +34,10 @@ export class Definitions extends Resource {
 
   /**
    * Check a definition by itself.
-   * Needs no key, and knows no factory: what the files name on a server is not checked. The body is JSON, or a tar.gz of the folder.
+   * Needs no key, and knows no factory: what the files name on a server is not checked, and listed in deferred_resolutions. files is an object of texts by path, or a list of {path, content}. diagnostics are the problems with their published codes. The body is JSON, or a tar.gz of the folder.
    */
-  validateFiles(body: DefinitionRequest, options?: RequestOptions): APIPromise<ValidateDefinitionResponse> {
-    return this.callJSON<ValidateDefinitionResponse>({ method: "POST", path: "/factory-files/validate", body, replay: true, options });
+  validateFiles(body: PublishedFolder, options?: RequestOptions): APIPromise<ValidateFilesResponse> {
+    return this.callJSON<ValidateFilesResponse>({ method: "POST", path: "/factory-files/validate", body, replay: true, options });
   }
 
   /**

@@ -162,7 +162,7 @@ export interface RunsStreamStatesQuery {
   updated_before?: string | Date | undefined;
   /** empty-environment selects runs without one. */
   environment_id?: string | undefined;
-  /** owner/repo:path. */
+  /** owner/repo:path or owner/repo:name; finds runs that were started with either. */
   skill?: string | undefined;
   /** The same as skill. */
   skill_spec?: string | undefined;
@@ -224,7 +224,7 @@ export interface RunsListQuery {
   updated_before?: string | Date | undefined;
   /** empty-environment selects runs without one. */
   environment_id?: string | undefined;
-  /** owner/repo:path. */
+  /** owner/repo:path or owner/repo:name; finds runs that were started with either. */
   skill?: string | undefined;
   /** The same as skill. */
   skill_spec?: string | undefined;

@@ -12,13 +12,13 @@ export class Schedules extends Resource {
    * List schedules.
    * All of them, ordered by name.
    */
-  list(options?: RequestOptions): PagePromise<ScheduledAgentItem> {
-    return this.callPage<ScheduledAgentItem>({ method: "GET", path: "/agent/schedules", replay: true, options }, "schedules");
+  list(query: SchedulesListQuery = {}, options?: RequestOptions): PagePromise<ScheduledAgentItem> {
+    return this.callPage<ScheduledAgentItem>({ method: "GET", path: "/agent/schedules", query: { ...query }, replay: true, options }, "schedules");
   }
 
   /**
    * Create a schedule.
-   * Starts a run at given times, from now on. Times that pass while the server is down are made up by one run.
+   * Starts a run at given times, from now on. Times that pass while the server is down are made up by one run. One that is too many is 409.
    */
   create(body: CreateScheduledAgentRequest, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     return this.callJSON<ScheduledAgentItem>({ method: "POST", path: "/agent/schedules", body, replay: false, options });
@@ -57,4 +57,11 @@ export class Schedules extends Resource {
   resume(scheduleId: string, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     return this.callJSON<ScheduledAgentItem>({ method: "POST", path: path`/agent/schedules/${scheduleId}/resume`, replay: true, options });
   }
+}
+
+/** Selects what list answers. */
+export interface SchedulesListQuery {
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
 }

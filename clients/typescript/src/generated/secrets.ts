@@ -42,7 +42,7 @@ export class Secrets extends Resource {
 
   /**
    * Update a secret.
-   * What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled. The credential that a webhook made is 409: rotate the webhook.
+   * What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled or their definition applies. So it is with the credential that a webhook generated, too.
    */
   update(name: string, body: UpdateSecretRequest, options?: RequestOptions): APIPromise<Secret> {
     return this.callJSON<Secret>({ method: "PUT", path: path`/secrets/${name}`, body, replay: true, options });

@@ -47,10 +47,12 @@ export interface AgentResponse {
   factory_uid?: string;
   harness?: Harness;
   /** Tool servers by name, or a list of them in which each has a name. */
-  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[];
+  mcp_servers?: Record<string, MCPServerConfig> | unknown[];
   memory: AgentMemory;
   name: string;
   prompt?: string;
+  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the agent itself for all of it. */
+  prompt_truncated?: boolean;
   secrets: SecretRef[];
   skills: string[];
   uid: string;
@@ -100,14 +102,14 @@ export interface AmbientAgentConfig {
   computer_use_enabled?: boolean | undefined;
   concurrency?: Concurrency | undefined;
   /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
-  credential_strategy?: Open<"CREATOR" | "EXECUTOR"> | null | undefined;
+  credential_strategy?: Open<"EXECUTOR"> | null | undefined;
   /** The environment to work in. */
   environment_id?: string | undefined;
   harness?: Harness | undefined;
   /** How long the workspace is kept after the run ended; 10 by default. */
   idle_timeout_minutes?: number | undefined;
   /** Tool servers by name, or a list of them in which each has a name. */
-  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[] | undefined;
+  mcp_servers?: Record<string, MCPServerConfig> | unknown[] | undefined;
   /** The language model, for the built-in agent. */
   model_id?: string | undefined;
   /** A label for grouping; the list filters by it. */
@@ -135,7 +137,7 @@ export interface ApplyDefinitionRequest {
   /** What the change is for; the list of revisions shows it. */
   comment?: string | undefined;
   /** Texts by path, such as factory.yaml and agents/foreman/agent.md. */
-  files?: Record<string, string> | undefined;
+  files: Record<string, string>;
   /** Refuses with 409 if the definition is of another revision by now. */
   if_revision?: number | undefined;
 }
@@ -144,6 +146,8 @@ export interface ApplyDefinitionResponse {
   /** False when everything was like that already. */
   changed: boolean;
   changes: DefinitionChange[];
+  /** What is no mistake but should be known. */
+  notices: FileProblem[];
   /** Of the definition in force. */
   revision: number;
   unused: string[];
@@ -249,6 +253,10 @@ export interface Automation {
   max_runs_per_hour: number;
   name: string;
   prompt: string;
+  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the automation itself for all of it. */
+  prompt_truncated?: boolean;
+  /** What its runs are called; absent takes the words of the provider that sends, or the name. */
+  title?: string;
   triggers: Trigger[];
   uid: string;
   updated_at: string;
@@ -261,20 +269,77 @@ export interface Budget {
   max_tokens?: number | undefined;
 }
 
+export interface CancelFilter {
+  /** All descendants of this run. */
+  ancestor_run_id?: string | undefined;
+  /** Runs that have such an artifact. */
+  artifact_type?: ArtifactType | undefined;
+  automation_id?: string | undefined;
+  /** The same as name. */
+  config_name?: string | undefined;
+  /** Inclusive. */
+  created_after?: string | undefined;
+  /** Exclusive. */
+  created_before?: string | undefined;
+  /** The uid of a principal. */
+  creator?: string | undefined;
+  delivery_id?: string | undefined;
+  /** empty-environment selects runs without one. */
+  environment_id?: string | undefined;
+  execution_location?: "LOCAL" | "REMOTE" | undefined;
+  /** The uid of a principal. */
+  executor?: string | undefined;
+  /** Only runs of a factory. */
+  factory_only?: boolean | undefined;
+  /** Repeatable. */
+  factory_uid?: string[] | undefined;
+  /** metadata[KEY]=VALUE, at most 5; exact, all must hold. */
+  metadata?: Record<string, string> | undefined;
+  model_id?: string | undefined;
+  /** Equals config.name. */
+  name?: string | undefined;
+  /** Children of this run. */
+  parent_run_id?: string | undefined;
+  /** Words of title, name, skill and the start of the prompt; also an exact run id. */
+  q?: string | undefined;
+  schedule_id?: string | undefined;
+  /** owner/repo:path or owner/repo:name; finds runs that were started with either. */
+  skill?: string | undefined;
+  /** The same as skill. */
+  skill_spec?: string | undefined;
+  /** Repeatable. */
+  source?: RunSourceType[] | undefined;
+  /** Repeatable. */
+  state?: RunState[] | undefined;
+  /** Repeatable. */
+  task_status?: TaskStatus[] | undefined;
+  /** Inclusive. */
+  updated_after?: string | undefined;
+  /** Exclusive. */
+  updated_before?: string | undefined;
+  webhook_id?: string | undefined;
+  /** hosted for the server's own workers. */
+  worker_host?: string | undefined;
+}
+
 export interface CancelRunsRequest {
+  /** Answers with the runs that would be cancelled, and cancels none. */
+  dry_run?: boolean | undefined;
   /** The conditions of the list; at least one. Runs that have ended are left alone. */
-  filter: RunFilter;
+  filter: CancelFilter;
 }
 
 export interface CancelRunsResponse {
   /** The ids of the runs that were cancelled. */
   cancelled: string[];
+  /** With dry_run: the ids of the runs that would be cancelled. */
+  would_cancel?: string[];
 }
 
-/** Values that are allowed, as a list, or in and not_in. Of several values that an event has, one must be in in and none in not_in; an event that has none fails in and passes not_in. */
-export type Choice = string[] | {
-  in?: string[];
-  not_in?: string[];
+/** Values that are allowed, as a list, or in and not_in; null and empty lists impose nothing. Of several values that an event has, one must be in in and none in not_in; an event that has none fails in and passes not_in. Values are texts, those of pr_numbers whole numbers. */
+export type Choice = (string | number)[] | {
+  in?: (string | number)[];
+  not_in?: (string | number)[];
 };
 
 export interface CloudEnvironment {
@@ -410,11 +475,11 @@ export interface CreateAgentRequest {
    * The type of harness; use harness.
    * @deprecated
    */
-  base_harness?: string | undefined;
+  base_harness?: "" | "oz" | "builtin" | "claude" | "codex" | "gemini" | "opencode" | "shell" | "command" | "acp" | undefined;
   /** The language model, for the built-in agent; excludes another harness. */
   base_model?: string | undefined;
   /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
-  credential_strategy?: "CREATOR" | "EXECUTOR" | null | undefined;
+  credential_strategy?: "EXECUTOR" | null | undefined;
   /** A runner of its factory. */
   default_runner_uid?: string | undefined;
   description?: string | undefined;
@@ -424,7 +489,7 @@ export interface CreateAgentRequest {
   factory_uid?: string | undefined;
   harness?: Harness | undefined;
   /** Tool servers by name, or a list of them in which each has a name. */
-  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[] | undefined;
+  mcp_servers?: Record<string, MCPServerConfig> | unknown[] | undefined;
   memory?: AgentMemoryRequest | undefined;
   /** Unique in the factory, or among the agents of none. */
   name: string;
@@ -452,6 +517,8 @@ export interface CreateAutomationRequest {
   /** Unique in the factory; also a file name of its definition. */
   name: string;
   prompt: string;
+  /** What its runs are called; may hold {{payload.path}}. When absent, the words of the provider that sends, or the name. */
+  title?: string | undefined;
   triggers: Trigger[];
 }
 
@@ -492,11 +559,11 @@ export interface CreateScheduledAgentRequest {
   enabled?: boolean | undefined;
   /** Goes to its runs. */
   metadata?: Record<string, string> | undefined;
-  /** Only normal is offered; the others are 422. */
-  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  /** Only normal is offered; plan and orchestrate are 422. */
+  mode?: "normal" | undefined;
   name: string;
   /** skip or queue: what happens while the last run is live. Absent starts the next beside it. Not together with agent_config.concurrency. */
-  overlap?: string | undefined;
+  overlap?: "" | "skip" | "queue" | undefined;
   /** Required unless agent_config names a skill. */
   prompt?: string | undefined;
   /** Accepted; every schedule belongs to the team. */
@@ -557,6 +624,15 @@ export interface CreatedAPIKey {
   worker_ids?: string[];
 }
 
+export interface DeferredResolution {
+  column: number;
+  field: string;
+  kind: string;
+  line: number;
+  path: string;
+  value: string;
+}
+
 export interface DefinitionBacktest {
   action: Open<"add" | "change" | "remove">;
   automation: string;
@@ -588,7 +664,7 @@ export interface DefinitionFieldChange {
 
 export interface DefinitionRequest {
   /** Texts by path, such as factory.yaml and agents/foreman/agent.md. */
-  files?: Record<string, string> | undefined;
+  files: Record<string, string>;
 }
 
 export interface DefinitionRevision {
@@ -679,6 +755,14 @@ export interface DeliveryOutcome {
 
 /** What became of a request. Those that got 404 or 429 are not in the log. */
 export type DeliveryStatus = "accepted" | "duplicate" | "rejected_auth" | "rejected_invalid_json" | "rejected_too_large";
+
+export interface Diagnostic {
+  code: string;
+  column: number;
+  line: number;
+  message: string;
+  path: string;
+}
 
 export interface EgressRangesResponse {
   /** Always empty: a self-hosted server connects from wherever its workers are. */
@@ -792,6 +876,7 @@ export interface FactoryRunResponse {
 }
 
 export interface FileProblem {
+  code?: string;
   column: number;
   file: string;
   hint?: string;
@@ -811,13 +896,31 @@ export interface FilterCheck {
   seen?: unknown;
 }
 
+export interface FilterFieldSpec {
+  /** The key that it stands for; the two exclude each other. */
+  alias_of?: string;
+  description: string;
+  /** How it may be written: list, in, not_in. */
+  forms: string[];
+  /** How values are compared: as they are, in any case, as patterns with * and **, or as part of the text. */
+  match: Open<"exact" | "any_case" | "pattern" | "part">;
+  name: string;
+  /** Why events usually do not have it. */
+  notice?: string;
+  required: boolean;
+  /** Of each value. */
+  type: Open<"string" | "integer">;
+  /** What a value is. */
+  value: string;
+}
+
 export interface FollowupAttachmentInput {
   /** Base64, padded, without line breaks. Required. */
-  data?: string | undefined;
+  data: string;
   /** Its name in the workspace; no slashes. Required. */
-  file_name?: string | undefined;
+  file_name: string;
   /** Required. */
-  mime_type?: string | undefined;
+  mime_type: string;
 }
 
 export interface GithubRepo {
@@ -838,6 +941,7 @@ export interface HandoffAttachmentsResponse {
 }
 
 export interface Harness {
+  auth?: HarnessAuth | undefined;
   /** The program of the command and acp harnesses, with its arguments. */
   command?: string[] | undefined;
   /** How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command. */
@@ -848,6 +952,13 @@ export interface Harness {
   permissions?: Open<"allow" | "deny" | "ask"> | undefined;
   reasoning_level?: string | undefined;
   type?: Open<HarnessType> | undefined;
+}
+
+export interface HarnessAuth {
+  /** The managed secret; with managedSecret. */
+  secret_name?: string | undefined;
+  /** managedSecret takes the key from a managed secret, workerEnvironment from the environment of a self-hosted worker. Without it, the key is the worker's, whatever wider layers say. */
+  source?: Open<"managedSecret" | "workerEnvironment"> | undefined;
 }
 
 export interface HarnessInfo {
@@ -940,6 +1051,8 @@ export interface ListAPIKeysResponse {
 
 export interface ListAgentIdentitiesResponse {
   agents: AgentResponse[];
+  /** Absent when the list is whole. */
+  page_info?: PageInfo;
 }
 
 export interface ListAgentsResponse {
@@ -1002,12 +1115,19 @@ export interface ListRunsResponse {
 }
 
 export interface ListScheduledAgentsResponse {
+  /** Absent when the list is whole. */
+  page_info?: PageInfo;
   schedules: ScheduledAgentItem[];
 }
 
 export interface ListSecretsResponse {
   page_info: PageInfo;
   secrets: Secret[];
+}
+
+export interface ListTriggerEventsResponse {
+  events: TriggerEvent[];
+  provider: string;
 }
 
 export interface ListWebhooksResponse {
@@ -1169,6 +1289,8 @@ export interface PageInfo {
 export interface PlanDefinitionResponse {
   backtests: DefinitionBacktest[];
   changes: DefinitionChange[];
+  /** What is no mistake but should be known, such as keys without effect on this server. */
+  notices: FileProblem[];
   /** Always empty: a folder with mistakes is answered with 400. */
   problems: FileProblem[];
   /** Of the definition in force; give it to apply as if_revision. */
@@ -1178,6 +1300,14 @@ export interface PlanDefinitionResponse {
 
 /** Why something failed; /docs/errors/ explains each. */
 export type PlatformErrorCode = "invalid_request" | "authentication_required" | "not_authorized" | "feature_not_available" | "budget_exceeded" | "resource_not_found" | "method_not_allowed" | "conflict" | "payload_too_large" | "operation_not_supported" | "idempotency_mismatch" | "resource_unavailable" | "internal_error" | "environment_setup_failed" | "agent_process_failed" | "run_timeout" | "infrastructure_timeout";
+
+export interface PublishedFolder {
+  /** Texts by path, such as factory.yaml and agents/foreman/agent.md, or a list of {path, content}. */
+  files: Record<string, string> | ({
+    content: string;
+    path: string;
+  })[];
+}
 
 export interface RedeliverRequest {
   /** Tells what would come of it and stores nothing. */
@@ -1235,11 +1365,12 @@ export interface RunAgentRequest {
   config?: AmbientAgentConfig | undefined;
   /** Continues a conversation. */
   conversation_id?: string | undefined;
+  /** Accepted; it changes nothing: any run takes follow-ups while it works. */
   interactive?: boolean | undefined;
   /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
   metadata?: Record<string, string> | undefined;
-  /** Only normal is offered; the others are 422. */
-  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  /** Only normal is offered; plan and orchestrate are 422. */
+  mode?: "normal" | undefined;
   parent_run_id?: string | undefined;
   /** What to do, at most 1 MiB. Required unless a skill or conversation_id is given. */
   prompt?: string | undefined;
@@ -1270,65 +1401,12 @@ export interface RunCreatorInfo {
   uid?: string;
 }
 
-export interface RunFilter {
-  /** All descendants of this run. */
-  ancestor_run_id?: string | undefined;
-  /** Runs that have such an artifact. */
-  artifact_type?: ArtifactType | undefined;
-  automation_id?: string | undefined;
-  /** The same as name. */
-  config_name?: string | undefined;
-  /** Inclusive. */
-  created_after?: string | undefined;
-  /** Exclusive. */
-  created_before?: string | undefined;
-  /** The uid of a principal. */
-  creator?: string | undefined;
-  delivery_id?: string | undefined;
-  /** empty-environment selects runs without one. */
-  environment_id?: string | undefined;
-  execution_location?: "LOCAL" | "REMOTE" | undefined;
-  /** The uid of a principal. */
-  executor?: string | undefined;
-  /** Only runs of a factory. */
-  factory_only?: boolean | undefined;
-  /** Repeatable. */
-  factory_uid?: string[] | undefined;
-  /** metadata[KEY]=VALUE, at most 5; exact, all must hold. */
-  metadata?: Record<string, string> | undefined;
-  model_id?: string | undefined;
-  /** Equals config.name. */
-  name?: string | undefined;
-  /** Children of this run. */
-  parent_run_id?: string | undefined;
-  /** Words of title, name, skill and the start of the prompt; also an exact run id. */
-  q?: string | undefined;
-  schedule_id?: string | undefined;
-  /** owner/repo:path. */
-  skill?: string | undefined;
-  /** The same as skill. */
-  skill_spec?: string | undefined;
-  /** Repeatable. */
-  source?: RunSourceType[] | undefined;
-  /** Repeatable. */
-  state?: RunState[] | undefined;
-  /** Repeatable. */
-  task_status?: TaskStatus[] | undefined;
-  /** Inclusive. */
-  updated_after?: string | undefined;
-  /** Exclusive. */
-  updated_before?: string | undefined;
-  webhook_id?: string | undefined;
-  /** hosted for the server's own workers. */
-  worker_host?: string | undefined;
-}
-
 export interface RunFollowupRequest {
   attachments?: FollowupAttachmentInput[] | undefined;
   /** What to tell the agent. May be empty when there is an attachment. */
   message?: string | undefined;
-  /** Only normal is offered; the others are 422. */
-  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  /** Only normal is offered; plan and orchestrate are 422. */
+  mode?: "normal" | undefined;
 }
 
 export interface RunFollowupResponse {
@@ -1345,6 +1423,10 @@ export interface RunItem {
   /** The first skill of the run, once it is known. */
   agent_skill?: AgentSkill;
   artifacts?: ArtifactItem[];
+  /** Which of the runs with the same request this is, from 1. */
+  attempt?: number;
+  /** The run whose workspace and messages this one goes on with. */
+  continues_run_id?: string;
   conversation_id?: string;
   created_at: string;
   creator: RunCreatorInfo;
@@ -1365,6 +1447,10 @@ export interface RunItem {
   /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it. */
   prompt_truncated?: boolean;
   request_usage?: RequestUsage;
+  /** The first run with the same request, when this one was run again. */
+  rerun_of?: string;
+  /** When a single run is read: the later runs with its request, at most the first 100. */
+  reruns?: RunRerun[];
   /** The run at the top of the tree; run_id itself at the top. */
   root_run_id: string;
   run_id: string;
@@ -1422,6 +1508,12 @@ export interface RunReportStep {
   text: string;
 }
 
+export interface RunRerun {
+  attempt: number;
+  run_id: string;
+  state: Open<RunState>;
+}
+
 export interface RunSchedule {
   cron_schedule: string;
   schedule_id: string;
@@ -1472,6 +1564,8 @@ export interface ScheduledAgentItem {
   /** What happens while the last run is live; absent starts the next beside it. */
   overlap?: Open<"skip" | "queue">;
   prompt: string;
+  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the schedule itself for all of it. */
+  prompt_truncated?: boolean;
   scope: Scope;
   /** An IANA name; absent is UTC. */
   timezone?: string;
@@ -1480,11 +1574,14 @@ export interface ScheduledAgentItem {
 }
 
 export interface SchemaDocuments {
+  /** What the schemas are called in addresses. */
+  documents: string[];
   schemas: Record<string, Record<string, unknown>>;
   version: string;
 }
 
 export interface SchemaVersions {
+  current_version: string;
   versions: string[];
 }
 
@@ -1534,9 +1631,9 @@ export interface TestFilterRequest {
   filter: TriggerFilter;
   /** Any JSON value. This or delivery_id. */
   payload?: unknown;
-  /** What the header of GitHub or GitLab says with this payload, such as issues; a stored delivery knows its own. */
+  /** What the provider's header says with this payload, such as issues of GitHub; a stored delivery knows its own. */
   payload_event?: string | undefined;
-  /** Of the trigger: webhook when absent, github or gitlab. */
+  /** Of the trigger: webhook when absent, github, gitlab, linear, slack or jira. */
   provider?: string | undefined;
   /** Where the payload comes in; absent, the webhook check passes. */
   webhook_id?: string | undefined;
@@ -1564,48 +1661,129 @@ export interface TimelineResponse {
 }
 
 export interface Trigger {
-  /** received of webhook, cron_fired of schedule, finished of run; of github and gitlab such as issue_opened, pull_request_*, push or merge_request. */
+  /** received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them. */
   event: string;
   filter?: TriggerFilter | undefined;
-  /** webhook, schedule, run, github or gitlab. Others of the published grammar are kept and never fire. */
+  /** webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and factory are kept and never fire. */
   provider: string;
-  /** For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent) and overlap (skip or queue). */
+  /** For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue) and name (what tells it apart from other schedules of the automation). */
   schedule?: string | {
     cron: string;
+    name?: string | undefined;
     overlap?: Open<"skip" | "queue"> | undefined;
     timezone?: string | undefined;
   } | undefined;
 }
 
+export interface TriggerEvent {
+  /** Its name; * stands for any, of a provider whose events are not established. */
+  event: string;
+  /** What each of the keys is. */
+  filter_field_specs: FilterFieldSpec[];
+  /** The keys that its filters may have. */
+  filter_fields: string[];
+  /** Why a trigger with it never fires here. */
+  notice?: string;
+}
+
+/** Which events count; all keys must match. The keys of each event are in GET /factory/automations/events/{provider}; any other is refused. */
 export interface TriggerFilter {
-  /** Of run: names of agents. */
-  agents?: Choice | undefined;
-  /** Of github and gitlab: logins. */
-  authors?: Choice | undefined;
-  /** Of run: names of automations. */
-  automations?: Choice | undefined;
-  /** Of github and gitlab: where a pull request goes to; * and ** are patterns. */
-  base_branches?: Choice | undefined;
-  /** Of github and gitlab: what was pushed, or the head of a pull request; * and ** are patterns. */
-  branches?: Choice | undefined;
-  /** Of github and gitlab: how checks, workflows and pipelines end. */
-  conclusions?: Choice | undefined;
-  /** Of run: uids; this factory alone when absent. */
-  factories?: Choice | undefined;
-  /** Of github and gitlab. */
-  labels?: Choice | undefined;
-  /** Of push: the files that it adds, changes or removes; * and ** are patterns. */
-  paths?: Choice | undefined;
+  /** Of gitlab: What was done to the merge request, in GitLab's words. */
+  actions?: unknown;
+  /** Of run: Agents of the run that has finished, by name. */
+  agents?: unknown;
+  /** Of linear: Who the issue is assigned to, by id. */
+  assignee_ids?: unknown;
+  /** Of github: Who the issue or pull request is assigned to. Of azure_devops: Who the work item is assigned to. */
+  assignees?: unknown;
+  /** Of github: Who wrote the issue, pull request or comment, or pushed. Of gitlab: Who did it. Of azure_devops: Who wrote it. */
+  authors?: unknown;
+  /** Of run: Automations of the run that has finished, by name. */
+  automations?: unknown;
+  /** Of github: Another spelling of base_branches. */
+  baseBranches?: unknown;
+  /** Of github: Branches that the pull request goes to. Of gitlab: Branches that the merge request goes to. Of azure_devops: Branches that the pull request goes to. */
+  base_branches?: unknown;
+  /** Of github: Branches of the pull request or push. Of gitlab: Branches of the merge request, push or pipeline. Of azure_devops: Branches that were pushed. */
+  branches?: unknown;
+  /** Of slack: Channels, by id. Of teams: Channels, by id such as 19:…@thread.tacv2. */
+  channel_ids?: unknown;
+  /** Of slack: Slack channels, by name. */
+  channels?: unknown;
+  /** Of github: How the check, workflow or pipeline ended. Of gitlab: How the pipeline, job or deployment ended. */
+  conclusions?: unknown;
+  /** Of linear: Who wrote the issue or comment, or began the session, by id. */
+  creator_ids?: unknown;
+  /** Of slack: Names of emojis; colons and skin tones mean nothing. */
+  emojis?: unknown;
+  /** Of run: Factories of the run that has finished, by uid. */
+  factories?: unknown;
+  /** Of linear: Issues that the comment is on, by id. */
+  issue_ids?: unknown;
+  /** Of linear: Issues that the comment is on, such as ENG-12, or by title. */
+  issues?: unknown;
+  /** Of slack: Who wrote what the reaction is to, by name. */
+  itemUsers?: unknown;
+  /** Of slack: Who wrote what the reaction is to, by id. */
+  item_user_ids?: unknown;
+  /** Of linear, slack, jira, teams: Parts of the text, in any case. */
+  keywords?: unknown;
+  /** Of github: Labels of the issue or pull request. Of gitlab: Labels of the issue or merge request. Of linear: Labels of the issue, by name. Of jira: Labels of the issue; case matters. Of azure_devops: Labels of the work item. */
+  labels?: unknown;
+  /** Of github, azure_devops: Who is mentioned. */
+  mentioned?: unknown;
+  /** Of linear: Who is mentioned, by id. */
+  mentioned_user_ids?: unknown;
+  /** Of github, gitlab: Files that the push changes. */
+  paths?: unknown;
   /** An object that mirrors the body: keys AND; a value is an array (any of these scalars), an object of the operators in, not_in and exists, or another object that nests. At most 10 deep, 64 conditions, 32 values each. Absent matches every delivery. */
   payload?: Record<string, unknown> | undefined;
-  /** Of github and gitlab: owner/name; * and ** are patterns. */
-  repos?: Choice | undefined;
-  /** Of run: SUCCEEDED, FAILED, ERROR or CANCELLED. */
-  states?: Choice | undefined;
-  /** Webhooks of this factory by uid. Together with webhooks 1 to 50. */
-  webhook_ids?: string[] | undefined;
+  /** Of github: Another spelling of pr_numbers. */
+  prNumbers?: unknown;
+  /** Of github: Numbers of pull requests. */
+  pr_numbers?: unknown;
+  /** Of linear: Projects, by id. */
+  project_ids?: unknown;
+  /** Of jira: Projects, by key. */
+  project_keys?: unknown;
+  /** Of linear: Linear projects, by name. */
+  projects?: unknown;
+  /** Of github: Repositories, as owner/name. Of gitlab: Repositories, with all groups. Of azure_devops: Repositories. */
+  repos?: unknown;
+  /** Of github: What the review says. */
+  review_states?: unknown;
+  /** Of github: Teams that are asked for a review. */
+  reviewer_teams?: unknown;
+  /** Of github: Who is asked for a review. */
+  reviewers?: unknown;
+  /** Of schedule: Schedules that exist already, instead of an inline schedule. */
+  schedule_ids?: unknown;
+  /** Of azure_devops: Repositories that the pull request comes from. */
+  source_repos?: unknown;
+  /** Of factory: Stages that the work item gets to. */
+  stages?: unknown;
+  /** Of linear: States of the issue, by id. */
+  state_ids?: unknown;
+  /** Of run: States that the run ended in. Of linear: States of the issue, by name. */
+  states?: unknown;
+  /** Of jira: Statuses that the issue gets, by id. */
+  status_ids?: unknown;
+  /** Of linear: Teams, by id. Of teams: The team, by its id. */
+  team_ids?: unknown;
+  /** Of linear: Linear teams, by name or key. */
+  teams?: unknown;
+  /** Of slack: Who did it, by id. Of teams: Who wrote it, by id. */
+  user_ids?: unknown;
+  /** Of slack: Slack users, by name. */
+  users?: unknown;
+  /** Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50. */
+  webhook_ids?: string[] | {
+    in?: string[] | undefined;
+  } | undefined;
   /** Webhooks of this factory by name. */
   webhooks?: string[] | undefined;
+  /** Of github: Workflows, by name. */
+  workflows?: unknown;
 }
 
 export interface UpdateAgentRequest {
@@ -1615,11 +1793,11 @@ export interface UpdateAgentRequest {
    * The type of harness; use harness.
    * @deprecated
    */
-  base_harness?: string | undefined;
+  base_harness?: "" | "oz" | "builtin" | "claude" | "codex" | "gemini" | "opencode" | "shell" | "command" | "acp" | undefined;
   /** The language model, for the built-in agent; excludes another harness. */
   base_model?: string | undefined;
   /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
-  credential_strategy?: "CREATOR" | "EXECUTOR" | null | undefined;
+  credential_strategy?: "EXECUTOR" | null | undefined;
   /** A runner of its factory. */
   default_runner_uid?: string | undefined;
   description?: string | undefined;
@@ -1627,7 +1805,7 @@ export interface UpdateAgentRequest {
   environment_id?: string | undefined;
   harness?: Harness | undefined;
   /** Tool servers by name, or a list of them in which each has a name. */
-  mcp_servers?: Record<string, MCPServerConfig> | MCPServerConfig[] | undefined;
+  mcp_servers?: Record<string, MCPServerConfig> | unknown[] | undefined;
   memory?: AgentMemoryRequest | undefined;
   /** What goes by the old name in the factory follows. */
   name?: string | undefined;
@@ -1650,14 +1828,16 @@ export interface UpdateAutomationRequest {
   max_runs_per_hour?: number | undefined;
   name?: string | undefined;
   prompt?: string | undefined;
+  /** Empty leaves it to the provider's words and the name. */
+  title?: string | undefined;
   triggers?: Trigger[] | undefined;
 }
 
 export interface UpdateFactoryRequest {
   /** Empty takes it away. */
   alias?: string | undefined;
-  /** The whole new one; an empty object takes it away. */
-  daily_budget?: Budget | undefined;
+  /** The whole new one; null or an empty object takes it away. */
+  daily_budget?: Budget | null | undefined;
   /** Empty takes it away. */
   description?: string | undefined;
   name?: string | undefined;
@@ -1689,10 +1869,11 @@ export interface UpdateScheduledAgentRequest {
   enabled: boolean;
   /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
   metadata?: Record<string, string> | undefined;
-  mode?: "normal" | "plan" | "orchestrate" | undefined;
+  /** Only normal is offered; plan and orchestrate are 422. */
+  mode?: "normal" | undefined;
   name: string;
   /** skip or queue. */
-  overlap?: string | undefined;
+  overlap?: "" | "skip" | "queue" | undefined;
   prompt?: string | undefined;
   timezone?: string | undefined;
 }
@@ -1720,7 +1901,7 @@ export interface UpdateWebhookRequest {
   rate_limit?: number | undefined;
   replay_guard?: boolean | undefined;
   /** Always 400: use rotateWebhook. */
-  secret?: string | undefined;
+  secret?: null | undefined;
   /** Another managed secret, which must exist; its value counts from now on. */
   secret_name?: string | undefined;
   /** Another scheme is 422. */
@@ -1728,7 +1909,23 @@ export interface UpdateWebhookRequest {
 }
 
 export interface ValidateDefinitionResponse {
+  /** What is no mistake but should be known, such as keys without effect on this server. */
+  notices: FileProblem[];
   problems: FileProblem[];
+  /** Files that are accepted and not used. */
+  unused: string[];
+  valid: boolean;
+}
+
+export interface ValidateFilesResponse {
+  /** What is looked up when the definition is applied. */
+  deferred_resolutions: DeferredResolution[];
+  /** The problems that need no server to be found. */
+  diagnostics: Diagnostic[];
+  /** What is no mistake but should be known, such as keys without effect on this server. */
+  notices: FileProblem[];
+  problems: FileProblem[];
+  schema_version: string;
   /** Files that are accepted and not used. */
   unused: string[];
   valid: boolean;
@@ -1770,9 +1967,9 @@ export type WebhookAuthMode = "token" | "url_token" | "signature";
 
 export interface WebhookHMAC {
   /** sha256 (default), sha1, sha384 or sha512. */
-  digest?: string | undefined;
+  digest?: Open<"" | "sha256" | "sha1" | "sha384" | "sha512"> | undefined;
   /** hex (default) or base64. */
-  encoding?: string | undefined;
+  encoding?: Open<"" | "hex" | "base64"> | undefined;
   /** Carries the signature. */
   header: string;
   /** Carries the delivery id; needed for {id}. */

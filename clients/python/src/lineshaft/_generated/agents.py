@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from typing_extensions import Literal, Unpack
 
@@ -20,6 +20,8 @@ class Agents(Resource):
         self,
         *,
         factory_uid: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Page[models.AgentResponse]:
         """List agents.
@@ -28,11 +30,12 @@ class Agents(Resource):
 
         Args:
           factory_uid: Only those of this factory.
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             "/agent/identities",
-            query={"factory_uid": factory_uid},
+            query={"factory_uid": factory_uid, "limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -44,13 +47,13 @@ class Agents(Resource):
         name: str,
         agent_type: models.AgentType | None = None,
         base_model: str | None = None,
-        credential_strategy: Literal["CREATOR", "EXECUTOR"] | None | NotGiven = NOT_GIVEN,
+        credential_strategy: Literal["EXECUTOR"] | None | NotGiven = NOT_GIVEN,
         default_runner_uid: str | None = None,
         description: str | None = None,
         environment_id: str | None = None,
         factory_uid: str | None = None,
         harness: params.Harness | models.Harness | None = None,
-        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[params.MCPServerConfig] | None = None,
+        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[Any] | None = None,
         memory: params.AgentMemoryRequest | None = None,
         prompt: str | None = None,
         secrets: Sequence[params.SecretRef] | None = None,
@@ -126,12 +129,12 @@ class Agents(Resource):
         *,
         agent_type: models.AgentType | None = None,
         base_model: str | None = None,
-        credential_strategy: Literal["CREATOR", "EXECUTOR"] | None | NotGiven = NOT_GIVEN,
+        credential_strategy: Literal["EXECUTOR"] | None | NotGiven = NOT_GIVEN,
         default_runner_uid: str | None = None,
         description: str | None = None,
         environment_id: str | None = None,
         harness: params.Harness | models.Harness | None = None,
-        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[params.MCPServerConfig] | None = None,
+        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[Any] | None = None,
         memory: params.AgentMemoryRequest | None = None,
         name: str | None = None,
         prompt: str | None = None,
@@ -214,6 +217,8 @@ class AsyncAgents(AsyncResource):
         self,
         *,
         factory_uid: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncPages[models.AgentResponse]:
         """List agents.
@@ -222,11 +227,12 @@ class AsyncAgents(AsyncResource):
 
         Args:
           factory_uid: Only those of this factory.
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             "/agent/identities",
-            query={"factory_uid": factory_uid},
+            query={"factory_uid": factory_uid, "limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -238,13 +244,13 @@ class AsyncAgents(AsyncResource):
         name: str,
         agent_type: models.AgentType | None = None,
         base_model: str | None = None,
-        credential_strategy: Literal["CREATOR", "EXECUTOR"] | None | NotGiven = NOT_GIVEN,
+        credential_strategy: Literal["EXECUTOR"] | None | NotGiven = NOT_GIVEN,
         default_runner_uid: str | None = None,
         description: str | None = None,
         environment_id: str | None = None,
         factory_uid: str | None = None,
         harness: params.Harness | models.Harness | None = None,
-        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[params.MCPServerConfig] | None = None,
+        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[Any] | None = None,
         memory: params.AgentMemoryRequest | None = None,
         prompt: str | None = None,
         secrets: Sequence[params.SecretRef] | None = None,
@@ -320,12 +326,12 @@ class AsyncAgents(AsyncResource):
         *,
         agent_type: models.AgentType | None = None,
         base_model: str | None = None,
-        credential_strategy: Literal["CREATOR", "EXECUTOR"] | None | NotGiven = NOT_GIVEN,
+        credential_strategy: Literal["EXECUTOR"] | None | NotGiven = NOT_GIVEN,
         default_runner_uid: str | None = None,
         description: str | None = None,
         environment_id: str | None = None,
         harness: params.Harness | models.Harness | None = None,
-        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[params.MCPServerConfig] | None = None,
+        mcp_servers: Mapping[str, params.MCPServerConfig] | Sequence[Any] | None = None,
         memory: params.AgentMemoryRequest | None = None,
         name: str | None = None,
         prompt: str | None = None,

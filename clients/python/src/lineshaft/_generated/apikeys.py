@@ -19,12 +19,20 @@ class APIKeys(Resource):
 
     def list(
         self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Page[models.APIKey]:
-        """List API keys."""
+        """List API keys.
+
+        Args:
+          cursor: From page_info.next_cursor.
+        """
         request = Request(
             "GET",
             "/apikeys",
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -90,12 +98,20 @@ class AsyncAPIKeys(AsyncResource):
 
     def list(
         self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncPages[models.APIKey]:
-        """List API keys."""
+        """List API keys.
+
+        Args:
+          cursor: From page_info.next_cursor.
+        """
         request = Request(
             "GET",
             "/apikeys",
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )

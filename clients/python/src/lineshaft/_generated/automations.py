@@ -16,6 +16,26 @@ from .._resource import AsyncResource, Resource
 class Automations(Resource):
     """Calls about automations."""
 
+    def events(
+        self,
+        provider: str,
+        **options: Unpack[CallOptions],
+    ) -> models.ListTriggerEventsResponse:
+        """List the events that triggers of a provider may name.
+
+        By name, with the keys that their filters may have.
+
+        Args:
+          provider: Such as github or slack.
+        """
+        request = Request(
+            "GET",
+            path("/factory/automations/events/{}", provider),
+            replay=True,
+            options=checked(self.events, options),
+        )
+        return self._call(request, models.ListTriggerEventsResponse)
+
     def list(
         self,
         factory_uid: str,
@@ -53,6 +73,7 @@ class Automations(Resource):
         config: params.AmbientAgentConfig | models.AmbientAgentConfig | None = None,
         enabled: bool | None = None,
         max_runs_per_hour: int | None = None,
+        title: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.Automation:
         """Create an automation.
@@ -67,6 +88,8 @@ class Automations(Resource):
           config: Wins over what the agent and the factory say.
           enabled: True when absent.
           max_runs_per_hour: A brake; 0 is none.
+          title: What its runs are called; may hold {{payload.path}}. When absent, the words of the
+            provider that sends, or the name.
         """
         request = Request(
             "POST",
@@ -80,6 +103,7 @@ class Automations(Resource):
                 "config": config,
                 "enabled": enabled,
                 "max_runs_per_hour": max_runs_per_hour,
+                "title": title,
             }),
             options=checked(self.create, options),
         )
@@ -117,6 +141,7 @@ class Automations(Resource):
         max_runs_per_hour: int | None = None,
         name: str | None = None,
         prompt: str | None = None,
+        title: str | None = None,
         triggers: Sequence[params.Trigger] | None = None,
         **options: Unpack[CallOptions],
     ) -> models.Automation:
@@ -128,6 +153,7 @@ class Automations(Resource):
           factory_uid: The uid of a factory.
           automation_uid: The uid of an automation.
           agent: Empty is the foreman.
+          title: Empty leaves it to the provider's words and the name.
         """
         request = Request(
             "PATCH",
@@ -140,6 +166,7 @@ class Automations(Resource):
                 "max_runs_per_hour": max_runs_per_hour,
                 "name": name,
                 "prompt": prompt,
+                "title": title,
                 "triggers": triggers,
             }),
             options=checked(self.update, options),
@@ -171,6 +198,26 @@ class Automations(Resource):
 
 class AsyncAutomations(AsyncResource):
     """Calls about automations, to be awaited."""
+
+    async def events(
+        self,
+        provider: str,
+        **options: Unpack[CallOptions],
+    ) -> models.ListTriggerEventsResponse:
+        """List the events that triggers of a provider may name.
+
+        By name, with the keys that their filters may have.
+
+        Args:
+          provider: Such as github or slack.
+        """
+        request = Request(
+            "GET",
+            path("/factory/automations/events/{}", provider),
+            replay=True,
+            options=checked(self.events, options),
+        )
+        return await self._call(request, models.ListTriggerEventsResponse)
 
     def list(
         self,
@@ -209,6 +256,7 @@ class AsyncAutomations(AsyncResource):
         config: params.AmbientAgentConfig | models.AmbientAgentConfig | None = None,
         enabled: bool | None = None,
         max_runs_per_hour: int | None = None,
+        title: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.Automation:
         """Create an automation.
@@ -223,6 +271,8 @@ class AsyncAutomations(AsyncResource):
           config: Wins over what the agent and the factory say.
           enabled: True when absent.
           max_runs_per_hour: A brake; 0 is none.
+          title: What its runs are called; may hold {{payload.path}}. When absent, the words of the
+            provider that sends, or the name.
         """
         request = Request(
             "POST",
@@ -236,6 +286,7 @@ class AsyncAutomations(AsyncResource):
                 "config": config,
                 "enabled": enabled,
                 "max_runs_per_hour": max_runs_per_hour,
+                "title": title,
             }),
             options=checked(self.create, options),
         )
@@ -273,6 +324,7 @@ class AsyncAutomations(AsyncResource):
         max_runs_per_hour: int | None = None,
         name: str | None = None,
         prompt: str | None = None,
+        title: str | None = None,
         triggers: Sequence[params.Trigger] | None = None,
         **options: Unpack[CallOptions],
     ) -> models.Automation:
@@ -284,6 +336,7 @@ class AsyncAutomations(AsyncResource):
           factory_uid: The uid of a factory.
           automation_uid: The uid of an automation.
           agent: Empty is the foreman.
+          title: Empty leaves it to the provider's words and the name.
         """
         request = Request(
             "PATCH",
@@ -296,6 +349,7 @@ class AsyncAutomations(AsyncResource):
                 "max_runs_per_hour": max_runs_per_hour,
                 "name": name,
                 "prompt": prompt,
+                "title": title,
                 "triggers": triggers,
             }),
             options=checked(self.update, options),

@@ -20,7 +20,7 @@ class Conversations(Resource):
         self,
         conversation_id: str,
         *,
-        cursor: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationResponse:
         """Get a conversation.
@@ -67,7 +67,7 @@ class Conversations(Resource):
         *,
         attachments: Sequence[params.FollowupAttachmentInput] | None = None,
         message: str | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
+        mode: Literal["normal"] | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationFollowupResponse:
         """Send a follow-up to a conversation.
@@ -75,7 +75,7 @@ class Conversations(Resource):
         Args:
           conversation_id: The id of a conversation.
           message: What to tell the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
             "POST",
@@ -111,7 +111,7 @@ class AsyncConversations(AsyncResource):
         self,
         conversation_id: str,
         *,
-        cursor: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationResponse:
         """Get a conversation.
@@ -158,7 +158,7 @@ class AsyncConversations(AsyncResource):
         *,
         attachments: Sequence[params.FollowupAttachmentInput] | None = None,
         message: str | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
+        mode: Literal["normal"] | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ConversationFollowupResponse:
         """Send a follow-up to a conversation.
@@ -166,7 +166,7 @@ class AsyncConversations(AsyncResource):
         Args:
           conversation_id: The id of a conversation.
           message: What to tell the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
             "POST",

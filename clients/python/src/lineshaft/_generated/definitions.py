@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from typing_extensions import Unpack
 
@@ -40,7 +40,7 @@ class Definitions(Resource):
         self,
         factory_uid: str,
         *,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str],
         **options: Unpack[CallOptions],
     ) -> models.ValidateDefinitionResponse:
         """Check a definition for a factory.
@@ -64,7 +64,7 @@ class Definitions(Resource):
         self,
         factory_uid: str,
         *,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str],
         drift: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> models.PlanDefinitionResponse:
@@ -92,8 +92,8 @@ class Definitions(Resource):
         self,
         factory_uid: str,
         *,
+        files: Mapping[str, str],
         comment: str | None = None,
-        files: Mapping[str, str] | None = None,
         if_revision: int | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ApplyDefinitionResponse:
@@ -105,14 +105,14 @@ class Definitions(Resource):
 
         Args:
           factory_uid: The uid of a factory.
-          comment: What the change is for; the list of revisions shows it.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
+          comment: What the change is for; the list of revisions shows it.
           if_revision: Refuses with 409 if the definition is of another revision by now.
         """
         request = Request(
             "POST",
             path("/factory/{}/definition/apply", factory_uid),
-            body=fields({"comment": comment, "files": files, "if_revision": if_revision}),
+            body=fields({"files": files, "comment": comment, "if_revision": if_revision}),
             options=checked(self.apply, options),
         )
         return self._call(request, models.ApplyDefinitionResponse)
@@ -186,16 +186,19 @@ class Definitions(Resource):
     def validate_files(
         self,
         *,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | Sequence[Mapping[str, Any]],
         **options: Unpack[CallOptions],
-    ) -> models.ValidateDefinitionResponse:
+    ) -> models.ValidateFilesResponse:
         """Check a definition by itself.
 
-        Needs no key, and knows no factory: what the files name on a server is not checked. The body
-        is JSON, or a tar.gz of the folder.
+        Needs no key, and knows no factory: what the files name on a server is not checked, and
+        listed in deferred_resolutions. files is an object of texts by path, or a list of {path,
+        content}. diagnostics are the problems with their published codes. The body is JSON, or a
+        tar.gz of the folder.
 
         Args:
-          files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
+          files: Texts by path, such as factory.yaml and agents/foreman/agent.md, or a list of
+            {path, content}.
         """
         request = Request(
             "POST",
@@ -203,7 +206,7 @@ class Definitions(Resource):
             body=fields({"files": files}),
             options=checked(self.validate_files, options),
         )
-        return self._call(request, models.ValidateDefinitionResponse)
+        return self._call(request, models.ValidateFilesResponse)
 
     def schema_versions(
         self,
@@ -291,7 +294,7 @@ class AsyncDefinitions(AsyncResource):
         self,
         factory_uid: str,
         *,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str],
         **options: Unpack[CallOptions],
     ) -> models.ValidateDefinitionResponse:
         """Check a definition for a factory.
@@ -315,7 +318,7 @@ class AsyncDefinitions(AsyncResource):
         self,
         factory_uid: str,
         *,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str],
         drift: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> models.PlanDefinitionResponse:
@@ -343,8 +346,8 @@ class AsyncDefinitions(AsyncResource):
         self,
         factory_uid: str,
         *,
+        files: Mapping[str, str],
         comment: str | None = None,
-        files: Mapping[str, str] | None = None,
         if_revision: int | None = None,
         **options: Unpack[CallOptions],
     ) -> models.ApplyDefinitionResponse:
@@ -356,14 +359,14 @@ class AsyncDefinitions(AsyncResource):
 
         Args:
           factory_uid: The uid of a factory.
-          comment: What the change is for; the list of revisions shows it.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
+          comment: What the change is for; the list of revisions shows it.
           if_revision: Refuses with 409 if the definition is of another revision by now.
         """
         request = Request(
             "POST",
             path("/factory/{}/definition/apply", factory_uid),
-            body=fields({"comment": comment, "files": files, "if_revision": if_revision}),
+            body=fields({"files": files, "comment": comment, "if_revision": if_revision}),
             options=checked(self.apply, options),
         )
         return await self._call(request, models.ApplyDefinitionResponse)
@@ -437,16 +440,19 @@ class AsyncDefinitions(AsyncResource):
     async def validate_files(
         self,
         *,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | Sequence[Mapping[str, Any]],
         **options: Unpack[CallOptions],
-    ) -> models.ValidateDefinitionResponse:
+    ) -> models.ValidateFilesResponse:
         """Check a definition by itself.
 
-        Needs no key, and knows no factory: what the files name on a server is not checked. The body
-        is JSON, or a tar.gz of the folder.
+        Needs no key, and knows no factory: what the files name on a server is not checked, and
+        listed in deferred_resolutions. files is an object of texts by path, or a list of {path,
+        content}. diagnostics are the problems with their published codes. The body is JSON, or a
+        tar.gz of the folder.
 
         Args:
-          files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
+          files: Texts by path, such as factory.yaml and agents/foreman/agent.md, or a list of
+            {path, content}.
         """
         request = Request(
             "POST",
@@ -454,7 +460,7 @@ class AsyncDefinitions(AsyncResource):
             body=fields({"files": files}),
             options=checked(self.validate_files, options),
         )
-        return await self._call(request, models.ValidateDefinitionResponse)
+        return await self._call(request, models.ValidateFilesResponse)
 
     async def schema_versions(
         self,

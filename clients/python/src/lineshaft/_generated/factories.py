@@ -96,7 +96,7 @@ class Factories(Resource):
         factory_uid: str,
         *,
         alias: str | None = None,
-        daily_budget: params.Budget | models.Budget | None = None,
+        daily_budget: params.Budget | None | NotGiven = NOT_GIVEN,
         description: str | None = None,
         name: str | None = None,
         paused: bool | None = None,
@@ -112,7 +112,7 @@ class Factories(Resource):
         Args:
           factory_uid: The uid of a factory.
           alias: Empty takes it away.
-          daily_budget: The whole new one; an empty object takes it away.
+          daily_budget: The whole new one; null or an empty object takes it away.
           description: Empty takes it away.
           paused: Stops or resumes the factory's automations.
           repository: What the factory is to follow, from now on and instead of anything before;
@@ -128,7 +128,7 @@ class Factories(Resource):
                 "name": name,
                 "paused": paused,
                 "repository": repository,
-            }, nullable=["repository"]),
+            }, nullable=["daily_budget", "repository"]),
             options=checked(self.update, options),
         )
         return self._call(request, models.Factory)
@@ -233,9 +233,9 @@ class Factories(Resource):
           delivery_id: A stored delivery of the factory. This or payload.
           event: Of the trigger: such as issue_opened.
           payload: Any JSON value. This or delivery_id.
-          payload_event: What the header of GitHub or GitLab says with this payload, such as issues;
-            a stored delivery knows its own.
-          provider: Of the trigger: webhook when absent, github or gitlab.
+          payload_event: What the provider's header says with this payload, such as issues of
+            GitHub; a stored delivery knows its own.
+          provider: Of the trigger: webhook when absent, github, gitlab, linear, slack or jira.
           webhook_id: Where the payload comes in; absent, the webhook check passes.
         """
         request = Request(
@@ -338,7 +338,7 @@ class AsyncFactories(AsyncResource):
         factory_uid: str,
         *,
         alias: str | None = None,
-        daily_budget: params.Budget | models.Budget | None = None,
+        daily_budget: params.Budget | None | NotGiven = NOT_GIVEN,
         description: str | None = None,
         name: str | None = None,
         paused: bool | None = None,
@@ -354,7 +354,7 @@ class AsyncFactories(AsyncResource):
         Args:
           factory_uid: The uid of a factory.
           alias: Empty takes it away.
-          daily_budget: The whole new one; an empty object takes it away.
+          daily_budget: The whole new one; null or an empty object takes it away.
           description: Empty takes it away.
           paused: Stops or resumes the factory's automations.
           repository: What the factory is to follow, from now on and instead of anything before;
@@ -370,7 +370,7 @@ class AsyncFactories(AsyncResource):
                 "name": name,
                 "paused": paused,
                 "repository": repository,
-            }, nullable=["repository"]),
+            }, nullable=["daily_budget", "repository"]),
             options=checked(self.update, options),
         )
         return await self._call(request, models.Factory)
@@ -475,9 +475,9 @@ class AsyncFactories(AsyncResource):
           delivery_id: A stored delivery of the factory. This or payload.
           event: Of the trigger: such as issue_opened.
           payload: Any JSON value. This or delivery_id.
-          payload_event: What the header of GitHub or GitLab says with this payload, such as issues;
-            a stored delivery knows its own.
-          provider: Of the trigger: webhook when absent, github or gitlab.
+          payload_event: What the provider's header says with this payload, such as issues of
+            GitHub; a stored delivery knows its own.
+          provider: Of the trigger: webhook when absent, github, gitlab, linear, slack or jira.
           webhook_id: Where the payload comes in; absent, the webhook check passes.
         """
         request = Request(

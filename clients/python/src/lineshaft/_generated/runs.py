@@ -28,7 +28,7 @@ class Runs(Resource):
         conversation_id: str | None = None,
         interactive: bool | None = None,
         metadata: Mapping[str, str] | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
+        mode: Literal["normal"] | None = None,
         parent_run_id: str | None = None,
         prompt: str | None = None,
         skill: str | None = None,
@@ -44,9 +44,10 @@ class Runs(Resource):
           agent_identity_uid: An agent: the run takes its configuration and belongs to its factory.
           attachments: Files for the workspace, at most 10 MB together.
           conversation_id: Continues a conversation.
+          interactive: Accepted; it changes nothing: any run takes follow-ups while it works.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
           prompt: What to do, at most 1 MiB. Required unless a skill or conversation_id is given.
           skill: A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner
             may be left out of a repository of the run's environment or factory.
@@ -126,7 +127,7 @@ class Runs(Resource):
           updated_after: Inclusive.
           updated_before: Exclusive.
           environment_id: empty-environment selects runs without one.
-          skill: owner/repo:path.
+          skill: owner/repo:path or owner/repo:name; finds runs that were started with either.
           factory_uid: One or several.
           factory_only: Only runs of a factory.
           parent_run_id: Children of this run.
@@ -247,7 +248,8 @@ class Runs(Resource):
     def cancel_all(
         self,
         *,
-        filter: params.RunFilter,
+        filter: params.CancelFilter,
+        dry_run: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> models.CancelRunsResponse:
         """Cancel runs by filter.
@@ -256,11 +258,12 @@ class Runs(Resource):
 
         Args:
           filter: The conditions of the list; at least one. Runs that have ended are left alone.
+          dry_run: Answers with the runs that would be cancelled, and cancels none.
         """
         request = Request(
             "POST",
             "/agent/runs/cancel",
-            body=fields({"filter": filter}),
+            body=fields({"filter": filter, "dry_run": dry_run}),
             options=checked(self.cancel_all, options),
         )
         return self._call(request, models.CancelRunsResponse)
@@ -271,7 +274,7 @@ class Runs(Resource):
         *,
         attachments: Sequence[params.FollowupAttachmentInput] | None = None,
         message: str | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
+        mode: Literal["normal"] | None = None,
         **options: Unpack[CallOptions],
     ) -> models.RunFollowupResponse:
         """Send a follow-up.
@@ -282,7 +285,7 @@ class Runs(Resource):
         Args:
           run_id: The id of a run.
           message: What to tell the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
             "POST",
@@ -407,7 +410,7 @@ class Runs(Resource):
           updated_after: Inclusive.
           updated_before: Exclusive.
           environment_id: empty-environment selects runs without one.
-          skill: owner/repo:path.
+          skill: owner/repo:path or owner/repo:name; finds runs that were started with either.
           factory_uid: One or several.
           factory_only: Only runs of a factory.
           parent_run_id: Children of this run.
@@ -639,7 +642,7 @@ class AsyncRuns(AsyncResource):
         conversation_id: str | None = None,
         interactive: bool | None = None,
         metadata: Mapping[str, str] | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
+        mode: Literal["normal"] | None = None,
         parent_run_id: str | None = None,
         prompt: str | None = None,
         skill: str | None = None,
@@ -655,9 +658,10 @@ class AsyncRuns(AsyncResource):
           agent_identity_uid: An agent: the run takes its configuration and belongs to its factory.
           attachments: Files for the workspace, at most 10 MB together.
           conversation_id: Continues a conversation.
+          interactive: Accepted; it changes nothing: any run takes follow-ups while it works.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
           prompt: What to do, at most 1 MiB. Required unless a skill or conversation_id is given.
           skill: A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner
             may be left out of a repository of the run's environment or factory.
@@ -737,7 +741,7 @@ class AsyncRuns(AsyncResource):
           updated_after: Inclusive.
           updated_before: Exclusive.
           environment_id: empty-environment selects runs without one.
-          skill: owner/repo:path.
+          skill: owner/repo:path or owner/repo:name; finds runs that were started with either.
           factory_uid: One or several.
           factory_only: Only runs of a factory.
           parent_run_id: Children of this run.
@@ -858,7 +862,8 @@ class AsyncRuns(AsyncResource):
     async def cancel_all(
         self,
         *,
-        filter: params.RunFilter,
+        filter: params.CancelFilter,
+        dry_run: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> models.CancelRunsResponse:
         """Cancel runs by filter.
@@ -867,11 +872,12 @@ class AsyncRuns(AsyncResource):
 
         Args:
           filter: The conditions of the list; at least one. Runs that have ended are left alone.
+          dry_run: Answers with the runs that would be cancelled, and cancels none.
         """
         request = Request(
             "POST",
             "/agent/runs/cancel",
-            body=fields({"filter": filter}),
+            body=fields({"filter": filter, "dry_run": dry_run}),
             options=checked(self.cancel_all, options),
         )
         return await self._call(request, models.CancelRunsResponse)
@@ -882,7 +888,7 @@ class AsyncRuns(AsyncResource):
         *,
         attachments: Sequence[params.FollowupAttachmentInput] | None = None,
         message: str | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
+        mode: Literal["normal"] | None = None,
         **options: Unpack[CallOptions],
     ) -> models.RunFollowupResponse:
         """Send a follow-up.
@@ -893,7 +899,7 @@ class AsyncRuns(AsyncResource):
         Args:
           run_id: The id of a run.
           message: What to tell the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
             "POST",
@@ -1018,7 +1024,7 @@ class AsyncRuns(AsyncResource):
           updated_after: Inclusive.
           updated_before: Exclusive.
           environment_id: empty-environment selects runs without one.
-          skill: owner/repo:path.
+          skill: owner/repo:path or owner/repo:name; finds runs that were started with either.
           factory_uid: One or several.
           factory_only: Only runs of a factory.
           parent_run_id: Children of this run.

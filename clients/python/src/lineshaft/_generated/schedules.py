@@ -18,15 +18,22 @@ class Schedules(Resource):
 
     def list(
         self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Page[models.ScheduledAgentItem]:
         """List schedules.
 
         All of them, ordered by name.
+
+        Args:
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             "/agent/schedules",
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -41,8 +48,8 @@ class Schedules(Resource):
         agent_uid: str | None = None,
         enabled: bool | None = None,
         metadata: Mapping[str, str] | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
-        overlap: str | None = None,
+        mode: Literal["normal"] | None = None,
+        overlap: Literal["", "skip", "queue"] | None = None,
         prompt: str | None = None,
         team: bool | None = None,
         timezone: str | None = None,
@@ -51,14 +58,14 @@ class Schedules(Resource):
         """Create a schedule.
 
         Starts a run at given times, from now on. Times that pass while the server is down are made
-        up by one run.
+        up by one run. One that is too many is 409.
 
         Args:
           cron_schedule: Five cron fields, @daily and the like, or @every 1h.
           agent_uid: The agent that its runs go to.
           enabled: True when absent.
           metadata: Goes to its runs.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
           overlap: skip or queue: what happens while the last run is live. Absent starts the next
             beside it. Not together with agent_config.concurrency.
           prompt: Required unless agent_config names a skill.
@@ -113,8 +120,8 @@ class Schedules(Resource):
         agent_config: params.AmbientAgentConfig | models.AmbientAgentConfig | None = None,
         agent_uid: str | None = None,
         metadata: Mapping[str, str] | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
-        overlap: str | None = None,
+        mode: Literal["normal"] | None = None,
+        overlap: Literal["", "skip", "queue"] | None = None,
         prompt: str | None = None,
         timezone: str | None = None,
         **options: Unpack[CallOptions],
@@ -127,6 +134,7 @@ class Schedules(Resource):
           schedule_id: The id of a schedule.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
+          mode: Only normal is offered; plan and orchestrate are 422.
           overlap: skip or queue.
         """
         request = Request(
@@ -211,15 +219,22 @@ class AsyncSchedules(AsyncResource):
 
     def list(
         self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncPages[models.ScheduledAgentItem]:
         """List schedules.
 
         All of them, ordered by name.
+
+        Args:
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             "/agent/schedules",
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -234,8 +249,8 @@ class AsyncSchedules(AsyncResource):
         agent_uid: str | None = None,
         enabled: bool | None = None,
         metadata: Mapping[str, str] | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
-        overlap: str | None = None,
+        mode: Literal["normal"] | None = None,
+        overlap: Literal["", "skip", "queue"] | None = None,
         prompt: str | None = None,
         team: bool | None = None,
         timezone: str | None = None,
@@ -244,14 +259,14 @@ class AsyncSchedules(AsyncResource):
         """Create a schedule.
 
         Starts a run at given times, from now on. Times that pass while the server is down are made
-        up by one run.
+        up by one run. One that is too many is 409.
 
         Args:
           cron_schedule: Five cron fields, @daily and the like, or @every 1h.
           agent_uid: The agent that its runs go to.
           enabled: True when absent.
           metadata: Goes to its runs.
-          mode: Only normal is offered; the others are 422.
+          mode: Only normal is offered; plan and orchestrate are 422.
           overlap: skip or queue: what happens while the last run is live. Absent starts the next
             beside it. Not together with agent_config.concurrency.
           prompt: Required unless agent_config names a skill.
@@ -306,8 +321,8 @@ class AsyncSchedules(AsyncResource):
         agent_config: params.AmbientAgentConfig | models.AmbientAgentConfig | None = None,
         agent_uid: str | None = None,
         metadata: Mapping[str, str] | None = None,
-        mode: Literal["normal", "plan", "orchestrate"] | None = None,
-        overlap: str | None = None,
+        mode: Literal["normal"] | None = None,
+        overlap: Literal["", "skip", "queue"] | None = None,
         prompt: str | None = None,
         timezone: str | None = None,
         **options: Unpack[CallOptions],
@@ -320,6 +335,7 @@ class AsyncSchedules(AsyncResource):
           schedule_id: The id of a schedule.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
+          mode: Only normal is offered; plan and orchestrate are 422.
           overlap: skip or queue.
         """
         request = Request(

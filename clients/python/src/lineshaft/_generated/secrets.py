@@ -103,7 +103,8 @@ class Secrets(Resource):
         """Update a secret.
 
         What is absent stays. Runs get a new value from their next execution on; webhooks when they
-        are next enabled. The credential that a webhook made is 409: rotate the webhook.
+        are next enabled or their definition applies. So it is with the credential that a webhook
+        generated, too.
 
         Args:
           name: The name of a secret.
@@ -234,7 +235,8 @@ class AsyncSecrets(AsyncResource):
         """Update a secret.
 
         What is absent stays. Runs get a new value from their next execution on; webhooks when they
-        are next enabled. The credential that a webhook made is 409: rotate the webhook.
+        are next enabled or their definition applies. So it is with the credential that a webhook
+        generated, too.
 
         Args:
           name: The name of a secret.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from typing_extensions import Unpack
 
 from .. import models, params
@@ -126,7 +128,7 @@ class Webhooks(Resource):
         name: str | None = None,
         rate_limit: int | None = None,
         replay_guard: bool | None = None,
-        secret: str | None = None,
+        secret: Any = None,
         secret_name: str | None = None,
         signature_scheme: models.SignatureScheme | None = None,
         **options: Unpack[CallOptions],
@@ -336,7 +338,7 @@ class AsyncWebhooks(AsyncResource):
         name: str | None = None,
         rate_limit: int | None = None,
         replay_guard: bool | None = None,
-        secret: str | None = None,
+        secret: Any = None,
         secret_name: str | None = None,
         signature_scheme: models.SignatureScheme | None = None,
         **options: Unpack[CallOptions],

@@ -1,0 +1,41 @@
+package definition
+
+import (
+	"strings"
+	"testing"
+)
+
+// A plan says which triggers never fire, and why.
+func TestF6PlansNoteTriggersThatNeverFire(t *testing.T) {
+	t.Parallel()
+	for trigger, want := range map[string]string{
+		"provider: teams, event: app_mention, filter: {team_ids: [t], channel_ids: [c]}":             "triggers[0]: nothing here receives events of Microsoft Teams",
+		"provider: azure_devops, event: work_item_created":                                           "nothing here receives events of Azure DevOps",
+		"provider: factory, event: work_item_stage_changed, filter: {stages: [REVIEW]}":              "no stages of work items",
+		"provider: jira, event: agent_session_created":                                               "Jira does not send sessions",
+		"provider: github, event: pull_request_opened, filter: {paths: [a]}":                         "triggers[0].filter.paths: GitHub does not send the files",
+		"provider: github, event: check_suite_completed, filter: {labels: [a]}":                      "triggers[0].filter.labels: GitHub does not send the labels",
+		"provider: linear, event: comment_created, filter: {states: [Done]}":                         "triggers[0].filter.states: Linear does not send",
+		"provider: slack, event: reaction_added, filter: {keywords: [a]}":                            "triggers[0].filter.keywords: Slack does not send",
+		"provider: slack, event: app_mention, filter: {channels: [C0123456, '#ops']}":                `triggers[0].filter.channels: "#ops" is a name, and Slack sends ids; write the id in channel_ids`,
+		"provider: schedule, event: cron_fired, filter: {schedule_ids: [x]}":                         "triggers[0].filter.schedule_ids: schedules of this server",
+		"provider: gitlab, event: bot_mentioned":                                                     "the factory has no alias",
+		"provider: slack, event: app_mention, filter: {channels: [C0123456], users: [U0123456]}":     "",
+		"provider: github, event: push, filter: {paths: [a]}":                                        "",
+		"provider: linear, event: issue_created, filter: {teams: [ENG], states: [Todo]}":             "",
+		"provider: github, event: workflow_run_completed, filter: {authors: [ann], workflows: [CI]}": "",
+	} {
+		files := sound()
+		before, problems := Parse(files)
+		files["automations/new/automation.md"] = "---\ntriggers: [{" + trigger + "}]\n---\nGo.\n"
+		after, more := Parse(files)
+		if len(problems)+len(more) > 0 {
+			t.Errorf("%s: %+v", trigger, more)
+			continue
+		}
+		changes := Compare(before, after)
+		if len(changes) != 1 || !strings.Contains(changes[0].Note, want) || want == "" && changes[0].Note != "" {
+			t.Errorf("%s: %+v", trigger, changes)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package house_test
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// The numbers of rooms and types.
+const (
+	housePackageLines    = 6000
+	houseExportedMethods = 60
+	houseColumns         = 140
+)
+
+// housePackages are rooms that are larger, each with its own limit, which may only fall.
+var housePackages = map[string]int{
+	"internal/api":     11_000, // one table of routes with its types
+	"internal/store":   10_700, // one SQL text and one type of transaction
+	"internal/control": 20_600, // to be cut where its own references are fewest
+	"internal/cli":     14_400, // to be cut: output, and the live screen
+	"bench":            6_800,  // beside the house: one program, one file for each figure
+	"internal/web":     11_900, // to be cut: the kit, and the pages of each noun
+}
+
+// houseTypes are types with more exported methods, each with its own limit, which may only fall.
+var houseTypes = map[string]int{
+	"internal/control.Service": 180, // to be cut with its room
+	"internal/store.Tx":        155, // everything that one transaction can do
+	"internal/store.reader":    138, // what can be read within and outside of one
+}
+
+// houseWideLines is how many lines of source are wider than houseColumns. It may only fall.
+const houseWideLines = 1970
+
+func archPackageLengths(tree *archTree) []string {
+	lines := map[string]int{}
+	for _, f := range tree.written(false) {
+		lines[f.dir] += f.lines
+	}
+	return archOver(lines, housePackages, housePackageLines, "lines of source: cut it where its own references are fewest")
+}
+
+func archExportedMethods(tree *archTree) []string {
+	methods := map[string]int{}
+	for _, f := range tree.written(false) {
+		for _, decl := range f.ast.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && fn.Name.IsExported() {
+				methods[f.dir+"."+archReceiver(fn)]++
+			}
+		}
+	}
+	return archOver(methods, houseTypes, houseExportedMethods, "exported methods: give what belongs together a type of its own")
+}
+
+// archReceiver names the type that a method belongs to.
+func archReceiver(fn *ast.FuncDecl) string {
+	receiver := fn.Recv.List[0].Type
+	if star, ok := receiver.(*ast.StarExpr); ok {
+		receiver = star.X
+	}
+	if generic, ok := receiver.(*ast.IndexExpr); ok {
+		receiver = generic.X
+	}
+	if name, ok := receiver.(*ast.Ident); ok {
+		return name.Name
+	}
+	return "?"
+}
+
+// archOver complains about what is larger than its own limit or, without one, than the
+// usual one, and about limits that are not needed any more.
+func archOver(sizes, own map[string]int, usual int, what string) []string {
+	var complaints []string
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		limit, excepted := own[name]
+		switch {
+		case excepted && sizes[name] <= usual:
+			complaints = append(complaints, fmt.Sprintf("%s has %d; its exception is not needed any more", name, sizes[name]))
+		case sizes[name] > max(limit, usual):
+			complaints = append(complaints, fmt.Sprintf("%s has %d, more than %d, %s", name, sizes[name], max(limit, usual), what))
+		}
+	}
+	return complaints
+}
+
+func archLineWidths(tree *archTree) []string {
+	wide := 0
+	for _, f := range tree.written(false) {
+		wide += f.wide
+	}
+	if wide > houseWideLines {
+		return []string{fmt.Sprintf("%d lines are wider than %d columns, more than %d: break those that you wrote", wide, houseColumns, houseWideLines)}
+	}
+	return nil
+}
+
+// archUnusedGrants complains about imports that a row of the table allows and nobody needs.
+func archUnusedGrants(tree *archTree) []string {
+	there, used := map[string]bool{}, map[string]map[string]bool{}
+	for _, f := range tree.written(false) {
+		room := archRoom(f.dir)
+		there[room] = true
+		if used[room] == nil {
+			used[room] = map[string]bool{}
+		}
+		for _, spec := range f.ast.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			if ours, ok := archOurs(name); ok {
+				used[room][archRoom(ours)] = true
+			}
+		}
+	}
+	var complaints []string
+	for _, room := range slices.Sorted(maps.Keys(there)) {
+		for _, grant := range archTable[room] {
+			if _, exact := archTable[grant]; exact && grant != room && !slices.Contains(archOutside, room) && !used[room][grant] {
+				complaints = append(complaints, fmt.Sprintf("%s may import %s and does not: take it out of its row", room, grant))
+			}
+		}
+	}
+	return complaints
+}
+
+// archOutside are the rooms that may import anything.
+var archOutside = []string{"bench", "e2e", "tests", "internal/app"}
+
+func TestHouseSizesCanFail(t *testing.T) {
+	t.Parallel()
+	t.Run("packages", func(t *testing.T) {
+		t.Parallel()
+		archTry(t, archPackageLengths, []archSample{
+			{"at the limit", map[string]string{"x/a.go": archBlank(3000), "x/b.go": archBlank(3000), "x/b_test.go": archBlank(700)}, nil},
+			{"too long", map[string]string{"x/a.go": archBlank(3000), "x/b.go": archBlank(3001)}, []string{"x has 6001"}},
+			{"an old exception", map[string]string{"internal/cli/a.go": archBlank(10)}, []string{"internal/cli has 10; its exception"}},
+		})
+	})
+	t.Run("methods", func(t *testing.T) {
+		t.Parallel()
+		methods := func(n int) (text string) {
+			text = "package x\n"
+			for i := range n {
+				text += fmt.Sprintf("func (t *T) M%d() {}\nfunc (t *T) m%d() {}\n", i, i)
+			}
+			return text
+		}
+		archTry(t, archExportedMethods, []archSample{
+			{"at the limit", map[string]string{"x/a.go": methods(60)}, nil},
+			{"too many", map[string]string{"x/a.go": methods(60), "x/b.go": "package x\nfunc (t T[int]) More() {}\n"}, []string{"x.T has 61"}},
+		})
+	})
+	t.Run("columns", func(t *testing.T) {
+		t.Parallel()
+		line := func(columns int) string { return fmt.Sprintf("// %*s\n", columns-3, "x") }
+		text := "package x\n"
+		for range houseWideLines {
+			text += line(houseColumns + 1)
+		}
+		archTry(t, archLineWidths, []archSample{
+			{"at the limit", map[string]string{"a.go": text + line(houseColumns)}, nil},
+			{"one more", map[string]string{"a.go": text + line(houseColumns+1)}, []string{"are wider than 140"}},
+		})
+	})
+	t.Run("grants", func(t *testing.T) {
+		t.Parallel()
+		archTry(t, archUnusedGrants, []archSample{
+			{"used", map[string]string{"internal/vault/a.go": "package vault\nimport _ \"" + archModule + "\"\n"}, nil},
+			{"not used", map[string]string{"internal/vault/a.go": "package vault\n"}, []string{"internal/vault may import ."}},
+		})
+	})
+}

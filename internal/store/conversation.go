@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// NewestOfConversation finds the last run of a conversation.
+func (r reader) NewestOfConversation(ctx context.Context, conversationID string) (runID, sessionID string, err error) {
+	err = r.one(ctx, "SELECT id, session_id FROM runs WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1", []any{conversationID}, &runID, &sessionID)
+	if errors.Is(err, errNoRows) {
+		return "", "", lineshaft.NotFound("conversation", conversationID)
+	}
+	return runID, sessionID, err
+}
+
+// ConversationOfSession finds the conversation a session belongs to.
+func (r reader) ConversationOfSession(ctx context.Context, sessionID string) (conversationID string, err error) {
+	err = r.one(ctx, "SELECT conversation_id FROM runs WHERE session_id = $1 LIMIT 1", []any{sessionID}, &conversationID)
+	if errors.Is(err, errNoRows) {
+		return "", lineshaft.NotFound("session", sessionID)
+	}
+	return conversationID, err
+}
+
+// ConversationRun is a run among those of its conversation.
+type ConversationRun struct {
+	ID         string
+	Title      string
+	FactoryUID string
+	State      lineshaft.RunState
+}
+
+const conversationRuns = "SELECT id, title, factory_uid, state FROM runs WHERE conversation_id = $1"
+
+// ListConversation reads the runs of a conversation from one on, oldest first.
+func (r reader) ListConversation(ctx context.Context, conversationID, from string, limit int) ([]ConversationRun, error) {
+	return r.conversation(ctx, conversationRuns+" AND id >= $2 ORDER BY id LIMIT $3", conversationID, from, limit)
+}
+
+// ListConversationBefore reads the runs of a conversation before one, newest first.
+func (r reader) ListConversationBefore(ctx context.Context, conversationID, before string, limit int) ([]ConversationRun, error) {
+	return r.conversation(ctx, conversationRuns+" AND id < $2 ORDER BY id DESC LIMIT $3", conversationID, before, limit)
+}
+
+// LiveOfConversation finds the newest run of a conversation that has not ended; nil
+// when all have.
+func (r reader) LiveOfConversation(ctx context.Context, conversationID string) (*ConversationRun, error) {
+	args := []any{conversationID}
+	query := conversationRuns + " AND state IN " + list(&args, lineshaft.LiveStates()) + " ORDER BY id DESC LIMIT 1"
+	found, err := r.conversation(ctx, query, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+func (r reader) conversation(ctx context.Context, query string, args ...any) ([]ConversationRun, error) {
+	var runs []ConversationRun
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var run ConversationRun
+		var factory *string
+		err := scan(&run.ID, &run.Title, &factory, &run.State)
+		run.FactoryUID = text(factory)
+		runs = append(runs, run)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read conversation: %w", err)
+	}
+	return runs, nil
+}
+
+// ContinuedRun reads what a run that goes on with another needs to know of it: how many
+// executions it had, and its configuration. It is false when that run was deleted.
+func (tx *Tx) ContinuedRun(ctx context.Context, runID string) (executions int, config lineshaft.AgentConfig, found bool, err error) {
+	var text string
+	err = tx.one(ctx, "SELECT r.executions, b.config FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id = $1", []any{runID}, &executions, &text)
+	switch {
+	case errors.Is(err, errNoRows):
+		return 0, config, false, nil
+	case err != nil:
+		return 0, config, false, fmt.Errorf("read continued run: %w", err)
+	}
+	return executions, config, true, json.Unmarshal([]byte(text), &config)
+}
+
+// ContinuedBy is the run that another goes on with; empty when it began its own
+// conversation.
+func (r reader) ContinuedBy(ctx context.Context, runID string) (string, error) {
+	var continues string
+	err := r.one(ctx, "SELECT continues FROM run_bodies WHERE run_id = $1", []any{runID}, &continues)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	return continues, err
+}
+
+// LastAttempt is the highest number among the runs with the request of the first.
+func (r reader) LastAttempt(ctx context.Context, first string) (int, error) {
+	last := 1
+	err := r.one(ctx, "SELECT attempt FROM runs WHERE rerun_of = $1 ORDER BY attempt DESC LIMIT 1", []any{first}, &last)
+	if errors.Is(err, errNoRows) {
+		return 1, nil
+	}
+	return last, err
+}
+
+// ListReruns reads the first reruns of a run.
+func (r reader) ListReruns(ctx context.Context, first string, limit int) ([]lineshaft.Rerun, error) {
+	var found []lineshaft.Rerun
+	err := r.each(ctx, "SELECT id, attempt, state FROM runs WHERE rerun_of = $1 ORDER BY attempt LIMIT $2", []any{first, limit}, func(scan func(...any) error) error {
+		var one lineshaft.Rerun
+		err := scan(&one.RunID, &one.Attempt, &one.State)
+		found = append(found, one)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read reruns: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,115 @@
+"""What schemathesis cannot read in the document. Each part says why it is here."""
+
+import copy
+import os
+
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.generation import GenerationMode
+
+
+def factories():
+    """The factories of the server under test."""
+    return os.environ["LINESHAFT_FACTORIES"].split()
+
+
+# A schema can say the form of a value, and the document does. It cannot say which things a
+# server has: these are those of tests/openapi/run, or the empty text, which means none.
+# Nor can it say that a time is in the future, that a cron expression comes true, which time
+# zones there are, what a cursor holds, or that a skill without an owner needs a factory or
+# an environment that has it; and a webhook's scheme decides what its secret is.
+FORMATS = {
+    "agent-name": st.just(""),
+    "agent-uid": st.just(""),
+    "conversation-id": st.just(""),
+    "cron": st.sampled_from(["30 2 * * 1-5", "@daily", "@every 1h"]),
+    "cursor": st.just(""),
+    "date-time": st.just("2999-01-01T00:00:00Z"),
+    "environment-id": st.just(""),
+    "existing-factory-uid": st.integers(1, 100).map(lambda n: factories()[n - 1]),
+    "factory-uid": st.just(""),
+    "run-id": st.just(""),
+    "runner-id": st.just(""),
+    "secret-name": st.integers(1, 20).map(lambda n: f"FROM_THE_TESTS_{n}"),
+    "secret-name-or-none": st.sampled_from(["FROM_THE_TESTS_1", ""]),
+    "skill": st.from_regex(r"[a-z]{3,8}/[a-z]{3,8}:[a-z]{3,8}", fullmatch=True),
+    "timezone": st.sampled_from(["Europe/Berlin", "UTC", ""]),
+    # Long enough for all, and what Discord has: a public key in hex.
+    "webhook-secret": st.just("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"),
+}
+for name, values in FORMATS.items():
+    schemathesis.openapi.format(name, values)
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    schemas = raw_schema["components"]["schemas"]
+    for item in raw_schema["paths"].values():
+        for operation in item.values():
+            for media in operation.get("requestBody", {}).get("content", {}).values():
+                # Examples name things of a server that has been used; Go tests send them.
+                media.pop("example", None)
+                if "schema" in media:
+                    media["schema"] = in_requests(media["schema"], schemas)
+
+
+def in_requests(schema, schemas):
+    """A copy of a schema for requests. There null is the same as leaving a member out, as the
+    introduction of the document says; in answers the schemas hold as they are."""
+    if isinstance(schema, list):
+        return [in_requests(item, schemas) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = copy.copy(schema)
+    if schema.get("format") in FORMATS:
+        # Otherwise names that fit the pattern are sent, which this server does not have.
+        schema.pop("pattern", None)
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        schema["$ref"] += "InRequests"
+        if f"{name}InRequests" not in schemas:
+            schemas[f"{name}InRequests"] = {}
+            schemas[f"{name}InRequests"] = in_requests(schemas[name], schemas)
+    for keyword, value in schema.items():
+        if keyword == "properties":
+            schema[keyword] = {name: in_requests(member, schemas) for name, member in value.items()}
+        elif keyword not in ("$ref", "enum", "const", "example", "examples", "default"):
+            schema[keyword] = in_requests(value, schemas)
+    # Only cancelRuns takes no null. It is the one that takes no unknown members either.
+    if "type" in schema and schema.get("additionalProperties") is not False:
+        for name, member in schema.get("properties", {}).items():
+            texts = member.get("additionalProperties")
+            if isinstance(texts, dict) and texts.get("type") == "string":
+                member["additionalProperties"] = or_null(texts)
+            if name not in schema.get("required", []):
+                schema["properties"][name] = or_null(member)
+    return schema
+
+
+def or_null(schema):
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+sent = set()
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
+        return
+    # A key may come again only with the body that it came with.
+    key = (case.headers or {}).get("Idempotency-Key")
+    if key in sent:
+        del case.headers["Idempotency-Key"]
+    elif key is not None:
+        sent.add(key)
+    if isinstance(case.body, dict):
+        tell_apart(case.body.get("attachments"), "file_name")
+        tell_apart((case.body.get("config") or {}).get("github_repos"), "repo")
+
+
+def tell_apart(items, name):
+    """Gives each item another name, whatever its case: uniqueItems cannot ask for that."""
+    for number, item in enumerate(items or []):
+        if len(items) > 1:
+            item[name] = f"{item[name][:200]}{number}"
