@@ -205,7 +205,7 @@ func (s *supervisor) watch(ctx context.Context, children *children) (exit Exit, 
 			exit.Reason = ReasonKilled
 			return exit, ""
 		case <-ticker.C:
-			if exit.Reason = s.inspect(); exit.Reason != "" {
+			if exit.Reason = s.inspect(ready == nil); exit.Reason != "" {
 				return exit, ""
 			}
 		case <-ctx.Done():
@@ -243,11 +243,14 @@ func (s *supervisor) starved() bool {
 	return s.order.FeedWithin > 0 && bootTime()-s.fed >= s.order.FeedWithin
 }
 
-// inspect is what is done at every tick.
-func (s *supervisor) inspect() string {
+// inspect is what is done at every tick. Limits are the agent's own: what starts it is not
+// held to them.
+func (s *supervisor) inspect(running bool) string {
 	switch {
 	case s.starved():
 		return ReasonStarved
+	case !running:
+		return ""
 	case groups(s.order.Groups).outOfMemory():
 		return ReasonMemory
 	}

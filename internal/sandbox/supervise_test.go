@@ -204,6 +204,11 @@ func TestX5PolledLimits(t *testing.T) {
 			t.Errorf("%+v: got %q, want %q", test.limit, got, test.want)
 		}
 	}
+	// What starts an agent needs memory, too: the limits begin with the agent.
+	s := &supervisor{order: order{Polled: polled{MemoryBytes: 1}}}
+	if before, after := s.inspect(false), s.inspect(true); before != "" || after != ReasonMemory {
+		t.Errorf("before the agent runs: got %q, want no reason; then: got %q, want %q", before, after, ReasonMemory)
+	}
 	pages, threads := load(cmd.Process.Pid)
 	if pages <= 0 || threads != 1 {
 		t.Errorf("sleep has %d pages, %d threads", pages, threads)
