@@ -52,7 +52,7 @@ func (a Agent) Validate() error {
 		return err
 	}
 	if !slices.Contains(AgentTypes(), a.Type) {
-		return Invalid("agent_type", "%q is none of CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW, VERIFY", clip(string(a.Type), 40))
+		return Invalid("agent_type", "%q is none of CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW, VERIFY", Clip(string(a.Type), 40))
 	}
 	if a.Type == AgentForeman && a.FactoryUID == "" {
 		return Invalid("agent_type", "a foreman needs a factory; give factory_uid, or another type")
@@ -85,7 +85,7 @@ func (a Agent) checkSkills() error {
 	}
 	for i, spec := range a.Config.Skills {
 		if ref, err := ParseSkillRef(spec); err == nil && ref.Local() {
-			return Invalid(fieldAt("config.skills", i), "%q would be a skill of the agent's factory, and it has none; write owner/repo:name", clip(spec, 80))
+			return Invalid(fieldAt("config.skills", i), "%q would be a skill of the agent's factory, and it has none; write owner/repo:name", Clip(spec, 80))
 		}
 	}
 	return nil

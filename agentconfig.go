@@ -180,7 +180,7 @@ func (c AgentConfig) validateSecrets() error {
 	for i, name := range c.Secrets {
 		switch field := fieldAt("config.secrets", i) + ".name"; {
 		case !ValidSecretName(name):
-			return Invalid(field, "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", clip(name, 40))
+			return Invalid(field, "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", Clip(name, 40))
 		case slices.Contains(c.Secrets[:i], name):
 			return Invalid(field, "%s is named twice", name)
 		}
@@ -219,7 +219,7 @@ func (c AgentConfig) validateMCP() error {
 		return Invalid("config.mcp_servers", "%d bytes of tool servers are too many; at most %d are allowed", size, MaxToolBytes)
 	}
 	for name, server := range c.MCPServers {
-		field := "config.mcp_servers." + clip(name, 80)
+		field := "config.mcp_servers." + Clip(name, 80)
 		if name == "" || len(name) > 128 {
 			return Invalid("config.mcp_servers", "a server name must have 1 to 128 bytes")
 		}
@@ -288,18 +288,18 @@ func (c AgentConfig) validateHarness() error {
 		}
 	}
 	if c.Harness.Type != "" && !slices.Contains(HarnessTypes(), c.Harness.Type) {
-		return Invalid("config.harness.type", "%q is none of %s", clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
+		return Invalid("config.harness.type", "%q is none of %s", Clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
 	}
 	if err := c.Harness.validateAuth("config.harness"); err != nil {
 		return err
 	}
 	if p := c.Harness.Permissions; p != "" && !slices.Contains(Policies(), p) {
-		return Invalid("config.harness.permissions", "%q is none of %s", clip(p, 40), strings.Join(Policies(), ", "))
+		return Invalid("config.harness.permissions", "%q is none of %s", Clip(p, 40), strings.Join(Policies(), ", "))
 	}
 	switch h := c.Harness; {
 	case h.Mode == "":
 	case h.Mode != ModeACP && h.Mode != ModeCommand:
-		return Invalid("config.harness.mode", "%q is neither %s nor %s", clip(h.Mode, 40), ModeACP, ModeCommand)
+		return Invalid("config.harness.mode", "%q is neither %s nor %s", Clip(h.Mode, 40), ModeACP, ModeCommand)
 	case !slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, h.Type):
 		return Invalid("config.harness.mode", "goes with harness.type claude, codex, gemini or opencode only")
 	}
@@ -313,7 +313,7 @@ func (c AgentConfig) CheckModel() error {
 	switch {
 	case c.ModelID == "" || h == nil:
 	case h.Type != "" && h.Type != "oz" && h.Type != "builtin":
-		return Invalid("config.model_id", "is the model of the built-in agent, and the harness is %s; leave it empty, and give the harness its model", clip(h.Type, 40))
+		return Invalid("config.model_id", "is the model of the built-in agent, and the harness is %s; leave it empty, and give the harness its model", Clip(h.Type, 40))
 	case h.ModelID != "":
 		return Invalid("config.model_id", "the harness has a model, too; keep one of the two")
 	}
@@ -334,7 +334,7 @@ func (c AgentConfig) validateConcurrency() error {
 	case "", PolicyQueue, PolicySkip, PolicyCancelPrevious, PolicyFollowup:
 		return nil
 	}
-	return Invalid("config.concurrency.policy", "%q is none of queue, skip, cancel_previous, followup", clip(string(c.Concurrency.Policy), 40))
+	return Invalid("config.concurrency.policy", "%q is none of queue, skip, cancel_previous, followup", Clip(string(c.Concurrency.Policy), 40))
 }
 
 // Model is the model that a run asks for: the harness's own choice goes first.

@@ -73,7 +73,7 @@ func ValidateAttachments(list []NewAttachment) error {
 	for i, a := range list {
 		field := fmt.Sprintf("attachments[%d].file_name", i)
 		if !validFileName(a.FileName) {
-			return Invalid(field, "%q must be a plain file name of at most 255 bytes without slashes", clip(a.FileName, 80))
+			return Invalid(field, "%q must be a plain file name of at most 255 bytes without slashes", Clip(a.FileName, 80))
 		}
 		if err := checkText(fmt.Sprintf("attachments[%d].mime_type", i), a.MimeType); err != nil {
 			return err

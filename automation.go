@@ -94,7 +94,7 @@ func (a Automation) checkScheduleNames() error {
 			continue
 		}
 		if name := t.Schedule.Name; seen[name] {
-			return Invalid(fieldAt("triggers", i)+".schedule.name", "another schedule of the automation is named %q; give this one another name", clip(name, 80))
+			return Invalid(fieldAt("triggers", i)+".schedule.name", "another schedule of the automation is named %q; give this one another name", Clip(name, 80))
 		} else {
 			seen[name] = true
 		}

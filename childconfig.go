@@ -140,7 +140,7 @@ func subset(of func(*AgentConfig) *[]string) func(*narrowing) string {
 	return func(n *narrowing) string {
 		for _, name := range *of(&n.asked) {
 			if !slices.Contains(*of(&n.parent), name) {
-				return "its parent does not have " + clip(name, 128)
+				return "its parent does not have " + Clip(name, 128)
 			}
 		}
 		*of(&n.out) = *of(&n.asked)
@@ -260,7 +260,7 @@ func narrowServers(n *narrowing) string {
 	for _, name := range slices.Sorted(maps.Keys(n.asked.MCPServers)) {
 		asked := n.asked.MCPServers[name]
 		has, found := n.parent.MCPServers[name]
-		if n.field = "mcp_servers." + clip(name, 80); !found {
+		if n.field = "mcp_servers." + Clip(name, 80); !found {
 			return "its parent does not have this tool server"
 		}
 		if !slices.ContainsFunc([]MCPServer{has, has.Shown(), has.address()}, asked.equal) {

@@ -82,14 +82,14 @@ func (g GitSource) Validate(field string) error {
 	case g.URL == "" || len(g.URL) > MaxRepositoryURL:
 		return Invalid(field+".url", "a repository needs an address of 1 to %d bytes, such as https://example.com/owner/repo.git", MaxRepositoryURL)
 	case g.Branch != "" && !ValidBranch(g.Branch):
-		return Invalid(field+".branch", "%q cannot be the name of a branch", clip(g.Branch, 80))
+		return Invalid(field+".branch", "%q cannot be the name of a branch", Clip(g.Branch, 80))
 	case len(g.Path) > MaxPathBytes:
 		return Invalid(field+".path", "longer than %d bytes", MaxPathBytes)
 	}
 	if g.Path != "" {
 		for part := range strings.SplitSeq(g.Path, "/") {
 			if part == "" || part == "." || part == ".." || strings.EqualFold(part, ".git") || strings.ContainsAny(part, "\\\n\r") {
-				return Invalid(field+".path", "%q is not a folder of a repository; write it as factories/shop, without a slash at either end", clip(g.Path, 80))
+				return Invalid(field+".path", "%q is not a folder of a repository; write it as factories/shop, without a slash at either end", Clip(g.Path, 80))
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func ParseRepository(s string) (Repository, error) {
 	owner, name, ok := strings.Cut(s, "/")
 	r := Repository{Owner: owner, Name: name}
 	if !ok {
-		return Repository{}, Invalid("", "%q is no repository; write owner/name", clip(s, 80))
+		return Repository{}, Invalid("", "%q is no repository; write owner/name", Clip(s, 80))
 	}
 	return r, r.Validate("")
 }
@@ -44,11 +44,11 @@ func ParseRepository(s string) (Repository, error) {
 func (r Repository) Validate(field string) error {
 	for part := range strings.SplitSeq(r.Owner+"/"+r.Name, "/") {
 		if part == "" || len(part) > 100 || !alphanumeric(part[0]) && part[0] != '_' && part[0] != '.' || strings.Trim(part, ".") == "" {
-			return Invalid(field, "%q is no repository; write an owner and a name of letters, digits, '.', '_' and '-'", clip(r.String(), 80))
+			return Invalid(field, "%q is no repository; write an owner and a name of letters, digits, '.', '_' and '-'", Clip(r.String(), 80))
 		}
 		for _, c := range []byte(part) {
 			if !alphanumeric(c) && c != '.' && c != '_' && c != '-' {
-				return Invalid(field, "%q is no repository; write an owner and a name of letters, digits, '.', '_' and '-'", clip(r.String(), 80))
+				return Invalid(field, "%q is no repository; write an owner and a name of letters, digits, '.', '_' and '-'", Clip(r.String(), 80))
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (c EnvironmentConfig) Validate() error {
 		return err
 	}
 	if c.GitCredentials != "" && !ValidSecretName(c.GitCredentials) {
-		return Invalid("config.git_credentials", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", clip(c.GitCredentials, 40))
+		return Invalid("config.git_credentials", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", Clip(c.GitCredentials, 40))
 	}
 	if err := checkText("config", c.Name, c.Description, c.DockerImage); err != nil {
 		return err
@@ -137,7 +137,7 @@ func validateImage(field, image string) error {
 		return Invalid(field, "must be the name of an image, without spaces and at most 512 bytes long")
 	}
 	if strings.HasPrefix(image, "-") {
-		return Invalid(field, "%q begins with '-', which no name of an image does; write one such as debian:13", clip(image, 40))
+		return Invalid(field, "%q begins with '-', which no name of an image does; write one such as debian:13", Clip(image, 40))
 	}
 	return nil
 }

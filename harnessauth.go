@@ -39,19 +39,19 @@ func (h HarnessConfig) validateAuth(field string) error {
 		return nil
 	}
 	if h.Type != "" && !slices.Contains(KeyedHarnesses(), h.Type) {
-		return Invalid(field+".auth", "%s takes no key of its own; leave auth out, or choose one of %s", clip(h.Type, 40), strings.Join(KeyedHarnesses(), ", "))
+		return Invalid(field+".auth", "%s takes no key of its own; leave auth out, or choose one of %s", Clip(h.Type, 40), strings.Join(KeyedHarnesses(), ", "))
 	}
 	switch a := h.Auth; a.Source {
 	case AuthManagedSecret:
 		if !ValidSecretName(a.SecretName) {
-			return Invalid(field+".auth.secret_name", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", clip(a.SecretName, 40))
+			return Invalid(field+".auth.secret_name", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", Clip(a.SecretName, 40))
 		}
 	case AuthWorkerEnvironment:
 		if a.SecretName != "" {
 			return Invalid(field+".auth.secret_name", "goes with source %s only; leave it out", AuthManagedSecret)
 		}
 	default:
-		return Invalid(field+".auth.source", "%q is neither %s nor %s", clip(a.Source, 40), AuthManagedSecret, AuthWorkerEnvironment)
+		return Invalid(field+".auth.source", "%q is neither %s nor %s", Clip(a.Source, 40), AuthManagedSecret, AuthWorkerEnvironment)
 	}
 	return nil
 }

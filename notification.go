@@ -78,7 +78,7 @@ func (n Notification) Validate() error {
 	}
 	for i, state := range n.States {
 		if !state.Valid() {
-			return Invalid(fieldAt("states", i), "%q is no state of a run; the states are %s", clip(string(state), 40), joinStates())
+			return Invalid(fieldAt("states", i), "%q is no state of a run; the states are %s", Clip(string(state), 40), joinStates())
 		}
 	}
 	_, err := ParseCallbackURL(n.URL)
@@ -131,7 +131,7 @@ func CallbackTarget(text string) string {
 		return ""
 	}
 	target := url.URL{Scheme: u.Scheme, Host: u.Host}
-	return clip(target.String(), 200)
+	return Clip(target.String(), 200)
 }
 
 // hiddenPath stands for the path and the query of an address that is not told in full.

@@ -79,7 +79,7 @@ func (c RunnerConfig) validatePlatform() error {
 	}
 	system, machine, ok := strings.Cut(c.Platform, "/")
 	if !ok || system == "" || machine == "" || !plainCharacters(system+machine) || len(c.Platform) > 60 {
-		return Invalid("platform", "%q is no platform; write a system and a processor, such as linux/amd64", clip(c.Platform, 60))
+		return Invalid("platform", "%q is no platform; write a system and a processor, such as linux/amd64", Clip(c.Platform, 60))
 	}
 	return nil
 }
@@ -90,9 +90,9 @@ func (c RunnerConfig) validateParts() error {
 	case c.Platform != "":
 		return Invalid("platform", "is given as a text and as a block; keep one of them")
 	case parts.OS != "" && parts.OS != PlatformLinux && parts.OS != PlatformMac:
-		return Invalid("platform.os", "%q is neither %s nor %s", clip(parts.OS, 40), PlatformLinux, PlatformMac)
+		return Invalid("platform.os", "%q is neither %s nor %s", Clip(parts.OS, 40), PlatformLinux, PlatformMac)
 	case parts.Arch != "" && parts.Arch != ArchX86 && parts.Arch != ArchARM:
-		return Invalid("platform.arch", "%q is neither %s nor %s", clip(parts.Arch, 40), ArchX86, ArchARM)
+		return Invalid("platform.arch", "%q is neither %s nor %s", Clip(parts.Arch, 40), ArchX86, ArchARM)
 	}
 	if parts.OS == PlatformMac {
 		return c.validateMac()
@@ -108,7 +108,7 @@ func (c RunnerConfig) validateMac() error {
 	case parts.Arch == ArchX86:
 		return Invalid("platform.arch", "a Mac has %s", ArchARM)
 	case parts.Mac != nil && !slices.Contains(MacVersions(), parts.Mac.Version):
-		return Invalid("platform.mac.version", "%q is none of %s", clip(parts.Mac.Version, 40), strings.Join(MacVersions(), ", "))
+		return Invalid("platform.mac.version", "%q is none of %s", Clip(parts.Mac.Version, 40), strings.Join(MacVersions(), ", "))
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (c RunnerConfig) validateLinux() error {
 	case c.Image != "" && parts.Linux.DockerImage != "":
 		return Invalid("image", "the platform names an image, too; keep one of them")
 	case parts.Linux.RegistryCredentialSecretName != "" && !ValidSecretName(parts.Linux.RegistryCredentialSecretName):
-		return Invalid("platform.linux.registryCredentialSecretName", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", clip(parts.Linux.RegistryCredentialSecretName, 40))
+		return Invalid("platform.linux.registryCredentialSecretName", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", Clip(parts.Linux.RegistryCredentialSecretName, 40))
 	}
 	return validateImage("platform.linux.dockerImage", parts.Linux.DockerImage)
 }

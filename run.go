@@ -236,7 +236,7 @@ func validateMetadata(metadata map[string]string) error {
 	}
 	for key, value := range metadata {
 		if !validMetadataKey(key) {
-			return Invalid("metadata", "key %q must be 1 to 64 of the characters A-Z a-z 0-9 . _ -", clip(key, 80))
+			return Invalid("metadata", "key %q must be 1 to 64 of the characters A-Z a-z 0-9 . _ -", Clip(key, 80))
 		}
 		if len(value) > MaxMetadataValue {
 			return Invalid("metadata."+key, "the value has %d bytes; at most %d are allowed", len(value), MaxMetadataValue)
@@ -266,16 +266,8 @@ func TitleFrom(prompt string) string {
 	for line := range strings.Lines(prompt) {
 		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#`"))
 		if line != "" && line != "sh" && line != "bash" {
-			return clip(line, 100)
+			return Clip(line, 100)
 		}
 	}
 	return "Untitled run"
-}
-
-// clip shortens s to at most limit runes, with an ellipsis where it cut.
-func clip(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
 }

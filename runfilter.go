@@ -92,7 +92,7 @@ func (f RunFilter) Validate() error {
 	}
 	for key := range f.Metadata {
 		if !validMetadataKey(key) {
-			return Invalid("metadata", "no run has a key %q; a key has 1 to 64 of the characters A-Z a-z 0-9 . _ -", clip(key, 80))
+			return Invalid("metadata", "no run has a key %q; a key has 1 to 64 of the characters A-Z a-z 0-9 . _ -", Clip(key, 80))
 		}
 	}
 	return nil

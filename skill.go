@@ -82,17 +82,17 @@ func ParseSkillRef(spec string) (SkillRef, error) {
 	repository, target, ok := strings.Cut(spec, ":")
 	if !ok {
 		if CheckPartName("", spec) != nil {
-			return SkillRef{}, Invalid("", form, clip(spec, 120))
+			return SkillRef{}, Invalid("", form, Clip(spec, 120))
 		}
 		return SkillRef{Target: spec}, nil
 	}
 	r, err := parseOwnerless(repository)
 	if err != nil || target == "" || len(target) > 512 || !storable(target) {
-		return SkillRef{}, Invalid("", form, clip(spec, 120))
+		return SkillRef{}, Invalid("", form, Clip(spec, 120))
 	}
 	for part := range strings.SplitSeq(target, "/") {
 		if part == "" || part == "." || part == ".." || strings.ContainsAny(part, "\\\n\r") {
-			return SkillRef{}, Invalid("", "the path of skill %q must stay inside its repository", clip(spec, 120))
+			return SkillRef{}, Invalid("", "the path of skill %q must stay inside its repository", Clip(spec, 120))
 		}
 	}
 	return SkillRef{Repository: r, Target: target}, nil
@@ -133,7 +133,7 @@ func validateSkills(field string, specs []string) error {
 			return at(fieldAt(field, i), err)
 		}
 		if slices.Contains(specs[:i], spec) {
-			return Invalid(fieldAt(field, i), "%s is named twice", clip(spec, 120))
+			return Invalid(fieldAt(field, i), "%s is named twice", Clip(spec, 120))
 		}
 	}
 	return nil

@@ -30,7 +30,16 @@ func CleanTitle(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
-	return clip(strings.Join(strings.Fields(text), " "), MaxTitleRunes)
+	return Clip(strings.Join(strings.Fields(text), " "), MaxTitleRunes)
+}
+
+// Clip is a text that people read, of at most so many characters; an ellipsis is the last
+// of one that was cut.
+func Clip(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
 }
 
 // CutBytes is the beginning of a text: at most so many bytes, and whole characters.

@@ -14,3 +14,13 @@ func TestCutBytesKeepsWholeCharacters(t *testing.T) {
 		}
 	}
 }
+
+func TestClipKeepsWholeCharacters(t *testing.T) {
+	t.Parallel()
+	const text = "aé€😀"
+	for most, want := range map[int]string{1: "…", 2: "a…", 3: "aé…", 4: text, 5: text} {
+		if got := Clip(text, most); got != want {
+			t.Errorf("%d characters: got %q, want %q", most, got, want)
+		}
+	}
+}

@@ -278,7 +278,7 @@ func (c *Choice) Validate(field string) error {
 			return Invalid(field, "value %d must have 1 to 256 bytes", i+1)
 		}
 		if i < len(c.In) && slices.Contains(c.NotIn, value) {
-			return Invalid(field, "%q is both in in and in not_in; keep one of them", clip(value, 80))
+			return Invalid(field, "%q is both in in and in not_in; keep one of them", Clip(value, 80))
 		}
 	}
 	return checkText(field, c.Values()...)
@@ -342,14 +342,14 @@ func (t Trigger) Validate(field string) error {
 		return Invalid(field, "needs a provider and an event, such as webhook and received")
 	}
 	if !slices.Contains(Providers(), t.Provider) {
-		return Invalid(field+".provider", "%q is none of %s", clip(t.Provider, 40), strings.Join(Providers(), ", "))
+		return Invalid(field+".provider", "%q is none of %s", Clip(t.Provider, 40), strings.Join(Providers(), ", "))
 	}
 	event := t.Event
 	if t.Sent() {
 		event = strings.TrimSuffix(event, "*") // issue_* is every event about issues
 	}
 	if len(event) > 80 || !plainCharacters(event) {
-		return Invalid(field+".event", "%q is no event", clip(t.Event, 40))
+		return Invalid(field+".event", "%q is no event", Clip(t.Event, 40))
 	}
 	if err := t.validateSchedule(field); err != nil {
 		return err

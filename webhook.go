@@ -87,7 +87,7 @@ func (w Webhook) Validate() error {
 			return Invalid("signature_scheme", "auth_mode signature needs one, such as github or standard_webhooks")
 		}
 	default:
-		return Invalid("auth_mode", "%q is none of token, url_token, signature", clip(string(w.AuthMode), 40))
+		return Invalid("auth_mode", "%q is none of token, url_token, signature", Clip(string(w.AuthMode), 40))
 	}
 	if w.RateLimit < 0 || w.RateLimit > MaxWebhookRate {
 		return Invalid("rate_limit", "must be 0 (no limit) to %d deliveries per minute", MaxWebhookRate)
@@ -110,7 +110,7 @@ func (w Webhook) validateHeader() error {
 	}
 	for _, c := range []byte(name) {
 		if !alphanumeric(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return Invalid("delivery_id_header", "%q is not the name of a header", clip(name, 80))
+			return Invalid("delivery_id_header", "%q is not the name of a header", Clip(name, 80))
 		}
 	}
 	if len(name) > 128 {

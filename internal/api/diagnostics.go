@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
@@ -47,18 +48,11 @@ func (f *FolderFiles) UnmarshalJSON(data []byte) error {
 	}
 	for _, file := range list {
 		if _, twice := (*f)[file.Path]; twice {
-			return fmt.Errorf("the path %q is there twice", clipPath(file.Path))
+			return fmt.Errorf("the path %q is there twice", lineshaft.Clip(file.Path, 80))
 		}
 		(*f)[file.Path] = file.Content
 	}
 	return nil
-}
-
-func clipPath(path string) string {
-	if runes := []rune(path); len(runes) > 80 {
-		return string(runes[:80]) + "…"
-	}
-	return path
 }
 
 // ValidateFilesResponse shows what is wrong with a folder, also in the published form.

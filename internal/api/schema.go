@@ -159,7 +159,7 @@ func (m *Metadata) UnmarshalJSON(data []byte) error {
 	for key, value := range values {
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {
-			return typeError("metadata."+clipText(key), err)
+			return typeError("metadata."+lineshaft.Clip(key, 80), err)
 		}
 		(*m)[key] = text
 	}

@@ -106,12 +106,4 @@ func wireFilter(filter lineshaft.TriggerFilter) TriggerFilter {
 	return text
 }
 
-// clipText keeps what a caller sent short in a message.
-func clipText(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
-}
-
 func triggerField(i int, name string) string { return fmt.Sprintf("triggers[%d].%s", i, name) }

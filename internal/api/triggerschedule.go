@@ -39,7 +39,7 @@ func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
 		case "overlap":
 			t.Overlap = value
 		default:
-			return fmt.Errorf("schedule has no %q; it has name, cron, timezone and overlap", clipText(name))
+			return fmt.Errorf("schedule has no %q; it has name, cron, timezone and overlap", lineshaft.Clip(name, 80))
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func (s *Service) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptan
 	if open, err = s.claimIdentities(ctx, tx, open); err != nil || len(open) == 0 {
 		return nil, err
 	}
-	starts := &runStarts{s: s, tx: tx}
+	starts := &starter{s: s, tx: tx}
 	if err := starts.lockAhead(ctx, evaluationsOf(open)); err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (s *Service) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgen
 	if n.FactoryUID != "" {
 		_, err := s.visibleFactory(ctx, c, n.FactoryUID)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", shorten(n.FactoryUID, 100))
+			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", lineshaft.Clip(n.FactoryUID, 100))
 		}
 		if err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func (s *Service) GetAgent(ctx context.Context, c lineshaft.Caller, uid string) 
 		return nil, err
 	}
 	if !id.Valid(uid) { // no database can be asked for every text
-		return nil, lineshaft.NotFound("agent", shorten(uid, 100))
+		return nil, lineshaft.NotFound("agent", lineshaft.Clip(uid, 100))
 	}
 	agent, err := s.store.GetAgent(ctx, uid)
 	if err != nil {

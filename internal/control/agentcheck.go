@@ -57,7 +57,7 @@ func checkAgentRunner(ctx context.Context, tx *store.Tx, before string, a linesh
 		return err
 	}
 	if err != nil || runner.FactoryUID != a.FactoryUID {
-		return lineshaft.Invalid("config.runner_id", "the agent's factory has no runner %q", shorten(a.Config.RunnerID, 100))
+		return lineshaft.Invalid("config.runner_id", "the agent's factory has no runner %q", lineshaft.Clip(a.Config.RunnerID, 100))
 	}
 	return nil
 }

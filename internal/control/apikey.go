@@ -51,7 +51,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPI
 // further, or will once they sign in.
 func mayActAs(c lineshaft.Caller, uid string) error {
 	if reserved(uid) {
-		return lineshaft.Invalid("owner.uid", "%q is a name of the server's own; leave it out for a new one", shorten(uid, 100))
+		return lineshaft.Invalid("owner.uid", "%q is a name of the server's own; leave it out for a new one", lineshaft.Clip(uid, 100))
 	}
 	if uid == "" || uid == c.Principal.UID || len(c.FactoryUIDs) == 0 {
 		return nil
@@ -182,7 +182,7 @@ func (s *Service) GetAPIKey(ctx context.Context, c lineshaft.Caller, keyID strin
 		return lineshaft.APIKey{}, err
 	}
 	if !id.Valid(keyID) { // no database can be asked for every text
-		return lineshaft.APIKey{}, lineshaft.NotFound("API key", shorten(keyID, 100))
+		return lineshaft.APIKey{}, lineshaft.NotFound("API key", lineshaft.Clip(keyID, 100))
 	}
 	key, err := s.store.GetAPIKey(ctx, keyID)
 	if err != nil {

@@ -158,7 +158,7 @@ func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) er
 				field := fmt.Sprintf("triggers[%d].filter.%s[%d]", i, list.field, j)
 				w, there := list.known[ref]
 				if !there {
-					return lineshaft.Invalid(field, "%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(shorten(ref, 100)))
+					return lineshaft.Invalid(field, "%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(lineshaft.Clip(ref, 100)))
 				}
 				if t.Sent() && senderOf(w) != t.Provider {
 					return lineshaft.Invalid(field, "webhook %q does not check signatures of %s, so no event of it comes there; name one with signature_scheme %s", w.Name, t.Provider, t.Provider)
@@ -167,14 +167,6 @@ func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) er
 		}
 	}
 	return nil
-}
-
-// shorten cuts text that a caller sent to what a message can hold.
-func shorten(text string, runes int) string {
-	if all := []rune(text); len(all) > runes {
-		return string(all[:runes]) + "…"
-	}
-	return text
 }
 
 // GetAutomation reads an automation of a factory.

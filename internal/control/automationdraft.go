@@ -79,8 +79,8 @@ func FilterKeys() []FilterKey { return catalog.Keys() }
 func TriggerCatalog(provider string) ([]TriggerEvent, error) {
 	events, ok := catalog.Catalog(provider)
 	if !ok {
-		missing := lineshaft.NotFound("provider", shorten(provider, 40))
-		missing.Message = fmt.Sprintf("no provider %q; there are %s", shorten(provider, 40), strings.Join(lineshaft.Providers(), ", "))
+		missing := lineshaft.NotFound("provider", lineshaft.Clip(provider, 40))
+		missing.Message = fmt.Sprintf("no provider %q; there are %s", lineshaft.Clip(provider, 40), strings.Join(lineshaft.Providers(), ", "))
 		return nil, missing
 	}
 	return events, nil

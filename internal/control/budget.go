@@ -18,41 +18,18 @@ func (s *Service) checkBudget(ctx context.Context, tx *store.Tx, f *lineshaft.Fa
 	if err != nil {
 		return err
 	}
-	if told := f.DailyBudget.Spent(spent); told != "" {
-		return errBudgetSpent(told)
+	if used := f.DailyBudget.Spent(spent); used != "" {
+		return errBudgetSpent(used)
 	}
 	return nil
 }
 
-func errBudgetSpent(told string) error {
+func errBudgetSpent(used string) error {
 	return &lineshaft.Error{
-		Code:    lineshaft.CodeBudgetExceeded,
-		Message: "the daily budget of the factory is used up: " + told + "; it begins anew at 00:00 UTC, or raise it with lineshaft factory update",
+		Code: lineshaft.CodeBudgetExceeded,
+		Message: "the daily budget of the factory is used up: " + used +
+			"; it begins again at 00:00 UTC, or raise it with lineshaft factory update",
 	}
-}
-
-// brakeBudget says why an automation starts no run today, if its factory's budget is
-// spent. Each factory is looked up once for all runs of a transaction.
-func (b *runStarts) brakeBudget(ctx context.Context, a *hookAutomation) (reason string, err error) {
-	if a.budget == (lineshaft.Budget{}) {
-		return "", nil
-	}
-	reason, known := b.budgets[a.FactoryUID]
-	if known {
-		return reason, nil
-	}
-	err = b.s.checkBudget(ctx, b.tx, &lineshaft.Factory{UID: a.FactoryUID, DailyBudget: a.budget})
-	if err != nil && lineshaft.CodeOf(err) != lineshaft.CodeBudgetExceeded {
-		return "", err
-	}
-	if err != nil {
-		reason = publicMessage(err)
-	}
-	if b.budgets == nil {
-		b.budgets = map[string]string{}
-	}
-	b.budgets[a.FactoryUID] = reason
-	return reason, nil
 }
 
 // consumed is what the runs of a batch used up in it.

@@ -163,7 +163,7 @@ func checkWatched(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field s
 			return err
 		}
 		if err != nil || !c.MaySeeFactory(uid) { // the same answer for both
-			return lineshaft.Invalid(field, "there is no factory %s that your key may see", strconv.Quote(shorten(uid, 100)))
+			return lineshaft.Invalid(field, "there is no factory %s that your key may see", strconv.Quote(lineshaft.Clip(uid, 100)))
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func checkChains(ctx context.Context, tx *store.Tx, a lineshaft.Automation) erro
 	for i, t := range a.Triggers {
 		if name, ok := unknownChain(t, known, before.Triggers); ok {
 			return lineshaft.Invalid(fmt.Sprintf("triggers[%d].filter.automations", i),
-				"there is no automation %s in this factory; check the name with 'lineshaft automation list'", strconv.Quote(shorten(name, 100)))
+				"there is no automation %s in this factory; check the name with 'lineshaft automation list'", strconv.Quote(lineshaft.Clip(name, 100)))
 		}
 	}
 	return nil

@@ -255,13 +255,13 @@ func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStar
 	if err != nil {
 		return nil, err
 	}
-	b := &runStarts{s: s, tx: tx}
+	b := &starter{s: s, tx: tx}
 	var needs startNeeds
 	for _, st := range starts {
 		if revisions[st.automation.FactoryUID] != st.revision {
 			return nil, ErrStale
 		}
-		needs.add(st.automation, nil)
+		needs.add(st.automation.keys(nil), st.automation.brake())
 	}
 	if err := needs.lock(ctx, tx); err != nil {
 		return nil, err
@@ -276,21 +276,21 @@ func (s *Service) chainAll(ctx context.Context, tx *store.Tx, starts []chainStar
 
 // forEnd starts one automation because a run has ended. There is no log of ends: what
 // starts nothing is told to the server's own.
-func (b *runStarts) forEnd(ctx context.Context, st chainStart) error {
+func (b *starter) forEnd(ctx context.Context, st chainStart) error {
 	a, end := st.automation, st.end
+	start := a.start()
+	start.detail = map[string]string{"finished_run": end.ID}
+	if a.broken == "" && end.Depth+1 > b.s.cfg.Trees.Depth {
+		return b.add(ctx, start, b.s.brokenChain(st), nil)
+	}
 	outcome := lineshaft.DeliveryOutcome{}
-	switch {
-	case a.broken != "":
-		outcome.Result, outcome.Reason = lineshaft.ResultError, a.broken
-	case end.Depth+1 > b.s.cfg.Trees.Depth:
-		return b.add(ctx, a, b.s.brokenChain(st), nil, runNote{"finished_run", end.ID})
-	default:
-		err := b.begin(ctx, runStart{automation: a, note: runNote{"finished_run", end.ID}, traceParent: end.TraceParent, draft: func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
-			return b.s.chainRun(st, rule), nil
-		}}, &outcome)
-		if err != nil {
-			return err
-		}
+	err := b.forPayload(ctx, a, nil, start, &outcome, func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
+		n := b.s.chainRun(st, rule)
+		n.TraceParent = end.TraceParent
+		return n, nil
+	})
+	if err != nil {
+		return err
 	}
 	if outcome.RunID == "" {
 		b.s.log.LogAttrs(ctx, slog.LevelWarn, "a finished run starts nothing", slog.String("automation", a.UID), slog.String("finished_run", end.ID),

@@ -155,14 +155,14 @@ func (w *work) audit(ctx context.Context, tx *store.Tx, revision int64, fresh in
 	detail := map[string]string{
 		"revision": strconv.FormatInt(revision, 10), "added": strconv.Itoa(counts[definition.ActionAdd]),
 		"changed": strconv.Itoa(counts[definition.ActionChange]), "removed": strconv.Itoa(counts[definition.ActionRemove]),
-		"parts": shorten(strings.Join(parts, ", "), 1000),
+		"parts": lineshaft.Clip(strings.Join(parts, ", "), 1000),
 	}
 	if fresh > 0 {
 		detail["credentials"] = strconv.Itoa(fresh)
 	}
 	for name, text := range map[string]string{"comment": as.Comment, "commit": as.Commit} {
 		if text != "" {
-			detail[name] = shorten(text, 200)
+			detail[name] = lineshaft.Clip(text, 200)
 		}
 	}
 	action := "definition.apply"

@@ -266,13 +266,13 @@ func (w *work) checkReferences(ctx context.Context, tx *store.Tx) error {
 				}
 				if !live[uid] && !known {
 					w.problem(definition.KindAutomation, a.Name, fmt.Sprintf("triggers[%d].filter.webhook_ids[%d]", i, j),
-						fmt.Sprintf("%s is no webhook of this factory, or its file is not in the definition", strconv.Quote(shorten(uid, 100))),
+						fmt.Sprintf("%s is no webhook of this factory, or its file is not in the definition", strconv.Quote(lineshaft.Clip(uid, 100))),
 						"name webhooks of the definition by their file names in webhooks:")
 				}
 			}
 			if name, ok := unknownChain(t, w.d.Automations, before.Triggers); ok {
 				w.problem(definition.KindAutomation, a.Name, fmt.Sprintf("triggers[%d].filter.automations", i),
-					fmt.Sprintf("there is no automation %s in the definition", strconv.Quote(shorten(name, 100))), "name automations by their folder names")
+					fmt.Sprintf("there is no automation %s in the definition", strconv.Quote(lineshaft.Clip(name, 100))), "name automations by their folder names")
 			}
 		}
 	}

@@ -58,6 +58,6 @@ instructions that stand in them.
 
 // oneLine writes text as a JSON string, cut to some characters.
 func oneLine(text string, runes int) string {
-	line, _ := json.Marshal(shorten(text, runes)) // a text always can be
+	line, _ := json.Marshal(lineshaft.Clip(text, runes)) // a text always can be
 	return string(line)
 }

@@ -61,7 +61,7 @@ func Weight(r Received) int { return newAcceptance(r).weight() }
 
 // StartInFactory starts a run of a factory as those do that have no network.
 func StartInFactory(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.Caller, factoryUID, agentUID string, req lineshaft.NewRun) (string, error) {
-	n, err := s.newRun(ctx, tx, c, req)
+	n, _, err := s.newRun(ctx, tx, c, req)
 	if err != nil {
 		return "", err
 	}

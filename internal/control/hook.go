@@ -62,7 +62,8 @@ type hookAutomation struct {
 	agentUID string
 	config   lineshaft.AgentConfig
 	origins  map[string]string
-	// budget is the factory's, for a day.
+	// paused and budget, which is for a day, are the factory's.
+	paused bool
 	budget lineshaft.Budget
 	// broken is why it cannot start runs, such as an agent that is gone.
 	broken string
@@ -206,7 +207,7 @@ func automationPrincipal(uid, name string) lineshaft.Principal {
 
 // newHookAutomation resolves what all runs of an automation share.
 func (s *Service) newHookAutomation(f *lineshaft.Factory, agents []lineshaft.Agent, a lineshaft.Automation) *hookAutomation {
-	h := &hookAutomation{Automation: a, handle: f.Alias, budget: f.DailyBudget, caller: lineshaft.Caller{
+	h := &hookAutomation{Automation: a, handle: f.Alias, paused: f.Paused, budget: f.DailyBudget, caller: lineshaft.Caller{
 		Principal: automationPrincipal(a.UID, a.Name), Role: lineshaft.RoleManager, FactoryUIDs: []string{f.UID},
 	}}
 	name := a.Agent
@@ -246,9 +247,17 @@ func (h *hookAutomation) concurrency(doc *filter.Doc) (rule *lineshaft.Concurren
 	return &lineshaft.Concurrency{Key: key, Policy: rule.Policy}, "automation/" + h.UID + "/" + key, nil
 }
 
-// brake is the window of an automation's runs per hour.
-func (h *hookAutomation) brake() store.Rate {
-	return store.Rate{Name: "automation/" + h.UID, Limit: h.MaxRunsPerHour, Window: time.Hour}
+// brake is the window of an automation's runs per hour, if they are bounded.
+func (h *hookAutomation) brake() *store.Rate {
+	if h.MaxRunsPerHour == 0 {
+		return nil
+	}
+	return &store.Rate{Name: "automation/" + h.UID, Limit: h.MaxRunsPerHour, Window: time.Hour}
+}
+
+// start is what all runs of an automation need to pass.
+func (h *hookAutomation) start() runStart {
+	return runStart{caller: h.caller, paused: h.paused, broken: h.broken, factoryUID: h.FactoryUID, budget: h.budget, brake: h.brake()}
 }
 
 const (

@@ -178,7 +178,7 @@ func (s *Service) definitionsOf(ctx context.Context, r definitionReader, c lines
 // namedAgent reads an agent that a request names; one that the caller's key does not
 // reach is the same as none.
 func namedAgent(ctx context.Context, r definitionReader, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
-	unknown := lineshaft.Invalid("agent_identity_uid", "no agent %q that your key may see; list them with GET /agent/identities", shorten(uid, 100))
+	unknown := lineshaft.Invalid("agent_identity_uid", "no agent %q that your key may see; list them with GET /agent/identities", lineshaft.Clip(uid, 100))
 	if !id.Valid(uid) {
 		return nil, unknown
 	}
@@ -219,9 +219,9 @@ func namedEnvironment(ctx context.Context, r definitionReader, uid, origin strin
 		return environment, err
 	}
 	if origin == runOrigin {
-		return nil, lineshaft.Invalid("config.environment_id", "there is no environment %q; list them with GET /agent/environments", shorten(uid, 100))
+		return nil, lineshaft.Invalid("config.environment_id", "there is no environment %q; list them with GET /agent/environments", lineshaft.Clip(uid, 100))
 	}
-	return nil, lineshaft.Invalid("config.environment_id", "the %s names environment %q, which does not exist any more; change it there, or name another one for the run", origin, shorten(uid, 100))
+	return nil, lineshaft.Invalid("config.environment_id", "the %s names environment %q, which does not exist any more; change it there, or name another one for the run", origin, lineshaft.Clip(uid, 100))
 }
 
 // checkEnvironment wants the environment that a definition names to exist, and keeps
@@ -233,7 +233,7 @@ func checkEnvironment(ctx context.Context, tx *store.Tx, c lineshaft.Caller, fie
 	}
 	environment, err := tx.LockEnvironment(ctx, uid)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return lineshaft.Invalid(field, "there is no environment %q; list them with GET /agent/environments", shorten(uid, 100))
+		return lineshaft.Invalid(field, "there is no environment %q; list them with GET /agent/environments", lineshaft.Clip(uid, 100))
 	}
 	if err != nil || uid == before || !givesSecrets(environment) {
 		return err

@@ -148,7 +148,7 @@ func (s *Service) checkNotification(n *lineshaft.Notification) error {
 	if err != nil {
 		return err
 	}
-	n.Name = cmp.Or(strings.TrimSpace(n.Name), shorten(u.Host, lineshaft.MaxNotificationName))
+	n.Name = cmp.Or(strings.TrimSpace(n.Name), lineshaft.Clip(u.Host, lineshaft.MaxNotificationName))
 	n.States = slices.Compact(slices.Sorted(slices.Values(n.States)))
 	n.FactoryUIDs = slices.Compact(slices.Sorted(slices.Values(n.FactoryUIDs)))
 	return nil
@@ -166,7 +166,7 @@ func checkReach(ctx context.Context, tx *store.Tx, c lineshaft.Caller, factoryUI
 			return err
 		}
 		if err != nil || !c.MaySeeFactory(uid) { // the same answer for both
-			return lineshaft.Invalid(fmt.Sprintf("factory_uids[%d]", i), "there is no factory %s that your key may see", strconv.Quote(shorten(uid, 100)))
+			return lineshaft.Invalid(fmt.Sprintf("factory_uids[%d]", i), "there is no factory %s that your key may see", strconv.Quote(lineshaft.Clip(uid, 100)))
 		}
 	}
 	return nil

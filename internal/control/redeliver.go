@@ -137,7 +137,7 @@ func (s *Service) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.C
 	r.IdentitySource, r.RemoteAddr = identityRedelivery, c.RemoteAddr
 	made := s.newDelivery(r)
 	made.Identity, made.RedeliveryOf, made.NotMatched = made.ID, of, ev.notMatched
-	starts := &runStarts{s: s, tx: tx}
+	starts := &starter{s: s, tx: tx}
 	if err := starts.lockAhead(ctx, []evaluation{ev}); err != nil {
 		return made, nil, err
 	}
@@ -186,8 +186,8 @@ func (h *Hook) foretell(ev evaluation, done []lineshaft.DeliveryOutcome) ([]line
 func tellCheck(check filter.Check) string {
 	seen := "it is missing"
 	if check.Seen != nil {
-		seen = "it is " + shorten(string(check.Seen), 200)
+		seen = "it is " + lineshaft.Clip(string(check.Seen), 200)
 	}
 	wanted := map[string]string{"in": "has to be one of", "not_in": "must be none of", "exists": "has to exist:", "object": "has to be an object like"}[check.Operator]
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s; %s", check.Path, wanted, shorten(string(check.Expected), 200), seen))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s; %s", check.Path, wanted, lineshaft.Clip(string(check.Expected), 200), seen))
 }

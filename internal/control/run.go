@@ -15,8 +15,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// StartRun queues a run. Everything that starts one ends here: when it returns,
-// the run is durable.
+// StartRun queues the run of a request; starter has what starts runs by themselves. When
+// it returns, the run is durable.
 func (s *Service) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *Idempotency) (Started, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Started{}, err
@@ -121,82 +121,58 @@ func (s *Service) storeAttachments(ctx context.Context, files []lineshaft.NewAtt
 	return stored, nil
 }
 
+// startRun starts the run of a request, which may be anybody's.
 func (s *Service) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun, attachments []lineshaft.Attachment) (Started, error) {
-	n, err := s.newRun(ctx, tx, c, req)
+	n, budget, err := s.newRun(ctx, tx, c, req)
 	if err != nil {
 		return Started{}, err
 	}
-	return s.placeRun(ctx, tx, c, n, attachments)
+	b := &starter{s: s, tx: tx}
+	started, err := b.start(ctx, runStart{
+		caller: c, factoryUID: n.Head.FactoryUID, budget: budget, traced: true,
+		draft: func() (*store.NewRun, []lineshaft.Attachment) { return n, attachments },
+	})
+	if err != nil {
+		return Started{}, err
+	}
+	return started, b.flush(ctx)
 }
 
-// placeRun writes a run, or does what its concurrency rule says instead.
-func (s *Service) placeRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, attachments []lineshaft.Attachment) (Started, error) {
-	if err := s.settleSkills(ctx, tx, n); err != nil {
-		return Started{}, err
-	}
-	if live, err := s.enterConcurrency(ctx, tx, c, n, attachments); err != nil || live != nil {
-		if err != nil {
-			return Started{}, err
-		}
-		return *live, nil
-	}
-	if err := s.growTree(ctx, tx, n); err != nil {
-		return Started{}, err
-	}
-	n.Body.Files = len(attachments)
-	if c.Role == lineshaft.RoleRun {
-		if err := tx.PutPrincipal(ctx, c.Principal, n.CreatedAt); err != nil {
-			return Started{}, err
-		}
-	}
-	if err := errors.Join(
-		tx.InsertRun(ctx, n, firstEvents(n)),
-		tx.InsertAttachments(ctx, n.Head.ID, "", attachments),
-		s.audit(ctx, tx, c, "run.create", "run", n.Head.ID, map[string]string{"source": string(n.Source)}),
-	); err != nil {
-		return Started{}, err
-	}
-	if n.Outside {
-		if err := tx.MarkOutside(ctx, &n.Head); err != nil {
-			return Started{}, err
-		}
-	}
-	tx.Wake(stream.QueueTopic(n.Head.WorkerHost))
-	tx.Wake(stream.StatesTopic)
-	return Started{RunID: n.Head.ID, State: n.Head.State}, nil
-}
-
-// newRun fills in a run from a request: configuration, lineage, times. The caller
-// has checked the request and the runs and secrets that it names.
-func (s *Service) newRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun) (*store.NewRun, error) {
+// newRun fills in a run from a request: configuration, lineage, times; and says what its
+// factory may spend. The caller has checked the request and the runs and secrets that it
+// names.
+func (s *Service) newRun(
+	ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun,
+) (*store.NewRun, lineshaft.Budget, error) {
+	var budget lineshaft.Budget
 	parent := &store.Lineage{}
 	if req.ParentRunID != "" {
 		var err error
 		if parent, err = s.parentOf(ctx, tx, req.ParentRunID); err != nil {
-			return nil, err
+			return nil, budget, err
 		}
 	}
 	shape, err := s.shapeRun(ctx, tx, c, req, parent)
 	if err != nil {
-		return nil, err
+		return nil, budget, err
 	}
 	if !c.MaySeeFactory(shape.factoryUID) {
-		return nil, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
+		return nil, budget, lineshaft.Denied("your key is limited to some factories; start the run in one of them, or use another key")
 	}
-	if err := s.checkBudget(ctx, tx, shape.factory); err != nil {
-		return nil, err
+	if shape.factory != nil {
+		budget = shape.factory.DailyBudget
 	}
 	n := s.draftRun(c, req, shape.config, shape.origins)
 	n.Head.FactoryUID, n.Outside = shape.factoryUID, shape.outside || req.Again != nil && (req.Again.Pinned || req.Again.Outside)
 	if req.ParentRunID != "" {
 		if err := s.joinTree(ctx, tx, c, n, parent); err != nil {
-			return nil, err
+			return nil, budget, err
 		}
 	}
 	if err := s.lockStart(ctx, tx, c, n, req); err != nil {
-		return nil, err
+		return nil, budget, err
 	}
-	return n, errors.Join(numberRerun(ctx, tx, n, req.Again), continueRun(ctx, tx, n, req))
+	return n, budget, errors.Join(numberRerun(ctx, tx, n, req.Again), continueRun(ctx, tx, n, req))
 }
 
 // lockStart locks what a new run needs, and checks what must not change until it is

@@ -141,7 +141,7 @@ func (s *Service) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID 
 // ownRun lets only an agent report, and only on its own run.
 func ownRun(c lineshaft.Caller, runID string) error {
 	if c.Role != lineshaft.RoleRun || c.RunID != runID {
-		return lineshaft.Denied("only the agent of run %s may report on it, with the run token that it has in LINESHAFT_RUN_TOKEN", shorten(runID, 100))
+		return lineshaft.Denied("only the agent of run %s may report on it, with the run token that it has in LINESHAFT_RUN_TOKEN", lineshaft.Clip(runID, 100))
 	}
 	return nil
 }

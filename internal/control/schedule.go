@@ -234,15 +234,15 @@ func (s *Service) draftScheduled(ctx context.Context, tx *store.Tx, f *firing) e
 	// Who wrote the schedule was checked when it was saved. Its runs reach those of
 	// their own factory only.
 	author := lineshaft.Caller{Principal: schedulePrincipal(*one), Role: lineshaft.RoleManager}
-	f.caller = author
+	f.start = &runStart{caller: author, factoryUID: one.FactoryUID}
 	if one.FactoryUID != "" {
-		f.caller.FactoryUIDs = []string{one.FactoryUID}
+		f.start.caller.FactoryUIDs = []string{one.FactoryUID}
 		factory, err := tx.GetFactory(ctx, one.FactoryUID)
 		if err != nil {
 			return err
 		}
-		if factory.Paused {
-			return errPaused()
+		if f.start.paused = factory.Paused; factory.Paused {
+			return nil
 		}
 	}
 	req := lineshaft.NewRun{
@@ -252,11 +252,9 @@ func (s *Service) draftScheduled(ctx context.Context, tx *store.Tx, f *firing) e
 	if one.Timing.Overlap != lineshaft.OverlapAllow {
 		req.Config.Concurrency = f.overlap()
 	}
-	n, err := s.newRun(ctx, tx, author, req)
-	if err != nil {
+	if f.run, f.start.budget, err = s.newRun(ctx, tx, author, req); err != nil {
 		return scheduleField(err)
 	}
-	f.run = n
 	f.setOverlapKey()
 	return nil
 }

@@ -143,23 +143,20 @@ func (s *Service) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error
 		a.Config.Concurrency = f.overlap()
 	}
 	ready := s.newHookAutomation(factory, agents, *a)
-	spent := s.checkBudget(ctx, tx, factory)
-	switch rule := ready.config.Concurrency; {
-	case factory.Paused:
-		return errPaused()
-	case spent != nil:
-		return spent
-	case ready.broken != "":
-		return lineshaft.Conflict("%s", ready.broken)
-	case rule != nil && strings.Contains(rule.Key, "{{"):
-		return lineshaft.Conflict("the concurrency key needs a payload, which a schedule does not have; use a key without {{…}}, or another automation for the schedule")
+	start := ready.start()
+	f.start = &start
+	if rule := ready.config.Concurrency; rule != nil && strings.Contains(rule.Key, "{{") {
+		start.broken = "the concurrency key needs a payload, which a schedule does not have; " +
+			"use a key without {{…}}, or another automation for the schedule"
+	}
+	if start.broken != "" {
+		return nil
 	}
 	at := slices.IndexFunc(agents, func(agent lineshaft.Agent) bool { return agent.UID == ready.agentUID })
 	config, origins, err := s.resolve(ctx, tx, ready.caller, lineshaft.AgentConfig{}, definitions{automation: a, agent: &agents[at], factory: factory})
 	if err != nil {
 		return err
 	}
-	f.caller = ready.caller
 	f.run = s.draftRun(ready.caller, lineshaft.NewRun{
 		Prompt: a.Prompt + "\n\n" + firedLine(f.timer.Timing, f.slot), Title: ready.title("", nil), Source: lineshaft.SourceSchedule, AgentUID: ready.agentUID,
 		Metadata: map[string]string{lineshaft.MetadataAutomation: a.UID},
@@ -167,15 +164,7 @@ func (s *Service) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error
 	}, config, origins)
 	f.run.Head.FactoryUID, f.run.Body.Request = factory.UID, config
 	f.setOverlapKey()
-	if a.MaxRunsPerHour > 0 {
-		brake := ready.brake()
-		f.brake = &brake
-	}
 	return nil
-}
-
-func errPaused() error {
-	return lineshaft.Conflict("the factory is paused; resume it, and the next time starts a run")
 }
 
 // firedLine tells the agent what time its run is for.

@@ -72,26 +72,24 @@ type firing struct {
 	timer store.Timer
 	// slot is what fires now, and next what comes then; a zero next is never.
 	slot, next cron.Slot
-	// run and caller are of the run to start; nil if there is none.
-	run    *store.NewRun
-	caller lineshaft.Caller
-	// brake bounds the runs of an automation, if it has one.
-	brake *store.Rate
+	// start is of the run to start, nil if there is none, and run its draft.
+	start *runStart
+	run   *store.NewRun
 	// problem is why there is no run.
 	problem string
-	spans   startSpans
 }
 
 // fireTogether is the transaction.
 func (s *Service) fireTogether(ctx context.Context, due []store.Timer) (moved int, err error) {
-	var firings []*firing
+	var spans startSpans
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		moved, firings = 0, nil
+		moved, spans = 0, nil
 		taken, now, err := s.takeTimers(ctx, tx, due)
 		if err != nil {
 			return err
 		}
 		var needs startNeeds
+		firings := make([]*firing, 0, len(taken))
 		for _, timer := range taken {
 			f, err := s.prepareFire(ctx, tx, timer, now)
 			if err != nil {
@@ -99,26 +97,22 @@ func (s *Service) fireTogether(ctx context.Context, due []store.Timer) (moved in
 			}
 			firings = append(firings, f)
 			if f.run != nil {
-				needs.keys = append(needs.keys, keyOf(f.run)...)
-			}
-			if f.brake != nil {
-				needs.brakes = append(needs.brakes, f.brake.Name)
+				needs.add(keyOf(f.run), f.start.brake)
 			}
 		}
 		if err := needs.lock(ctx, tx); err != nil {
 			return err
 		}
+		b := &starter{s: s, tx: tx}
 		for _, f := range firings {
-			if err := s.finishFire(ctx, tx, f, now); err != nil {
+			if err := b.finishFire(ctx, f, now); err != nil {
 				return fmt.Errorf("fire %s: %w", f.timer.Owner, err)
 			}
 		}
-		moved = len(firings)
-		return nil
+		moved, spans = len(firings), b.spans
+		return b.flush(ctx)
 	})
-	for _, f := range firings {
-		f.spans.end(err)
-	}
+	spans.end(err)
 	return moved, err
 }
 
@@ -155,8 +149,8 @@ func (s *Service) prepareFire(ctx context.Context, tx *store.Tx, timer store.Tim
 	} else {
 		err = s.draftScheduled(ctx, tx, f)
 	}
-	if err != nil && ownFault(err) {
-		f.run, f.problem, err = nil, problemText(err), nil
+	if err != nil && refusal(err) {
+		f.start, f.run, f.problem, err = nil, nil, problemText(err), nil
 	}
 	return f, err
 }
@@ -184,48 +178,36 @@ func newFiring(timer store.Timer, now time.Time) *firing {
 }
 
 // finishFire starts the run, if there is one, and moves the timer on.
-func (s *Service) finishFire(ctx context.Context, tx *store.Tx, f *firing, now time.Time) error {
-	if f.run != nil {
-		if err := s.startFired(ctx, tx, f, now); err != nil {
-			if !ownFault(err) {
+func (b *starter) finishFire(ctx context.Context, f *firing, now time.Time) error {
+	if f.start != nil {
+		if err := b.forTimer(ctx, f, now); err != nil {
+			if !refusal(err) {
 				return err
 			}
 			f.problem = problemText(err)
 		}
 	}
 	if f.problem != "" {
-		if err := s.noteProblem(ctx, tx, f, now); err != nil {
+		if err := b.s.noteProblem(ctx, b.tx, f, now); err != nil {
 			return err
 		}
 	}
-	return tx.MoveTimer(ctx, f.timer.Owner, f.next.At, f.next.Name)
+	return b.tx.MoveTimer(ctx, f.timer.Owner, f.next.At, f.next.Name)
 }
 
-func (s *Service) startFired(ctx context.Context, tx *store.Tx, f *firing, now time.Time) error {
-	if f.brake != nil {
-		wait, err := tx.HitRates(ctx, *f.brake)
-		if err != nil {
-			return err
-		}
-		if wait > 0 {
-			return lineshaft.RateLimited(wait, "the automation starts at most %d runs an hour; there is room again in %s", f.brake.Limit, wait.Round(time.Second))
-		}
-	}
-	var spans startSpans
-	s.traceStart(ctx, f.run, &spans)
-	started, err := s.placeRun(ctx, tx, f.caller, f.run, nil)
+// forTimer starts the run of a slot.
+func (b *starter) forTimer(ctx context.Context, f *firing, now time.Time) error {
+	f.start.draft = func() (*store.NewRun, []lineshaft.Attachment) { return f.run, nil }
+	started, err := b.start(ctx, *f.start)
 	if err != nil {
 		return err
 	}
-	if started.RunID == f.run.Head.ID { // else a live run has got it
-		f.spans = spans
-	}
-	if err := tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
+	if err := b.tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
 		return err
 	}
 	// One that was skipped because the last is still live is told by its own run.
 	if id, ok := strings.CutPrefix(f.timer.Owner, scheduleTimer); ok && !started.State.Terminal() {
-		return tx.NoteSpawn(ctx, id, now, "")
+		return b.tx.NoteSpawn(ctx, id, now, "")
 	}
 	return nil
 }

@@ -38,14 +38,8 @@ func (s *Service) passOver(ctx context.Context, timer store.Timer, cause error) 
 			return err
 		}
 		f.problem = problemText(cause)
-		return s.finishFire(ctx, tx, f, now)
+		return (&starter{s: s, tx: tx}).finishFire(ctx, f, now)
 	})
-}
-
-// ownFault says that an error is about what a timer starts, not about the server.
-func ownFault(err error) bool {
-	public, ok := errors.AsType[*lineshaft.Error](err)
-	return ok && public.Code != lineshaft.CodeInternal && (public.Code != lineshaft.CodeUnavailable || public.Limited)
 }
 
 // problemText is what people may read of an error.

@@ -77,7 +77,7 @@ func describeEvent(out *strings.Builder, e lineshaft.Event) {
 			Input json.RawMessage `json:"input"`
 		}
 		if json.Unmarshal(e.Data, &data) == nil {
-			fmt.Fprintf(out, "\n## tool %s\n\n%s\n", data.Name, shorten(string(bytes.TrimSpace(data.Input)), transcriptPart))
+			fmt.Fprintf(out, "\n## tool %s\n\n%s\n", data.Name, lineshaft.Clip(string(bytes.TrimSpace(data.Input)), transcriptPart))
 		}
 	case lineshaft.EventToolResult:
 		var data struct {
@@ -86,12 +86,12 @@ func describeEvent(out *strings.Builder, e lineshaft.Event) {
 			Output json.RawMessage `json:"output"`
 		}
 		if json.Unmarshal(e.Data, &data) == nil {
-			fmt.Fprintf(out, "\n## tool %s %s\n\n%s\n", data.Name, data.State, shorten(string(bytes.TrimSpace(data.Output)), transcriptPart))
+			fmt.Fprintf(out, "\n## tool %s %s\n\n%s\n", data.Name, data.State, lineshaft.Clip(string(bytes.TrimSpace(data.Output)), transcriptPart))
 		}
 	case lineshaft.EventOutput:
 		var data lineshaft.OutputData
 		if json.Unmarshal(e.Data, &data) == nil && data.ToolCallID == "" {
-			fmt.Fprintf(out, "\n## output\n\n%s\n", shorten(data.Text, transcriptPart))
+			fmt.Fprintf(out, "\n## output\n\n%s\n", lineshaft.Clip(data.Text, transcriptPart))
 		}
 	case lineshaft.EventState, lineshaft.EventThought, lineshaft.EventPlan, lineshaft.EventUsage,
 		lineshaft.EventPermission, lineshaft.EventArtifact, lineshaft.EventNotice:

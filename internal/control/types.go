@@ -25,6 +25,8 @@ type Started struct {
 	AtCapacity bool `json:"at_capacity"`
 	// Replayed says that the answer was kept from an earlier call with the same key.
 	Replayed bool `json:"-"`
+	// FollowedUp says that a live run with the same concurrency key was given the prompt.
+	FollowedUp bool `json:"-"`
 }
 
 // FollowupResult answers Followup. FollowupID is empty when the text became part

@@ -40,7 +40,7 @@ var term = regexp.MustCompile(`^(?:\*|([0-9]{1,2}|[A-Z]{3})(?:-([0-9]{1,2}|[A-Z]
 func parseFields(text string) (fields, error) {
 	words := strings.Fields(strings.ReplaceAll(text, "?", "*"))
 	if len(words) > 0 && strings.Contains(words[0], "TZ=") {
-		return fields{}, lineshaft.Invalid("cron", "takes no %q; name the time zone in timezone", clip(words[0]))
+		return fields{}, lineshaft.Invalid("cron", "takes no %q; name the time zone in timezone", lineshaft.Clip(words[0], 60))
 	}
 	if len(words) != len(kinds) {
 		return fields{}, lineshaft.Invalid("cron", "needs five fields (minute, hour, day of the month, month, day of the week) and has %d; there are none for seconds and years. Examples: \"0 9 * * 1-5\", @daily, @every 1h", len(words))
@@ -56,7 +56,7 @@ func parseFields(text string) (fields, error) {
 	f := fields{minutes: sets[0], hours: sets[1], days: sets[2], months: sets[3], weekdays: sets[4]}
 	f.either = !strings.HasPrefix(words[2], "*") && !strings.HasPrefix(words[4], "*")
 	if !f.possible() {
-		return fields{}, lineshaft.Invalid("cron", "%q never fires: no month that it names has such a day", clip(text))
+		return fields{}, lineshaft.Invalid("cron", "%q never fires: no month that it names has such a day", lineshaft.Clip(text, 60))
 	}
 	return f, nil
 }
@@ -84,12 +84,12 @@ func (k kind) span(text string) (low, high, step int, err error) {
 	parts := term.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, 0, 0, lineshaft.Invalid("cron",
-			"the %s %q cannot be read; use *, numbers, ranges such as 1-5, lists and steps such as */10", k.name, clip(text))
+			"the %s %q cannot be read; use *, numbers, ranges such as 1-5, lists and steps such as */10", k.name, lineshaft.Clip(text, 60))
 	}
 	step = 1
 	if parts[3] != "" {
 		if step, err = strconv.Atoi(parts[3]); err != nil || step < 1 || step > k.high {
-			return 0, 0, 0, lineshaft.Invalid("cron", "the step of the %s %q must be 1 to %d; use @every for longer ones", k.name, clip(text), k.high)
+			return 0, 0, 0, lineshaft.Invalid("cron", "the step of the %s %q must be 1 to %d; use @every for longer ones", k.name, lineshaft.Clip(text, 60), k.high)
 		}
 	}
 	if parts[1] == "" {
@@ -113,7 +113,7 @@ func (k kind) span(text string) (low, high, step int, err error) {
 		high = low
 	}
 	if low > high {
-		return 0, 0, 0, lineshaft.Invalid("cron", "the %s range %q ends before it begins; write two, such as %s-%d,%d-%s", k.name, clip(text), parts[1], k.high, k.low, parts[2])
+		return 0, 0, 0, lineshaft.Invalid("cron", "the %s range %q ends before it begins; write two, such as %s-%d,%d-%s", k.name, lineshaft.Clip(text, 60), parts[1], k.high, k.low, parts[2])
 	}
 	return low, high, step, nil
 }
@@ -131,7 +131,7 @@ func (k kind) value(text string) (int, error) {
 		if k.words != nil {
 			also = ", or " + k.words[0] + " and so on"
 		}
-		return 0, lineshaft.Invalid("cron", "%q is no %s: use %d to %d%s", clip(text), k.name, k.low, k.high, also)
+		return 0, lineshaft.Invalid("cron", "%q is no %s: use %d to %d%s", lineshaft.Clip(text, 60), k.name, k.low, k.high, also)
 	}
 	return n, nil
 }

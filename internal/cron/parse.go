@@ -53,7 +53,7 @@ func Parse(t lineshaft.Timing) (*Schedule, error) {
 	if strings.HasPrefix(text, "@") {
 		named, ok := names[strings.ToLower(text)]
 		if !ok {
-			return nil, lineshaft.Invalid("cron", "%q is none of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and @every 1h", clip(text))
+			return nil, lineshaft.Invalid("cron", "%q is none of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and @every 1h", lineshaft.Clip(text, 60))
 		}
 		text = named
 	}
@@ -93,12 +93,4 @@ func parseEvery(text string) (time.Duration, error) {
 		return 0, lineshaft.Invalid("cron", "@every takes whole seconds, not %s", every)
 	}
 	return every, nil
-}
-
-// clip shortens what an error repeats of its input.
-func clip(text string) string {
-	if len(text) > 60 {
-		return strings.ToValidUTF8(text[:60], "") + "…"
-	}
-	return text
 }

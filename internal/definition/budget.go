@@ -28,7 +28,7 @@ func dollars(to *int64) value {
 			whole, fraction, _ := strings.Cut(n.text, ".")
 			micros, err := strconv.ParseInt(whole+(fraction + "000000")[:6], 10, 64)
 			if !dollarForm.MatchString(n.text) || err != nil || micros > maxCostMicros {
-				r.wrong(n, path, short(n.text, 40)+" is no amount from 0 to 1000000000 with at most 6 digits behind the point", "write one such as 2.50")
+				r.wrong(n, path, lineshaft.Clip(n.text, 40)+" is no amount from 0 to 1000000000 with at most 6 digits behind the point", "write one such as 2.50")
 				return
 			}
 			*to = micros

@@ -141,7 +141,7 @@ func unknownName(noun, name string, known []string, near string) (message, hint 
 	if noun == taskDocument {
 		noun, file = "task", "tasks/NAME.yaml beside the suite"
 	}
-	message = fmt.Sprintf("there is no %s %q in this folder", noun, short(name, 60))
+	message = fmt.Sprintf("there is no %s %q in this folder", noun, lineshaft.Clip(name, 60))
 	switch {
 	case len(known) == 0:
 		return message, fmt.Sprintf("the folder has no %ss; add %s", noun, file)

@@ -41,7 +41,7 @@ func TestF4Compare(t *testing.T) {
 			{"mcpServers.c.warpId", "w", ""},
 		}},
 		{Action: ActionAdd, Kind: KindWebhook, Name: "other", File: "webhooks/other.yaml", Note: "if this is hook renamed: it gets a new address, which its senders need"},
-		{Action: ActionChange, Kind: KindSkill, Name: "boss/own", File: "agents/boss/skills/own/SKILL.md", Fields: []FieldChange{{"body", "b", strings.Repeat("long ", 16) + "…"}}},
+		{Action: ActionChange, Kind: KindSkill, Name: "boss/own", File: "agents/boss/skills/own/SKILL.md", Fields: []FieldChange{{"body", "b", strings.TrimSuffix(strings.Repeat("long ", 16), " ") + "…"}}},
 		{Action: ActionRemove, Kind: KindWebhook, Name: "hook", File: "webhooks/hook.yaml", Note: "its address stops answering; under another name it is a new webhook with a new address"},
 		{Action: ActionRemove, Kind: KindRunner, Name: "big", File: "runners/big.yaml"},
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // converter turns the parser's nodes into ours.
@@ -36,7 +38,7 @@ func (c *converter) value(from ast.Node, depth int) (*node, *mistake) {
 	case *ast.AliasNode:
 		return c.alias(v)
 	case *ast.TagNode:
-		return nil, mistakeAt(v.GetToken(), "tags such as "+short(v.GetToken().Value, 40)+" are not used here", "take the tag out; put text that looks like a number in quotes").as(CodeTag)
+		return nil, mistakeAt(v.GetToken(), "tags such as "+lineshaft.Clip(v.GetToken().Value, 40)+" are not used here", "take the tag out; put text that looks like a number in quotes").as(CodeTag)
 	case *ast.LiteralNode:
 		return c.scalar(v.GetToken(), textNode, v.Value.Value)
 	default:
@@ -52,7 +54,7 @@ func (c *converter) alias(v *ast.AliasNode) (*node, *mistake) {
 	}
 	target, ok := c.anchors[name]
 	if !ok {
-		return nil, mistakeAt(v.GetToken(), fmt.Sprintf("*%s repeats what no &%s names before", short(name, 40), short(name, 40)), "write the value itself, or put text that begins with * in quotes").as(CodeAlias)
+		return nil, mistakeAt(v.GetToken(), fmt.Sprintf("*%s repeats what no &%s names before", lineshaft.Clip(name, 40), lineshaft.Clip(name, 40)), "write the value itself, or put text that begins with * in quotes").as(CodeAlias)
 	}
 	if c.size += target.size; c.size > maxNodes {
 		return nil, mistakeAt(v.GetToken(), fmt.Sprintf("with all that is repeated the file has more than %d values", maxNodes), "write out what is needed instead of repeating")

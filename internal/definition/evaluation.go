@@ -94,7 +94,7 @@ func labels(to *[]label) value {
 	}
 	return filledList(blocks(to, maxLabels, keys, func(r *reader, path string, n *node, l *label) {
 		if l.value != "" && seen[l.value] {
-			r.wrong(n, path, fmt.Sprintf("the label %q is there twice", short(l.value, 60)), "keep one of the two").as(CodeDuplicateKey)
+			r.wrong(n, path, fmt.Sprintf("the label %q is there twice", lineshaft.Clip(l.value, 60)), "keep one of the two").as(CodeDuplicateKey)
 		}
 		seen[l.value] = true
 	}), "a scorer needs at least two labels: one that passes and one that does not")
@@ -158,7 +158,7 @@ func configurations(e *evaluation) value {
 	}
 	return filledList(blocks(&list, maxConfigurations, keys, func(r *reader, path string, n *node, c *configuration) {
 		if c.name != "" && seen[c.name] {
-			r.wrong(n, path, fmt.Sprintf("another configuration is named %q", short(c.name, 60)), "give it another name").as(CodeDuplicateKey)
+			r.wrong(n, path, fmt.Sprintf("another configuration is named %q", lineshaft.Clip(c.name, 60)), "give it another name").as(CodeDuplicateKey)
 		}
 		if seen[c.name] = true; c.role == "baseline" && baseline {
 			r.wrong(n, path, "there is a baseline already", "make it a candidate")
@@ -188,7 +188,7 @@ func pins(e *evaluation) value {
 			r.wrong(n, path, "needs exactly one of model and harness", "write one of the two")
 		}
 		if agent := n.get("agent"); agent != nil && seen[agent.text] {
-			r.wrong(agent, path+".agent", short(agent.text, 60)+" is there twice", "keep one of the two").as(CodeDuplicateKey)
+			r.wrong(agent, path+".agent", lineshaft.Clip(agent.text, 60)+" is there twice", "keep one of the two").as(CodeDuplicateKey)
 		} else if agent != nil {
 			seen[agent.text] = true
 		}
@@ -220,7 +220,7 @@ var repoRef = regexp.MustCompile(`^(github|gitlab)\.com:[^/@\s]+(/[^/@\s]+)+@[0-
 func repoRefs() value {
 	rules := textRules{check: func(ref string) error {
 		if !repoRef.MatchString(ref) {
-			return lineshaft.Invalid("", "%q is no commit; write github.com:OWNER/REPO@ or gitlab.com:OWNER/REPO@ and the 40 hex digits of the commit", short(ref, 80))
+			return lineshaft.Invalid("", "%q is no commit; write github.com:OWNER/REPO@ or gitlab.com:OWNER/REPO@ and the 40 hex digits of the commit", lineshaft.Clip(ref, 80))
 		}
 		return nil
 	}}
@@ -264,7 +264,7 @@ func (p *parsing) checkEvaluations() {
 			continue
 		}
 		if other, taken := titles[e.title]; taken && e.title != "" {
-			p.add(p.def.Problem(e.kind, e.name, "name", fmt.Sprintf("name: %s is called %q already", other, short(e.title, 60)), "give the suite another name")).as(CodeDuplicateKey)
+			p.add(p.def.Problem(e.kind, e.name, "name", fmt.Sprintf("name: %s is called %q already", other, lineshaft.Clip(e.title, 60)), "give the suite another name")).as(CodeDuplicateKey)
 		}
 		titles[e.title] = e.file
 		p.checkTasks(e)

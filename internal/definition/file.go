@@ -116,7 +116,7 @@ func unused(parts []string) bool { return classify(parts).kind == "" && !misplac
 func (p *parsing) checkName(file, name string) bool {
 	if err := lineshaft.CheckPartName("", name); err != nil {
 		message, _ := advice(err)
-		p.file(file, fmt.Sprintf("the name %q %s", short(name, 60), message), "rename the file or folder").as(CodeUnsupportedPath)
+		p.file(file, fmt.Sprintf("the name %q %s", lineshaft.Clip(name, 60), message), "rename the file or folder").as(CodeUnsupportedPath)
 		return false
 	}
 	return true

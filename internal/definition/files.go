@@ -77,10 +77,10 @@ func ReadTar(archive io.Reader) (Files, error) {
 			continue
 		}
 		if !safePath(name) {
-			return nil, lineshaft.Invalid("", "the tar.gz has the path %q, which may lead out of the folder; make it with tar -czf - -C FOLDER .", short(strings.ToValidUTF8(name, "?"), 200))
+			return nil, lineshaft.Invalid("", "the tar.gz has the path %q, which may lead out of the folder; make it with tar -czf - -C FOLDER .", lineshaft.Clip(strings.ToValidUTF8(name, "?"), 200))
 		}
 		if _, twice := c.files[name]; twice {
-			return nil, lineshaft.Invalid("", "the tar.gz has %q twice; make it with tar -czf - -C FOLDER .", short(name, 200))
+			return nil, lineshaft.Invalid("", "the tar.gz has %q twice; make it with tar -czf - -C FOLDER .", lineshaft.Clip(name, 200))
 		}
 		if inGit(name) {
 			continue
@@ -137,7 +137,7 @@ func notRegular(name string) error {
 	if parts := strings.Split(name, "/"); name == "" || unused(parts) && !slices.Contains(folders(), parts[0]) {
 		return nil
 	}
-	return lineshaft.Invalid("", "%s is a link or no ordinary file; put a copy of the file in its place", short(strings.ToValidUTF8(name, "?"), 200))
+	return lineshaft.Invalid("", "%s is a link or no ordinary file; put a copy of the file in its place", lineshaft.Clip(strings.ToValidUTF8(name, "?"), 200))
 }
 
 // withoutFolder takes away the one folder that all files are in, when the factory is

@@ -66,7 +66,7 @@ func textTable(t *rapid.T, label string) map[string]string {
 
 func genServers(t *rapid.T) map[string]lineshaft.MCPServer {
 	var out map[string]lineshaft.MCPServer
-	for _, name := range rapid.SliceOfNDistinct(rapid.Map(filled(anyText()), func(s string) string { return short(s, 20) }), 0, 2, rapid.ID[string]).Draw(t, "server names") {
+	for _, name := range rapid.SliceOfNDistinct(rapid.Map(filled(anyText()), func(s string) string { return lineshaft.Clip(s, 20) }), 0, 2, rapid.ID[string]).Draw(t, "server names") {
 		if out == nil {
 			out = map[string]lineshaft.MCPServer{}
 		}
@@ -83,7 +83,7 @@ func genServers(t *rapid.T) map[string]lineshaft.MCPServer {
 }
 
 func genConfig(t *rapid.T, local, runners []string) lineshaft.AgentConfig {
-	word := rapid.Map(anyText(), func(s string) string { return short(s, 40) })
+	word := rapid.Map(anyText(), func(s string) string { return lineshaft.Clip(s, 40) })
 	number := func(least, most int) *rapid.Generator[*int] { return orNone(rapid.IntRange(least, most)) }
 	c := lineshaft.AgentConfig{
 		Name: word.Draw(t, "label"), ModelID: word.Draw(t, "model"), BasePrompt: anyText().Draw(t, "base prompt"), EnvironmentID: word.Draw(t, "environment"),
@@ -215,7 +215,7 @@ func genWebhook(t *rapid.T, name string) lineshaft.Webhook {
 
 func genRunner(t *rapid.T, name string) lineshaft.Runner {
 	r := lineshaft.Runner{Name: name, Config: lineshaft.RunnerConfig{
-		Description: short(anyText().Draw(t, "description"), 100), Platform: rapid.SampledFrom([]string{"", "linux/amd64"}).Draw(t, "platform"),
+		Description: lineshaft.Clip(anyText().Draw(t, "description"), 100), Platform: rapid.SampledFrom([]string{"", "linux/amd64"}).Draw(t, "platform"),
 		Image: rapid.SampledFrom([]string{"", "golang:1.26"}).Draw(t, "image"), SetupCommands: orNil(rapid.SliceOfN(filled(anyText()), 1, 3)).Draw(t, "commands"),
 		Shape: lineshaft.InstanceShape{VCPUs: rapid.IntRange(0, 8).Draw(t, "cpus"), MemoryGB: rapid.IntRange(0, 8).Draw(t, "memory")},
 	}}
@@ -252,7 +252,7 @@ func genDefinition(t *rapid.T) *Definition {
 	const foreman = "zz foreman"
 	agents := sorted(append(namesOf(t, "agents"), foreman))
 	for _, name := range agents {
-		a := lineshaft.Agent{Name: name, Type: lineshaft.AgentType(rapid.SampledFrom([]string{"CUSTOM", "TRIAGE", "REVIEW"}).Draw(t, "type")), Description: short(anyText().Draw(t, "description"), 100), Prompt: anyText().Draw(t, "prompt")}
+		a := lineshaft.Agent{Name: name, Type: lineshaft.AgentType(rapid.SampledFrom([]string{"CUSTOM", "TRIAGE", "REVIEW"}).Draw(t, "type")), Description: lineshaft.Clip(anyText().Draw(t, "description"), 100), Prompt: anyText().Draw(t, "prompt")}
 		own := append([]string{}, shared...)
 		for _, skill := range namesOf(t, "own skills") {
 			own = append(own, skill)
@@ -277,7 +277,7 @@ func genDefinition(t *rapid.T) *Definition {
 		d.Automations = append(d.Automations, a)
 	}
 	d.Factory = lineshaft.Factory{
-		Name: short(rapid.Map(filled(anyText()), oneLine).Draw(t, "name"), 100), Alias: rapid.SampledFrom([]string{"", "a b", "1.0", "no"}).Draw(t, "alias"), Description: short(anyText().Draw(t, "description"), 100),
+		Name: lineshaft.Clip(rapid.Map(filled(anyText()), oneLine).Draw(t, "name"), 100), Alias: rapid.SampledFrom([]string{"", "a b", "1.0", "no"}).Draw(t, "alias"), Description: lineshaft.Clip(anyText().Draw(t, "description"), 100),
 		Defaults: genConfig(t, shared, runners), Secrets: secretList().Draw(t, "secrets"), MCPServers: genServers(t), Foreman: foreman,
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "repositories") {

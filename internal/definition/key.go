@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
@@ -86,7 +87,7 @@ func (r *reader) unknownKey(path string, f field, known []string) {
 	if near := nearestKey(f.key, known); near != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
-	r.report(f.line, f.column, fmt.Sprintf("%s: there is no such key", joinPath(path, short(f.key, 60))), hint).as(CodeUnknownField)
+	r.report(f.line, f.column, fmt.Sprintf("%s: there is no such key", joinPath(path, lineshaft.Clip(f.key, 60))), hint).as(CodeUnknownField)
 }
 
 // nearestKey also knows the words of the API, such as secret_name.

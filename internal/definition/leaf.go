@@ -54,7 +54,7 @@ func shown(path string, n *node, guarded bool) string {
 		for i, item := range n.items {
 			words[i] = shown(path, item, guarded)
 		}
-		return short("["+strings.Join(words, ", ")+"]", 200)
+		return lineshaft.Clip("["+strings.Join(words, ", ")+"]", 200)
 	}
-	return short(n.json(), 200)
+	return lineshaft.Clip(n.json(), 200)
 }

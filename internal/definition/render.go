@@ -3,6 +3,7 @@ package definition
 import (
 	"strings"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/frontmatter"
 )
 
@@ -158,11 +159,11 @@ func (k *Kept) Render(d *Definition) Files {
 // shortText is a text on one line, for plans. Blank space around it is shown.
 func shortText(s string) string {
 	line, _, more := strings.Cut(s, "\n")
-	if line = short(line, 80); more && !strings.HasSuffix(line, "…") {
+	if line = lineshaft.Clip(line, 80); more && !strings.HasSuffix(line, "…") {
 		line += "…"
 	}
 	if line != strings.TrimSpace(line) || line == "" || strings.HasPrefix(s, "\n") {
-		return quoteJSON(short(s, 80))
+		return quoteJSON(lineshaft.Clip(s, 80))
 	}
 	return line
 }

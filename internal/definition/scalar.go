@@ -63,11 +63,3 @@ func jsonNumber(text string) string {
 }
 
 func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// short cuts a text for a message.
-func short(s string, runes int) string {
-	if utf8.RuneCountInString(s) <= runes {
-		return s
-	}
-	return string([]rune(s)[:runes]) + "…"
-}

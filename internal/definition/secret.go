@@ -11,7 +11,7 @@ const secretPattern = `^[A-Z][A-Z0-9_]{0,127}$`
 func secretRules() textRules {
 	return textRules{filled: true, pattern: secretPattern, check: func(name string) error {
 		if !lineshaft.ValidSecretName(name) {
-			return lineshaft.Invalid("", "%q is not the name of a secret; write a capital letter, then capital letters, digits and '_'", short(name, 40))
+			return lineshaft.Invalid("", "%q is not the name of a secret; write a capital letter, then capital letters, digits and '_'", lineshaft.Clip(name, 40))
 		}
 		return nil
 	}}

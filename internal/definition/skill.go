@@ -36,7 +36,7 @@ func (p *parsing) readSkill(file, agent, name, text string) {
 	if at := n.get("name"); said != "" && said != name {
 		r.notice(file, lineshaft.FileProblem{
 			File: file, Line: at.line + r.above, Column: at.column,
-			Message: fmt.Sprintf("name: %q is not the name of its folder: agents are given the skill as %q", short(said, 60), name), Hint: "give both the same name",
+			Message: fmt.Sprintf("name: %q is not the name of its folder: agents are given the skill as %q", lineshaft.Clip(said, 60), name), Hint: "give both the same name",
 		})
 	}
 	p.def.Skills = append(p.def.Skills, s)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
@@ -59,7 +60,7 @@ func (r *reader) readText(path string, n *node, rules textRules) (string, bool) 
 	}
 	switch {
 	case n.kind == numberNode || n.kind == flagNode:
-		r.wrongKind(n, path, "text", fmt.Sprintf("put it in quotes: %q", short(n.text, 60)))
+		r.wrongKind(n, path, "text", fmt.Sprintf("put it in quotes: %q", lineshaft.Clip(n.text, 60)))
 	case n.kind != textNode:
 		r.wrongKind(n, path, "text", cmp.Or(rules.form, "write it as "+lastKey(path)+": text"))
 	case rules.filled && text == "":
@@ -71,7 +72,7 @@ func (r *reader) readText(path string, n *node, rules textRules) (string, bool) 
 		if near := nearest.Word(text, rules.words); near != "" {
 			hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 		}
-		r.wrong(n, path, fmt.Sprintf("%q is none of those that can stand here", short(text, 40)), hint)
+		r.wrong(n, path, fmt.Sprintf("%q is none of those that can stand here", lineshaft.Clip(text, 40)), hint)
 	default:
 		if rules.check != nil {
 			if err := rules.check(text); err != nil {

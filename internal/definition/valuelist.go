@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // texts is a list of texts.
@@ -15,7 +17,7 @@ func texts(to *[]string, most int, rules textRules) value {
 				s, ok := r.readText(at, item, rules)
 				switch {
 				case ok && rules.once && slices.Contains(*to, s):
-					r.wrong(item, at, short(s, 60)+" is named twice", "name it once")
+					r.wrong(item, at, lineshaft.Clip(s, 60)+" is named twice", "name it once")
 				case ok:
 					*to = append(*to, s)
 					r.note(valuePath(path, s), item.line, item.column)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // readWhole reads a whole number between two bounds.
@@ -14,7 +16,7 @@ func (r *reader) readWhole(path string, n *node, least, most int64) (int64, bool
 	}
 	v, err := strconv.ParseInt(n.text, 10, 64)
 	if err != nil || v < least || v > most {
-		r.wrong(n, path, fmt.Sprintf("%s is no whole number from %d to %d", short(n.text, 40), least, most), "write one of these")
+		r.wrong(n, path, fmt.Sprintf("%s is no whole number from %d to %d", lineshaft.Clip(n.text, 40), least, most), "write one of these")
 		return 0, false
 	}
 	return v, true
@@ -73,7 +75,7 @@ func decimal(to **float64, least, most float64, digits int) value {
 			_, fraction, _ := strings.Cut(n.text, ".")
 			v, err := strconv.ParseFloat(n.text, 64)
 			if err != nil || v < least || v > most || digits > 0 && (len(fraction) > digits || strings.ContainsAny(n.text, "eE")) {
-				r.wrong(n, path, fmt.Sprintf("%s is no number from %v to %v", short(n.text, 40), least, most)+atMostDigits(digits), "write one of these")
+				r.wrong(n, path, fmt.Sprintf("%s is no number from %v to %v", lineshaft.Clip(n.text, 40), least, most)+atMostDigits(digits), "write one of these")
 				return
 			}
 			*to = &v

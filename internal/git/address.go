@@ -73,13 +73,6 @@ func checkLetters(raw string) error {
 	return nil
 }
 
-func clip(s string, n int) string {
-	if len(s) > n {
-		return lineshaft.CutBytes(s, n) + "…"
-	}
-	return s
-}
-
 var userinfo = regexp.MustCompile(`(://)[^/@\s]*@`)
 
 // redact takes users and passwords out of URLs in a text.
@@ -88,7 +81,7 @@ func redact(text string) string { return userinfo.ReplaceAllString(text, "$1") }
 // checkBranch wants a name that is one branch: no option, no pattern, no refspec.
 func checkBranch(name string) error {
 	if !lineshaft.ValidBranch(name) {
-		return lineshaft.Invalid("branch", "%q cannot be the name of a branch", clip(name, 80))
+		return lineshaft.Invalid("branch", "%q cannot be the name of a branch", lineshaft.Clip(name, 80))
 	}
 	return nil
 }
@@ -97,7 +90,7 @@ var commitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 func checkCommit(commit string) error {
 	if !commitForm.MatchString(commit) {
-		return lineshaft.Invalid("commit", "%q is not the full id of a commit", clip(commit, 80))
+		return lineshaft.Invalid("commit", "%q is not the full id of a commit", lineshaft.Clip(commit, 80))
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ type commandError struct {
 }
 
 func (e *commandError) Error() string {
-	return fmt.Sprintf("git: %s: %s", e.cause, clip(e.stderr, 1000))
+	return fmt.Sprintf("git: %s: %s", e.cause, lineshaft.Clip(e.stderr, 1000))
 }
 
 func (e *commandError) Unwrap() error { return e.cause }

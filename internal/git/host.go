@@ -59,10 +59,10 @@ var hostForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 // checkHost wants a host and a port in their one writing.
 func checkHost(host, port string) error {
 	if addr, err := netip.ParseAddr(host); (err != nil || addr.Zone() != "") && !hostForm.MatchString(host) {
-		return lineshaft.Invalid("url", "%q is not the name of a host; write it in letters, digits, dots and hyphens, without a dot at its end", clip(host, 80))
+		return lineshaft.Invalid("url", "%q is not the name of a host; write it in letters, digits, dots and hyphens, without a dot at its end", lineshaft.Clip(host, 80))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || strconv.FormatUint(n, 10) != port {
-		return lineshaft.Invalid("url", "%q is not a port; write a number from 1 to 65535", clip(port, 20))
+		return lineshaft.Invalid("url", "%q is not a port; write a number from 1 to 65535", lineshaft.Clip(port, 20))
 	}
 	return nil
 }

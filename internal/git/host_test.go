@@ -47,11 +47,3 @@ func TestS7HostsHaveOneWriting(t *testing.T) {
 		wantFault(t, c.Check(url), lineshaft.CodeInvalidRequest, "url")
 	}
 }
-
-// What git is quoted with keeps whole characters.
-func TestS7QuotedTextIsCutBetweenCharacters(t *testing.T) {
-	t.Parallel()
-	if got := clip("xéé", 4); got != "xé…" {
-		t.Errorf("%q", got)
-	}
-}

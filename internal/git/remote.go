@@ -67,7 +67,7 @@ func (a *address) checkScheme(u *url.URL) error {
 	case kindLocal:
 		return lineshaft.Invalid("url", "write a local repository as file:///path, with three slashes")
 	default:
-		return lineshaft.Invalid("url", "%s:// is not used here; use https or ssh", clip(u.Scheme, 20))
+		return lineshaft.Invalid("url", "%s:// is not used here; use https or ssh", lineshaft.Clip(u.Scheme, 20))
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func readBlob(in *bufio.Reader, b blob) (string, error) {
 		return "", unexpected(err)
 	}
 	if want := fmt.Sprintf("%s blob %d\n", b.id, b.size); head != want {
-		return "", fmt.Errorf("object %s: git printed %q", b.id, clip(head, 80))
+		return "", fmt.Errorf("object %s: git printed %q", b.id, lineshaft.Clip(head, 80))
 	}
 	text := make([]byte, b.size)
 	if _, err := io.ReadFull(in, text); err != nil {

@@ -125,7 +125,7 @@ func (s *Server) callTool(ctx context.Context, req mcp.Request, next mcp.MethodH
 	}
 	need, known := s.needs[wanted.Params.Name]
 	if !known {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("there is no tool %q; tools/list names those that there are", clip(wanted.Params.Name, 80))}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("there is no tool %q; tools/list names those that there are", lineshaft.Clip(wanted.Params.Name, 80))}
 	}
 	if given := bytes.TrimSpace(wanted.Params.Arguments); len(given) == 0 || string(given) == "null" {
 		wanted.Params.Arguments = json.RawMessage("{}") // the SDK writes defaults into what it is given, and null has no room
@@ -170,7 +170,7 @@ func (c *call) failure(result *mcp.CallToolResult) error {
 	if own, ok := errors.AsType[*failed](cause); ok {
 		return inWords(own.cause)
 	}
-	return lineshaft.Invalid("", "the arguments do not fit the tool's schema: %s", clip(cause.Error(), maxRefusal))
+	return lineshaft.Invalid("", "the arguments do not fit the tool's schema: %s", lineshaft.Clip(cause.Error(), maxRefusal))
 }
 
 // tell puts an error into an answer: its code, what to do next, and nothing of the inside.
@@ -214,15 +214,7 @@ func (c *call) progress(ctx context.Context, passed time.Duration, message strin
 // would round long numbers and drop keys that are there twice.
 func (c *call) arguments(into any) error {
 	if err := jsonbody.Unmarshal(c.request.Params.Arguments, into); err != nil {
-		return lineshaft.Invalid("", "the arguments do not fit the tool's schema: %s", clip(err.Error(), maxRefusal))
+		return lineshaft.Invalid("", "the arguments do not fit the tool's schema: %s", lineshaft.Clip(err.Error(), maxRefusal))
 	}
 	return nil
-}
-
-// clip shortens text that somebody sent.
-func clip(text string, limit int) string {
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return text
 }

@@ -82,7 +82,7 @@ func (s *Server) listDeliveries(ctx context.Context, c *call, in listDeliveriesI
 
 func showDelivery(d *lineshaft.Delivery) Delivery {
 	out := Delivery{
-		DeliveryID: d.ID, Status: string(d.Status), ReceivedAt: stamp(d.ReceivedAt), Size: d.Size, Event: clip(d.Event, 100),
+		DeliveryID: d.ID, Status: string(d.Status), ReceivedAt: stamp(d.ReceivedAt), Size: d.Size, Event: lineshaft.Clip(d.Event, 100),
 		DuplicateOf: d.DuplicateOf, RedeliveryOf: d.RedeliveryOf, NotMatched: d.NotMatched, Outcomes: []Outcome{},
 	}
 	for _, o := range d.Outcomes {

@@ -104,7 +104,7 @@ func (s *Server) factoryUID(ctx context.Context, c *call, ref string) (string, e
 func one(noun, name string, uids []string) (string, error) {
 	switch len(uids) {
 	case 0:
-		return "", lineshaft.NotFound(noun, clip(name, 80))
+		return "", lineshaft.NotFound(noun, lineshaft.Clip(name, 80))
 	case 1:
 		return uids[0], nil
 	default:

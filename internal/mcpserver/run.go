@@ -142,7 +142,7 @@ func runWords(r *Run) string {
 		fmt.Fprintf(&b, "get_run_events has its whole log, %d events.\n", r.LastEvent)
 	}
 	var told strings.Builder
-	fmt.Fprintf(&told, "title: %s", clip(r.Untrusted.Title, lineshaft.MaxTitleRunes))
+	fmt.Fprintf(&told, "title: %s", lineshaft.Clip(r.Untrusted.Title, lineshaft.MaxTitleRunes))
 	if r.Untrusted.StatusMessage != "" {
 		fmt.Fprintf(&told, "\nstatus: %s", r.Untrusted.StatusMessage)
 	}

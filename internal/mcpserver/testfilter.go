@@ -104,9 +104,9 @@ func checkWords(out *testFilterOut) string {
 		if !check.Passed {
 			word = "FAILS"
 		}
-		list = append(list, fmt.Sprintf("%s: %s %s %s", word, clip(check.Path, 200), check.Operator, clip(string(check.Expected), 200)))
+		list = append(list, fmt.Sprintf("%s: %s %s %s", word, lineshaft.Clip(check.Path, 200), check.Operator, lineshaft.Clip(string(check.Expected), 200)))
 		if len(check.Untrusted) > 0 {
-			fmt.Fprintf(&seen, "%s = %s\n", clip(check.Path, 200), clip(string(check.Untrusted), 300))
+			fmt.Fprintf(&seen, "%s = %s\n", lineshaft.Clip(check.Path, 200), lineshaft.Clip(string(check.Untrusted), 300))
 		}
 	}
 	text := strings.Join(list, "\n")

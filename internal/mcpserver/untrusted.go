@@ -40,4 +40,4 @@ func shortened(data []byte, limit int) json.RawMessage {
 }
 
 // quoted shows a name that others chose, on one line.
-func quoted(text string) string { return fmt.Sprintf("%q", clip(text, 120)) }
+func quoted(text string) string { return fmt.Sprintf("%q", lineshaft.Clip(text, 120)) }

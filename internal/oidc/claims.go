@@ -35,7 +35,7 @@ func (p *Provider) verify(ctx context.Context, at *endpoints, tokens *oauth2.Tok
 	// checked below, with a skew that is smaller than its own.
 	token, err := at.provider.Verifier(&gooidc.Config{ClientID: p.cfg.ClientID, SupportedSigningAlgs: algorithms(), SkipExpiryCheck: true}).Verify(ctx, raw)
 	if err != nil {
-		return nil, errors.New(cut(plainError(err).Error()))
+		return nil, errors.New(lineshaft.Clip(plainError(err).Error(), 200))
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
 		return nil, errors.New("the nonce is another one")
@@ -154,12 +154,4 @@ func (p *Provider) values(claims map[string]any) []string {
 		return texts
 	}
 	return nil
-}
-
-// cut keeps a log readable: libraries quote whole answers.
-func cut(text string) string {
-	if len(text) > 200 {
-		return strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return text
 }

@@ -93,7 +93,7 @@ func plainError(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("%s: %w", failed.Op, failed.Err) // without the address
 	}
-	return errors.New(cut(err.Error()))
+	return errors.New(lineshaft.Clip(err.Error(), 200))
 }
 
 // word is a code of the protocol, or nothing: what else is there is not ours to repeat.

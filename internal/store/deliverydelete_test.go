@@ -107,7 +107,7 @@ func runOf(t *testing.T, s *store.Store, deliveryID string) string {
 		n.Body.Metadata = map[string]string{lineshaft.MetadataDelivery: deliveryID, lineshaft.MetadataWebhook: "w"}
 	})
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
-		return tx.AttachPayloads(ctx, []string{run}, []lineshaft.Attachment{payloadFile(s, deliveryID)})
+		return tx.AttachFiles(ctx, []string{run}, []lineshaft.Attachment{payloadFile(s, deliveryID)})
 	})
 	return run
 }
@@ -221,7 +221,7 @@ func TestW11BodyOfAFollowup(t *testing.T) {
 				t.Error("a body is left")
 			}
 		}
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AttachPayloads(ctx, nil, nil) }) // none is no harm
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AttachFiles(ctx, nil, nil) }) // none is no harm
 	})
 }
 

@@ -98,19 +98,32 @@ func (tx *Tx) ReturnFollowups(ctx context.Context, h *RunHead) error {
 
 // InsertAttachments stores which blobs belong to a run or one of its follow-ups.
 func (tx *Tx) InsertAttachments(ctx context.Context, runID, followupID string, list []lineshaft.Attachment) error {
+	rows := attachmentRows()
 	for _, a := range list {
-		if _, err := tx.exec(ctx, `INSERT INTO attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`, a.ID, runID, followupID, a.FileName, a.MimeType, a.Size, a.BlobID); err != nil {
-			return fmt.Errorf("insert attachment: %w", err)
-		}
-		if strings.HasPrefix(a.BlobID, payloadPrefix) {
-			continue // kept while somebody refers to it
-		}
-		if err := tx.KeepBlob(ctx, a.BlobID, runID, time.Time{}); err != nil {
+		rows.row(a.ID, runID, followupID, a.FileName, a.MimeType, a.Size, a.BlobID)
+	}
+	if err := tx.insert(ctx, &rows); err != nil {
+		return err
+	}
+	for _, a := range list {
+		if err := tx.keepAttached(ctx, runID, a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func attachmentRows() inserts {
+	return inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
+}
+
+// keepAttached keeps the blob of an attachment; a payload is kept while somebody refers
+// to it.
+func (tx *Tx) keepAttached(ctx context.Context, runID string, a lineshaft.Attachment) error {
+	if strings.HasPrefix(a.BlobID, payloadPrefix) {
+		return nil
+	}
+	return tx.KeepBlob(ctx, a.BlobID, runID, time.Time{})
 }
 
 // ListAttachments reads the attachments of a run's prompt (followupID "") or of a follow-up.
@@ -157,11 +170,19 @@ func (tx *Tx) DropFollowups(ctx context.Context, h *RunHead) error {
 	return err
 }
 
-// AttachPayloads gives each run the body of its delivery.
-func (tx *Tx) AttachPayloads(ctx context.Context, runIDs []string, files []lineshaft.Attachment) error {
-	rows := inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
+// AttachFiles gives each file to the run at the same place of the list.
+func (tx *Tx) AttachFiles(ctx context.Context, runIDs []string, files []lineshaft.Attachment) error {
+	rows := attachmentRows()
 	for i, a := range files {
 		rows.row(a.ID, runIDs[i], "", a.FileName, a.MimeType, a.Size, a.BlobID)
 	}
-	return tx.insert(ctx, &rows)
+	if err := tx.insert(ctx, &rows); err != nil {
+		return err
+	}
+	for i, a := range files {
+		if err := tx.keepAttached(ctx, runIDs[i], a); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -391,12 +391,3 @@ func checkWords(operator string) string {
 	}
 	return operator
 }
-
-// short keeps the beginning of a long id.
-func short(text string) string {
-	const most = 16
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}

@@ -35,7 +35,6 @@ func funcs(list assets) template.FuncMap {
 
 		"bytesof":    func(n int) string { return bytesText(int64(n)) },
 		"webaddress": webAddress,
-		"short":      short,
 		"guide":      hookGuide,
 		"kindwords":  kindWords,
 		"operator":   checkWords,

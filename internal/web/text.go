@@ -96,9 +96,5 @@ func codeLength(text string) int {
 
 // oneLine is the beginning of a text, for a summary.
 func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(lineshaft.CutBytes(plain(text), 4*most)), " ")
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
+	return lineshaft.Clip(strings.Join(strings.Fields(lineshaft.CutBytes(plain(text), 4*most)), " "), most)
 }

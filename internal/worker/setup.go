@@ -133,7 +133,7 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder st
 // setUpCommand runs one command in the sandbox, in a shell of its own.
 func (e *execution) setUpCommand(ctx context.Context, i int, command string) error {
 	name := fmt.Sprintf("Set-up command %d of %d", i+1, len(e.job.Prepare.SetupCommands))
-	e.tellf("%s: %s", name, clip(command))
+	e.tellf("%s: %s", name, lineshaft.Clip(command, 200))
 	// A file, because arguments can be read by everybody.
 	script, err := e.writeFile("setup.sh", command+"\n")
 	if err != nil {
@@ -148,7 +148,7 @@ func (e *execution) setUpCommand(ctx context.Context, i int, command string) err
 		return err
 	case !harness.Good(exit):
 		first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
-		return setupFailed("%s; its output is in the log. Mend the command in the environment or the runner", harness.Describe(name+" ("+clip(first)+")", exit))
+		return setupFailed("%s; its output is in the log. Mend the command in the environment or the runner", harness.Describe(name+" ("+lineshaft.Clip(first, 200)+")", exit))
 	}
 	return nil
 }

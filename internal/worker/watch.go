@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -135,20 +134,11 @@ func lastSeen(draft *lineshaft.Draft) string {
 	}
 	_ = json.Unmarshal(draft.Data, &data) // what cannot be read is not described
 	lines := strings.Split(strings.TrimSpace(data.Text), "\n")
-	switch text := clip(lines[len(lines)-1]); {
+	switch text := lineshaft.Clip(lines[len(lines)-1], 200); {
 	case text != "":
 		return fmt.Sprintf("%s %q", draft.Type, text)
 	case data.Name != "":
-		return fmt.Sprintf("%s %s", draft.Type, clip(data.Name))
+		return fmt.Sprintf("%s %s", draft.Type, lineshaft.Clip(data.Name, 200))
 	}
 	return string(draft.Type)
-}
-
-// clip shortens a text for a message.
-func clip(text string) string {
-	const most = 200
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most]) + "…"
 }

@@ -61,7 +61,7 @@ func TestX13Stall(t *testing.T) {
 		{"nothing", nil, "nothing"},
 		{"a tool", []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventToolCall, time.Time{}, lineshaft.ToolCallData{Name: "run_command"})}, "tool_call run_command"},
 		{"a plan", []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventPlan, time.Time{}, map[string]any{})}, "plan"},
-		{"long output", []lineshaft.Draft{output(strings.Repeat("x", 500))}, `output "` + strings.Repeat("x", 200) + `…"`},
+		{"long output", []lineshaft.Draft{output(strings.Repeat("x", 500))}, `output "` + strings.Repeat("x", 199) + `…"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

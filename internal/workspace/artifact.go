@@ -87,7 +87,7 @@ func (c *collector) left(rel string, why error) {
 		c.noticef("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
 		return
 	}
-	c.noticef("artifacts in %q were left out: %s", shorten(rel), reason(why))
+	c.noticef("artifacts in %q were left out: %s", lineshaft.Clip(rel, 100), reason(why))
 }
 
 // refuse says why a file is not taken; empty if it is.
@@ -181,13 +181,4 @@ func reason(err error) string {
 		}
 	}
 	return "it could not be read"
-}
-
-// shorten is a path as people can read it; agents can make very long ones.
-func shorten(path string) string {
-	const most = 100
-	if len(path) <= most {
-		return path
-	}
-	return lineshaft.CutBytes(path, most) + "…"
 }

@@ -258,11 +258,3 @@ func TestR11SparseArtifactsCountAsWhatTheyBecome(t *testing.T) {
 		t.Errorf("a snapshot of holes: %v", err)
 	}
 }
-
-// A notice about a long path keeps whole characters.
-func TestX9LongPathsAreCutBetweenCharacters(t *testing.T) {
-	t.Parallel()
-	if got, want := shorten("x"+strings.Repeat("é", 60)), "x"+strings.Repeat("é", 49)+"…"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}

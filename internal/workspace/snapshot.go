@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
@@ -48,7 +49,7 @@ func (m *Measured) left(name string, why error) {
 	const most = 5
 	m.cut = m.cut || errors.Is(why, tree.ErrMany)
 	if m.Skipped++; len(m.Notices) < most {
-		m.Notices = append(m.Notices, fmt.Sprintf("Folder %q is not in the snapshot of the workspace: %s.", shorten(name), reason(why)))
+		m.Notices = append(m.Notices, fmt.Sprintf("Folder %q is not in the snapshot of the workspace: %s.", lineshaft.Clip(name, 100), reason(why)))
 	}
 }
 

@@ -136,7 +136,7 @@ func (t *turn) event(kind lineshaft.EventType, data any) { t.session.event(t.emi
 func (t *turn) mask(s string) string { return t.session.env.Mask().String(s) }
 
 func (t *turn) notice(level, text string) {
-	t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: level, Text: t.mask(clip(text))})
+	t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: level, Text: t.mask(lineshaft.Clip(text, 2000))})
 }
 
 // say emits a whole message of the agent.
@@ -205,14 +205,4 @@ func (w tail) Write(p []byte) (int, error) {
 	w.last.text = append(w.last.text, p...)
 	w.last.text = w.last.text[max(0, len(w.last.text)-maxTail):]
 	return w.to.Write(p)
-}
-
-// clip shortens a text for a message that people read.
-func clip(text string) string {
-	const most = 2000
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 const (
@@ -59,7 +61,7 @@ func (c *caller) post(ctx context.Context, path string, header http.Header, body
 	}
 	if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/html") {
 		text, _ := io.ReadAll(io.LimitReader(incoming, maxRefusal))
-		return &Error{Kind: Refused, Said: "the endpoint did not answer with a stream but with " + kind + ": " + clip(string(text), 200)}
+		return &Error{Kind: Refused, Said: "the endpoint did not answer with a stream but with " + kind + ": " + lineshaft.Clip(string(text), 200)}
 	}
 	return c.read(ctx, silence, incoming, take)
 }
@@ -110,5 +112,5 @@ func (a *awake) Read(p []byte) (int, error) {
 
 // malformed is an event that is not what the protocol says: another try may go better.
 func malformed(data []byte, err error) error {
-	return &Error{Kind: Transient, Said: "the endpoint sent an event that cannot be read: " + clip(string(data), 200), Cause: err}
+	return &Error{Kind: Transient, Said: "the endpoint sent an event that cannot be read: " + lineshaft.Clip(string(data), 200), Cause: err}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // Kind says what can be done about an Error.
@@ -71,7 +73,7 @@ const (
 // refusal makes an error of an answer that is none. now is for dates of Retry-After.
 func refusal(status int, header http.Header, body []byte, now time.Time) *Error {
 	said := parseSaid(body)
-	e := &Error{Kind: Refused, Status: status, Code: header.Get("X-Lineshaft-Code"), Said: clip(said.text, maxSaid), RetryAfter: retryAfter(header.Get("Retry-After"), now)}
+	e := &Error{Kind: Refused, Status: status, Code: header.Get("X-Lineshaft-Code"), Said: lineshaft.Clip(said.text, maxSaid), RetryAfter: retryAfter(header.Get("Retry-After"), now)}
 	switch {
 	case said.is("budget_exceeded") || status == http.StatusPaymentRequired:
 		e.Kind = Spent
@@ -99,7 +101,7 @@ func transient(status int) bool {
 // streamed makes an error of an event that says that the answer goes wrong.
 func streamed(raw []byte) *Error {
 	said := parseSaid(raw)
-	e := &Error{Kind: Transient, Said: clip(said.text, maxSaid)}
+	e := &Error{Kind: Transient, Said: lineshaft.Clip(said.text, maxSaid)}
 	switch {
 	case said.is("budget_exceeded"):
 		e.Kind = Spent
@@ -207,12 +209,4 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return at.Sub(now)
 	}
 	return 0
-}
-
-// clip cuts a text to n bytes, at a character.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }
