@@ -10,6 +10,10 @@ MAKEFLAGS += --no-print-directory
 GOLANGCI_VERSION := v2.14.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
 
+# One way to compile, so that run, build, lint and the tests share what they compiled.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS = -s -w -X github.com/lineshaft/lineshaft/internal/cli.version=$(VERSION)
 
@@ -19,8 +23,8 @@ STEP := @scripts/step
 # Recipes that start a server use exec: a signal to make then reaches the
 # script that stops it.
 
-# What `make test-fast` tests: make test-fast PKG=./internal/store/...
-PKG ?= ./...
+# Programs that are started as users start them take minutes; make test has those.
+FAST = $(shell go list ./... | grep -vE '/(e2e|bench|tests)(/|$$)')
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
 
@@ -31,23 +35,23 @@ help: ## Show this list.
 .PHONY: run
 run: ## Start a server here, with its data in ./lineshaft-data.
 	@echo "building (the first time takes a minute) …"
-	@go build -o bin/lineshaft ./cmd/lineshaft
+	@$(MAKE) build
 	@exec bin/lineshaft serve
 
 .PHONY: build
 build: ## Build the static binary bin/lineshaft.
-	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/lineshaft ./cmd/lineshaft
+	@go build -ldflags "$(LDFLAGS)" -o bin/lineshaft ./cmd/lineshaft
 
 .PHONY: test
-test: ## Everything CI runs: checks, both engines, SDKs, webhook senders, own clients, browser. Installs what is missing.
+test: ## Checks, both engines, e2e, an agent, SDKs, senders, own clients, browser. Installs what is missing.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the lint tool" $(MAKE) $(GOLANGCI)
 	@scripts/checks
 	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres --no-fsync scripts/suites
 
 .PHONY: test-fast
-test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narrows it.
-	@env -u LINESHAFT_TEST_FULL -u LINESHAFT_TEST_POSTGRES -u LINESHAFT_SOAK $(GOTEST) $(PKG)
+test-fast: ## Go tests of the packages on SQLite, for the inner loop. PKG=./internal/x/... narrows it.
+	@env -u LINESHAFT_TEST_FULL -u LINESHAFT_TEST_POSTGRES -u LINESHAFT_SOAK $(GOTEST) $(or $(PKG),$(FAST))
 
 # With LINESHAFT_TEST_KUBERNETES=FOLDER, what scripts/kubernetes-control-plane FOLDER
 # built, this and `make test` also use a real Kubernetes control plane.
@@ -55,10 +59,14 @@ test-fast: ## Go tests on SQLite only, under a minute. PKG=./internal/x/... narr
 soak: ## The Go tests with all their rounds; takes hours.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the agents that are tested" tests/agents/install
-	@exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(PKG)
+	@exec env CGO_ENABLED=1 CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(or $(PKG),./...)
 
+# CONTRIBUTING.md says what is in which.
 .PHONY: test-all
-test-all: test contract ## `make test` and, ten minutes more, `make contract`.
+test-all: build ## What `make test` leaves out: race detector, every agent and SDK version, fault rounds, fuzzing, schemathesis.
+	$(STEP) "install what is missing" scripts/install-deps
+	$(STEP) "install the agents that are tested" tests/agents/install
+	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres --no-fsync scripts/suites-all
 
 .PHONY: contract
 contract: build ## Hold the OpenAPI document against a server with schemathesis; any finding fails it.
@@ -74,7 +82,7 @@ bench: ## Run the benchmark program on both engines.
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the linters of .golangci.yml; vet and the form of files are among them.
-	@CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" $(GOLANGCI) run ./... # as build has them, so that packages are compiled once
+	@$(GOLANGCI) run ./...
 	@$(GOLANGCI) fmt --diff $$(go list -f '{{$$dir := .Dir}}{{range .IgnoredGoFiles}}{{$$dir}}/{{.}} {{end}}' ./...) || { echo "run: make fmt" >&2; exit 1; } # those of other systems
 
 .PHONY: fmt
@@ -101,12 +109,12 @@ screens: ## Take the pictures in docs/screens again, with Chromium.
 clean: ## Remove what the build and the tests made; .tools stays.
 	@rm -rf bin coverage.out api/openapi.yaml.new e2e/browser/test-results
 
-# Steps of `make test`.
+# Steps of `make test` and `make test-all`.
 
 .PHONY: cross
 cross:
 	@GOOS=darwin GOARCH=arm64 go vet ./cmd/... ./client/...
-	@GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -o /dev/null ./cmd/lineshaft
+	@GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/lineshaft
 
 .PHONY: generate-check
 generate-check: build

@@ -63,7 +63,7 @@ func faultRounds() int {
 	switch {
 	case soak():
 		return 50
-	case os.Getenv("LINESHAFT_TEST_FULL") != "":
+	case os.Getenv("LINESHAFT_TEST_ALL") != "":
 		return 4 // every variant with one attempt and with two
 	}
 	return 1

@@ -11,24 +11,24 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 )
 
-// rounds is how often a race is tried: all in make soak, a third in make test, a tenth
-// else.
+// rounds is how often a race is tried: all in make soak, a third in make test-all, a
+// tenth else.
 func rounds(full int) int {
 	switch {
 	case os.Getenv("LINESHAFT_SOAK") != "":
 		return full
-	case os.Getenv("LINESHAFT_TEST_FULL") != "":
+	case os.Getenv("LINESHAFT_TEST_ALL") != "":
 		return full / 3
 	}
 	return full / 10
 }
 
-// longRounds are a tenth in make test, and all of them in make soak.
+// longRounds are a tenth in make test-all, and all of them in make soak.
 func longRounds(full int) int {
 	switch {
 	case os.Getenv("LINESHAFT_SOAK") != "":
 		return full
-	case os.Getenv("LINESHAFT_TEST_FULL") != "":
+	case os.Getenv("LINESHAFT_TEST_ALL") != "":
 		return full / 10
 	}
 	return full / 40

@@ -12,7 +12,7 @@ import (
 // and sees that nothing is left running.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if os.Getenv("LINESHAFT_TEST_FULL") == "" && !given("rapid.checks") {
+	if os.Getenv("LINESHAFT_TEST_ALL") == "" && !given("rapid.checks") {
 		if err := flag.Set("rapid.checks", "10"); err != nil {
 			panic(err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// fullTest says whether the long form of tests is wanted.
-func fullTest() bool { return os.Getenv("LINESHAFT_TEST_FULL") != "" }
+// longTest says whether the long form of tests is wanted, as in make test-all.
+func longTest() bool { return os.Getenv("LINESHAFT_TEST_ALL") != "" }
 
 // raced says whether the tests run under the race detector, which makes SQLite,
 // being Go, ten times slower, and PostgreSQL not at all.
@@ -25,7 +25,7 @@ func raced() bool {
 // detector it takes the soak test to write them all.
 func bulkSize(s *store.Store) int {
 	switch {
-	case os.Getenv("LINESHAFT_SOAK") != "", fullTest() && !raced():
+	case os.Getenv("LINESHAFT_SOAK") != "", longTest() && !raced():
 		return 200_000
 	case s.Engine() == "sqlite" && raced():
 		return 2000

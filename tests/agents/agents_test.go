@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,8 +31,9 @@ type combination struct {
 	silent bool
 }
 
+// combinations are the ways that are tried: one in make test, all in make test-all.
 func combinations() []combination {
-	return []combination{
+	all := []combination{
 		{agent: "claude", mode: lineshaft.ModeACP, web: "mcp__web__ping", keys: true},
 		{agent: "codex", mode: lineshaft.ModeACP, postgres: true},
 		{agent: "gemini", mode: lineshaft.ModeACP},
@@ -41,6 +43,10 @@ func combinations() []combination {
 		{agent: "gemini", mode: lineshaft.ModeCommand},
 		{agent: "opencode", mode: lineshaft.ModeCommand, web: "web_ping", silent: true},
 	}
+	if os.Getenv("LINESHAFT_TEST_ALL") == "" && os.Getenv("LINESHAFT_SOAK") == "" {
+		return all[:1]
+	}
+	return all
 }
 
 // Each agent does a task with a tool, calls tool servers, remembers what was said when

@@ -47,8 +47,12 @@ clean_up() {
 	[ -z "$work" ] || rm -rf "$work"
 }
 
-# engines prints the database engines to test on.
+# engines prints the database engines to test on: those that LINESHAFT_TEST_ENGINES names, or all.
 engines() {
+	if [ -n "${LINESHAFT_TEST_ENGINES:-}" ]; then
+		echo "$LINESHAFT_TEST_ENGINES"
+		return
+	fi
 	echo sqlite
 	if [ -n "${LINESHAFT_TEST_POSTGRES:-}" ]; then
 		echo postgres
