@@ -59,7 +59,7 @@ func (s *Service) acceptUnit(ctx context.Context, take func() []*acceptance) {
 	})
 	spans.end(err)
 	batch := take()
-	blame := err != nil && len(batch) > 1 && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err)) && ctx.Err() == nil
+	blame := len(batch) > 1 && oneIsToBlame(ctx, err)
 	for _, a := range batch {
 		switch {
 		case blame || err == nil && a.alone:

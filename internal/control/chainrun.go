@@ -13,26 +13,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-const (
-	// chainSetting is how far state changes were looked at, by whichever node.
-	chainSetting = "chain_position"
-	// chainBatch is how many state changes one round looks at.
-	chainBatch = 200
-	// chainPoll is how often is looked without being told: a change may be announced
-	// before all that comes before it has settled.
-	chainPoll = 500 * time.Millisecond
-	// chainNote is how long a node goes on without noting how far it is, as long as
-	// nothing was started.
-	chainNote = 5 * time.Second
-)
+// chainSetting is how far state changes were looked at, by whichever node.
+const chainSetting = "chain_position"
 
-// chains is how far this node is. Changes between what is noted and where it is
-// started nothing, so that it does no harm to look at them again.
+// chains is how far this node is.
 type chains struct {
-	mu    sync.Mutex
-	noted string
-	at    store.StatePosition
-	last  time.Time // when it was noted
+	mu sync.Mutex
+	bookmark
 }
 
 // FollowChains starts the automations that wait for the end of a run, until ctx ends.
@@ -40,7 +27,7 @@ type chains struct {
 func (s *Service) FollowChains(ctx context.Context) {
 	sub := s.hub.Subscribe(stream.StatesTopic)
 	defer sub.Close()
-	poll := time.NewTicker(chainPoll)
+	poll := time.NewTicker(changePoll)
 	defer poll.Stop()
 	for {
 		more, err := s.RunChains(ctx)
@@ -58,7 +45,7 @@ func (s *Service) FollowChains(ctx context.Context) {
 }
 
 // RunChains looks at some state changes of runs and starts what waits for them. It
-// tells whether there may be more.
+// reports whether there may be more.
 func (s *Service) RunChains(ctx context.Context) (more bool, err error) {
 	c := &s.chains
 	c.mu.Lock()
@@ -69,12 +56,12 @@ func (s *Service) RunChains(ctx context.Context) (more bool, err error) {
 	if err := s.resumeChains(ctx); err != nil {
 		return false, err
 	}
-	changes, err := s.store.ListStateChanges(ctx, c.at, chainBatch)
+	changes, err := s.store.ListStateChanges(ctx, *c.at.Load(), changeBatch)
 	if err != nil || len(changes) == 0 {
 		return false, err
 	}
 	passed := len(changes)
-	if more = passed == chainBatch; more {
+	if more = passed == changeBatch; more {
 		passed-- // what follows the last one is not known yet
 	}
 	ends := endsOf(changes, passed, s.store.Now())
@@ -84,7 +71,11 @@ func (s *Service) RunChains(ctx context.Context) (more bool, err error) {
 	case err != nil:
 		return false, err
 	case len(starts) == 0:
-		return more, s.passChains(ctx, to)
+		c.at.Store(&to)
+		if !c.rested() {
+			return more, nil
+		}
+		return more, c.note(ctx, s.store)
 	}
 	return true, s.startChains(ctx, ends, starts, to)
 }
@@ -93,7 +84,7 @@ func (s *Service) RunChains(ctx context.Context) (more bool, err error) {
 // notes where it will begin when somebody does.
 func (s *Service) idleChains(ctx context.Context) error {
 	c := &s.chains
-	if time.Since(c.last) < chainNote {
+	if !c.rested() {
 		return nil
 	}
 	end, err := s.store.StateEnd(ctx)
@@ -107,8 +98,8 @@ func (s *Service) idleChains(ctx context.Context) error {
 	if err := s.resumeChains(ctx); err != nil || len(s.hooks.chains.Load().watches) > 0 {
 		return err
 	}
-	c.at = end
-	return s.noteChains(ctx)
+	c.at.Store(&end)
+	return c.note(ctx, s.store)
 }
 
 // resumeChains finds out where to go on. On a database that knows nothing of chains
@@ -139,7 +130,7 @@ func (s *Service) resumeChains(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting %s: %w", chainSetting, err)
 	}
-	// The numbers of transactions begin anew when a database is moved to another
+	// The numbers of transactions begin again when a database is moved to another
 	// cluster: nothing would come after a place that lies ahead.
 	end, err := s.store.StateEnd(ctx)
 	if err != nil {
@@ -148,35 +139,8 @@ func (s *Service) resumeChains(ctx context.Context) error {
 	if end.Compare(at) < 0 {
 		at = end
 	}
-	c.noted, c.at, c.last = noted, at, time.Now()
+	c.goTo(noted, at)
 	return nil
-}
-
-// passChains goes on without having started anything.
-func (s *Service) passChains(ctx context.Context, to store.StatePosition) error {
-	c := &s.chains
-	c.at = to
-	if time.Since(c.last) < chainNote {
-		return nil
-	}
-	return s.noteChains(ctx)
-}
-
-// noteChains stores where this node is, unless another one was faster.
-func (s *Service) noteChains(ctx context.Context) error {
-	c := &s.chains
-	c.last = time.Now()
-	to := c.at.Encode()
-	if to == c.noted {
-		return nil
-	}
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.ReplaceSetting(ctx, chainSetting, c.noted, to)
-	})
-	if err == nil {
-		c.noted = to // if another one was faster, the next round reads its note
-	}
-	return err
 }
 
 // chainStarts finds the automations that ends of runs start, with copies of the
@@ -207,33 +171,20 @@ func (s *Service) chainStarts(ctx context.Context, ends []*chainEnd) ([]chainSta
 	return starts, nil
 }
 
-// chainTries bounds how often a round begins anew because a factory was changed.
+// chainTries bounds how often a round begins again because a factory was changed.
 const chainTries = 5
 
-// startChains is the transaction of a round: the note is locked, so that one node
-// alone starts what waits, and moves on with the runs that it starts.
+// startChains moves on with the runs that it starts.
 func (s *Service) startChains(ctx context.Context, ends []*chainEnd, starts []chainStart, to store.StatePosition) error {
-	c := &s.chains
 	for range chainTries {
-		moved := false
 		var spans startSpans
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			noted, err := tx.LockSetting(ctx, chainSetting)
-			if moved = err == nil && noted != c.noted; err != nil || moved {
-				return err
-			}
-			if spans, err = s.chainAll(ctx, tx, starts); err != nil {
-				return err
-			}
-			return tx.ReplaceSetting(ctx, chainSetting, noted, to.Encode())
+		err := s.chains.move(ctx, s.store, to, func(ctx context.Context, tx *store.Tx) (err error) {
+			spans, err = s.chainAll(ctx, tx, starts)
+			return err
 		})
 		spans.end(err)
-		if moved || err != nil && !errors.Is(err, ErrStale) {
-			return err // the next round reads where the other node is
-		}
-		if err == nil {
-			c.noted, c.at, c.last = to.Encode(), to, time.Now()
-			return nil
+		if !errors.Is(err, ErrStale) {
+			return err
 		}
 		if starts, err = s.chainStarts(ctx, ends); err != nil {
 			return err

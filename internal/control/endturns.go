@@ -51,9 +51,9 @@ func (s *Service) endTurns(ctx context.Context, take func() []*turnEnd) {
 	for _, t := range take() {
 		if err != nil {
 			t.done = false
-			if lineshaft.CodeOf(err) == lineshaft.CodeUnavailable && !store.Deadlocked(err) {
+			if !oneIsToBlame(ctx, err) {
 				t.err = err
-			} // else one of them is to blame: each is tried alone
+			} // else each is tried alone
 		}
 	}
 }

@@ -110,7 +110,11 @@ func Evaluate(h *Hook, event string, body []byte) int { return len(h.evaluate(ev
 func ChainsDone(ctx context.Context, s *Service) (bool, error) {
 	s.chains.mu.Lock()
 	defer s.chains.mu.Unlock()
-	left, err := s.store.ListUnsettled(ctx, s.chains.at)
+	at := s.chains.at.Load()
+	if at == nil {
+		at = &store.StatePosition{}
+	}
+	left, err := s.store.ListUnsettled(ctx, *at)
 	return err == nil && len(left) == 0, err
 }
 
@@ -118,7 +122,8 @@ func ChainsDone(ctx context.Context, s *Service) (bool, error) {
 func ForgetChains(s *Service) {
 	s.chains.mu.Lock()
 	defer s.chains.mu.Unlock()
-	s.chains.noted, s.chains.at, s.chains.last = "", store.StatePosition{}, time.Time{}
+	s.chains.at.Store(&store.StatePosition{})
+	s.chains.noted, s.chains.last = "", time.Time{}
 }
 
 // ChainSetting is where the place is stored.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // gatherTime bounds the work on a batch; its callers may be gone by then.
@@ -25,6 +28,12 @@ type gathering[T any] struct {
 	// asked says that a leader's transaction has not begun yet.
 	asked bool
 	begun int
+}
+
+// oneIsToBlame says that a batch failed although the database is there: one of its items
+// is the cause, and each is then tried alone, so that it holds up nobody else.
+func oneIsToBlame(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err))
 }
 
 // gathered is one caller's item.

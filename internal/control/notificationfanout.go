@@ -18,36 +18,24 @@ const (
 	// notificationSetting is how far state changes were looked at for callbacks, by
 	// whichever node. While no endpoint is enabled it stays where it is.
 	notificationSetting = "notification_position"
-	// fanoutBatch is how many state changes one round looks at.
-	fanoutBatch = 200
 	// fanoutDeliveries is about how many deliveries a round makes: on SQLite nobody else
 	// writes meanwhile.
 	fanoutDeliveries = 250
-	// fanoutPoll is how often is looked without being told: a change may be announced
-	// before all that comes before it has settled.
-	fanoutPoll = 500 * time.Millisecond
 	// fanoutGather is how long changes that come together are gathered.
 	fanoutGather = 20 * time.Millisecond
 	// fanoutIdle is how often a node without endpoints looks whether there is one, in
 	// case it was not told.
 	fanoutIdle = 30 * time.Second
-	// fanoutNote is how long a node goes on without noting how far it is, as long as
-	// nothing was to be sent.
-	fanoutNote = 5 * time.Second
 )
 
-// fanout is how far this node is. Changes between what is noted and where it is were
-// wanted by nobody, so that it does no harm to look at them again.
+// fanout is how far this node is.
 type fanout struct {
 	// idle says that no endpoint was followed when this node last looked.
 	idle atomic.Bool
-	// at is where it is, nil before the first round. Only rounds change it.
-	at atomic.Pointer[store.StatePosition]
 	// mu is held for a whole round, which may wait for the database: nobody else takes it.
 	mu      sync.Mutex
 	settled bool
-	noted   string
-	last    time.Time // when it was noted
+	bookmark
 }
 
 // FollowNotifications makes deliveries of the state changes of runs, until ctx ends. Any
@@ -62,7 +50,7 @@ func (s *Service) FollowNotifications(ctx context.Context) {
 		if more && err == nil {
 			continue
 		}
-		wake, wait := changes.C, fanoutPoll
+		wake, wait := changes.C, changePoll
 		if s.fanout.idle.Load() {
 			wake, wait = nil, fanoutIdle // a busy server without endpoints is not asked for each change
 		}
@@ -94,7 +82,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // FanOut looks at some state changes of runs and makes deliveries for the endpoints that
-// want them. It tells whether there may be more.
+// want them. It reports whether there may be more.
 func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
 	f := &s.fanout
 	f.mu.Lock()
@@ -114,7 +102,7 @@ func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	changes, err := s.store.ListStateChanges(ctx, *f.at.Load(), fanoutBatch)
+	changes, err := s.store.ListStateChanges(ctx, *f.at.Load(), changeBatch)
 	if err != nil {
 		return false, err
 	}
@@ -129,10 +117,13 @@ func (s *Service) FanOut(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	more, to := len(changes) == fanoutBatch, changes[seen-1].Position
+	more, to := len(changes) == changeBatch, changes[seen-1].Position
 	if len(deliveries) == 0 {
 		f.at.Store(&to)
-		return more, s.noteFanout(ctx)
+		if !f.rested() {
+			return more, nil
+		}
+		return more, f.note(ctx, s.store)
 	}
 	return true, s.storeCallbacks(ctx, deliveries, to)
 }
@@ -179,13 +170,12 @@ func (s *Service) resumeFanout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.at.Store(&at)
-	f.noted, f.last = noted, time.Now()
+	f.goTo(noted, at)
 	return nil
 }
 
 // settleFanout is for a database that was moved to another machine: the numbers of
-// transactions may begin anew, and nothing would come after a place that lies ahead.
+// transactions may begin again, and nothing would come after a place that lies ahead.
 // What lies ahead begins now.
 func (s *Service) settleFanout(ctx context.Context) error {
 	if s.fanout.settled {
@@ -218,33 +208,9 @@ func (s *Service) settleFanout(ctx context.Context) error {
 	return err
 }
 
-// noteFanout stores now and then where this node is, unless another one was faster.
-func (s *Service) noteFanout(ctx context.Context) error {
-	f := &s.fanout
-	to := f.at.Load().Encode()
-	if time.Since(f.last) < fanoutNote || to == f.noted {
-		return nil
-	}
-	f.last = time.Now()
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.ReplaceSetting(ctx, notificationSetting, f.noted, to)
-	})
-	if err == nil {
-		f.noted = to // if another one was faster, the next round reads its note
-	}
-	return err
-}
-
-// storeCallbacks is the transaction of a round: the position is locked, so that one node
-// alone makes the deliveries of a change, and moves on with them.
+// storeCallbacks moves on with the deliveries of the changes.
 func (s *Service) storeCallbacks(ctx context.Context, deliveries []lineshaft.NotificationDelivery, to store.StatePosition) error {
-	f := &s.fanout
-	moved := false
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		position, err := tx.LockSetting(ctx, notificationSetting)
-		if moved = err == nil && position != f.noted; err != nil || moved {
-			return err // the next round reads where the other node is
-		}
+	return s.fanout.move(ctx, s.store, to, func(ctx context.Context, tx *store.Tx) error {
 		live, err := tx.ListNotifications(ctx)
 		if err != nil {
 			return err
@@ -254,16 +220,8 @@ func (s *Service) storeCallbacks(ctx context.Context, deliveries []lineshaft.Not
 			return !slices.ContainsFunc(live, func(n store.Notification) bool { return n.ID == d.NotificationID })
 		})
 		tx.Wake(stream.CallbacksTopic)
-		if err := tx.InsertNotificationDeliveries(ctx, kept); err != nil {
-			return err
-		}
-		return tx.ReplaceSetting(ctx, notificationSetting, position, to.Encode())
+		return tx.InsertNotificationDeliveries(ctx, kept)
 	})
-	if err == nil && !moved {
-		f.at.Store(&to)
-		f.noted, f.last = to.Encode(), time.Now()
-	}
-	return err
 }
 
 // fanOutRun makes the deliveries of a run that is about to be deleted: of its changes that

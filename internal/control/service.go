@@ -141,6 +141,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
 		inbox: inboxes{boxes: map[string]*inbox{}}, turns: newTurns(), seen: map[string]time.Time{}, parts: map[string]func() string{}, minor: map[string]func() string{},
 	}
+	service.chains.setting, service.fanout.setting = chainSetting, notificationSetting
 	service.callbacks.busy, service.callbacks.freed = map[string]int{}, make(chan struct{}, 1)
 	service.hooks.revisions, service.hooks.parts = map[string]int64{}, map[string]*factoryCopy{}
 	service.accepts = gathering[*acceptance]{most: maxAcceptBatch, atOnce: batchesAtOnce(s.Engine()), weigh: (*acceptance).weight}

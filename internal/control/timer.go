@@ -47,12 +47,11 @@ func (s *Service) FireDue(ctx context.Context) (int, error) {
 	return s.fire(ctx, due)
 }
 
-// fire does some timers in one transaction. If that fails although the database is
-// there, one of them is to blame: each is then tried alone, and the one that fails
-// alone is passed over, so that it holds up nobody.
+// fire does some timers in one transaction, or each alone; the one that fails alone is
+// passed over.
 func (s *Service) fire(ctx context.Context, due []store.Timer) (int, error) {
 	moved, err := s.fireTogether(ctx, due)
-	if err == nil || ctx.Err() != nil || lineshaft.CodeOf(err) == lineshaft.CodeUnavailable && !store.Deadlocked(err) {
+	if !oneIsToBlame(ctx, err) {
 		return moved, err
 	}
 	if len(due) == 1 {
