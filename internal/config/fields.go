@@ -85,7 +85,10 @@ func serverFields() []Field {
 		text("webhook-base-url", "what webhook addresses begin with; empty is the base URL", func(c *Config) *string { return &c.WebhookBaseURL }),
 		{Name: "trusted-proxy", Help: "address or network of a proxy whose X-Forwarded headers count; can be given several times", value: func(c *Config) value { return prefixes{&c.TrustedProxies} }},
 		{Name: "cors-origin", Help: "origin whose pages may call the API with a key, such as https://app.example.com; can be given several times", value: func(c *Config) value { return origins{&c.CORSOrigins} }},
-		{Name: "rate-limit", Help: "requests that one key may send in a minute; 0 is no limit", value: func(c *Config) value { return number{&c.RateLimit} }},
+		{
+			Name: "rate-limit", Help: "requests that one key, or one person signed in to the pages, may send in a minute; 0 is no limit",
+			value: func(c *Config) value { return number{&c.RateLimit} },
+		},
 		{Name: "run-retention", Help: "how long ended runs are kept, such as 90d; 0 is for ever", value: func(c *Config) value { return duration{&c.RunRetention} }},
 		{Name: "max-run-depth", Help: "how deep runs may be nested", value: func(c *Config) value { return number{&c.MaxRunDepth} }},
 		{Name: "max-live-children", Help: "live runs that one run may have started", value: func(c *Config) value { return number{&c.MaxLiveChildren} }},

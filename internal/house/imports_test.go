@@ -21,6 +21,7 @@ var archTable = map[string][]string{
 	"internal/mask":        {},
 	"internal/jsonbody":    {"."},
 	"internal/peer":        {},
+	"internal/rate":        {}, // counts requests of programs and of pages
 	"internal/problem":     {"."},
 	"internal/filter":      {"."},
 	"internal/signature":   {"."},
@@ -62,9 +63,9 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/workerwire"},
+	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
 	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer"},
+	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate"},
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.

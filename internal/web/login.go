@@ -32,6 +32,10 @@ func (s *server) signedIn(needs lineshaft.Permission, next handler) http.Handler
 			return
 		}
 		c.RemoteAddr, c.RequestID = s.address(r), requestID(r)
+		if err := s.checkRate(r, c); err != nil {
+			s.fail(w, r, &c, err)
+			return
+		}
 		if !c.Role.May(needs) {
 			s.fail(w, r, &c, lineshaft.Denied("your role, %s, may not do that; it takes the role %s. Ask an admin for a key that may", c.Role, roleFor(needs)))
 			return
