@@ -96,9 +96,17 @@ func TestH11TheLimitIsOfTheKeyAndOfThePerson(t *testing.T) {
 // enterAs gives the browser a session of an identity provider.
 func (s *site) enterAs(who lineshaft.Identity) {
 	s.Helper()
-	token := must(s.control.CreateIdentitySession(s.Context(), who, control.Visitor{}))
-	at := must(url.Parse(s.url))
-	s.browser.Jar.SetCookies(at, []*http.Cookie{{Name: "lineshaft_session", Value: token, Path: "/"}})
+	s.keep("lineshaft_session", must(s.control.CreateIdentitySession(s.Context(), who, control.Visitor{})))
+}
+
+// keep plants a cookie; an empty value takes it away.
+func (s *site) keep(name, value string) {
+	s.Helper()
+	age := 0
+	if value == "" {
+		age = -1
+	}
+	s.browser.Jar.SetCookies(must(url.Parse(s.url)), []*http.Cookie{{Name: name, Value: value, Path: "/", MaxAge: age}})
 }
 
 var assetPattern = regexp.MustCompile(`/static/[^"]+`)

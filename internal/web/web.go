@@ -72,6 +72,9 @@ type IdentityProvider interface {
 	Begin(ctx context.Context) (address, ticket string, err error)
 	// Finish says who came back with a ticket and an answer.
 	Finish(ctx context.Context, ticket string, answer url.Values) (lineshaft.Identity, error)
+	// SignOut is the address at which a browser signs out there and comes back to another;
+	// empty when there is none.
+	SignOut(ctx context.Context, back string) string
 }
 
 // Setting is one setting of the server. Secret values are not in it.
