@@ -127,6 +127,12 @@ var archOnly = []struct {
 		why:     "spans are made through internal/tracing, which costs nothing when tracing is off",
 	},
 	{
+		imports: []string{"google.golang.org/grpc"},
+		rooms:   []string{"internal/telemetry", "e2e", "tests"},
+		tests:   true,
+		why:     "only telemetry speaks gRPC, to collectors",
+	},
+	{
 		imports: []string{"github.com/caddyserver/certmagic", "github.com/mholt/acmez", "go.uber.org/zap"},
 		rooms:   []string{"internal/certificate"},
 		tests:   true,
