@@ -56,6 +56,10 @@ func (s RunState) Held() bool {
 	return s == Pending || s == Claimed || s == InProgress || s == Blocked
 }
 
+// Interruptible says whether a worker has a run in this state, so that its turn can be
+// ended.
+func (s RunState) Interruptible() bool { return s == Claimed || s == InProgress || s == Blocked }
+
 // LiveStates lists the states of runs that have not ended.
 func LiveStates() []RunState { return []RunState{Queued, Pending, Claimed, InProgress, Blocked} }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/problem"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -45,8 +46,9 @@ type Deps struct {
 	TrustedProxies []netip.Prefix
 	// CORSOrigins are the origins whose pages may call, with a key and without cookies.
 	CORSOrigins []string
-	// RateLimit is the number of requests per key in any minute; zero is no limit.
-	RateLimit int
+	// Rate bounds the requests of each key in any minute; nil is no limit. Pages count
+	// against it, too.
+	Rate *rate.Limiter
 	// Metrics answers /metrics; nil leaves it out.
 	Metrics http.Handler
 	// MetricsKey, when set, must be presented to /metrics as a bearer token.
@@ -80,10 +82,9 @@ type Observation struct {
 type server struct {
 	Deps
 	problems *problem.Writer
-	limiter  *limiter
 	// executors counts the calls of run tokens as workers, and atOnce those that are
 	// being answered.
-	executors *limiter
+	executors *rate.Limiter
 	atOnce    *atOnce
 	// authenticate is Control.Authenticate; tests of this package replace it.
 	authenticate func(ctx context.Context, key string) (lineshaft.Caller, error)
@@ -135,8 +136,7 @@ func build(deps Deps) *server {
 	s := &server{
 		Deps:         deps,
 		problems:     &problem.Writer{Base: deps.BaseURL, Logger: deps.Logger},
-		limiter:      newLimiter(deps.RateLimit),
-		executors:    newLimiter(executorRate),
+		executors:    rate.New(executorRate),
 		atOnce:       &atOnce{calls: map[string]int{}},
 		authenticate: deps.Control.Authenticate,
 		mux:          http.NewServeMux(),

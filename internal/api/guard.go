@@ -15,6 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
+	"github.com/lineshaft/lineshaft/internal/rate"
 )
 
 // gate is what the guard must know about a route.
@@ -108,20 +109,18 @@ func bearer(header http.Header) (key string, ok bool) {
 }
 
 func (s *server) checkRate(w http.ResponseWriter, keyID string) error {
-	verdict, on := s.limiter.take(keyID, s.Now())
+	verdict, on := s.Rate.Take(keyID, s.Now())
 	if !on {
 		return nil
 	}
-	w.Header().Set("Ratelimit-Limit", strconv.Itoa(s.RateLimit))
-	w.Header().Set("Ratelimit-Remaining", strconv.Itoa(verdict.remaining))
-	w.Header().Set("Ratelimit-Reset", strconv.FormatInt(ceilSeconds(verdict.reset), 10))
-	if verdict.wait > 0 {
-		return lineshaft.RateLimited(verdict.wait, "this key may make %d requests a minute; wait %d s", s.RateLimit, ceilSeconds(verdict.wait))
+	w.Header().Set("Ratelimit-Limit", strconv.Itoa(s.Rate.Limit()))
+	w.Header().Set("Ratelimit-Remaining", strconv.Itoa(verdict.Remaining))
+	w.Header().Set("Ratelimit-Reset", strconv.FormatInt(rate.Seconds(verdict.Reset), 10))
+	if verdict.Wait > 0 {
+		return lineshaft.RateLimited(verdict.Wait, "this key may make %d requests a minute; wait %d s", s.Rate.Limit(), rate.Seconds(verdict.Wait))
 	}
 	return nil
 }
-
-func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // checkQuery refuses a query that cannot be read, and drops parameters without a
 // value: the published clients send "name=" for null. Metadata filters stay, since

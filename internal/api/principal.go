@@ -33,7 +33,7 @@ func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error)
 	out := WhoamiResponse{
 		Principal: wirePrincipal(caller.Principal), Role: string(caller.Role), Permissions: []string{},
 		KeyID: caller.KeyID, RunID: caller.RunID,
-		Limits: KeyLimits{FactoryUIDs: slices.DeleteFunc(slices.Clone(caller.FactoryUIDs), func(uid string) bool { return uid == "" }), WorkerIDs: caller.WorkerIDs, RequestsPerMinute: s.RateLimit},
+		Limits: KeyLimits{FactoryUIDs: slices.DeleteFunc(slices.Clone(caller.FactoryUIDs), func(uid string) bool { return uid == "" }), WorkerIDs: caller.WorkerIDs, RequestsPerMinute: s.Rate.Limit()},
 	}
 	for _, p := range []lineshaft.Permission{
 		lineshaft.PermissionWhoami, lineshaft.PermissionRunsRead, lineshaft.PermissionRunsStart, lineshaft.PermissionRunsManage,

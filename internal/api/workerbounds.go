@@ -7,6 +7,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/rate"
 )
 
 // What a run token may do as a worker. The process that an execution was placed in
@@ -46,8 +47,8 @@ func boundsOf(c lineshaft.Caller) workerBounds {
 // checkExecutorRate counts each kind of call by itself: what an executor reports too
 // often must not hold up its heartbeats.
 func (s *server) checkExecutorRate(executionID, path string) error {
-	if verdict, _ := s.executors.take(executionID+" "+path, s.Now()); verdict.wait > 0 {
-		return lineshaft.RateLimited(verdict.wait, "a run token may make %d calls of a kind in a minute; wait %d s", executorRate, ceilSeconds(verdict.wait))
+	if verdict, _ := s.executors.Take(executionID+" "+path, s.Now()); verdict.Wait > 0 {
+		return lineshaft.RateLimited(verdict.Wait, "a run token may make %d calls of a kind in a minute; wait %d s", executorRate, rate.Seconds(verdict.Wait))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
@@ -74,7 +75,7 @@ func TestX7RunTokenBringsLittleToTheWorkerRoutes(t *testing.T) {
 func TestX7RunTokenCallsAreCounted(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t)
-	e.srv.executors = newLimiter(2)
+	e.srv.executors = rate.New(2)
 	token := e.job.RunToken
 	e.want("take over", workerwire.PathTakeOver, token, `{`+e.pod+`,`+e.ref+`}`, 200)
 	report := `{` + e.pod + `,"reports":[{` + e.ref + `,"first":1}]}`

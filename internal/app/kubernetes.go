@@ -57,6 +57,10 @@ func newLauncher(cfg config.Config, opts Options, parts workerParts, plane worke
 		return nil, errors.New("this control plane cannot give executions to pods")
 	}
 	limits := limitsOf(cfg)
+	if limits.Processes > 0 && opts.Logger != nil {
+		opts.Logger.Info("process limit of pods", "limit", limits.Processes, "held_by", "the executor in each pod, which counts where it has no control group",
+			"advice", "between two counts there can be more: set podPidsLimit of the kubelets, which the kernel holds")
+	}
 	gate, err := podGateway(cfg, opts, parts)
 	if err != nil {
 		return nil, err

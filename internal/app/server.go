@@ -12,6 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -44,10 +45,10 @@ func closing(l net.Listener) func(context.Context) error {
 }
 
 func (a *App) serve(ctx context.Context) error {
-	base := a.URL()
+	base, requests := a.URL(), rate.New(a.cfg.RateLimit)
 	tools := mcpserver.New(mcpserver.Deps{Control: a.control, Logger: a.log, BaseURL: base, CORSOrigins: a.cfg.CORSOrigins, Version: a.opts.Version, Stopping: a.stopping})
 	programs := api.New(api.Deps{
-		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, CORSOrigins: a.cfg.CORSOrigins, RateLimit: a.cfg.RateLimit,
+		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, CORSOrigins: a.cfg.CORSOrigins, Rate: requests,
 		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, MCP: tools.Serve, Version: a.opts.Version, Stopping: a.stopping, Tracer: a.traces.Tracer(),
 		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
 	})
@@ -59,7 +60,7 @@ func (a *App) serve(ctx context.Context) error {
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
 		Warning: a.isolated.warning, Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
 		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents, Tracer: a.traces.Tracer(),
-		Certificates: a.pageCertificates,
+		Certificates: a.pageCertificates, Rate: requests,
 	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)

@@ -85,7 +85,10 @@ func serverFields() []Field {
 		text("webhook-base-url", "what webhook addresses begin with; empty is the base URL", func(c *Config) *string { return &c.WebhookBaseURL }),
 		{Name: "trusted-proxy", Help: "address or network of a proxy whose X-Forwarded headers count; can be given several times", value: func(c *Config) value { return prefixes{&c.TrustedProxies} }},
 		{Name: "cors-origin", Help: "origin whose pages may call the API with a key, such as https://app.example.com; can be given several times", value: func(c *Config) value { return origins{&c.CORSOrigins} }},
-		{Name: "rate-limit", Help: "requests that one key may send in a minute; 0 is no limit", value: func(c *Config) value { return number{&c.RateLimit} }},
+		{
+			Name: "rate-limit", Help: "requests that one key, or one person signed in to the pages, may send in a minute; 0 is no limit",
+			value: func(c *Config) value { return number{&c.RateLimit} },
+		},
 		{Name: "run-retention", Help: "how long ended runs are kept, such as 90d; 0 is for ever", value: func(c *Config) value { return duration{&c.RunRetention} }},
 		{Name: "max-run-depth", Help: "how deep runs may be nested", value: func(c *Config) value { return number{&c.MaxRunDepth} }},
 		{Name: "max-live-children", Help: "live runs that one run may have started", value: func(c *Config) value { return number{&c.MaxLiveChildren} }},
@@ -112,7 +115,7 @@ func serverFields() []Field {
 		// Its arguments may hold credentials.
 		{Name: "master-key-command", Help: "program, with its arguments, that prints the master key", Secret: true, value: func(c *Config) value { return command{&c.MasterKeyCommand} }},
 		{Name: "master-key-old", Help: "older master keys, with commas between them, that may still open secrets", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.MasterKeyOld} }},
-		text("otlp-endpoint", "address of an OpenTelemetry collector (OTLP over HTTP) that gets traces, such as http://127.0.0.1:4318; empty is none, unless OTEL_EXPORTER_OTLP_ENDPOINT names one", func(c *Config) *string { return &c.OTLPEndpoint }),
+		text("otlp-endpoint", "address of an OpenTelemetry collector (OTLP) that gets traces, such as http://127.0.0.1:4318; empty is none, unless OTEL_EXPORTER_OTLP_ENDPOINT names one", func(c *Config) *string { return &c.OTLPEndpoint }),
 		{Name: "trace-sample", Help: "share of new traces that is kept, 0 to 1; 1 leaves it to OTEL_TRACES_SAMPLER", value: func(c *Config) value { return fraction{&c.TraceSample} }},
 		words("log-format", "form of the log; auto is text on a terminal and json elsewhere", func(c *Config) *string { return &c.LogFormat }, "auto", "text", "json"),
 		words("log-level", "least important messages to log", func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error"),

@@ -236,7 +236,9 @@ func (s *Service) endOne(ctx context.Context, runID string, end endRun) (ended b
 	return ended, err
 }
 
-// Interrupt asks the agent to stop its current turn; the run goes on.
+// Interrupt asks the agent to stop its current turn; the run goes on. When a worker has
+// the run and the agent has not begun, as while its pod starts, it ends the first turn at
+// its beginning, in whichever process that is.
 func (s *Service) Interrupt(ctx context.Context, c lineshaft.Caller, runID string) error {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return err
@@ -253,8 +255,8 @@ func (s *Service) Interrupt(ctx context.Context, c lineshaft.Caller, runID strin
 		if err != nil {
 			return err
 		}
-		if h.State != lineshaft.InProgress && h.State != lineshaft.Blocked {
-			return lineshaft.Conflict("run %s is %s; only a run whose agent is working can be interrupted", runID, h.State)
+		if !h.State.Interruptible() {
+			return lineshaft.Conflict("run %s is %s; only a run that a worker has can be interrupted", runID, h.State)
 		}
 		h.Status = lineshaft.StatusMessage{Message: StatusInterrupted}
 		h.Touch(s.store.Now())

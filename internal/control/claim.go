@@ -296,7 +296,7 @@ func (s *Service) directives(ctx context.Context, workerID string) ([]lineshaft.
 		case h.Interrupted:
 			var mine bool
 			err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-				mine, err = tx.TakeInterrupt(ctx, h.ExecutionID)
+				mine, err = tx.TakeInterrupt(ctx, h.ExecutionID, h.State != lineshaft.Claimed)
 				return err
 			})
 			if err != nil {

@@ -185,7 +185,7 @@ func (s *Service) forgetInterrupt(ctx context.Context, tx *store.Tx, e *store.Ex
 	if !e.Interrupted {
 		return nil
 	}
-	_, err := tx.TakeInterrupt(ctx, e.ID)
+	_, err := tx.TakeInterrupt(ctx, e.ID, true)
 	return err
 }
 

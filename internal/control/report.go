@@ -128,7 +128,11 @@ func (s *Service) takeReport(ctx context.Context, tx *store.Tx, b *batch, r line
 	drafts := b.events[h.ID]
 	now := s.store.Now()
 	if r.Started && h.State == lineshaft.Claimed {
-		if err := h.Move(lineshaft.InProgress, lineshaft.StatusMessage{Message: "the agent is working"}, now); err != nil {
+		status := lineshaft.StatusMessage{Message: "the agent is working"}
+		if h.Status.Message == StatusInterrupted { // before it began
+			status = h.Status
+		}
+		if err := h.Move(lineshaft.InProgress, status, now); err != nil {
 			return err
 		}
 		e.StartedAt, h.SandboxRunning = now, true

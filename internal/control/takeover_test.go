@@ -194,3 +194,56 @@ func TestX7RunTokenAloneIsToldNothing(t *testing.T) {
 		wantCode(b, b.podOf(job, "box", "p1").Leave(b.Context()), "")
 	})
 }
+
+// toldInterrupts counts the interrupts among the answers to a heartbeat.
+func toldInterrupts(b *bench, directives []lineshaft.Directive, err error) (interrupts int) {
+	b.Helper()
+	wantCode(b, err, "")
+	for _, d := range directives {
+		if d.Kind == lineshaft.DirectiveInterrupt {
+			interrupts++
+		}
+	}
+	return interrupts
+}
+
+// an interrupt that comes before the pod has its execution is told to the launcher,
+// which has no agent to stop, and then to the pod: once each, whoever the launcher is by then.
+func TestR8InterruptBeforeThePodHasItsExecution(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID := b.forBox(1)
+		launcher := b.remote("launcher")
+		job := b.claimAs(launcher, 1)[0]
+		held := []lineshaft.ExecutionRef{job.ExecutionRef}
+		wantCode(b, b.s.Interrupt(b.Context(), b.admin, runID), "")
+		for _, want := range []int{1, 0} {
+			if directives, err := launcher.Heartbeat(b.Context(), held); toldInterrupts(b, directives, err) != want {
+				b.Errorf("the launcher hears %+v, want %d interrupts", directives, want)
+			}
+		}
+		next := b.remote("launcher2")
+		must[int64](b)(next.TakeOver(b.Context(), job.ExecutionRef, false))
+		if directives, err := next.Heartbeat(b.Context(), held); toldInterrupts(b, directives, err) != 1 {
+			b.Errorf("the next launcher hears %+v", directives)
+		}
+		pod := b.podOf(job, "box", "p1")
+		must[int64](b)(pod.TakeOver(b.Context(), job.ExecutionRef, false))
+		pod = b.podOf(job, "box", "p1")
+		for _, want := range []int{1, 0} {
+			if directives, err := pod.Heartbeat(b.Context(), held); toldInterrupts(b, directives, err) != want {
+				b.Errorf("the pod hears %+v, want %d interrupts", directives, want)
+			}
+		}
+		answers, err := pod.Report(b.Context(), []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Started: true}})
+		wantCode(b, err, "")
+		wantCode(b, answers[0], "")
+		b.want(runID, lineshaft.InProgress)
+		if run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)); run.Status.Message != control.StatusInterrupted {
+			b.Errorf("status %q", run.Status.Message)
+		}
+		if directives, err := pod.Heartbeat(b.Context(), held); toldInterrupts(b, directives, err) != 0 {
+			b.Errorf("the pod hears %+v once more", directives)
+		}
+	})
+}

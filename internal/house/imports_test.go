@@ -21,6 +21,7 @@ var archTable = map[string][]string{
 	"internal/mask":        {},
 	"internal/jsonbody":    {"."},
 	"internal/peer":        {},
+	"internal/rate":        {}, // counts requests of programs and of pages
 	"internal/problem":     {"."},
 	"internal/filter":      {"."},
 	"internal/signature":   {"."},
@@ -62,9 +63,9 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/workerwire"},
+	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
 	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer"},
+	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate"},
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
@@ -124,6 +125,12 @@ var archOnly = []struct {
 		imports: []string{"go.opentelemetry.io/otel"},
 		rooms:   []string{"internal/telemetry", "internal/tracing", "e2e", "tests", "bench"},
 		why:     "spans are made through internal/tracing, which costs nothing when tracing is off",
+	},
+	{
+		imports: []string{"google.golang.org/grpc"},
+		rooms:   []string{"internal/telemetry", "e2e", "tests"},
+		tests:   true,
+		why:     "only telemetry speaks gRPC, to collectors",
 	},
 	{
 		imports: []string{"github.com/caddyserver/certmagic", "github.com/mholt/acmez", "go.uber.org/zap"},

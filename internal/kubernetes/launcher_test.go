@@ -173,6 +173,37 @@ func TestR7LauncherCancel(t *testing.T) {
 	}
 }
 
+// TestR8LauncherLeavesAnInterruptToThePod: the run goes on, so its pod stays and is still
+// given the execution, which brings the interrupt with it.
+func TestR8LauncherLeavesAnInterruptToThePod(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l := r.launch()
+	job := r.plane.queue()
+	pod := r.pod(job)
+	beats := 0
+	r.plane.change(job, func(p *planeRun) { p.interrupted, beats = true, p.beats })
+	r.await("two beats later", func() (later bool) {
+		r.plane.change(job, func(p *planeRun) { later = p.beats >= beats+2 })
+		return later
+	})
+	if there, err := r.admin.Get(r.ctx, "pods", pod); err != nil || there.Text("metadata.deletionTimestamp") != "" {
+		t.Errorf("the pod is gone: %v", err)
+	}
+	r.plane.change(job, func(p *planeRun) { p.holder = "pod" })
+	r.await("the launcher knows that the pod has it", func() bool {
+		p := l.find(job.ExecutionID)
+		return p != nil && p.holder(time.Hour) == heldThere
+	})
+	r.plane.change(job, func(p *planeRun) {
+		if len(p.results) > 0 || p.over {
+			t.Errorf("the launcher ended it: %+v", p.results)
+		}
+		p.over = true
+	})
+	r.empty()
+}
+
 // TestX5LauncherStartTimeout: a pod that no node takes is told of, and given up in time.
 func TestX5LauncherStartTimeout(t *testing.T) {
 	t.Parallel()

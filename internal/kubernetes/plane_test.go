@@ -43,6 +43,8 @@ type planeRun struct {
 	beats   int
 	took    []string
 	refused int // take-overs
+	// interrupted is told to whoever has it.
+	interrupted bool
 }
 
 var errAway = errors.New("the control plane is away")
@@ -103,6 +105,9 @@ func (p *plane) Heartbeat(_ context.Context, workerID string, held []lineshaft.E
 			out = append(out, lineshaft.Directive{ExecutionID: ref.ExecutionID, Kind: lineshaft.DirectiveStop})
 		} else {
 			r.beats++
+			if r.interrupted {
+				out = append(out, lineshaft.Directive{ExecutionID: ref.ExecutionID, Kind: lineshaft.DirectiveInterrupt})
+			}
 		}
 		unlock()
 	}

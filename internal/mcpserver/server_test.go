@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -171,7 +172,7 @@ func TestI4AMessageActsAsItsOwnKey(t *testing.T) {
 // Every message is one step of the rate limit.
 func TestI4TheRateLimitOfTheAPIHolds(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, storetest.SQLite(t), func(d *api.Deps) { d.RateLimit = 3 })
+	s := newSite(t, storetest.SQLite(t), func(d *api.Deps) { d.Rate = rate.New(3) })
 	for range 3 {
 		if status, body := s.post(s.adminKey, list, nil); status != 200 {
 			t.Fatal(status, body)

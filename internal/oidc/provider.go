@@ -53,6 +53,8 @@ const (
 	fresh = time.Hour
 	// within bounds one conversation with the provider.
 	within = 15 * time.Second
+	// signOutWithin bounds it for those who leave: they are signed out here in any case.
+	signOutWithin = 3 * time.Second
 )
 
 // Provider is an identity provider. It is safe for concurrent use.
@@ -72,7 +74,9 @@ type endpoints struct {
 	oauth    oauth2.Config
 	// answersWithIssuer says that each answer names its issuer (RFC 9207).
 	answersWithIssuer bool
-	readAt            time.Time
+	// signOut is where people sign out of the provider; empty when it has no such place.
+	signOut string
+	readAt  time.Time
 }
 
 // New returns a provider that is asked for its endpoints when somebody first signs in:
@@ -128,6 +132,7 @@ func (p *Provider) discover(ctx context.Context) (*endpoints, error) {
 		UserInfo          string   `json:"userinfo_endpoint"`
 		Methods           []string `json:"token_endpoint_auth_methods_supported"`
 		AnswersWithIssuer bool     `json:"authorization_response_iss_parameter_supported"`
+		EndSession        string   `json:"end_session_endpoint"`
 	}
 	if err := found.Claims(&more); err != nil {
 		return nil, fmt.Errorf("read what %s says of itself: %w", p.cfg.Issuer, err)
@@ -141,9 +146,12 @@ func (p *Provider) discover(ctx context.Context) (*endpoints, error) {
 			return nil, fmt.Errorf("%s of %s: %w", name, p.cfg.Issuer, err)
 		}
 	}
+	if p.checkAddress(more.EndSession) != nil {
+		more.EndSession = "" // signing in does not depend on it
+	}
 	at.AuthStyle = authStyle(p.cfg.ClientSecret, more.Methods)
 	return &endpoints{
-		provider: found, answersWithIssuer: more.AnswersWithIssuer, readAt: p.now(),
+		provider: found, answersWithIssuer: more.AnswersWithIssuer, signOut: more.EndSession, readAt: p.now(),
 		oauth: oauth2.Config{
 			ClientID: p.cfg.ClientID, ClientSecret: p.cfg.ClientSecret, Endpoint: at, RedirectURL: p.cfg.RedirectURL,
 			Scopes: append([]string{gooidc.ScopeOpenID}, p.cfg.Scopes...),

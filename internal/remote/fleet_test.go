@@ -95,7 +95,7 @@ func TestX2ManyWorkersOfOneID(t *testing.T) {
 				b.Errorf("worker %d got nothing: %v", i, shared.shares)
 			}
 		}
-	}, func(d *api.Deps) { d.RateLimit = 0 })
+	}, func(d *api.Deps) { d.Rate = nil })
 }
 
 // gated lets nobody claim before everybody is there.

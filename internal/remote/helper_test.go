@@ -15,6 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/remote"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -109,7 +110,7 @@ func open(t *testing.T, database string, options ...func(*api.Deps)) *bench {
 	if _, b.key, err = service.CreateAPIKey(t.Context(), b.admin, control.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{host}}); err != nil {
 		t.Fatal(err)
 	}
-	deps := api.Deps{Control: service, Version: "0.4.0", RateLimit: 5, Logger: slog.New(slog.NewJSONHandler(b.log, nil))}
+	deps := api.Deps{Control: service, Version: "0.4.0", Rate: rate.New(5), Logger: slog.New(slog.NewJSONHandler(b.log, nil))}
 	for _, option := range options {
 		option(&deps)
 	}

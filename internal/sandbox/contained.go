@@ -20,7 +20,7 @@ const (
 	removePause  = 200 * time.Millisecond
 )
 
-// errNotRemoved is for the log: the next start of the worker removes what is left.
+// errNotRemoved is for the log: the worker removes what is left a few minutes later.
 var errNotRemoved = errors.New("the container could not be removed; it may still run")
 
 // contained is what the supervisor has to know of an agent that runs in a

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 )
 
 // heldByContainer is what holds the limits of a container.
@@ -34,6 +35,13 @@ type Container struct {
 
 	mu   sync.Mutex
 	live map[string]bool // names of the containers that a supervisor looks after
+	// unseen are those that nothing looks after, and when Sweep first saw that.
+	unseen map[string]time.Time
+
+	claim   sync.Once
+	process string // name of this process
+	lock    *os.File
+	claimed error // why there is no lock
 }
 
 var _ Sandbox = (*Container)(nil)
@@ -133,53 +141,58 @@ func (c *Container) Check(ctx context.Context) error {
 	return check(ctx, c)
 }
 
-// Clean removes what an earlier process with the same Options.Owner left. It must
-// not be called while one such process runs agents.
+// Clean removes what earlier processes with the same Options.Owner left. What another one
+// that lives has made stays.
 func (c *Container) Clean(ctx context.Context) error {
-	if err := c.find(ctx); err != nil {
+	names, err := c.list(ctx)
+	if err != nil {
 		return err
 	}
-	ids, err := c.run(ctx, "ps", "-aq", "--filter", "label="+ownerLabel+"="+c.options.Owner)
-	if err != nil {
-		return fmt.Errorf("find left containers: %w", err)
-	}
-	for id := range strings.FieldsSeq(ids) {
-		if _, err := c.run(ctx, "rm", "-f", "-v", id); err != nil {
-			return fmt.Errorf("remove left container: %w", err)
+	for _, name := range names {
+		if c.lives(name) || c.another(name, containerPrefix) {
+			continue
+		}
+		if err := c.remove(ctx, name); err != nil {
+			return err
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(c.options.State, statePrefix+"*"))
-	if err != nil {
-		return fmt.Errorf("find left files: %w", err)
-	}
-	for _, dir := range left {
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove left files: %w", err)
-		}
-	}
-	return nil
+	return c.removeFiles()
 }
 
-// Sweep removes the containers of this worker that nothing looks after any more, as
-// those of a supervisor that was killed. Unlike Clean it leaves those that work.
-func (c *Container) Sweep(ctx context.Context) error {
-	if err := c.find(ctx); err != nil {
+// Sweep removes the containers that nothing has looked after for a while, as those of a
+// supervisor that was killed. It leaves those that work, here or for another process.
+func (c *Container) Sweep(ctx context.Context, now time.Time) error {
+	names, err := c.list(ctx)
+	if err != nil {
 		return err
+	}
+	var errs []error
+	for _, name := range c.strays(names, now) {
+		errs = append(errs, c.remove(ctx, name))
+	}
+	return errors.Join(errs...)
+}
+
+// list names the containers with the label of this data directory.
+func (c *Container) list(ctx context.Context) ([]string, error) {
+	if err := c.find(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.claimProcess(); err != nil {
+		return nil, err
 	}
 	names, err := c.run(ctx, "ps", "-a", "--filter", "label="+ownerLabel+"="+c.options.Owner, "--format", "{{.Names}}")
 	if err != nil {
-		return fmt.Errorf("find left containers: %w", err)
+		return nil, fmt.Errorf("find left containers: %w", err)
 	}
-	var errs []error
-	for name := range strings.FieldsSeq(names) {
-		if c.lives(name) { // it was noted before it was made
-			continue
-		}
-		if _, err := c.run(ctx, "rm", "-f", "-v", name); err != nil {
-			errs = append(errs, fmt.Errorf("remove left container: %w", err))
-		}
+	return strings.Fields(names), nil
+}
+
+func (c *Container) remove(ctx context.Context, name string) error {
+	if _, err := c.run(ctx, "rm", "-f", "-v", name); err != nil {
+		return fmt.Errorf("remove left container: %w", err)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 func (c *Container) lives(name string) bool {
@@ -269,14 +282,14 @@ func (c *Container) box(ctx context.Context, spec Spec) (*box, error) {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(c.options.State, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder for containers: %w", err)
+	if err := c.claimProcess(); err != nil {
+		return nil, err
 	}
-	state, err := os.MkdirTemp(c.options.State, statePrefix)
+	state, err := os.MkdirTemp(c.options.State, statePrefix+c.process+"-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder for container: %w", err)
 	}
-	b := &box{name: "lineshaft-" + strings.ToLower(rand.Text()[:16]), dir: v.dir, state: state}
+	b := &box{name: containerPrefix + c.process + "-" + strings.ToLower(rand.Text()[:16]), dir: v.dir, state: state}
 	if err := c.fill(b, v); err != nil {
 		_ = os.RemoveAll(state)
 		return nil, err

@@ -179,7 +179,7 @@ func TestX1ContainerEnds(t *testing.T) {
 				t.Errorf("got %+v", exit)
 			}
 			gone(t, m)
-			if left, _ := filepath.Glob(filepath.Join(state, "*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(state, "container-*")); len(left) > 0 {
 				t.Errorf("files are left: %v", left)
 			}
 		})
@@ -360,7 +360,7 @@ func TestS2ContainerVariablesDoNotReachTheProgram(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(o.State, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(o.State, "container-*")); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
@@ -60,40 +61,126 @@ func script(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestX3StrayContainersAreSwept: the container of a supervisor that was killed goes while
-// others of the same worker work on.
-func TestX3StrayContainersAreSwept(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	o := withProgram(t)
-	o.Image, o.State = "IMAGE", t.TempDir()
-	o.Container = script(t, "docker", `d=`+dir+`
+// fakeDocker lists the containers that are in a file, and notes which it removes.
+func fakeDocker(t *testing.T, dir string) string {
+	t.Helper()
+	return script(t, "docker", `d=`+dir+`
 case $1 in
 --version) echo "Docker version 28";;
-run) echo "$5" > $d/name; echo id > "$9"; echo up; exec sleep 100;;
-ps) case $4 in label=*) cat $d/name; echo lineshaft-left;; *) echo "CONTAINER ID";; esac;;
+run) echo "$5" >> $d/names; echo id > "$9"; echo up; exec sleep 100;;
+ps) case $4 in label=*) cat $d/names;; *) echo "CONTAINER ID";; esac;;
 rm) echo "$4" >> $d/removed;;
 esac`)
-	s := sandbox.NewContainer(o)
+}
+
+func removedBy(t *testing.T, dir string) string {
+	t.Helper()
+	removed, err := os.ReadFile(filepath.Join(dir, "removed"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(removed)
+}
+
+// up starts an agent in a container and returns when it runs.
+func up(t *testing.T, s *sandbox.Container) *sandbox.Process {
+	t.Helper()
 	spec := contained(t, "true")
-	up, tell := io.Pipe()
+	said, tell := io.Pipe()
 	spec.Stdout = tell
 	p, err := s.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bufio.NewReader(up).ReadString('\n'); err != nil {
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Sweep(t.Context()); err != nil {
+	return p
+}
+
+// TestX3StrayContainersAreSwept: the container of a supervisor that was killed goes after
+// a grace, while others of the same worker work on.
+func TestX3StrayContainersAreSwept(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Unix(1_000_000, 0)
+	o := withProgram(t)
+	o.Image, o.State, o.Container = "IMAGE", t.TempDir(), fakeDocker(t, dir)
+	s := sandbox.NewContainer(o)
+	p := up(t, s)
+	names := filepath.Join(dir, "names")
+	list, err := os.ReadFile(names)
+	if err != nil {
 		t.Fatal(err)
 	}
-	removed, err := os.ReadFile(filepath.Join(dir, "removed"))
-	if err != nil || string(removed) != "lineshaft-left\n" {
-		t.Errorf("removed %q, %v", removed, err)
+	if err := os.WriteFile(names, append(list, "lineshaft-left\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after   time.Duration
+		removed string
+	}{{0, ""}, {time.Minute, ""}, {2*time.Minute - time.Nanosecond, ""}, {2 * time.Minute, "lineshaft-left\n"}} {
+		if err := s.Sweep(t.Context(), now.Add(step.after)); err != nil {
+			t.Fatal(err)
+		}
+		if got := removedBy(t, dir); got != step.removed {
+			t.Errorf("after %v: removed %q", step.after, got)
+		}
 	}
 	p.Kill(0)
 	<-p.Done()
+}
+
+// Workers that share a data directory, and doctor beside a worker, have the same label:
+// none removes what another process looks after, at its start or later.
+func TestX3ContainersOfAnotherProcessStay(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Unix(1_000_000, 0)
+	o := withProgram(t)
+	o.Image, o.State, o.Container = "IMAGE", t.TempDir(), fakeDocker(t, dir)
+	p := up(t, sandbox.NewContainer(o))
+	other := sandbox.NewContainer(o)
+	if err := other.Clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{0, time.Hour, 2 * time.Hour} {
+		if err := other.Sweep(t.Context(), now.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := removedBy(t, dir); got != "" {
+		t.Errorf("removed %q", got)
+	}
+	if folders, _ := filepath.Glob(filepath.Join(o.State, "container-*")); len(folders) != 1 {
+		t.Errorf("folders %v", folders)
+	}
+	p.Kill(0)
+	<-p.Done()
+}
+
+// The files of processes that died go with the next start.
+func TestX3LocksOfDeadProcessesAreRemoved(t *testing.T) {
+	t.Parallel()
+	o := withProgram(t)
+	dir := t.TempDir()
+	o.Image, o.State, o.Container = "IMAGE", t.TempDir(), fakeDocker(t, dir)
+	made := map[string]string{filepath.Join(dir, "names"): "lineshaft-dead-x\n", filepath.Join(o.State, "process-dead"): ""}
+	for name, text := range made {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(o.State, "container-dead-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := sandbox.NewContainer(o).Clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := removedBy(t, dir); got != "lineshaft-dead-x\n" {
+		t.Errorf("removed %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(o.State, "*dead*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
 }
 
 // A container that is made late is removed, too: by a program that makes it when its

@@ -279,9 +279,14 @@ func (tx *Tx) SetInterrupted(ctx context.Context, executionID string) error {
 }
 
 // TakeInterrupt unmarks an execution and says whether it was marked: of several who
-// are about to tell its worker, one does.
-func (tx *Tx) TakeInterrupt(ctx context.Context, executionID string) (bool, error) {
-	n, err := tx.exec(ctx, "UPDATE executions SET interrupted = 0 WHERE id = $1 AND interrupted = 1", executionID)
+// are about to tell its worker, one does. Of an execution whose agent has not begun the
+// store remembers that its process was told (2): the process that it moves to was not.
+func (tx *Tx) TakeInterrupt(ctx context.Context, executionID string, begun bool) (bool, error) {
+	left := 0
+	if !begun {
+		left = 2
+	}
+	n, err := tx.exec(ctx, "UPDATE executions SET interrupted = $2 WHERE id = $1 AND interrupted = 1", executionID, left)
 	return n == 1, err
 }
 
@@ -372,7 +377,8 @@ func (r reader) ExecutionOfToken(ctx context.Context, token string) (*Execution,
 
 // MoveExecution gives a live execution to another worker process.
 func (tx *Tx) MoveExecution(ctx context.Context, executionID, workerID string) error {
-	_, err := tx.exec(ctx, "UPDATE executions SET worker_id = $1 WHERE id = $2 AND ended_at = 0", workerID, executionID)
+	_, err := tx.exec(ctx, `UPDATE executions SET worker_id = $1, interrupted = CASE WHEN interrupted = 2 THEN 1 ELSE interrupted END
+		WHERE id = $2 AND ended_at = 0`, workerID, executionID)
 	if err != nil {
 		return fmt.Errorf("move execution: %w", err)
 	}

@@ -340,7 +340,7 @@ func TestR8InterruptIsTakenOnce(t *testing.T) {
 		taken := make([]bool, 6)
 		must(t, inParallel(len(taken), func(i int) error {
 			return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-				taken[i], err = tx.TakeInterrupt(ctx, c.ExecutionID)
+				taken[i], err = tx.TakeInterrupt(ctx, c.ExecutionID, true)
 				return err
 			})
 		}))

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -24,7 +26,7 @@ import (
 // TraceConfig says where spans go. The standard OTEL_ variables hold where it is
 // silent; credentials for the collector come from OTEL_EXPORTER_OTLP_HEADERS alone.
 type TraceConfig struct {
-	// Endpoint is the base address of a collector (OTLP over HTTP); empty leaves it to
+	// Endpoint is the base address of a collector (OTLP); empty leaves it to
 	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and OTEL_EXPORTER_OTLP_ENDPOINT.
 	Endpoint string
 	// Sample is the share of new traces that are kept; 1 leaves it to OTEL_TRACES_SAMPLER.
@@ -57,10 +59,7 @@ func NewTraces(ctx context.Context, c TraceConfig) (*Traces, error) {
 	if err != nil || endpoint == "" {
 		return nil, err
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
-		// Short: spans that wait for a collector take the place of newer ones.
-		Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second,
-	}))
+	exporter, err := newExporter(ctx, endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("set up tracing: %w", err)
 	}
@@ -82,11 +81,28 @@ func NewTraces(ctx context.Context, c TraceConfig) (*Traces, error) {
 		options = append(options, sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(c.Sample))))
 	}
 	provider := sdk.NewTracerProvider(options...)
-	if protocol := os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		c.Logger.WarnContext(ctx, "traces are sent by HTTP with protobuf", "warning", "OTEL_EXPORTER_OTLP_PROTOCOL asks for something else, which is not spoken here", "mend", "give the address of the collector's HTTP port, most often 4318")
-	}
-	c.Logger.InfoContext(ctx, "tracing is on", "collector", shown(endpoint))
+	c.Logger.InfoContext(ctx, "tracing is on", "collector", shown(endpoint), "protocol", cmp.Or(otlpVariable("PROTOCOL"), "http/protobuf"))
 	return &Traces{provider: provider, tracer: tracing.New(provider.Tracer("github.com/lineshaft/lineshaft"))}, nil
+}
+
+// newExporter sends spans in the way that the environment asks for.
+func newExporter(ctx context.Context, endpoint string) (sdk.SpanExporter, error) {
+	switch protocol := otlpVariable("PROTOCOL"); protocol {
+	case "grpc":
+		client, err := newGRPC(endpoint)
+		if err != nil {
+			return nil, err
+		}
+		return otlptrace.New(ctx, client)
+	case "", "http/protobuf", "http/json":
+		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+			// Short: spans that wait for a collector take the place of newer ones.
+			Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second,
+		}))
+	default:
+		const use = "use http/protobuf (collectors take it on port 4318), http/json or grpc (port 4317)"
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %.20q; %s", protocol, use)
+	}
 }
 
 // Tracer is for the other rooms; nil when tracing is off.
@@ -128,6 +144,9 @@ func (c TraceConfig) endpoint() (string, error) {
 		u, err := url.Parse(source.value)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return "", fmt.Errorf("%s is not the address of a collector; write a whole URL, such as http://127.0.0.1:4318", source.name)
+		}
+		if otlpVariable("PROTOCOL") == "grpc" {
+			return u.Scheme + "://" + u.Host, nil // the method is named by the protocol
 		}
 		if source.base && !strings.HasSuffix(u.Path, tracesPath) {
 			u = u.JoinPath(tracesPath)

@@ -40,6 +40,7 @@ func TestI5WhereSpansGo(t *testing.T) {
 		"the base variable":        {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:1"}, want: "http://c:1/v1/traces"},
 		"the one for traces":       {env: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:2/mine", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:1"}, want: "http://c:2/mine"},
 		"the setting is first":     {env: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:2/mine"}, endpoint: "http://c:3", want: "http://c:3/v1/traces"},
+		"over gRPC":                {env: map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, endpoint: "http://c:4317/x", want: "http://c:4317"},
 		"switched off":             {env: map[string]string{"OTEL_SDK_DISABLED": "true"}, endpoint: "http://c:3"},
 		"no traces":                {env: map[string]string{"OTEL_TRACES_EXPORTER": "none"}, endpoint: "http://c:3"},
 		"no URL":                   {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"}, refused: "OTEL_EXPORTER_OTLP_ENDPOINT is not the address"},

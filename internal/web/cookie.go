@@ -7,11 +7,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
-// The cookies of signing in: a session's token, and the ticket of a sign-in at an
-// identity provider that has begun.
+// The cookies of signing in: a session's token, the ticket of a sign-in at an identity
+// provider that has begun, and that this browser signs in there.
 const (
 	sessionCookie = "lineshaft_session"
 	ticketCookie  = "lineshaft_ticket"
+	wayCookie     = "lineshaft_way"
 )
 
 // secure says that the browser is on HTTPS: by the server's address, or by what a

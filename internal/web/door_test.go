@@ -23,6 +23,14 @@ type provider struct {
 	finish   error
 	began    int
 	finished []string
+	// signOut is where people sign out; back is where they were to come back to.
+	signOut string
+	back    []string
+}
+
+func (p *provider) SignOut(_ context.Context, back string) string {
+	p.back = append(p.back, back)
+	return p.signOut
 }
 
 func (p *provider) Name() string { return `Example <b>ID</b>` }

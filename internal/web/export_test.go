@@ -40,3 +40,6 @@ func TriggerWords(t lineshaft.Trigger) string {
 	}
 	return text
 }
+
+// LiveRoutes are the routes that open pages read by themselves.
+func LiveRoutes() []string { return slices.Concat(liveParts(), livePages()) }

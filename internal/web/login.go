@@ -32,6 +32,10 @@ func (s *server) signedIn(needs lineshaft.Permission, next handler) http.Handler
 			return
 		}
 		c.RemoteAddr, c.RequestID = s.address(r), requestID(r)
+		if err := s.checkRate(r, c); err != nil {
+			s.fail(w, r, &c, err)
+			return
+		}
 		if !c.Role.May(needs) {
 			s.fail(w, r, &c, lineshaft.Denied("your role, %s, may not do that; it takes the role %s. Ask an admin for a key that may", c.Role, roleFor(needs)))
 			return
@@ -68,6 +72,12 @@ func (s *server) toLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	target := "/login"
+	if s.goesStraight(r) {
+		target = "/login/oidc"
+	}
+	if s.cookie(r, sessionCookie) != "" { // somebody ended it
+		s.forgetWay(w, r)
+	}
 	if r.Method == http.MethodGet && r.URL.Path != "/" && !strings.HasSuffix(r.URL.Path, "/events") {
 		target += "?next=" + url.QueryEscape(r.URL.RequestURI())
 	}
@@ -144,18 +154,47 @@ func (s *server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.setCookie(w, r, sessionCookie, token, control.SessionLife)
+	s.forgetWay(w, r)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
+// logout signs a browser out here and, if the identity provider signed it in, there.
 func (s *server) logout(w http.ResponseWriter, r *http.Request) {
+	elsewhere := ""
 	if token := s.cookie(r, sessionCookie); token != "" {
+		elsewhere = s.signOutAddress(r, token)
 		if err := s.Control.EndSession(r.Context(), token); err != nil {
 			s.fail(w, r, nil, err)
 			return
 		}
 	}
 	s.setCookie(w, r, sessionCookie, "", -1)
-	http.Redirect(w, r, "/login", http.StatusSeeOther)
+	s.forgetWay(w, r)
+	if elsewhere == "" {
+		http.Redirect(w, r, "/login", http.StatusSeeOther)
+		return
+	}
+	// Browsers follow no redirect from a form to another origin (form-action).
+	w.Header().Set("Refresh", "0; url="+elsewhere)
+	data := signedOutData{Provider: s.Identity.Name(), Address: elsewhere}
+	if err := s.write(w, r, http.StatusOK, "signedout", page{Title: "Signed out", Data: data}); err != nil {
+		s.fail(w, r, nil, err)
+	}
+}
+
+type signedOutData struct{ Provider, Address string }
+
+// signOutAddress is where the owner of a session signs out of the identity provider; empty
+// for sessions of a key and where the provider has no such place.
+func (s *server) signOutAddress(r *http.Request, token string) string {
+	if s.Identity == nil {
+		return ""
+	}
+	c, err := s.Control.SessionCaller(r.Context(), token)
+	if err != nil || c.KeyID != "" {
+		return ""
+	}
+	return s.Identity.SignOut(r.Context(), strings.TrimSuffix(s.BaseURL, "/")+"/login")
 }
 
 // localPath keeps a redirect on this server.

@@ -14,6 +14,25 @@ import (
 // ticketLife is how long somebody may take to sign in elsewhere.
 const ticketLife = 10 * time.Minute
 
+// wayLife is how long a browser remembers that it signs in at the provider.
+const wayLife = 30 * 24 * time.Hour
+
+// goesStraight says whether a browser without a session is sent to the provider at once.
+// That is so when its session ended by itself: the provider then says which role the person
+// has by now, without a click where they are still signed in there. Those who signed out,
+// or whose session somebody ended, see the page to sign in.
+func (s *server) goesStraight(r *http.Request) bool {
+	ended := s.cookie(r, sessionCookie) == "" && s.cookie(r, wayCookie) == string(lineshaft.SessionByOIDC)
+	return ended && s.Identity != nil && r.Method == http.MethodGet
+}
+
+// forgetWay lets a browser see the page to sign in the next time.
+func (s *server) forgetWay(w http.ResponseWriter, r *http.Request) {
+	if s.cookie(r, wayCookie) != "" {
+		s.setCookie(w, r, wayCookie, "", -1)
+	}
+}
+
 // maxNext bounds the way back that a cookie can hold.
 const maxNext = 2000
 
@@ -58,6 +77,7 @@ func (s *server) finishSignIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.setCookie(w, r, sessionCookie, token, s.Control.IdentitySessionLife())
+	s.setCookie(w, r, wayCookie, string(lineshaft.SessionByOIDC), wayLife)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 

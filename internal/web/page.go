@@ -7,9 +7,11 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"strconv"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/problem"
+	"github.com/lineshaft/lineshaft/internal/rate"
 )
 
 // noticeCookie carries one sentence over the redirect after a change.
@@ -166,6 +168,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, c *lineshaft.Calle
 	}
 	if told.Code == lineshaft.CodeInternal || status >= http.StatusInternalServerError && told.Cause != nil {
 		s.Logger.ErrorContext(r.Context(), "page failed", "route", r.Pattern, "request_id", requestID(r), "err", err, "cause", told.Cause)
+	}
+	if told.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(rate.Seconds(told.RetryAfter), 10))
 	}
 	p := page{Title: http.StatusText(status), Caller: c, Data: message}
 	if r.Header.Get("Hx-Request") == "true" {

@@ -72,7 +72,7 @@ func (s *server) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft
 	}
 	changes := control.MayChange(c, run)
 	live.CanSend = changes
-	live.CanInterrupt = changes && run.Status.Message != control.StatusInterrupted && (run.State == lineshaft.InProgress || run.State == lineshaft.Blocked)
+	live.CanInterrupt = changes && run.Status.Message != control.StatusInterrupted && run.State.Interruptible()
 	live.CanCancel = changes && !run.State.Terminal()
 	live.CanRerun = run.State.Terminal() && !run.Source.Delivered() && c.Role.May(lineshaft.PermissionRunsStart)
 	live.Redeliver, err = s.redeliverHref(ctx, c, run)

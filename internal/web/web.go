@@ -19,6 +19,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/peer"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -55,6 +56,10 @@ type Deps struct {
 	Examine func(ctx context.Context) []Check
 	// Certificates are those that this server serves with; nil when it speaks plain HTTP.
 	Certificates func() []Certificate
+	// Rate bounds the requests of each key and of each person in any minute; nil is no limit.
+	Rate *rate.Limiter
+	// Now is the clock; nil is the machine's.
+	Now func() time.Time
 	// Absent names the harnesses that cannot run on this server; nil when nobody knows.
 	Absent func() []string
 }
@@ -67,6 +72,9 @@ type IdentityProvider interface {
 	Begin(ctx context.Context) (address, ticket string, err error)
 	// Finish says who came back with a ticket and an answer.
 	Finish(ctx context.Context, ticket string, answer url.Values) (lineshaft.Identity, error)
+	// SignOut is the address at which a browser signs out there and comes back to another;
+	// empty when there is none.
+	SignOut(ctx context.Context, back string) string
 }
 
 // Setting is one setting of the server. Secret values are not in it.
@@ -105,6 +113,8 @@ type server struct {
 	wrongKeys attempts
 	// examining lets one examination run at a time.
 	examining chan struct{}
+	// news counts what open pages ask by themselves.
+	news *rate.Limiter
 }
 
 // New returns the handler of all pages, to be mounted at "/".
@@ -113,7 +123,13 @@ func New(deps Deps) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
 	s := &server{Deps: deps, look: look, md: newMarkdown(), examining: make(chan struct{}, 1)}
+	if limit := deps.Rate.Limit(); limit > 0 {
+		s.news = rate.New(max(limit, liveRate))
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /static/{file}", s.assets)
 	for pattern, handle := range s.openRoutes() {
@@ -122,16 +138,23 @@ func New(deps Deps) (http.Handler, error) {
 	for _, r := range s.routes() {
 		mux.HandleFunc(r.pattern, s.signedIn(r.needs, r.handle))
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		var reader *lineshaft.Caller // who is signed in keeps the menu
-		if token := s.cookie(r, sessionCookie); token != "" {
-			if c, err := s.Control.SessionCaller(r.Context(), token); err == nil {
-				reader = &c
+	mux.HandleFunc("/", s.noPage)
+	return guard(mux), nil
+}
+
+// noPage is for addresses that lead nowhere. Those who are signed in keep the menu.
+func (s *server) noPage(w http.ResponseWriter, r *http.Request) {
+	var reader *lineshaft.Caller
+	var err error = lineshaft.NotFound("page", r.URL.Path)
+	if token := s.cookie(r, sessionCookie); token != "" {
+		if c, unknown := s.Control.SessionCaller(r.Context(), token); unknown == nil {
+			reader = &c
+			if limited := s.checkRate(r, c); limited != nil {
+				err = limited
 			}
 		}
-		s.fail(w, r, reader, lineshaft.NotFound("page", r.URL.Path))
-	})
-	return guard(mux), nil
+	}
+	s.fail(w, r, reader, err)
 }
 
 // look is what all servers share: it comes from files in the program alone.

@@ -29,16 +29,17 @@ func (w *Worker) sweepLoop() {
 // strayPause is the time between two looks for what killed supervisors have left.
 const strayPause = time.Minute
 
-// strayLoop removes containers that nothing looks after any more.
+// strayLoop removes containers that nothing looks after any more; a killed supervisor
+// leaves one behind while the worker goes on.
 func (w *Worker) strayLoop() {
 	sweeper, ok := w.config.Sandbox.(interface {
-		Sweep(ctx context.Context) error
+		Sweep(ctx context.Context, now time.Time) error
 	})
 	if !ok {
 		return
 	}
 	for sleep(w.life, strayPause) {
-		if err := sweeper.Sweep(w.life); err != nil && w.life.Err() == nil {
+		if err := sweeper.Sweep(w.life, w.config.Now()); err != nil && w.life.Err() == nil {
 			w.logger.WarnContext(w.life, "remove left containers", "err", err)
 		}
 	}

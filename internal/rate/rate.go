@@ -1,15 +1,17 @@
-package api
+// Package rate counts the requests of each caller over a sliding window: those of programs
+// and those of pages, against one limit.
+package rate
 
 import (
 	"sync"
 	"time"
 )
 
-// limiter counts the requests of each key over a sliding window, exactly: in any
+// Limiter counts the requests of each key over a sliding window, exactly: in any
 // window at most limit are let in, and whoever waits as long as told gets in.
 // Refused requests do not count. It lives in memory: each node of a cluster counts
-// for itself.
-type limiter struct {
+// for itself. A nil Limiter has no limit. It is safe for concurrent use.
+type Limiter struct {
 	limit  int
 	window time.Duration
 
@@ -25,24 +27,36 @@ type window struct {
 	oldest int
 }
 
-// verdict tells a caller where it stands.
-type verdict struct {
-	remaining int
-	// reset is how long until the oldest counted request leaves the window.
-	reset time.Duration
-	// wait is zero when the request may go on.
-	wait time.Duration
+// Verdict tells a caller where it stands.
+type Verdict struct {
+	Remaining int
+	// Reset is how long until the oldest counted request leaves the window.
+	Reset time.Duration
+	// Wait is zero when the request may go on.
+	Wait time.Duration
 }
 
-func newLimiter(limit int) *limiter {
-	return &limiter{limit: limit, window: time.Minute, keys: map[string]*window{}}
+// New lets so many requests of each key in within any minute; zero is no limit.
+func New(limit int) *Limiter {
+	return &Limiter{limit: limit, window: time.Minute, keys: map[string]*window{}}
 }
 
-// take counts one request of key at the given time. The second result is false
+// Limit is the number of requests in any minute; zero is no limit.
+func (l *Limiter) Limit() int {
+	if l == nil {
+		return 0
+	}
+	return l.limit
+}
+
+// Seconds rounds up, for headers and for people.
+func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// Take counts one request of key at the given time. The second result is false
 // when there is no limit.
-func (l *limiter) take(key string, now time.Time) (verdict, bool) {
-	if l.limit <= 0 {
-		return verdict{}, false
+func (l *Limiter) Take(key string, now time.Time) (Verdict, bool) {
+	if l.Limit() <= 0 {
+		return Verdict{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,14 +69,14 @@ func (l *limiter) take(key string, now time.Time) (verdict, bool) {
 	inside := w.count(now.Add(-l.window))
 	if inside >= l.limit {
 		left := w.times[w.oldest].Add(l.window).Sub(now)
-		return verdict{reset: left, wait: left}, true
+		return Verdict{Reset: left, Wait: left}, true
 	}
 	reset := l.window
 	if inside > 0 {
 		reset = w.at(len(w.times) - inside).Add(l.window).Sub(now)
 	}
 	w.add(now, l.limit)
-	return verdict{remaining: l.limit - inside - 1, reset: reset}, true
+	return Verdict{Remaining: l.limit - inside - 1, Reset: reset}, true
 }
 
 // at returns the i-th time, oldest first.
@@ -93,7 +107,7 @@ func (w *window) add(now time.Time, limit int) {
 }
 
 // sweep forgets keys that have been quiet for a window, once per window.
-func (l *limiter) sweep(now time.Time) {
+func (l *Limiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < l.window {
 		return
 	}
