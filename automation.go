@@ -35,6 +35,9 @@ type Automation struct {
 	MaxRunsPerHour int
 	// Truncated says that this is what lists show: long texts are cut.
 	Truncated bool
+	// Notices say what of it has no effect on this server, and why. They are made for
+	// answers and not stored.
+	Notices   []string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

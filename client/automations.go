@@ -33,9 +33,11 @@ type Automation struct {
 	// Title is what its runs are called; empty takes the provider's words or the name.
 	Title string `json:"title"`
 	// MaxRunsPerHour is a brake; 0 means none.
-	MaxRunsPerHour int       `json:"max_runs_per_hour"`
-	CreatedAt      time.Time `json:"created_at"`
-	UpdatedAt      time.Time `json:"updated_at"`
+	MaxRunsPerHour int `json:"max_runs_per_hour"`
+	// Notices say what of it has no effect on the server, and why; lists do not have them.
+	Notices   []string  `json:"notices,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Trigger says what starts an automation, such as webhook and received.

@@ -22,7 +22,7 @@ type AmbientAgentConfig struct {
 	EnvironmentID       string              `json:"environment_id,omitempty" doc:"The environment to work in."`
 	WorkerHost          string              `json:"worker_host,omitempty" doc:"The id of a self-hosted worker; hosted, warp or nothing mean the server's own workers."`
 	SkillSpec           string              `json:"skill_spec,omitempty" doc:"A skill, owner/repo:name or owner/repo:path. In answers the first of skills."`
-	Skills              []string            `json:"skills,omitempty" maxItems:"20" doc:"Skills in order; excludes skill_spec."`
+	Skills              []string            `json:"skills,omitempty" maxItems:"20" doc:"Skills in order; with skill_spec it comes first."`
 	MCPServers          *MCPServers         `json:"mcp_servers,omitempty"`
 	Harness             *Harness            `json:"harness,omitempty"`
 	IdleTimeoutMinutes  *int                `json:"idle_timeout_minutes,omitempty" minimum:"0" maximum:"60" doc:"How long the workspace is kept after the run ended; 10 by default."`

@@ -25,6 +25,7 @@ type Automation struct {
 	Concurrency     *Concurrency        `json:"concurrency,omitempty"`
 	Title           string              `json:"title,omitempty" doc:"What its runs are called; absent takes the words of the provider that sends, or the name."`
 	MaxRunsPerHour  int                 `json:"max_runs_per_hour" doc:"0 is no brake."`
+	Notices         []string            `json:"notices,omitempty" doc:"What of it has no effect on this server, and why, such as triggers that never fire. Not in lists."`
 	CreatedAt       string              `json:"created_at" format:"date-time"`
 	UpdatedAt       string              `json:"updated_at" format:"date-time"`
 }
@@ -253,7 +254,8 @@ func (s *server) deleteAutomation(ctx context.Context, in *AutomationPath) (*str
 func wireAutomation(a *lineshaft.Automation) Automation {
 	out := Automation{
 		UID: a.UID, FactoryUID: a.FactoryUID, Name: a.Name, Prompt: a.Prompt, PromptTruncated: a.Truncated, Enabled: a.Enabled, Agent: a.Agent, Triggers: []Trigger{},
-		Config: wireConfig(a.Config), Title: a.Title, MaxRunsPerHour: a.MaxRunsPerHour, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
+		Config: wireConfig(a.Config), Title: a.Title, MaxRunsPerHour: a.MaxRunsPerHour, Notices: a.Notices,
+		CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
 	}
 	// The rule stands beside the configuration, where it is given.
 	out.Concurrency, out.Config.Concurrency = out.Config.Concurrency, nil

@@ -153,3 +153,32 @@ func TestMLargestPrompt(t *testing.T) {
 		body: `{"prompt":"` + strings.Repeat("y", lineshaft.MaxPromptBytes+1) + `"}`, status: 400, code: "invalid_request",
 	})
 }
+
+// Answers about an automation say what of it has no effect, as plans do.
+func TestF2AutomationsSayWhatHasNoEffect(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	uid, _ := b.factory("f", "hook")
+	list := "/factory/" + uid + "/automations"
+	const silent = "nothing here receives events of Microsoft Teams: the trigger is kept and never fires"
+	w := b.check(t, scenario{
+		method: post, path: list, as: lineshaft.RoleManager, status: 201,
+		body: `{"name":"a","prompt":"p","config":{"mcp_servers":{"t":{"warp_id":"x"}}},"triggers":[{"provider":"run","event":"finished"},
+			{"provider":"teams","event":"app_mention","filter":{"team_ids":["t"],"channel_ids":["c"]}}]}`,
+		has: []string{`"notices":["triggers[1]: ` + silent + `","config.mcp_servers.t.warp_id: has no effect on this server`},
+	})
+	path := list + "/" + decode[Automation](t, w).UID
+	b.play(t, []scenario{
+		{name: "get", method: get, path: path, as: lineshaft.RoleViewer, status: 200, has: []string{"triggers[1]: " + silent}},
+		{name: "list", method: get, path: list, as: lineshaft.RoleViewer, status: 200, not: []string{"notices"}},
+		{
+			name: "another", method: patch, path: path, as: lineshaft.RoleManager, status: 200, not: []string{silent},
+			body: `{"config":{},"triggers":[{"provider":"slack","event":"app_mention","filter":{"channels":["#ops"]}}]}`,
+			has:  []string{`"notices":["triggers[0].filter.channels: \"#ops\" is a name, and Slack sends ids`},
+		},
+		{
+			name: "sound", method: patch, path: path, as: lineshaft.RoleManager, status: 200, not: []string{"notices"},
+			body: `{"triggers":[{"provider":"run","event":"finished"}]}`,
+		},
+	})
+}

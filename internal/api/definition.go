@@ -32,7 +32,7 @@ type ValidateDefinitionResponse struct {
 // DefinitionChange is one difference between a factory and a folder.
 type DefinitionChange struct {
 	Action string                  `json:"action" enum:"add,change,remove"`
-	Kind   string                  `json:"kind" enum:"factory,agent,automation,webhook,runner,skill"`
+	Kind   string                  `json:"kind" enum:"factory,agent,automation,webhook,runner,skill,scorer,benchmark"`
 	Name   string                  `json:"name"`
 	File   string                  `json:"file"`
 	Fields []DefinitionFieldChange `json:"fields,omitempty" doc:"Of a part that is changed: what differs."`

@@ -228,6 +228,9 @@ func finishOpenAPI(doc *huma.OpenAPI) error {
 	}
 	sayEmptyValues(doc)
 	link(doc)
+	if err := sayTriggers(registry.Map()); err != nil {
+		return err
+	}
 	return sayRules(registry.Map())
 }
 

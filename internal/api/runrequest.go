@@ -107,6 +107,10 @@ func (r *RunAgentRequest) domain(source lineshaft.Source) (lineshaft.NewRun, err
 		if _, err := lineshaft.ParseSkillRef(r.Skill); err != nil {
 			return lineshaft.NewRun{}, lineshaft.Invalid("skill", "%s", publicText(err))
 		}
+		// What it wins over is not used, but still has to be sound.
+		if err := config.Validate(); err != nil {
+			return lineshaft.NewRun{}, err
+		}
 		config.Skills = []string{r.Skill}
 	}
 	attachments, err := decodeAttachments(r.Attachments)

@@ -136,3 +136,19 @@ func TestH3TypeErrorsSpeakJSON(t *testing.T) {
 		t.Errorf("a number that no float holds, where nobody looks at it: %v", err)
 	}
 }
+
+// A skill that wins over those of the configuration does not excuse them.
+func TestR2SkillsBesideASkillAreChecked(t *testing.T) {
+	t.Parallel()
+	for body, ok := range map[string]bool{
+		`{"skill":"a/b:c","config":{"skills":["a/b:d","a/b:e"]}}`: true,
+		`{"skill":"a/b:c","config":{"skills":["a/b:d","a/b:d"]}}`: false,
+		`{"skill":"a/b:c","config":{"skills":["/"]}}`:             false,
+	} {
+		request := parse[RunAgentRequest](t, body)
+		run, err := request.domain(lineshaft.SourceAPI)
+		if (err == nil) != ok || ok && !slices.Equal(run.Config.Skills, []string{"a/b:c"}) {
+			t.Errorf("%s: %v %v", body, run.Config.Skills, err)
+		}
+	}
+}

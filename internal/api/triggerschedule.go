@@ -48,12 +48,15 @@ func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
 // Schema implements huma.SchemaProvider. What is inside is judged by the domain,
 // which says more than a schema could.
 func (TriggerSchedule) Schema(huma.Registry) *huma.Schema {
-	text := map[string]any{"type": "string"}
+	cron, zone := map[string]any{"type": "string", "format": "cron"}, map[string]any{"type": "string", "format": "timezone"}
 	return &huma.Schema{
 		Description: "For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue) and name (what tells it apart from other schedules of the automation).",
-		Extensions: map[string]any{"anyOf": []map[string]any{text, {
+		Extensions: map[string]any{"anyOf": []map[string]any{cron, {
 			"type": "object", "required": []string{"cron"}, "additionalProperties": false,
-			"properties": map[string]any{"name": map[string]any{"type": "string", "maxLength": 200}, "cron": text, "timezone": text, "overlap": map[string]any{"type": "string", "enum": []string{"skip", "queue"}}},
+			"properties": map[string]any{
+				"name": map[string]any{"type": "string", "maxLength": 200}, "cron": cron, "timezone": zone,
+				"overlap": map[string]any{"type": "string", "enum": []string{"skip", "queue"}},
+			},
 		}}},
 	}
 }

@@ -56,6 +56,8 @@ type form struct {
 	clean func(string) string
 	// check refuses what no event can have.
 	check func(value string) error
+	// pattern is what check takes, as a regular expression for readers of schemas; "" takes all.
+	pattern string
 }
 
 // canonical is the form in which values are compared.
@@ -75,15 +77,15 @@ func anyCase(kind string) form { return form{kind: kind, fold: true} }
 
 // named is for what people call a thing that has an id.
 func named(kind string) form {
-	return form{kind: kind, fold: true, listed: true, clean: strings.TrimSpace}
+	return form{kind: kind, fold: true, listed: true, clean: strings.TrimSpace, pattern: `\S`}
 }
 
 func keyword() form {
-	return form{kind: "part of the text", fold: true, part: true, clean: strings.TrimSpace}
+	return form{kind: "part of the text", fold: true, part: true, clean: strings.TrimSpace, pattern: `\S`}
 }
 
 func login() form {
-	return form{kind: "login", fold: true, check: func(value string) error {
+	return form{kind: "login", fold: true, pattern: `^[^@* ][^* ]*$`, check: func(value string) error {
 		if strings.HasPrefix(value, "@") || strings.ContainsAny(value, "* ") {
 			return lineshaft.Invalid("", "%q is not a login; write it such as %s, without @ and not as a pattern", value, cmp.Or(strings.Trim(value, "@* "), "octocat"))
 		}
@@ -92,11 +94,13 @@ func login() form {
 }
 
 func mention() form {
-	return form{kind: "login or org/team", fold: true, clean: func(value string) string { return strings.TrimPrefix(value, "@") }}
+	return form{kind: "login or org/team", fold: true, pattern: `[^@]`,
+		clean: func(value string) string { return strings.TrimPrefix(value, "@") },
+	}
 }
 
 func repository() form {
-	return form{kind: "owner/name, or a pattern", fold: true, globs: true, check: func(value string) error {
+	return form{kind: "owner/name, or a pattern", fold: true, globs: true, pattern: `^[^/:]+/([^:]*[^/:])$`, check: func(value string) error {
 		owner, name, ok := strings.Cut(value, "/")
 		if !ok || owner == "" || name == "" || strings.HasSuffix(value, "/") || strings.Contains(value, ":") {
 			return lineshaft.Invalid("", "%q is not a repository; write it as owner/name", value)
@@ -110,7 +114,7 @@ func branch() form {
 }
 
 func file() form {
-	return form{kind: "file, or a pattern", globs: true, check: func(value string) error {
+	return form{kind: "file, or a pattern", globs: true, pattern: `^(\.|[^./]|\.?[^./].*[^/]|\.[^/])$`, check: func(value string) error {
 		if plain := strings.TrimPrefix(strings.TrimPrefix(value, "."), "/"); plain != value && strings.HasPrefix(strings.TrimPrefix(value, "."), "/") {
 			return lineshaft.Invalid("", "%q: paths begin at the top of the repository; write %s", value, cmp.Or(plain, "**"))
 		}
@@ -122,7 +126,7 @@ func file() form {
 }
 
 func wholeNumber() form {
-	return form{kind: "whole number", whole: true, check: func(value string) error {
+	return form{kind: "whole number", whole: true, pattern: `^[1-9][0-9]*$`, check: func(value string) error {
 		if !lineshaft.WholeNumber(value) || strings.HasPrefix(value, "-") || value == "0" {
 			return lineshaft.Invalid("", "%q is not the number of a pull request; write it such as 42", value)
 		}
@@ -135,12 +139,18 @@ func word(kind string, known ...string) form {
 	plain := func(value string) string {
 		return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(value)))
 	}
-	return form{kind: kind, fold: true, clean: plain, check: func(value string) error {
+	return form{kind: kind, fold: true, clean: plain, pattern: wordPattern(known), check: func(value string) error {
 		if !slices.Contains(known, value) {
 			return lineshaft.Invalid("", "%q is not a known %s; there are %s", value, kind, strings.Join(nearest.Words(value, known, len(known)), ", "))
 		}
 		return nil
 	}}
+}
+
+// wordPattern takes the words in small letters or in capitals; schemas know no case.
+func wordPattern(known []string) string {
+	words := strings.ReplaceAll(strings.Join(known, "|"), "_", "[_ -]")
+	return `^(` + words + `|` + strings.ToUpper(words) + `)$`
 }
 
 var skinTone = regexp.MustCompile(`:?:skin-tone-[1-6]:?$`)
@@ -150,17 +160,21 @@ func plainEmoji(value string) string {
 	return strings.Trim(skinTone.ReplaceAllString(strings.TrimSpace(value), ""), ":")
 }
 
-func emoji() form { return form{kind: "name of an emoji", fold: true, clean: plainEmoji} }
+func emoji() form {
+	return form{kind: "name of an emoji", fold: true, clean: plainEmoji, pattern: `[^:\s]`}
+}
 
 // channelName is written with or without #.
 func channelName() form {
 	f := named("name of a channel, with or without #")
+	f.pattern = `[^#\s]`
 	f.clean = func(value string) string { return strings.TrimPrefix(strings.TrimSpace(value), "#") }
 	return f
 }
 
 func userName() form {
 	f := named("name of a user, with or without @")
+	f.pattern = `[^@\s]`
 	f.clean = func(value string) string { return strings.TrimPrefix(strings.TrimSpace(value), "@") }
 	return f
 }

@@ -53,6 +53,21 @@ func Notices(t lineshaft.Trigger, handle string) []Notice {
 	return list
 }
 
+// NoteTriggers are the notices of all triggers of an automation, each with its place.
+func NoteTriggers(triggers []lineshaft.Trigger, handle string) []string {
+	var notes []string
+	for i, t := range triggers {
+		for _, n := range Notices(t, handle) {
+			place := fmt.Sprintf("triggers[%d]", i)
+			if n.Field != "" {
+				place += "." + n.Field
+			}
+			notes = append(notes, place+": "+n.Text)
+		}
+	}
+	return notes
+}
+
 // unsentName is a name that no event of the provider carries.
 func unsentName(provider string, k *key, choice *lineshaft.Choice) string {
 	if provider != lineshaft.ProviderSlack || k.alias == "" {

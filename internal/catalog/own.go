@@ -39,7 +39,10 @@ func run() *provider {
 		keys: []key{
 			{name: lineshaft.KeyAgents, doc: "Agents of the run that has finished, by name.", form: exact("name of an agent")},
 			{name: lineshaft.KeyAutomations, doc: "Automations of the run that has finished, by name.", form: exact("name of an automation")},
-			{name: lineshaft.KeyStates, doc: "States that the run ended in.", form: form{kind: "state", check: state}},
+			{
+				name: lineshaft.KeyStates, doc: "States that the run ended in.",
+				form: form{kind: "state", check: state, pattern: `^(SUCCEEDED|FAILED|ERROR|CANCELLED)$`},
+			},
 			{name: lineshaft.KeyFactories, doc: "Factories of the run that has finished, by uid.", form: exact("uid of a factory")},
 		},
 		families: []*family{quiet(lineshaft.EventFinished, "", lineshaft.KeyAgents, lineshaft.KeyAutomations, lineshaft.KeyStates, lineshaft.KeyFactories)},

@@ -27,6 +27,10 @@ type KeySpec struct {
 	// InOnly takes no not_in.
 	Whole, List, InOnly bool
 	Required            bool
+	// Most bounds the values; 0 is the usual bound. Pattern is what each of them matches,
+	// as a regular expression for schemas; "" is any text.
+	Most    int
+	Pattern string
 	// AnyCase, Patterns and Part say how values are compared.
 	AnyCase, Patterns, Part bool
 	// Unseen is why events usually do not have it, so that the trigger does not fire.
@@ -64,6 +68,7 @@ func (p *provider) specs(f *family, action string) []KeySpec {
 func (k *key) spec(unseen string) KeySpec {
 	return KeySpec{
 		Name: k.name, Doc: k.doc, Value: k.form.kind, Alias: k.alias, Required: k.required, Unseen: unseen,
+		Most: k.form.most, Pattern: k.form.pattern,
 		Whole: k.form.whole, List: k.form.listed, InOnly: k.form.allowed, AnyCase: k.form.fold, Patterns: k.form.globs, Part: k.form.part,
 	}
 }

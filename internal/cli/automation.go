@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -147,9 +149,10 @@ func (sh *shell) showAutomation(ctx context.Context, c *client.Client, a *client
 			line += ": " + strings.TrimSpace(at.Cron+" "+at.Timezone+" "+at.Overlap)
 		}
 		list = append(list, [2]string{"Trigger", oneLine(line)})
-		if len(t.Filter.Payload) > 0 {
-			list = append(list, [2]string{"Filter", oneLine(string(t.Filter.Payload))})
-		}
+		list = append(list, filterPairs(t.Filter)...)
+	}
+	if a.Title != "" {
+		list = append(list, [2]string{"Title", oneLine(a.Title)})
 	}
 	if a.Concurrency != nil {
 		list = append(list, [2]string{"Concurrency", oneLine(strings.TrimSpace(a.Concurrency.Key + " " + a.Concurrency.Policy))})
@@ -160,9 +163,32 @@ func (sh *shell) showAutomation(ctx context.Context, c *client.Client, a *client
 	if a.Config != nil {
 		list = append(list, configPairs(a.Config)[1:]...) // the first is the name for runs
 	}
+	for _, notice := range a.Notices {
+		list = append(list, [2]string{"Notice", oneLine(notice)})
+	}
 	sh.pairs(append(list, [2]string{"Created", sh.when(a.CreatedAt)}, [2]string{"Updated", sh.when(a.UpdatedAt)}))
 	fmt.Fprintf(sh.out, "\n%s\n", strings.TrimRight(clean(a.Prompt), "\n"))
 	return nil
+}
+
+// filterPairs are the conditions of a trigger: its payload filter, then its keys by name.
+func filterPairs(filter client.TriggerFilter) [][2]string {
+	var list [][2]string
+	if len(filter.Payload) > 0 {
+		list = append(list, [2]string{"Filter", oneLine(string(filter.Payload))})
+	}
+	for _, key := range slices.Sorted(maps.Keys(filter.Sets)) {
+		set := filter.Sets[key]
+		var parts []string
+		if len(set.In) > 0 {
+			parts = append(parts, "in "+strings.Join(set.In, ", "))
+		}
+		if len(set.NotIn) > 0 {
+			parts = append(parts, "not in "+strings.Join(set.NotIn, ", "))
+		}
+		list = append(list, [2]string{"Filter", oneLine(key + " " + strings.Join(parts, " and "))})
+	}
+	return list
 }
 
 // automationUID finds an automation of a factory by uid or name.
@@ -239,6 +265,9 @@ func (sh *shell) automationCreateCommand(factory *string) *cobra.Command {
 				return sh.document(made)
 			}
 			fmt.Fprintln(sh.out, oneLine(made.UID))
+			for _, notice := range made.Notices {
+				fmt.Fprintln(sh.err, "-- "+oneLine(notice))
+			}
 			return nil
 		},
 	}
@@ -257,6 +286,7 @@ func (f *automationFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.promptFile, "prompt-file", "", "the same from a `FILE`; - is standard input")
 	flags.StringArrayVar(&f.webhooks, "webhook", nil, "`WEBHOOK` to listen to, by name or uid; repeatable")
 	flags.StringVar(&f.filter, "filter", "", "payload filter as `JSON`, or @FILE")
+	flags.StringVar(&f.req.Title, "title", "", "`TEXT` that its runs are called; may hold {{payload.path}} (default: the sender's words)")
 	flags.StringVar(&f.req.Agent, "agent", "", "`NAME` of the agent to run (default: the foreman)")
 	flags.StringVar(&f.concurrency.Key, "concurrency-key", "", "at most one live run for each `KEY`, which may hold {{payload.path}}")
 	flags.StringVar(&f.concurrency.Policy, "concurrency-policy", "", "`POLICY` when the key is taken: queue, skip, cancel_previous or followup (default queue)")

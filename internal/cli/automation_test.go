@@ -47,6 +47,12 @@ func TestI1AutomationBodies(t *testing.T) {
 			`{"name":"a","prompt":"piped","triggers":[{"provider":"webhook","event":"received","filter":{"webhooks":["w"]}}],"concurrency":{"key":"k-{{payload.id}}","policy":"skip"},"max_runs_per_hour":5}`,
 		},
 		{
+			"title",
+			[]string{"--prompt", "p", "--webhook", "w", "--title", "#{{payload.n}}"},
+			"",
+			`{"name":"a","prompt":"p","triggers":[{"provider":"webhook","event":"received","filter":{"webhooks":["w"]}}],"title":"#{{payload.n}}"}`,
+		},
+		{
 			"secrets",
 			[]string{"--prompt", "p", "--webhook", "w", "--secret", "ONE", "--secret", "TWO"},
 			"",
@@ -84,6 +90,8 @@ func TestI1AutomationChanges(t *testing.T) {
 	}{
 		{"name and prompt", []string{"--name", "b", "--prompt", "p"}, `{"name":"b","prompt":"p"}`},
 		{"prompt file", []string{"--prompt-file", file(t, "p.md", "from a file\n")}, `{"prompt":"from a file\n"}`},
+		{"title", []string{"--title", "#{{payload.n}}"}, `{"title":"#{{payload.n}}"}`},
+		{"no title", []string{"--title", ""}, `{"title":""}`},
 		{"foreman, no brake", []string{"--agent", "", "--max-runs-per-hour", "0"}, `{"agent":"","max_runs_per_hour":0}`},
 		{"filter", []string{"--filter", `{"n": [2.0]}`}, `{"triggers":[{"provider":"webhook","event":"received","filter":{"payload":{"n":[2.0]},` + left + `}}]}`},
 		{"no filter", []string{"--filter", ""}, `{"triggers":[{"provider":"webhook","event":"received","filter":{` + left + `}}]}`},
@@ -179,6 +187,26 @@ func TestI1TriggersThatAreNone(t *testing.T) {
 		r := s.run(t.Context(), "automation", "create", "a", "--factory", factoryOne, "--prompt", "p", "--trigger", text)
 		if r.code != 2 || !strings.Contains(r.err, "--trigger github/push") {
 			t.Errorf("%q: %+v", text, r)
+		}
+	}
+}
+
+// TestF6AutomationGetShowsFilters: every condition of a trigger is shown, and so are the title of
+// runs and what has no effect.
+func TestF6AutomationGetShowsFilters(t *testing.T) {
+	t.Parallel()
+	s := newStage(t).library()
+	const uid = "01980f11-3344-7556-8778-99aabbccdde0"
+	s.answer("GET /api/v1/factory/"+factoryOne+"/automations/"+uid, 200, `{"uid":"`+uid+`","factory_uid":"`+factoryOne+`",
+		"name":"a","prompt":"p","title":"#{{payload.n}}","notices":["triggers[0].filter.keywords: no"],"triggers":[
+		{"provider":"slack","event":"reaction_added","filter":{"channel_ids":["C1","C2"],"emojis":{"in":["eyes"],"not_in":["x"]}}},
+		{"provider":"linear","event":"issue_created","filter":{"teams":["ENG"],"payload":{"a":[1]}}}]}`)
+	r := s.run(t.Context(), "automation", "get", uid, "--factory", factoryOne)
+	for _, want := range []string{
+		"channel_ids in C1, C2", "emojis in eyes and not in x", "teams in ENG", `{"a":[1]}`, "#{{payload.n}}", "triggers[0].filter.keywords: no",
+	} {
+		if r.code != exitOK || !strings.Contains(r.out, want) {
+			t.Errorf("%q is missing: %+v", want, r)
 		}
 	}
 }

@@ -14,9 +14,9 @@ func (sh *shell) automationUpdateCommand(factory *string) *cobra.Command {
 	var f automationFlags
 	cmd := &cobra.Command{
 		Use:   "update AUTOMATION",
-		Short: "Change an automation: its prompt, filter, webhooks, secrets, brakes or name",
+		Short: "Change an automation: its prompt, title, filter, webhooks, secrets, brakes or name",
 		Long: "Change an automation from the next delivery on; what is not given stays. Webhooks and secrets that are\n" +
-			"given replace those before. An empty --filter, --agent, --concurrency-key or --secret takes them away.",
+			"given replace those before. An empty --filter, --title, --agent, --concurrency-key or --secret takes them away.",
 		Args: needs(1, 1, automationRefs),
 		Example: example(
 			`lineshaft automation update triage --filter '{"action":["opened","reopened"]}'`, "other deliveries",
@@ -71,6 +71,7 @@ func (f *automationFlags) change(cmd *cobra.Command, sh *shell) (client.Automati
 	}
 	ifChanged(cmd, "prompt", &change.Prompt, f.req.Prompt)
 	ifChanged(cmd, "name", &change.Name, f.req.Name)
+	ifChanged(cmd, "title", &change.Title, f.req.Title)
 	ifChanged(cmd, "agent", &change.Agent, f.req.Agent)
 	ifChanged(cmd, "max-runs-per-hour", &change.MaxRunsPerHour, f.req.MaxRunsPerHour)
 	if reflect.ValueOf(change).IsZero() && !anyChanged(cmd, "webhook", "filter", "concurrency-key", "concurrency-policy", "secret") {

@@ -101,12 +101,16 @@ func (sh *shell) showChanges(changes []client.DefinitionChange) {
 	for _, change := range changes {
 		sign, look := changeSign(change.Action)
 		line := fmt.Sprintf("%s %s %s", sign, change.Kind, oneLine(change.Name))
+		note := oneLine(change.Note)
+		if kind := definition.Kind(change.Kind); kind == definition.KindScorer || kind == definition.KindBenchmark {
+			line, note = line+" ("+note+")", "" // all that there is to say
+		}
 		fmt.Fprintln(sh.out, sh.paint(sh.outWidth, look, line))
 		for _, f := range change.Fields {
 			fmt.Fprintf(sh.out, "    %s: %s → %s\n", oneLine(f.Field), orDash(oneLine(f.Before)), orDash(oneLine(f.After)))
 		}
-		if change.Note != "" {
-			fmt.Fprintln(sh.out, sh.paint(sh.outWidth, styleDim, "    "+oneLine(change.Note)))
+		if note != "" {
+			fmt.Fprintln(sh.out, sh.paint(sh.outWidth, styleDim, "    "+note))
 		}
 	}
 }

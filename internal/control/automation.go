@@ -62,7 +62,8 @@ func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, fact
 	if err := mayName(c, nil, made.Config.NamedSecrets()); err != nil {
 		return nil, err
 	}
-	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		made.Notices = noticesOf(made, f.Alias)
 		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets, environmentOf(c, ""), watchable(c), checkChains} {
 			if err := check(ctx, tx, made); err != nil {
 				return err
@@ -174,10 +175,29 @@ func (s *Service) GetAutomation(ctx context.Context, c lineshaft.Caller, factory
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
 		return nil, err
 	}
-	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
+	f, err := s.visibleFactory(ctx, c, factoryUID)
+	if err != nil {
 		return nil, err
 	}
-	return s.store.GetAutomation(ctx, factoryUID, uid)
+	found, err := s.store.GetAutomation(ctx, factoryUID, uid)
+	if err != nil {
+		return nil, err
+	}
+	found.Notices = noticesOf(*found, f.Alias)
+	return found, nil
+}
+
+// noticesOf says what of an automation has no effect on this server, as plans do; alias is
+// what its factory is mentioned by.
+func noticesOf(a lineshaft.Automation, alias string) []string {
+	notices := catalog.NoteTriggers(a.Triggers, alias)
+	for _, name := range slices.Sorted(maps.Keys(a.Config.MCPServers)) {
+		if a.Config.MCPServers[name].WarpID != "" {
+			const why = "has no effect on this server: it manages no tool servers; give command or url"
+			notices = append(notices, fmt.Sprintf("config.mcp_servers.%s.warp_id: %s", name, why))
+		}
+	}
+	return notices
 }
 
 // ListAutomations reads a page of a factory's automations by name.
@@ -246,13 +266,14 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		return nil, err
 	}
 	var changed *lineshaft.Automation
-	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, _ *lineshaft.Factory) error {
+	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		a, err := tx.GetAutomation(ctx, factoryUID, uid)
 		if err != nil {
 			return err
 		}
 		before, name := a.Config, a.Name
 		detail := change.apply(a)
+		a.Notices = noticesOf(*a, f.Alias)
 		if changed = a; change.isZero() {
 			return errUnchanged
 		}

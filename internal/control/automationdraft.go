@@ -72,6 +72,9 @@ type FilterKey = catalog.KeySpec
 // TriggerEvent is an event of the catalogue, for transports.
 type TriggerEvent = catalog.EventSpec
 
+// AnyEvent stands for every event of a provider whose events are not established.
+const AnyEvent = catalog.AnyEvent
+
 // FilterKeys are the keys that filters of triggers may have.
 func FilterKeys() []FilterKey { return catalog.Keys() }
 

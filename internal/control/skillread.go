@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"sync"
 	"time"
@@ -31,6 +32,8 @@ type skillReader struct {
 	size    int
 	flights map[treeKey]*skillFlight
 	waits   map[lineshaft.Repository]backOff
+	// silent is the repository that did not answer for a run that waits.
+	silent map[string]lineshaft.Repository
 }
 
 // skillHead is the newest commit of a repository, as of a time.
@@ -301,4 +304,29 @@ func (k *skillReader) tried(r lineshaft.Repository, answered bool, now time.Time
 	wait.until = now.Add(min(time.Second<<min(wait.failures, 10), longestWait))
 	wait.failures++
 	k.waits[r] = wait
+}
+
+// block notes that a run waits for a repository that did not answer.
+func (k *skillReader) block(runID string, r lineshaft.Repository) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.silent == nil {
+		k.silent = map[string]lineshaft.Repository{}
+	}
+	k.silent[runID] = r
+}
+
+// blocked says that the repository a run waits for is not to be asked yet.
+func (k *skillReader) blocked(runID string, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, noted := k.silent[runID]
+	return noted && now.Before(k.waits[r].until)
+}
+
+// forgetBlocked forgets the runs that wait no more.
+func (k *skillReader) forgetBlocked(waiting map[string]bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.silent, func(runID string, _ lineshaft.Repository) bool { return !waiting[runID] })
 }

@@ -25,16 +25,23 @@ func (s *Service) SkillsWanted() <-chan struct{} { return s.hub.Subscribe(stream
 // FindSkills looks for the skills of runs that wait for them. It returns how
 // many runs wait no more; several nodes may do it at once.
 func (s *Service) FindSkills(ctx context.Context) (int, error) {
-	done, last := 0, store.WaitingRun{}
+	done, last, seen := 0, store.WaitingRun{}, map[string]bool{}
 	for {
 		waiting, err := s.store.ListSkillWaiting(ctx, last, sweepBatch)
-		if err != nil || len(waiting) == 0 {
+		if err != nil {
 			return done, err
 		}
 		n, err := s.findAll(ctx, waiting)
 		done += n
-		if err != nil || len(waiting) < sweepBatch {
+		if err != nil {
 			return done, err
+		}
+		for _, w := range waiting {
+			seen[w.ID] = true
+		}
+		if len(waiting) < sweepBatch {
+			s.skills.forgetBlocked(seen)
+			return done, nil
 		}
 		last = waiting[len(waiting)-1]
 	}
@@ -47,6 +54,11 @@ func (s *Service) findAll(ctx context.Context, waiting []store.WaitingRun) (done
 	var group sync.WaitGroup
 	slots := make(chan struct{}, skillsAtOnce)
 	for _, w := range waiting {
+		// Every new run wakes this job. Were all others read each time, a forge that is down
+		// would make the thousandth run cost a thousand times the first.
+		if s.skills.blocked(w.ID, s.store.Now()) {
+			continue
+		}
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
@@ -81,12 +93,16 @@ func (s *Service) findFor(ctx context.Context, runID string) (settled bool, err 
 		return false, err
 	}
 	scope := skillScope{environment: body.Config.EnvironmentID, factory: run.FactoryUID, agent: agent}
-	found, trouble := s.readSkills(ctx, scope, body.Config.Skills)
+	found, silent, trouble := s.readSkills(ctx, scope, body.Config.Skills)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	if trouble != nil && !definite(trouble) {
-		return false, s.noteTrouble(ctx, run, trouble)
+		err := s.noteTrouble(ctx, run, trouble)
+		if err == nil {
+			s.skills.block(runID, silent)
+		}
+		return false, err
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		settled = false
@@ -120,36 +136,38 @@ func (s *Service) findFor(ctx context.Context, runID string) (settled bool, err 
 }
 
 // readSkills reads the skills of a run from their repositories. The first error ends
-// it; a repository that did not answer lately is not asked.
-func (s *Service) readSkills(ctx context.Context, scope skillScope, specs []string) ([]lineshaft.Skill, error) {
-	var found []lineshaft.Skill
+// it, and comes with the repository that it is about; one that did not answer lately is not
+// asked.
+func (s *Service) readSkills(
+	ctx context.Context, scope skillScope, specs []string,
+) (found []lineshaft.Skill, about lineshaft.Repository, err error) {
 	for _, spec := range specs {
 		ref, err := lineshaft.ParseSkillRef(spec)
 		if err != nil {
-			return nil, err
+			return nil, about, err
 		}
 		if ref.Local() {
 			continue
 		}
 		if ref.Ownerless() {
 			if ref, err = completeRef(ctx, s.store, scope, ref); err != nil {
-				return nil, err
+				return nil, about, err
 			}
 		}
 		if !s.skills.mayTry(ref.Repository, s.store.Now()) {
-			return nil, unanswered(ref.Repository, nil)
+			return nil, ref.Repository, unanswered(ref.Repository, nil)
 		}
 		one, err := s.readSkillWithin(ctx, ref)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, about, ctx.Err()
 		}
 		s.skills.tried(ref.Repository, err == nil || definite(err), s.store.Now())
 		if err != nil {
-			return nil, err
+			return nil, ref.Repository, err
 		}
 		found = append(found, one)
 	}
-	return found, nil
+	return found, about, nil
 }
 
 func (s *Service) readSkillWithin(ctx context.Context, ref lineshaft.SkillRef) (lineshaft.Skill, error) {

@@ -36,6 +36,32 @@ func Compare(old, wanted *Definition) []Change {
 	}
 	noteRenames(changes)
 	noteTriggers(changes, wanted)
+	return append(changes, compareInert(old.inert, wanted.inert)...)
+}
+
+// compareInert says which files without effect differ.
+func compareInert(old, wanted []inertFile) []Change {
+	change := func(action Action, f inertFile) Change {
+		return Change{Action: action, Kind: f.kind, Name: f.name, File: f.file, Note: "has no effect on this server"}
+	}
+	before, after := map[string]inertFile{}, map[string]bool{}
+	for _, f := range old {
+		before[f.id()] = f
+	}
+	var changes []Change
+	for _, f := range wanted {
+		after[f.id()] = true
+		if was, ok := before[f.id()]; !ok {
+			changes = append(changes, change(ActionAdd, f))
+		} else if was.text != f.text {
+			changes = append(changes, change(ActionChange, f))
+		}
+	}
+	for _, f := range old {
+		if !after[f.id()] {
+			changes = append(changes, change(ActionRemove, f))
+		}
+	}
 	return changes
 }
 
@@ -46,13 +72,7 @@ func noteTriggers(changes []Change, wanted *Definition) {
 		if at < 0 {
 			continue
 		}
-		var notes []string
-		for i, t := range a.Triggers {
-			for _, n := range catalog.Notices(t, wanted.Factory.Alias) {
-				notes = append(notes, joinPath(indexed("triggers", i), n.Field)+": "+n.Text)
-			}
-		}
-		changes[at].Note = strings.Join(notes, "; ")
+		changes[at].Note = strings.Join(catalog.NoteTriggers(a.Triggers, wanted.Factory.Alias), "; ")
 	}
 }
 

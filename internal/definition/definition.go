@@ -30,7 +30,17 @@ type Definition struct {
 	places map[string]place
 	// kept is nil for a definition that was not read from a folder.
 	kept keptValues
+	// inert are the files of scorers and benchmarks.
+	inert []inertFile
 }
+
+// inertFile is a file that is kept and has no effect, but is part of what a folder says.
+type inertFile struct {
+	kind             Kind
+	name, file, text string
+}
+
+func (f inertFile) id() string { return part{kind: f.kind, name: f.name}.id() }
 
 // place is where in a folder something is said.
 type place struct {
@@ -49,6 +59,9 @@ const (
 	KindWebhook    Kind = "webhook"
 	KindRunner     Kind = "runner"
 	KindSkill      Kind = "skill"
+	// Of the last two nothing is made: they are kept in the folder.
+	KindScorer    Kind = "scorer"
+	KindBenchmark Kind = "benchmark"
 )
 
 // Action is what a plan does with a part.

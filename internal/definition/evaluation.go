@@ -33,6 +33,7 @@ func (p *parsing) readEvaluation(file string, doc document, text string) {
 	e := evaluation{document: doc, file: file}
 	r := p.reader(file, doc.kind, joinPath(doc.owner, doc.name))
 	p.def.Unused = append(p.def.Unused, file)
+	p.def.inert = append(p.def.inert, inertEvaluation(file, doc, text))
 	if doc.kind == scorerDocument {
 		p.notice(scorerDocument, lineshaft.FileProblem{File: file, Message: "scorers have no effect on this server: it scores no runs"})
 		r.readScorer(text, &e)
@@ -43,6 +44,18 @@ func (p *parsing) readEvaluation(file string, doc document, text string) {
 		}
 	}
 	p.evaluations = append(p.evaluations, e)
+}
+
+// inertEvaluation is the file of a scorer or benchmark as a plan shows it.
+func inertEvaluation(file string, doc document, text string) inertFile {
+	f := inertFile{kind: KindBenchmark, name: doc.name, file: file, text: text}
+	switch {
+	case doc.kind == scorerDocument:
+		f.kind = KindScorer
+	case doc.owner != "":
+		f.name = doc.owner + "/" + doc.name
+	}
+	return f
 }
 
 // evaluationKeys are those of the three documents.

@@ -3,37 +3,47 @@ package definition
 import (
 	"maps"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/lineshaft/lineshaft/internal/catalog"
 	"github.com/lineshaft/lineshaft/internal/frontmatter"
 )
 
-// grammar are all keys of the published format but those of trigger filters, by document.
-// A key that is added to the format gets a row here, and its use in testdata/published.
-func grammar() map[string]string {
-	const shared = " harness.type harness.model harness.reasoningLevel harness.auth runner environmentId secrets mcpServers workerHost computerUseModel"
-	return map[string]string{
-		"factory": "schemaVersion name description alias credentialStrategy codeForges repositories.owner repositories.name repositories.codeForge secrets " +
-			"mcpServers.*.warpId mcpServers.*.command mcpServers.*.args mcpServers.*.env mcpServers.*.url mcpServers.*.headers " +
-			"cloudProviders.gcp.projectNumber cloudProviders.gcp.workloadIdentityFederationPoolId cloudProviders.gcp.workloadIdentityFederationProviderId " +
-			"cloudProviders.gcp.serviceAccountEmail cloudProviders.aws.roleArn providers.aws.roleArn integrations.type integrations.linear.teamIds " +
-			"integrations.microsoft-teams.autoRespondToThreadReplies agentDefaults.harness.type agentDefaults.harness.model agentDefaults.harness.reasoningLevel " +
-			"agentDefaults.harness.auth.source agentDefaults.harness.auth.secretName agentDefaults.runner agentDefaults.environmentId agentDefaults.secrets " +
-			"agentDefaults.mcpServers agentDefaults.workerHost agentDefaults.computerUseModel",
-		"agent":      "description agentType credentialStrategy" + shared,
-		"automation": "enabled agent triggers.provider triggers.event triggers.filter triggers.schedule.cron triggers.schedule.name model harness.reasoningLevel runner environmentId secrets mcpServers workerHost computerUseModel",
-		"runner": "description setupCommands instanceShape.vcpus instanceShape.memoryGb platform.os platform.arch platform.linux.dockerImage " +
-			"platform.linux.registryCredentialSecretName platform.mac.version",
-		"webhook": "authMode signatureScheme secretName deliveryIdHeader enabled",
-		"skill":   "name description",
-		"scorer":  "name description agents enabled output labels.value labels.score labels.description passingScore samplingRate model selfImprovement",
-		"benchmark_suite": "name description agent configurations.name configurations.role configurations.agents.agent configurations.agents.model " +
-			"configurations.agents.harness.type configurations.agents.harness.model configurations.agents.harness.auth.source configurations.agents.harness.auth.secretName tasks",
-		"benchmark_suite_task": "title prompt successCriteria sourceRunId startingRepoRefs.codeForge startingRepoRefs.owner startingRepoRefs.repo startingRepoRefs.ref",
+// grammar are the rows of testdata/grammar.txt by their first word, each without it.
+func grammar(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/grammar.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
+	rows := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		kind, row, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if kind != "" && kind != "#" {
+			rows[kind] = append(rows[kind], row)
+		}
+	}
+	// So that no row is lost without a sign.
+	for kind, want := range map[string]int{"key": 168, "value": 18, "event": 46, "path": 11} {
+		if len(rows[kind]) != want {
+			t.Errorf("testdata/grammar.txt has %d rows %s, not %d", len(rows[kind]), kind, want)
+		}
+	}
+	return rows
+}
+
+// sampleFolders are the folders that together have every row. Some keys exclude others.
+func sampleFolders(t *testing.T) []Files {
+	t.Helper()
+	other, err := ReadFS(os.DirFS("testdata/jira"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []Files{publishedFolder(t), other}
 }
 
 func publishedFolder(t *testing.T) Files {
@@ -47,10 +57,10 @@ func publishedFolder(t *testing.T) Files {
 
 var serverName = regexp.MustCompile(`^((?:agentDefaults\.)?mcpServers)\.[^.]+`)
 
-// usedKeys are the paths of all keys that a folder has, by document.
-func usedKeys(t *testing.T, files Files) map[string]map[string]bool {
+// usedRows are the rows that a folder has: every document with the paths of its keys, every
+// event with the keys of its filters.
+func usedRows(t *testing.T, files Files, used map[string]bool) {
 	t.Helper()
-	used := map[string]map[string]bool{}
 	for file, text := range files {
 		doc := documentOf(file)
 		if doc == "" {
@@ -63,14 +73,27 @@ func usedKeys(t *testing.T, files Files) map[string]map[string]bool {
 		if m != nil {
 			t.Fatalf("%s: %+v", file, m)
 		}
-		if used[doc] == nil {
-			used[doc] = map[string]bool{}
+		if n == nil {
+			continue
 		}
-		if n != nil {
-			walkKeys(n, "", func(path string) { used[doc][serverName.ReplaceAllString(path, "$1.*")] = true })
+		walkKeys(n, "", func(path string) { used[doc+" "+serverName.ReplaceAllString(path, "$1.*")] = true })
+		if triggers := n.get("triggers"); triggers != nil {
+			usedFilters(triggers.items, used)
 		}
 	}
-	return used
+}
+
+// usedFilters notes each key of a filter with its provider and event.
+func usedFilters(triggers []*node, used map[string]bool) {
+	for _, trigger := range triggers {
+		event := trigger.get("provider").text + " " + trigger.get("event").text
+		used[event] = true
+		if filter := trigger.get("filter"); filter != nil {
+			for _, f := range filter.fields {
+				used[event+" "+f.key] = true
+			}
+		}
+	}
 }
 
 func walkKeys(n *node, path string, visit func(string)) {
@@ -83,23 +106,154 @@ func walkKeys(n *node, path string, visit func(string)) {
 	}
 }
 
+// Every row of the published format is in one of the samples: each key, each event with
+// each key of its filters, each alias, each kind of file.
+func TestF2SamplesHaveEveryRow(t *testing.T) {
+	t.Parallel()
+	used, names := map[string]bool{}, []string{}
+	for _, files := range sampleFolders(t) {
+		usedRows(t, files, used)
+		names = slices.AppendSeq(names, maps.Keys(files))
+	}
+	rows := grammar(t)
+	for _, row := range rows["key"] {
+		if !used[row] {
+			t.Errorf("no sample has the key %s", row)
+		}
+	}
+	for _, row := range rows["event"] {
+		fields := strings.Fields(row)
+		event := strings.Join(fields[:2], " ")
+		for _, key := range fields[2:] {
+			alias, of, _ := strings.Cut(key, "=")
+			if key == "|" {
+				continue
+			}
+			if !used[event+" "+alias] {
+				t.Errorf("no sample filters %s by %s", event, alias)
+			}
+			if of != "" && !aliasOf(fields[0], fields[1], alias, of) {
+				t.Errorf("%s of %s is not another name of %s", alias, event, of)
+			}
+		}
+	}
+	for _, row := range rows["path"] {
+		if !slices.ContainsFunc(names, func(name string) bool { ok, _ := path.Match(row, name); return ok }) {
+			t.Errorf("no sample has a file %s", row)
+		}
+	}
+}
+
+// aliasOf says whether the catalogue of events knows a key as the alias of another.
+func aliasOf(provider, event, alias, of string) bool {
+	events, _ := catalog.Catalog(provider)
+	at := slices.IndexFunc(events, func(e catalog.EventSpec) bool { return e.Event == event })
+	return at >= 0 && slices.ContainsFunc(events[at].Keys, func(k catalog.KeySpec) bool { return k.Name == alias && k.Alias == of })
+}
+
+// valueSamples are files with a place for a word of the key.
+func valueSamples() map[string][2]string {
+	const named = "schemaVersion: v1alpha1\nname: acme\n"
+	const trigger = "---\ntriggers:\n  - provider: schedule\n    event: cron_fired\n    schedule: {cron: \"@daily\"}\n"
+	const scorer = "---\nagents: [boss]\nlabels: [{value: a, score: 1}, {value: b, score: 0}]\npassingScore: 0.5\nmodel: m\n"
+	return map[string][2]string{
+		"factory schemaVersion":      {"factory.yaml", "schemaVersion: %s\nname: acme\n"},
+		"factory credentialStrategy": {"factory.yaml", named + "credentialStrategy: %s\n"},
+		"factory codeForges":         {"factory.yaml", named + "codeForges: [%s]\nrepositories: [{owner: a, name: b}]\n"},
+		"factory integrations.type":  {"factory.yaml", named + "integrations:\n  - type: %s\n"},
+		"agent agentType":            {"agents/x/agent.md", "---\nagentType: %s\n---\nGo.\n"},
+		"agent credentialStrategy":   {"agents/x/agent.md", "---\ncredentialStrategy: %s\n---\nGo.\n"},
+		"agent harness.type":         {"agents/x/agent.md", "---\nharness: {type: %s, model: m}\n---\nGo.\n"},
+		"agent harness.auth.source": {
+			"agents/x/agent.md", "---\nworkerHost: own\nharness: {type: codex, auth: {source: %s}}\n---\nGo.\n",
+		},
+		"automation enabled":                  {"automations/x/automation.md", trigger + "enabled: %s\n---\nGo.\n"},
+		"automation triggers.schedule.cron":   {"automations/x/automation.md", strings.Replace(trigger, "@daily", "%s", 1) + "---\nGo.\n"},
+		"runner platform.os":                  {"runners/x.yaml", "platform: {os: %s}\n"},
+		"runner platform.arch":                {"runners/x.yaml", "platform: {arch: %s, linux: {dockerImage: a}}\n"},
+		"runner platform.mac.version":         {"runners/x.yaml", "platform: {os: macos, mac: {version: \"%s\"}}\n"},
+		"webhook authMode":                    {"webhooks/x.yaml", "authMode: %s\nsecretName: A\n"},
+		"webhook signatureScheme":             {"webhooks/x.yaml", "authMode: signature\nsignatureScheme: %s\nsecretName: A\n"},
+		"scorer output":                       {"scorers/x/scorer.md", scorer + "output: %s\n---\nRubric.\n"},
+		"benchmark_suite configurations.role": {"benchmarks/x/suite.yaml", "name: a\nagent: boss\nconfigurations: [{name: c, role: %s}]\n"},
+		"benchmark_suite_task startingRepoRefs": {
+			"benchmarks/x/tasks/one.yaml", "title: a\nprompt: b\nsuccessCriteria: c\nstartingRepoRefs: [\"%s\"]\n",
+		},
+	}
+}
+
+// Every word that a key takes is taken and written back as it was.
+func TestF2EveryPublishedValue(t *testing.T) {
+	t.Parallel()
+	for _, row := range grammar(t)["value"] {
+		fields := strings.Fields(row)
+		sample, known := valueSamples()[fields[0]+" "+fields[1]]
+		if !known {
+			t.Errorf("no sample for the values of %s", row)
+			continue
+		}
+		for _, word := range fields[2:] {
+			text := strings.Replace(sample[1], "%s", strings.ReplaceAll(word, "_", valueSpace(fields[1])), 1)
+			checkValue(t, row+": "+word, sample[0], completeValue(word, text))
+		}
+	}
+}
+
+// valueSpace is what _ stands for in the table, where a value has spaces.
+func valueSpace(key string) string {
+	if key == "triggers.schedule.cron" {
+		return " "
+	}
+	return "_"
+}
+
+// completeValue adds what a word asks for.
+func completeValue(word, text string) string {
+	switch word {
+	case "managedSecret":
+		return strings.Replace(text, "source: managedSecret", "source: managedSecret, secretName: K", 1)
+	case "signature":
+		return text + "signatureScheme: github\n"
+	}
+	return text
+}
+
+func checkValue(t *testing.T, name, file, text string) {
+	t.Helper()
+	files := sound()
+	if word := strings.Contains(text, "agentType: FOREMAN") || strings.Contains(text, "agentType: MAIN"); word {
+		delete(files, "agents/boss/agent.md")
+	}
+	if strings.HasPrefix(file, "benchmarks/x/tasks/") {
+		files["benchmarks/x/suite.yaml"] = "name: a\nagent: boss\ntasks: [one]\n"
+	}
+	files[file] = text
+	def, problems := Parse(files)
+	if len(problems) > 0 {
+		t.Errorf("%s: %+v", name, problems)
+		return
+	}
+	if again := Render(def, files); !maps.Equal(again, files) {
+		t.Errorf("%s: rendered as\n%s", name, printed(again))
+	}
+}
+
 // A folder with every published key is sound, says what has no effect once, and comes
 // back byte for byte; also with keys of this server beside them.
 func TestF2EveryPublishedKey(t *testing.T) {
 	t.Parallel()
-	files := publishedFolder(t)
-	used := usedKeys(t, files)
-	for doc, keys := range grammar() {
-		for key := range strings.FieldsSeq(keys) {
-			if !used[doc][key] {
-				t.Errorf("testdata/published uses no %s of %s", key, doc)
-			}
-		}
+	other := sampleFolders(t)[1]
+	def, problems := Parse(other)
+	if len(problems) > 0 {
+		t.Fatalf("%+v", problems)
 	}
+	if again := Render(def, other); !maps.Equal(again, other) {
+		t.Errorf("rendered as\n%s", printed(again))
+	}
+	files := publishedFolder(t)
 	files["agents/helper/agent.md"] = "---\ntimeoutMinutes: 5\nskills: [review]\nbudget: {maxTokens: 5}\n---\nOurs.\n"
 	files["runners/text.yml"] = "platform: linux/arm64\nimage: debian:13\n"
-	def, problems := Parse(files)
-	if len(problems) > 0 {
+	if def, problems = Parse(files); len(problems) > 0 {
 		t.Fatalf("%+v", problems)
 	}
 	subjects := map[string]int{}
@@ -109,7 +263,7 @@ func TestF2EveryPublishedKey(t *testing.T) {
 	}
 	want := map[string]int{
 		"credentialStrategy": 1, "codeForges": 1, "codeForge": 1, "cloudProviders": 1, "providers": 1, "integrations": 1, "computerUseModel": 1, "warpId": 1,
-		"scorers": 1, "benchmarks": 1, "name": 1,
+		"scorers": 1, "benchmarks": 1, "name": 1, "registryCredentialSecretName": 1, "version": 1,
 	}
 	if !maps.Equal(subjects, want) {
 		t.Errorf("notices are about %v: %+v", subjects, def.Notices)

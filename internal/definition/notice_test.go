@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,5 +38,44 @@ func TestF6PlansNoteTriggersThatNeverFire(t *testing.T) {
 		if len(changes) != 1 || !strings.Contains(changes[0].Note, want) || want == "" && changes[0].Note != "" {
 			t.Errorf("%s: %+v", trigger, changes)
 		}
+	}
+}
+
+// A plan has a line for each scorer and benchmark that is added, changed or removed.
+func TestF2PlansShowFilesWithoutEffect(t *testing.T) {
+	t.Parallel()
+	before, _ := Parse(publishedFolder(t))
+	files := publishedFolder(t)
+	files["scorers/quality/scorer.md"] += "Be strict.\n"
+	files["benchmarks/smoke/tasks/first.yaml"] += "# easy\n"
+	files["scorers/new/scorer.md"] = files["scorers/quality/scorer.md"]
+	after, problems := Parse(files)
+	if len(problems) > 0 {
+		t.Fatalf("%+v", problems)
+	}
+	line := func(c Change) string {
+		return string(c.Action) + " " + string(c.Kind) + " " + c.Name + " " + c.File + ": " + c.Note
+	}
+	want := []string{
+		"change benchmark smoke/first benchmarks/smoke/tasks/first.yaml: has no effect on this server",
+		"add scorer new scorers/new/scorer.md: has no effect on this server",
+		"change scorer quality scorers/quality/scorer.md: has no effect on this server",
+	}
+	var got []string
+	for _, c := range Compare(before, after) {
+		got = append(got, line(c))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	back := Compare(after, before)
+	if len(back) != 3 || line(back[2]) != "remove scorer new scorers/new/scorer.md: has no effect on this server" {
+		t.Errorf("%+v", back)
+	}
+	// What the store holds has none of these files; the folder that was kept has.
+	stored := *before
+	stored.kept, stored.inert = nil, nil
+	if changes := Compare(Keep(publishedFolder(t)).Complete(&stored), before); len(changes) != 0 {
+		t.Errorf("%+v", changes)
 	}
 }

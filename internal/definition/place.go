@@ -34,7 +34,7 @@ func partFile(kind Kind, name string) string {
 			return "agents/" + agent + "/skills/" + own + "/SKILL.md"
 		}
 		return "skills/" + name + "/SKILL.md"
-	case KindFactory:
+	case KindFactory, KindScorer, KindBenchmark:
 	}
 	return factoryFile
 }

@@ -70,7 +70,7 @@ func (p part) text() string {
 		return frontmatter.Join(writeYAML(keys), prompt)
 	case KindSkill:
 		return frontmatter.Join(writeYAML(p.keys), p.body)
-	case KindFactory, KindWebhook, KindRunner:
+	case KindFactory, KindWebhook, KindRunner, KindScorer, KindBenchmark:
 	}
 	if text := writeYAML(p.keys); text != "" {
 		return text
@@ -102,6 +102,7 @@ type Kept struct {
 	parts  map[string]keptPart
 	values keptValues
 	unused []string
+	inert  []inertFile
 }
 
 type keptPart struct{ file, value string }
@@ -123,7 +124,7 @@ func Keep(files Files) *Kept {
 			k.parts[p.id()] = keptPart{file, p.value()}
 		}
 	}
-	k.unused, k.values = def.Unused, def.kept
+	k.unused, k.values, k.inert = def.Unused, def.kept, def.inert
 	return k
 }
 
@@ -134,7 +135,7 @@ func (k *Kept) Complete(d *Definition) *Definition {
 		return d
 	}
 	whole := *d
-	whole.kept = k.values
+	whole.kept, whole.inert = k.values, k.inert
 	return &whole
 }
 

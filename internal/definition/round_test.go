@@ -104,11 +104,12 @@ func unsaid() []string {
 	return []string{
 		"Factory.UID", "Factory.Mode", "Factory.Repository", "Factory.Paused", "Factory.DailyBudget", "Factory.SpentToday", "Factory.Revision", "Factory.CreatedAt", "Factory.UpdatedAt",
 		"Agent.UID", "Agent.FactoryUID", "Agent.Truncated", "Agent.CreatedAt", "Agent.UpdatedAt",
-		"Automation.UID", "Automation.FactoryUID", "Automation.Truncated", "Automation.CreatedAt", "Automation.UpdatedAt",
+		"Automation.UID", "Automation.FactoryUID", "Automation.Truncated", "Automation.Notices", "Automation.CreatedAt", "Automation.UpdatedAt",
 		"Webhook.UID", "Webhook.FactoryUID", "Webhook.OwnsSecret", "Webhook.NeedsSecret", "Webhook.OldSecretUntil", "Webhook.CreatedAt", "Webhook.UpdatedAt", "Webhook.DeletedAt",
 		"Runner.UID", "Runner.FactoryUID", "Runner.CreatedAt", "Runner.UpdatedAt",
 		"Skill.Spec", "Skill.Path", "Skill.Commit", // of skills of repositories
-		"Definition.Unused", "Definition.Notices", "Definition.AtApply", "Definition.Partial", "Definition.places", "Definition.kept",
+		"Definition.Unused", "Definition.Notices", "Definition.AtApply", "Definition.Partial",
+		"Definition.places", "Definition.kept", "Definition.inert",
 	}
 }
 

@@ -61,12 +61,20 @@ func platformKeys(p *lineshaft.PlatformParts) []key {
 func linuxKeys(p *lineshaft.LinuxPlatform) []key {
 	return []key{
 		{name: "dockerImage", doc: "A container image, where agents are isolated by containers.", value: text(&p.DockerImage, textRules{filled: true, most: 512})},
-		{name: "registryCredentialSecretName", doc: "The managed secret with which a private image is fetched.", value: text(&p.RegistryCredentialSecretName, secretRules())},
+		{
+			name: "registryCredentialSecretName", doc: "The managed secret with which a private image is fetched.",
+			value: text(&p.RegistryCredentialSecretName, secretRules()),
+			inert: "images are fetched with the log-in of the machine or the cluster",
+		},
 	}
 }
 
 func macKeys(p *lineshaft.MacPlatform) []key {
-	return []key{{name: "version", doc: strings.Join(lineshaft.MacVersions(), ", "), required: true, value: text(&p.Version, textRules{words: lineshaft.MacVersions()})}}
+	return []key{{
+		name: "version", doc: strings.Join(lineshaft.MacVersions(), ", "), required: true,
+		value: text(&p.Version, textRules{words: lineshaft.MacVersions()}),
+		inert: "workers say which system they have, not which version of it",
+	}}
 }
 
 func checkPlatform(platform string) error {

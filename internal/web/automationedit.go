@@ -122,7 +122,7 @@ func (s *server) saveAutomation(w http.ResponseWriter, r *http.Request, c linesh
 		}
 		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, control.AutomationChange{
 			Name: &asked.Name, Prompt: &asked.Prompt, Enabled: &asked.Enabled, Agent: &asked.Agent, Triggers: asked.Triggers,
-			Config: &asked.Config, Concurrency: rule, MaxRunsPerHour: &asked.MaxRunsPerHour,
+			Config: &asked.Config, Concurrency: rule, Title: &asked.Title, MaxRunsPerHour: &asked.MaxRunsPerHour,
 		})
 	}
 	if err != nil {

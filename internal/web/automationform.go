@@ -217,7 +217,7 @@ func (f *automationForm) read(r *http.Request, stored lineshaft.Automation) {
 	value := r.PostFormValue
 	f.Automation = stored
 	f.Automation.Name, f.Prompt, f.Agent = value("name"), formText(value("prompt")), value("agent")
-	f.Enabled = value("enabled") == "true"
+	f.Title, f.Enabled = strings.TrimSpace(value("title")), value("enabled") == "true"
 	f.Secrets, f.Timeout, f.Brake = value("secrets"), strings.TrimSpace(value("timeout_minutes")), strings.TrimSpace(value("max_runs_per_hour"))
 	f.Key, f.Policy = value("concurrency_key"), lineshaft.ConcurrencyPolicy(value("concurrency_policy"))
 	f.Config.ModelID, f.Config.EnvironmentID, f.Config.WorkerHost = value("model_id"), value("environment_id"), value("worker_host")
@@ -251,7 +251,7 @@ func (f *automationForm) readTrigger(r *http.Request, index int, prefix string) 
 
 // asked is the automation that the form asks for, or what is wrong with it.
 func (f *automationForm) asked() (control.NewAutomation, error) {
-	n := control.NewAutomation{Name: f.Automation.Name, Prompt: f.Prompt, Enabled: f.Enabled, Agent: f.Agent, Config: f.Config}
+	n := control.NewAutomation{Name: f.Automation.Name, Prompt: f.Prompt, Enabled: f.Enabled, Agent: f.Agent, Config: f.Config, Title: f.Title}
 	n.Config.Concurrency = nil
 	if f.Key != "" {
 		n.Config.Concurrency = &lineshaft.Concurrency{Key: f.Key, Policy: f.Policy}

@@ -69,7 +69,7 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 		"by uid": {Prompt: "p", Triggers: []lineshaft.Trigger{
 			{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{WebhookIDs: []string{s.hook.UID}}},
 		}},
-		"of each kind": {Prompt: "p", Enabled: true, MaxRunsPerHour: 7, Agent: "foreman", Triggers: []lineshaft.Trigger{
+		"of each kind": {Prompt: "p", Title: "#{{payload.n}} <b>", Enabled: true, MaxRunsPerHour: 7, Agent: "foreman", Triggers: []lineshaft.Trigger{
 			{Provider: "github", Event: "pull_request_*", Filter: lineshaft.TriggerFilter{Webhooks: []string{hub.Name}, Sets: map[string]*lineshaft.Choice{"labels": {In: []string{"bug"}, NotIn: []string{"wip"}}}}},
 			{Provider: "gitlab", Event: "merge_request", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"repos": {In: []string{"acme/*"}}}}},
 			{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "0 9 * * 1-5", Timezone: "Europe/Berlin", Overlap: "skip"}},
@@ -101,6 +101,31 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(after, before) {
 			t.Errorf("%s was changed, %v:\n%s\nbefore:\n%s", name, err, after.Files["automations/"+name+"/automation.md"], before.Files["automations/"+name+"/automation.md"])
 		}
+	}
+}
+
+// The editor changes the title of runs, and the page shows it and what has no effect.
+func TestW17TheTitleIsEdited(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, lineshaft.RoleAdmin)
+	made, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, control.NewAutomation{
+		Name: "titled", Prompt: "p", Title: "Old", Triggers: []lineshaft.Trigger{{Provider: "factory", Event: "work_item_stage_changed"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := s.at() + "/" + made.UID
+	form := sent(t, s.shows(at+"/edit"))
+	if form.Get("title") != "Old" {
+		t.Errorf("the form has %q", form.Get("title"))
+	}
+	form.Set("title", " Issue {{payload.n}} ")
+	status, to, page := s.post(at, form)
+	if status != http.StatusOK || to != at || !strings.Contains(page, "Issue {{payload.n}}") || !strings.Contains(page, "never fires") {
+		t.Errorf("%d at %s\n%s", status, to, page)
+	}
+	if now, err := s.control.GetAutomation(t.Context(), s.admin, s.factory, made.UID); err != nil || now.Title != "Issue {{payload.n}}" {
+		t.Errorf("%v %v", now, err)
 	}
 }
 

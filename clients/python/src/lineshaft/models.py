@@ -176,7 +176,7 @@ class DefinitionChange(Model):
     """Of a part that is changed: what differs."""
     file: str
     kind: Union[Literal[
-        "factory", "agent", "automation", "webhook", "runner", "skill"
+        "factory", "agent", "automation", "webhook", "runner", "skill", "scorer", "benchmark"
     ], str]
     name: str
     note: Optional[str] = None
@@ -307,7 +307,7 @@ class AmbientAgentConfig(Model):
     skill_spec: Optional[str] = None
     """A skill, owner/repo:name or owner/repo:path. In answers the first of skills."""
     skills: Optional[List[str]] = None
-    """Skills in order; excludes skill_spec."""
+    """Skills in order; with skill_spec it comes first."""
     stall_minutes: Optional[int] = None
     """The longest it may show no progress; 10 by default."""
     timeout_minutes: Optional[int] = None
@@ -442,7 +442,10 @@ class Trigger(Model):
     """received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened,
     pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."""
     filter: Optional[TriggerFilter] = None
-    provider: str
+    provider: Union[Literal[
+        "webhook", "schedule", "run", "github", "gitlab", "linear", "slack", "jira", "teams",
+        "azure_devops", "factory"
+    ], str]
     """webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and
     factory are kept and never fire."""
     schedule: Optional[Union[str, TriggerSchedule]] = None
@@ -463,6 +466,9 @@ class Automation(Model):
     max_runs_per_hour: int
     """0 is no brake."""
     name: str
+    notices: Optional[List[str]] = None
+    """What of it has no effect on this server, and why, such as triggers that never fire. Not in
+    lists."""
     prompt: str
     prompt_truncated: Optional[bool] = None
     """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the

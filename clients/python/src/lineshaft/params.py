@@ -111,7 +111,7 @@ class AmbientAgentConfig(TypedDict, total=False):
     skill_spec: str
     """A skill, owner/repo:name or owner/repo:path. In answers the first of skills."""
     skills: Sequence[str]
-    """Skills in order; excludes skill_spec."""
+    """Skills in order; with skill_spec it comes first."""
     stall_minutes: int
     """The longest it may show no progress; 10 by default."""
     timeout_minutes: int
@@ -369,7 +369,10 @@ class Trigger(TypedDict, total=False):
     """received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened,
     pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."""
     filter: TriggerFilter
-    provider: Required[str]
+    provider: Required[Literal[
+        "webhook", "schedule", "run", "github", "gitlab", "linear", "slack", "jira", "teams",
+        "azure_devops", "factory"
+    ]]
     """webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and
     factory are kept and never fire."""
     schedule: str | TriggerSchedule

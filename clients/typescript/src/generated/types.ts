@@ -123,7 +123,7 @@ export interface AmbientAgentConfig {
   secrets?: SecretRef[] | undefined;
   /** A skill, owner/repo:name or owner/repo:path. In answers the first of skills. */
   skill_spec?: string | undefined;
-  /** Skills in order; excludes skill_spec. */
+  /** Skills in order; with skill_spec it comes first. */
   skills?: string[] | undefined;
   /** The longest it may show no progress; 10 by default. */
   stall_minutes?: number | undefined;
@@ -252,6 +252,8 @@ export interface Automation {
   /** 0 is no brake. */
   max_runs_per_hour: number;
   name: string;
+  /** What of it has no effect on this server, and why, such as triggers that never fire. Not in lists. */
+  notices?: string[];
   prompt: string;
   /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the automation itself for all of it. */
   prompt_truncated?: boolean;
@@ -651,7 +653,7 @@ export interface DefinitionChange {
   /** Of a part that is changed: what differs. */
   fields?: DefinitionFieldChange[];
   file: string;
-  kind: Open<"factory" | "agent" | "automation" | "webhook" | "runner" | "skill">;
+  kind: Open<"factory" | "agent" | "automation" | "webhook" | "runner" | "skill" | "scorer" | "benchmark">;
   name: string;
   note?: string;
 }
@@ -1665,7 +1667,7 @@ export interface Trigger {
   event: string;
   filter?: TriggerFilter | undefined;
   /** webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and factory are kept and never fire. */
-  provider: string;
+  provider: Open<"webhook" | "schedule" | "run" | "github" | "gitlab" | "linear" | "slack" | "jira" | "teams" | "azure_devops" | "factory">;
   /** For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue) and name (what tells it apart from other schedules of the automation). */
   schedule?: string | {
     cron: string;

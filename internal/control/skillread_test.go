@@ -1,0 +1,38 @@
+package control
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// A run whose repository is not to be asked yet is not read again, however often the job is
+// woken; it is when the repository may be asked, and is forgotten when it waits no more.
+func TestX8BlockedRunsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	var k skillReader
+	silent, now := lineshaft.Repository{Owner: "acme", Name: "tools"}, time.Unix(1000, 0)
+	if k.blocked("run", now) {
+		t.Error("blocked before anything was tried")
+	}
+	k.tried(silent, false, now)
+	k.block("run", silent)
+	for at, want := range map[time.Duration]bool{0: true, time.Second - 1: true, time.Second: false} {
+		if k.blocked("run", now.Add(at)) != want {
+			t.Errorf("after %s: %v", at, !want)
+		}
+	}
+	k.forgetBlocked(map[string]bool{"run": true})
+	if !k.blocked("run", now) {
+		t.Error("forgotten while it waits")
+	}
+	k.forgetBlocked(nil)
+	if k.blocked("run", now) || len(k.silent) != 0 {
+		t.Error("not forgotten")
+	}
+	k.block("run", silent)
+	if k.tried(silent, true, now); k.blocked("run", now) {
+		t.Error("blocked though the repository answers")
+	}
+}
