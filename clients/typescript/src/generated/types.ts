@@ -728,8 +728,10 @@ export interface DeliveryDetail {
   identity_source: string;
   /** How many automations of the webhook did not match. */
   not_matched: number;
-  /** With explain: the automations that do not match today, and why. */
+  /** With explain: what does not match today, and why. */
   not_matched_automations?: MissedAutomation[];
+  /** More does not match than is said. */
+  not_matched_truncated?: boolean;
   outcomes: DeliveryOutcome[];
   /** The body, of accepted deliveries only. */
   payload?: unknown;
