@@ -1059,6 +1059,8 @@ export interface ListAgentIdentitiesResponse {
 
 export interface ListAgentsResponse {
   agents: AgentListItem[];
+  /** There is more, also of the last name; absent when the list is whole. */
+  page_info?: PageInfo;
 }
 
 export interface ListAuditResponse {
