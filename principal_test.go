@@ -79,3 +79,12 @@ func TestH2KeyEnds(t *testing.T) {
 		}
 	}
 }
+
+// The count of a root's descendants goes with its row, so that an agent which could delete
+// its own root would start as many again. A run token deletes nothing.
+func TestX15RunTokensDeleteNoRuns(t *testing.T) {
+	t.Parallel()
+	if lineshaft.RoleRun.May(lineshaft.PermissionRunsManage) {
+		t.Error("a run token may delete runs")
+	}
+}

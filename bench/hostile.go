@@ -89,7 +89,7 @@ type hostileCost struct {
 // hostileCost asks once. The server is a new one each time: what it held for the request
 // before would hide what it needs for this one.
 func (s *session) hostileCost(ctx context.Context, engine string, made *hooked, cookie, path string) (cost hostileCost, err error) {
-	srv, err := s.startHooked(ctx, made, "hostile-"+engine+strings.NewReplacer("/", "-", "?", "-").Replace(path))
+	srv, err := s.startHooked(ctx, made, "hostile-"+engine+fileName(path))
 	if err != nil {
 		return cost, err
 	}
@@ -124,7 +124,7 @@ func (s *session) hostileCost(ctx context.Context, engine string, made *hooked, 
 
 // hostileGet asks with a key, and for pages with a session, and throws the answer away.
 func hostileGet(ctx context.Context, srv *server, key, cookie, path string) (status int, size int64, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.url+path, http.NoBody)
+	request, err := hostileRequest(ctx, srv.url, path)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -265,7 +265,50 @@ func (f hostileFill) paths() []string {
 		"/api/v1/notifications", "/api/v1/audit?limit=500", "/api/v1/openapi.json", "/api/v1/docs",
 		"/", "/runs", "/runs?q=malice", "/runs/" + f.long, "/runs/" + f.loud, "/runs/" + f.busy, "/search?q=malice", "/agents", "/automations", "/factories", "/factories/" + f.factory,
 		"/environments", "/schedules", "/webhooks", "/audit",
+		hostileTool("list_factories", `{"limit":100}`), hostileTool("list_agents", `{}`), hostileTool("list_runs", `{"limit":100}`),
+		hostileTool("list_automations", `{"limit":100,"factory":"`+f.factory+`"}`),
+		hostileTool("list_webhooks", `{"factory":"`+f.factory+`"}`),
+		hostileTool("list_deliveries", `{"limit":100,"factory":"`+f.factory+`","webhook":"`+f.webhook+`"}`),
+		hostileTool("get_run", `{"messages":20,"run_id":"`+f.long+`"}`), hostileTool("get_run", `{"messages":20,"run_id":"`+f.loud+`"}`),
+		hostileTool("wait_for_run", `{"seconds":1,"messages":20,"run_id":"`+f.busy+`"}`),
+		hostileTool("get_run_events", `{"limit":200,"run_id":"`+f.loud+`"}`),
+		hostileTool("get_run_events", `{"limit":200,"run_id":"`+f.busy+`"}`),
+		hostileTool("test_filter", `{"factory":"`+f.factory+`","filter":{"payload":{"a":["b"]}},"payload":{"a":"c"}}`),
 	}
+}
+
+// mcpPath is where tools are called; in a list of paths the call follows.
+const mcpPath = "/api/v1/mcp#"
+
+// hostileTool is the call of an MCP tool among the paths.
+func hostileTool(name, arguments string) string { return mcpPath + name + " " + arguments }
+
+// hostileRequest asks for a path, or calls a tool.
+func hostileRequest(ctx context.Context, server, path string) (*http.Request, error) {
+	call, isTool := strings.CutPrefix(path, mcpPath)
+	if !isTool {
+		return http.NewRequestWithContext(ctx, http.MethodGet, server+path, http.NoBody)
+	}
+	name, arguments, _ := strings.Cut(call, " ")
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server+strings.TrimSuffix(mcpPath, "#"), strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	return request, nil
+}
+
+// fileName makes of a path what a file may be called.
+func fileName(path string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, path)
+	return name[:min(len(name), 150)]
 }
 
 // short is a path without the ids, for the table.

@@ -194,7 +194,7 @@ func (r *round) check(t *testing.T, database string) {
 	accepted := map[string]lineshaft.Delivery{} // by identity
 	duplicates := 0
 	for before := ""; ; {
-		page, err := s.ListDeliveries(t.Context(), r.hook.uid, before, 500)
+		page, more, err := s.ListDeliveries(t.Context(), r.hook.uid, before, "", 500)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func (r *round) check(t *testing.T, database string) {
 			}
 			accepted[d.Identity] = d
 		}
-		if len(page) < 500 {
+		if !more {
 			break
 		}
 	}

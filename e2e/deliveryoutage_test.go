@@ -123,7 +123,7 @@ func checkAccepted(t *testing.T, database string, h hook, accepted []string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	list, err := s.ListDeliveries(t.Context(), h.uid, "", 1000)
+	list, _, err := s.ListDeliveries(t.Context(), h.uid, "", "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,8 +74,9 @@ type DeliveryOutcome struct {
 // DeliveryDetail adds what only a look at one delivery shows.
 type DeliveryDetail struct {
 	Delivery
-	Payload AnyJSON             `json:"payload,omitempty" doc:"The body, of accepted deliveries only."`
-	Missed  *[]MissedAutomation `json:"not_matched_automations,omitempty" doc:"With explain: the automations that do not match today, and why."`
+	Payload   AnyJSON             `json:"payload,omitempty" doc:"The body, of accepted deliveries only."`
+	Missed    *[]MissedAutomation `json:"not_matched_automations,omitempty" doc:"With explain: what does not match today, and why."`
+	MissedCut bool                `json:"not_matched_truncated,omitempty" doc:"More does not match than is said."`
 }
 
 // MissedAutomation is an automation that does not match a delivery.
@@ -172,20 +173,24 @@ type (
 )
 
 func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*listDeliveriesOutput, error) {
+	if err := s.takeTurn(ctx, weightList); err != nil {
+		return nil, err
+	}
 	page, err := s.Control.ListDeliveries(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, control.DeliveryQuery{
 		After: in.ReceivedAfter, Before: in.ReceivedBefore, Limit: in.Limit, Cursor: in.Cursor,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &listDeliveriesOutput{ListDeliveriesResponse{Deliveries: []Delivery{}, PageInfo: pageInfo(page.Next)}}
-	for i := range page.Deliveries {
-		out.Body.Deliveries = append(out.Body.Deliveries, wireDelivery(&page.Deliveries[i]))
-	}
-	return out, nil
+	out := &listDeliveriesOutput{}
+	out.Body.Deliveries, out.Body.PageInfo, err = fillPage(page, always(wireDelivery))
+	return out, err
 }
 
 func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*getDeliveryOutput, error) {
+	if err := s.takeTurn(ctx, weightRun); err != nil {
+		return nil, err
+	}
 	found, err := s.Control.GetDelivery(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, in.DeliveryID, in.Explain)
 	if err != nil {
 		return nil, err
@@ -196,7 +201,7 @@ func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*getDel
 		for _, m := range found.Missed {
 			missed = append(missed, wireMissed(m))
 		}
-		out.Body.Missed = &missed
+		out.Body.Missed, out.Body.MissedCut = &missed, found.MissedCut
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -167,16 +168,21 @@ func (s *server) createNotification(ctx context.Context, in *createNotificationI
 	return issuedNotification(made, err)
 }
 
-func (s *server) listNotifications(ctx context.Context, _ *struct{}) (*listNotificationsOutput, error) {
+func (s *server) listNotifications(ctx context.Context, in *ListQuery) (*listNotificationsOutput, error) {
 	list, err := s.Control.ListNotifications(ctx, infoFrom(ctx).caller)
 	if err != nil {
 		return nil, err
 	}
-	out := &listNotificationsOutput{ListNotificationsResponse{Notifications: []Notification{}}}
-	for i := range list {
-		out.Body.Notifications = append(out.Body.Notifications, wireNotification(&list[i]))
+	idOf := func(n *lineshaft.Notification) string { return n.ID }
+	page, err := control.PageOf(list, "notifications", in.Cursor, in.Limit, idOf, strings.Compare)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	notifications, info, err := fillPage(page, always(wireNotification))
+	if err != nil {
+		return nil, err
+	}
+	return &listNotificationsOutput{ListNotificationsResponse{Notifications: notifications, PageInfo: info}}, nil
 }
 
 func (s *server) getNotification(ctx context.Context, in *NotificationPath) (*notificationOutput, error) {

@@ -72,10 +72,6 @@ type (
 		Name string `path:"name" maxLength:"128" doc:"The name of a secret."`
 		Body UpdateSecretRequest
 	}
-	listSecretsInput struct {
-		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"500"`
-		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
-	}
 	secretOutput      struct{ Body Secret }
 	listSecretsOutput struct{ Body ListSecretsResponse }
 )
@@ -97,16 +93,16 @@ func (s *server) getSecret(ctx context.Context, in *secretInput) (*secretOutput,
 	return secretAnswer(s.Control.GetSecret(ctx, infoFrom(ctx).caller, in.Name))
 }
 
-func (s *server) listSecrets(ctx context.Context, in *listSecretsInput) (*listSecretsOutput, error) {
+func (s *server) listSecrets(ctx context.Context, in *ListQuery) (*listSecretsOutput, error) {
 	page, err := s.Control.ListSecrets(ctx, infoFrom(ctx).caller, in.Limit, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	out := &listSecretsOutput{Body: ListSecretsResponse{Secrets: []Secret{}, PageInfo: pageInfo(page.Next)}}
-	for _, secret := range page.Secrets {
-		out.Body.Secrets = append(out.Body.Secrets, wireSecret(secret))
+	secrets, info, err := fillPage(page, always(func(one *lineshaft.Secret) Secret { return wireSecret(*one) }))
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return &listSecretsOutput{Body: ListSecretsResponse{Secrets: secrets, PageInfo: info}}, nil
 }
 
 func (s *server) deleteSecret(ctx context.Context, in *secretInput) (*struct{}, error) {

@@ -34,7 +34,8 @@ func wireAgentSkill(skills []lineshaft.Skill) *AgentSkill {
 
 // ListAgentsResponse lists skills by name.
 type ListAgentsResponse struct {
-	Agents []AgentListItem `json:"agents"`
+	Agents   []AgentListItem `json:"agents"`
+	PageInfo *PageInfo       `json:"page_info,omitempty" doc:"There is more, also of the last name; absent when the list is whole."`
 }
 
 // AgentListItem is a name with the skills that have it.
@@ -69,6 +70,7 @@ type VariantEnvironment struct {
 }
 
 type listAgentsInput struct {
+	ListQuery
 	Repo      string `query:"repo" doc:"Only the skills of this repository, owner/repo. Otherwise those of all environments and factories."`
 	Refresh   bool   `query:"refresh" doc:"Ask the forge anew; else what was read in the last minute counts."`
 	SortBy    string `query:"sort_by" enum:"name,last_run" doc:"name by default; last_run puts what was used last first."`
@@ -78,25 +80,36 @@ type listAgentsInput struct {
 type listAgentsOutput struct{ Body ListAgentsResponse }
 
 func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*listAgentsOutput, error) {
-	list, err := s.Control.ListSkills(ctx, infoFrom(ctx).caller, control.SkillQuery{
-		Repository: in.Repo, Refresh: in.Refresh, Malformed: in.Malformed, ByLastRun: in.SortBy == "last_run",
-	})
+	query := control.SkillQuery{Repository: in.Repo, Refresh: in.Refresh, Malformed: in.Malformed, ByLastRun: in.SortBy == "last_run"}
+	list, err := s.Control.ListSkills(ctx, infoFrom(ctx).caller, query)
 	if err != nil {
 		return nil, err
 	}
-	out := &listAgentsOutput{Body: ListAgentsResponse{Agents: []AgentListItem{}}}
+	page, err := query.Page(list, in.Limit, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.takeTurn(ctx, weightList); err != nil { // not before: forges may take their time
+		return nil, err
+	}
+	variants, info, err := fillPage(page, always(wireVariant))
+	if err != nil {
+		return nil, err
+	}
+	out := &listAgentsOutput{Body: ListAgentsResponse{Agents: []AgentListItem{}, PageInfo: whenMore(info)}}
 	agents := &out.Body.Agents
-	for _, skill := range list {
-		at := slices.IndexFunc(*agents, func(a AgentListItem) bool { return a.Name == skill.Name })
+	for i, variant := range variants {
+		name := page.Items[i].Name
+		at := slices.IndexFunc(*agents, func(a AgentListItem) bool { return a.Name == name })
 		if at < 0 {
-			at, *agents = len(*agents), append(*agents, AgentListItem{Name: skill.Name})
+			at, *agents = len(*agents), append(*agents, AgentListItem{Name: name})
 		}
-		(*agents)[at].Variants = append((*agents)[at].Variants, wireVariant(skill))
+		(*agents)[at].Variants = append((*agents)[at].Variants, variant)
 	}
 	return out, nil
 }
 
-func wireVariant(s control.ListedSkill) AgentVariant {
+func wireVariant(s *control.ListedSkill) AgentVariant {
 	v := AgentVariant{
 		ID: s.Spec, Description: s.Description, BasePrompt: s.Body, Error: s.Problem, Environments: []VariantEnvironment{},
 		Source:           AgentVariantSource{Owner: s.Repository.Owner, Name: s.Repository.Name, SkillPath: s.Path, Commit: s.Commit},

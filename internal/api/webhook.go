@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -137,6 +138,10 @@ type (
 		CacheControl string `header:"Cache-Control"`
 		Body         IssuedWebhook
 	}
+	listWebhooksInput struct {
+		FactoryPath
+		ListQuery
+	}
 	listWebhooksOutput struct{ Body ListWebhooksResponse }
 )
 
@@ -153,16 +158,21 @@ func (s *server) createWebhook(ctx context.Context, in *createWebhookInput) (*is
 	return s.issuedWebhook(made), nil
 }
 
-func (s *server) listWebhooks(ctx context.Context, in *FactoryPath) (*listWebhooksOutput, error) {
+func (s *server) listWebhooks(ctx context.Context, in *listWebhooksInput) (*listWebhooksOutput, error) {
 	list, err := s.Control.ListWebhooks(ctx, infoFrom(ctx).caller, in.FactoryUID)
 	if err != nil {
 		return nil, err
 	}
-	out := &listWebhooksOutput{ListWebhooksResponse{Webhooks: []Webhook{}}}
-	for i := range list {
-		out.Body.Webhooks = append(out.Body.Webhooks, s.wireWebhook(&list[i]))
+	nameOf := func(w *lineshaft.Webhook) string { return w.Name }
+	page, err := control.PageOf(list, "webhooks\x00"+in.FactoryUID, in.Cursor, in.Limit, nameOf, strings.Compare)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	webhooks, info, err := fillPage(page, always(s.wireWebhook))
+	if err != nil {
+		return nil, err
+	}
+	return &listWebhooksOutput{ListWebhooksResponse{Webhooks: webhooks, PageInfo: info}}, nil
 }
 
 func (s *server) getWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {

@@ -194,6 +194,35 @@ func (s *Service) ListAgents(ctx context.Context, c lineshaft.Caller, factoryUID
 	return page, err
 }
 
+// FindAgents finds the agent that goes by a uid, or those that go by a name whatever its
+// case, among those that ListAgents lists. It reads names alone.
+func (s *Service) FindAgents(ctx context.Context, c lineshaft.Caller, factoryUID, ref string) (uids []string, err error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
+	factories, ok := listedFactories(c, factoryUID)
+	if !ok {
+		return nil, nil
+	}
+	for after, more := (store.PartKey{}), true; more; {
+		names, err := s.store.AgentNames(ctx, factories, after, MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if n.UID == ref {
+				return []string{ref}, nil
+			}
+			if strings.EqualFold(n.Name, ref) {
+				uids = append(uids, n.UID)
+			}
+			after = n.PartKey
+		}
+		more = len(names) == MaxPage
+	}
+	return uids, nil
+}
+
 // UpdateAgent changes an agent. What goes by its name in its factory follows a new
 // one, and an agent that becomes the foreman takes that part from another.
 func (s *Service) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid string, change AgentChange) (*lineshaft.Agent, error) {

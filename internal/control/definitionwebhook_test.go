@@ -195,7 +195,7 @@ func TestF5RemovedWebhooksEnd(t *testing.T) {
 		if w.takes(w.hook.UID, w.hook.Secret) {
 			w.Error("it takes deliveries")
 		}
-		if page := must[control.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, control.DeliveryQuery{Limit: 5})); len(page.Deliveries) != 1 {
+		if page := must[control.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, control.DeliveryQuery{Limit: 5})); len(page.Items) != 1 {
 			w.Errorf("%+v", page)
 		}
 		w.teamSecret("NEXT", issuesSecret)

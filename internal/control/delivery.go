@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,10 +22,7 @@ type DeliveryQuery struct {
 }
 
 // DeliveryPage is a page of a webhook's log, newest first.
-type DeliveryPage struct {
-	Deliveries []lineshaft.Delivery
-	Next       string
-}
+type DeliveryPage = Page[lineshaft.Delivery]
 
 // DeliveryDetail is one delivery with what only a look at it alone shows.
 type DeliveryDetail struct {
@@ -33,8 +31,9 @@ type DeliveryDetail struct {
 	// Payload is the body, byte for byte; nil when none was stored.
 	Payload []byte
 	// Missed has, if it was asked for, the automations of the webhook that do not
-	// match the payload today.
-	Missed []MissedAutomation
+	// match the payload today. MissedCut says that there is more than is shown.
+	Missed    []MissedAutomation
+	MissedCut bool
 }
 
 // MissedAutomation is an automation that a payload does not match, and why.
@@ -69,31 +68,18 @@ func (s *Service) ListDeliveries(ctx context.Context, c lineshaft.Caller, factor
 	if err := s.hasLog(ctx, c, factoryUID, webhookUID); err != nil {
 		return DeliveryPage{}, err
 	}
-	list := fingerprint(fmt.Sprintf("deliveries\x00%s\x00%d\x00%d", webhookUID, unixMicro(q.After), unixMicro(q.Before)))
-	before, floor := "", ""
+	newest, floor := "", ""
 	if !q.Before.IsZero() {
-		before = id.Floor(q.Before)
+		newest = id.Floor(q.Before)
 	}
 	if !q.After.IsZero() {
 		floor = id.Floor(q.After)
 	}
-	if q.Cursor != "" {
-		key, err := decodeCursor[string](list, q.Cursor)
-		if err != nil {
-			return DeliveryPage{}, err
-		}
-		before = *key
-	}
-	found, err := s.store.ListDeliveries(ctx, webhookUID, before, q.Limit+1)
-	if err != nil {
-		return DeliveryPage{}, err
-	}
-	found = slices.DeleteFunc(found, func(d lineshaft.Delivery) bool { return d.ID < floor })
-	if len(found) <= q.Limit {
-		return DeliveryPage{Deliveries: found}, nil
-	}
-	next, err := encodeCursor(list, found[q.Limit-1].ID)
-	return DeliveryPage{Deliveries: found[:q.Limit], Next: next}, err
+	list := fmt.Sprintf("deliveries\x00%s\x00%d\x00%d", webhookUID, unixMicro(q.After), unixMicro(q.Before))
+	idOf := func(d *lineshaft.Delivery) string { return d.ID }
+	return readPage(list, q.Cursor, idOf, func(before string) ([]lineshaft.Delivery, bool, error) {
+		return s.store.ListDeliveries(ctx, webhookUID, cmp.Or(before, newest), floor, q.Limit)
+	})
 }
 
 func unixMicro(at time.Time) int64 {
@@ -131,34 +117,46 @@ func (s *Service) GetDelivery(ctx context.Context, c lineshaft.Caller, factoryUI
 	if err != nil {
 		return DeliveryDetail{}, err
 	}
-	detail.Missed, err = h.missed(found.Event, detail.Payload)
+	detail.Missed, detail.MissedCut, err = h.missed(found.Event, detail.Payload)
 	return detail, err
 }
 
 // missed explains for each automation of the webhook that does not match a body
 // which checks failed.
-func (h *Hook) missed(event string, body []byte) ([]MissedAutomation, error) {
+func (h *Hook) missed(event string, body []byte) (missed []MissedAutomation, cut bool, err error) {
 	ev := h.evaluate(event, body)
 	if ev.doc == nil {
-		return nil, nil // nothing to match, or not JSON: the outcome of each says so
+		return nil, false, nil // nothing to match, or not JSON: the outcome of each says so
 	}
-	var missed []MissedAutomation
+	left := explainedBytes
 	for _, a := range h.automations {
 		if slices.Contains(ev.matched, a) {
 			continue
 		}
-		checks, err := a.failures(h.Webhook, ev)
-		if err != nil {
-			return nil, err
+		if left <= 0 {
+			return missed, true, nil
 		}
+		checks, err := a.failures(h.Webhook, ev, &left)
+		if err != nil {
+			return nil, false, err
+		}
+		left -= checkOverhead
 		missed = append(missed, MissedAutomation{UID: a.UID, Name: a.Name, Checks: checks})
 	}
-	return missed, nil
+	return missed, left <= 0, nil
 }
 
+// explainedBytes is how much is said about why automations do not match (H-14): each has
+// many triggers, and a factory many automations. checkOverhead is what a check counts
+// besides its texts.
+const (
+	explainedBytes = 512 << 10
+	checkOverhead  = 100
+)
+
 // failures are the checks that a delivery fails, in all triggers of the automation
-// that listen to the webhook.
-func (h *hookAutomation) failures(w lineshaft.Webhook, ev evaluation) ([]MissedCheck, error) {
+// that listen to the webhook, until what is left is used up.
+func (h *hookAutomation) failures(w lineshaft.Webhook, ev evaluation, left *int) ([]MissedCheck, error) {
 	var failed []MissedCheck
 	for i, t := range h.Triggers {
 		if !listens(t, w) {
@@ -173,9 +171,14 @@ func (h *hookAutomation) failures(w lineshaft.Webhook, ev evaluation) ([]MissedC
 			checks = func(*filter.Doc) []filter.Check { return m.Explain(ev.event) }
 		}
 		for _, check := range checks(ev.doc) {
-			if !check.Passed {
-				failed = append(failed, MissedCheck{Check: check, Trigger: i})
+			if check.Passed {
+				continue
 			}
+			if *left <= 0 {
+				return failed, nil
+			}
+			*left -= checkOverhead + len(check.Path) + len(check.Expected) + len(check.Seen)
+			failed = append(failed, MissedCheck{Check: check, Trigger: i})
 		}
 	}
 	return failed, nil

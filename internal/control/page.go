@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -44,6 +45,24 @@ func readPage[T, K any](list, cursor string, keyOf func(*T) K, read func(after K
 		return page, err
 	}
 	return page, page.Cut(len(items))
+}
+
+// PageOf makes a page of a list that was read whole, as there is never much of it. Its items
+// are in the order of their keys.
+func PageOf[T, K any](list []T, name, cursor string, limit int, keyOf func(*T) K, compare func(a, b K) int) (Page[T], error) {
+	return readPage(name, cursor, keyOf, func(after K) ([]T, bool, error) {
+		rest := list
+		if cursor != "" {
+			begin, _ := slices.BinarySearchFunc(list, after, func(one T, key K) int {
+				if compare(keyOf(&one), key) <= 0 {
+					return -1
+				}
+				return 1
+			})
+			rest = list[begin:]
+		}
+		return rest[:min(len(rest), limit)], len(rest) > limit, nil
+	})
 }
 
 // listedFactories are the factories whose parts a list shows, nil for all of them: the one

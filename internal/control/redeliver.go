@@ -169,7 +169,8 @@ func (h *Hook) foretell(ev evaluation, done []lineshaft.DeliveryOutcome) ([]line
 			outcomes = append(outcomes, outcome)
 			continue
 		}
-		failed, err := a.failures(h.Webhook, ev)
+		enough := 1 // the first is told
+		failed, err := a.failures(h.Webhook, ev, &enough)
 		if err != nil {
 			return nil, err
 		}

@@ -19,10 +19,7 @@ type SecretChange struct {
 }
 
 // SecretPage is a page of secrets, by name.
-type SecretPage struct {
-	Secrets []lineshaft.Secret
-	Next    string
-}
+type SecretPage = Page[lineshaft.Secret]
 
 // teamSecrets says whether a caller's key reaches secrets, which belong to the team.
 func teamSecrets(c lineshaft.Caller) error {
@@ -182,22 +179,15 @@ func (s *Service) ListSecrets(ctx context.Context, c lineshaft.Caller, limit int
 	if err := teamSecrets(c); err != nil {
 		return SecretPage{}, err
 	}
-	if cursor != "" && !lineshaft.ValidSecretName(cursor) {
-		return SecretPage{}, errBadCursor()
-	}
-	found, err := s.store.ListSecrets(ctx, cursor, limit+1)
-	if err != nil {
-		return SecretPage{}, err
-	}
-	var page SecretPage
-	if len(found) > limit {
-		found = found[:limit]
-		page.Next = found[limit-1].Name
-	}
-	for _, secret := range found {
-		page.Secrets = append(page.Secrets, secret.Secret)
-	}
-	return page, nil
+	nameOf := func(one *lineshaft.Secret) string { return one.Name }
+	return readPage("secrets", cursor, nameOf, func(after string) ([]lineshaft.Secret, bool, error) {
+		found, err := s.store.ListSecrets(ctx, after, limit+1, false)
+		list := make([]lineshaft.Secret, min(len(found), limit))
+		for i := range list {
+			list[i] = found[i].Secret
+		}
+		return list, len(found) > limit, err
+	})
 }
 
 // DeleteSecret removes a secret that no definition names.

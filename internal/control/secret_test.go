@@ -89,7 +89,7 @@ func TestS1ListSecretsInPages(t *testing.T) {
 		var seen []string
 		for cursor := ""; ; {
 			page := must[control.SecretPage](b)(b.s.ListSecrets(b.Context(), b.admin, 2, cursor))
-			for _, s := range page.Secrets {
+			for _, s := range page.Items {
 				seen = append(seen, s.Name)
 			}
 			if cursor = page.Next; cursor == "" {

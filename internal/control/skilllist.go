@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -206,12 +207,29 @@ func (s *Service) addLastRuns(ctx context.Context, c lineshaft.Caller, q SkillQu
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ListedSkill) int {
-		byName := cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Spec, b.Spec))
-		if q.ByLastRun {
-			return cmp.Or(b.LastRun.Compare(a.LastRun), byName)
-		}
-		return byName
-	})
+	slices.SortStableFunc(list, func(a, b ListedSkill) int { return q.compare(q.keyOf(&a), q.keyOf(&b)) })
 	return nil
+}
+
+// skillKey is a place in the list of skills.
+type skillKey struct {
+	LastRun    time.Time
+	Name, Spec string
+}
+
+func (q SkillQuery) keyOf(one *ListedSkill) skillKey {
+	key := skillKey{Name: one.Name, Spec: one.Spec}
+	if q.ByLastRun {
+		key.LastRun = one.LastRun
+	}
+	return key
+}
+
+func (SkillQuery) compare(a, b skillKey) int {
+	return cmp.Or(b.LastRun.Compare(a.LastRun), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Spec, b.Spec))
+}
+
+// Page makes a page of the list of skills.
+func (q SkillQuery) Page(list []ListedSkill, limit int, cursor string) (Page[ListedSkill], error) {
+	return PageOf(list, fmt.Sprintf("skills\x00%s\x00%v\x00%v", q.Repository, q.Malformed, q.ByLastRun), cursor, limit, q.keyOf, q.compare)
 }

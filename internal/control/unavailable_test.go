@@ -242,6 +242,7 @@ func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{Name: "a"}) })
 	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{FactoryUID: "f", Name: "a"}) })
 	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
+	one("FindAgents", func() (any, error) { return s.FindAgents(ctx, c, "", "a") })
 	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "", 1, "") })
 	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f", 1, "") })
 	one("UpdateAgent", func() (any, error) { return s.UpdateAgent(ctx, c, factoryF, control.AgentChange{}) })

@@ -126,7 +126,10 @@ func byName(list []lineshaft.DeliveryOutcome) map[string]lineshaft.DeliveryOutco
 // log is the webhook's log, oldest first.
 func (w *works) log() []lineshaft.Delivery {
 	w.Helper()
-	list := must[[]lineshaft.Delivery](w.bench)(w.store.ListDeliveries(w.Context(), w.hook.UID, "", 10_000))
+	list, more, err := w.store.ListDeliveries(w.Context(), w.hook.UID, "", "", 10_000)
+	if err != nil || more {
+		w.Fatal(err, more)
+	}
 	slices.Reverse(list)
 	return list
 }

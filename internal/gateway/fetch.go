@@ -93,12 +93,18 @@ func (c *call) field(fields map[string]json.RawMessage, name string, raw json.Ra
 		fields[name] = again
 		return nil
 	}
+	if bad := c.schemas(name, raw); bad != nil {
+		return bad
+	}
 	return c.look(name, raw, true)
 }
 
 // tools leaves those that the agent itself carries out; nil is none.
 func (c *call) tools(raw json.RawMessage) (json.RawMessage, *fault) {
 	if bad := c.look("tools", raw, false); bad != nil {
+		return nil, bad
+	}
+	if bad := c.schemas("tools", raw); bad != nil {
 		return nil, bad
 	}
 	in := json.NewDecoder(bytes.NewReader(raw))

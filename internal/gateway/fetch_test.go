@@ -17,6 +17,8 @@ func confined(_ *Config, s *SessionConfig) { s.Confined = true }
 func fetchers() map[string][]string {
 	return map[string][]string{
 		"/openai/v1/responses": {
+			`"text":{"format":{"type":"json_schema","schema":{"$ref":"https://x.example/secret"}}}`,
+			`"input":[{"type":"tool_search_output","tools":[{"type":"function","parameters":{"$ref":"https://x.example/secret"}}]}]`,
 			`"tools":[{"type":"mcp","server_label":"x","server_url":"https://x.example"}]`, `"tools":[{"type":"function","name":"f"},{"type":"code_interpreter"}]`, `"tools":[{"type":"function","type":"mcp"}]`,
 			`"tools":[{"type":"namespace","name":"n","tools":[{"type":"mcp"}]}]`, `"tools":[{"Type":"mcp"}]`, `"Tools":[{"type":"mcp"}]`, `"prompt":{"id":"pmpt_1"}`,
 			`"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x.example/secret"}]}]`, `"input":[{"content":[{"type":"input_file","file_url":"HTTP://x.example"}]}]`,
@@ -26,6 +28,10 @@ func fetchers() map[string][]string {
 			`"input":[{"type":"tool_use","input":[{"type":"input_image","image_url":"https://x.example"}]}]`, `"tools":[{"type":"file_search"}]`, `"tools":[{"type":"shell","environment":{"type":"container_auto"}}]`,
 		},
 		"/openai/v1/chat/completions": {
+			`"tools":[{"type":"function","function":{"name":"f","parameters":{"$ref":"https://x.example/secret"}}}]`,
+			`"response_format":{"type":"json_schema","json_schema":{"schema":{"properties":{"a":{"items":{"$ref":"HTTP://x.example/secret"}}}}}}`,
+			`"response_format":{"json_schema":{"schema":{"$id":"https://x.example/a","properties":{"a":{"$ref":"secret"}}}}}`,
+			`"tools":[{"type":"function","function":{"parameters":{"$dynamicRef":"//x.example/secret"}}}]`,
 			`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.example/secret"}}]}]`, `"web_search_options":{}`, `"plugins":[{"id":"web"}]`,
 			`"messages":[{"content":[{"type":"video_url","video_url":{"url":"https://x.example"}}]}]`, `"messages":[{"content":[{"type":"input_audio","audio_url":"https://x.example"}]}]`,
 			`"messages":[{"content":[{"type":"file","file":{"file_data":"https://x.example/secret"}}]}]`, `"tools":[{"type":"builtin_function","function":{"name":"$web_search"}}]`,
@@ -33,6 +39,7 @@ func fetchers() map[string][]string {
 			`"messages":[{"content":[{"type":"input_audio","input_audio":{"data":"https://x.example/secret","format":"mp3"}}]}]`, `"messages":[{"content":[{"url":"https://x.example/secret","type":"document"}]}]`,
 		},
 		"/anthropic/v1/messages": {
+			`"tools":[{"name":"f","input_schema":{"type":"tool_use","input":{"$ref":"https://x.example/secret"}}}]`,
 			`"mcp_servers":[{"type":"url","url":"https://x.example"}]`, `"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]`, `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"tools":[{"type":"mcp_toolset"}]`,
 			`"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x.example/secret"}}]}]`,
 			`"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`,
@@ -40,6 +47,8 @@ func fetchers() map[string][]string {
 		},
 		"/anthropic/v1/messages/count_tokens": {`"messages":[{"content":[{"source":{"type":"url","url":"https://x.example"}}]}]`},
 		"/gemini/v1beta/models/m1:generateContent": {
+			`"tools":[{"functionDeclarations":[{"parametersJsonSchema":{"$ref":"https://x.example/secret"}}]}]`,
+			`"generationConfig":{"responseJsonSchema":{"$ref":"ftp://x.example/secret"}}`,
 			`"tools":[{"googleSearch":{}}]`, `"tools":[{"url_context":{}}]`, `"tools":[{"functionDeclarations":[]},{"google_search_retrieval":{}}]`,
 			`"contents":[{"parts":[{"fileData":{"fileUri":"https://x.example/secret"}}]}]`, `"contents":[{"parts":[{"file_data":{"file_uri":"gs://x/secret"}}]}]`,
 			`"contents":[{"parts":[{"functionResponse":{"response":{},"parts":[{"fileData":{"fileUri":"https://x.example"}}]}}]}]`, `"tools":[{"googleMaps":{}}]`, `"tools":[{"fileSearch":{}}]`,
@@ -118,6 +127,11 @@ func TestX12AgentsWorkWithoutTheirVendorsTools(t *testing.T) {
 		},
 		{"/openai/v1/responses", `{"model":"m1","tool_choice":"auto","tools":[{"type":"web_search_preview"}]}`, `{"model":"m1"}`},
 		{"/openai/v1/responses", `{"input":[{"content":[{"image_url":"data:image/png;base64,AA"}]}],"model":"m1"}`, ""},
+		{
+			"/anthropic/v1/messages", `{"messages":[{"content":[{"input":{"$ref":"https://x"},"type":"tool_use"}]}],"model":"m1",` +
+				`"tools":[{"input_schema":{"$defs":{"a":{}},"$id":"https://x","$schema":"https://json-schema.org/draft","items":{"$ref":"#/$defs/a"}},"name":"f"}]}`, "",
+		},
+		{"/openai/v1/chat/completions", `{"model":"m1","tools":[{"function":{"parameters":{"$id":"T0","items":{"$ref":"T0"}}},"type":"function"}]}`, ""},
 		{
 			"/openai/v1/responses", `{"client_metadata":{"repo_url":"https://x"},"input":[{"tools":[{"name":"f","type":"function"}],"type":"tool_search_output"}],"model":"m1","text":{"format":{"schema":{"properties":{"home_url":{"type":"string"},"tools":{"type":"array"}}}}}}`, "",
 		},

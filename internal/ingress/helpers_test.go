@@ -245,7 +245,7 @@ func (g *gate) deliveryID(a answered) string {
 // rows reads a webhook's log, newest first.
 func (g *gate) rows(uid string) []lineshaft.Delivery {
 	g.Helper()
-	list, err := g.store.ListDeliveries(g.Context(), uid, "", 1000)
+	list, _, err := g.store.ListDeliveries(g.Context(), uid, "", "", 1000)
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -40,15 +40,23 @@ func (s *Server) listAgents(ctx context.Context, c *call, in listAgentsIn) (list
 	if err != nil {
 		return listAgentsOut{}, "", err
 	}
-	out := listAgentsOut{Agents: []Agent{}, Cut: page.Next != "", Paging: Paging{page.Next}}
+	agents, err := showPage(&page, showAgent)
+	if err != nil {
+		return listAgentsOut{}, "", err
+	}
 	var list []string
-	for _, a := range page.Items {
-		out.Agents = append(out.Agents, Agent{
-			UID: a.UID, Name: a.Name, Type: string(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, ModelID: a.Config.ModelID,
-		})
+	for i := range agents {
+		a := &agents[i]
 		list = append(list, fmt.Sprintf("%s (uid %s), %s, factory %s", quoted(a.Name), a.UID, a.Type, orNone(a.FactoryUID)))
 	}
+	out := listAgentsOut{Agents: agents, Cut: page.Next != "", Paging: Paging{page.Next}}
 	return out, lines("There is no agent here that this key may see.", list, page.Next), nil
+}
+
+func showAgent(a *lineshaft.Agent) Agent {
+	return Agent{
+		UID: a.UID, Name: a.Name, Type: string(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, ModelID: a.Config.ModelID,
+	}
 }
 
 func orNone(text string) string {
@@ -60,23 +68,11 @@ func orNone(text string) string {
 
 // agentUID finds the agent that a reference means, in a factory if one is given.
 func (s *Server) agentUID(ctx context.Context, c *call, factoryUID, ref string) (string, error) {
-	var named []string
-	for more, cursor := true, ""; more; {
-		page, err := s.Control.ListAgents(ctx, c.Caller, factoryUID, control.MaxPage, cursor)
-		if err != nil {
-			return "", err
-		}
-		for i := range page.Items {
-			if page.Items[i].UID == ref {
-				return ref, nil
-			}
-			if strings.EqualFold(page.Items[i].Name, ref) {
-				named = append(named, page.Items[i].UID)
-			}
-		}
-		cursor, more = page.Next, page.Next != ""
+	found, err := s.Control.FindAgents(ctx, c.Caller, factoryUID, ref)
+	if err != nil {
+		return "", err
 	}
-	return one("agent", ref, named)
+	return one("agent", ref, found)
 }
 
 // environmentUID finds the environment that a reference means.

@@ -46,13 +46,15 @@ func (s *Server) listAutomations(ctx context.Context, c *call, in listAutomation
 	if err != nil {
 		return listAutomationsOut{}, "", err
 	}
-	out := listAutomationsOut{FactoryUID: uid, Automations: []Automation{}, Paging: Paging{page.Next}}
-	var list []string
-	for i := range page.Items {
-		a := showAutomation(&page.Items[i])
-		out.Automations = append(out.Automations, a)
-		list = append(list, automationWords(&a))
+	automations, err := showPage(&page, showAutomation)
+	if err != nil {
+		return listAutomationsOut{}, "", err
 	}
+	var list []string
+	for i := range automations {
+		list = append(list, automationWords(&automations[i]))
+	}
+	out := listAutomationsOut{FactoryUID: uid, Automations: automations, Paging: Paging{page.Next}}
 	return out, lines("The factory has no automations.", list, page.Next), nil
 }
 

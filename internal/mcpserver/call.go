@@ -136,10 +136,9 @@ func (s *Server) callTool(ctx context.Context, req mcp.Request, next mcp.MethodH
 		c.refused = lineshaft.Denied("the role %q of this key does not include %s, which %s needs; use a key with a wider role", c.Role, need, wanted.Params.Name)
 	}
 	if c.refused == nil && heavy(wanted.Params.Name) {
-		release, err := s.Control.Turn(ctx, c.Caller, 3)
+		rest, err := s.takeTurn(ctx, c)
 		if c.refused = err; err == nil {
-			defer release()
-			defer s.Control.Work(ctx)()
+			defer rest()
 		}
 	}
 	made, err := next(ctx, "tools/call", req)
@@ -156,6 +155,16 @@ func (s *Server) callTool(ctx context.Context, req mcp.Request, next mcp.MethodH
 		slog.String("tool", wanted.Params.Name), slog.String("code", string(code)), slog.Duration("duration", time.Since(begun)),
 		slog.String("caller", c.Principal.UID), slog.String("request_id", c.RequestID), slog.String("trace_id", problem.TraceID(ctx)))
 	return result, nil
+}
+
+// takeTurn waits until the caller may read what may be long (H-14); rest ends its turn.
+func (s *Server) takeTurn(ctx context.Context, c *call) (rest func(), err error) {
+	release, err := s.Control.Turn(ctx, c.Caller, 3)
+	if err != nil {
+		return nil, err
+	}
+	pause := s.Control.Work(ctx)
+	return func() { pause(); release() }, nil
 }
 
 // failure is why a call failed, or nil.

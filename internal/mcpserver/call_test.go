@@ -63,7 +63,7 @@ func TestI4ErrorsTellWhatToDoAndNothingOfTheInside(t *testing.T) {
 		s := New(Deps{})
 		answer := &mcp.CallToolResult{}
 		answer.SetError(&failed{tc.err})
-		result, err := s.watch(func(context.Context, string, mcp.Request) (mcp.Result, error) { return answer, nil })(asAdmin(t.Context()), "tools/call", calling("list_factories"))
+		result, err := s.watch(func(context.Context, string, mcp.Request) (mcp.Result, error) { return answer, nil })(asAdmin(t.Context()), "tools/call", calling("dispatch"))
 		told, ok := result.(*mcp.CallToolResult)
 		if err != nil || !ok || !told.IsError {
 			t.Fatal(err, result)
@@ -112,5 +112,15 @@ func TestI4TextsAreCutBetweenCharacters(t *testing.T) {
 	}
 	if got := string(shortened([]byte(`{"a":`), 100)); got != `"{\"a\":"` {
 		t.Error(got)
+	}
+}
+
+// A tool that reads takes its turn among all that read, whatever way they do.
+func TestH14EveryReadingToolTakesATurn(t *testing.T) {
+	t.Parallel()
+	for _, tool := range New(Deps{}).tools() {
+		if waits := tool.name == "wait_for_run"; tool.effect == reads && heavy(tool.name) == waits {
+			t.Errorf("%s: takes a turn for its whole call: %v", tool.name, !waits)
+		}
 	}
 }

@@ -45,12 +45,14 @@ type (
 
 func (s *Server) getRunEvents(ctx context.Context, c *call, in getRunEventsIn) (getRunEventsOut, string, error) {
 	out := getRunEventsOut{RunID: in.RunID, Events: []Event{}, NextAfter: in.After, More: true}
-	for left, bytes := in.Limit, maxRead; left > 0 && bytes > 0 && out.More; {
+	for left, bytes, room := in.Limit, maxRead, maxItems; left > 0 && bytes > 0 && room > 0 && out.More; {
 		page, err := s.Control.Events(ctx, c.Caller, in.RunID, out.NextAfter, left)
 		if err != nil {
 			return getRunEventsOut{}, "", err
 		}
-		out.add(page, in.Types)
+		if err := out.add(page, in.Types, &room); err != nil {
+			return getRunEventsOut{}, "", err
+		}
 		left -= len(page.Events)
 		for i := range page.Events {
 			bytes -= len(page.Events[i].Data)
@@ -70,16 +72,28 @@ func (s *Server) getRunEvents(ctx context.Context, c *call, in getRunEventsIn) (
 	return out, text, nil
 }
 
-// add shows a stretch of the log.
-func (out *getRunEventsOut) add(page control.EventPage, types []string) {
+// add shows a stretch of the log, as far as there is room.
+func (out *getRunEventsOut) add(page control.EventPage, types []string, room *int) error {
 	out.More = page.More
 	for i := range page.Events {
 		e := &page.Events[i]
-		out.NextAfter = e.Sequence
-		if wanted(types, e) {
-			out.Events = append(out.Events, Event{Sequence: e.Sequence, Type: string(e.Type), Time: stamp(e.Time), Untrusted: shortened(e.Data, maxEventData)})
+		if *room <= 0 {
+			out.More = true
+			return nil
 		}
+		out.NextAfter = e.Sequence
+		if !wanted(types, e) {
+			continue
+		}
+		shown := Event{Sequence: e.Sequence, Type: string(e.Type), Time: stamp(e.Time), Untrusted: shortened(e.Data, maxEventData)}
+		length, err := lengthOf(shown)
+		if err != nil {
+			return err
+		}
+		*room -= length
+		out.Events = append(out.Events, shown)
 	}
+	return nil
 }
 
 func wanted(types []string, e *lineshaft.Event) bool {

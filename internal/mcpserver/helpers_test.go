@@ -34,6 +34,7 @@ const path = "/api/v1/mcp"
 type site struct {
 	*testing.T
 	control  *control.Service
+	store    *store.Store
 	url      string
 	admin    lineshaft.Caller
 	adminKey string
@@ -66,7 +67,7 @@ func newSite(t *testing.T, database string, options ...func(*api.Deps)) *site {
 	done := make(chan struct{})
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; st.Close() })
-	s := &site{T: t, log: &logBuffer{}, stopping: make(chan struct{})}
+	s := &site{T: t, store: st, log: &logBuffer{}, stopping: make(chan struct{})}
 	if s.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), control.Config{Lease: time.Minute}); err != nil {
 		t.Fatal(err)
 	}

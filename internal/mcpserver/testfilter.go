@@ -25,6 +25,7 @@ type (
 	testFilterOut struct {
 		WouldTrigger bool    `json:"would_trigger"`
 		Checks       []Check `json:"checks" doc:"The webhook first, then every condition of the filter."`
+		Cut          bool    `json:"checks_truncated,omitempty" doc:"The filter has more conditions than fit into an answer."`
 	}
 )
 
@@ -37,8 +38,14 @@ type Check struct {
 	Passed    bool            `json:"passed"`
 }
 
-func showCheck(c control.Check) Check {
-	return Check{Path: c.Path, Operator: c.Operator, Expected: c.Expected, Untrusted: c.Seen, Passed: c.Passed}
+// maxExpected is how much of what a filter wants is shown: whoever asks has the filter.
+const maxExpected = 8 << 10
+
+func showCheck(c *control.Check) Check {
+	return Check{
+		Path: shorten(c.Path, maxExpected), Operator: c.Operator, Expected: shortened(c.Expected, maxExpected),
+		Untrusted: c.Seen, Passed: c.Passed,
+	}
 }
 
 func (s *Server) testFilter(ctx context.Context, c *call, in testFilterIn) (testFilterOut, string, error) {
@@ -69,10 +76,11 @@ func (s *Server) testFilter(ctx context.Context, c *call, in testFilterIn) (test
 	if err != nil {
 		return testFilterOut{}, "", err
 	}
-	out := testFilterOut{WouldTrigger: verdict.WouldTrigger, Checks: []Check{}}
-	for _, check := range verdict.Checks {
-		out.Checks = append(out.Checks, showCheck(check))
+	checks, cut, err := showWithin(verdict.Checks, showCheck)
+	if err != nil {
+		return testFilterOut{}, "", err
 	}
+	out := testFilterOut{WouldTrigger: verdict.WouldTrigger, Checks: checks, Cut: cut}
 	return out, checkWords(&out), nil
 }
 

@@ -74,13 +74,15 @@ func (s *Server) tools() []tool {
 	}
 }
 
-// heavy says that a tool reads what may be long. Others wait for something, or read little.
+// heavy says that a tool reads what may be long for the whole of its call. One that waits
+// takes the processor when it has something to show, and one that changes something reads
+// little.
 func heavy(name string) bool {
 	switch name {
-	case "get_run", "list_runs", "get_run_events", "list_deliveries", "get_delivery", "list_automations":
-		return true
+	case "wait_for_run", "dispatch", "follow_up", "cancel_run":
+		return false
 	}
-	return false
+	return true
 }
 
 // described is the tool without its schemas.

@@ -27,7 +27,7 @@ type (
 // waitForRun follows the log of a run until it has ended or asks something. A client
 // that wants to know is told about every change in between.
 func (s *Server) waitForRun(ctx context.Context, c *call, in waitForRunIn) (waitForRunOut, string, error) {
-	run, err := s.Control.GetRun(ctx, c.Caller, in.RunID)
+	run, err := s.readRun(ctx, c, in.RunID)
 	if err != nil {
 		return waitForRunOut{}, "", err
 	}
@@ -39,9 +39,20 @@ func (s *Server) waitForRun(ctx context.Context, c *call, in waitForRunIn) (wait
 		if err := s.Control.Recheck(ctx, c.Caller); err != nil {
 			return waitForRunOut{}, "", err
 		}
-		if run, err = s.Control.GetRun(ctx, c.Caller, in.RunID); err != nil {
-			return waitForRunOut{}, "", err
-		}
+	}
+	return s.showWaited(ctx, c, in)
+}
+
+// showWaited shows what came of a wait, in a turn: the wait itself has none.
+func (s *Server) showWaited(ctx context.Context, c *call, in waitForRunIn) (waitForRunOut, string, error) {
+	rest, err := s.takeTurn(ctx, c)
+	if err != nil {
+		return waitForRunOut{}, "", err
+	}
+	defer rest()
+	run, err := s.Control.GetRun(ctx, c.Caller, in.RunID)
+	if err != nil {
+		return waitForRunOut{}, "", err
 	}
 	shown, err := s.showWhole(ctx, c, run, in.Messages)
 	if err != nil {

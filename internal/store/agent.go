@@ -99,6 +99,30 @@ func (r reader) PageAgents(ctx context.Context, factoryUIDs []string, after Part
 	}, limit)
 }
 
+// PartName is what a part of a factory is called.
+type PartName struct {
+	PartKey
+
+	UID string
+}
+
+// AgentNames reads the names of agents by factory and name, and nothing that may be long.
+func (r reader) AgentNames(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]PartName, error) {
+	var names []PartName
+	end, args := partsAfter(factoryUIDs, after)
+	query := fmt.Sprintf("SELECT factory_uid, name, uid FROM agents %s LIMIT %d", end, limit)
+	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		var n PartName
+		err := scan(&n.Factory, &n.Name, &n.UID)
+		names = append(names, n)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read names of agents: %w", err)
+	}
+	return names, nil
+}
+
 // partsAfter is the end of a statement that reads parts of factories by factory and name.
 func partsAfter(factoryUIDs []string, after PartKey) (end string, args []any) {
 	args = []any{after.Factory, after.Name}

@@ -71,20 +71,25 @@ func (r reader) CountArtifacts(ctx context.Context, runID string) (n int, bytes 
 	return n, bytes, nil
 }
 
-// CountTreeArtifacts is CountArtifacts of a run's root and all runs below that.
-func (r reader) CountTreeArtifacts(ctx context.Context, runID string) (n int, bytes int64, err error) {
+// CountTreeArtifacts is CountArtifacts of a run's root and all runs below that. It locks the
+// tree first: who counts and then adds an artifact does so before anybody else counts.
+func (tx *Tx) CountTreeArtifacts(ctx context.Context, runID string) (n int, bytes int64, err error) {
 	// The oldest above it is the top; see control.growTree.
-	above, err := r.ancestorsOf(ctx, []string{runID})
+	above, err := tx.ancestorsOf(ctx, []string{runID})
 	if err != nil {
 		return 0, 0, err
 	}
 	root := slices.Min(append(above[runID], runID))
-	if n, bytes, err = r.CountArtifacts(ctx, root); err != nil {
+	// Without a row there is nobody below, and a run's artifacts are added under its own lock.
+	if _, err := tx.texts(ctx, "SELECT run_id FROM run_trees WHERE run_id = $1"+tx.d.forUpdate, root); err != nil {
+		return 0, 0, fmt.Errorf("lock tree: %w", err)
+	}
+	if n, bytes, err = tx.CountArtifacts(ctx, root); err != nil {
 		return 0, 0, err
 	}
 	var below int
 	var belowBytes int64
-	err = r.one(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(a.size), 0) AS BIGINT) FROM run_tags t
+	err = tx.one(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(a.size), 0) AS BIGINT) FROM run_tags t
 		JOIN artifacts a ON a.run_id = t.run_id WHERE t.tag = $1`, []any{ancestorTag(root)}, &below, &belowBytes)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count artifacts of runs below: %w", err)

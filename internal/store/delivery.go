@@ -161,13 +161,17 @@ func (r reader) FindDelivery(ctx context.Context, deliveryID string) (*lineshaft
 	return &found[0], nil
 }
 
-// ListDeliveries reads a webhook's log, newest first, from before an id on ("" for
-// the newest).
-func (r reader) ListDeliveries(ctx context.Context, webhookUID, before string, limit int) ([]lineshaft.Delivery, error) {
+// ListDeliveries reads a page of a webhook's log, newest first, from before an id on (""
+// for the newest) down to another, and says whether there is more.
+func (r reader) ListDeliveries(ctx context.Context, webhookUID, before, floor string, limit int) ([]lineshaft.Delivery, bool, error) {
 	if before == "" {
 		before = "z" // above every id
 	}
-	return r.deliveries(ctx, "WHERE webhook_uid = $1 AND id < $2 ORDER BY id DESC LIMIT $3", webhookUID, before, limit)
+	return readPage(ctx, r, listing[lineshaft.Delivery]{
+		sizes: "SELECT octet_length(outcomes) + octet_length(identity) + octet_length(event) FROM deliveries",
+		end:   "WHERE webhook_uid = $1 AND id < $2 AND id >= $3 ORDER BY id DESC", args: []any{webhookUID, before, floor},
+		read: r.deliveries, cut: func(*lineshaft.Delivery) {},
+	}, limit)
 }
 
 // LastDeliveries reads the newest delivery of each webhook of factories that has one.

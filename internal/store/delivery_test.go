@@ -33,7 +33,7 @@ func logOf(t *testing.T, s *store.Store, webhookUID string, limit int) []linesha
 	t.Helper()
 	var all []lineshaft.Delivery
 	for before := ""; ; before = all[len(all)-1].ID {
-		page, err := s.ListDeliveries(t.Context(), webhookUID, before, limit)
+		page, _, err := s.ListDeliveries(t.Context(), webhookUID, before, "", limit)
 		must(t, err)
 		all = append(all, page...)
 		if len(page) < limit {
@@ -136,7 +136,7 @@ func TestW11LogPages(t *testing.T) {
 			}
 		}
 		insertDeliveries(t, s, newDelivery(s, webhook)) // one that comes meanwhile does not shift the next page
-		page, err := s.ListDeliveries(t.Context(), webhook, want[4], 5)
+		page, _, err := s.ListDeliveries(t.Context(), webhook, want[4], "", 5)
 		must(t, err)
 		for i, d := range page {
 			if d.ID != want[5+i] {

@@ -22,7 +22,8 @@ import (
 //  8. runs by id and, within a run, its executions, as far as possible in one statement
 //     (LockRuns, LockExecutions). What belongs to one run alone changes only under its
 //     lock. Leases change without it, in the order of runs (ExtendLeases);
-//  9. trees of runs, by the run at their top (GrowTree, SpendTrees);
+//  9. trees of runs, by the run at their top (GrowTree, SpendTrees,
+//     CountTreeArtifacts);
 //  10. what factories spent, by uid (AddSpending).
 //
 // Claims and sweeps pass over what is locked. SQLite has one writer and no locks.

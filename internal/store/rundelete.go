@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -122,14 +121,4 @@ func (r reader) ListOldRuns(ctx context.Context, before time.Time, limit int) ([
 // ListOverdue finds queued runs whose time in the queue is over.
 func (r reader) ListOverdue(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	return r.texts(ctx, "SELECT id FROM runs WHERE state = 'QUEUED' AND queue_deadline < $1 ORDER BY queue_deadline LIMIT $2", micros(now), limit)
-}
-
-// RunExists says whether a run has a row.
-func (r reader) RunExists(ctx context.Context, runID string) (bool, error) {
-	var one int
-	err := r.one(ctx, "SELECT 1 FROM runs WHERE id = $1", []any{runID}, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
 }

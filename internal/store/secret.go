@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -68,7 +69,7 @@ func (r reader) GetSecret(ctx context.Context, name string) (*Secret, error) {
 }
 
 func (r reader) secret(ctx context.Context, name, where string) (*Secret, error) {
-	found, err := r.secrets(ctx, where, name)
+	found, err := r.secrets(ctx, secretColumns, where, name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +79,19 @@ func (r reader) secret(ctx context.Context, name, where string) (*Secret, error)
 	return &found[0], nil
 }
 
-// ListSecrets reads secrets by name, from after one on.
-func (r reader) ListSecrets(ctx context.Context, after string, limit int) ([]Secret, error) {
-	return r.secrets(ctx, "WHERE name > $1 ORDER BY name LIMIT $2", after, limit)
+// ListSecrets reads secrets by name, from after one on. Their sealed values, which are long,
+// are read for those who open them.
+func (r reader) ListSecrets(ctx context.Context, after string, limit int, sealed bool) ([]Secret, error) {
+	columns := secretColumns
+	if !sealed {
+		columns = strings.Replace(columns, "sealed", "'' AS sealed", 1)
+	}
+	return r.secrets(ctx, columns, "WHERE name > $1 ORDER BY name LIMIT $2", after, limit)
 }
 
-func (r reader) secrets(ctx context.Context, where string, args ...any) ([]Secret, error) {
+func (r reader) secrets(ctx context.Context, columns, where string, args ...any) ([]Secret, error) {
 	var found []Secret
-	err := r.each(ctx, "SELECT "+secretColumns+" FROM secrets "+where, args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+columns+" FROM secrets "+where, args, func(scan func(...any) error) error {
 		var s Secret
 		var created, updated int64
 		if err := scan(&s.Name, &s.Kind, &s.Access, &s.Description, &s.Sealed, &created, &updated); err != nil {

@@ -88,7 +88,7 @@ func TestS1SecretsPage(t *testing.T) {
 		}
 		var got []string
 		for after := ""; ; after = got[len(got)-1] {
-			page, err := s.ListSecrets(t.Context(), after, 2)
+			page, err := s.ListSecrets(t.Context(), after, 2, true)
 			must(t, err)
 			for _, secret := range page {
 				got = append(got, secret.Name)

@@ -51,7 +51,7 @@ func (s *server) pastDeliveries(ctx context.Context, c lineshaft.Caller, factory
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range found.Deliveries {
+		for _, d := range found.Items {
 			if d.Status == lineshaft.DeliveryAccepted {
 				list = append(list, pastDelivery{ID: d.ID, Webhook: h.Name, Event: d.Event, Size: d.Size, When: fmt.Sprintf("%s (%s)", agoText(d.ReceivedAt, time.Now()), d.ReceivedAt.UTC().Format("15:04:05 UTC"))})
 			}

@@ -182,7 +182,7 @@ func (s *server) deliveryLog(r *http.Request, c lineshaft.Caller, v hookView) (l
 	if err != nil {
 		return logData{}, err
 	}
-	log := logData{At: v.At, Deliveries: shownAll(v, found.Deliveries), Live: cursor == "" && !v.Gone}
+	log := logData{At: v.At, Deliveries: shownAll(v, found.Items), Live: cursor == "" && !v.Gone}
 	if len(log.Deliveries) > 0 {
 		log.Newest = log.Deliveries[0].ID
 	}
@@ -330,7 +330,7 @@ func (s *server) chain(r *http.Request, c lineshaft.Caller, data *deliveryData) 
 	if err != nil {
 		return err
 	}
-	for _, d := range shownAll(v, newest.Deliveries) {
+	for _, d := range shownAll(v, newest.Items) {
 		if d.RedeliveryOf == data.Delivery.ID {
 			data.Later = append(data.Later, d)
 		}

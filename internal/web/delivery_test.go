@@ -68,7 +68,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range found.Deliveries {
+	for _, d := range found.Items {
 		at := h.at + "/deliveries/" + d.ID
 		_, _, text := h.get(at)
 		switch d.Status {

@@ -94,7 +94,7 @@ func (s *server) secretNames(r *http.Request, c lineshaft.Caller) []string {
 		return nil // the form works without
 	}
 	var names []string
-	for _, secret := range found.Secrets {
+	for _, secret := range found.Items {
 		if secret.Kind == lineshaft.SecretManaged {
 			names = append(names, secret.Name)
 		}

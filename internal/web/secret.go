@@ -35,7 +35,7 @@ func (s *server) secretsPage(w http.ResponseWriter, r *http.Request, c lineshaft
 	if err != nil {
 		return err
 	}
-	data := secretsData{Secrets: found.Secrets, Next: pageAddress(r, found.Next), First: firstAddress(r)}
+	data := secretsData{Secrets: found.Items, Next: pageAddress(r, found.Next), First: firstAddress(r)}
 	return s.render(w, r, c, "secrets", page{Title: "Secrets", Section: "secrets", Data: data})
 }
 

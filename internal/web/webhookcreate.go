@@ -107,7 +107,7 @@ func (s *server) newWebhookData(r *http.Request, c lineshaft.Caller) (newWebhook
 		return data, err
 	}
 	kept, err := s.Control.ListSecrets(r.Context(), c, mostFactories, "")
-	for _, secret := range kept.Secrets {
+	for _, secret := range kept.Items {
 		if secret.Kind != lineshaft.SecretWebhook {
 			data.Kept = append(data.Kept, secret.Name)
 		}

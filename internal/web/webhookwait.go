@@ -29,7 +29,7 @@ func (s *server) firstDelivery(w http.ResponseWriter, r *http.Request, c linesha
 		return err
 	}
 	wait := waitData{At: v.At, After: r.URL.Query().Get("after")}
-	fresh := slices.DeleteFunc(found.Deliveries, func(d lineshaft.Delivery) bool { return d.ID <= wait.After })
+	fresh := slices.DeleteFunc(found.Items, func(d lineshaft.Delivery) bool { return d.ID <= wait.After })
 	for _, d := range slices.Backward(fresh) {
 		wait.Last = &shownDelivery{Delivery: d, At: v.At + "/deliveries/" + d.ID}
 		if wait.Arrived = d.Status == lineshaft.DeliveryAccepted; wait.Arrived {
@@ -42,8 +42,8 @@ func (s *server) firstDelivery(w http.ResponseWriter, r *http.Request, c linesha
 // newestDelivery is the id of the newest delivery so far, if there is one.
 func (s *server) newestDelivery(r *http.Request, c lineshaft.Caller, v hookView) (string, error) {
 	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, control.DeliveryQuery{Limit: 1})
-	if err != nil || len(found.Deliveries) == 0 {
+	if err != nil || len(found.Items) == 0 {
 		return "", err
 	}
-	return found.Deliveries[0].ID, nil
+	return found.Items[0].ID, nil
 }

@@ -27,7 +27,9 @@ func FillFactory(t *testing.T, s *store.Store, factory string, many, length int)
 			uid, name := fmt.Sprint(factory, "-", i), fmt.Sprintf("part %03d", i)
 			errs = append(errs,
 				tx.PutAgent(ctx, lineshaft.Agent{
-					UID: uid, FactoryUID: factory, Name: name, Type: lineshaft.AgentCustom, Prompt: text, Config: config, CreatedAt: at, UpdatedAt: at,
+					UID: uid, FactoryUID: factory, Name: name, Type: lineshaft.AgentCustom,
+					Description: strings.Repeat("\x01", lineshaft.MaxDescriptionRunes), Prompt: text, Config: config,
+					CreatedAt: at, UpdatedAt: at,
 				}),
 				tx.PutAutomation(ctx, lineshaft.Automation{UID: uid, FactoryUID: factory, Name: name, Prompt: text, Config: config, CreatedAt: at, UpdatedAt: at}),
 				tx.PutTimer(ctx, store.Timer{Owner: store.ScheduleTimer(uid)}),

@@ -749,7 +749,9 @@ class DeliveryDetail(Model):
     not_matched: int
     """How many automations of the webhook did not match."""
     not_matched_automations: Optional[List[MissedAutomation]] = None
-    """With explain: the automations that do not match today, and why."""
+    """With explain: what does not match today, and why."""
+    not_matched_truncated: Optional[bool] = None
+    """More does not match than is said."""
     outcomes: List[DeliveryOutcome]
     payload: Any = None
     """The body, of accepted deliveries only."""

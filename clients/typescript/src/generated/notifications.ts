@@ -12,8 +12,8 @@ export class Notifications extends Resource {
    * List notifications.
    * All that your key may see, the oldest first.
    */
-  list(options?: RequestOptions): PagePromise<Notification> {
-    return this.callPage<Notification>({ method: "GET", path: "/notifications", replay: true, options }, "notifications");
+  list(query: NotificationsListQuery = {}, options?: RequestOptions): PagePromise<Notification> {
+    return this.callPage<Notification>({ method: "GET", path: "/notifications", query: { ...query }, replay: true, options }, "notifications");
   }
 
   /**
@@ -84,6 +84,13 @@ export class Notifications extends Resource {
   test(notificationId: string, options?: RequestOptions): APIPromise<NotificationDelivery> {
     return this.callJSON<NotificationDelivery>({ method: "POST", path: path`/notifications/${notificationId}/test`, replay: false, options });
   }
+}
+
+/** Selects what list answers. */
+export interface NotificationsListQuery {
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
 }
 
 /** Selects what deliveries answers. */

@@ -18,6 +18,9 @@ export class Skills extends Resource {
 
 /** Selects what list answers. */
 export interface SkillsListQuery {
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
   /** Only the skills of this repository, owner/repo. Otherwise those of all environments and factories. */
   repo?: string | undefined;
   /** Ask the forge anew; else what was read in the last minute counts. */

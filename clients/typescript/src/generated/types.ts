@@ -730,8 +730,10 @@ export interface DeliveryDetail {
   identity_source: string;
   /** How many automations of the webhook did not match. */
   not_matched: number;
-  /** With explain: the automations that do not match today, and why. */
+  /** With explain: what does not match today, and why. */
   not_matched_automations?: MissedAutomation[];
+  /** More does not match than is said. */
+  not_matched_truncated?: boolean;
   outcomes: DeliveryOutcome[];
   /** The body, of accepted deliveries only. */
   payload?: unknown;
@@ -1059,6 +1061,8 @@ export interface ListAgentIdentitiesResponse {
 
 export interface ListAgentsResponse {
   agents: AgentListItem[];
+  /** There is more, also of the last name; absent when the list is whole. */
+  page_info?: PageInfo;
 }
 
 export interface ListAuditResponse {

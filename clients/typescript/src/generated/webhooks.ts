@@ -12,8 +12,8 @@ export class Webhooks extends Resource {
    * List webhooks.
    * All of the factory, by name.
    */
-  list(factoryUid: string, options?: RequestOptions): PagePromise<Webhook> {
-    return this.callPage<Webhook>({ method: "GET", path: path`/factory/${factoryUid}/webhooks`, replay: true, options }, "webhooks");
+  list(factoryUid: string, query: WebhooksListQuery = {}, options?: RequestOptions): PagePromise<Webhook> {
+    return this.callPage<Webhook>({ method: "GET", path: path`/factory/${factoryUid}/webhooks`, query: { ...query }, replay: true, options }, "webhooks");
   }
 
   /**
@@ -52,4 +52,11 @@ export class Webhooks extends Resource {
   rotate(factoryUid: string, webhookUid: string, body: RotateWebhookRequest = {}, options?: RequestOptions): APIPromise<IssuedWebhook> {
     return this.callJSON<IssuedWebhook>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/rotate`, body, replay: false, options });
   }
+}
+
+/** Selects what list answers. */
+export interface WebhooksListQuery {
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
 }

@@ -18,15 +18,22 @@ class Notifications(Resource):
 
     def list(
         self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Page[models.Notification]:
         """List notifications.
 
         All that your key may see, the oldest first.
+
+        Args:
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             "/notifications",
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -283,15 +290,22 @@ class AsyncNotifications(AsyncResource):
 
     def list(
         self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncPages[models.Notification]:
         """List notifications.
 
         All that your key may see, the oldest first.
+
+        Args:
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             "/notifications",
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )

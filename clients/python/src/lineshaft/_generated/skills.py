@@ -17,6 +17,8 @@ class Skills(Resource):
     def list(
         self,
         *,
+        limit: int | None = None,
+        cursor: str | None = None,
         repo: str | None = None,
         refresh: bool | None = None,
         sort_by: Literal["name", "last_run"] | None = None,
@@ -30,6 +32,7 @@ class Skills(Resource):
         runs, any that the server can read.
 
         Args:
+          cursor: From page_info.next_cursor.
           repo: Only the skills of this repository, owner/repo. Otherwise those of all environments
             and factories.
           refresh: Ask the forge anew; else what was read in the last minute counts.
@@ -40,6 +43,8 @@ class Skills(Resource):
             "GET",
             "/agent",
             query={
+                "limit": limit,
+                "cursor": cursor,
                 "repo": repo,
                 "refresh": refresh,
                 "sort_by": sort_by,
@@ -57,6 +62,8 @@ class AsyncSkills(AsyncResource):
     def list(
         self,
         *,
+        limit: int | None = None,
+        cursor: str | None = None,
         repo: str | None = None,
         refresh: bool | None = None,
         sort_by: Literal["name", "last_run"] | None = None,
@@ -70,6 +77,7 @@ class AsyncSkills(AsyncResource):
         runs, any that the server can read.
 
         Args:
+          cursor: From page_info.next_cursor.
           repo: Only the skills of this repository, owner/repo. Otherwise those of all environments
             and factories.
           refresh: Ask the forge anew; else what was read in the last minute counts.
@@ -80,6 +88,8 @@ class AsyncSkills(AsyncResource):
             "GET",
             "/agent",
             query={
+                "limit": limit,
+                "cursor": cursor,
                 "repo": repo,
                 "refresh": refresh,
                 "sort_by": sort_by,

@@ -19,6 +19,9 @@ class Webhooks(Resource):
     def list(
         self,
         factory_uid: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> Page[models.Webhook]:
         """List webhooks.
@@ -27,10 +30,12 @@ class Webhooks(Resource):
 
         Args:
           factory_uid: The uid of a factory.
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             path("/factory/{}/webhooks", factory_uid),
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
@@ -229,6 +234,9 @@ class AsyncWebhooks(AsyncResource):
     def list(
         self,
         factory_uid: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncPages[models.Webhook]:
         """List webhooks.
@@ -237,10 +245,12 @@ class AsyncWebhooks(AsyncResource):
 
         Args:
           factory_uid: The uid of a factory.
+          cursor: From page_info.next_cursor.
         """
         request = Request(
             "GET",
             path("/factory/{}/webhooks", factory_uid),
+            query={"limit": limit, "cursor": cursor},
             replay=True,
             options=checked(self.list, options),
         )
