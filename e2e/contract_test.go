@@ -137,10 +137,10 @@ func TestContractOfKeys(t *testing.T) {
 		t.Fatalf("%v in %s", err, text)
 	}
 	admin.try(map[string]string{"K": keys.Keys[0].ID}, []sentence{
-		{name: "S6 the last admin key", method: remove, path: "/apikeys/{K}", status: 409},
 		{name: "factory", method: post, path: "/factory", body: `{"name":"shop"}`, status: 201, keep: "uid as F"},
 		{name: "webhook", method: post, path: "/factory/{F}/webhooks", body: `{"name":"hook","auth_mode":"url_token"}`, status: 201, keep: "secret_name as S"},
 		{name: "S1 the webhook's generated secret", method: put, path: "/secrets/{S}", body: `{"value":"a-long-enough-value-of-our-own-choice-0123456789"}`, status: 200},
+		{name: "S6 the last admin key", method: remove, path: "/apikeys/{K}", status: 409},
 	})
 }
 
@@ -201,6 +201,19 @@ func TestContractOfDefinitions(t *testing.T) {
 			"factory.yaml":            "schemaVersion: v1alpha1\nname: Shop\nintegrations:\n  - type: slack\n",
 			"agents/foreman/agent.md": "---\nagentType: FOREMAN\nharness:\n  type: claude\n  model: sonnet\n  auth: {source: managedSecret, secretName: MODEL_KEY}\ncredentialStrategy: EXECUTOR\n---\nYou look after the shop.\n",
 		}},
+		"F2 the name of a schedule": {sound: true, files: map[string]string{
+			"automations/daily/automation.md": "---\ntriggers:\n  - provider: schedule\n    event: cron_fired\n    schedule: {cron: '@daily', name: each day}\n---\nWork.\n",
+		}},
+		"F2 the model of another agent among defaults": {files: map[string]string{
+			"factory.yaml": "schemaVersion: v1alpha1\nname: Shop\nagentDefaults:\n  model: m\n  harness: {type: claude}\n",
+		}, says: []string{"agentDefaults.model"}},
+		"texts: a block for a text": {files: map[string]string{
+			"factory.yaml": "schemaVersion: v1alpha1\nname: {a: b}\n",
+		}, says: []string{"write it as name: text"}},
+		"texts: what fits": {files: map[string]string{
+			"factory.yaml": "schemaVersion: v1alpha1\nname: Shop\nalias: a/b\n", "webhooks/ci.yaml": "secretName: CI\ndeliveryIdHeader: a b\n",
+		}, says: []string{"for example web-shop", "such as X-Delivery-Id"}},
+		"texts: another ending": {sound: true, files: map[string]string{"webhooks/ci.json": "{}"}, says: []string{"did you mean webhooks/ci.yaml?"}},
 		"F6 triggers of other services": {sound: true, files: map[string]string{
 			"automations/chat/automation.md": "---\ntriggers:\n  - provider: slack\n    event: app_mention\n    filter: {channels: [\"#ops\"]}\n  - provider: linear\n    event: issue_created\n  - provider: github\n    event: issue_mentioned\n---\nAnswer.\n",
 		}},
