@@ -88,6 +88,12 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		w.environment("env", "OF_ENVIRONMENT")
 		_, err := w.s.Rerun(w.Context(), w.admin, housed, lineshaft.SourceAPI, nil)
 		wantCode(w.bench, err, lineshaft.CodeNotSupported)
+		if problem, err := w.s.RerunProblem(w.Context(), w.admin, housed, lineshaft.SourceAPI); err != nil || !strings.Contains(problem, "OF_ENVIRONMENT") {
+			w.Errorf("R-13: %q, %v", problem, err)
+		}
+		if problem, err := w.s.RerunProblem(w.Context(), w.admin, plain, lineshaft.SourceAPI); err != nil || problem != "" {
+			w.Errorf("R-13: %q, %v", problem, err)
+		}
 		// The team's own run of the same agent has what definitions name.
 		own := w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID
 		if run := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own, lineshaft.SourceAPI, nil)).RunID); len(run.Config.Secrets) != 3 {

@@ -842,6 +842,8 @@ class HandoffAttachmentsResponse(Model):
 
 
 class IssuedNotification(Model):
+    all_factories: Optional[bool] = None
+    """Runs of all factories, and those of none."""
     created_at: datetime
     description: str
     disabled_at: Optional[datetime] = None
@@ -849,7 +851,7 @@ class IssuedNotification(Model):
     """Why the server disabled it; absent when people did."""
     enabled: bool
     factory_uids: List[str]
-    """Runs of these factories; empty is all runs."""
+    """Runs of these factories; empty with all_factories."""
     id: str
     last_failure_at: Optional[datetime] = None
     last_success_at: Optional[datetime] = None
@@ -985,6 +987,8 @@ class ListTriggerEventsResponse(Model):
 
 
 class Notification(Model):
+    all_factories: Optional[bool] = None
+    """Runs of all factories, and those of none."""
     created_at: datetime
     description: str
     disabled_at: Optional[datetime] = None
@@ -992,7 +996,7 @@ class Notification(Model):
     """Why the server disabled it; absent when people did."""
     enabled: bool
     factory_uids: List[str]
-    """Runs of these factories; empty is all runs."""
+    """Runs of these factories; empty with all_factories."""
     id: str
     last_failure_at: Optional[datetime] = None
     last_success_at: Optional[datetime] = None

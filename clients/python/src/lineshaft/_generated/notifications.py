@@ -101,6 +101,7 @@ class Notifications(Resource):
         self,
         notification_id: str,
         *,
+        all_factories: bool | None = None,
         description: str | None = None,
         enabled: bool | None = None,
         factory_uids: Sequence[str] | None = None,
@@ -117,8 +118,9 @@ class Notifications(Resource):
 
         Args:
           notification_id: The id of a notification.
+          all_factories: True in place of factory_uids: all runs from now on.
           enabled: Enabled again, it gets at once what waits for it and is younger than 72 hours.
-          factory_uids: Replaced as a whole; empty is all runs.
+          factory_uids: Replaced as a whole.
           run_name: Empty is any.
           states: Replaced as a whole; empty is every state.
           url: What waits goes there, too.
@@ -127,6 +129,7 @@ class Notifications(Resource):
             "PATCH",
             path("/notifications/{}", notification_id),
             body=fields({
+                "all_factories": all_factories,
                 "description": description,
                 "enabled": enabled,
                 "factory_uids": factory_uids,
@@ -366,6 +369,7 @@ class AsyncNotifications(AsyncResource):
         self,
         notification_id: str,
         *,
+        all_factories: bool | None = None,
         description: str | None = None,
         enabled: bool | None = None,
         factory_uids: Sequence[str] | None = None,
@@ -382,8 +386,9 @@ class AsyncNotifications(AsyncResource):
 
         Args:
           notification_id: The id of a notification.
+          all_factories: True in place of factory_uids: all runs from now on.
           enabled: Enabled again, it gets at once what waits for it and is younger than 72 hours.
-          factory_uids: Replaced as a whole; empty is all runs.
+          factory_uids: Replaced as a whole.
           run_name: Empty is any.
           states: Replaced as a whole; empty is every state.
           url: What waits goes there, too.
@@ -392,6 +397,7 @@ class AsyncNotifications(AsyncResource):
             "PATCH",
             path("/notifications/{}", notification_id),
             body=fields({
+                "all_factories": all_factories,
                 "description": description,
                 "enabled": enabled,
                 "factory_uids": factory_uids,
