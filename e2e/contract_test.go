@@ -82,6 +82,8 @@ func TestContractOfRefusals(t *testing.T) {
 		{name: "F1 a name of two lines", method: post, path: "/factory", body: `{"name":"a\nb"}`, status: 400, says: "name"},
 		{name: "F5 a webhook by case", method: post, path: "/factory/{F}/webhooks", body: `{"name":"HOOK","auth_mode":"url_token"}`, status: 409},
 		{name: "F5 an automation by case", method: post, path: "/factory/{F}/automations", body: `{"name":"Nightly","prompt":"p","triggers":[{"provider":"webhook","event":"received","filter":{"webhook_ids":["{W}"]}}]}`, status: 409},
+		{name: "Greek", method: post, path: "/factory", body: `{"name":"a","alias":"σας"}`, status: 201},
+		{name: "F2 an alias by case", method: post, path: "/factory", body: `{"name":"b","alias":"ΣΑΣ"}`, status: 409},
 		{name: "F6 a chain on nobody", method: post, path: "/factory/{F}/automations", body: `{"name":"after","prompt":"p","triggers":[{"provider":"run","event":"finished","filter":{"automations":["nobody"]}}]}`, status: 400, says: "nobody"},
 		{name: "W2 signatures as identities", method: post, path: "/factory/{F}/webhooks", body: `{"name":"other","auth_mode":"url_token","delivery_id_header":"X-Hub-Signature-256"}`, status: 400, says: "delivery_id_header"},
 		{name: "W18 a filter for a body that the ingress takes", method: post, path: "/factory/{F}/test-filter", body: `{"filter":{},"payload":{"a":"\u0000"}}`, status: 200},

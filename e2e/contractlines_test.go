@@ -188,6 +188,7 @@ func TestContractOfRuns(t *testing.T) {
 	}
 
 	held := admin.inside("/agent/runs", "")
+	held.try(nil, []sentence{{name: "X15 its own run", method: get, path: "/agent/runs", status: 200, says: held.run}})
 	admin.try(map[string]string{"R": held.run}, []sentence{{name: "cancel", method: post, path: "/agent/runs/{R}/cancel", status: 200}})
 	if status, text := admin.ask(remove, "/agent/runs/"+held.run, ""); status != 204 && !strings.Contains(text, `"retryable":true`) {
 		t.Errorf("R12 delete just after a cancel: %d %s", status, text)
@@ -220,6 +221,27 @@ func TestContractOfModels(t *testing.T) {
 	}
 	if _, api := admin.ask(get, "/agent/models", ""); strings.Contains(api, `"available":false`) {
 		t.Errorf("X6 the API says %s", api)
+	}
+}
+
+// TestContractOfSending: the command blames what is to blame.
+func TestContractOfSending(t *testing.T) {
+	t.Parallel()
+	n, admin := attacked(t)
+	admin.try(map[string]string{}, []sentence{
+		{name: "factory", method: post, path: "/factory", body: `{"name":"shop"}`, status: 201, keep: "uid as F"},
+		{name: "webhook", method: post, path: "/factory/{F}/webhooks", body: `{"name":"issues","auth_mode":"signature","signature_scheme":"linear","secret":"of-our-own-choice-0123456789"}`, status: 201},
+	})
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("of-our-own-choice-0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := n.command("webhook", "send", "issues", "--secret-file", file, "--data", `{"action":"create","webhookTimestamp":1600000000000}`)
+	if err == nil || !strings.Contains(out, "webhookTimestamp") || strings.Contains(out, "secret-file") {
+		t.Errorf("I1 an old time: %v %s", err, out)
+	}
+	if out, err := n.command("webhook", "send", "issues", "--secret-file", file); err != nil {
+		t.Errorf("without data: %v %s", err, out)
 	}
 }
 

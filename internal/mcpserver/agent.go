@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
@@ -70,7 +69,7 @@ func (s *Server) agentUID(ctx context.Context, c *call, factoryUID, ref string) 
 			if page.Items[i].UID == ref {
 				return ref, nil
 			}
-			if strings.EqualFold(page.Items[i].Name, ref) {
+			if lineshaft.SameFolded(page.Items[i].Name, ref) {
 				named = append(named, page.Items[i].UID)
 			}
 		}
@@ -93,7 +92,7 @@ func (s *Server) environmentUID(ctx context.Context, c *call, ref string) (strin
 		if environments[i].UID == ref {
 			return ref, nil
 		}
-		if strings.EqualFold(environments[i].Config.Name, ref) {
+		if lineshaft.SameFolded(environments[i].Config.Name, ref) {
 			named = append(named, environments[i].UID)
 		}
 	}
