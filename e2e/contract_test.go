@@ -165,8 +165,12 @@ func TestContractOfConversations(t *testing.T) {
 		{name: "R2 without a prompt", method: post, path: "/agent/runs", body: `{"conversation_id":"{C}"}`, status: 400, says: "prompt"},
 		{name: "R10 from the first run", method: get, path: "/agent/conversations/{C}", status: 200, says: "echo was-here"},
 		{name: "R2 the file of the first run", method: get, path: "/agent/conversations/{C}", status: 200, says: "was-here\\nthen-here"},
+		{name: "a command goes on", method: post, path: "/agent/runs", body: `{"conversation_id":"{C}","prompt":"and then?","config":{"harness":{"type":"command","command":["sh","-c","cat $LINESHAFT_PROMPT_FILE; grep -c was-here .lineshaft/conversation.md"]}}}`, status: 200, keep: "run_id as D"},
 		{name: "R3 the server's own harness", method: get, path: "/agent/runs/{R}?explain=1", status: 200, says: `"harness":"server"`},
 	})
+	if run := waitEnd(t.Context(), t, n.client(), kept["D"]); string(run.State) != "SUCCEEDED" {
+		t.Errorf("R2 the transcript of a command: %s %+v", run.State, run.StatusMessage)
+	}
 }
 
 // validated is what the program says about the definition of a factory, and whether it is sound.

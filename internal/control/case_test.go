@@ -41,13 +41,15 @@ func TestF2NamesAreFoldedFully(t *testing.T) {
 		must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "one", Alias: "σας"}))
 		_, factory := w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "two", Alias: "ΣΑΣ"})
 		_, hook := w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "ΣΑΣ"})
-		_, automation := w.s.CreateAutomation(w.Context(), w.admin, w.factory, control.NewAutomation{Name: "STRASSE", Prompt: "p", Triggers: a.Triggers})
+		same := control.NewAutomation{Name: "STRASSE", Prompt: "p", Triggers: a.Triggers}
+		_, automation := w.s.CreateAutomation(w.Context(), w.admin, w.factory, same)
 		for what, err := range map[string]error{"factory": factory, "webhook": hook, "automation": automation} {
 			if lineshaft.CodeOf(err) != lineshaft.CodeConflict {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
-		if found, err := w.s.ListFactories(w.Context(), w.admin, control.FactoryQuery{Search: "ΣΑΣ", Limit: 10}); err != nil || len(found.Factories) != 1 {
+		found, err := w.s.ListFactories(w.Context(), w.admin, control.FactoryQuery{Search: "ΣΑΣ", Limit: 10})
+		if err != nil || len(found.Factories) != 1 {
 			w.Errorf("search: %+v, %v", found, err)
 		}
 	})

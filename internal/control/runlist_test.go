@@ -322,7 +322,8 @@ func TestX15ARunTokenListsItsOwnRun(t *testing.T) {
 				}
 			}
 		}
-		page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), agent, lineshaft.RunQuery{Filter: lineshaft.RunFilter{AncestorRunID: root}, Limit: 9}))
+		below := lineshaft.RunQuery{Filter: lineshaft.RunFilter{AncestorRunID: root}, Limit: 9}
+		page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), agent, below))
 		if len(page.Runs) != 3 {
 			b.Errorf("%d runs below it", len(page.Runs))
 		}
