@@ -136,7 +136,7 @@ func (w *webhookShell) deliver(ctx context.Context, d delivery, secret string) e
 	}
 	if answer.code == http.StatusUnauthorized && d.outdated(*r, secret) {
 		return &hintError{
-			code: exitDenied, message: "401: the time in the body is too old or missing, so the delivery would not count whatever its secret is",
+			code: exitDenied, message: "401: the time in the body is missing or too far from now; the secret may be right",
 			hint: fmt.Sprintf("Set %s in --data to the time of now in milliseconds, or leave --data out.", signature.BodyTime(d.scheme)),
 		}
 	}
