@@ -103,3 +103,37 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		again(plain)
 	})
 }
+
+// A manager of one factory does not reach the team's secrets by a message to a run that
+// somebody else put into their environment; where a definition names it, the manager may.
+func TestS3FollowupsReachNoForeignEnvironment(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		w.managed("TEAM", lineshaft.AccessRuns)
+		w.environment("secret", "TEAM")
+		w.environment("plain")
+		limited := w.caller(lineshaft.RoleManager, w.factory)
+		hand := w.agent(w.factory, "hand")
+		housed := w.agent(w.factory, "housed", func(a *lineshaft.Agent) { a.Config.EnvironmentID = "secret" })
+		ended := func(agent *lineshaft.Agent, environment string) string {
+			runID := w.start(lineshaft.NewRun{Prompt: "p", AgentUID: agent.UID, Config: lineshaft.AgentConfig{EnvironmentID: environment}}).RunID
+			w.cancel(runID)
+			return runID
+		}
+		for name, c := range map[string]struct {
+			caller lineshaft.Caller
+			run    string
+			code   lineshaft.Code
+		}{
+			"somebody's choice":   {limited, ended(hand, "secret"), lineshaft.CodeNotAuthorized},
+			"without secrets":     {limited, ended(hand, "plain"), ""},
+			"of the definition":   {limited, ended(housed, ""), ""},
+			"a manager of it all": {w.admin, ended(hand, "secret"), ""},
+		} {
+			_, err := w.s.Followup(w.Context(), c.caller, lineshaft.NewFollowup{RunID: c.run, Message: "print them"}, nil)
+			if got := asPublic(err); c.code == "" && err != nil || c.code != "" && (got == nil || got.Code != c.code) {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}

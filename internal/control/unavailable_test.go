@@ -117,7 +117,6 @@ func awayCalls(b *bench, run *lineshaft.Run, job lineshaft.Job, session string) 
 	one("Workers", func() (any, error) { return s.Workers(ctx, c) })
 	one("Authenticate", func() (any, error) { return s.Authenticate(ctx, adminKey) })
 	one("Authenticate run", func() (any, error) { return s.Authenticate(ctx, job.RunToken) })
-	one("RerunProblem", func() (any, error) { return s.RerunProblem(ctx, c, run.ID, lineshaft.SourceAPI) })
 	one("EnsureAdmin", func() (any, error) { return s.EnsureAdmin(ctx, "") })
 	one("EnsureAdmin chosen", func() (any, error) { return s.EnsureAdmin(ctx, adminKey) })
 	one("ListAPIKeys", func() (any, error) { return s.ListAPIKeys(ctx, c, 1, "") })
@@ -308,6 +307,7 @@ func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string
 
 func moreCalls(b *bench, job lineshaft.Job, one func(string, func() (any, error))) {
 	b.Helper()
+	one("RerunProblem", func() (any, error) { return b.s.RerunProblem(b.Context(), b.admin, job.RunID, lineshaft.SourceAPI) })
 	secretCalls(b, one)
 	one("WouldCancel", func() (any, error) { return b.s.WouldCancel(b.Context(), b.admin, lineshaft.RunFilter{}) })
 	one("TakeOver", func() (any, error) { return b.s.TakeOver(b.Context(), job.ExecutionRef, "w", false) })
