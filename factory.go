@@ -67,7 +67,8 @@ func (f Factory) Validate() error {
 		return Invalid("name", "must be one line; leave the line break out")
 	}
 	if f.Alias != "" && !validAlias(f.Alias) {
-		return Invalid("alias", "must be 1 to %d letters, digits, spaces, '.', '_' or '-', without a space at either end", MaxAliasRunes)
+		return Invalid("alias",
+			"must be 1 to %d letters, digits, spaces, '.', '_' or '-', without a space at either end; for example web-shop", MaxAliasRunes)
 	}
 	if f.DailyBudget.MaxTokens < 0 || f.DailyBudget.MaxCostMicros < 0 {
 		return Invalid("daily_budget", "must not be negative; 0 is no budget")

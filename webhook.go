@@ -110,7 +110,7 @@ func (w Webhook) validateHeader() error {
 	}
 	for _, c := range []byte(name) {
 		if !alphanumeric(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return Invalid("delivery_id_header", "%q is not the name of a header", Clip(name, 80))
+			return Invalid("delivery_id_header", "%q is not the name of a header; write one such as X-Delivery-Id", Clip(name, 80))
 		}
 	}
 	if len(name) > 128 {

@@ -20,11 +20,12 @@ type Notification struct {
 	Name        string `json:"name"`
 	URL         string `json:"url"`
 	Description string `json:"description"`
-	// States, FactoryUIDs and RunName select changes; empty ones select all.
-	States      []RunState `json:"states"`
-	FactoryUIDs []string   `json:"factory_uids"`
-	RunName     string     `json:"run_name"`
-	Enabled     bool       `json:"enabled"`
+	// States and RunName select changes when they are not empty, FactoryUIDs unless AllFactories is set.
+	States       []RunState `json:"states"`
+	FactoryUIDs  []string   `json:"factory_uids"`
+	AllFactories bool       `json:"all_factories,omitempty"`
+	RunName      string     `json:"run_name"`
+	Enabled      bool       `json:"enabled"`
 	// DisabledReason is why the server disabled it; empty when people did.
 	DisabledReason string     `json:"disabled_reason,omitempty"`
 	DisabledAt     *time.Time `json:"disabled_at,omitempty"`
@@ -60,8 +61,10 @@ type NotificationUpdate struct {
 	Description *string     `json:"description,omitempty"`
 	States      *[]RunState `json:"states,omitempty"`
 	FactoryUIDs *[]string   `json:"factory_uids,omitempty"`
-	RunName     *string     `json:"run_name,omitempty"`
-	Enabled     *bool       `json:"enabled,omitempty"`
+	// AllFactories is given in place of FactoryUIDs; an empty list is refused.
+	AllFactories bool    `json:"all_factories,omitempty"`
+	RunName      *string `json:"run_name,omitempty"`
+	Enabled      *bool   `json:"enabled,omitempty"`
 }
 
 // NotificationRotation asks for a new secret.

@@ -69,6 +69,10 @@ func TestContractOfRefusals(t *testing.T) {
 		{name: "run", method: post, path: "/agent/runs", body: `{"prompt":"true"}`, status: 200, keep: "run_id as R"},
 		{name: "S3 a key for no factory", method: post, path: "/apikeys", body: `{"name":"k","role":"viewer","factory_uids":[]}`, status: 400, says: "factory_uids"},
 		{name: "S3 a key for a factory that is not there", method: post, path: "/apikeys", body: `{"name":"k","role":"viewer","factory_uids":["0199d1f6-0000-7000-8000-000000000000"]}`, status: 400, says: "factory_uids"},
+		{name: "S3 a notification for no factory", method: post, path: "/notifications", body: `{"url":"https://example.com/","factory_uids":[]}`, status: 400, says: "factory_uids"},
+		{name: "notification", method: post, path: "/notifications", body: `{"url":"https://example.com/","factory_uids":["{F}"]}`, status: 201, keep: "id as N"},
+		{name: "S3 none is not all", method: patch, path: "/notifications/{N}", body: `{"factory_uids":[]}`, status: 400, says: "factory_uids"},
+		{name: "S3 all is all", method: patch, path: "/notifications/{N}", body: `{"all_factories":true}`, status: 200, says: `"all_factories":true`},
 		{name: "H3 names in another case", method: post, path: "/apikeys", body: `{"name":"k","role":"viewer","Role":"admin"}`, status: 201, says: `"role":"viewer"`},
 		{name: "R2 white space as a prompt", method: post, path: "/agent/runs", body: `{"prompt":" \n "}`, status: 400, says: "prompt"},
 		{name: "R2 white space as a message", method: post, path: "/agent/runs/{R}/followups", body: `{"message":" \n "}`, status: 400, says: "message"},
@@ -78,6 +82,8 @@ func TestContractOfRefusals(t *testing.T) {
 		{name: "F1 a name of two lines", method: post, path: "/factory", body: `{"name":"a\nb"}`, status: 400, says: "name"},
 		{name: "F5 a webhook by case", method: post, path: "/factory/{F}/webhooks", body: `{"name":"HOOK","auth_mode":"url_token"}`, status: 409},
 		{name: "F5 an automation by case", method: post, path: "/factory/{F}/automations", body: `{"name":"Nightly","prompt":"p","triggers":[{"provider":"webhook","event":"received","filter":{"webhook_ids":["{W}"]}}]}`, status: 409},
+		{name: "Greek", method: post, path: "/factory", body: `{"name":"a","alias":"σας"}`, status: 201},
+		{name: "F2 an alias by case", method: post, path: "/factory", body: `{"name":"b","alias":"ΣΑΣ"}`, status: 409},
 		{name: "F6 a chain on nobody", method: post, path: "/factory/{F}/automations", body: `{"name":"after","prompt":"p","triggers":[{"provider":"run","event":"finished","filter":{"automations":["nobody"]}}]}`, status: 400, says: "nobody"},
 		{name: "W2 signatures as identities", method: post, path: "/factory/{F}/webhooks", body: `{"name":"other","auth_mode":"url_token","delivery_id_header":"X-Hub-Signature-256"}`, status: 400, says: "delivery_id_header"},
 		{name: "W18 a filter for a body that the ingress takes", method: post, path: "/factory/{F}/test-filter", body: `{"filter":{},"payload":{"a":"\u0000"}}`, status: 200},
@@ -137,10 +143,10 @@ func TestContractOfKeys(t *testing.T) {
 		t.Fatalf("%v in %s", err, text)
 	}
 	admin.try(map[string]string{"K": keys.Keys[0].ID}, []sentence{
-		{name: "S6 the last admin key", method: remove, path: "/apikeys/{K}", status: 409},
 		{name: "factory", method: post, path: "/factory", body: `{"name":"shop"}`, status: 201, keep: "uid as F"},
 		{name: "webhook", method: post, path: "/factory/{F}/webhooks", body: `{"name":"hook","auth_mode":"url_token"}`, status: 201, keep: "secret_name as S"},
 		{name: "S1 the webhook's generated secret", method: put, path: "/secrets/{S}", body: `{"value":"a-long-enough-value-of-our-own-choice-0123456789"}`, status: 200},
+		{name: "S6 the last admin key", method: remove, path: "/apikeys/{K}", status: 409},
 	})
 }
 
@@ -159,8 +165,12 @@ func TestContractOfConversations(t *testing.T) {
 		{name: "R2 without a prompt", method: post, path: "/agent/runs", body: `{"conversation_id":"{C}"}`, status: 400, says: "prompt"},
 		{name: "R10 from the first run", method: get, path: "/agent/conversations/{C}", status: 200, says: "echo was-here"},
 		{name: "R2 the file of the first run", method: get, path: "/agent/conversations/{C}", status: 200, says: "was-here\\nthen-here"},
+		{name: "a command goes on", method: post, path: "/agent/runs", body: `{"conversation_id":"{C}","prompt":"and then?","config":{"harness":{"type":"command","command":["sh","-c","cat $LINESHAFT_PROMPT_FILE; grep -c was-here .lineshaft/conversation.md"]}}}`, status: 200, keep: "run_id as D"},
 		{name: "R3 the server's own harness", method: get, path: "/agent/runs/{R}?explain=1", status: 200, says: `"harness":"server"`},
 	})
+	if run := waitEnd(t.Context(), t, n.client(), kept["D"]); string(run.State) != "SUCCEEDED" {
+		t.Errorf("R2 the transcript of a command: %s %+v", run.State, run.StatusMessage)
+	}
 }
 
 // validated is what the program says about the definition of a factory, and whether it is sound.
@@ -201,6 +211,19 @@ func TestContractOfDefinitions(t *testing.T) {
 			"factory.yaml":            "schemaVersion: v1alpha1\nname: Shop\nintegrations:\n  - type: slack\n",
 			"agents/foreman/agent.md": "---\nagentType: FOREMAN\nharness:\n  type: claude\n  model: sonnet\n  auth: {source: managedSecret, secretName: MODEL_KEY}\ncredentialStrategy: EXECUTOR\n---\nYou look after the shop.\n",
 		}},
+		"F2 the name of a schedule": {sound: true, files: map[string]string{
+			"automations/daily/automation.md": "---\ntriggers:\n  - provider: schedule\n    event: cron_fired\n    schedule: {cron: '@daily', name: each day}\n---\nWork.\n",
+		}},
+		"F2 the model of another agent among defaults": {files: map[string]string{
+			"factory.yaml": "schemaVersion: v1alpha1\nname: Shop\nagentDefaults:\n  model: m\n  harness: {type: claude}\n",
+		}, says: []string{"agentDefaults.model"}},
+		"texts: a block for a text": {files: map[string]string{
+			"factory.yaml": "schemaVersion: v1alpha1\nname: {a: b}\n",
+		}, says: []string{"write it as name: text"}},
+		"texts: what fits": {files: map[string]string{
+			"factory.yaml": "schemaVersion: v1alpha1\nname: Shop\nalias: a/b\n", "webhooks/ci.yaml": "secretName: CI\ndeliveryIdHeader: a b\n",
+		}, says: []string{"for example web-shop", "such as X-Delivery-Id"}},
+		"texts: another ending": {sound: true, files: map[string]string{"webhooks/ci.json": "{}"}, says: []string{"did you mean webhooks/ci.yaml?"}},
 		"F6 triggers of other services": {sound: true, files: map[string]string{
 			"automations/chat/automation.md": "---\ntriggers:\n  - provider: slack\n    event: app_mention\n    filter: {channels: [\"#ops\"]}\n  - provider: linear\n    event: issue_created\n  - provider: github\n    event: issue_mentioned\n---\nAnswer.\n",
 		}},

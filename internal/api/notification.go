@@ -27,7 +27,8 @@ type Notification struct {
 	URL            string     `json:"url"`
 	Description    string     `json:"description"`
 	States         []RunState `json:"states" doc:"Changes to these states; empty is every state."`
-	FactoryUIDs    []string   `json:"factory_uids" doc:"Runs of these factories; empty is all runs."`
+	FactoryUIDs    []string   `json:"factory_uids" doc:"Runs of these factories; empty with all_factories."`
+	AllFactories   bool       `json:"all_factories,omitempty" doc:"Runs of all factories, and those of none."`
 	RunName        string     `json:"run_name" doc:"Runs with this configuration name; empty is any."`
 	Enabled        bool       `json:"enabled"`
 	DisabledReason string     `json:"disabled_reason,omitempty" doc:"Why the server disabled it; absent when people did."`
@@ -51,7 +52,7 @@ type CreateNotificationRequest struct {
 	Name        string     `json:"name,omitempty" maxLength:"100" doc:"The host of the URL when absent."`
 	Description string     `json:"description,omitempty" maxLength:"1000"`
 	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; absent is every state."`
-	FactoryUIDs []string   `json:"factory_uids,omitempty" maxItems:"100" doc:"Runs of these factories; absent is all runs. A key that is limited to factories must name some of them."`
+	FactoryUIDs []string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Runs of these factories; absent is all runs. A key that is limited to factories must name some of them."`
 	RunName     string     `json:"run_name,omitempty" maxLength:"200" doc:"Runs with this configuration name."`
 	Enabled     *bool      `json:"enabled,omitempty" doc:"True when absent."`
 	Secret      *string    `json:"secret,omitempty" maxLength:"4096" doc:"The secret to sign with: whsec_ and base64. Generated when absent."`
@@ -59,13 +60,14 @@ type CreateNotificationRequest struct {
 
 // UpdateNotificationRequest changes an endpoint; what is absent stays.
 type UpdateNotificationRequest struct {
-	URL         *string     `json:"url,omitempty" minLength:"1" maxLength:"2048" doc:"What waits goes there, too."`
-	Name        *string     `json:"name,omitempty" maxLength:"100"`
-	Description *string     `json:"description,omitempty" maxLength:"1000"`
-	States      *[]RunState `json:"states,omitempty" maxItems:"50" doc:"Replaced as a whole; empty is every state."`
-	FactoryUIDs *[]string   `json:"factory_uids,omitempty" maxItems:"100" doc:"Replaced as a whole; empty is all runs."`
-	RunName     *string     `json:"run_name,omitempty" maxLength:"200" doc:"Empty is any."`
-	Enabled     *bool       `json:"enabled,omitempty" doc:"Enabled again, it gets at once what waits for it and is younger than 72 hours."`
+	URL          *string     `json:"url,omitempty" minLength:"1" maxLength:"2048" doc:"What waits goes there, too."`
+	Name         *string     `json:"name,omitempty" maxLength:"100"`
+	Description  *string     `json:"description,omitempty" maxLength:"1000"`
+	States       *[]RunState `json:"states,omitempty" maxItems:"50" doc:"Replaced as a whole; empty is every state."`
+	FactoryUIDs  *[]string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Replaced as a whole."`
+	AllFactories bool        `json:"all_factories,omitempty" doc:"True in place of factory_uids: all runs from now on."`
+	RunName      *string     `json:"run_name,omitempty" maxLength:"200" doc:"Empty is any."`
+	Enabled      *bool       `json:"enabled,omitempty" doc:"Enabled again, it gets at once what waits for it and is younger than 72 hours."`
 }
 
 // RotateNotificationRequest asks for a new secret.
@@ -196,7 +198,7 @@ func (s *server) getNotification(ctx context.Context, in *NotificationPath) (*no
 func (s *server) updateNotification(ctx context.Context, in *updateNotificationInput) (*notificationOutput, error) {
 	b := in.Body
 	change := control.NotificationChange{
-		URL: b.URL, Name: b.Name, Description: b.Description, FactoryUIDs: b.FactoryUIDs, RunName: b.RunName, Enabled: b.Enabled,
+		URL: b.URL, Name: b.Name, Description: b.Description, FactoryUIDs: b.FactoryUIDs, AllFactories: b.AllFactories, RunName: b.RunName, Enabled: b.Enabled,
 	}
 	if b.States != nil {
 		change.States = new(domainStates(*b.States))
@@ -287,7 +289,7 @@ func domainStates(states []RunState) []lineshaft.RunState {
 
 func wireNotification(n *lineshaft.Notification) Notification {
 	out := Notification{
-		ID: n.ID, Name: n.Name, URL: n.URL, Description: n.Description, States: []RunState{}, FactoryUIDs: append([]string{}, n.FactoryUIDs...), RunName: n.RunName,
+		ID: n.ID, Name: n.Name, URL: n.URL, Description: n.Description, States: []RunState{}, FactoryUIDs: append([]string{}, n.FactoryUIDs...), AllFactories: len(n.FactoryUIDs) == 0, RunName: n.RunName,
 		Enabled: n.Enabled, DisabledReason: n.DisabledReason, DisabledAt: stampOrEmpty(n.DisabledAt), OldSecretUntil: stampOrEmpty(n.OldSecretUntil),
 		LastSuccessAt: stampOrEmpty(n.LastSuccessAt), LastFailureAt: stampOrEmpty(n.LastFailureAt), CreatedAt: stamp(n.CreatedAt), UpdatedAt: stamp(n.UpdatedAt),
 	}

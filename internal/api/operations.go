@@ -114,7 +114,9 @@ func runDocs() map[string]operationDoc {
 		},
 		"interruptRun": {
 			tag: tagRuns, summary: "Interrupt the current turn", status: http.StatusAccepted,
-			text: "Stops what the agent is doing now; the run stays INPROGRESS.", codes: []lineshaft.Code{notFound, conflict},
+			text: "Stops what the agent is doing now; the run stays INPROGRESS, and a follow-up continues it. " +
+				"One that is CLAIMED is interrupted as soon as its agent begins.",
+			codes: []lineshaft.Code{notFound, conflict},
 		},
 		"reportRun": {
 			tag: tagRuns, summary: "Report on the own run",

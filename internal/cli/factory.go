@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"github.com/lineshaft/lineshaft"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -307,12 +308,12 @@ func (sh *shell) findFactory(ctx context.Context, c *client.Client, ref, which s
 		if err != nil {
 			return "", err
 		}
-		if ref == "" || strings.EqualFold(f.Alias, ref) || strings.EqualFold(f.Name, ref) {
+		if ref == "" || lineshaft.SameFolded(f.Alias, ref) || lineshaft.SameFolded(f.Name, ref) {
 			found = append(found, f)
 		}
 	}
 	for _, f := range found { // an alias is unique, a name need not be
-		if ref != "" && strings.EqualFold(f.Alias, ref) {
+		if ref != "" && lineshaft.SameFolded(f.Alias, ref) {
 			return f.UID, nil
 		}
 	}

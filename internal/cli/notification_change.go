@@ -121,13 +121,13 @@ func (sh *shell) notificationUpdateCommand() *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("factory") {
-				uids := []string{}
-				if !onlyEmpty(f.factories) {
-					if uids, err = sh.factoryUIDs(cmd.Context(), c, f.factories); err != nil {
+				if change.AllFactories = onlyEmpty(f.factories); !change.AllFactories {
+					uids, err := sh.factoryUIDs(cmd.Context(), c, f.factories)
+					if err != nil {
 						return err
 					}
+					change.FactoryUIDs = &uids
 				}
-				change.FactoryUIDs = &uids
 			}
 			changed, err := c.Notifications.Update(cmd.Context(), found.ID, change)
 			if err != nil {

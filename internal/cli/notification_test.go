@@ -86,7 +86,7 @@ func TestI1NotificationRequests(t *testing.T) {
 		},
 		{"create https://h/x --secret-file -", `{"url":"https://h/x","secret":"from a pipe"}`},
 		{"update example.com --to https://h/y", `{"url":"https://h/y"}`},
-		{"update example.com --name= --factory= --state=", `{"name":"","states":[],"factory_uids":[]}`},
+		{"update example.com --name= --factory= --state=", `{"name":"","states":[],"all_factories":true}`},
 		{"update example.com --run-name r --state error", `{"states":["ERROR"],"run_name":"r"}`},
 		{"rotate example.com --overlap 1h", `{"overlap_seconds":3600}`},
 		{"enable example.com", `{"enabled":true}`},

@@ -134,7 +134,23 @@ func (w *webhookShell) deliver(ctx context.Context, d delivery, secret string) e
 	if err != nil {
 		return err
 	}
+	if answer.code == http.StatusUnauthorized && d.outdated(*r, secret) {
+		return &hintError{
+			code: exitDenied, message: "401: the time in the body is missing or too far from now; the secret may be right",
+			hint: fmt.Sprintf("Set %s in --data to the time of now in milliseconds, or leave --data out.", signature.BodyTime(d.scheme)),
+		}
+	}
 	return w.tellDelivery(answer, d.id)
+}
+
+// outdated says whether a delivery that its own secret signed is refused for the time that
+// its body has. The server does not say why it refuses (W-6), but this is known here.
+func (d delivery) outdated(r signature.Request, secret string) bool {
+	if d.mode != "signature" || signature.BodyTime(d.scheme) == "" {
+		return false
+	}
+	own, err := signature.New(d.scheme, signature.HMAC(d.hmac), secret)
+	return err == nil && own.Verify(r) != nil
 }
 
 // signed is the delivery as its sender would send it; it gets an id if it has none.

@@ -213,7 +213,7 @@ func (s *Service) FindAgents(ctx context.Context, c lineshaft.Caller, factoryUID
 			if n.UID == ref {
 				return []string{ref}, nil
 			}
-			if strings.EqualFold(n.Name, ref) {
+			if lineshaft.SameFolded(n.Name, ref) {
 				uids = append(uids, n.UID)
 			}
 			after = n.PartKey

@@ -33,6 +33,28 @@ func TestF5NamesThatDifferOnlyInCaseAreRefused(t *testing.T) {
 	})
 }
 
+// Folding is Unicode's full one, whatever keeps the names: a sigma at the end of a word is one.
+func TestF2NamesAreFoldedFully(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{Name: "σας"}, func(w *works) {
+		a := w.automation("straße", "")
+		must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "one", Alias: "σας"}))
+		_, factory := w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "two", Alias: "ΣΑΣ"})
+		_, hook := w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "ΣΑΣ"})
+		same := control.NewAutomation{Name: "STRASSE", Prompt: "p", Triggers: a.Triggers}
+		_, automation := w.s.CreateAutomation(w.Context(), w.admin, w.factory, same)
+		for what, err := range map[string]error{"factory": factory, "webhook": hook, "automation": automation} {
+			if lineshaft.CodeOf(err) != lineshaft.CodeConflict {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		found, err := w.s.ListFactories(w.Context(), w.admin, control.FactoryQuery{Search: "ΣΑΣ", Limit: 10})
+		if err != nil || len(found.Factories) != 1 {
+			w.Errorf("search: %+v, %v", found, err)
+		}
+	})
+}
+
 // Chains follow an automation that gets another name, and name only what there is.
 func TestF6ChainsFollowARenamedAutomation(t *testing.T) {
 	t.Parallel()

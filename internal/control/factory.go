@@ -236,8 +236,8 @@ func factoryMatches(f lineshaft.Factory, search string) bool {
 	if search == "" {
 		return true
 	}
-	search = strings.ToLower(search)
-	return strings.Contains(strings.ToLower(f.Name), search) || strings.Contains(strings.ToLower(f.Alias), search)
+	search = lineshaft.FoldCase(search)
+	return strings.Contains(lineshaft.FoldCase(f.Name), search) || strings.Contains(lineshaft.FoldCase(f.Alias), search)
 }
 
 // UpdateFactory changes a factory's name, alias or description, its brakes, or the

@@ -36,6 +36,9 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
 		return FollowupResult{}, err
 	}
+	if err := s.maySteer(ctx, c, run); err != nil {
+		return FollowupResult{}, err
+	}
 	attachments, err := s.storeAttachments(ctx, req.Attachments)
 	if err != nil {
 		return FollowupResult{}, err
@@ -55,6 +58,34 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 		return err
 	})
 	return result, err
+}
+
+// maySteer keeps a key that is limited to factories from secrets of an environment that it
+// may not name: a message to a run that somebody else put there would reach them (S-3).
+func (s *Service) maySteer(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) error {
+	if len(c.FactoryUIDs) == 0 || c.Role == lineshaft.RoleRun {
+		return nil
+	}
+	body, err := s.store.GetRunBody(ctx, run.ID)
+	if err != nil || body.Config.EnvironmentID == "" {
+		return err
+	}
+	environment, err := s.store.GetEnvironment(ctx, body.Config.EnvironmentID)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	var d definitions
+	if run.AgentUID != "" {
+		if d.agent, err = s.store.GetAgent(ctx, run.AgentUID); ignoreNotFound(err) != nil {
+			return err
+		}
+	}
+	if run.FactoryUID != "" {
+		if d.factory, err = s.store.GetFactory(ctx, run.FactoryUID); ignoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return mayUseEnvironment(c, environment, d, body.Origins["environment_id"])
 }
 
 // followup sends a message to a run whose row is locked.

@@ -50,8 +50,10 @@ type NotificationChange struct {
 	Description *string
 	States      *[]lineshaft.RunState
 	FactoryUIDs *[]string
-	RunName     *string
-	Enabled     *bool
+	// AllFactories takes the limit to factories away: an empty list does not.
+	AllFactories bool
+	RunName      *string
+	Enabled      *bool
 }
 
 // NotificationRotation asks for a new secret.
@@ -83,6 +85,9 @@ func notificationSeal(id string) string { return "notification/" + id }
 // has returned, and none from before it was called.
 func (s *Service) CreateNotification(ctx context.Context, c lineshaft.Caller, n NewNotification) (IssuedNotification, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return IssuedNotification{}, err
+	}
+	if err := namesFactories(n.FactoryUIDs); err != nil {
 		return IssuedNotification{}, err
 	}
 	id, at := s.store.NewID()
@@ -151,6 +156,33 @@ func (s *Service) checkNotification(n *lineshaft.Notification) error {
 	n.Name = cmp.Or(strings.TrimSpace(n.Name), lineshaft.Clip(u.Host, lineshaft.MaxNotificationName))
 	n.States = slices.Compact(slices.Sorted(slices.Values(n.States)))
 	n.FactoryUIDs = slices.Compact(slices.Sorted(slices.Values(n.FactoryUIDs)))
+	return nil
+}
+
+// namesFactories refuses a list that names none: nowhere does none mean all (S-3).
+func namesFactories(uids []string) error {
+	if uids != nil && len(uids) == 0 {
+		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or leave the field out")
+	}
+	return nil
+}
+
+// chooseFactories changes whose runs an endpoint hears of.
+func (change NotificationChange) chooseFactories(n *lineshaft.Notification) error {
+	if change.AllFactories {
+		if change.FactoryUIDs != nil {
+			return lineshaft.Invalid("all_factories", "goes without factory_uids; give one of the two")
+		}
+		n.FactoryUIDs = nil
+		return nil
+	}
+	if change.FactoryUIDs == nil {
+		return nil
+	}
+	if len(*change.FactoryUIDs) == 0 {
+		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or give all_factories true")
+	}
+	n.FactoryUIDs = *change.FactoryUIDs
 	return nil
 }
 
@@ -323,7 +355,9 @@ func (s *Service) UpdateNotification(ctx context.Context, c lineshaft.Caller, id
 		assign(&n.Name, change.Name)
 		assign(&n.Description, change.Description)
 		assign(&n.States, change.States)
-		assign(&n.FactoryUIDs, change.FactoryUIDs)
+		if err := change.chooseFactories(&n.Notification); err != nil {
+			return err
+		}
 		assign(&n.RunName, change.RunName)
 		if err := s.checkNotification(&n.Notification); err != nil {
 			return err

@@ -71,6 +71,7 @@ func TestC1EndpointsAreChecked(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		for _, bad := range []control.NewNotification{
 			{URL: "https://example.com/", FactoryUIDs: []string{"nothing"}},
+			{URL: "https://example.com/", FactoryUIDs: []string{}},
 			{URL: "https://example.com/", FactoryUIDs: []string{"a\x00b"}},
 			{URL: "https://example.com/", States: []lineshaft.RunState{"DONE"}},
 			{URL: "https://example.com/", Name: "a\x00b"},

@@ -88,6 +88,12 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		w.environment("env", "OF_ENVIRONMENT")
 		_, err := w.s.Rerun(w.Context(), w.admin, housed, lineshaft.SourceAPI, nil)
 		wantCode(w.bench, err, lineshaft.CodeNotSupported)
+		if problem, err := w.s.RerunProblem(w.Context(), w.admin, housed, lineshaft.SourceAPI); err != nil || !strings.Contains(problem, "OF_ENVIRONMENT") {
+			w.Errorf("R-13: %q, %v", problem, err)
+		}
+		if problem, err := w.s.RerunProblem(w.Context(), w.admin, plain, lineshaft.SourceAPI); err != nil || problem != "" {
+			w.Errorf("R-13: %q, %v", problem, err)
+		}
 		// The team's own run of the same agent has what definitions name.
 		own := w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID
 		if run := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own, lineshaft.SourceAPI, nil)).RunID); len(run.Config.Secrets) != 3 {
@@ -95,5 +101,39 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		}
 		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, root) })
 		again(plain)
+	})
+}
+
+// A manager of one factory does not reach the team's secrets by a message to a run that
+// somebody else put into their environment; where a definition names it, the manager may.
+func TestS3FollowupsReachNoForeignEnvironment(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		w.managed("TEAM", lineshaft.AccessRuns)
+		w.environment("secret", "TEAM")
+		w.environment("plain")
+		limited := w.caller(lineshaft.RoleManager, w.factory)
+		hand := w.agent(w.factory, "hand")
+		housed := w.agent(w.factory, "housed", func(a *lineshaft.Agent) { a.Config.EnvironmentID = "secret" })
+		ended := func(agent *lineshaft.Agent, environment string) string {
+			runID := w.start(lineshaft.NewRun{Prompt: "p", AgentUID: agent.UID, Config: lineshaft.AgentConfig{EnvironmentID: environment}}).RunID
+			w.cancel(runID)
+			return runID
+		}
+		for name, c := range map[string]struct {
+			caller lineshaft.Caller
+			run    string
+			code   lineshaft.Code
+		}{
+			"somebody's choice":   {limited, ended(hand, "secret"), lineshaft.CodeNotAuthorized},
+			"without secrets":     {limited, ended(hand, "plain"), ""},
+			"of the definition":   {limited, ended(housed, ""), ""},
+			"a manager of it all": {w.admin, ended(hand, "secret"), ""},
+		} {
+			_, err := w.s.Followup(w.Context(), c.caller, lineshaft.NewFollowup{RunID: c.run, Message: "print them"}, nil)
+			if got := asPublic(err); c.code == "" && err != nil || c.code != "" && (got == nil || got.Code != c.code) {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
 	})
 }

@@ -17,16 +17,49 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string, s
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Started{}, err
 	}
-	run, err := s.visibleRun(ctx, c, runID)
+	req, err := s.rerunRequest(ctx, c, runID, source)
 	if err != nil {
 		return Started{}, err
+	}
+	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
+		return Started{}, err
+	}
+	return s.StartRun(ctx, c, req, idem)
+}
+
+// RerunProblem says why a rerun would be refused, or nothing when it can be tried: pages
+// offer nothing that must fail.
+func (s *Service) RerunProblem(ctx context.Context, c lineshaft.Caller, runID string, source lineshaft.Source) (string, error) {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return "", err
+	}
+	req, err := s.rerunRequest(ctx, c, runID, source)
+	if err == nil {
+		err = req.Validate()
+	}
+	if err == nil {
+		_, _, err = s.foresee(ctx, c, &req)
+	}
+	switch lineshaft.CodeOf(err) {
+	case lineshaft.CodeInternal, lineshaft.CodeUnavailable: // also when there is none
+		return "", err
+	default:
+		return reason(err), nil
+	}
+}
+
+// rerunRequest is what asks for a run once more, without its attachments.
+func (s *Service) rerunRequest(ctx context.Context, c lineshaft.Caller, runID string, source lineshaft.Source) (lineshaft.NewRun, error) {
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return lineshaft.NewRun{}, err
 	}
 	body, err := s.store.GetRunBody(ctx, runID)
 	if err != nil {
-		return Started{}, err
+		return lineshaft.NewRun{}, err
 	}
 	if run.Source.Delivered() {
-		return Started{}, lineshaft.NotSupported("", "a delivery started this run; redeliver delivery %s instead (POST /factory/%s/webhooks/%s/deliveries/%s/redeliver)",
+		return lineshaft.NewRun{}, lineshaft.NotSupported("", "a delivery started this run; redeliver delivery %s instead (POST /factory/%s/webhooks/%s/deliveries/%s/redeliver)",
 			body.Metadata[lineshaft.MetadataDelivery], run.FactoryUID, body.Metadata[lineshaft.MetadataWebhook], body.Metadata[lineshaft.MetadataDelivery])
 	}
 	req := lineshaft.NewRun{
@@ -36,13 +69,8 @@ func (s *Service) Rerun(ctx context.Context, c lineshaft.Caller, runID string, s
 	if body.Continues != "" {
 		req.ConversationID, req.Continues = run.ConversationID, body.Continues
 	}
-	if err := s.shapeRerun(ctx, c, run, body, &req); err != nil {
-		return Started{}, err
-	}
-	if req.Attachments, err = s.loadAttachments(ctx, runID); err != nil {
-		return Started{}, err
-	}
-	return s.StartRun(ctx, c, req, idem)
+	err = s.shapeRerun(ctx, c, run, body, &req)
+	return req, err
 }
 
 // shapeRerun decides what says how a rerun is configured: its automation, its agent, or

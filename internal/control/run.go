@@ -42,17 +42,7 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 	if replayed, err := s.replay(ctx, c, idem, &kept); err != nil || replayed {
 		return kept, "", err
 	}
-	if err := s.findContinued(ctx, c, &req); err != nil {
-		return Started{}, factoryUID, err
-	}
-	parent, err := s.checkReferences(ctx, c, req)
-	if err != nil {
-		return Started{}, parent.FactoryUID, err
-	}
-	if err := s.checkSecrets(ctx, c, req.Config); err != nil {
-		return Started{}, parent.FactoryUID, err
-	}
-	foreseen, err := s.shapeRun(ctx, s.store, c, req, parent)
+	foreseen, parent, err := s.foresee(ctx, c, &req)
 	if err != nil {
 		return Started{}, parent.FactoryUID, err
 	}
@@ -80,6 +70,23 @@ func (s *Service) startRequested(ctx context.Context, c lineshaft.Caller, req li
 		return Started{}, factoryUID, err
 	}
 	return started, factoryUID, nil
+}
+
+// foresee shapes a run before its transaction, by what there is now: most requests that
+// cannot be granted end here. The lineage is never nil.
+func (s *Service) foresee(ctx context.Context, c lineshaft.Caller, req *lineshaft.NewRun) (runShape, *store.Lineage, error) {
+	if err := s.findContinued(ctx, c, req); err != nil {
+		return runShape{}, &store.Lineage{}, err
+	}
+	parent, err := s.checkReferences(ctx, c, *req)
+	if err != nil {
+		return runShape{}, parent, err
+	}
+	if err := s.checkSecrets(ctx, c, req.Config); err != nil {
+		return runShape{}, parent, err
+	}
+	shape, err := s.shapeRun(ctx, s.store, c, *req, parent)
+	return shape, parent, err
 }
 
 // checkReferences looks at the parent that a request names, outside the transaction,

@@ -33,6 +33,9 @@ func (s *Service) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.
 		return lineshaft.RunPage{}, fmt.Errorf("fingerprint list: %w", err)
 	}
 	scan := store.RunScan{Filter: filter, Sort: q.Sort, Ascending: q.Ascending, Limit: q.Limit}
+	if c.Role == lineshaft.RoleRun && q.Filter.AncestorRunID == "" {
+		scan.With = c.RunID
+	}
 	if q.Cursor != "" {
 		if scan.After, err = decodeCursor[store.RunKey](list, q.Cursor); err != nil {
 			return lineshaft.RunPage{}, err

@@ -288,3 +288,44 @@ func TestH8ManyFactories(t *testing.T) {
 		}
 	})
 }
+
+// A run token's list is its run and those below it, whatever the order and the pages.
+func TestX15ARunTokenListsItsOwnRun(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		root := b.start(lineshaft.NewRun{Prompt: "m", Title: "m"}).RunID
+		agent := b.token(root)
+		b.start(lineshaft.NewRun{Prompt: "a stranger"})
+		want := []string{root}
+		for _, title := range []string{"a", "z", "n"} {
+			want = append(want, must[control.Started](b)(b.as(agent, lineshaft.NewRun{Prompt: title, Title: title})).RunID)
+		}
+		slices.Sort(want)
+		for _, sort := range []lineshaft.RunSort{lineshaft.SortCreated, lineshaft.SortUpdated, lineshaft.SortTitle, lineshaft.SortAgent} {
+			for _, limit := range []int{1, 2, 3, 4, 9} {
+				var got []string
+				q := lineshaft.RunQuery{Sort: sort, Ascending: limit%2 == 0, Limit: limit}
+				for pages := 0; pages < 9; pages++ {
+					page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), agent, q))
+					for _, run := range page.Runs {
+						got = append(got, run.ID)
+					}
+					if q.Cursor = page.Next; q.Cursor == "" {
+						break
+					}
+				}
+				if sort == lineshaft.SortCreated && !slices.IsSorted(got) && q.Ascending {
+					b.Errorf("out of order: %v", got)
+				}
+				if slices.Sort(got); !slices.Equal(got, want) {
+					b.Errorf("by %s, %d at once: %v, not %v", sort, limit, got, want)
+				}
+			}
+		}
+		below := lineshaft.RunQuery{Filter: lineshaft.RunFilter{AncestorRunID: root}, Limit: 9}
+		page := must[lineshaft.RunPage](b)(b.s.ListRuns(b.Context(), agent, below))
+		if len(page.Runs) != 3 {
+			b.Errorf("%d runs below it", len(page.Runs))
+		}
+	})
+}

@@ -308,6 +308,7 @@ func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string
 
 func moreCalls(b *bench, job lineshaft.Job, one func(string, func() (any, error))) {
 	b.Helper()
+	one("RerunProblem", func() (any, error) { return b.s.RerunProblem(b.Context(), b.admin, job.RunID, lineshaft.SourceAPI) })
 	secretCalls(b, one)
 	one("WouldCancel", func() (any, error) { return b.s.WouldCancel(b.Context(), b.admin, lineshaft.RunFilter{}) })
 	one("TakeOver", func() (any, error) { return b.s.TakeOver(b.Context(), job.ExecutionRef, "w", false) })

@@ -32,7 +32,7 @@ func (s *Service) prepareSecret(w lineshaft.Webhook, given *string) (newSecret, 
 	switch {
 	case given != nil:
 		if err := checkCredential(w, *given); err != nil {
-			return newSecret{}, err
+			return newSecret{}, adviseGenerated(w, err)
 		}
 		fresh.value = *given
 	case secretOrigin(w) == signature.Issued:
@@ -53,6 +53,15 @@ func secretOrigin(w lineshaft.Webhook) signature.SecretOrigin {
 	return signature.Generated
 }
 
+// adviseGenerated adds to the complaint about a given secret what the caller can do: only
+// here can it be left out.
+func adviseGenerated(w lineshaft.Webhook, err error) error {
+	if secretOrigin(w) == signature.Issued {
+		return err
+	}
+	return lineshaft.Invalid("secret", "%s; leave it out to have one generated", reason(err))
+}
+
 func (s *Service) sealCredential(uid, value string) (string, error) {
 	sealed, err := s.seal(webhookSeal(uid), []byte(value))
 	if err != nil {
@@ -70,7 +79,7 @@ func checkCredential(w lineshaft.Webhook, secret string) error {
 	}
 	switch {
 	case len(secret) < lineshaft.MinTokenBytes:
-		return lineshaft.Invalid("secret", "the secret has %d bytes; %d are the least that is safe: leave it out to have one generated", len(secret), lineshaft.MinTokenBytes)
+		return lineshaft.Invalid("secret", "the secret has %d bytes; %d are the least that is safe", len(secret), lineshaft.MinTokenBytes)
 	case len(secret) > lineshaft.MaxTokenBytes:
 		return lineshaft.Invalid("secret", "the secret is longer than %d bytes", lineshaft.MaxTokenBytes)
 	case w.AuthMode == lineshaft.AuthURLToken && !lineshaft.URLSafe(secret):
@@ -158,7 +167,8 @@ func (s *Service) referToSecret(ctx context.Context, tx *store.Tx, c lineshaft.C
 		return lineshaft.Conflict("secret %s was made for another webhook; give another secret_name", name)
 	}
 	if err := checkCredential(w.Webhook, value); err != nil {
-		return lineshaft.Invalid("secret_name", "the value of secret %s cannot be used: %s", name, reason(err))
+		return lineshaft.Invalid("secret_name",
+			"the value of secret %s cannot be used: %s; change it with `lineshaft secret update %s --team`, or name another one", name, reason(err), name)
 	}
 	w.SecretName, w.OwnsSecret, w.NeedsSecret = name, false, false
 	return s.putCredential(w, value)

@@ -87,10 +87,10 @@ func parseEvery(text string) (time.Duration, error) {
 		return 0, lineshaft.Invalid("cron", "after @every comes a blank and a duration such as 90s, 15m or 36h")
 	}
 	if every < MinEvery || every > MaxEvery {
-		return 0, lineshaft.Invalid("cron", "@every takes 1m to 8760h (a year), not %s", every)
+		return 0, lineshaft.Invalid("cron", "@every takes 1m to 8760h (a year), not %s; write for example @every 1h", every)
 	}
 	if every%time.Second != 0 {
-		return 0, lineshaft.Invalid("cron", "@every takes whole seconds, not %s", every)
+		return 0, lineshaft.Invalid("cron", "@every takes whole seconds, not %s; write for example @every 90s", every)
 	}
 	return every, nil
 }

@@ -181,7 +181,7 @@ func looksMisplaced(parts []string) bool {
 	for document := range nestedKinds() {
 		folder, file, _ := strings.Cut(document, "/")
 		own, _ := cutEnding(file)
-		if folder == first && strings.EqualFold(stem, own) {
+		if folder == first && lineshaft.SameFolded(stem, own) {
 			return true
 		}
 	}

@@ -36,10 +36,10 @@ func (p *parsing) checkFiles(files Files) bool {
 	}
 	folded := map[string]string{}
 	for _, name := range sortedPaths(files) {
-		if other, twice := folded[strings.ToLower(name)]; twice {
+		if other, twice := folded[lineshaft.FoldCase(name)]; twice {
 			p.file(name, fmt.Sprintf("%s differs from it only in upper and lower case, and some systems take both for one", other), "rename one of them").as(CodeDuplicatePath)
 		}
-		folded[strings.ToLower(name)] = name
+		folded[lineshaft.FoldCase(name)] = name
 	}
 	return true
 }

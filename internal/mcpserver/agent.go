@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
@@ -89,7 +88,7 @@ func (s *Server) environmentUID(ctx context.Context, c *call, ref string) (strin
 		if environments[i].UID == ref {
 			return ref, nil
 		}
-		if strings.EqualFold(environments[i].Config.Name, ref) {
+		if lineshaft.SameFolded(environments[i].Config.Name, ref) {
 			named = append(named, environments[i].UID)
 		}
 	}

@@ -87,10 +87,10 @@ func (s *Server) factoryUID(ctx context.Context, c *call, ref string) (string, e
 			return "", err
 		}
 		for i := range page.Factories {
-			if strings.EqualFold(page.Factories[i].Alias, ref) {
+			if lineshaft.SameFolded(page.Factories[i].Alias, ref) {
 				return page.Factories[i].UID, nil
 			}
-			if strings.EqualFold(page.Factories[i].Name, ref) {
+			if lineshaft.SameFolded(page.Factories[i].Name, ref) {
 				named = append(named, page.Factories[i].UID)
 			}
 		}

@@ -155,3 +155,15 @@ func credentials(rules []Rule) []string {
 	}
 	return headers
 }
+
+// BodyTime is the member of the signed body that has the time of a delivery, in schemes that
+// keep it there.
+func BodyTime(scheme string) string {
+	s, _ := Find(scheme)
+	for _, rule := range s.Rules {
+		if rule.Stamp.Body != "" {
+			return rule.Stamp.Body
+		}
+	}
+	return ""
+}

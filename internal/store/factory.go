@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -51,7 +50,7 @@ func encodeFactory(f lineshaft.Factory) (defaults, shared string, err error) {
 }
 
 // aliasKey makes aliases unique whatever their case; no alias is NULL.
-func aliasKey(alias string) any { return null(strings.ToLower(alias)) }
+func aliasKey(alias string) any { return null(lineshaft.FoldCase(alias)) }
 
 // InsertFactory stores a new factory; a taken alias is a conflict.
 func (tx *Tx) InsertFactory(ctx context.Context, f lineshaft.Factory) error {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -32,6 +33,9 @@ type RunScan struct {
 	Limit     int
 	// After is where the part before ended; nil for the first.
 	After *RunKey
+	// With is a run that is in the list as well, though its ancestor is not the filter's:
+	// the head of the tree that a run token sees.
+	With string
 }
 
 // ScanRuns reads the next runs of a filtered, sorted list. More says that the
@@ -54,6 +58,9 @@ func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, 
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("list runs: %w", err)
 	}
+	if err := s.scanHead(ctx, q, found); err != nil {
+		return nil, nil, false, fmt.Errorf("list runs: %w", err)
+	}
 	listed, looked, err := s.listRuns(ctx, found.ids(), false)
 	if err != nil {
 		return nil, nil, false, err
@@ -65,6 +72,42 @@ func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, 
 		return runs, &found.keys[looked-1], true, nil
 	}
 	return runs, found.last, found.more, nil
+}
+
+// scanHead puts the run that q.With names where it belongs among those that were found.
+func (s *Store) scanHead(ctx context.Context, q RunScan, found *scanResult) error {
+	if q.With == "" {
+		return nil
+	}
+	q.Filter.AncestorRunID = ""
+	if selected, err := s.RunMatches(ctx, q.With, q.Filter); err != nil || !selected {
+		return err
+	}
+	q.Filter.Query = "" // has matched
+	head := &scanResult{limit: 1, budget: s.budget}
+	if err := s.scanRanks(ctx, q, []string{q.With}, head); err != nil || len(head.keys) == 0 {
+		return err
+	}
+	key := head.keys[0]
+	if found.more && found.last != nil && q.compare(key, *found.last) > 0 {
+		return nil // of a later part
+	}
+	at, _ := slices.BinarySearchFunc(found.keys, key, q.compare)
+	found.keys = slices.Insert(found.keys, at, key)
+	if len(found.keys) > q.Limit {
+		found.keys, found.more = found.keys[:q.Limit], true
+		found.last = &found.keys[q.Limit-1]
+	}
+	return nil
+}
+
+// compare says which of two places comes first in the list.
+func (q RunScan) compare(a, b RunKey) int {
+	order := cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Micro, b.Micro), cmp.Compare(a.ID, b.ID))
+	if !q.Ascending {
+		order = -order
+	}
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), order)
 }
 
 // queryWords are the words that a filter searches for. False means that the

@@ -108,6 +108,14 @@ func (s *server) formAgain(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	return s.renderAgain(w, r, c, "notificationform", p, err)
 }
 
+// chosenFactories are those that are marked. With none marked the form says all.
+func chosenFactories(uids []string) *[]string {
+	if len(uids) == 0 {
+		return nil
+	}
+	return &uids
+}
+
 // ownSecret is the secret that people brought, if they say so.
 func ownSecret(r *http.Request) (*string, error) {
 	if r.PostFormValue("from") != "own" {
@@ -162,7 +170,8 @@ func (s *server) editNotification(w http.ResponseWriter, r *http.Request, c line
 	}
 	form := readNotificationForm(r)
 	if _, err := s.Control.UpdateNotification(r.Context(), c, v.ID, control.NotificationChange{
-		URL: &form.URL, Name: &form.Name, Description: &form.Description, RunName: &form.RunName, States: new(form.states()), FactoryUIDs: &form.Chosen,
+		URL: &form.URL, Name: &form.Name, Description: &form.Description, RunName: &form.RunName, States: new(form.states()),
+		FactoryUIDs: chosenFactories(form.Chosen), AllFactories: len(form.Chosen) == 0,
 	}); err != nil {
 		return s.formAgain(w, r, c, form, &v, err)
 	}

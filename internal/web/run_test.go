@@ -386,3 +386,26 @@ func (s *site) stream(runID string, after int64, lastEventID string) (messages [
 		}
 	}
 }
+
+// A run of an agent that is gone cannot be run again: its page says so instead of offering it.
+func TestR13RunAgainIsOfferedWhereItCanWork(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	agent, err := s.control.CreateAgent(t.Context(), s.admin, control.NewAgent{Name: "helper"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runID := s.startFor(s.admin, lineshaft.NewRun{Prompt: "p", AgentUID: agent.UID})
+	if _, err := s.control.Cancel(t.Context(), s.admin, runID, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.shows("/runs/"+runID, "Run again", "!cannot be run again")
+	if err := s.control.DeleteAgent(t.Context(), s.admin, agent.UID); err != nil {
+		t.Fatal(err)
+	}
+	s.shows("/runs/"+runID, "!Run again", "It cannot be run again: ", agent.UID)
+	if status, _, _ := s.post("/runs/"+runID+"/rerun", nil); status < 400 {
+		t.Errorf("the page says that it cannot, and it can: %d", status)
+	}
+}

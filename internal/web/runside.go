@@ -28,6 +28,8 @@ type runLive struct {
 	Advice string
 	// What the reader may do now; the rest has no button.
 	CanSend, CanInterrupt, CanCancel, CanRerun bool
+	// NoRerun says why an ended run cannot be run again by one who may start runs.
+	NoRerun string
 	// Redeliver is where what a delivery started is run again; empty when it cannot be.
 	Redeliver    string
 	LiveChildren int
@@ -74,7 +76,12 @@ func (s *server) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft
 	live.CanSend = changes
 	live.CanInterrupt = changes && run.Status.Message != control.StatusInterrupted && run.State.Interruptible()
 	live.CanCancel = changes && !run.State.Terminal()
-	live.CanRerun = run.State.Terminal() && !run.Source.Delivered() && c.Role.May(lineshaft.PermissionRunsStart)
+	if run.State.Terminal() && !run.Source.Delivered() && c.Role.May(lineshaft.PermissionRunsStart) {
+		if live.NoRerun, err = s.Control.RerunProblem(ctx, c, run.ID, lineshaft.SourceWebApp); err != nil {
+			return live, err
+		}
+		live.CanRerun = live.NoRerun == ""
+	}
 	live.Redeliver, err = s.redeliverHref(ctx, c, run)
 	return live, err
 }

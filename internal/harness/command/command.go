@@ -58,9 +58,20 @@ type session struct {
 // Close has nothing to end.
 func (s *session) Close(context.Context) error { return nil }
 
+// recall is the prompt of a run that goes on with the conversation of others: a program has
+// no session of it, so the transcript is a file beside.
+func (s *session) recall(ctx context.Context, prompt string, emit harness.Emit) string {
+	text, notice := s.env.Recall(ctx, prompt)
+	emit(lineshaft.NewDraft(lineshaft.EventNotice, s.env.Now(), lineshaft.NoticeData{Level: "info", Text: notice}))
+	return text
+}
+
 // Turn starts the program with one message.
 func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Emit) (lineshaft.TurnResult, error) {
 	prompt := s.env.Prompt(turn)
+	if s.env.Job.Continues != nil && turn.FollowupID == "" {
+		prompt = s.recall(ctx, prompt, emit)
+	}
 	file, err := s.env.WriteFile(promptFile, prompt)
 	if err != nil {
 		return lineshaft.TurnResult{}, err

@@ -850,6 +850,8 @@ class HandoffAttachmentsResponse(Model):
 
 
 class IssuedNotification(Model):
+    all_factories: Optional[bool] = None
+    """Runs of all factories, and those of none."""
     created_at: datetime
     description: str
     disabled_at: Optional[datetime] = None
@@ -857,7 +859,7 @@ class IssuedNotification(Model):
     """Why the server disabled it; absent when people did."""
     enabled: bool
     factory_uids: List[str]
-    """Runs of these factories; empty is all runs."""
+    """Runs of these factories; empty with all_factories."""
     id: str
     last_failure_at: Optional[datetime] = None
     last_success_at: Optional[datetime] = None
@@ -993,6 +995,8 @@ class ListTriggerEventsResponse(Model):
 
 
 class Notification(Model):
+    all_factories: Optional[bool] = None
+    """Runs of all factories, and those of none."""
     created_at: datetime
     description: str
     disabled_at: Optional[datetime] = None
@@ -1000,7 +1004,7 @@ class Notification(Model):
     """Why the server disabled it; absent when people did."""
     enabled: bool
     factory_uids: List[str]
-    """Runs of these factories; empty is all runs."""
+    """Runs of these factories; empty with all_factories."""
     id: str
     last_failure_at: Optional[datetime] = None
     last_success_at: Optional[datetime] = None

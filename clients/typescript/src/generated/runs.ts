@@ -98,7 +98,7 @@ export class Runs extends Resource {
 
   /**
    * Interrupt the current turn.
-   * Stops what the agent is doing now; the run stays INPROGRESS.
+   * Stops what the agent is doing now; the run stays INPROGRESS, and a follow-up continues it. One that is CLAIMED is interrupted as soon as its agent begins.
    */
   interrupt(runId: string, options?: RequestOptions): APIPromise<void> {
     return this.callNothing({ method: "POST", path: path`/agent/runs/${runId}/interrupt`, replay: false, options });

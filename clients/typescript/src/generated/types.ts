@@ -976,13 +976,15 @@ export interface HarnessInfo {
 export type HarnessType = "shell" | "command" | "builtin" | "oz" | "acp" | "claude" | "codex" | "gemini" | "opencode" | "goose";
 
 export interface IssuedNotification {
+  /** Runs of all factories, and those of none. */
+  all_factories?: boolean;
   created_at: string;
   description: string;
   disabled_at?: string;
   /** Why the server disabled it; absent when people did. */
   disabled_reason?: string;
   enabled: boolean;
-  /** Runs of these factories; empty is all runs. */
+  /** Runs of these factories; empty with all_factories. */
   factory_uids: string[];
   id: string;
   last_failure_at?: string;
@@ -1203,13 +1205,15 @@ export interface ModelTokenUsage {
 }
 
 export interface Notification {
+  /** Runs of all factories, and those of none. */
+  all_factories?: boolean;
   created_at: string;
   description: string;
   disabled_at?: string;
   /** Why the server disabled it; absent when people did. */
   disabled_reason?: string;
   enabled: boolean;
-  /** Runs of these factories; empty is all runs. */
+  /** Runs of these factories; empty with all_factories. */
   factory_uids: string[];
   id: string;
   last_failure_at?: string;
@@ -1854,10 +1858,12 @@ export interface UpdateFactoryRequest {
 }
 
 export interface UpdateNotificationRequest {
+  /** True in place of factory_uids: all runs from now on. */
+  all_factories?: boolean | undefined;
   description?: string | undefined;
   /** Enabled again, it gets at once what waits for it and is younger than 72 hours. */
   enabled?: boolean | undefined;
-  /** Replaced as a whole; empty is all runs. */
+  /** Replaced as a whole. */
   factory_uids?: string[] | undefined;
   name?: string | undefined;
   /** Empty is any. */

@@ -108,6 +108,7 @@ class Notifications(Resource):
         self,
         notification_id: str,
         *,
+        all_factories: bool | None = None,
         description: str | None = None,
         enabled: bool | None = None,
         factory_uids: Sequence[str] | None = None,
@@ -124,8 +125,9 @@ class Notifications(Resource):
 
         Args:
           notification_id: The id of a notification.
+          all_factories: True in place of factory_uids: all runs from now on.
           enabled: Enabled again, it gets at once what waits for it and is younger than 72 hours.
-          factory_uids: Replaced as a whole; empty is all runs.
+          factory_uids: Replaced as a whole.
           run_name: Empty is any.
           states: Replaced as a whole; empty is every state.
           url: What waits goes there, too.
@@ -134,6 +136,7 @@ class Notifications(Resource):
             "PATCH",
             path("/notifications/{}", notification_id),
             body=fields({
+                "all_factories": all_factories,
                 "description": description,
                 "enabled": enabled,
                 "factory_uids": factory_uids,
@@ -380,6 +383,7 @@ class AsyncNotifications(AsyncResource):
         self,
         notification_id: str,
         *,
+        all_factories: bool | None = None,
         description: str | None = None,
         enabled: bool | None = None,
         factory_uids: Sequence[str] | None = None,
@@ -396,8 +400,9 @@ class AsyncNotifications(AsyncResource):
 
         Args:
           notification_id: The id of a notification.
+          all_factories: True in place of factory_uids: all runs from now on.
           enabled: Enabled again, it gets at once what waits for it and is younger than 72 hours.
-          factory_uids: Replaced as a whole; empty is all runs.
+          factory_uids: Replaced as a whole.
           run_name: Empty is any.
           states: Replaced as a whole; empty is every state.
           url: What waits goes there, too.
@@ -406,6 +411,7 @@ class AsyncNotifications(AsyncResource):
             "PATCH",
             path("/notifications/{}", notification_id),
             body=fields({
+                "all_factories": all_factories,
                 "description": description,
                 "enabled": enabled,
                 "factory_uids": factory_uids,

@@ -303,7 +303,8 @@ class Runs(Resource):
     ) -> None:
         """Interrupt the current turn.
 
-        Stops what the agent is doing now; the run stays INPROGRESS.
+        Stops what the agent is doing now; the run stays INPROGRESS, and a follow-up continues it.
+        One that is CLAIMED is interrupted as soon as its agent begins.
 
         Args:
           run_id: The id of a run.
@@ -917,7 +918,8 @@ class AsyncRuns(AsyncResource):
     ) -> None:
         """Interrupt the current turn.
 
-        Stops what the agent is doing now; the run stays INPROGRESS.
+        Stops what the agent is doing now; the run stays INPROGRESS, and a follow-up continues it.
+        One that is CLAIMED is interrupted as soon as its agent begins.
 
         Args:
           run_id: The id of a run.
