@@ -33,6 +33,8 @@ type Delivery struct {
 	// NotMatchedAutomations tells why automations do not match; only ExplainDelivery
 	// returns it.
 	NotMatchedAutomations []MissedAutomation `json:"not_matched_automations,omitempty"`
+	// NotMatchedTruncated says that more do not match than NotMatchedAutomations has.
+	NotMatchedTruncated bool `json:"not_matched_truncated,omitempty"`
 }
 
 // DeliveryOutcome is what one automation made of a delivery; a handshake has none.

@@ -266,10 +266,9 @@ func (w *world) plant(mark, environment string) (ids things, runToken string) {
 	ids["keyId"] = w.make("/apikeys", "id", `{"name":"%s key","role":"viewer","factory_uids":[%q]}`, mark, f)
 	w.deliver(mark, ids)
 	runToken = w.work(mark, ids, fmt.Sprintf(`"agent_identity_uid":%q,`, ids["agentUid"]))
-	w.fanOut()
-	found, err := w.control.ListNotificationDeliveries(w.Context(), w.admin, ids["notificationId"], control.NotificationDeliveryQuery{Limit: 1})
-	if err != nil || len(found.Deliveries) == 0 {
-		w.Fatalf("callbacks: %+v, %v", found, err)
+	found := w.callbacks(ids["notificationId"])
+	if len(found.Deliveries) == 0 {
+		w.Fatalf("no callbacks for %s", mark)
 	}
 	ids["notificationDeliveryId"] = found.Deliveries[0].ID
 	return ids, runToken
@@ -326,13 +325,21 @@ func (w *world) work(mark string, ids things, more string) (runToken string) {
 	return jobs[at].RunToken
 }
 
-// fanOut makes the callbacks of what has happened.
-func (w *world) fanOut() {
+// callbacks makes deliveries until an endpoint has one. On PostgreSQL changes of states wait
+// for every transaction that began before them, and other tests have some.
+func (w *world) callbacks(notificationID string) (found control.NotificationDeliveryPage) {
 	w.Helper()
-	for more := true; more; {
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	defer cancel()
+	for len(found.Deliveries) == 0 && ctx.Err() == nil {
+		if _, err := w.control.FanOut(ctx); err != nil {
+			w.Fatal(err)
+		}
 		var err error
-		if more, err = w.control.FanOut(w.Context()); err != nil {
+		found, err = w.control.ListNotificationDeliveries(ctx, w.admin, notificationID, control.NotificationDeliveryQuery{Limit: 1})
+		if err != nil {
 			w.Fatal(err)
 		}
 	}
+	return found
 }

@@ -69,8 +69,8 @@ func TestI2SearchByIDAndWords(t *testing.T) {
 		}
 		// A run's own token sees its run and what is below it, and no factories.
 		token := lineshaft.Caller{Role: lineshaft.RoleRun, RunID: runID}
-		if got := b.search(token, "paint"); got != "" {
-			b.Errorf("a run's token finds %q", got)
+		if got, want := b.search(token, "paint"), "words Paint the shed"; got != want {
+			b.Errorf("a run's token finds %q, want %q", got, want)
 		}
 		if got := b.search(b.caller(lineshaft.RoleViewer, "another"), runID); got != "" {
 			b.Errorf("a key of another factory finds %q", got)

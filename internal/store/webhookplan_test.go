@@ -104,11 +104,11 @@ func hookReads(s *store.Store) map[string]lookup {
 		"secrets":         {10, func(ctx context.Context) error { return second(s.ListSecrets(ctx, "S", 10, true)) }, nil},
 		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
-		"newest":          {20, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},
+		"newest":          {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},
 		"webhooks of":     {6, func(ctx context.Context) error { return second(s.WebhooksOf(ctx, "f7", "f9")) }, nil},
 		"last of each":    {3, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7")) }, nil},
 		"last of several": {6, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7", "f9")) }, nil},
-		"older":           {20, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", bulkID(15_000), "", 20)) }, nil},
+		"older":           {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", bulkID(15_000), "", 20)) }, nil},
 		"none":            {0, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "nobody", "", "", 20)) }, nil},
 		"attached":        {1, func(ctx context.Context) error { return second(s.Attached(ctx, "r7", "delivery/"+bulkID(14))) }, nil},
 		"rate": {1, func(ctx context.Context) error {
