@@ -65,7 +65,7 @@ var archTable = map[string][]string{
 	// Transports: they never see the store; a use case that needs it is missing from control.
 	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
 	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate"},
+	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature"}, // how a sender is set up
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 func TestPayloadIsLaidOutAsJSONIs(t *testing.T) {
@@ -41,7 +39,7 @@ func TestPayloadIsCutWherePageEnds(t *testing.T) {
 
 func TestEveryKindHasAGuide(t *testing.T) {
 	t.Parallel()
-	for _, kind := range control.WebhookKinds() {
+	for _, kind := range webhookKinds() {
 		if hookGuide(kind.Name) == "" || kind.Open() && kindWords(kind.Name) == "" {
 			t.Errorf("%s: nobody says where to enter it", kind.Name)
 		}

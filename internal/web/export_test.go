@@ -43,3 +43,6 @@ func TriggerWords(t lineshaft.Trigger) string {
 
 // LiveRoutes are the routes that open pages read by themselves.
 func LiveRoutes() []string { return slices.Concat(liveParts(), livePages()) }
+
+// WebhookKinds are the ways in which a sender may prove who it is.
+func WebhookKinds() []webhookKind { return webhookKinds() } //nolint:revive // its fields are enough for tests

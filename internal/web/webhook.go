@@ -44,7 +44,7 @@ type hookView struct {
 	lineshaft.Webhook
 
 	Factory *lineshaft.Factory
-	Kind    control.WebhookKind
+	Kind    webhookKind
 	// URL is where deliveries go; of a token in it there is only the place.
 	URL string
 	// At is the address of its page.
@@ -72,7 +72,7 @@ func (v hookView) crumbs() []crumb {
 func (v hookView) within() []crumb { return append(v.crumbs(), crumb{v.Name, v.At}) }
 
 func (s *server) hookView(f *lineshaft.Factory, w lineshaft.Webhook) hookView {
-	v := hookView{Webhook: w, Factory: f, Kind: control.KindOf(w), URL: s.WebhookBaseURL + ingressPath + w.UID}
+	v := hookView{Webhook: w, Factory: f, Kind: kindOf(w), URL: s.WebhookBaseURL + ingressPath + w.UID}
 	v.At = "/factories/" + url.PathEscape(f.UID) + "/webhooks/" + url.PathEscape(w.UID)
 	if w.AuthMode == lineshaft.AuthURLToken {
 		v.URL += "/{token}"
@@ -222,7 +222,7 @@ func (s *server) webhookPage(w http.ResponseWriter, r *http.Request, c lineshaft
 		}
 	}
 	if v.Enabled {
-		trial := control.WebhookTrial{Webhook: v.Webhook, URL: s.WebhookBaseURL + ingressPath + v.UID}
+		trial := webhookTrial{Webhook: v.Webhook, URL: s.WebhookBaseURL + ingressPath + v.UID}
 		if data.Script, err = trial.Script(); err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (s *server) webhookPage(w http.ResponseWriter, r *http.Request, c lineshaft
 
 // hookKindName is how a sender of a webhook proves who it is, as the list of webhooks says it.
 func hookKindName(w lineshaft.Webhook) string {
-	kind := control.KindOf(w)
+	kind := kindOf(w)
 	if w.SignatureScheme != "" && !kind.Open() {
 		return kind.Title + " signature"
 	}

@@ -45,7 +45,7 @@ func (s *server) showIssued(w http.ResponseWriter, r *http.Request, c lineshaft.
 	if made.Secret != "" && v.AuthMode == lineshaft.AuthURLToken {
 		data.URL = plain + "/" + made.Secret
 	}
-	trial := control.WebhookTrial{Webhook: made.Webhook, URL: plain, Secret: made.Secret, Told: made.Secret != ""}
+	trial := webhookTrial{Webhook: made.Webhook, URL: plain, Secret: made.Secret, Told: made.Secret != ""}
 	if made.Given != nil {
 		trial.Secret = *made.Given
 	}

@@ -38,8 +38,8 @@ func (s *server) chooseFactory(w http.ResponseWriter, r *http.Request, c linesha
 type newWebhookData struct {
 	Factory *lineshaft.Factory
 	// Open are the kinds that any sender can use, Providers those of one each.
-	Open      []control.WebhookKind
-	Providers []control.WebhookKind
+	Open      []webhookKind
+	Providers []webhookKind
 	Form      *hookForm
 	// Kept are the names of secrets that people manage, if the reader may see them.
 	Kept []string
@@ -53,7 +53,7 @@ func (d newWebhookData) At() string {
 
 // hookForm is what was filled in. It never holds a secret.
 type hookForm struct {
-	Kind control.WebhookKind
+	Kind webhookKind
 	// From says where the secret comes from: make, own, kept or later.
 	From       string
 	Name       string
@@ -96,7 +96,7 @@ func newWebhookView(data newWebhookData) page {
 func (s *server) newWebhookData(r *http.Request, c lineshaft.Caller) (newWebhookData, error) {
 	f, err := s.Control.GetFactory(r.Context(), c, r.PathValue("factory"))
 	data := newWebhookData{Factory: f}
-	for _, kind := range control.WebhookKinds() {
+	for _, kind := range webhookKinds() {
 		if kind.Open() {
 			data.Open = append(data.Open, kind)
 		} else {
@@ -115,17 +115,17 @@ func (s *server) newWebhookData(r *http.Request, c lineshaft.Caller) (newWebhook
 	return data, err
 }
 
-func kindNamed(name string) (control.WebhookKind, error) {
-	for _, kind := range control.WebhookKinds() {
+func kindNamed(name string) (webhookKind, error) {
+	for _, kind := range webhookKinds() {
 		if kind.Name == name {
 			return kind, nil
 		}
 	}
-	return control.WebhookKind{}, lineshaft.NotFound("kind of webhook", name)
+	return webhookKind{}, lineshaft.NotFound("kind of webhook", name)
 }
 
 // freeName suggests a name that the factory does not have yet.
-func (s *server) freeName(r *http.Request, c lineshaft.Caller, factoryUID string, kind control.WebhookKind) (string, error) {
+func (s *server) freeName(r *http.Request, c lineshaft.Caller, factoryUID string, kind webhookKind) (string, error) {
 	hooks, err := s.Control.ListWebhooks(r.Context(), c, factoryUID)
 	base := strings.ReplaceAll(kind.Name, "_", "-")
 	name := base

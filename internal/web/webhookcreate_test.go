@@ -11,6 +11,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 // copied are the texts with a copy button, by label.
@@ -27,7 +28,7 @@ func TestW3EveryKindIsMadeThroughTheForm(t *testing.T) {
 	h := newHooked(t, control.NewWebhook{})
 	to := "/factories/" + h.factory + "/webhooks"
 	_, _, cards := h.get(to + "/new")
-	for i, kind := range control.WebhookKinds() {
+	for i, kind := range web.WebhookKinds() {
 		h.wants("cards", cards, `href="?kind=`+kind.Name+`"`)
 		if i%18 == 17 { // a factory has at most 20
 			f, err := h.control.CreateFactory(t.Context(), h.admin, control.NewFactory{Name: "more"})

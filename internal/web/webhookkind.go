@@ -1,4 +1,4 @@
-package control
+package web
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
-// WebhookKind is one way in which a sender may prove who it is, for those who choose
+// webhookKind is one way in which a sender may prove who it is, for those who choose
 // among all of them.
-type WebhookKind struct {
+type webhookKind struct {
 	// Name is the scheme's, or the mode's where there is none.
 	Name     string
 	Title    string
@@ -26,16 +26,16 @@ type WebhookKind struct {
 	Handshake string
 }
 
-// WebhookKinds lists the ways: first those that any sender can take, then providers
+// webhookKinds lists the ways: first those that any sender can take, then providers
 // by title.
-func WebhookKinds() []WebhookKind {
-	kinds := []WebhookKind{
+func webhookKinds() []webhookKind {
+	kinds := []webhookKind{
 		{Name: string(lineshaft.AuthToken), Title: "Bearer token", AuthMode: lineshaft.AuthToken},
 		{Name: string(lineshaft.AuthURLToken), Title: "Token in the URL", AuthMode: lineshaft.AuthURLToken},
 	}
-	var providers []WebhookKind
+	var providers []webhookKind
 	for _, s := range signature.Schemes() {
-		kind := WebhookKind{
+		kind := webhookKind{
 			Name: s.Name, Title: s.Title, AuthMode: lineshaft.AuthSignature, Scheme: s.Name, Handshake: s.Handshake,
 			Issued: s.SecretFrom == signature.Issued, SecretFirst: s.SecretFrom == signature.Issued && s.Handshake != "",
 		}
@@ -45,29 +45,29 @@ func WebhookKinds() []WebhookKind {
 			providers = append(providers, kind)
 		}
 	}
-	slices.SortFunc(providers, func(a, b WebhookKind) int {
+	slices.SortFunc(providers, func(a, b webhookKind) int {
 		return strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title))
 	})
 	return append(kinds, providers...)
 }
 
 // Open says that the kind is not one provider's: any sender may use it.
-func (k WebhookKind) Open() bool {
+func (k webhookKind) Open() bool {
 	return k.Scheme == "" || k.Scheme == "hmac" || k.Scheme == "standard_webhooks"
 }
 
-// KindOf finds the kind of a webhook.
-func KindOf(w lineshaft.Webhook) WebhookKind {
-	for _, kind := range WebhookKinds() {
+// kindOf finds the kind of a webhook.
+func kindOf(w lineshaft.Webhook) webhookKind {
+	for _, kind := range webhookKinds() {
 		if kind.AuthMode == w.AuthMode && kind.Scheme == w.SignatureScheme {
 			return kind
 		}
 	}
-	return WebhookKind{Name: string(w.AuthMode), Title: w.SignatureScheme, AuthMode: w.AuthMode, Scheme: w.SignatureScheme}
+	return webhookKind{Name: string(w.AuthMode), Title: w.SignatureScheme, AuthMode: w.AuthMode, Scheme: w.SignatureScheme}
 }
 
-// WebhookTrial is what somebody needs to send a first delivery by hand.
-type WebhookTrial struct {
+// webhookTrial is what somebody needs to send a first delivery by hand.
+type webhookTrial struct {
 	Webhook lineshaft.Webhook
 	// URL is where deliveries go, without a token.
 	URL string
@@ -77,11 +77,11 @@ type WebhookTrial struct {
 }
 
 // Event is the event that the script sends, as the provider calls it; empty for none.
-func (t WebhookTrial) Event() string { return signature.TrialEvent(t.Webhook.SignatureScheme) }
+func (t webhookTrial) Event() string { return signature.TrialEvent(t.Webhook.SignatureScheme) }
 
 // Script returns lines for a shell that sign and send a delivery; empty where only the
 // provider can sign.
-func (t WebhookTrial) Script() (string, error) {
+func (t webhookTrial) Script() (string, error) {
 	secret := signature.SecretPlace
 	if t.Told {
 		secret = t.Secret
