@@ -11,8 +11,13 @@ import (
 func TestF2NamesFoldFully(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{
-		{"ΣΑΣ", "σας", "σασ"}, {"STRASSE", "straße", "Straẞe"},
-		{"Kelvin", "Kelvin"}, {"ſhop", "Shop"}, {"İx", "i̇X"}, {"ﬁnal", "FINAL"}, {"web-shop", "Web-Shop"},
+		{"ΣΑΣ", "σας", "σασ"},
+		{"STRASSE", "straße", "Straẞe"},
+		{"Kelvin", "Kelvin"},
+		{"ſhop", "Shop"},
+		{"İx", "i̇X"},
+		{"ﬁnal", "FINAL"},
+		{"web-shop", "Web-Shop"},
 	} {
 		for _, other := range same {
 			if !lineshaft.SameFolded(same[0], other) {

@@ -105,7 +105,7 @@ func sayFilter(provider string, events []control.TriggerEvent) (filter keywords,
 	return filter, true
 }
 
-// sayValues says what the values of a key are, in a list as well as in in and not_in.
+// sayValues says what the values of a key are, in a list and in those of `in` and `not_in`.
 func sayValues(k control.FilterKey) keywords {
 	item := keywords{"type": "string", "minLength": 1, "maxLength": 256}
 	if k.Pattern != "" {

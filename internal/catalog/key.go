@@ -94,7 +94,8 @@ func login() form {
 }
 
 func mention() form {
-	return form{kind: "login or org/team", fold: true, pattern: `[^@]`,
+	return form{
+		kind: "login or org/team", fold: true, pattern: `[^@]`,
 		clean: func(value string) string { return strings.TrimPrefix(value, "@") },
 	}
 }

@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"github.com/lineshaft/lineshaft"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client"
 )
 

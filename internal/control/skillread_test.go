@@ -18,9 +18,12 @@ func TestX8BlockedRunsAreLeftAlone(t *testing.T) {
 	}
 	k.tried(silent, false, now)
 	k.block("run", silent)
-	for at, want := range map[time.Duration]bool{0: true, time.Second - 1: true, time.Second: false} {
-		if k.blocked("run", now.Add(at)) != want {
-			t.Errorf("after %s: %v", at, !want)
+	for _, test := range []struct {
+		after time.Duration
+		want  bool
+	}{{0, true}, {time.Second - 1, true}, {time.Second, false}} {
+		if got := k.blocked("run", now.Add(test.after)); got != test.want {
+			t.Errorf("after %s: got %v, want %v", test.after, got, test.want)
 		}
 	}
 	k.forgetBlocked(map[string]bool{"run": true})
