@@ -197,18 +197,36 @@ func (sh *shell) factoryOf(ctx context.Context, d *definition.Definition, ref st
 		uid, err = sh.factoryUID(ctx, c, ref)
 		return c, uid, err
 	}
-	for _, name := range []string{d.Factory.Alias, d.Factory.Name} {
-		if name == "" {
-			continue
-		}
-		uid, err = sh.factoryUID(ctx, c, name)
-		if hinted, ok := errors.AsType[*hintError](err); ok && hinted.code == exitNotFound {
-			uid, err = "", nil
-			continue
-		}
-		break
+	// Aliases are compared with aliases and names with names: what has the one as the other
+	// is another factory, and applying the folder would undo it.
+	uid, err = factoryWith(ctx, c, d.Factory.Alias, func(f client.Factory) string { return f.Alias })
+	if uid == "" && err == nil {
+		uid, err = factoryWith(ctx, c, d.Factory.Name, func(f client.Factory) string { return f.Name })
 	}
 	return c, uid, err
+}
+
+// factoryWith finds the factory that has a value as its alias or its name; none is "".
+func factoryWith(ctx context.Context, c *client.Client, value string, of func(client.Factory) string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	var found []client.Factory
+	for f, err := range c.Factories.All(ctx, client.FactoryQuery{Search: value, Limit: 100}) {
+		if err != nil {
+			return "", err
+		}
+		if lineshaft.SameFolded(of(f), value) {
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0].UID, nil
+	}
+	return "", severalFactories(found, value)
 }
 
 // mistakes shows what is wrong with a folder before anything is sent.

@@ -73,7 +73,7 @@ func TestF4PlanAndApply(t *testing.T) {
 	t.Parallel()
 	dir := exampleFolder(t, "shop")
 	s := newStage(t).definitions()
-	r := s.run(t.Context(), "factory", "plan", dir)
+	r := s.run(t.Context(), "factory", "plan", dir, "--factory", "shop")
 	want := `+ agent reviewer
 ~ automation triage
     enabled: true → false
@@ -84,7 +84,7 @@ func TestF4PlanAndApply(t *testing.T) {
 	if r.code != 0 || r.out != want {
 		t.Errorf("%+v", r)
 	}
-	r = s.run(t.Context(), "factory", "apply", dir, "--comment", "quieter", "--if-revision", "4")
+	r = s.run(t.Context(), "factory", "apply", dir, "--factory", "shop", "--comment", "quieter", "--if-revision", "4")
 	if r.code != 0 || !strings.Contains(r.err, "-- applied as revision 5") {
 		t.Errorf("%+v", r)
 	}
@@ -92,7 +92,7 @@ func TestF4PlanAndApply(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.last(t).body), &sent); err != nil || sent.Comment != "quieter" || sent.IfRevision != 4 || !strings.Contains(sent.Files["factory.yaml"], "name: shop") {
 		t.Errorf("%v: sent %+v", err, sent)
 	}
-	if r := s.run(t.Context(), "factory", "drift", dir); r.code != exitFailed || !strings.Contains(r.err, "differs from "+dir+" in 3 parts") {
+	if r := s.run(t.Context(), "factory", "drift", dir, "--factory", "shop"); r.code != exitFailed || !strings.Contains(r.err, "differs from "+dir+" in 3 parts") {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "factory", "rollback", "shop", "3"); r.code != 0 || !strings.Contains(r.err, "revision 6") {
@@ -101,6 +101,10 @@ func TestF4PlanAndApply(t *testing.T) {
 	r = s.run(t.Context(), "factory", "revisions", "shop")
 	if r.code != 0 || !strings.Contains(r.out, "5       repository  Repository") || !strings.Contains(r.out, "0123456789a") || !strings.Contains(r.out, "quieter") {
 		t.Errorf("%+v", r)
+	}
+	// Without --factory it is by name: the factory whose alias is that name is another one.
+	if r := s.run(t.Context(), "factory", "plan", dir); r.code != 0 || !strings.Contains(r.err, `no factory "shop" yet`) {
+		t.Errorf("planned for the factory with the alias: %+v", r)
 	}
 }
 

@@ -330,7 +330,11 @@ func (sh *shell) findFactory(ctx context.Context, c *client.Client, ref, which s
 	case ref == "":
 		return "", usage("there is more than one factory", which+" They are:\n"+factoryLines(found))
 	}
-	return "", usage(fmt.Sprintf("%d factories are called %q", len(found), ref), "Give the uid of the one you mean:\n"+factoryLines(found))
+	return "", severalFactories(found, ref)
+}
+
+func severalFactories(found []client.Factory, ref string) error {
+	return usage(fmt.Sprintf("%d factories are called %q", len(found), ref), "Give the uid of the one you mean:\n"+factoryLines(found))
 }
 
 // nearFactory is didYouMean for factories, of which the server has only told those that
