@@ -47,7 +47,9 @@ type NotificationRequest struct {
 	Description string     `json:"description,omitempty"`
 	States      []RunState `json:"states,omitempty"`
 	FactoryUIDs []string   `json:"factory_uids,omitempty"`
-	RunName     string     `json:"run_name,omitempty"`
+	// AllFactories may be given in place of FactoryUIDs; it is what their absence means.
+	AllFactories *bool  `json:"all_factories,omitempty"`
+	RunName      string `json:"run_name,omitempty"`
 	// Enabled is true when nil.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Secret is whsec_ and base64; empty has one generated.

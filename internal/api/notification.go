@@ -53,9 +53,11 @@ type CreateNotificationRequest struct {
 	Description string     `json:"description,omitempty" maxLength:"1000"`
 	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; absent is every state."`
 	FactoryUIDs []string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Runs of these factories; absent is all runs. A key that is limited to factories must name some of them."`
-	RunName     string     `json:"run_name,omitempty" maxLength:"200" doc:"Runs with this configuration name."`
-	Enabled     *bool      `json:"enabled,omitempty" doc:"True when absent."`
-	Secret      *string    `json:"secret,omitempty" maxLength:"4096" doc:"The secret to sign with: whsec_ and base64. Generated when absent."`
+	// AllFactories says what an absent factory_uids means, for those who would rather say it.
+	AllFactories *bool   `json:"all_factories,omitempty" doc:"True in place of factory_uids: all runs, as when both are absent."`
+	RunName      string  `json:"run_name,omitempty" maxLength:"200" doc:"Runs with this configuration name."`
+	Enabled      *bool   `json:"enabled,omitempty" doc:"True when absent."`
+	Secret       *string `json:"secret,omitempty" maxLength:"4096" doc:"The secret to sign with: whsec_ and base64. Generated when absent."`
 }
 
 // UpdateNotificationRequest changes an endpoint; what is absent stays.
@@ -163,6 +165,9 @@ type (
 
 func (s *server) createNotification(ctx context.Context, in *createNotificationInput) (*issuedNotificationOutput, error) {
 	b := in.Body
+	if all := b.AllFactories; all != nil && *all == (len(b.FactoryUIDs) > 0) {
+		return nil, lineshaft.Invalid("all_factories", "give factory_uids, or all_factories: true, and not both")
+	}
 	made, err := s.Control.CreateNotification(ctx, infoFrom(ctx).caller, control.NewNotification{
 		URL: b.URL, Name: b.Name, Description: b.Description, States: domainStates(b.States), FactoryUIDs: b.FactoryUIDs, RunName: b.RunName,
 		Enabled: b.Enabled, Secret: b.Secret,

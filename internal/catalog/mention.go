@@ -63,6 +63,7 @@ func withoutCode(text string) string {
 // withoutSpans takes out code between backticks, as many at its end as at its beginning.
 func withoutSpans(text string) string {
 	var out strings.Builder
+	last := lastTicks(text)
 	for {
 		before, rest, found := strings.Cut(text, "`")
 		out.WriteString(before)
@@ -71,7 +72,10 @@ func withoutSpans(text string) string {
 		}
 		ticks := 1 + len(rest) - len(strings.TrimLeft(rest, "`"))
 		rest = rest[ticks-1:]
-		end := closingTicks(rest, ticks)
+		end := -1
+		if last[ticks] <= len(rest) { // counted from the end: one follows
+			end = closingTicks(rest, ticks)
+		}
 		if end < 0 {
 			out.WriteByte(' ') // they stand for themselves
 			text = rest
@@ -79,6 +83,22 @@ func withoutSpans(text string) string {
 		}
 		out.WriteByte(' ')
 		text = rest[end:]
+	}
+}
+
+// lastTicks is where the last run of backticks of each length begins, counted from the end.
+// With it no run is looked for in vain, which would take the square of a hostile text.
+func lastTicks(text string) map[int]int {
+	last := map[int]int{}
+	for rest := text; ; {
+		at := strings.IndexByte(rest, '`')
+		if at < 0 {
+			return last
+		}
+		rest = rest[at:]
+		behind := strings.TrimLeft(rest, "`")
+		last[len(rest)-len(behind)] = len(rest)
+		rest = behind
 	}
 }
 

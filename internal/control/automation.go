@@ -64,7 +64,7 @@ func (s *Service) CreateAutomation(ctx context.Context, c lineshaft.Caller, fact
 	}
 	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 		made.Notices = noticesOf(made, f.Alias)
-		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets, environmentOf(c, ""), watchable(c), checkChains} {
+		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.checkAutomationSecrets, environmentOf(c, ""), watchable(c), checkKey, checkChains} {
 			if err := check(ctx, tx, made); err != nil {
 				return err
 			}
@@ -284,7 +284,7 @@ func (s *Service) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fact
 		for _, check := range []struct {
 			given bool
 			run   func(context.Context, *store.Tx, lineshaft.Automation) error
-		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Triggers != nil, watchable(c)}, {change.Triggers != nil, checkChains}, {change.Config != nil, s.checkAutomationSecrets}, {change.Config != nil, environmentOf(c, before.EnvironmentID)}} {
+		}{{change.Name != nil, checkAutomationName}, {change.Agent != nil, checkAgent}, {change.Triggers != nil, checkWebhooks}, {change.Triggers != nil, watchable(c)}, {true, checkKey}, {change.Triggers != nil, checkChains}, {change.Config != nil, s.checkAutomationSecrets}, {change.Config != nil, environmentOf(c, before.EnvironmentID)}} {
 			if !check.given {
 				continue
 			}

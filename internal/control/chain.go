@@ -29,7 +29,6 @@ type chainTable struct {
 type chainWatch struct {
 	automation *hookAutomation
 	revision   int64 // of its factory
-	paused     bool
 	filter     lineshaft.TriggerFilter
 }
 
@@ -47,7 +46,7 @@ func newChainTable(factories map[string]*factoryCopy) *chainTable {
 				if trigger.Provider != lineshaft.ProviderRun {
 					continue
 				}
-				watch := chainWatch{automation: a, revision: c.factory.Revision, paused: c.factory.Paused, filter: trigger.Filter}
+				watch := chainWatch{automation: a, revision: c.factory.Revision, filter: trigger.Filter}
 				for _, of := range watchedFactories(uid, trigger.Filter) {
 					t.watches[of] = append(t.watches[of], watch)
 				}
@@ -94,7 +93,7 @@ func (t *chainTable) starts(end *chainEnd) []chainStart {
 	for _, w := range t.watches[end.FactoryUID] {
 		a := w.automation
 		switch {
-		case taken[a.UID] || !a.Enabled || w.paused:
+		case taken[a.UID] || !a.Enabled:
 		case end.at.Before(a.CreatedAt): // it ended before anybody wanted to know
 		case w.filter.Set(lineshaft.KeyStates).Allows(string(end.state)) && w.filter.Set(lineshaft.KeyAgents).Allows(end.agent) && w.filter.Set(lineshaft.KeyAutomations).Allows(end.automation):
 			taken[a.UID], found = true, append(found, chainStart{chainWatch: w, end: end})
@@ -130,6 +129,27 @@ func endsOf(changes []store.StateChange, count int, now time.Time) []*chainEnd {
 	return ends
 }
 
+// checkKey wants a concurrency key that every trigger, or with schedules some trigger, can
+// fill in.
+func checkKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
+	rule := a.Config.Concurrency
+	if rule == nil || !strings.Contains(rule.Key, "{{") {
+		return nil
+	}
+	payload := false
+	for _, t := range a.Triggers {
+		if t.Provider == lineshaft.ProviderRun {
+			return lineshaft.Invalid("concurrency.key", "a run that has finished has no payload to fill the key in; "+
+				"write a fixed key, or make an automation of its own for the run/finished trigger")
+		}
+		payload = payload || t.Schedule == nil
+	}
+	if !payload {
+		return lineshaft.Invalid("concurrency.key", "a schedule has no payload to fill the key in; write a fixed key")
+	}
+	return nil
+}
+
 // watchable wants every factory whose runs a trigger waits for to be one that the
 // caller may see: an automation is told how its runs end.
 func watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Automation) error {
@@ -141,9 +161,6 @@ func watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Au
 			field := fmt.Sprintf("triggers[%d].filter.factories", i)
 			if err := checkWatched(ctx, tx, c, field, t.Filter.Set(lineshaft.KeyFactories)); err != nil {
 				return err
-			}
-			if rule := a.Config.Concurrency; rule != nil && strings.Contains(rule.Key, "{{") {
-				return lineshaft.Invalid("concurrency.key", "a run that has finished has no payload to fill the key in; write a fixed key, or make an automation of its own for the run/finished trigger")
 			}
 		}
 		return nil

@@ -119,6 +119,9 @@ func TestR2ConversationRefusals(t *testing.T) {
 			b.Errorf("%v", err)
 		}
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, first.ID), lineshaft.CodeConflict)
+		// What the first run were told now would be in neither.
+		_, err = b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: first.ID, Message: "and"}, nil)
+		wantCode(b, err, lineshaft.CodeConflict)
 		b.cancel(second)
 		_, err = b.as(b.admin, next) // its agent may still be writing
 		wantCode(b, err, lineshaft.CodeConflict)

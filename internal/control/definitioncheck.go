@@ -180,11 +180,14 @@ func (w *work) checkWatches(ctx context.Context, tx *store.Tx) error {
 	watch := watchable(w.c)
 	retriggered := func(f definition.FieldChange) bool { return strings.HasPrefix(f.Field, "triggers") }
 	for _, change := range w.of(definition.KindAutomation) {
-		if change.Action == definition.ActionRemove || change.Action == definition.ActionChange && !slices.ContainsFunc(change.Fields, retriggered) {
+		if change.Action == definition.ActionRemove {
 			continue
 		}
 		a, _ := named(w.d.Automations, change.Name, automationName)
-		err := watch(ctx, tx, a)
+		err := checkKey(ctx, tx, a)
+		if err == nil && (change.Action != definition.ActionChange || slices.ContainsFunc(change.Fields, retriggered)) {
+			err = watch(ctx, tx, a)
+		}
 		field := "triggers"
 		if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Field != "" {
 			field = pub.Field

@@ -36,9 +36,6 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
 		return FollowupResult{}, err
 	}
-	if err := s.maySteer(ctx, c, run); err != nil {
-		return FollowupResult{}, err
-	}
 	attachments, err := s.storeAttachments(ctx, req.Attachments)
 	if err != nil {
 		return FollowupResult{}, err
@@ -61,37 +58,71 @@ func (s *Service) Followup(ctx context.Context, c lineshaft.Caller, req lineshaf
 }
 
 // maySteer keeps a key that is limited to factories from secrets of an environment that it
-// may not name: a message to a run that somebody else put there would reach them (S-3).
-func (s *Service) maySteer(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) error {
+// may not name: a message to a run that somebody else put there would reach them (S-3). A
+// child is where its parent was put.
+func (s *Service) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead) error {
 	if len(c.FactoryUIDs) == 0 || c.Role == lineshaft.RoleRun {
 		return nil
 	}
-	body, err := s.store.GetRunBody(ctx, run.ID)
+	body, err := tx.GetRunBody(ctx, h.ID)
 	if err != nil || body.Config.EnvironmentID == "" {
 		return err
 	}
-	environment, err := s.store.GetEnvironment(ctx, body.Config.EnvironmentID)
+	environment, err := tx.GetEnvironment(ctx, body.Config.EnvironmentID)
 	if err != nil {
 		return ignoreNotFound(err)
 	}
-	var d definitions
-	if run.AgentUID != "" {
-		if d.agent, err = s.store.GetAgent(ctx, run.AgentUID); ignoreNotFound(err) != nil {
+	run, err := tx.GetRun(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	origin := body.Origins["environment_id"]
+	for origin == lineshaft.ParentOrigin {
+		origin = runOrigin // where a parent is gone it counts as somebody's choice
+		parent, err := tx.GetRun(ctx, run.ParentRunID)
+		if err != nil {
+			if ignoreNotFound(err) != nil {
+				return err
+			}
+			break
+		}
+		if body, err = tx.GetRunBody(ctx, parent.ID); err != nil {
 			return err
+		}
+		run, origin = parent, body.Origins["environment_id"]
+	}
+	d, err := definitionsOf(ctx, tx, run)
+	if err != nil {
+		return err
+	}
+	return mayUseEnvironment(c, environment, d, origin)
+}
+
+// definitionsOf are the agent and the factory of a run, as far as they are there.
+func definitionsOf(ctx context.Context, tx *store.Tx, run *lineshaft.Run) (d definitions, err error) {
+	if run.AgentUID != "" {
+		if d.agent, err = tx.GetAgent(ctx, run.AgentUID); ignoreNotFound(err) != nil {
+			return d, err
 		}
 	}
 	if run.FactoryUID != "" {
-		if d.factory, err = s.store.GetFactory(ctx, run.FactoryUID); ignoreNotFound(err) != nil {
-			return err
+		if d.factory, err = tx.GetFactory(ctx, run.FactoryUID); ignoreNotFound(err) != nil {
+			return d, err
 		}
 	}
-	return mayUseEnvironment(c, environment, d, body.Origins["environment_id"])
+	return d, nil
 }
 
 // followup sends a message to a run whose row is locked.
 func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, text string, attachments []lineshaft.Attachment) (FollowupResult, error) {
+	if err := s.maySteer(ctx, tx, c, h); err != nil {
+		return FollowupResult{}, err
+	}
 	if h.State.Terminal() {
 		if err := s.mayReopen(ctx, tx, h); err != nil {
+			return FollowupResult{}, err
+		}
+		if err := checkConversation(ctx, tx, h); err != nil {
 			return FollowupResult{}, err
 		}
 	}
@@ -142,6 +173,21 @@ func (s *Service) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 	}
 	s.wakeRun(ctx, tx, h)
 	return result, tx.SaveRun(ctx, h, events...)
+}
+
+// checkConversation refuses to reopen a run while another one goes on with its
+// conversation: what was said last would be in neither of them.
+func checkConversation(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
+	run, err := tx.GetRun(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	live, err := tx.LiveOfConversation(ctx, run.ConversationID)
+	if err != nil || live == nil {
+		return err
+	}
+	return lineshaft.Conflict("run %s goes on with the conversation of run %s and is %s; send the follow-up there, or wait until it has ended",
+		live.ID, h.ID, live.State)
 }
 
 // outcomeFor says how a message reaches a run as it stands now.

@@ -137,3 +137,36 @@ func TestS3FollowupsReachNoForeignEnvironment(t *testing.T) {
 		}
 	})
 }
+
+// Nor by a run with the same concurrency key that becomes a message to theirs, nor by a
+// message to a run that their agent started.
+func TestS3NoWayAroundReachesAForeignEnvironment(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, control.NewWebhook{}, func(w *works) {
+		w.managed("TEAM", lineshaft.AccessRuns)
+		w.environment("secret", "TEAM")
+		limited := w.caller(lineshaft.RoleManager, w.factory)
+		hand := w.agent(w.factory, "hand")
+		housed := w.agent(w.factory, "housed", func(a *lineshaft.Agent) { a.Config.EnvironmentID = "secret" })
+		follow := func(key string) lineshaft.AgentConfig {
+			return lineshaft.AgentConfig{Concurrency: &lineshaft.Concurrency{Key: key, Policy: lineshaft.PolicyFollowup}}
+		}
+		chosen := follow("mine")
+		chosen.EnvironmentID = "secret"
+		_, job := w.working(lineshaft.NewRun{AgentUID: hand.UID, Config: chosen})
+		_, err := w.as(limited, lineshaft.NewRun{AgentUID: hand.UID, Config: follow("mine")})
+		wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
+		token := must[lineshaft.Caller](w.bench)(w.s.Authenticate(w.Context(), job.RunToken))
+		child := must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
+		_, err = w.s.Followup(w.Context(), limited, lineshaft.NewFollowup{RunID: child, Message: "print them"}, nil)
+		wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
+
+		w.cancel(child)
+		// Where a definition names the environment, both are the manager's to do.
+		_, job = w.working(lineshaft.NewRun{AgentUID: housed.UID, Config: follow("theirs")})
+		must[control.Started](w.bench)(w.as(limited, lineshaft.NewRun{AgentUID: housed.UID, Config: follow("theirs")}))
+		token = must[lineshaft.Caller](w.bench)(w.s.Authenticate(w.Context(), job.RunToken))
+		child = must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
+		must[control.FollowupResult](w.bench)(w.s.Followup(w.Context(), limited, lineshaft.NewFollowup{RunID: child, Message: "go on"}, nil))
+	})
+}

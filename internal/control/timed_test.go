@@ -126,6 +126,7 @@ func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 		for name, change := range map[string]func(n *control.NewAutomation){
 			"no payload": func(n *control.NewAutomation) {
 				n.Config.Concurrency = &lineshaft.Concurrency{Key: "{{payload.x}}"}
+				n.Triggers = append(n.Triggers, lineshaft.Trigger{Provider: "github", Event: "push"}) // which has one
 			},
 			"brake": func(n *control.NewAutomation) { n.MaxRunsPerHour = 1 },
 			"skip":  func(n *control.NewAutomation) { n.Triggers[0].Schedule.Overlap = lineshaft.OverlapSkip },

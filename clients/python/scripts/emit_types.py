@@ -58,7 +58,9 @@ def params(document: Document) -> str:
     """The text of params.py."""
     roots = [name for o in document.operations for f in o.fields for name in references(f.schema)]
     types = Types(document, answers=False, enums="models.")
-    return PARAMS_HEAD + "".join(_param(document, types, n) for n in closure(document, roots))
+    body = "".join(_param(document, types, n) for n in closure(document, roots))
+    head = PARAMS_HEAD if "Union[" in body else PARAMS_HEAD.replace(", Union", "")
+    return head + body
 
 
 def enum_names(document: Document, schema: Schema) -> list[str]:

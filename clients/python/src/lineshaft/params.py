@@ -5,7 +5,7 @@ scripts/generate.py; do not edit.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Mapping, Sequence
 
 from typing_extensions import Literal, Required, TypedDict
 

@@ -534,6 +534,8 @@ export interface CreateFactoryRequest {
 }
 
 export interface CreateNotificationRequest {
+  /** True in place of factory_uids: all runs, as when both are absent. */
+  all_factories?: boolean | undefined;
   description?: string | undefined;
   /** True when absent. */
   enabled?: boolean | undefined;

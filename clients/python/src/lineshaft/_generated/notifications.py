@@ -43,6 +43,7 @@ class Notifications(Resource):
         self,
         *,
         url: str,
+        all_factories: bool | None = None,
         description: str | None = None,
         enabled: bool | None = None,
         factory_uids: Sequence[str] | None = None,
@@ -61,6 +62,7 @@ class Notifications(Resource):
         Args:
           url: Where callbacks are sent: https and a public address, unless the server runs with
             --callback-allow-private. Who may not manage factories sees its host alone.
+          all_factories: True in place of factory_uids: all runs, as when both are absent.
           enabled: True when absent.
           factory_uids: Runs of these factories; absent is all runs. A key that is limited to
             factories must name some of them.
@@ -74,6 +76,7 @@ class Notifications(Resource):
             "/notifications",
             body=fields({
                 "url": url,
+                "all_factories": all_factories,
                 "description": description,
                 "enabled": enabled,
                 "factory_uids": factory_uids,
@@ -318,6 +321,7 @@ class AsyncNotifications(AsyncResource):
         self,
         *,
         url: str,
+        all_factories: bool | None = None,
         description: str | None = None,
         enabled: bool | None = None,
         factory_uids: Sequence[str] | None = None,
@@ -336,6 +340,7 @@ class AsyncNotifications(AsyncResource):
         Args:
           url: Where callbacks are sent: https and a public address, unless the server runs with
             --callback-allow-private. Who may not manage factories sees its host alone.
+          all_factories: True in place of factory_uids: all runs, as when both are absent.
           enabled: True when absent.
           factory_uids: Runs of these factories; absent is all runs. A key that is limited to
             factories must name some of them.
@@ -349,6 +354,7 @@ class AsyncNotifications(AsyncResource):
             "/notifications",
             body=fields({
                 "url": url,
+                "all_factories": all_factories,
                 "description": description,
                 "enabled": enabled,
                 "factory_uids": factory_uids,
