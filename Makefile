@@ -63,7 +63,7 @@ soak: ## The Go tests with all their rounds; takes hours.
 
 # CONTRIBUTING.md says what is in which.
 .PHONY: test-all
-test-all: build ## What `make test` leaves out: race detector, every agent and SDK version, fault rounds, fuzzing, schemathesis.
+test-all: build ## What `make test` leaves out: race detector, every agent and SDK version, fault rounds, fuzzing.
 	$(STEP) "install what is missing" scripts/install-deps
 	$(STEP) "install the agents that are tested" tests/agents/install
 	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres --no-fsync scripts/suites-all
