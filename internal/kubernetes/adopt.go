@@ -47,7 +47,7 @@ func (l *Launcher) adopt(found Job) {
 	case err == nil && parseErr == nil && parcel.Job.ExecutionID == found.Metadata.Labels[labelExecution]:
 		l.logger.InfoContext(l.life, "found a Job of an earlier launcher", "run_id", parcel.Job.RunID, "execution_id", parcel.Job.ExecutionID, "job", name)
 		l.add(parcel.adopted(secret.Data[modelKeyKey]), true, parcel.Models)
-		l.sawJob(found, false)
+		l.findJob(found)
 		l.findPods(parcel.Job.ExecutionID)
 	case err == nil || hasCode(err, http.StatusNotFound):
 		l.logger.WarnContext(l.life, "a Job without its Secret is deleted", "job", name)
@@ -57,6 +57,28 @@ func (l *Launcher) adopt(found Job) {
 	default:
 		l.logger.WarnContext(l.life, "a Job of an earlier launcher cannot be read", "job", name, "err", err)
 	}
+}
+
+// findJob looks again at a Job that was taken on: it may have ended after it was listed and
+// before anybody wanted to know, and the watch does not show that again. What the watch has
+// shown since is newer.
+func (l *Launcher) findJob(listed Job) {
+	now := listed
+	err := persist(l.life, func(ctx context.Context) error {
+		return l.cluster.call(ctx, request{verb: "get", kind: jobsKind(), name: listed.Metadata.Name}, &now)
+	})
+	p := l.find(listed.Metadata.Labels[labelExecution])
+	if p == nil {
+		return
+	}
+	p.saw(func(s *seen) {
+		if s.hadJob {
+			return
+		}
+		if s.hadJob = true; !hasCode(err, http.StatusNotFound) {
+			s.job = &now
+		}
+	})
 }
 
 // findPods looks for the pods of a Job that was taken on: the watch may have shown them

@@ -153,7 +153,7 @@ func (a *Admin) AwaitNone(ctx context.Context, kind string) error {
 			return nil
 		}
 		if !pause(ctx, pollTime) {
-			return fmt.Errorf("%d %s are left: %w", len(list), kind, ctx.Err())
+			return fmt.Errorf("%d %s are left: %w", len(list), kind, errors.Join(err, ctx.Err()))
 		}
 	}
 }
