@@ -19,7 +19,7 @@ const (
 // Timing says when something fires: five cron fields, @daily and the like, or
 // @every 1h. Whether it can be read is checked by whoever knows cron.
 type Timing struct {
-	// Name tells the schedules of an automation apart; empty is one without.
+	// Name distinguishes the schedules of an automation; empty is one without.
 	Name string `json:"name,omitempty"`
 	Cron string `json:"cron"`
 	// Timezone is an IANA name; empty is UTC.

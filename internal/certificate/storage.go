@@ -180,8 +180,8 @@ func (s *storage) take(ctx context.Context, name, holder string) (taken bool, er
 	return taken, err
 }
 
-// extend keeps a lock until ctx ends. One that was lost is not missed: whoever has it
-// now looks first whether the work is done.
+// extend keeps a lock until ctx ends. One that was lost is not missed: its new owner
+// looks first whether the work is done.
 func (s *storage) extend(ctx context.Context, name, holder string) {
 	tick := time.NewTicker(lockLease / 3)
 	defer tick.Stop()

@@ -169,7 +169,7 @@ func (h *Hook) foretell(ev evaluation, done []lineshaft.DeliveryOutcome) ([]line
 			outcomes = append(outcomes, outcome)
 			continue
 		}
-		enough := 1 // the first is told
+		enough := 1 // the first is shown
 		failed, err := a.failures(h.Webhook, ev, &enough)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ type Definition struct {
 	Unused []string
 	// Notices are what is no mistake but should be known, such as keys without effect.
 	Notices []lineshaft.FileProblem
-	// AtApply are problems that the published format tells only when it is applied.
+	// AtApply are problems that the published format reports only when it is applied.
 	AtApply []lineshaft.FileProblem
 	// Partial says that the rest of the folder was not read.
 	Partial bool

@@ -38,7 +38,7 @@ type Check struct {
 	Passed    bool            `json:"passed"`
 }
 
-// maxExpected is how much of what a filter wants is shown: whoever asks has the filter.
+// maxExpected is how much of what a filter wants is shown: the caller has the filter.
 const maxExpected = 8 << 10
 
 func showCheck(c *control.Check) Check {

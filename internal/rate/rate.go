@@ -27,7 +27,7 @@ type window struct {
 	oldest int
 }
 
-// Verdict tells a caller where it stands.
+// Verdict says where a caller stands.
 type Verdict struct {
 	Remaining int
 	// Reset is how long until the oldest counted request leaves the window.

@@ -31,7 +31,7 @@ func asksForNews(r *http.Request) bool {
 	return slices.Contains(liveParts(), r.Pattern) || r.Header.Get("Hx-Request") == "true" && slices.Contains(livePages(), r.Pattern)
 }
 
-// checkRate counts a request against the limit of whoever sent it: of the key that they
+// checkRate counts a request against the limit of its sender: of the key that they
 // signed in with, which programs may be using too, or of the person whom an identity
 // provider signed in, in all of their browsers. What open pages ask by themselves has a
 // count of its own: watching a run must not keep anybody from cancelling it.

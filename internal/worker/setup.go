@@ -148,7 +148,7 @@ func (e *execution) setUpCommand(ctx context.Context, i int, command string) err
 		return err
 	case !harness.Good(exit):
 		first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
-		return setupFailed("%s; its output is in the log. Mend the command in the environment or the runner", harness.Describe(name+" ("+lineshaft.Clip(first, 200)+")", exit))
+		return setupFailed("%s; its output is in the log. Fix the command in the environment or the runner", harness.Describe(name+" ("+lineshaft.Clip(first, 200)+")", exit))
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 }
 
 // adopt makes the folder that another run left this run's own, and says whether there was
-// one. Moving it is one step: whoever goes on with that run later has its snapshot.
+// one. Moving it is one step: what continues that run later has its snapshot.
 func (m *Manager) adopt(ctx context.Context, req OpenRequest, home string) (bool, error) {
 	if !runID.MatchString(req.From) || req.From == req.RunID {
 		return false, fmt.Errorf("run id %q cannot name a folder", req.From)
