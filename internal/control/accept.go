@@ -56,7 +56,7 @@ func (s *Service) Accept(ctx context.Context, r Received) (Receipt, error) {
 	if wait := s.blocked.wait(block, s.store.Now()); wait > 0 {
 		return Receipt{}, errors.Join(s.checkCurrent(ctx, r.Hook), rateLimited(r.Hook, wait))
 	}
-	s.turns.deliveries.Add(1)
+	s.Delivered()
 	a := newAcceptance(r)
 	err := s.accepts.do(ctx, a, s.acceptUnit)
 	if err == nil {

@@ -158,12 +158,6 @@ func (s *Service) GetAgent(ctx context.Context, c lineshaft.Caller, uid string) 
 	return &shown, nil
 }
 
-// seesAgent says whether a caller's key reaches an agent. A run's own token reaches
-// those that its run may give work to: the agents of its factory.
-func seesAgent(c lineshaft.Caller, a lineshaft.Agent) bool {
-	return c.MaySeeFactory(a.FactoryUID) && (c.Role != lineshaft.RoleRun || a.FactoryUID != "")
-}
-
 // shownTo is what a caller sees of an agent. A run sees whom it may give work to, and
 // not what they were told or given.
 func shownTo(c lineshaft.Caller, a lineshaft.Agent) lineshaft.Agent {

@@ -65,21 +65,6 @@ func usesAgent(a *lineshaft.Automation, name, by string) bool {
 	return found
 }
 
-// replaceChoice replaces a name and says whether it was there.
-func replaceChoice(c *lineshaft.Choice, name, by string) (found bool) {
-	if c == nil {
-		return false
-	}
-	for _, list := range [][]string{c.In, c.NotIn} {
-		for i := range list {
-			if list[i] == name {
-				list[i], found = by, true
-			}
-		}
-	}
-	return found
-}
-
 // changeSkills writes the skills of an agent anew, without those that keep refuses.
 func changeSkills(ctx context.Context, tx *store.Tx, agent lineshaft.Agent, keep func(*lineshaft.Skill) bool) error {
 	skills, err := tx.ListSkills(ctx, agent.FactoryUID)

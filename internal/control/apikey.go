@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
@@ -15,13 +16,6 @@ import (
 
 // minKeyLength is the least length of a key that an operator chooses.
 const minKeyLength = 24
-
-// The uids of what acts without a key begin with these; see also automationPrincipalPrefix.
-const (
-	runPrincipalPrefix      = "run_"
-	schedulePrincipalPrefix = "schedule_"
-	repositoryPrincipalUID  = "repository"
-)
 
 // maxKeyFactories bounds the factories that a key is limited to: lists ask for each.
 const maxKeyFactories = 200
@@ -229,11 +223,6 @@ func (s *Service) leavesAnAdmin(ctx context.Context, tx *store.Tx, keyID string)
 	return nil
 }
 
-// system is who acts when the server itself does.
-func system() lineshaft.Caller {
-	return lineshaft.Caller{Principal: lineshaft.Principal{UID: "system", Type: lineshaft.ServiceAccount, DisplayName: "Lineshaft"}, Role: lineshaft.RoleAdmin}
-}
-
 // EnsureAdmin makes the first admin key. With chosen empty it makes a random one,
 // but only if there is no key at all, and returns it; a chosen one is stored if it
 // is not there yet. The result is empty when nothing was made.
@@ -265,4 +254,17 @@ func (s *Service) EnsureAdmin(ctx context.Context, chosen string) (string, error
 		err = nil
 	}
 	return "", err
+}
+
+// NewAPIKey asks for a key.
+type NewAPIKey struct {
+	Name        string
+	Role        lineshaft.Role
+	ExpiresAt   time.Time
+	FactoryUIDs []string
+	WorkerIDs   []string
+	// Owner is who the key acts as; the zero value makes a service account of the key's name.
+	Owner lineshaft.Principal
+	// Once, if given, makes a second call with it a Conflict: the key cannot be shown again.
+	Once *Idempotency
 }

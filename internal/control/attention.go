@@ -53,25 +53,6 @@ const (
 	AttentionFailed AttentionKind = "failed"
 )
 
-// Attention is something that a person should look at.
-type Attention struct {
-	Kind AttentionKind
-	// ID and Name are those of the run, webhook, factory, schedule, worker or endpoint.
-	ID, Name string
-	// FactoryUID and FactoryName are where it is, if in a factory.
-	FactoryUID, FactoryName string
-	// State is the run's.
-	State lineshaft.RunState
-	// Reason is what went wrong, in the words that are kept of it.
-	Reason string
-	// At is since when, or when last; zero where that is not known.
-	At time.Time
-	// Count is how often, or how many runs wait.
-	Count int
-	// More says that there are others of this kind which are not listed.
-	More bool
-}
-
 // findAttention lists what needs attention, and how old the queue is.
 func (s *Service) findAttention(ctx context.Context, c lineshaft.Caller, view *Overview) error {
 	finders := []func(context.Context, lineshaft.Caller, *Overview) ([]Attention, error){s.findBlocked, s.findWaiting}
@@ -204,4 +185,23 @@ func lateReason(b CallbackBacklog) string {
 		return "look at the log of the server for why"
 	}
 	return "a transaction in the database has not ended; the log of the server and the page Doctor name it"
+}
+
+// Attention is something that a person should look at.
+type Attention struct {
+	Kind AttentionKind
+	// ID and Name are those of the run, webhook, factory, schedule, worker or endpoint.
+	ID, Name string
+	// FactoryUID and FactoryName are where it is, if in a factory.
+	FactoryUID, FactoryName string
+	// State is the run's.
+	State lineshaft.RunState
+	// Reason is what went wrong, in the words that are kept of it.
+	Reason string
+	// At is since when, or when last; zero where that is not known.
+	At time.Time
+	// Count is how often, or how many runs wait.
+	Count int
+	// More says that there are others of this kind which are not listed.
+	More bool
 }

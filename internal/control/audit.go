@@ -2,53 +2,26 @@ package control
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// AuditQuery is one page of the audit log.
-type AuditQuery struct {
-	Filter lineshaft.AuditFilter
-	Limit  int
-	// Cursor comes from the page before; empty for the newest entries.
-	Cursor string
+// audit records what caller did, in the transaction of the change.
+func (s *Service) audit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) error {
+	return tx.Audit(ctx, auditEntry(c, action, targetType, targetID, detail))
 }
 
-// ListAudit reads a page of the audit log, newest first.
-func (s *Service) ListAudit(ctx context.Context, c lineshaft.Caller, q AuditQuery) (AuditPage, error) {
-	if err := c.Need(lineshaft.PermissionAudit); err != nil {
-		return AuditPage{}, err
+func auditEntry(c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) lineshaft.AuditEntry {
+	return lineshaft.AuditEntry{
+		Actor: c.Principal, KeyID: c.KeyID, Action: action, TargetType: targetType, TargetID: targetID,
+		RemoteAddr: c.RemoteAddr, RequestID: c.RequestID, Detail: detail,
 	}
-	if len(c.FactoryUIDs) > 0 {
-		return AuditPage{}, lineshaft.Denied("the audit log tells of all factories; your key is limited to some")
+}
+
+// runCaller is the actor of what is done for a run when it is claimed.
+func runCaller(job *lineshaft.Job) lineshaft.Caller {
+	return lineshaft.Caller{
+		Principal: lineshaft.Principal{UID: runPrincipalPrefix + job.RunID, Type: lineshaft.ServiceAccount, DisplayName: job.Title}, KeyID: job.ExecutionID,
 	}
-	if err := q.Filter.Validate(); err != nil {
-		return AuditPage{}, err
-	}
-	raw, err := json.Marshal(q.Filter) //nolint:musttag // only hashed, never read back
-	if err != nil {
-		return AuditPage{}, fmt.Errorf("fingerprint list: %w", err)
-	}
-	list, before := fingerprint("audit\x00"+string(raw)), ""
-	if q.Cursor != "" {
-		key, err := decodeCursor[string](list, q.Cursor)
-		if err != nil {
-			return AuditPage{}, err
-		}
-		before = *key
-	}
-	entries, err := s.store.ListAudit(ctx, q.Filter, before, q.Limit+1)
-	if err != nil {
-		return AuditPage{}, err
-	}
-	page := AuditPage{Entries: entries}
-	if len(entries) > q.Limit {
-		page.Entries = entries[:q.Limit]
-		if page.Next, err = encodeCursor(list, entries[q.Limit-1].ID); err != nil {
-			return AuditPage{}, fmt.Errorf("encode cursor: %w", err)
-		}
-	}
-	return page, nil
 }

@@ -186,3 +186,25 @@ func (s *Service) Recheck(ctx context.Context, c lineshaft.Caller) error {
 	}
 	return err
 }
+
+// NoteKeyUse records when keys and browser sessions were last used: one write for
+// all requests since the last time.
+func (s *Service) NoteKeyUse(ctx context.Context) error {
+	used, sessions := s.keys.takeUsed()
+	if len(used)+len(sessions) == 0 {
+		return nil
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for keyID, at := range used {
+			if err := tx.TouchAPIKey(ctx, keyID, at); err != nil {
+				return err
+			}
+		}
+		for sessionID, at := range sessions {
+			if err := tx.TouchSession(ctx, sessionID, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

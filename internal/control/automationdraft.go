@@ -92,15 +92,6 @@ func TriggerCatalog(provider string) ([]TriggerEvent, error) {
 // TriggerEvents lists what triggers of a provider may name as their event.
 func TriggerEvents(provider string) []string { return catalog.Events(provider) }
 
-// TriggerFires are the next times of a trigger's schedule, at most n, in its zone.
-func TriggerFires(timing lineshaft.Timing, after time.Time, n int) ([]time.Time, error) {
-	schedule, err := cron.Parse(timing)
-	if err != nil {
-		return nil, err
-	}
-	return fires(schedule.Anchored(after), after, n), nil
-}
-
 // Bounds of the back-test of one automation: somebody waits for it.
 const (
 	draftBacktest       = 5_000

@@ -251,3 +251,20 @@ func renameInChains(ctx context.Context, tx *store.Tx, a *lineshaft.Automation, 
 	}
 	return nil
 }
+
+func automationName(a lineshaft.Automation) string { return a.Name }
+
+// replaceChoice replaces a name and says whether it was there.
+func replaceChoice(c *lineshaft.Choice, name, by string) (found bool) {
+	if c == nil {
+		return false
+	}
+	for _, list := range [][]string{c.In, c.NotIn} {
+		for i := range list {
+			if list[i] == name {
+				list[i], found = by, true
+			}
+		}
+	}
+	return found
+}

@@ -10,16 +10,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// TreeLimits bound what is below one run; zero values are the defaults.
-type TreeLimits struct {
-	// Depth is how deep runs may be nested.
-	Depth int
-	// LiveChildren is how many live children a run may have at once.
-	LiveChildren int
-	// Descendants is how many runs may ever be started below a root.
-	Descendants int
-}
-
 // runShape is what a requested run will be: where it belongs, and its resolved
 // configuration with the origin of each value.
 type runShape struct {

@@ -63,9 +63,6 @@ func (s *Service) ListConversation(ctx context.Context, c lineshaft.Caller, conv
 	return runs, next, nil
 }
 
-// conversationOrigin is the layer of what a run takes over from the one that it continues.
-const conversationOrigin = "conversation"
-
 // findContinued fills in the run that a request goes on with, if the caller may: the last
 // of the conversation, or for a rerun the one that the run itself went on with. A request
 // that names no agent goes to the one that had the conversation, if that still exists.
@@ -177,9 +174,6 @@ func passedOn(body *store.RunBody) *lineshaft.AgentConfig {
 	}
 	return next
 }
-
-// asked says that the caller named a value, for this run or for one before it.
-func asked(origin string) bool { return origin == runOrigin || origin == conversationOrigin }
 
 // giveConversation lets a job go on with the run before it, unless it has left files of its
 // own since.

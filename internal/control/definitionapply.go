@@ -268,19 +268,7 @@ func (w *work) writeSkills(ctx context.Context, tx *store.Tx) error {
 	return tx.ReplaceSkills(ctx, w.factory.UID, w.d.Skills)
 }
 
-func agentName(a lineshaft.Agent) string           { return a.Name }
-func automationName(a lineshaft.Automation) string { return a.Name }
-func runnerName(r lineshaft.Runner) string         { return r.Name }
-func webhookName(w lineshaft.Webhook) string       { return w.Name }
-func storedName(w store.Webhook) string            { return w.Name }
-
-// named finds a part by its name.
-func named[T any](list []T, name string, of func(T) string) (T, bool) {
-	for _, part := range list {
-		if of(part) == name {
-			return part, true
-		}
-	}
-	var none T
-	return none, false
-}
+func agentName(a lineshaft.Agent) string     { return a.Name }
+func runnerName(r lineshaft.Runner) string   { return r.Name }
+func webhookName(w lineshaft.Webhook) string { return w.Name }
+func storedName(w store.Webhook) string      { return w.Name }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -16,8 +15,6 @@ const (
 	// rateIdle is how long a window without a hit is kept. The longest one is an
 	// hour; the rest is for clocks that differ.
 	rateIdle = 2 * time.Hour
-	// purgeBatch is how many rows one transaction removes.
-	purgeBatch = 200
 )
 
 // PurgeDeliveries removes what is too old of the log of deliveries (W-11): rows
@@ -73,27 +70,4 @@ func (s *Service) purgeDeleted(ctx context.Context, uid string, now time.Time) e
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteWebhookRow(ctx, uid) })
-}
-
-// inBatches repeats a step until it finds less than a batch to do.
-func (s *Service) inBatches(ctx context.Context, what string, step func(context.Context, *store.Tx) (int, error)) error {
-	for {
-		var n int
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			n, err = step(ctx, tx)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		if n < purgeBatch {
-			return nil
-		}
-	}
-}
-
-// deliveryDefaults fills in what the log keeps; it can be set upward only.
-func (cfg *Config) deliveryDefaults() {
-	cfg.DeliveryRetention = max(cfg.DeliveryRetention, lineshaft.MinDeliveryRetention)
-	cfg.DeliveryKeep = max(cfg.DeliveryKeep, lineshaft.MinDeliveryKeep)
 }

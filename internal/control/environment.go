@@ -22,15 +22,6 @@ const (
 	EnvironmentsByName   EnvironmentSort = "name"
 )
 
-// teamEnvironments says whether a caller may change environments: they are the whole
-// team's, and runs of any factory may use them.
-func teamEnvironments(c lineshaft.Caller) error {
-	if len(c.FactoryUIDs) > 0 {
-		return lineshaft.Denied("environments belong to the whole team, and your key is limited to some factories; use another key")
-	}
-	return nil
-}
-
 // CreateEnvironment stores an environment.
 func (s *Service) CreateEnvironment(ctx context.Context, c lineshaft.Caller, config lineshaft.EnvironmentConfig) (*lineshaft.EnvironmentDetail, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {

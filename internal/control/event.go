@@ -199,3 +199,19 @@ func decodeState(e lineshaft.Event) (lineshaft.RunState, error) {
 	err := json.Unmarshal(e.Data, &data)
 	return data.To, err
 }
+
+// stateSelected says whether a state event leads to one of the wanted states.
+func stateSelected(states []lineshaft.RunState, e lineshaft.Event) bool {
+	if states == nil {
+		return true
+	}
+	to, err := decodeState(e)
+	return err == nil && slices.Contains(states, to)
+}
+
+// EventPage is a stretch of a run's log.
+type EventPage struct {
+	Events []lineshaft.Event
+	// More says that events follow the last one here.
+	More bool
+}

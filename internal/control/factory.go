@@ -173,9 +173,6 @@ func (s *Service) withSpending(ctx context.Context, f *lineshaft.Factory) error 
 	return err
 }
 
-// factoryBatch is how many factories are read at once when looking for matches.
-const factoryBatch = 500
-
 // ListFactories reads a page of the factories that the caller's key reaches. The
 // search is done here: the engines do not agree on what differs only in case.
 func (s *Service) ListFactories(ctx context.Context, c lineshaft.Caller, q FactoryQuery) (FactoryPage, error) {

@@ -9,15 +9,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// visibleFactory reads a factory if the caller's key reaches it; otherwise it does
-// not exist.
-func (s *Service) visibleFactory(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
-	if !c.MaySeeFactory(uid) {
-		return nil, lineshaft.NotFound("factory", uid)
-	}
-	return s.store.GetFactory(ctx, uid)
-}
-
 // changeFactory makes one change to a factory or a part of it, in one transaction
 // with the factory locked. Every node hears of it, and no delivery is accepted on
 // what was before once it has returned. What it does to the definition is a revision.

@@ -197,9 +197,6 @@ func (s *Service) openCredential(w store.Webhook, sealed string) (credential, er
 	return credential{verifier: verifier, set: true}, nil
 }
 
-// automationPrincipalPrefix begins the uids of automations as principals.
-const automationPrincipalPrefix = "automation_"
-
 // automationPrincipal is who runs of an automation belong to.
 func automationPrincipal(uid, name string) lineshaft.Principal {
 	return lineshaft.Principal{UID: automationPrincipalPrefix + uid, Type: lineshaft.ServiceAccount, DisplayName: name}

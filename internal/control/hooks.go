@@ -1,15 +1,19 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -22,7 +26,7 @@ type hooks struct {
 	// chains is who waits for the end of runs.
 	chains atomic.Pointer[chainTable]
 	// silent are the automations that listen to a webhook that is gone.
-	silent atomic.Pointer[[]Attention]
+	silent atomic.Pointer[[]SilentAutomation]
 	// missed is when a request last made us look.
 	missed atomic.Int64
 
@@ -143,7 +147,7 @@ type factoryCopy struct {
 	automations []*hookAutomation
 	follows     *lineshaft.GitSource
 	live        map[string]*Hook
-	silent      []Attention
+	silent      []SilentAutomation
 }
 
 // factoryHooks reads a factory and makes its enabled webhooks ready. The revision is
@@ -220,4 +224,70 @@ func (s *Service) loadHook(ctx context.Context, factoryUID, webhookUID string) (
 		return nil, fmt.Errorf("make webhook ready: %w", err)
 	}
 	return h, nil
+}
+
+// SilentAutomation is an enabled automation that listens to webhooks that are gone.
+type SilentAutomation struct {
+	UID, Name, FactoryUID, FactoryName string
+	// Gone are the webhooks, as the automation names them.
+	Gone []string
+}
+
+// silentIn are the silent automations of a factory.
+func silentIn(c *factoryCopy, webhooks []store.Webhook) []SilentAutomation {
+	hooks := make([]lineshaft.Webhook, len(webhooks))
+	for i, w := range webhooks {
+		hooks[i] = w.Webhook
+	}
+	var found []SilentAutomation
+	for _, a := range c.automations {
+		var gone []string
+		for _, t := range a.Triggers {
+			gone = append(gone, GoneWebhooks(t, hooks)...)
+		}
+		if len(gone) > 0 && a.Enabled {
+			found = append(found, SilentAutomation{UID: a.UID, Name: a.Name, FactoryUID: c.factory.UID, FactoryName: c.factory.Name, Gone: gone})
+		}
+	}
+	return found
+}
+
+func silentOf(parts map[string]*factoryCopy) *[]SilentAutomation {
+	var all []SilentAutomation
+	for _, part := range parts {
+		all = append(all, part.silent...)
+	}
+	slices.SortFunc(all, func(a, b SilentAutomation) int {
+		return cmp.Or(strings.Compare(a.FactoryName, b.FactoryName), strings.Compare(a.Name, b.Name))
+	})
+	return &all
+}
+
+// SilentAutomations are those that listen to webhooks that are gone, by factory and name.
+// They come with the copies of webhooks and cost no query.
+func (s *Service) SilentAutomations() []SilentAutomation {
+	if all := s.hooks.silent.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// GoneWebhooks are the webhooks that a trigger names and that are not among those of its
+// factory any more, as it names them.
+func GoneWebhooks(t lineshaft.Trigger, hooks []lineshaft.Webhook) []string {
+	if !t.Delivered() {
+		return nil
+	}
+	var gone []string
+	for _, name := range t.Filter.Webhooks {
+		if !slices.ContainsFunc(hooks, func(w lineshaft.Webhook) bool { return w.Name == name }) {
+			gone = append(gone, name)
+		}
+	}
+	for _, uid := range t.Filter.WebhookIDs {
+		if !slices.ContainsFunc(hooks, func(w lineshaft.Webhook) bool { return w.UID == uid }) {
+			gone = append(gone, uid)
+		}
+	}
+	return gone
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -14,28 +13,6 @@ import (
 // IndexSearch puts new runs into the search index; it returns how many.
 func (s *Service) IndexSearch(ctx context.Context) (int, error) {
 	return s.store.IndexSearch(ctx, sweepBatch)
-}
-
-// NoteKeyUse records when keys and browser sessions were last used: one write for
-// all requests since the last time.
-func (s *Service) NoteKeyUse(ctx context.Context) error {
-	used, sessions := s.keys.takeUsed()
-	if len(used)+len(sessions) == 0 {
-		return nil
-	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for keyID, at := range used {
-			if err := tx.TouchAPIKey(ctx, keyID, at); err != nil {
-				return err
-			}
-		}
-		for sessionID, at := range sessions {
-			if err := tx.TouchSession(ctx, sessionID, at); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // Purge removes what nobody needs any more, in small steps: answers kept for
@@ -133,13 +110,4 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// stateSelected says whether a state event leads to one of the wanted states.
-func stateSelected(states []lineshaft.RunState, e lineshaft.Event) bool {
-	if states == nil {
-		return true
-	}
-	to, err := decodeState(e)
-	return err == nil && slices.Contains(states, to)
 }

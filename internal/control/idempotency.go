@@ -77,3 +77,14 @@ func (s *Service) replay(ctx context.Context, c lineshaft.Caller, key *Idempoten
 	}
 	return true, decodeKept(kept, body, answer)
 }
+
+// Idempotency identifies a call that a client may send again (H-9). A nil
+// pointer means the client gave no key.
+type Idempotency struct {
+	Key string
+	// Method and Path scope the key together with the calling principal.
+	Method string
+	Path   string
+	// BodyHash is the SHA-256 of the raw request body.
+	BodyHash [32]byte
+}

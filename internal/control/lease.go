@@ -10,9 +10,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// sweepBatch is how many rows one round of a background sweep takes.
-const sweepBatch = 100
-
 // lose ends an execution whose worker is gone or gave the run back. Before the
 // agent started nothing was done, so the run is queued again; after that only if
 // another attempt is allowed, else the run ends as an error of the platform.

@@ -16,17 +16,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// CallbackSender makes the requests to endpoints. Its methods may be called at the
-// same time.
-type CallbackSender interface {
-	// Check says whether an address may be sent to, as far as that can be known
-	// without asking a name server.
-	Check(url string) error
-	// Send makes one request and returns when it was answered, failed or took too
-	// long. What goes wrong is in the result.
-	Send(ctx context.Context, c lineshaft.Callback) lineshaft.CallbackResult
-}
-
 // NewNotification asks for an endpoint. What is left out takes its default.
 type NewNotification struct {
 	URL         string
@@ -78,8 +67,6 @@ type IssuedNotification struct {
 // maxGaps is how often an endpoint may be disabled and enabled while state changes wait to
 // be looked at.
 const maxGaps = 16
-
-func notificationSeal(id string) string { return "notification/" + id }
 
 // CreateNotification makes an endpoint. It gets every change that commits after this
 // has returned, and none from before it was called.
@@ -183,24 +170,6 @@ func (change NotificationChange) chooseFactories(n *lineshaft.Notification) erro
 		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or give all_factories true")
 	}
 	n.FactoryUIDs = *change.FactoryUIDs
-	return nil
-}
-
-// checkReach wants the factories of an endpoint to exist and to be the caller's: a key
-// that is limited to some would else be told of others.
-func checkReach(ctx context.Context, tx *store.Tx, c lineshaft.Caller, factoryUIDs []string) error {
-	if len(c.FactoryUIDs) > 0 && len(factoryUIDs) == 0 {
-		return lineshaft.Denied("your key is limited to factories; name some of them in factory_uids, or use another key")
-	}
-	for i, uid := range factoryUIDs {
-		_, err := tx.GetFactory(ctx, uid)
-		if ignoreNotFound(err) != nil {
-			return err
-		}
-		if err != nil || !c.MaySeeFactory(uid) { // the same answer for both
-			return lineshaft.Invalid(fmt.Sprintf("factory_uids[%d]", i), "there is no factory %s that your key may see", strconv.Quote(lineshaft.Clip(uid, 100)))
-		}
-	}
 	return nil
 }
 

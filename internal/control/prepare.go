@@ -144,39 +144,3 @@ func runnersOf(list []lineshaft.Runner) string {
 	}
 	return "choose one of " + nameUses(names)
 }
-
-// once reads a value for a key the first time it is asked for.
-func once[T any](known *map[string]T, key string, read func() (T, error)) (T, error) {
-	if value, ok := (*known)[key]; ok {
-		return value, nil
-	}
-	value, err := read()
-	if err != nil {
-		return value, err
-	}
-	if *known == nil {
-		*known = map[string]T{}
-	}
-	(*known)[key] = value
-	return value, nil
-}
-
-// orNil makes what is not there a nil.
-func orNil[T any](value *T, err error) (*T, error) {
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return nil, nil //nolint:nilnil // that is what it is for
-	}
-	return value, err
-}
-
-// unopened is the fault of a run whose secret this server cannot open.
-func unopened(name string) string {
-	return "the value of secret " + name + " cannot be opened by this server; its log says why. Update the secret, or fix the master key"
-}
-
-// runCaller is the actor of what is done for a run when it is claimed.
-func runCaller(job *lineshaft.Job) lineshaft.Caller {
-	return lineshaft.Caller{
-		Principal: lineshaft.Principal{UID: runPrincipalPrefix + job.RunID, Type: lineshaft.ServiceAccount, DisplayName: job.Title}, KeyID: job.ExecutionID,
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -239,4 +240,16 @@ func (w *RemoteWorker) owns(ctx context.Context, ref lineshaft.ExecutionRef) err
 		return errNotYours()
 	}
 	return err
+}
+
+// Worker is a connected worker id with its processes summed up.
+type Worker struct {
+	WorkerHost      string
+	ConnectionCount int
+	ConnectedAt     time.Time
+	LastSeenAt      time.Time
+	Capacity        int
+	Running         int
+	// Labels are those of all its processes, each KEY=VALUE.
+	Labels []string
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/skill"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/tracing"
@@ -291,23 +293,6 @@ func (s *Service) visibleRun(ctx context.Context, c lineshaft.Caller, runID stri
 	return run, nil
 }
 
-// maySee says whether a caller's key reaches a run: any of its factories, or for a
-// run's own token its run and what is below it.
-func maySee(ctx context.Context, r ancestry, c lineshaft.Caller, runID, factoryUID string) (bool, error) {
-	if c.Role == lineshaft.RoleRun {
-		if runID == c.RunID {
-			return true, nil
-		}
-		return r.IsAncestor(ctx, c.RunID, runID)
-	}
-	return c.MaySeeFactory(factoryUID), nil
-}
-
-// ancestry is met by the store and by a transaction.
-type ancestry interface {
-	IsAncestor(ctx context.Context, ancestor, runID string) (bool, error)
-}
-
 // MayChange says whether a caller may continue or end a run that it sees, for pages
 // that show no button in vain.
 func MayChange(c lineshaft.Caller, run *lineshaft.Run) bool {
@@ -371,13 +356,6 @@ func (s *Service) ExplainRun(ctx context.Context, c lineshaft.Caller, runID stri
 	return body.Origins, nil
 }
 
-func ignoreNotFound(err error) error {
-	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return nil
-	}
-	return err
-}
-
 // RunByReference finds the newest run that reported an artifact with this address.
 func (s *Service) RunByReference(ctx context.Context, c lineshaft.Caller, url string) (string, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
@@ -432,4 +410,55 @@ func (s *Service) DeleteRun(ctx context.Context, c lineshaft.Caller, runID strin
 		}
 		return errors.Join(tx.DeleteRun(ctx, runID), s.audit(ctx, tx, c, "run.delete", "run", runID, nil))
 	})
+}
+
+// titleOf makes a title of the prompt, or of what stands for it.
+func titleOf(prompt string, skills []string) string {
+	if strings.TrimSpace(prompt) != "" || len(skills) == 0 {
+		return lineshaft.TitleFrom(prompt)
+	}
+	ref, err := lineshaft.ParseSkillRef(skills[0])
+	if err != nil {
+		return lineshaft.TitleFrom(skills[0])
+	}
+	return lineshaft.TitleFrom(path.Base(strings.TrimSuffix(ref.Target, "/"+lineshaft.SkillFile)))
+}
+
+// followupText is what a run says that becomes a follow-up of another. Skills are not
+// told again, but one without a prompt has nothing else to say.
+func followupText(n *store.NewRun) string {
+	switch {
+	case n.Body.Prompt != "" || len(n.Body.Config.Skills) == 0:
+		return n.Body.Prompt
+	case len(n.Body.Skills) > 0:
+		return skill.Compose("", n.Body.Skills, "")
+	}
+	return "Use the skill " + strings.Join(n.Body.Config.Skills, ", then ") + "."
+}
+
+// Started answers StartRun and Rerun.
+type Started struct {
+	RunID string             `json:"run_id"`
+	State lineshaft.RunState `json:"state"`
+	// AtCapacity is true when no worker slot was free; the run waits.
+	AtCapacity bool `json:"at_capacity"`
+	// Replayed says that the answer was kept from an earlier call with the same key.
+	Replayed bool `json:"-"`
+	// FollowedUp says that a live run with the same concurrency key was given the prompt.
+	FollowedUp bool `json:"-"`
+}
+
+// FollowupResult answers Followup. FollowupID is empty when the text became part
+// of the prompt.
+type FollowupResult struct {
+	RunID      string                    `json:"run_id"`
+	FollowupID string                    `json:"followup_id"`
+	Outcome    lineshaft.FollowupOutcome `json:"outcome"`
+	Replayed   bool                      `json:"-"`
+}
+
+// CancelResult answers Cancel.
+type CancelResult struct {
+	RunID    string `json:"run_id"`
+	Replayed bool   `json:"-"`
 }

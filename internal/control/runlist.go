@@ -109,31 +109,6 @@ func distinct(ids []string) []string {
 	return out
 }
 
-// scopeFilter narrows a filter to what the caller may see; false means nothing is left.
-func scopeFilter(c lineshaft.Caller, f lineshaft.RunFilter) (lineshaft.RunFilter, bool) {
-	if c.Role == lineshaft.RoleRun {
-		if f.AncestorRunID == "" {
-			f.AncestorRunID = c.RunID // a given one was found visible, so it is below this run or the run itself
-		}
-		return f, true // what is below a run is all of its factory
-	}
-	if len(c.FactoryUIDs) == 0 {
-		return f, true
-	}
-	if len(f.FactoryUIDs) == 0 {
-		f.FactoryUIDs = c.FactoryUIDs
-		return f, true
-	}
-	var allowed []string
-	for _, uid := range f.FactoryUIDs {
-		if slices.Contains(c.FactoryUIDs, uid) {
-			allowed = append(allowed, uid)
-		}
-	}
-	f.FactoryUIDs = allowed
-	return f, len(allowed) > 0
-}
-
 // explainWaiting says of queued runs for self-hosted workers when none is connected.
 func (s *Service) explainWaiting(ctx context.Context, runs []*lineshaft.Run) error {
 	var waiting []*lineshaft.Run

@@ -103,3 +103,12 @@ func (s *Service) NewestScheduled(ctx context.Context, c lineshaft.Caller, sched
 	}
 	return found, err
 }
+
+// TriggerFires are the next times of a trigger's schedule, at most n, in its zone.
+func TriggerFires(timing lineshaft.Timing, after time.Time, n int) ([]time.Time, error) {
+	schedule, err := cron.Parse(timing)
+	if err != nil {
+		return nil, err
+	}
+	return fires(schedule.Anchored(after), after, n), nil
+}

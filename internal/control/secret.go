@@ -3,8 +3,10 @@ package control
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -212,4 +214,24 @@ func (s *Service) DeleteSecret(ctx context.Context, c lineshaft.Caller, name str
 		}
 		return errors.Join(tx.DeleteSecret(ctx, name), s.audit(ctx, tx, c, "secret.delete", "secret", name, nil))
 	})
+}
+
+// checkCredential says whether deliveries could safely be checked with a secret,
+// without saying what it is.
+func checkCredential(w lineshaft.Webhook, secret string) error {
+	if w.AuthMode == lineshaft.AuthSignature {
+		_, err := signature.New(w.SignatureScheme, signature.HMAC(w.HMAC), secret)
+		return err
+	}
+	switch {
+	case len(secret) < lineshaft.MinTokenBytes:
+		return lineshaft.Invalid("secret", "the secret has %d bytes; %d are the least that is safe", len(secret), lineshaft.MinTokenBytes)
+	case len(secret) > lineshaft.MaxTokenBytes:
+		return lineshaft.Invalid("secret", "the secret is longer than %d bytes", lineshaft.MaxTokenBytes)
+	case w.AuthMode == lineshaft.AuthURLToken && !lineshaft.URLSafe(secret):
+		return lineshaft.Invalid("secret", "in a URL it may have only letters, digits and . _ ~ - (no line end either)")
+	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return lineshaft.Invalid("secret", "a header can carry only printable ASCII without spaces (no line end either)")
+	}
+	return nil
 }

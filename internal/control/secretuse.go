@@ -193,3 +193,14 @@ func pick(values lineshaft.SecretValues, names []string) lineshaft.SecretValues 
 	}
 	return some
 }
+
+// unopened is the fault of a run whose secret this server cannot open.
+func unopened(name string) string {
+	return "the value of secret " + name + " cannot be opened by this server; its log says why. Update the secret, or fix the master key"
+}
+
+// asked says that the caller named a value, for this run or for one before it.
+func asked(origin string) bool { return origin == runOrigin || origin == conversationOrigin }
+
+// conversationOrigin is the layer of what a run takes over from the one that it continues.
+const conversationOrigin = "conversation"

@@ -22,16 +22,9 @@ const skillPatience = 5 * time.Second
 
 // skillPlaces is what skills are looked up in; met by the store and by a transaction.
 type skillPlaces interface {
-	definitionReader
+	GetFactory(ctx context.Context, uid string) (*lineshaft.Factory, error)
+	GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error)
 	ListSkills(ctx context.Context, factoryUID string) ([]lineshaft.Skill, error)
-}
-
-// skillScope is where the skills of a run are looked for.
-type skillScope struct {
-	environment string
-	factory     string
-	// agent is the name of the agent, whose own skills come first.
-	agent string
 }
 
 // findSkills reads the skills of a run that is to be made from their repositories,
@@ -114,29 +107,6 @@ func completeRef(ctx context.Context, r skillPlaces, scope skillScope, ref lines
 	}
 	ref.Repository = fitting[0]
 	return ref, nil
-}
-
-func scopeRepositories(ctx context.Context, r skillPlaces, scope skillScope) ([]lineshaft.Repository, error) {
-	var known []lineshaft.Repository
-	if scope.environment != "" {
-		e, err := r.GetEnvironment(ctx, scope.environment)
-		if ignoreNotFound(err) != nil {
-			return nil, err
-		}
-		if err == nil {
-			known = append(known, e.Config.Repositories...)
-		}
-	}
-	if scope.factory != "" {
-		f, err := r.GetFactory(ctx, scope.factory)
-		if ignoreNotFound(err) != nil {
-			return nil, err
-		}
-		if err == nil {
-			known = append(known, f.Repositories...)
-		}
-	}
-	return known, nil
 }
 
 // settleSkills gives a new run its skills: those of the definition from the store,
@@ -268,47 +238,6 @@ func agentSkills(all []lineshaft.Skill, agent string) []lineshaft.Skill {
 	return own
 }
 
-// giveSkills adds to a job the skills that its prompt uses, and those that an agent
-// finds in its workspace.
-func (s *Service) giveSkills(ctx context.Context, tx *store.Tx, claim *store.Claim, job *lineshaft.Job) error {
-	job.Skills = claim.Body.Skills
-	if err := skill.CheckSize(job.Config.BasePrompt, job.Skills, job.Turn.Message); err != nil && !claim.Head.PromptDone {
-		job.Fault = publicMessage(err)
-	}
-	if claim.Head.FactoryUID == "" {
-		return nil
-	}
-	all, err := tx.ListSkills(ctx, claim.Head.FactoryUID)
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	agent := ""
-	if slices.ContainsFunc(all, func(one lineshaft.Skill) bool { return one.Agent != "" }) {
-		if agent, err = tx.AgentName(ctx, claim.Head.ID); err != nil {
-			return err
-		}
-	}
-	job.Prepare.Skills = agentSkills(all, agent)
-	return nil
-}
-
-// definite says that an error about a skill will not go away by waiting.
-func definite(err error) bool {
-	code := lineshaft.CodeOf(err)
-	return code == lineshaft.CodeNotFound || code == lineshaft.CodeInvalidRequest || code == lineshaft.CodeNotSupported
-}
-
-// blameField says which field an error is about, unless it says so itself.
-func blameField(err error, field string) error {
-	public, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok || public.Field != "" {
-		return err
-	}
-	named := *public
-	named.Field = field
-	return &named
-}
-
 // publicMessage is what an error tells without its code and field.
 func publicMessage(err error) string {
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
@@ -322,36 +251,4 @@ func waitingForSkills(specs []string) string {
 		return "waiting for its skill " + specs[0]
 	}
 	return "waiting for its skills " + strings.Join(specs, ", ")
-}
-
-// queuedStatus is what a run waits for whose turn it would be.
-func queuedStatus(hold int) lineshaft.StatusMessage {
-	if hold&store.HoldSkill != 0 {
-		return lineshaft.StatusMessage{Message: "waiting for its skills"}
-	}
-	return lineshaft.StatusMessage{Message: "waiting for a worker"}
-}
-
-// titleOf makes a title of the prompt, or of what stands for it.
-func titleOf(prompt string, skills []string) string {
-	if strings.TrimSpace(prompt) != "" || len(skills) == 0 {
-		return lineshaft.TitleFrom(prompt)
-	}
-	ref, err := lineshaft.ParseSkillRef(skills[0])
-	if err != nil {
-		return lineshaft.TitleFrom(skills[0])
-	}
-	return lineshaft.TitleFrom(path.Base(strings.TrimSuffix(ref.Target, "/"+lineshaft.SkillFile)))
-}
-
-// followupText is what a run says that becomes a follow-up of another. Skills are not
-// told again, but one without a prompt has nothing else to say.
-func followupText(n *store.NewRun) string {
-	switch {
-	case n.Body.Prompt != "" || len(n.Body.Config.Skills) == 0:
-		return n.Body.Prompt
-	case len(n.Body.Skills) > 0:
-		return skill.Compose("", n.Body.Skills, "")
-	}
-	return "Use the skill " + strings.Join(n.Body.Config.Skills, ", then ") + "."
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -329,4 +330,80 @@ func (k *skillReader) forgetBlocked(waiting map[string]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.silent, func(runID string, _ lineshaft.Repository) bool { return !waiting[runID] })
+}
+
+// definite says that an error about a skill will not go away by waiting.
+func definite(err error) bool {
+	code := lineshaft.CodeOf(err)
+	return code == lineshaft.CodeNotFound || code == lineshaft.CodeInvalidRequest || code == lineshaft.CodeNotSupported
+}
+
+// blameField says which field an error is about, unless it says so itself.
+func blameField(err error, field string) error {
+	public, ok := errors.AsType[*lineshaft.Error](err)
+	if !ok || public.Field != "" {
+		return err
+	}
+	named := *public
+	named.Field = field
+	return &named
+}
+
+// scopeFilter narrows a filter to what the caller may see; false means nothing is left.
+func scopeFilter(c lineshaft.Caller, f lineshaft.RunFilter) (lineshaft.RunFilter, bool) {
+	if c.Role == lineshaft.RoleRun {
+		if f.AncestorRunID == "" {
+			f.AncestorRunID = c.RunID // a given one was found visible, so it is below this run or the run itself
+		}
+		return f, true // what is below a run is all of its factory
+	}
+	if len(c.FactoryUIDs) == 0 {
+		return f, true
+	}
+	if len(f.FactoryUIDs) == 0 {
+		f.FactoryUIDs = c.FactoryUIDs
+		return f, true
+	}
+	var allowed []string
+	for _, uid := range f.FactoryUIDs {
+		if slices.Contains(c.FactoryUIDs, uid) {
+			allowed = append(allowed, uid)
+		}
+	}
+	f.FactoryUIDs = allowed
+	return f, len(allowed) > 0
+}
+
+// skillsAtOnce is how many runs' skills are looked for at the same time.
+const skillsAtOnce = 8
+
+func scopeRepositories(ctx context.Context, r skillPlaces, scope skillScope) ([]lineshaft.Repository, error) {
+	var known []lineshaft.Repository
+	if scope.environment != "" {
+		e, err := r.GetEnvironment(ctx, scope.environment)
+		if ignoreNotFound(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			known = append(known, e.Config.Repositories...)
+		}
+	}
+	if scope.factory != "" {
+		f, err := r.GetFactory(ctx, scope.factory)
+		if ignoreNotFound(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			known = append(known, f.Repositories...)
+		}
+	}
+	return known, nil
+}
+
+// skillScope is where the skills of a run are looked for.
+type skillScope struct {
+	environment string
+	factory     string
+	// agent is the name of the agent, whose own skills come first.
+	agent string
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/skill"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 const (
-	// skillsAtOnce is how many runs' skills are looked for at the same time.
-	skillsAtOnce = 8
 	// skillTime is how long one reading of a repository may take.
 	skillTime = 30 * time.Second
 )
@@ -223,4 +223,36 @@ func (s *Service) failSkills(ctx context.Context, tx *store.Tx, h *store.RunHead
 		return err
 	}
 	return errors.Join(tx.SaveRun(ctx, h, append(drafts, stateDraft(now, lineshaft.Queued, lineshaft.Failed, status, ""))...), s.settle(ctx, tx, h, now))
+}
+
+// queuedStatus is what a run waits for whose turn it would be.
+func queuedStatus(hold int) lineshaft.StatusMessage {
+	if hold&store.HoldSkill != 0 {
+		return lineshaft.StatusMessage{Message: "waiting for its skills"}
+	}
+	return lineshaft.StatusMessage{Message: "waiting for a worker"}
+}
+
+// giveSkills adds to a job the skills that its prompt uses, and those that an agent
+// finds in its workspace.
+func (s *Service) giveSkills(ctx context.Context, tx *store.Tx, claim *store.Claim, job *lineshaft.Job) error {
+	job.Skills = claim.Body.Skills
+	if err := skill.CheckSize(job.Config.BasePrompt, job.Skills, job.Turn.Message); err != nil && !claim.Head.PromptDone {
+		job.Fault = publicMessage(err)
+	}
+	if claim.Head.FactoryUID == "" {
+		return nil
+	}
+	all, err := tx.ListSkills(ctx, claim.Head.FactoryUID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	agent := ""
+	if slices.ContainsFunc(all, func(one lineshaft.Skill) bool { return one.Agent != "" }) {
+		if agent, err = tx.AgentName(ctx, claim.Head.ID); err != nil {
+			return err
+		}
+	}
+	job.Prepare.Skills = agentSkills(all, agent)
+	return nil
 }

@@ -21,17 +21,6 @@ const (
 	strayRetry = time.Hour
 )
 
-// timerClock is what timers are measured by.
-func (s *Service) timerClock(ctx context.Context, r interface {
-	Clock(ctx context.Context) (time.Time, error)
-},
-) (time.Time, error) {
-	if s.cfg.Clock != nil {
-		return s.cfg.Clock(), nil
-	}
-	return r.Clock(ctx)
-}
-
 // FireDue starts the runs of timers whose time has come and returns how many timers
 // it moved on. Any number of nodes may do it at once: a slot, its run and the next
 // time of its timer are one transaction, and no slot fires twice (F-6).

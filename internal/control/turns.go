@@ -24,9 +24,9 @@ const (
 	mostRest = 250 * time.Millisecond
 )
 
-// turns hands out turns. Those who wait are served in order, except that a key which has all
+// Turns hands out turns. Those who wait are served in order, except that a key which has all
 // it may have does not hold up those behind it.
-type turns struct {
+type Turns struct {
 	perKey, weight, waiting int
 	wait                    time.Duration
 
@@ -48,16 +48,19 @@ type turn struct {
 	given  chan struct{}
 }
 
-func newTurns() *turns {
-	return &turns{perKey: turnsPerKey, weight: turnsWeight, waiting: turnsWaiting, wait: turnWait, keys: map[string]int{}, working: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+// NewTurns bounds what one server answers.
+func NewTurns() *Turns {
+	return &Turns{
+		perKey: turnsPerKey, weight: turnsWeight, waiting: turnsWaiting, wait: turnWait, keys: map[string]int{},
+		working: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+	}
 }
 
 // Work takes the processor for a long answer; rest gives it back, and must be called before
 // anything waits for the reader. While deliveries come in, the processor then stays free for
 // them as long as it was taken. It is a courtesy: when the database keeps the others waiting,
 // or the reader has left, an answer goes on without it.
-func (s *Service) Work(ctx context.Context) (rest func()) {
-	t := s.turns
+func (t *Turns) Work(ctx context.Context) (rest func()) {
 	limit := time.NewTimer(t.wait)
 	defer limit.Stop()
 	select {
@@ -77,17 +80,20 @@ func (s *Service) Work(ctx context.Context) (rest func()) {
 	}
 }
 
+// Delivered notes that a delivery came in: long answers make room for it.
+func (t *Turns) Delivered() { t.deliveries.Add(1) }
+
 // Turn waits shortly until a weighty answer may be made for a caller; release ends it and
 // may be called twice. The error is that of a limit: it says when to come back.
-func (s *Service) Turn(ctx context.Context, c lineshaft.Caller, weight int) (release func(), err error) {
+func (t *Turns) Turn(ctx context.Context, c lineshaft.Caller, weight int) (release func(), err error) {
 	key := c.KeyID
 	if key == "" {
 		key = c.Principal.UID + " " + c.SessionID
 	}
-	return s.turns.take(ctx, key, weight)
+	return t.take(ctx, key, weight)
 }
 
-func (t *turns) take(ctx context.Context, key string, weight int) (release func(), err error) {
+func (t *Turns) take(ctx context.Context, key string, weight int) (release func(), err error) {
 	mine := &turn{key: key, weight: min(weight, t.weight), given: make(chan struct{})}
 	t.mu.Lock()
 	if len(t.queue) >= t.waiting {
@@ -121,7 +127,7 @@ func tooMuchAtOnce() error {
 }
 
 // hand gives turns to those who wait and may have one. The lock is held.
-func (t *turns) hand() {
+func (t *Turns) hand() {
 	t.queue = slices.DeleteFunc(t.queue, func(next *turn) bool {
 		if t.keys[next.key] >= t.perKey || t.taken+next.weight > t.weight {
 			return false
@@ -133,7 +139,7 @@ func (t *turns) hand() {
 	})
 }
 
-func (t *turns) release(done *turn) {
+func (t *Turns) release(done *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.taken -= done.weight
@@ -144,7 +150,7 @@ func (t *turns) release(done *turn) {
 }
 
 // leave gives up waiting, or the turn that came at the same time.
-func (t *turns) leave(mine *turn) {
+func (t *Turns) leave(mine *turn) {
 	t.mu.Lock()
 	at := slices.Index(t.queue, mine)
 	if at >= 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-func fewTurns() *turns {
-	return &turns{perKey: 2, weight: 6, waiting: 3, wait: 0, keys: map[string]int{}}
+func fewTurns() *Turns {
+	return &Turns{perKey: 2, weight: 6, waiting: 3, wait: 0, keys: map[string]int{}}
 }
 
 // A key has a few long answers at once, the server as much as its memory allows; who comes
@@ -96,16 +96,16 @@ func TestH14TurnsAreFair(t *testing.T) {
 func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &Service{turns: newTurns()}
-		s.turns.working = make(chan struct{}, 1) // whatever the machine has
+		s := NewTurns()
+		s.working = make(chan struct{}, 1) // whatever the machine has
 		work := func(delivery bool) (held int) {
 			rest := s.Work(t.Context())
 			<-time.After(50 * time.Millisecond)
 			if delivery {
-				s.turns.deliveries.Add(1)
+				s.deliveries.Add(1)
 			}
 			rest()
-			return len(s.turns.working)
+			return len(s.working)
 		}
 		if held := work(false); held != 0 {
 			t.Errorf("%d are held though nothing came", held)
@@ -115,12 +115,12 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		}
 		<-time.After(49 * time.Millisecond)
 		synctest.Wait()
-		if held := len(s.turns.working); held != 1 {
+		if held := len(s.working); held != 1 {
 			t.Errorf("%d are held before the time is over", held)
 		}
 		<-time.After(2 * time.Millisecond)
 		synctest.Wait()
-		if held := len(s.turns.working); held != 0 {
+		if held := len(s.working); held != 0 {
 			t.Errorf("%d are held after the time is over", held)
 		}
 		// Somebody who stays at work holds up nobody for good, and frees no more than is taken.
@@ -133,16 +133,16 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		if waited := time.Since(began); waited != turnWait {
 			t.Errorf("waited %s", waited)
 		}
-		s.turns.deliveries.Add(1)
+		s.deliveries.Add(1)
 		rest()
 		<-time.After(mostRest - time.Millisecond)
 		synctest.Wait()
-		if held := len(s.turns.working); held != 1 {
+		if held := len(s.working); held != 1 {
 			t.Errorf("%d are held after a long time at work", held)
 		}
 		<-time.After(2 * time.Millisecond)
 		synctest.Wait()
-		if held := len(s.turns.working); held != 0 {
+		if held := len(s.working); held != 0 {
 			t.Errorf("%d are held after the longest rest", held)
 		}
 	})

@@ -95,3 +95,5 @@ func (s *Service) secretValue(ctx context.Context, tx *store.Tx, name string) (s
 	}
 	return string(value), secret.Secret, nil
 }
+
+func notificationSeal(id string) string { return "notification/" + id }

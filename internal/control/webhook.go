@@ -154,9 +154,6 @@ func (s *Service) changeWebhook(ctx context.Context, c lineshaft.Caller, factory
 	})
 }
 
-// now is the time as the store keeps it.
-func (s *Service) now() time.Time { return s.store.Now().UTC().Truncate(time.Microsecond) }
-
 func (s *Service) auditWebhook(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action string, w *store.Webhook, detail map[string]string) error {
 	if detail == nil {
 		detail = map[string]string{}

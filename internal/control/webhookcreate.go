@@ -67,13 +67,6 @@ func newWebhook(factoryUID string, n NewWebhook) lineshaft.Webhook {
 	return w
 }
 
-// assign writes what was given.
-func assign[T any](to *T, given *T) {
-	if given != nil {
-		*to = *given
-	}
-}
-
 // checkWebhook adds to the noun's own checks what the table of schemes knows.
 func checkWebhook(w lineshaft.Webhook) error {
 	if err := w.Validate(); err != nil {

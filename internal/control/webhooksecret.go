@@ -70,26 +70,6 @@ func (s *Service) sealCredential(uid, value string) (string, error) {
 	return sealed, nil
 }
 
-// checkCredential says whether deliveries could safely be checked with a secret,
-// without saying what it is.
-func checkCredential(w lineshaft.Webhook, secret string) error {
-	if w.AuthMode == lineshaft.AuthSignature {
-		_, err := signature.New(w.SignatureScheme, signature.HMAC(w.HMAC), secret)
-		return err
-	}
-	switch {
-	case len(secret) < lineshaft.MinTokenBytes:
-		return lineshaft.Invalid("secret", "the secret has %d bytes; %d are the least that is safe", len(secret), lineshaft.MinTokenBytes)
-	case len(secret) > lineshaft.MaxTokenBytes:
-		return lineshaft.Invalid("secret", "the secret is longer than %d bytes", lineshaft.MaxTokenBytes)
-	case w.AuthMode == lineshaft.AuthURLToken && !lineshaft.URLSafe(secret):
-		return lineshaft.Invalid("secret", "in a URL it may have only letters, digits and . _ ~ - (no line end either)")
-	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return lineshaft.Invalid("secret", "a header can carry only printable ASCII without spaces (no line end either)")
-	}
-	return nil
-}
-
 // attachSecret gives a new webhook its managed secret: one that people manage and
 // n names, or one of its own.
 func (s *Service) attachSecret(ctx context.Context, tx *store.Tx, c lineshaft.Caller, w *store.Webhook, n NewWebhook, fresh newSecret) error {
@@ -201,14 +181,6 @@ func (s *Service) dropOwnedSecret(ctx context.Context, tx *store.Tx, c lineshaft
 		return nil
 	}
 	return errors.Join(err, s.audit(ctx, tx, c, "secret.delete", "secret", w.SecretName, map[string]string{"webhook": w.UID}))
-}
-
-// reason is the message of an error of ours, without its field.
-func reason(err error) string {
-	if ours, ok := errors.AsType[*lineshaft.Error](err); ok {
-		return ours.Message
-	}
-	return "it cannot be used"
 }
 
 // freeSecretName finds a name that neither a secret nor a webhook that waits for
