@@ -272,7 +272,7 @@ func TestX10ConcurrencyInsideABatch(t *testing.T) {
 	eachWorks(t, control.NewWebhook{}, func(w *works) {
 		w.automation("it", "", concurrency("k", lineshaft.PolicyFollowup))
 		h := w.ready()
-		receipts, errs := control.AcceptTogether(w.Context(), w.s, received(h, "1", `{"n":1}`), received(h, "2", `{"n":2}`), received(h, "3", `{"n":3}`))
+		receipts, errs := w.s.AcceptTogether(w.Context(), received(h, "1", `{"n":1}`), received(h, "2", `{"n":2}`), received(h, "3", `{"n":3}`))
 		wantCode(w, errors.Join(errs...), "")
 		run := receipts[0].Delivery.Outcomes[0]
 		for i, want := range []lineshaft.OutcomeResult{lineshaft.ResultStarted, lineshaft.ResultFollowedUp, lineshaft.ResultFollowedUp} {

@@ -27,16 +27,6 @@ func (a *acceptance) weight() int {
 	return w
 }
 
-// batchesAtOnce is how many gathered transactions are under way. SQLite has one
-// writer: while one batch is written, the next is asked for and fills. On PostgreSQL
-// round trips are most of the time.
-func batchesAtOnce(engine string) int {
-	if engine == "postgres" {
-		return 4
-	}
-	return 2
-}
-
 // acceptBatch accepts some deliveries together.
 func (s *Service) acceptBatch(ctx context.Context, batch []*acceptance) {
 	s.acceptUnit(ctx, func() []*acceptance { return batch })
@@ -291,3 +281,20 @@ func (a *acceptance) duplicate(of lineshaft.Delivery) {
 		a.delivery.DuplicateOf = of.DuplicateOf
 	}
 }
+
+// AcceptTogether accepts deliveries in one transaction, in this order.
+func (s *Service) AcceptTogether(ctx context.Context, list ...Received) ([]Receipt, []error) {
+	var batch []*acceptance
+	for _, r := range list {
+		batch = append(batch, newAcceptance(r))
+	}
+	s.acceptBatch(ctx, batch)
+	receipts, errs := make([]Receipt, len(list)), make([]error, len(list))
+	for i, a := range batch {
+		receipts[i], errs[i] = a.receipt, a.err
+	}
+	return receipts, errs
+}
+
+// Weight is how much of a batch a delivery takes up.
+func (r Received) Weight() int { return newAcceptance(r).weight() }

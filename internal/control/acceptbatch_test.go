@@ -133,8 +133,8 @@ func TestW10ReplayGuardInsideABatch(t *testing.T) {
 	eachWorks(t, control.NewWebhook{ReplayGuard: true, RateLimit: new(8)}, func(w *works) {
 		w.automation("it", "")
 		h := w.ready()
-		receipts, errs := control.AcceptTogether(
-			w.Context(), w.s, received(h, "1", `{"a":1}`), received(h, "2", `{"a":1}`), received(h, "1", `{"a":2}`), received(h, "1", `{"a":1}`),
+		receipts, errs := w.s.AcceptTogether(
+			w.Context(), received(h, "1", `{"a":1}`), received(h, "2", `{"a":1}`), received(h, "1", `{"a":2}`), received(h, "1", `{"a":1}`),
 			received(h, "3", `{"a":3}`), received(h, "4", `{"a":3}`), received(h, "2", `{"a":4}`), control.Received{Hook: h, Body: []byte("x"), InvalidJSON: true},
 		)
 		wantCode(w, errors.Join(errs...), "")
@@ -166,13 +166,13 @@ func TestW7AMemberDoesNotHarmItsBatch(t *testing.T) {
 		h := w.ready()
 		wild := received(h, "wild", `{}`)
 		wild.RemoteAddr = "\xff\x00" // what no address is; PostgreSQL takes it for broken text
-		_, errs := control.AcceptTogether(w.Context(), w.s, received(stale, "0", `{}`), received(h, "1", `{}`), received(h, "2", `{}`), received(h, "3", `{}`))
+		_, errs := w.s.AcceptTogether(w.Context(), received(stale, "0", `{}`), received(h, "1", `{}`), received(h, "2", `{}`), received(h, "3", `{}`))
 		if !errors.Is(errs[0], control.ErrStale) || errs[1] != nil || errs[2] != nil {
 			w.Fatalf("%v", errs)
 		}
 		limited(w, errs[3])
 		w.pass(time.Minute)
-		receipts, errs := control.AcceptTogether(w.Context(), w.s, wild, received(h, "4", `{}`))
+		receipts, errs := w.s.AcceptTogether(w.Context(), wild, received(h, "4", `{}`))
 		if errs[1] != nil || receipts[1].Delivery.Status != lineshaft.DeliveryAccepted {
 			w.Errorf("%v", errs)
 		}

@@ -27,7 +27,7 @@ func TestX10BatchesTakeKeysInOneOrder(t *testing.T) {
 			for i := range 4 {
 				list = append(list, received(h, fmt.Sprint(g, "-", i), fmt.Sprintf(`{"n":%d,"m":%d,"id":"%d-%d"}`, (g*7+i*3)%5, (g*3+i*2)%5, g, i)))
 			}
-			_, errs := control.AcceptTogether(node.Context(), node.s, list...)
+			_, errs := node.s.AcceptTogether(node.Context(), list...)
 			for _, err := range errs {
 				if err != nil {
 					w.Errorf("batch %d: %v", g, err)

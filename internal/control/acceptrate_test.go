@@ -107,7 +107,7 @@ func TestW7RunsPerHour(t *testing.T) {
 		w.automation("braked", "", func(n *control.NewAutomation) { n.MaxRunsPerHour = 2 })
 		w.automation("free", "")
 		h := w.ready()
-		_, errs := control.AcceptTogether(w.Context(), w.s, received(h, "1", `{}`), received(h, "2", `{}`))
+		_, errs := w.s.AcceptTogether(w.Context(), received(h, "1", `{}`), received(h, "2", `{}`))
 		wantCode(w, errors.Join(errs...), "")
 		third := w.outcomes("3", `{}`)
 		if o := third["braked"]; o.Result != lineshaft.ResultLimit || o.RunID != "" || !strings.Contains(o.Reason, "2 runs an hour") || third["free"].Result != lineshaft.ResultStarted {

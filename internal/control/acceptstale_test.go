@@ -83,7 +83,7 @@ func TestW5StaleCopiesAcceptNothing(t *testing.T) {
 // stale is an older copy of the webhook, of whatever state.
 func (w *works) stale() *control.Hook {
 	w.Helper()
-	return must[*control.Hook](w.bench)(control.LoadHook(w.Context(), w.s, w.factory, w.hook.UID))
+	return must[*control.Hook](w.bench)(w.s.LoadHook(w.Context(), w.factory, w.hook.UID))
 }
 
 // Changes elsewhere are none of a webhook's business.

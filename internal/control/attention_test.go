@@ -84,7 +84,7 @@ func TestI2AttentionForFactories(t *testing.T) {
 				return tx.PutWebhook(ctx, hook)
 			})
 			made := must[control.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, f.UID, control.NewWebhook{Name: "hook"}))
-			hook := must[*control.Hook](b)(control.LoadHook(b.Context(), b.s, f.UID, made.UID))
+			hook := must[*control.Hook](b)(b.s.LoadHook(b.Context(), f.UID, made.UID))
 			for range 2 {
 				wantCode(b, b.s.Reject(b.Context(), control.Rejected{Hook: hook, Status: lineshaft.DeliveryRejectedAuth, Source: netip.MustParseAddr("192.0.2.1")}), "")
 			}

@@ -26,7 +26,7 @@ func (w *works) settle() {
 		if _, err := w.s.RunChains(w.Context()); err != nil {
 			w.Fatal(err)
 		}
-		done, err := control.ChainsDone(w.Context(), w.s)
+		done, err := w.s.ChainsDone(w.Context())
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestF6ChainsBeginHere(t *testing.T) {
 			w.Errorf("%d runs", n)
 		}
 		// One that has just begun goes on where the others are.
-		control.ForgetChains(w.s)
+		w.s.ReadChainsAgain()
 		w.settle()
 		if n := len(w.named("B")); n != 1 {
 			w.Errorf("%d runs after a restart", n)

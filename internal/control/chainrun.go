@@ -31,7 +31,7 @@ func (s *Service) FollowChains(ctx context.Context) {
 	defer poll.Stop()
 	for {
 		more, err := s.RunChains(ctx)
-		s.endRound(ctx, "start automations of finished runs", err)
+		s.EndRound(ctx, "start automations of finished runs", err)
 		if more && err == nil {
 			continue
 		}
@@ -274,4 +274,25 @@ func (s *Service) brokenChain(st chainStart) *store.NewRun {
 		"not started: run %s is the end of a chain of %d runs below run %s, and longer ones are taken for a loop; narrow the run/finished trigger of automation %q",
 		st.end.ID, s.cfg.Trees.Depth, st.end.RootRunID, st.automation.Name)}
 	return n
+}
+
+// ChainsDone says whether every state change that can be seen was looked at.
+func (s *Service) ChainsDone(ctx context.Context) (bool, error) {
+	s.chains.mu.Lock()
+	defer s.chains.mu.Unlock()
+	at := s.chains.at.Load()
+	if at == nil {
+		at = &store.StatePosition{}
+	}
+	left, err := s.store.ListUnsettled(ctx, *at)
+	return err == nil && len(left) == 0, err
+}
+
+// ReadChainsAgain makes the next round find its place in what the nodes share, as after
+// a restart.
+func (s *Service) ReadChainsAgain() {
+	s.chains.mu.Lock()
+	defer s.chains.mu.Unlock()
+	s.chains.at.Store(&store.StatePosition{})
+	s.chains.noted, s.chains.last = "", time.Time{}
 }

@@ -151,3 +151,13 @@ func (p *claimPlace) taken(share int, empty bool) {
 	}
 	p.line.wakeFirst()
 }
+
+// ClaimsWaiting counts the claims that wait for runs of a worker id.
+func (s *Service) ClaimsWaiting(host string) int {
+	s.lines.mu.Lock()
+	defer s.lines.mu.Unlock()
+	if line := s.lines.byID[host]; line != nil {
+		return len(line.places)
+	}
+	return 0
+}

@@ -113,7 +113,7 @@ func (s *Service) GetDelivery(ctx context.Context, c lineshaft.Caller, factoryUI
 	if err != nil || !explain {
 		return detail, err
 	}
-	h, err := s.loadHook(ctx, factoryUID, webhookUID)
+	h, err := s.LoadHook(ctx, factoryUID, webhookUID)
 	if err != nil {
 		return DeliveryDetail{}, err
 	}

@@ -2,13 +2,11 @@ package control
 
 import (
 	"context"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // What other parts of this package call, for the tests outside it.
@@ -36,28 +34,6 @@ func SealCredential(s *Service, uid, value string) (string, error) {
 func OpenCredential(s *Service, uid, sealed string) ([]byte, error) {
 	return s.open(webhookSeal(uid), sealed)
 }
-
-// AcceptTogether takes deliveries in one batch, in this order.
-func AcceptTogether(ctx context.Context, s *Service, list ...Received) ([]Receipt, []error) {
-	var batch []*acceptance
-	for _, r := range list {
-		batch = append(batch, newAcceptance(r))
-	}
-	s.acceptBatch(ctx, batch)
-	receipts, errs := make([]Receipt, len(list)), make([]error, len(list))
-	for i, a := range batch {
-		receipts[i], errs[i] = a.receipt, a.err
-	}
-	return receipts, errs
-}
-
-// LoadHook makes a webhook ready from the store, whatever its state.
-func LoadHook(ctx context.Context, s *Service, factoryUID, uid string) (*Hook, error) {
-	return s.loadHook(ctx, factoryUID, uid)
-}
-
-// Weight is what a delivery takes of a batch.
-func Weight(r Received) int { return newAcceptance(r).weight() }
 
 // StartInFactory starts a run of a factory as those do that have no network.
 func StartInFactory(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.Caller, factoryUID, agentUID string, req lineshaft.NewRun) (string, error) {
@@ -106,74 +82,8 @@ func BareHook(w lineshaft.Webhook, triggers []lineshaft.Trigger) (*Hook, error) 
 // Evaluate tells how many automations match.
 func Evaluate(h *Hook, event string, body []byte) int { return len(h.evaluate(event, body).matched) }
 
-// ChainsDone says whether every state change that can be seen was looked at.
-func ChainsDone(ctx context.Context, s *Service) (bool, error) {
-	s.chains.mu.Lock()
-	defer s.chains.mu.Unlock()
-	at := s.chains.at.Load()
-	if at == nil {
-		at = &store.StatePosition{}
-	}
-	left, err := s.store.ListUnsettled(ctx, *at)
-	return err == nil && len(left) == 0, err
-}
-
-// ForgetChains makes the service one that has just begun.
-func ForgetChains(s *Service) {
-	s.chains.mu.Lock()
-	defer s.chains.mu.Unlock()
-	s.chains.at.Store(&store.StatePosition{})
-	s.chains.noted, s.chains.last = "", time.Time{}
-}
-
 // ChainSetting is where the place is stored.
 const ChainSetting = chainSetting
-
-// ClaimsWaiting counts the claims that wait for runs of a worker id.
-func ClaimsWaiting(s *Service, host string) int {
-	s.lines.mu.Lock()
-	defer s.lines.mu.Unlock()
-	if line := s.lines.byID[host]; line != nil {
-		return len(line.places)
-	}
-	return 0
-}
-
-// Shares is what claims get that look at a queue one after the other, before any of
-// them has taken its runs out.
-func Shares(queued int, limits ...int) []int {
-	var lines claimLines
-	hub := stream.NewHub()
-	places := make([]*claimPlace, len(limits))
-	for i := range limits {
-		places[i] = lines.join("x", nil, hub)
-	}
-	shares := make([]int, len(limits))
-	for i, p := range places {
-		count, front := p.atFront(limits[i])
-		if !front {
-			continue // the one before found nothing and stays
-		}
-		shares[i] = p.take(min(queued, count), limits[i])
-	}
-	for _, p := range places {
-		p.leave()
-	}
-	return shares
-}
-
-// Missed lets two claims wait, of which the first finds that its run is gone; it says
-// who is at the front then.
-func Missed() string {
-	var lines claimLines
-	hub := stream.NewHub()
-	first, second := lines.join("x", nil, hub), lines.join("x", nil, hub)
-	first.taken(first.take(1, 1), true)
-	if _, front := second.atFront(1); front {
-		return "second"
-	}
-	return "first"
-}
 
 // ClaimCallbacks takes what is due of an endpoint as a node does that then dies.
 func ClaimCallbacks(ctx context.Context, s *Service, notificationID string) (claimed int, err error) {
@@ -192,6 +102,3 @@ func ClaimCallbacks(ctx context.Context, s *Service, notificationID string) (cla
 	})
 	return claimed, err
 }
-
-// EndRound notes how a round of a background loop ended.
-func EndRound(ctx context.Context, s *Service, loop string, err error) { s.endRound(ctx, loop, err) }

@@ -180,3 +180,13 @@ func (g *gathering[T]) handOver() {
 	g.asked = true
 	g.waiting[0].lead <- struct{}{}
 }
+
+// batchesAtOnce is how many gathered transactions are under way. SQLite has one
+// writer: while one batch is written, the next is asked for and fills. On PostgreSQL
+// round trips are most of the time.
+func batchesAtOnce(engine string) int {
+	if engine == "postgres" {
+		return 4
+	}
+	return 2
+}

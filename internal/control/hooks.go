@@ -88,7 +88,7 @@ func (s *Service) FollowFactories(ctx context.Context) {
 	poll := time.NewTicker(hookPoll)
 	defer poll.Stop()
 	for {
-		s.endRound(ctx, "refresh webhooks", s.RefreshHooks(ctx))
+		s.EndRound(ctx, "refresh webhooks", s.RefreshHooks(ctx))
 		select {
 		case <-ctx.Done():
 			return
@@ -207,9 +207,9 @@ func (s *Service) factoryAutomations(ctx context.Context, uid string) (*factoryC
 	return c, nil
 }
 
-// loadHook makes one webhook ready from the store, also a disabled or deleted one,
+// LoadHook makes one webhook ready from the store, also a disabled or deleted one,
 // for looking at its log and for redelivery.
-func (s *Service) loadHook(ctx context.Context, factoryUID, webhookUID string) (*Hook, error) {
+func (s *Service) LoadHook(ctx context.Context, factoryUID, webhookUID string) (*Hook, error) {
 	c, err := s.factoryAutomations(ctx, factoryUID)
 	if err != nil {
 		return nil, err

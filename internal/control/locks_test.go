@@ -132,7 +132,7 @@ func (r *rush) send(node *works, sender int) {
 			body := fmt.Sprintf(`{"n":%d,"m":%d}`, rand.IntN(rushKeys), rand.IntN(rushKeys))
 			list = append(list, received(h, fmt.Sprint(i, "-", j), body))
 		}
-		receipts, errs := control.AcceptTogether(r.w.Context(), node.s, list...)
+		receipts, errs := node.s.AcceptTogether(r.w.Context(), list...)
 		for j, err := range errs {
 			r.failed("accept", err)
 			for _, o := range receipts[j].Delivery.Outcomes {

@@ -17,22 +17,22 @@ type loops struct {
 	failures map[string]int
 }
 
-// endRound notes how a round of a background loop ended, and logs what went wrong. One
+// EndRound notes how a round of a background loop ended, and logs what went wrong. One
 // that the end of the server cut off says nothing.
-func (s *Service) endRound(ctx context.Context, loop string, err error) {
+func (h *Health) EndRound(ctx context.Context, loop string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "background work failed; it is tried again", "loop", loop, "err", err)
+		h.log.WarnContext(ctx, "background work failed; it is tried again", "loop", loop, "err", err)
 	}
-	s.loops.mu.Lock()
-	defer s.loops.mu.Unlock()
-	if s.loops.failures == nil {
-		s.loops.failures = map[string]int{}
+	h.loops.mu.Lock()
+	defer h.loops.mu.Unlock()
+	if h.loops.failures == nil {
+		h.loops.failures = map[string]int{}
 	}
-	if s.loops.failures[loop]++; err == nil {
-		s.loops.failures[loop] = 0
+	if h.loops.failures[loop]++; err == nil {
+		h.loops.failures[loop] = 0
 	}
 }
 

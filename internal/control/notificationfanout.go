@@ -46,7 +46,7 @@ func (s *Service) FollowNotifications(ctx context.Context) {
 	defer endpoints.Close()
 	for {
 		more, err := s.FanOut(ctx)
-		s.endRound(ctx, "make callbacks of state changes", err)
+		s.EndRound(ctx, "make callbacks of state changes", err)
 		if more && err == nil {
 			continue
 		}

@@ -76,7 +76,7 @@ func (s *Service) SendCallbacks(ctx context.Context) {
 	defer end()
 	for ctx.Err() == nil {
 		wait, err := s.startDue(life)
-		s.endRound(ctx, "send callbacks", err)
+		s.EndRound(ctx, "send callbacks", err)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -10,6 +11,7 @@ import (
 // Health knows how the parts of the server are doing.
 type Health struct {
 	store *store.Store
+	log   *slog.Logger
 	loops loops
 
 	mu    sync.Mutex
@@ -18,8 +20,8 @@ type Health struct {
 }
 
 // NewHealth watches a store; parts are added.
-func NewHealth(s *store.Store) *Health {
-	return &Health{store: s, parts: map[string]func() string{}, minor: map[string]func() string{}}
+func NewHealth(s *store.Store, log *slog.Logger) *Health {
+	return &Health{store: s, log: log, parts: map[string]func() string{}, minor: map[string]func() string{}}
 }
 
 // AddPart names a background part that Ready asks: health returns "" or a short

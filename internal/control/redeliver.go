@@ -92,7 +92,7 @@ func redeliverable(d *lineshaft.Delivery) error {
 // redeliverOnce does it with the automations as they are now; ErrStale says that
 // they were changed meanwhile.
 func (s *Service) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Redelivery, event string, body []byte, idem *Idempotency) (Redelivered, error) {
-	h, err := s.loadHook(ctx, req.FactoryUID, req.WebhookUID)
+	h, err := s.LoadHook(ctx, req.FactoryUID, req.WebhookUID)
 	if err != nil {
 		return Redelivered{}, err
 	}

@@ -190,7 +190,7 @@ func (s *Service) followRepositories(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		_, err := s.SyncRepositories(ctx)
-		s.endRound(ctx, "follow repositories", err)
+		s.EndRound(ctx, "follow repositories", err)
 		select {
 		case <-ctx.Done():
 			return

@@ -77,7 +77,7 @@ func New(ctx context.Context, s *store.Store, hub *stream.Hub, streams *stream.S
 	}
 	service := &Service{
 		cfg: cfg, store: s, hub: hub, streams: streams, log: cfg.Logger, keys: newKeyCache(hub),
-		inbox: inboxes{boxes: map[string]*inbox{}}, seen: map[string]time.Time{}, Health: NewHealth(s), Turns: NewTurns(),
+		inbox: inboxes{boxes: map[string]*inbox{}}, seen: map[string]time.Time{}, Health: NewHealth(s, cfg.Logger), Turns: NewTurns(),
 	}
 	service.chains.setting, service.fanout.setting = chainSetting, notificationSetting
 	service.callbacks.busy, service.callbacks.freed = map[string]int{}, make(chan struct{}, 1)

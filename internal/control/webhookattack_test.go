@@ -73,7 +73,7 @@ func TestW10NewBodyBesideAReplay(t *testing.T) {
 		w.automation("all", "")
 		w.deliver("old", `{"body": "old"}`)
 		h := w.ready()
-		receipts, errs := control.AcceptTogether(w.Context(), w.s, received(h, "x", `{"body": "old"}`), received(h, "x", `{"body": "new"}`))
+		receipts, errs := w.s.AcceptTogether(w.Context(), received(h, "x", `{"body": "old"}`), received(h, "x", `{"body": "new"}`))
 		for i, want := range []lineshaft.DeliveryStatus{lineshaft.DeliveryDuplicate, lineshaft.DeliveryAccepted} {
 			if errs[i] != nil || receipts[i].Delivery.Status != want {
 				w.Errorf("%d: %+v, %v", i, receipts[i].Delivery, errs[i])
@@ -150,7 +150,7 @@ func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 		}
 		senders.Wait()
 		w.Logf("320 runs with keys in %s", time.Since(began).Round(time.Millisecond))
-		if weight := control.Weight(received(h, "x", `{"k": 1}`)); weight < 160 {
+		if weight := received(h, "x", `{"k": 1}`).Weight(); weight < 160 {
 			w.Errorf("a delivery with 40 keyed runs weighs %d", weight)
 		}
 	})
