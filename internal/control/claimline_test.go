@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // waiter is a claim that waits.
@@ -113,7 +113,7 @@ func TestX2WorkersInLineAreListed(t *testing.T) {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {
-			workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+			workers := must[[]runs.Worker](b)(b.s.Workers(b.Context(), b.admin))
 			if len(workers) == 1 && workers[0].ConnectionCount == 2 && workers[0].Capacity == 8 {
 				return
 			}
