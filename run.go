@@ -123,6 +123,8 @@ type Run struct {
 	Executions int
 	// SandboxRunning says that a worker still holds a live agent process for this run.
 	SandboxRunning bool
+	// Interrupted says that somebody interrupted the turn that it is at.
+	Interrupted bool
 	LastSequence   int64
 	// TraceParent is the W3C traceparent of the run's start; empty when nobody traces.
 	TraceParent string

@@ -118,7 +118,7 @@ func continueRun(ctx context.Context, tx *store.Tx, n *store.NewRun, req linesha
 		return err
 	case live != nil:
 		return lineshaft.Conflict("run %s of this conversation is %s; send it a follow-up instead (POST /agent/runs/%s/followups), or wait until it has ended", live.ID, live.State, live.ID)
-	case h.Hold&store.HoldExecution != 0 || h.SandboxRunning:
+	case h.Hold.Has(lineshaft.HoldExecution) || h.SandboxRunning:
 		return passing("the last run of this conversation, %s, is still being stopped; "+
 			"try again when is_sandbox_running of that run is false", h.ID)
 	case h.FactoryUID != "" && n.Head.FactoryUID != h.FactoryUID:

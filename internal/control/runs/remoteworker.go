@@ -103,7 +103,7 @@ func (w *RemoteWorker) giveUp(ctx context.Context, why string, lost func(store.H
 // loseNow ends an execution that its worker says it does not have.
 func (s *Runs) loseNow(ctx context.Context, held store.Held, why string) error {
 	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		h, err := tx.LockRunAndKey(ctx, held.RunID)
+		run, err := s.lockLife(ctx, tx, held.RunID)
 		if err != nil {
 			return base.IgnoreNotFound(err)
 		}
@@ -111,7 +111,7 @@ func (s *Runs) loseNow(ctx context.Context, held store.Held, why string) error {
 		if err != nil || !e.EndedAt.IsZero() {
 			return base.IgnoreNotFound(err)
 		}
-		return s.lose(ctx, tx, e, h, why, s.Store.Now())
+		return run.lose(ctx, e, why)
 	})
 }
 
