@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,7 +65,10 @@ func (w *RemoteWorker) Claim(ctx context.Context, req lineshaft.ClaimRequest, kn
 	if req.Limit < 1 || req.Limit > maxClaim || req.Capacity < req.Limit {
 		return nil, lineshaft.Invalid("limit", "a worker claims 1 to %d runs, and no more than its capacity", maxClaim)
 	}
-	if err := errors.Join(lineshaft.CheckLabels("labels", req.Labels), w.admit(ctx)); err != nil {
+	if err := lineshaft.CheckLabels("labels", req.Labels); err != nil {
+		return nil, err
+	}
+	if err := w.admit(ctx); err != nil {
 		return nil, err
 	}
 	_, err := w.giveUp(ctx, fmt.Sprintf("worker %s did not get the run", w.host), func(h store.Held) bool {

@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -242,7 +241,10 @@ func (s *Runs) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u linesha
 		}
 		if u.Kind == lineshaft.BlobSnapshot {
 			e.SnapshotID = blobID
-			return errors.Join(tx.KeepBlob(ctx, blobID, h.ID, s.Store.Now().Add(s.Cfg.SnapshotKeep)), tx.SaveExecutions(ctx, []*store.Execution{e}))
+			if err := tx.KeepBlob(ctx, blobID, h.ID, s.Store.Now().Add(s.Cfg.SnapshotKeep)); err != nil {
+				return err
+			}
+			return tx.SaveExecutions(ctx, []*store.Execution{e})
 		}
 		left, err := s.uploadRoom(ctx, tx, h.ID)
 		if err != nil {
@@ -291,7 +293,10 @@ func (s *Runs) keepArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead,
 		UID: uid, Type: lineshaft.ArtifactFile, BlobID: blobID, FileName: u.FileName, FilePath: u.FilePath, MimeType: u.MimeType, SizeBytes: size,
 	}
 	draft := lineshaft.NewDraft(lineshaft.EventArtifact, at, lineshaft.ArtifactData{UID: uid, Type: string(a.Type), FileName: u.FileName})
-	return draft, errors.Join(tx.KeepBlob(ctx, blobID, h.ID, time.Time{}), tx.InsertArtifact(ctx, h, a))
+	if err := tx.KeepBlob(ctx, blobID, h.ID, time.Time{}); err != nil {
+		return draft, err
+	}
+	return draft, tx.InsertArtifact(ctx, h, a)
 }
 
 // Download opens a blob of the run that an execution holds.

@@ -3,7 +3,6 @@ package runs
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -101,7 +100,10 @@ func (s *Runs) checkReferences(ctx context.Context, c lineshaft.Caller, req line
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 			return parent, lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
 		}
-		if err := errors.Join(err, mayGrow(c, run)); err != nil {
+		if err != nil {
+			return parent, err
+		}
+		if err := mayGrow(c, run); err != nil {
 			return parent, err
 		}
 		parent = &store.Lineage{RootRunID: run.RootRunID, FactoryUID: run.FactoryUID, Body: store.RunBody{Config: run.Config, Skills: run.Skills}}
@@ -115,7 +117,7 @@ func mayGrow(c lineshaft.Caller, run *lineshaft.Run) error {
 	if c.Role == lineshaft.RoleRun {
 		return nil
 	}
-	return mayExtend(c, run)
+	return mayChange(c, run.ID, run.Creator.UID)
 }
 
 func (s *Runs) storeAttachments(ctx context.Context, files []lineshaft.NewAttachment) ([]lineshaft.Attachment, error) {
@@ -182,7 +184,10 @@ func (s *Runs) NewRun(
 	if err := s.lockStart(ctx, tx, c, n, req); err != nil {
 		return nil, budget, err
 	}
-	return n, budget, errors.Join(numberRerun(ctx, tx, n, req.Again), continueRun(ctx, tx, n, req))
+	if err := numberRerun(ctx, tx, n, req.Again); err != nil {
+		return n, budget, err
+	}
+	return n, budget, continueRun(ctx, tx, n, req)
 }
 
 // lockStart locks what a new run needs, and checks what must not change until it is
@@ -403,7 +408,10 @@ func (s *Runs) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) 
 		if err := s.notify.FanOutRun(ctx, tx, h); err != nil {
 			return err
 		}
-		return errors.Join(tx.DeleteRun(ctx, runID), s.Audit(ctx, tx, c, "run.delete", "run", runID, nil))
+		if err := tx.DeleteRun(ctx, runID); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "run.delete", "run", runID, nil)
 	})
 }
 

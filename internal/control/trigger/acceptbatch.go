@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -101,7 +100,10 @@ func (s *Triggers) acceptAll(ctx context.Context, tx *store.Tx, batch []*accepta
 		row.Delivery = a.delivery
 		rows = append(rows, row)
 	}
-	if err := errors.Join(starts.Flush(ctx), notePushes(ctx, tx, open)); err != nil {
+	if err := starts.Flush(ctx); err != nil {
+		return nil, err
+	}
+	if err := notePushes(ctx, tx, open); err != nil {
 		return nil, err
 	}
 	return starts.Spans, tx.InsertDeliveries(ctx, rows)
