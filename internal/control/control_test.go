@@ -1,6 +1,10 @@
 package control_test
 
 import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
@@ -24,10 +28,44 @@ type bench struct {
 	clock *clock
 }
 
-// each runs fn with a fresh control plane on every engine.
+// each runs fn with a fresh control plane on every engine, or on SQLite where it is about
+// rules alone.
 func each(t *testing.T, fn func(b *bench), settings ...func(*base.Config)) {
 	t.Helper()
+	if rulesAlone() {
+		t.Run("sqlite", func(t *testing.T) {
+			t.Parallel()
+			fn(open(t, storetest.SQLite(t), settings...))
+		})
+		return
+	}
 	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database, settings...)) })
+}
+
+// ruleFiles have tests that ask what is allowed and what is answered. Nothing in them is
+// about locks, order, time or several nodes, and their SQL has tests on both engines in
+// internal/store; make test-all runs them on both, too.
+const ruleFiles = " agent attention automation automationdraft backtest case childattack definition definitioncheck definitionpublished " +
+	"definitionrevision definitionround definitionwebhook dispatch environment factory keyowner layers modelkey needs notificationaccess notificationchange " +
+	"outsideattack overview permission prepare repository repositorylook repositorypush schedule schedulefires skill skillgit skilllist testfilter title " +
+	"toolsecret webhook webhookattack webhookdocs webhooklist webhookrotate webhookupdate "
+
+// rulesAlone says whether the test that calls is in one of them.
+func rulesAlone() bool {
+	if os.Getenv("LINESHAFT_TEST_ALL") != "" {
+		return false
+	}
+	callers := make([]uintptr, 16)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.Contains(frame.Function, "control_test.Test") {
+			return strings.Contains(ruleFiles, " "+strings.TrimSuffix(filepath.Base(frame.File), "_test.go")+" ")
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // open returns a control plane on a database, as a node of its own, with its
