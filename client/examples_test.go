@@ -97,7 +97,7 @@ type eventsOfProvider struct {
 	Events   []TriggerEvent `json:"events"`
 }
 
-// leftInExamples are fields that the types leave out; wireTypes says why.
+// leftInExamples are fields that the types leave out; scripts/clienttypes/types.yaml says why.
 var leftInExamples = []string{"task_id", "memory", "problems", "mode", "team"}
 
 // Every example goes through its type and comes back with nothing lost.
