@@ -20,7 +20,7 @@ import (
 )
 
 // update rewrites the checked-in files instead of comparing them.
-var update = flag.Bool("update", false, "write api/openapi.yaml again")
+var update = flag.Bool("update", false, "write api/openapi.yaml and api/examples again")
 
 // contract is the folder of the checked-in contract.
 const contract = "../../api"
@@ -50,47 +50,62 @@ func compareFile(t *testing.T, path string, want []byte) {
 
 // Each example decodes into the type of its operation without an unknown field, and
 // encodes to the same text again: none is stale, and none lacks what is always there.
+// With -update, what is lacking is added.
 func TestContractExamplesRoundTrip(t *testing.T) {
 	t.Parallel()
+	kinds := map[string][]reflect.Type{}
+	add := func(text json.RawMessage, kind reflect.Type) { kinds[string(text)] = append(kinds[string(text)], kind) }
 	s := testServer()
-	registry := s.api.OpenAPI().Components.Schemas
-	known := map[string]bool{}
-	check := func(kind reflect.Type, text json.RawMessage) {
-		known[string(text)] = true
-		value := reflect.New(kind).Interface()
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(value); err != nil {
-			t.Errorf("the example of %s: %v: %s", kind, err, text)
-		}
-		again, err := json.MarshalIndent(value, "", "  ")
-		if again = append(again, '\n'); !bytes.HasSuffix(text, []byte("\n")) {
-			again, err = json.Marshal(value) // as it stands in operations.go
-		}
-		if err != nil || !bytes.Equal(again, text) {
-			t.Errorf("the example of %s, written again, is another (%v):\n%s\nbut was\n%s", kind, err, again, text)
-		}
-	}
 	s.eachExample(func(_ huma.ValidateMode, schema *huma.Schema, text json.RawMessage) {
 		if schema.Ref != "" { // not a text or any object
-			check(registry.TypeFromRef(schema.Ref), text)
+			add(text, s.api.OpenAPI().Components.Schemas.TypeFromRef(schema.Ref))
 		}
 	})
-	for name, kind := range map[string]reflect.Type{
-		"error": reflect.TypeFor[problem.Document](), "follow_repository_request": reflect.TypeFor[UpdateFactoryRequest](),
-		"unlink_repository_request": reflect.TypeFor[UpdateFactoryRequest](),
-	} {
-		check(kind, example(name))
-	}
+	add(example("error"), reflect.TypeFor[problem.Document]())
+	add(example("follow_repository_request"), reflect.TypeFor[UpdateFactoryRequest]())
+	add(example("unlink_repository_request"), reflect.TypeFor[UpdateFactoryRequest]())
 	entries, err := examples.Files.ReadDir(".")
 	if err != nil || len(entries) < 60 {
 		t.Fatalf("%d examples, %v", len(entries), err)
 	}
 	for _, entry := range entries {
-		if !known[string(example(strings.TrimSuffix(entry.Name(), ".json")))] {
+		text := string(example(strings.TrimSuffix(entry.Name(), ".json")))
+		if kinds[text] == nil {
 			t.Errorf("api/examples/%s is the example of no operation", entry.Name())
 		}
+		for _, kind := range kinds[text] {
+			var again bytes.Buffer
+			if err := json.Indent(&again, roundTrip(t, kind, text), "", "  "); err != nil {
+				t.Error(err)
+			}
+			compareFile(t, filepath.Join(contract, "examples", entry.Name()), append(again.Bytes(), '\n'))
+		}
 	}
+	for text, of := range kinds {
+		if strings.HasSuffix(text, "\n") {
+			continue // a file; the others are in operations.go
+		}
+		for _, kind := range of {
+			if again := roundTrip(t, kind, text); string(again) != text {
+				t.Errorf("the example of %s, written again, is %s, but was %s", kind, again, text)
+			}
+		}
+	}
+}
+
+func roundTrip(t *testing.T, kind reflect.Type, text string) []byte {
+	t.Helper()
+	value := reflect.New(kind).Interface()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(value); err != nil {
+		t.Errorf("the example of %s: %v: %s", kind, err, text)
+	}
+	again, err := json.Marshal(value)
+	if err != nil {
+		t.Errorf("the example of %s: %v", kind, err)
+	}
+	return again
 }
 
 func exampleOf(media *huma.MediaType) json.RawMessage {
