@@ -149,6 +149,11 @@ func TestF3ChecksSpeakInTheWordsOfFiles(t *testing.T) {
 	if got := camelPath("triggers[0].filter.payload.max_tokens"); got != "triggers[0].filter.payload.max_tokens" {
 		t.Errorf("a field of the payload is written as %s", got)
 	}
+	files := sound()
+	files["agents/boss/agent.md"] = "---\nagentType: FOREMAN\ncomputerUseModel: " + strings.Repeat("é", 200) + "\n---\n"
+	if _, problems := Parse(files); len(problems) != 1 || problems[0].Line != 3 || problems[0].Message != "computerUseModel: at most 256 bytes are allowed" {
+		t.Errorf("%+v", problems)
+	}
 	for api, file := range otherWords {
 		if foldPath(api) != foldPath(file) {
 			t.Errorf("%s is not found where a file says %s", api, file)
