@@ -1,17 +1,15 @@
 package control_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // adminKey opens every control plane of these tests.
@@ -48,27 +46,12 @@ func open(t *testing.T, database string, settings ...func(*base.Config)) *bench 
 func bare(t *testing.T, database string, settings ...func(*base.Config)) *bench {
 	t.Helper()
 	b := &bench{T: t, clock: &clock{}}
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, discard())
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish, Now: b.clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
-	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
-	cfg := base.Config{Lease: time.Minute}
+	cfg := base.Config{}
 	for _, set := range settings {
 		set(&cfg)
 	}
-	s, err := control.New(t.Context(), st, hub, streams, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.s, b.store = s, st
+	plane := controltest.Open(t, database, controltest.Options{Config: cfg, Now: b.clock.now, NoAdmin: true})
+	b.s, b.store = plane.Service, plane.Store
 	return b
 }
 
