@@ -116,14 +116,7 @@ func (s *server) saveAutomation(w http.ResponseWriter, r *http.Request, c linesh
 	}
 	asked, err := form.asked()
 	if err == nil {
-		rule := asked.Config.Concurrency
-		if rule == nil {
-			rule = &lineshaft.Concurrency{} // takes it away
-		}
-		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, factories.AutomationChange{
-			Name: &asked.Name, Prompt: &asked.Prompt, Enabled: &asked.Enabled, Agent: &asked.Agent, Triggers: asked.Triggers,
-			Config: &asked.Config, Concurrency: rule, Title: &asked.Title, MaxRunsPerHour: &asked.MaxRunsPerHour,
-		})
+		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, wholeChange(asked))
 	}
 	if err != nil {
 		return s.renderAgain(w, r, c, "automationedit", automationFormPage(form, stored), err)

@@ -280,6 +280,18 @@ func (f *automationForm) asked() (factories.NewAutomation, error) {
 	return n, nil
 }
 
+// wholeChange makes an automation what a form asks for, which says all of it.
+func wholeChange(asked factories.NewAutomation) factories.AutomationChange {
+	rule := asked.Config.Concurrency
+	if rule == nil {
+		rule = &lineshaft.Concurrency{} // takes it away
+	}
+	return factories.AutomationChange{
+		Name: &asked.Name, Prompt: &asked.Prompt, Enabled: &asked.Enabled, Agent: &asked.Agent, Triggers: asked.Triggers,
+		Config: &asked.Config, Concurrency: rule, Title: &asked.Title, MaxRunsPerHour: &asked.MaxRunsPerHour,
+	}
+}
+
 func triggerProblem(i int, p lineshaft.FileProblem) error {
 	field, place := fmt.Sprintf("triggers[%d]", i), ""
 	if p.Line > 0 {
