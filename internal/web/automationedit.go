@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func automationFormPage(form automationForm, stored lineshaft.Automation) page {
@@ -174,7 +173,7 @@ func (s *server) backtestForm(r *http.Request, c lineshaft.Caller, form *automat
 		form.BacktestProblem = "A trigger has a mistake. Mend it to count."
 		return
 	}
-	found, err := s.Control.BacktestAutomation(r.Context(), c, form.Factory.UID, form.UID, factories.NewAutomation{
+	found, err := s.Control.BacktestAutomation(r.Context(), c, form.Factory.UID, form.UID, lineshaft.Automation{
 		Name: form.Automation.Name, Enabled: form.Enabled, Agent: form.Agent, Triggers: sound,
 	})
 	if err != nil {
