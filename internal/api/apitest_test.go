@@ -83,7 +83,8 @@ func newServerWith(t *testing.T, database string, cfg base.Config, options ...fu
 	t.Helper()
 	plane := controltest.Open(t, database, controltest.Options{Config: cfg, Encode: EncodeSSE})
 	service := plane.Service
-	b := &bench{T: t, control: service, store: plane.Store, keys: map[lineshaft.Role]string{lineshaft.RoleAdmin: plane.AdminKey}, log: &logBuffer{}}
+	b := &bench{T: t, control: service, store: plane.Store, keys: map[lineshaft.Role]string{}, log: &logBuffer{}}
+	b.keys[lineshaft.RoleAdmin] = plane.AdminKey
 	deps := Deps{Control: service, BaseURL: testBase + "/", Logger: slog.New(slog.NewJSONHandler(b.log, nil))}
 	for _, option := range options {
 		option(&deps)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,8 +16,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // clock is real time with an offset that a test moves.
 type clock struct{ offset atomic.Int64 }

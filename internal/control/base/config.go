@@ -68,12 +68,6 @@ type Config struct {
 	Tracer *tracing.Tracer
 }
 
-// deliveryDefaults fills in what the log keeps; it can be set upward only.
-func (cfg *Config) deliveryDefaults() {
-	cfg.DeliveryRetention = max(cfg.DeliveryRetention, lineshaft.MinDeliveryRetention)
-	cfg.DeliveryKeep = max(cfg.DeliveryKeep, lineshaft.MinDeliveryKeep)
-}
-
 // TreeLimits bound what is below one run; zero values are the defaults.
 type TreeLimits struct {
 	// Depth is how deep runs may be nested.
@@ -118,7 +112,8 @@ func (cfg Config) WithDefaults() Config {
 	cfg.ArtifactBytes = cmp.Or(cfg.ArtifactBytes, lineshaft.MaxRunArtifactBytes)
 	cfg.ArtifactTreeBytes = cmp.Or(cfg.ArtifactTreeBytes, lineshaft.MaxTreeArtifactBytes)
 	cfg.OutputBytes, cfg.OutputEvents = cmp.Or(cfg.OutputBytes, 100_000_000), cmp.Or(cfg.OutputEvents, 100_000)
-	cfg.deliveryDefaults()
+	cfg.DeliveryRetention = max(cfg.DeliveryRetention, lineshaft.MinDeliveryRetention)
+	cfg.DeliveryKeep = max(cfg.DeliveryKeep, lineshaft.MinDeliveryKeep)
 	if cfg.MaxWebhooks == 0 {
 		cfg.MaxWebhooks = lineshaft.DefaultMaxWebhooks
 	}

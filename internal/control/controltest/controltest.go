@@ -53,7 +53,7 @@ func Open(t *testing.T, database string, o Options) *Plane {
 		t.Fatal(err)
 	}
 	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // until the clean-up ends it
 	done := make(chan struct{})
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
