@@ -19,6 +19,8 @@ type Received struct {
 	Hook *Hook
 	// Body is what was sent, decoded; it must not change any more.
 	Body []byte
+	// Doc is the body parsed; it is parsed here without one.
+	Doc *filter.Doc
 	// InvalidJSON says that the body is not one acceptable JSON value: it is logged
 	// and counts, but starts nothing.
 	InvalidJSON bool
@@ -112,7 +114,11 @@ func newAcceptance(r Received) *acceptance {
 		sum := sha256.Sum256(r.Body)
 		a.digests = append(a.digests, digest(r.Hook.UID, "body", string(sum[:])))
 	}
-	if !r.Handshake {
+	switch {
+	case r.Handshake:
+	case r.Doc != nil:
+		a.evaluation = r.Hook.match(r.Event, r.Doc)
+	default:
 		a.evaluation = r.Hook.evaluate(r.Event, r.Body)
 	}
 	a.push = a.pushed()
@@ -153,14 +159,15 @@ func (ev evaluation) source(h *Hook, a *hookAutomation) lineshaft.Source {
 // evaluate matches a body, and the event that its sender named, against the webhook's
 // automations.
 func (h *Hook) evaluate(event string, body []byte) evaluation {
-	var ev evaluation
-	if len(h.automations) == 0 {
-		return ev
+	doc, err := filter.Parse(body)
+	if err != nil {
+		return evaluation{broken: err, matched: h.automations} // each of them says why it did not start
 	}
-	if ev.doc, ev.broken = filter.Parse(body); ev.broken != nil {
-		ev.matched = h.automations // each of them says why it did not start
-		return ev
-	}
+	return h.match(event, doc)
+}
+
+func (h *Hook) match(event string, doc *filter.Doc) evaluation {
+	ev := evaluation{doc: doc}
 	if len(h.sent) > 0 {
 		ev.event = catalog.Read(senderOf(h.Webhook), event, ev.doc)
 		h.evaluateSent(&ev)

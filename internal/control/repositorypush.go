@@ -76,14 +76,7 @@ func (a *acceptance) pushed() bool {
 	if a.Hook.follows == nil || a.InvalidJSON || a.Handshake {
 		return false
 	}
-	doc := a.doc
-	if doc == nil { // no automation has asked for it
-		var err error
-		if doc, err = filter.Parse(a.Body); err != nil {
-			return false
-		}
-	}
-	return pushTo(a.Hook.follows, doc)
+	return pushTo(a.Hook.follows, a.doc)
 }
 
 // notePushes makes repositories due that deliveries told of, in one order everywhere.

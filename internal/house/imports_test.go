@@ -19,12 +19,13 @@ var archTable = map[string][]string{
 	// Pure parts, each usable alone.
 	"internal/id":          {},
 	"internal/mask":        {},
-	"internal/jsonbody":    {"."},
+	"internal/jsontext":    {}, // the one JSON scanner
+	"internal/jsonbody":    {".", "internal/jsontext"},
 	"internal/peer":        {},
 	"internal/rate":        {}, // counts requests of programs and of pages
 	"internal/problem":     {"."},
-	"internal/filter":      {"."},
-	"internal/signature":   {"."},
+	"internal/filter":      {".", "internal/jsontext"},
+	"internal/signature":   {".", "internal/jsontext"},
 	"internal/vault":       {"."},
 	"internal/nearest":     {},
 	"internal/tree":        {},    // walks and removes folders that somebody else has filled
@@ -64,7 +65,7 @@ var archTable = map[string][]string{
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
 	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
-	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
+	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
 	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature"}, // how a sender is set up
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
