@@ -27,6 +27,7 @@ var archTable = map[string][]string{
 	"internal/filter":      {".", "internal/jsontext"},
 	"internal/signature":   {".", "internal/jsontext"},
 	"internal/vault":       {"."},
+	"internal/sse":         {}, // Server-Sent Events, written and read
 	"internal/nearest":     {},
 	"internal/tree":        {},    // walks and removes folders that somebody else has filled
 	"internal/terminal":    {},    // harmless text, lines, keys and screens for the commands
@@ -64,15 +65,15 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
+	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/sse", "internal/workerwire"},
 	"internal/ingress":   {".", "internal/tracing", "internal/control", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature"}, // how a sender is set up
+	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature", "internal/sse"}, // how a sender is set up
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/model":      {".", "internal/nearest"},                                                                          // a wrong key in the file of endpoints names the one that was meant
-	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer"},                      // which addresses are public
-	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill"}, // the prompt is put together there
+	"internal/model":      {".", "internal/nearest"},                                                                                          // a wrong key in the file of endpoints names the one that was meant
+	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer", "internal/sse"},                      // which addresses are public
+	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill", "internal/sse"}, // the prompt is put together there
 	"internal/sandbox":    {"internal/tree"},
 	"internal/workspace":  {".", "internal/tree"},
 	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
