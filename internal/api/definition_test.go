@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/problem"
 )
@@ -61,7 +61,7 @@ func (b *bench) shop(t *testing.T) string {
 	if _, err := b.control.CreateSecret(t.Context(), b.admin(), lineshaft.Secret{Name: "ISSUES_WEBHOOK_SECRET"}, "the secret of the issues webhook"); err != nil {
 		t.Fatal(err)
 	}
-	f, err := b.control.CreateFactory(t.Context(), b.admin(), control.NewFactory{Name: "Web shop"})
+	f, err := b.control.CreateFactory(t.Context(), b.admin(), factories.NewFactory{Name: "Web shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
