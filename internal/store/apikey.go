@@ -15,7 +15,7 @@ const keyColumns = `k.id, k.name, k.role, k.owner_uid, p.type, p.display_name, p
 
 const keyTables = " FROM api_keys k JOIN principals p ON p.uid = k.owner_uid "
 
-func scanKey(scan func(...any) error) (*lineshaft.APIKey, error) {
+func scanKey(scan rowScan) (*lineshaft.APIKey, error) {
 	var k lineshaft.APIKey
 	var factories, workers string
 	var created, expires, revoked, used int64
@@ -60,18 +60,7 @@ func (r reader) GetAPIKey(ctx context.Context, keyID string) (*lineshaft.APIKey,
 }
 
 func (r reader) apiKey(ctx context.Context, where string, arg any) (*lineshaft.APIKey, error) {
-	var found *lineshaft.APIKey
-	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, []any{arg}, func(scan func(...any) error) (err error) {
-		found, err = scanKey(scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read key: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("API key", "")
-	}
-	return found, nil
+	return find(ctx, r, "API key", "", "SELECT "+keyColumns+keyTables+where, []any{arg}, scanKey)
 }
 
 // PageAPIKeys reads a page of keys, newest first, from before one on.
@@ -98,18 +87,7 @@ func (tx *Tx) LockAdminKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
 }
 
 func (r reader) apiKeys(ctx context.Context, where string, args ...any) ([]lineshaft.APIKey, error) {
-	var keys []lineshaft.APIKey
-	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, args, func(scan func(...any) error) error {
-		k, err := scanKey(scan)
-		if err == nil {
-			keys = append(keys, *k)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return keys, nil
+	return collect(ctx, r, "list keys", "SELECT "+keyColumns+keyTables+where, args, scanKey)
 }
 
 // RevokeAPIKey ends a key; NotFound when there is no such key, and a second time is no change.

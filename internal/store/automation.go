@@ -12,7 +12,7 @@ import (
 
 const automationColumns = "uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at, title"
 
-func scanAutomation(scan func(...any) error) (*lineshaft.Automation, error) {
+func scanAutomation(scan rowScan) (*lineshaft.Automation, error) {
 	var a lineshaft.Automation
 	var enabled int
 	var triggers, config string
@@ -92,16 +92,5 @@ func (r reader) PageAutomations(ctx context.Context, factoryUIDs []string, after
 }
 
 func (r reader) automations(ctx context.Context, where string, args ...any) ([]lineshaft.Automation, error) {
-	var found []lineshaft.Automation
-	err := r.each(ctx, "SELECT "+automationColumns+" FROM automations "+where, args, func(scan func(...any) error) error {
-		a, err := scanAutomation(scan)
-		if err == nil {
-			found = append(found, *a)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read automations: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read automations", "SELECT "+automationColumns+" FROM automations "+where, args, scanAutomation)
 }

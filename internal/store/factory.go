@@ -13,7 +13,7 @@ import (
 
 const factoryColumns = "uid, name, alias, description, mode, defaults, shared, paused, daily_tokens, daily_cost_micros, foreman, revision, created_at, updated_at"
 
-func scanFactory(scan func(...any) error) (*lineshaft.Factory, error) {
+func scanFactory(scan rowScan) (*lineshaft.Factory, error) {
 	var f lineshaft.Factory
 	var defaults, text string
 	var paused int
@@ -135,18 +135,7 @@ func (r reader) FactoryRevisions(ctx context.Context) (map[string]int64, error) 
 }
 
 func (r reader) revisions(ctx context.Context, query string, args ...any) (map[string]int64, error) {
-	found := map[string]int64{}
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		var uid string
-		var revision int64
-		err := scan(&uid, &revision)
-		found[uid] = revision
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read factory revisions: %w", err)
-	}
-	return found, nil
+	return pairs[string, int64](ctx, r, "read factory revisions", query, args)
 }
 
 // GetFactory reads a factory.
@@ -155,34 +144,12 @@ func (r reader) GetFactory(ctx context.Context, uid string) (*lineshaft.Factory,
 }
 
 func (r reader) factory(ctx context.Context, uid, query string, args ...any) (*lineshaft.Factory, error) {
-	var found *lineshaft.Factory
-	err := r.each(ctx, query, args, func(scan func(...any) error) (err error) {
-		found, err = scanFactory(scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read factory: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("factory", uid)
-	}
-	return found, nil
+	return find(ctx, r, "factory", uid, query, args, scanFactory)
 }
 
 // ListFactories reads factories in the order of their making, from after a uid on.
 func (r reader) ListFactories(ctx context.Context, after string, limit int) ([]lineshaft.Factory, error) {
-	var found []lineshaft.Factory
-	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid > $1 ORDER BY uid LIMIT $2", []any{after, limit}, func(scan func(...any) error) error {
-		f, err := scanFactory(scan)
-		if err == nil {
-			found = append(found, *f)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list factories: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "list factories", "SELECT "+factoryColumns+" FROM factories WHERE uid > $1 ORDER BY uid LIMIT $2", []any{after, limit}, scanFactory)
 }
 
 // Factories reads factories by their uids; those that are gone are left out.
@@ -192,7 +159,7 @@ func (r reader) Factories(ctx context.Context, uids ...string) (map[string]lines
 		return found, nil
 	}
 	var args []any
-	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid IN "+list(&args, uids), args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid IN "+list(&args, uids), args, func(scan rowScan) error {
 		f, err := scanFactory(scan)
 		if err == nil {
 			found[f.UID] = *f
@@ -224,7 +191,7 @@ func (r reader) CountParts(ctx context.Context, factoryUIDs ...string) (map[stri
 	} {
 		var args []any
 		query := "SELECT factory_uid, count(*) FROM " + kind.from + list(&args, factoryUIDs) + " GROUP BY factory_uid"
-		err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		err := r.each(ctx, query, args, func(scan rowScan) error {
 			var uid string
 			var n int
 			if err := scan(&uid, &n); err != nil {

@@ -116,7 +116,7 @@ func (tx *Tx) Snapshot(ctx context.Context) (Snapshot, error) {
 const notificationColumns = `id, name, description, url, states, factory_uids, run_name, enabled, disabled_reason, disabled_at,
 	credential, old_credential, old_until, since, until, gaps, enabled_at, last_success_at, last_failure_at, created_at, updated_at, deleted_at`
 
-func scanNotification(scan func(...any) error) (*Notification, error) {
+func scanNotification(scan rowScan) (*Notification, error) {
 	var n Notification
 	var states, factories, since, until, gaps string
 	var enabled int
@@ -233,16 +233,5 @@ func (tx *Tx) NoteCallback(ctx context.Context, id string, delivered bool, at ti
 }
 
 func (r reader) notifications(ctx context.Context, where string, args ...any) ([]Notification, error) {
-	var found []Notification
-	err := r.each(ctx, "SELECT "+notificationColumns+" FROM notifications "+where, args, func(scan func(...any) error) error {
-		n, err := scanNotification(scan)
-		if err == nil {
-			found = append(found, *n)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read notifications: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read notifications", "SELECT "+notificationColumns+" FROM notifications "+where, args, scanNotification)
 }

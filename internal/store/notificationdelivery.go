@@ -39,7 +39,7 @@ func (r reader) ListCallbackRuns(ctx context.Context, ids []string) (map[string]
 	}
 	var args []any
 	err := r.each(ctx, `SELECT r.id, r.title, COALESCE(r.name, ''), COALESCE(r.factory_uid, ''), r.created_at, r.trace_parent, b.metadata
-		FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id IN `+list(&args, ids), args, func(scan func(...any) error) error {
+		FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id IN `+list(&args, ids), args, func(scan rowScan) error {
 		var run CallbackRun
 		var created int64
 		var metadata string
@@ -87,7 +87,7 @@ func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error)
 	var found []DueNotification
 	err := r.each(ctx, `SELECT `+notificationColumns+`, (SELECT MIN(d.next_at) FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending'),
 		CASE WHEN EXISTS (SELECT 1 FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending' AND d.tried_at < n.enabled_at) THEN 1 ELSE 0 END
-		FROM notifications n WHERE n.enabled = 1 AND n.deleted_at = 0`, nil, func(scan func(...any) error) error {
+		FROM notifications n WHERE n.enabled = 1 AND n.deleted_at = 0`, nil, func(scan rowScan) error {
 		var next *int64
 		var woken int
 		n, err := scanNotification(func(dest ...any) error { return scan(append(dest, &next, &woken)...) })
@@ -144,7 +144,7 @@ func (tx *Tx) ClaimNotificationDeliveries(ctx context.Context, n *Notification, 
 			SELECT id FROM notification_deliveries WHERE notification_id = $1 AND status = 'pending' AND `+due.where+` LIMIT $5`+tx.d.skipLocked+`)
 			UPDATE notification_deliveries SET claim = $4, next_at = $3, tried_at = $6 WHERE id IN (SELECT id FROM picked)
 			RETURNING `+deliveryInfoColumns+", tries, body, attempts", []any{n.ID, micros(due.at), micros(lease), claim, limit - len(found), tried},
-			func(scan func(...any) error) error {
+			func(scan rowScan) error {
 				c := NotificationClaim{Claim: claim}
 				var body []byte
 				var attempts string
@@ -252,7 +252,7 @@ func (r reader) ListNotificationDeliveries(ctx context.Context, notificationID s
 		where += " AND (run_id = '' OR factory_uid IN " + list(&args, factories) + ")"
 	}
 	var found []lineshaft.NotificationDelivery
-	err := r.each(ctx, "SELECT "+deliveryInfoColumns+" FROM notification_deliveries "+where+" ORDER BY id DESC LIMIT $2", args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+deliveryInfoColumns+" FROM notification_deliveries "+where+" ORDER BY id DESC LIMIT $2", args, func(scan rowScan) error {
 		d, err := scanNotificationDelivery(scan)
 		found = append(found, d)
 		return err
@@ -268,7 +268,7 @@ func (r reader) ListNotificationDeliveries(ctx context.Context, notificationID s
 func (r reader) GetNotificationDelivery(ctx context.Context, notificationID, id string) (*lineshaft.NotificationDelivery, error) {
 	var found *lineshaft.NotificationDelivery
 	err := r.each(ctx, "SELECT "+deliveryInfoColumns+", CASE WHEN "+bodyOfDeleted+" THEN '' ELSE body END, attempts FROM notification_deliveries WHERE id = $1 AND notification_id = $2", []any{id, notificationID},
-		func(scan func(...any) error) error {
+		func(scan rowScan) error {
 			var body []byte
 			var attempts string
 			d, err := scanNotificationDelivery(scan, &body, &attempts)

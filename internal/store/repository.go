@@ -46,7 +46,7 @@ func (r reader) Repositories(ctx context.Context, factoryUIDs ...string) (map[st
 }
 
 func (r reader) repositories(ctx context.Context, query string, args []any, each func(lineshaft.GitStatus)) error {
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var s lineshaft.GitStatus
 		var problems string
 		var checked, applied int64

@@ -51,23 +51,18 @@ func (r reader) ListRunners(ctx context.Context, factoryUID string) ([]lineshaft
 }
 
 func (r reader) runners(ctx context.Context, where string, args ...any) ([]lineshaft.Runner, error) {
-	var found []lineshaft.Runner
-	err := r.each(ctx, "SELECT "+runnerColumns+" FROM runners "+where, args, func(scan func(...any) error) error {
-		var n lineshaft.Runner
-		var config string
-		var created, updated int64
-		if err := scan(&n.UID, &n.FactoryUID, &n.Name, &config, &created, &updated); err != nil {
-			return fmt.Errorf("scan runner: %w", err)
-		}
-		if err := json.Unmarshal([]byte(config), &n.Config); err != nil {
-			return fmt.Errorf("decode runner: %w", err)
-		}
-		n.CreatedAt, n.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, n)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read runners: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read runners",
+		"SELECT "+runnerColumns+" FROM runners "+where, args, func(scan rowScan) (*lineshaft.Runner, error) {
+			n := &lineshaft.Runner{}
+			var config string
+			var created, updated int64
+			if err := scan(&n.UID, &n.FactoryUID, &n.Name, &config, &created, &updated); err != nil {
+				return nil, fmt.Errorf("scan runner: %w", err)
+			}
+			if err := json.Unmarshal([]byte(config), &n.Config); err != nil {
+				return nil, fmt.Errorf("decode runner: %w", err)
+			}
+			n.CreatedAt, n.UpdatedAt = fromMicros(created), fromMicros(updated)
+			return n, nil
+		})
 }

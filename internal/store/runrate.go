@@ -45,7 +45,7 @@ func (r reader) EndedAfter(ctx context.Context, after RateMark, before time.Time
 	var ended []RunEnd
 	err := r.each(ctx, `SELECT id, factory_uid, state, error_code, created_at, started_at, finished_at, run_time FROM runs
 		WHERE (finished_at, id) > ($1, $2) AND finished_at < $3 ORDER BY finished_at, id LIMIT $4`,
-		[]any{max(micros(after.FinishedAt), 1), after.RunID, micros(before), limit}, func(scan func(...any) error) error {
+		[]any{max(micros(after.FinishedAt), 1), after.RunID, micros(before), limit}, func(scan rowScan) error {
 			var e RunEnd
 			var factory *string
 			var created, started, finished, took int64
@@ -129,7 +129,7 @@ func (r reader) ListRates(ctx context.Context, span time.Duration, factories []s
 		rateColumns + " FROM run_rates WHERE span = $1 AND bucket >= $2 AND factory_uid IN " + list(&args, factories)
 	var rates []RunRate
 	var mark RateMark
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var rate RunRate
 		if err := scan(scanTo(&rate)...); err != nil {
 			return err

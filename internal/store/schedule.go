@@ -99,27 +99,21 @@ func (r reader) ScheduleExtent(ctx context.Context) (Extent, error) {
 }
 
 func (r reader) schedules(ctx context.Context, end string, args ...any) ([]lineshaft.Schedule, error) {
-	var found []lineshaft.Schedule
-	err := r.each(ctx, readSchedules+end, args, func(scan func(...any) error) error {
-		var s lineshaft.Schedule
+	return collect(ctx, r, "read schedules", readSchedules+end, args, func(scan rowScan) (*lineshaft.Schedule, error) {
+		s := &lineshaft.Schedule{}
 		var timing, config, metadata string
 		var enabled int
 		var last, created, updated, next int64
 		if err := scan(&s.ID, &s.Name, &timing, &enabled, &s.Prompt, &s.AgentUID, &s.FactoryUID, &config, &metadata, &s.LastError, &last,
 			&created, &updated, &next, &s.Creator.UID, &s.Creator.Type, &s.Creator.DisplayName, &s.Creator.Email,
 			&s.Editor.UID, &s.Editor.Type, &s.Editor.DisplayName, &s.Editor.Email); err != nil {
-			return fmt.Errorf("scan schedule: %w", err)
+			return nil, fmt.Errorf("scan schedule: %w", err)
 		}
 		if err := errors.Join(json.Unmarshal([]byte(timing), &s.Timing), json.Unmarshal([]byte(config), &s.Config), json.Unmarshal([]byte(metadata), &s.Metadata)); err != nil {
-			return fmt.Errorf("decode schedule: %w", err)
+			return nil, fmt.Errorf("decode schedule: %w", err)
 		}
 		s.Enabled, s.LastRun, s.NextRun = enabled == 1, fromMicros(last), fromNext(next)
 		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, s)
-		return nil
+		return s, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read schedules: %w", err)
-	}
-	return found, nil
 }

@@ -90,19 +90,13 @@ func (r reader) ListSecrets(ctx context.Context, after string, limit int, sealed
 }
 
 func (r reader) secrets(ctx context.Context, columns, where string, args ...any) ([]Secret, error) {
-	var found []Secret
-	err := r.each(ctx, "SELECT "+columns+" FROM secrets "+where, args, func(scan func(...any) error) error {
-		var s Secret
+	return collect(ctx, r, "read secrets", "SELECT "+columns+" FROM secrets "+where, args, func(scan rowScan) (*Secret, error) {
+		s := &Secret{}
 		var created, updated int64
 		if err := scan(&s.Name, &s.Kind, &s.Access, &s.Description, &s.Sealed, &created, &updated); err != nil {
-			return fmt.Errorf("scan secret: %w", err)
+			return nil, fmt.Errorf("scan secret: %w", err)
 		}
 		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, s)
-		return nil
+		return s, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read secrets: %w", err)
-	}
-	return found, nil
 }

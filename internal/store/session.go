@@ -19,7 +19,7 @@ const (
 	sessionLive   = " s.expires_at > $1 AND (s.method <> 'key' OR k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > $1))"
 )
 
-func scanSession(scan func(...any) error) (*lineshaft.Session, error) {
+func scanSession(scan rowScan) (*lineshaft.Session, error) {
 	var s lineshaft.Session
 	var factories string
 	var created, expires, seen int64
@@ -56,19 +56,8 @@ func (r reader) GetSession(ctx context.Context, sessionID string, now time.Time)
 }
 
 func (r reader) session(ctx context.Context, where, arg string, now time.Time) (*lineshaft.Session, error) {
-	var found *lineshaft.Session
 	query := "SELECT " + sessionColumns + sessionTables + "WHERE " + where + " AND" + sessionLive
-	err := r.each(ctx, query, []any{micros(now), arg}, func(scan func(...any) error) (err error) {
-		found, err = scanSession(scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read session: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("session", "")
-	}
-	return found, nil
+	return find(ctx, r, "session", "", query, []any{micros(now), arg}, scanSession)
 }
 
 // ListSessions reads live sessions of a principal, or everybody's when it is empty,
@@ -83,18 +72,7 @@ func (r reader) ListSessions(ctx context.Context, principalUID, before string, l
 	}
 	args = append(args, limit)
 	query += fmt.Sprintf(" ORDER BY s.id DESC LIMIT $%d", len(args))
-	var list []lineshaft.Session
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		s, err := scanSession(scan)
-		if err == nil {
-			list = append(list, *s)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return list, nil
+	return collect(ctx, r, "list sessions", query, args, scanSession)
 }
 
 // TouchSession records that a session was used.

@@ -65,7 +65,7 @@ func (r reader) ListSettings(ctx context.Context, folder, after string, limit in
 	var found []Setting
 	last := folder[:len(folder)-1] + "0" // 0 follows /
 	err := r.each(ctx, "SELECT name, value FROM settings WHERE name > $1 AND name < $2 ORDER BY name LIMIT $3",
-		[]any{max(folder, after), last, limit}, func(scan func(...any) error) error {
+		[]any{max(folder, after), last, limit}, func(scan rowScan) error {
 			var s Setting
 			err := scan(&s.Name, &s.Value)
 			found = append(found, s)

@@ -126,25 +126,19 @@ func (tx *Tx) TakeTimers(ctx context.Context, owners []string, now time.Time) ([
 }
 
 func (r reader) timers(ctx context.Context, where string, args ...any) ([]Timer, error) {
-	var found []Timer
-	err := r.each(ctx, "SELECT "+timerColumns+" FROM timers "+where, args, func(scan func(...any) error) error {
-		var t Timer
+	return collect(ctx, r, "read timers", "SELECT "+timerColumns+" FROM timers "+where, args, func(scan rowScan) (*Timer, error) {
+		t := &Timer{}
 		var timing string
 		var anchor, next int64
 		if err := scan(&t.Owner, &t.FactoryUID, &timing, &anchor, &next, &t.Slot); err != nil {
-			return fmt.Errorf("scan timer: %w", err)
+			return nil, fmt.Errorf("scan timer: %w", err)
 		}
 		if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
-			return fmt.Errorf("decode timer: %w", err)
+			return nil, fmt.Errorf("decode timer: %w", err)
 		}
 		t.Anchor, t.NextAt = fromMicros(anchor), fromNext(next)
-		found = append(found, t)
-		return nil
+		return t, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read timers: %w", err)
-	}
-	return found, nil
 }
 
 // Fire is a slot of a timer that has fired.

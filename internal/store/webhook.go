@@ -22,7 +22,7 @@ type Webhook struct {
 const webhookColumns = `uid, factory_uid, name, auth_mode, signature_scheme, secret_name, owns_secret, delivery_id_header, enabled, needs_secret,
 	rate_limit, max_body_bytes, replay_guard, hmac, credential, old_credential, old_until, created_at, updated_at, deleted_at`
 
-func scanWebhook(scan func(...any) error) (*Webhook, error) {
+func scanWebhook(scan rowScan) (*Webhook, error) {
 	var w Webhook
 	var hmac string
 	var owns, enabled, needs, guard int
@@ -119,16 +119,5 @@ func (tx *Tx) SetCredentials(ctx context.Context, was Webhook, credential, old s
 }
 
 func (r reader) webhooks(ctx context.Context, where string, args ...any) ([]Webhook, error) {
-	var found []Webhook
-	err := r.each(ctx, "SELECT "+webhookColumns+" FROM webhooks "+where, args, func(scan func(...any) error) error {
-		w, err := scanWebhook(scan)
-		if err == nil {
-			found = append(found, *w)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read webhooks: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read webhooks", "SELECT "+webhookColumns+" FROM webhooks "+where, args, scanWebhook)
 }

@@ -59,8 +59,8 @@ func (tx *Tx) DeleteOldWorkers(ctx context.Context, before time.Time) error {
 
 const workerColumns = "id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids"
 
-func scanWorker(scan func(...any) error) (Worker, error) {
-	var w Worker
+func scanWorker(scan rowScan) (*Worker, error) {
+	w := &Worker{}
 	var connected, seen int64
 	var labels, factories string
 	err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels, &factories)
@@ -76,21 +76,14 @@ func scanWorker(scan func(...any) error) (Worker, error) {
 
 // GetWorker reads one worker process.
 func (r reader) GetWorker(ctx context.Context, workerID string) (Worker, error) {
-	return scanWorker(func(dest ...any) error {
+	w, err := scanWorker(func(dest ...any) error {
 		return r.one(ctx, "SELECT "+workerColumns+" FROM workers WHERE id = $1", []any{workerID}, dest...)
 	})
+	return *w, err
 }
 
 // ListWorkers reads the worker processes seen since a time.
 func (r reader) ListWorkers(ctx context.Context, since time.Time) ([]Worker, error) {
-	var workers []Worker
-	err := r.each(ctx, "SELECT "+workerColumns+" FROM workers WHERE last_seen_at >= $1 ORDER BY worker_host, id", []any{micros(since)}, func(scan func(...any) error) error {
-		w, err := scanWorker(scan)
-		workers = append(workers, w)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", err)
-	}
-	return workers, nil
+	const query = "SELECT " + workerColumns + " FROM workers WHERE last_seen_at >= $1 ORDER BY worker_host, id"
+	return collect(ctx, r, "list workers", query, []any{micros(since)}, scanWorker)
 }
