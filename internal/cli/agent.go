@@ -42,12 +42,8 @@ func (sh *shell) agentListCommand() *cobra.Command {
 		Short:   "List the agents that your key may see",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft agent list", "all of them", "lineshaft agent list --factory shop -o json", "those of one factory"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			list, err := sh.agents(cmd.Context(), c, factory)
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := sh.agents(ctx, c, factory)
 			if err != nil {
 				return err
 			}
@@ -66,7 +62,7 @@ func (sh *shell) agentListCommand() *cobra.Command {
 			}
 			sh.table([]string{"UID", "TYPE", "FACTORY", "UPDATED", "NAME"}, rows)
 			return nil
-		},
+		}),
 	}
 	agentsFlag(cmd, &factory, "only those of this `FACTORY`, by uid, alias or name")
 	return cmd
@@ -129,19 +125,15 @@ func (sh *shell) agentDeleteCommand() *cobra.Command {
 		Short:   "Delete agents; their runs stay",
 		Args:    needs(1, -1, agentRefs),
 		Example: example("lineshaft agent delete reviewer --factory shop", "neither the foreman, nor one that an automation names"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
+		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+			return sh.each(ctx, args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.agentUID(ctx, c, factory, ref)
 				if err != nil {
 					return err
 				}
 				return c.Agents.Delete(ctx, uid)
 			})
-		},
+		}),
 	}
 	agentsFlag(cmd, &factory, "the `FACTORY` they belong to, where several have that name")
 	return cmd

@@ -98,12 +98,8 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 		Short:   "List the keys; the keys themselves are not known to the server",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			keys, err := c.APIKeys.List(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			keys, err := c.APIKeys.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -112,7 +108,7 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 			}
 			sh.showKeys(keys)
 			return nil
-		},
+		}),
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/tracing"
@@ -67,6 +69,17 @@ func (sh *shell) choose() error {
 	}
 	sh.saved, err = file.find(name, where)
 	return err
+}
+
+// online is for commands that begin with a client.
+func (sh *shell) online(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := sh.connect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), c, args)
+	}
 }
 
 // connect makes a client. Nothing is sent yet.

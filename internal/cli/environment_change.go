@@ -95,11 +95,7 @@ func (sh *shell) environmentCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !sh.forPeople() {
-				return sh.document(made)
-			}
-			fmt.Fprintln(sh.out, oneLine(made.UID))
-			return nil
+			return sh.made(made, made.UID)
 		},
 	}
 	f.add(cmd)
@@ -150,18 +146,14 @@ func (sh *shell) environmentDeleteCommand() *cobra.Command {
 		Short:   "Delete environments; one that a live run, factory, agent or automation uses is refused",
 		Args:    needs(1, -1, "the name or uid of an environment (`lineshaft environment list` shows them)"),
 		Example: example("lineshaft environment delete shop", "by name or uid"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
+		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+			return sh.each(ctx, args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.environmentUID(ctx, c, ref)
 				if err != nil {
 					return err
 				}
 				return c.Environments.Delete(ctx, uid)
 			})
-		},
+		}),
 	}
 }

@@ -38,13 +38,9 @@ func (sh *shell) factoryListCommand() *cobra.Command {
 		Short:   "List the factories that your key may see",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft factory list", "all of them", "lineshaft factory list --search shop -o json", "by a part of the name or alias"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
 			list := []client.Factory{}
-			for f, err := range c.Factories.All(cmd.Context(), client.FactoryQuery{Search: search, Limit: 100}) {
+			for f, err := range c.Factories.All(ctx, client.FactoryQuery{Search: search, Limit: 100}) {
 				if err != nil {
 					return err
 				}
@@ -55,7 +51,7 @@ func (sh *shell) factoryListCommand() *cobra.Command {
 			}
 			sh.showFactories(list)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in their name or alias, in any case")
 	return cmd
@@ -92,22 +88,14 @@ func (sh *shell) factoryCreateCommand() *cobra.Command {
 			`lineshaft factory create "Web shop" --alias shop`, "the alias is short and unique",
 			"uid=$(lineshaft factory create nightly)", "keep the uid in a script",
 		),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
 			req.Name = args[0]
-			c, err := sh.connect(cmd.Context())
+			made, err := c.Factories.Create(ctx, req)
 			if err != nil {
 				return err
 			}
-			made, err := c.Factories.Create(cmd.Context(), req)
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return sh.document(made)
-			}
-			fmt.Fprintln(sh.out, oneLine(made.UID))
-			return nil
-		},
+			return sh.made(made, made.UID)
+		}),
 	}
 	cmd.Flags().StringVar(&req.Alias, "alias", "", "short unique `NAME`: letters, digits, spaces, '.', '_' and '-'")
 	cmd.Flags().StringVar(&req.Description, "description", "", "what it is for, as `TEXT`")
@@ -263,25 +251,21 @@ func (sh *shell) factoryDeleteCommand() *cobra.Command {
 			"lineshaft factory delete shop", "asks on a terminal; its webhooks answer 404 from then on",
 			"lineshaft factory delete shop --yes", "does not ask",
 		),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
 			if !yes && sh.asks() {
 				what := strings.Join(args, ", ") + " with all automations and webhooks? Secrets of webhooks cannot be had again."
-				if err := sh.confirm(cmd.Context(), "Delete "+what); err != nil {
+				if err := sh.confirm(ctx, "Delete "+what); err != nil {
 					return err
 				}
 			}
-			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
+			return sh.each(ctx, args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.factoryUID(ctx, c, ref)
 				if err != nil {
 					return err
 				}
 				return c.Factories.Delete(ctx, uid)
 			})
-		},
+		}),
 	}
 	yesFlag(cmd, &yes)
 	return cmd

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,12 +27,8 @@ func (sh *shell) modelListCommand() *cobra.Command {
 		Short:   "List the models and harnesses, and what is missing for those that cannot be used",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft model list", "ids, providers, the default", "lineshaft model list -o json", "for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			models, err := c.Models(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			models, err := c.Models(ctx)
 			if err != nil {
 				return err
 			}
@@ -40,7 +37,7 @@ func (sh *shell) modelListCommand() *cobra.Command {
 			}
 			sh.showModels(models)
 			return nil
-		},
+		}),
 	}
 }
 

@@ -66,12 +66,8 @@ func (sh *shell) notificationListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the endpoints that get callbacks, the oldest first", Args: needs(0, 0, ""),
 		Example: example("lineshaft notification list", "states and addresses", "lineshaft notification list -o ndjson", "one line for each"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			list, err := c.Notifications.List(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Notifications.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -89,7 +85,7 @@ func (sh *shell) notificationListCommand() *cobra.Command {
 			}
 			sh.table([]string{"NAME", "STATE", "HEARS OF", "ID", "URL"}, rows)
 			return nil
-		},
+		}),
 	}
 }
 

@@ -36,12 +36,8 @@ func (sh *shell) scheduleListCommand() *cobra.Command {
 		Short:   "List the schedules by name",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft schedule list", "when they ran, and run next", "lineshaft schedule list -o ndjson", "one line for each"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			list, err := c.Schedules.List(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Schedules.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -61,7 +57,7 @@ func (sh *shell) scheduleListCommand() *cobra.Command {
 			}
 			sh.table([]string{"ID", "STATE", "CRON", "LAST (UTC)", "NEXT (UTC)", "NAME"}, rows)
 			return nil
-		},
+		}),
 	}
 }
 
@@ -126,21 +122,17 @@ func (sh *shell) scheduleGetCommand() *cobra.Command {
 		Short:   "Show a schedule with its history and its prompt",
 		Args:    needs(1, 1, scheduleRefs),
 		Example: example("lineshaft schedule get watch", "by name or id", "lineshaft schedule get watch -o json", "everything about it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+			id, err := sh.scheduleID(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			id, err := sh.scheduleID(cmd.Context(), c, args[0])
-			if err != nil {
-				return err
-			}
-			s, err := c.Schedules.Get(cmd.Context(), id)
+			s, err := c.Schedules.Get(ctx, id)
 			if err != nil {
 				return err
 			}
 			return sh.showSchedule(s)
-		},
+		}),
 	}
 }
 
@@ -210,17 +202,13 @@ func (sh *shell) scheduleDeleteCommand() *cobra.Command {
 }
 
 func (sh *shell) eachSchedule(done string, do func(ctx context.Context, c *client.Client, id string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		c, err := sh.connect(cmd.Context())
-		if err != nil {
-			return err
-		}
-		return sh.each(cmd.Context(), args, done, func(ctx context.Context, ref string) error {
+	return sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+		return sh.each(ctx, args, done, func(ctx context.Context, ref string) error {
 			id, err := sh.scheduleID(ctx, c, ref)
 			if err != nil {
 				return err
 			}
 			return do(ctx, c, id)
 		})
-	}
+	})
 }

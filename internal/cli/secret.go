@@ -167,12 +167,8 @@ func (sh *shell) secretListCommand() *cobra.Command {
 		Short:   "List the secrets, without their values",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft secret list", "names, and who gets them", "lineshaft secret list -o json", "for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			secrets, err := c.Secrets.List(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			secrets, err := c.Secrets.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -191,7 +187,7 @@ func (sh *shell) secretListCommand() *cobra.Command {
 			}
 			sh.table([]string{"NAME", "KIND", "ACCESS", "UPDATED", "DESCRIPTION"}, rows)
 			return nil
-		},
+		}),
 	}
 }
 
@@ -201,15 +197,11 @@ func (sh *shell) secretDeleteCommand() *cobra.Command {
 		Short:   "Delete secrets; one that a webhook, factory, agent or automation names is refused",
 		Args:    needs(1, -1, "the name of a secret (`lineshaft secret list` shows them)"),
 		Example: example("lineshaft secret delete TRACKER_TOKEN", "a waiting run that names it itself will fail"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, name string) error {
+		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+			return sh.each(ctx, args, "deleted", func(ctx context.Context, name string) error {
 				return sh.meantSecret(ctx, c, name, c.Secrets.Delete(ctx, name))
 			})
-		},
+		}),
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -144,12 +145,8 @@ func (sh *shell) workerListCommand() *cobra.Command {
 		Short:   "List the workers that are connected",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft worker list", "who takes runs now"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			list, err := c.Workers(cmd.Context())
+		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Workers(ctx)
 			if err != nil {
 				return err
 			}
@@ -158,7 +155,7 @@ func (sh *shell) workerListCommand() *cobra.Command {
 			}
 			sh.showWorkers(list)
 			return nil
-		},
+		}),
 	}
 }
 
