@@ -27,6 +27,7 @@ var archTable = map[string][]string{
 	"internal/filter":      {".", "internal/jsontext"},
 	"internal/signature":   {".", "internal/jsontext"},
 	"internal/vault":       {"."},
+	"internal/pause":       {}, // waiting, longer each time
 	"internal/sse":         {}, // Server-Sent Events, written and read
 	"internal/nearest":     {},
 	"internal/tree":        {},    // walks and removes folders that somebody else has filled
@@ -56,7 +57,7 @@ var archTable = map[string][]string{
 
 	// State, upward.
 	"internal/store":  {".", "internal/id"},
-	"internal/stream": {".", "internal/store"},
+	"internal/stream": {".", "internal/store", "internal/pause"},
 	// Use cases, in rooms: each uses those above it, and internal/control puts them together.
 	"internal/control/base":    {".", "internal/store", "internal/stream", "internal/tracing", "internal/vault"},
 	"internal/control/access":  {".", "internal/control/base", "internal/id", "internal/store", "internal/stream"},
@@ -95,14 +96,14 @@ var archTable = map[string][]string{
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/model":      {".", "internal/nearest"},                                                                                          // a wrong key in the file of endpoints names the one that was meant
-	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer", "internal/sse"},                      // which addresses are public
-	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill", "internal/sse"}, // the prompt is put together there
+	"internal/model":      {".", "internal/nearest"},                                                                                                            // a wrong key in the file of endpoints names the one that was meant
+	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer", "internal/sse"},                                        // which addresses are public
+	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill", "internal/sse", "internal/pause"}, // the prompt is put together there
 	"internal/sandbox":    {"internal/tree"},
 	"internal/workspace":  {".", "internal/tree"},
-	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
-	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                                                       // the control plane as a self-hosted worker reaches it
-	"internal/kubernetes": {".", "internal/mask", "internal/model", "internal/gateway", "internal/worker", "internal/workerwire"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out
+	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill", "internal/pause"},
+	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                                                                         // the control plane as a self-hosted worker reaches it
+	"internal/kubernetes": {".", "internal/mask", "internal/model", "internal/gateway", "internal/worker", "internal/workerwire", "internal/pause"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out
 
 	// Assembly.
 	"internal/config":    {".", "internal/nearest"},
