@@ -34,14 +34,7 @@ func (tx *Tx) PutAgent(ctx context.Context, a lineshaft.Agent) error {
 
 // DeleteAgent removes an agent; its runs stay.
 func (tx *Tx) DeleteAgent(ctx context.Context, uid string) error {
-	n, err := tx.exec(ctx, "DELETE FROM agents WHERE uid = $1", uid)
-	if err != nil {
-		return fmt.Errorf("delete agent: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("agent", uid)
-	}
-	return nil
+	return tx.change(ctx, "delete agent", "agent", uid, "DELETE FROM agents WHERE uid = $1", uid)
 }
 
 // LockAgent reads an agent that this transaction is about to change.
@@ -71,14 +64,7 @@ func (r reader) GetAgent(ctx context.Context, uid string) (*lineshaft.Agent, err
 }
 
 func (r reader) agent(ctx context.Context, uid, lock string) (*lineshaft.Agent, error) {
-	found, err := r.agents(ctx, "WHERE uid = $1"+lock, uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("agent", uid)
-	}
-	return &found[0], nil
+	return only(r.agents(ctx, "WHERE uid = $1"+lock, uid)).orNotFound("agent", uid)
 }
 
 // ListAgents reads the agents of a factory by name; those of none for an empty uid.

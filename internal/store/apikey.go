@@ -40,13 +40,10 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k lineshaft.APIKey, key string) 
 	if err != nil {
 		return fmt.Errorf("encode key: %w", err)
 	}
-	_, err = tx.exec(ctx, `INSERT INTO api_keys (id, name, role, owner_uid, key_hash, hint, factory_uids, worker_ids, created_at, expires_at,
+	return tx.do(ctx, "insert key",
+		`INSERT INTO api_keys (id, name, role, owner_uid, key_hash, hint, factory_uids, worker_ids, created_at, expires_at,
 		revoked_at, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)`,
 		k.ID, k.Name, k.Role, k.Owner.UID, Hash(key), k.Hint, string(factories), string(workers), micros(k.CreatedAt), micros(k.ExpiresAt))
-	if err != nil {
-		return fmt.Errorf("insert key: %w", err)
-	}
-	return nil
 }
 
 // FindAPIKey looks a key up by itself; NotFound when there is none.
@@ -92,14 +89,8 @@ func (r reader) apiKeys(ctx context.Context, where string, args ...any) ([]lines
 
 // RevokeAPIKey ends a key; NotFound when there is no such key, and a second time is no change.
 func (tx *Tx) RevokeAPIKey(ctx context.Context, keyID string, at time.Time) error {
-	n, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $1", keyID, micros(at))
-	if err != nil {
-		return fmt.Errorf("revoke key: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("API key", keyID)
-	}
-	return nil
+	return tx.change(ctx, "revoke key", "API key", keyID,
+		"UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $1", keyID, micros(at))
 }
 
 // TouchAPIKey records that a key was used.

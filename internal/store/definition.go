@@ -59,14 +59,7 @@ func textDigest(text string) string {
 
 // GetRevision reads one state of a factory's definition.
 func (r reader) GetRevision(ctx context.Context, factoryUID string, number int64) (*lineshaft.Revision, error) {
-	found, err := r.revisionRows(ctx, "WHERE factory_uid = $1 AND number = $2", factoryUID, number)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("revision", fmt.Sprint(number))
-	}
-	return &found[0], nil
+	return only(r.revisionRows(ctx, "WHERE factory_uid = $1 AND number = $2", factoryUID, number)).orNotFound("revision", fmt.Sprint(number))
 }
 
 // LastRevision reads the newest state of a factory's definition; nil when none was

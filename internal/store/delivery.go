@@ -130,26 +130,12 @@ func scanDelivery(scan rowScan) (*lineshaft.Delivery, error) {
 
 // GetDelivery reads one delivery of a webhook.
 func (r reader) GetDelivery(ctx context.Context, webhookUID, deliveryID string) (*lineshaft.Delivery, error) {
-	found, err := r.deliveries(ctx, "WHERE id = $1 AND webhook_uid = $2", deliveryID, webhookUID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("delivery", deliveryID)
-	}
-	return &found[0], nil
+	return only(r.deliveries(ctx, "WHERE id = $1 AND webhook_uid = $2", deliveryID, webhookUID)).orNotFound("delivery", deliveryID)
 }
 
 // FindDelivery reads a delivery whose webhook is not known.
 func (r reader) FindDelivery(ctx context.Context, deliveryID string) (*lineshaft.Delivery, error) {
-	found, err := r.deliveries(ctx, "WHERE id = $1", deliveryID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("delivery", deliveryID)
-	}
-	return &found[0], nil
+	return only(r.deliveries(ctx, "WHERE id = $1", deliveryID)).orNotFound("delivery", deliveryID)
 }
 
 // ListDeliveries reads a page of a webhook's log, newest first, from before an id on (""

@@ -17,25 +17,14 @@ func (tx *Tx) PutEnvironment(ctx context.Context, e lineshaft.Environment) error
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO environments (`+environmentColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+	return tx.do(ctx, "put environment", `INSERT INTO environments (`+environmentColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (uid) DO UPDATE SET config = excluded.config, editor_uid = excluded.editor_uid, updated_at = excluded.updated_at`,
 		e.UID, config, e.Creator, e.Editor, micros(e.CreatedAt), micros(e.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("put environment: %w", err)
-	}
-	return nil
 }
 
 // DeleteEnvironment removes an environment; runs keep its uid.
 func (tx *Tx) DeleteEnvironment(ctx context.Context, uid string) error {
-	n, err := tx.exec(ctx, "DELETE FROM environments WHERE uid = $1", uid)
-	if err != nil {
-		return fmt.Errorf("delete environment: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("environment", uid)
-	}
-	return nil
+	return tx.change(ctx, "delete environment", "environment", uid, "DELETE FROM environments WHERE uid = $1", uid)
 }
 
 // LockEnvironment reads an environment that this transaction is about to change or
@@ -50,14 +39,7 @@ func (r reader) GetEnvironment(ctx context.Context, uid string) (*lineshaft.Envi
 }
 
 func (r reader) environment(ctx context.Context, uid, lock string) (*lineshaft.Environment, error) {
-	found, err := r.environments(ctx, "WHERE uid = $1"+lock, uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("environment", uid)
-	}
-	return &found[0], nil
+	return only(r.environments(ctx, "WHERE uid = $1"+lock, uid)).orNotFound("environment", uid)
 }
 
 // ListEnvironments reads all environments.

@@ -112,11 +112,9 @@ func (tx *Tx) InsertExecutions(ctx context.Context, claims []*Claim, workerID st
 		v.row(executionID, c.Head.ID, c.Head.Executions, c.Head.WorkerHost, workerID, Hash(c.Token), Hash(c.RunToken), micros(at), 0, 0,
 			sqlText(tx.d.now+" + "+fmt.Sprint(lease.Microseconds())), 0, 0, "")
 	}
-	if _, err := tx.exec(ctx, `INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
-		started_at, ended_at, lease_until, last_number, interrupted, snapshot_id) VALUES `+v.text.String(), v.args...); err != nil {
-		return fmt.Errorf("insert executions: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "insert executions",
+		`INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
+		started_at, ended_at, lease_until, last_number, interrupted, snapshot_id) VALUES `+v.text.String(), v.args...)
 }
 
 const executionColumns = "id, run_id, number, worker_host, worker_id, claimed_at, started_at, ended_at, last_number, snapshot_id, interrupted, token_hash, ask, ask_after"
@@ -215,13 +213,9 @@ func (tx *Tx) SaveExecutions(ctx context.Context, list []*Execution) error {
 	for _, e := range list {
 		v.typed([]string{"TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT"}, e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, e.SnapshotID)
 	}
-	_, err := tx.exec(ctx, "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+v.text.String()+`)
+	return tx.do(ctx, "save executions", "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+v.text.String()+`)
 		UPDATE executions SET started_at = v.started_at, ended_at = v.ended_at, last_number = v.last_number,
 		snapshot_id = v.snapshot_id FROM v WHERE executions.id = v.id`, v.args...)
-	if err != nil {
-		return fmt.Errorf("save executions: %w", err)
-	}
-	return nil
 }
 
 // ExtendLeases renews the leases of live executions that a worker holds and that
@@ -372,12 +366,9 @@ func (r reader) ExecutionOfToken(ctx context.Context, token string) (*Execution,
 
 // MoveExecution gives a live execution to another worker process.
 func (tx *Tx) MoveExecution(ctx context.Context, executionID, workerID string) error {
-	_, err := tx.exec(ctx, `UPDATE executions SET worker_id = $1, interrupted = CASE WHEN interrupted = 2 THEN 1 ELSE interrupted END
+	return tx.do(ctx, "move execution",
+		`UPDATE executions SET worker_id = $1, interrupted = CASE WHEN interrupted = 2 THEN 1 ELSE interrupted END
 		WHERE id = $2 AND ended_at = 0`, workerID, executionID)
-	if err != nil {
-		return fmt.Errorf("move execution: %w", err)
-	}
-	return nil
 }
 
 // CountReport counts an event that the agent of an execution reported, if it is still

@@ -58,13 +58,10 @@ func (tx *Tx) InsertFactory(ctx context.Context, f lineshaft.Factory) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at)
+	return tx.do(ctx, "insert factory",
+		`INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, $12)`, f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, f.Mode, defaults, shared,
 		flag(f.Paused), f.Foreman, micros(f.CreatedAt), micros(f.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("insert factory: %w", err)
-	}
-	return nil
 }
 
 // UpdateFactory writes what people may change of a factory that LockFactory returned.
@@ -73,12 +70,9 @@ func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9, daily_tokens = $10, daily_cost_micros = $11 WHERE uid = $1",
+	return tx.do(ctx, "update factory",
+		"UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9, daily_tokens = $10, daily_cost_micros = $11 WHERE uid = $1",
 		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, defaults, shared, flag(f.Paused), f.Foreman, f.DailyBudget.MaxTokens, f.DailyBudget.MaxCostMicros)
-	if err != nil {
-		return fmt.Errorf("update factory: %w", err)
-	}
-	return nil
 }
 
 // DeleteFactory removes a factory with its agents and automations. Its webhooks are
@@ -92,10 +86,7 @@ func (tx *Tx) DeleteFactory(ctx context.Context, uid string, at time.Time) error
 	if _, err := tx.exec(ctx, "UPDATE webhooks SET deleted_at = $2, credential = '', old_credential = '' WHERE factory_uid = $1 AND deleted_at = 0", uid, micros(at)); err != nil {
 		return fmt.Errorf("delete webhooks: %w", err)
 	}
-	if _, err := tx.exec(ctx, "DELETE FROM factories WHERE uid = $1", uid); err != nil {
-		return fmt.Errorf("delete factory: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete factory", "DELETE FROM factories WHERE uid = $1", uid)
 }
 
 // LockFactory begins a change to a factory or a part of it: no delivery is accepted

@@ -20,12 +20,8 @@ type Followup struct {
 // InsertFollowup stores a message that waits. The caller saves the head.
 func (tx *Tx) InsertFollowup(ctx context.Context, h *RunHead, f Followup, creatorUID string, at time.Time) error {
 	h.Unread++
-	_, err := tx.exec(ctx, `INSERT INTO followups (id, run_id, message, creator_uid, state, execution_id, created_at)
+	return tx.do(ctx, "insert follow-up", `INSERT INTO followups (id, run_id, message, creator_uid, state, execution_id, created_at)
 		VALUES ($1, $2, $3, $4, 'pending', '', $5)`, f.ID, h.ID, f.Message, creatorUID, micros(at))
-	if err != nil {
-		return fmt.Errorf("insert follow-up: %w", err)
-	}
-	return nil
 }
 
 // FollowupTimes are when the messages of a run came, in their order.

@@ -182,24 +182,16 @@ func (tx *Tx) FinishNotificationAttempt(ctx context.Context, c NotificationClaim
 
 // ReleaseNotificationDelivery gives back a claim whose attempt was broken off.
 func (tx *Tx) ReleaseNotificationDelivery(ctx context.Context, c NotificationClaim, due time.Time) error {
-	if _, err := tx.exec(ctx, "UPDATE notification_deliveries SET next_at = $3, claim = '' WHERE id = $1 AND claim = $2 AND status = 'pending'", c.ID, c.Claim, micros(due)); err != nil {
-		return fmt.Errorf("release notification delivery: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "release notification delivery",
+		"UPDATE notification_deliveries SET next_at = $3, claim = '' WHERE id = $1 AND claim = $2 AND status = 'pending'", c.ID, c.Claim, micros(due))
 }
 
 // ReplayNotificationDelivery makes a delivery pending again, due at a time. An attempt
 // that is being made does not count any more.
 func (tx *Tx) ReplayNotificationDelivery(ctx context.Context, notificationID, id string, due, expires time.Time) error {
-	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = 'pending', tries = 0, next_at = $3, expires_at = $4, claim = '', finished_at = 0
+	return tx.change(ctx, "replay notification delivery", "delivery", id,
+		`UPDATE notification_deliveries SET status = 'pending', tries = 0, next_at = $3, expires_at = $4, claim = '', finished_at = 0
 		WHERE id = $2 AND notification_id = $1`, notificationID, id, micros(due), micros(expires))
-	if err != nil {
-		return fmt.Errorf("replay notification delivery: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("delivery", id)
-	}
-	return nil
 }
 
 // ExpireNotificationDeliveries ends what waits for an endpoint and whose time was over at

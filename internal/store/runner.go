@@ -16,33 +16,19 @@ func (tx *Tx) PutRunner(ctx context.Context, n lineshaft.Runner) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO runners (`+runnerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+	return tx.do(ctx, "put runner", `INSERT INTO runners (`+runnerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, config = excluded.config, updated_at = excluded.updated_at`,
 		n.UID, n.FactoryUID, n.Name, config, micros(n.CreatedAt), micros(n.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("put runner: %w", err)
-	}
-	return nil
 }
 
 // DeleteRunner removes a runner.
 func (tx *Tx) DeleteRunner(ctx context.Context, uid string) error {
-	if _, err := tx.exec(ctx, "DELETE FROM runners WHERE uid = $1", uid); err != nil {
-		return fmt.Errorf("delete runner: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete runner", "DELETE FROM runners WHERE uid = $1", uid)
 }
 
 // GetRunner reads a runner of any factory.
 func (r reader) GetRunner(ctx context.Context, uid string) (*lineshaft.Runner, error) {
-	found, err := r.runners(ctx, "WHERE uid = $1", uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("runner", uid)
-	}
-	return &found[0], nil
+	return only(r.runners(ctx, "WHERE uid = $1", uid)).orNotFound("runner", uid)
 }
 
 // ListRunners reads the runners of a factory by name.

@@ -81,10 +81,8 @@ func (r reader) rateMark(ctx context.Context, lock string) (RateMark, error) {
 
 // MoveRateMark says up to where ends are in the tallies.
 func (tx *Tx) MoveRateMark(ctx context.Context, mark RateMark) error {
-	if _, err := tx.exec(ctx, "UPDATE run_rate_mark SET finished_at = $1, run_id = $2 WHERE id = 1", micros(mark.FinishedAt), mark.RunID); err != nil {
-		return fmt.Errorf("move mark of rates: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "move mark of rates",
+		"UPDATE run_rate_mark SET finished_at = $1, run_id = $2 WHERE id = 1", micros(mark.FinishedAt), mark.RunID)
 }
 
 const rateColumns = "span, factory_uid, bucket, succeeded, failed, errored, cancelled, waits, times, reasons"

@@ -36,13 +36,10 @@ func scanSession(scan rowScan) (*lineshaft.Session, error) {
 
 // InsertSession stores a browser session by the hash of its token.
 func (tx *Tx) InsertSession(ctx context.Context, s lineshaft.Session, token string) error {
-	_, err := tx.exec(ctx, `INSERT INTO sessions (token_hash, id, principal_uid, method, key_id, role, remote_addr, user_agent, created_at, expires_at,
+	return tx.do(ctx, "insert session",
+		`INSERT INTO sessions (token_hash, id, principal_uid, method, key_id, role, remote_addr, user_agent, created_at, expires_at,
 		last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9)`,
 		Hash(token), s.ID, s.Principal.UID, s.Method, s.KeyID, s.Role, s.RemoteAddr, s.UserAgent, micros(s.CreatedAt), micros(s.ExpiresAt))
-	if err != nil {
-		return fmt.Errorf("insert session: %w", err)
-	}
-	return nil
 }
 
 // FindSession looks a live session up by its token; NotFound when there is none.
@@ -77,11 +74,7 @@ func (r reader) ListSessions(ctx context.Context, principalUID, before string, l
 
 // TouchSession records that a session was used.
 func (tx *Tx) TouchSession(ctx context.Context, sessionID string, at time.Time) error {
-	_, err := tx.exec(ctx, "UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2", sessionID, micros(at))
-	if err != nil {
-		return fmt.Errorf("touch session: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "touch session", "UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2", sessionID, micros(at))
 }
 
 // DeleteSession ends the session of a token, and says which one that was; empty when
@@ -96,14 +89,7 @@ func (tx *Tx) DeleteSession(ctx context.Context, token string) (sessionID string
 
 // EndSession ends a session by its id; NotFound when there is none.
 func (tx *Tx) EndSession(ctx context.Context, sessionID string) error {
-	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE id = $1", sessionID)
-	if err != nil {
-		return fmt.Errorf("end session: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("session", sessionID)
-	}
-	return nil
+	return tx.change(ctx, "end session", "session", sessionID, "DELETE FROM sessions WHERE id = $1", sessionID)
 }
 
 // EndOtherSessions ends all sessions of a principal but one, and says how many.

@@ -75,10 +75,7 @@ func (tx *Tx) SetSkills(ctx context.Context, runID string, body *RunBody) error 
 	if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil { // SQLite would find it twice
 		return fmt.Errorf("index run: %w", err)
 	}
-	if _, err := tx.exec(ctx, "INSERT INTO search_queue (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID); err != nil {
-		return fmt.Errorf("index run: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "index run", "INSERT INTO search_queue (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID)
 }
 
 // AgentName is the name of the agent that a run was given to; "" when there is none,

@@ -92,14 +92,25 @@ func collect[T any](ctx context.Context, r reader, what, query string, args []an
 
 // find reads the one row of a query, or says that there is no such thing.
 func find[T any](ctx context.Context, r reader, thing, name, query string, args []any, read func(rowScan) (*T, error)) (*T, error) {
-	found, err := collect(ctx, r, "read "+thing, query, args, read)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
+	return only(collect(ctx, r, "read "+thing, query, args, read)).orNotFound(thing, name)
+}
+
+// single is what was found where one is looked for.
+type single[T any] struct {
+	found []T
+	err   error
+}
+
+func only[T any](found []T, err error) single[T] { return single[T]{found, err} }
+
+func (s single[T]) orNotFound(thing, name string) (*T, error) {
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case len(s.found) == 0:
 		return nil, lineshaft.NotFound(thing, name)
 	}
-	return &found[0], nil
+	return &s.found[0], nil
 }
 
 // pairs reads a query of two columns, each first one once.
@@ -154,6 +165,26 @@ func (r reader) texts(ctx context.Context, query string, args ...any) ([]string,
 		return err
 	})
 	return found, err
+}
+
+// do runs a statement. The error says what was done.
+func (tx *Tx) do(ctx context.Context, what, query string, args ...any) error {
+	if _, err := tx.exec(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// change runs a statement about one thing, which has to be there.
+func (tx *Tx) change(ctx context.Context, what, thing, name, query string, args ...any) error {
+	n, err := tx.exec(ctx, query, args...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", what, err)
+	case n == 0:
+		return lineshaft.NotFound(thing, name)
+	}
+	return nil
 }
 
 // exec runs a statement and returns the number of rows it changed.
