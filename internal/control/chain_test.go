@@ -467,7 +467,7 @@ func (w *works) endSlowly(runID string) (commit func()) {
 				return err
 			}
 			data := lineshaft.StateData{From: h.State, To: lineshaft.Cancelled}
-			if err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, w.clock.now()); err != nil {
+			if _, err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, "", w.clock.now()); err != nil {
 				return err
 			}
 			if err := tx.SaveRun(ctx, h, lineshaft.NewDraft(lineshaft.EventState, w.clock.now(), data)); err != nil {

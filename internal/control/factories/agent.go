@@ -82,8 +82,10 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAg
 		if err := checkAgentName(others, made); err != nil {
 			return err
 		}
-		return errors.Join(nameConflict(tx.PutAgent(ctx, made), made.Name),
-			s.Audit(ctx, tx, c, "agent.create", "agent", uid, agentDetail(made, nil)))
+		if err := nameConflict(tx.PutAgent(ctx, made), made.Name); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "agent.create", "agent", uid, agentDetail(made, nil))
 	})
 	if err != nil {
 		return nil, err
@@ -264,10 +266,13 @@ func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid str
 				return err
 			}
 		}
-		return errors.Join(
-			nameConflict(tx.PutAgent(ctx, *a), a.Name),
-			renameInFactory(ctx, tx, before, a.Name),
-			s.Audit(ctx, tx, c, "agent.update", "agent", uid, agentDetail(*a, fields)))
+		if err := nameConflict(tx.PutAgent(ctx, *a), a.Name); err != nil {
+			return err
+		}
+		if err := renameInFactory(ctx, tx, before, a.Name); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "agent.update", "agent", uid, agentDetail(*a, fields))
 	})
 	if err != nil {
 		return nil, err
@@ -342,9 +347,12 @@ func (s *Factories) DeleteAgent(ctx context.Context, c lineshaft.Caller, uid str
 		if len(uses) > 0 {
 			return lineshaft.Conflict("agent %q is in use by %s; change these first", a.Name, secrets.NameUses(uses))
 		}
-		return errors.Join(
-			changeSkills(ctx, tx, *a, func(*lineshaft.Skill) bool { return false }),
-			tx.DeleteAgent(ctx, uid),
-			s.Audit(ctx, tx, c, "agent.delete", "agent", uid, agentDetail(*a, nil)))
+		if err := changeSkills(ctx, tx, *a, func(*lineshaft.Skill) bool { return false }); err != nil {
+			return err
+		}
+		if err := tx.DeleteAgent(ctx, uid); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "agent.delete", "agent", uid, agentDetail(*a, nil))
 	})
 }

@@ -73,10 +73,13 @@ func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, fa
 				return err
 			}
 		}
-		return errors.Join(
-			tx.PutPrincipal(ctx, trigger.AutomationPrincipal(uid, made.Name), at),
-			tx.PutAutomation(ctx, made),
-			s.Audit(ctx, tx, c, "automation.create", "automation", uid, map[string]string{"name": made.Name, "factory": factoryUID}))
+		if err := tx.PutPrincipal(ctx, trigger.AutomationPrincipal(uid, made.Name), at); err != nil {
+			return err
+		}
+		if err := tx.PutAutomation(ctx, made); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "automation.create", "automation", uid, map[string]string{"name": made.Name, "factory": factoryUID})
 	})
 	if err != nil {
 		return nil, err
@@ -296,11 +299,16 @@ func (s *Factories) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fa
 				return err
 			}
 		}
-		return errors.Join(
-			tx.RenamePrincipal(ctx, trigger.AutomationPrincipal(uid, a.Name)),
-			trigger.RenameInChains(ctx, tx, a, name),
-			tx.PutAutomation(ctx, *a),
-			s.Audit(ctx, tx, c, "automation.update", "automation", uid, detail))
+		if err := tx.RenamePrincipal(ctx, trigger.AutomationPrincipal(uid, a.Name)); err != nil {
+			return err
+		}
+		if err := trigger.RenameInChains(ctx, tx, a, name); err != nil {
+			return err
+		}
+		if err := tx.PutAutomation(ctx, *a); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "automation.update", "automation", uid, detail)
 	})
 	if err != nil {
 		return nil, err
@@ -355,8 +363,9 @@ func (s *Factories) DeleteAutomation(ctx context.Context, c lineshaft.Caller, fa
 		if err != nil {
 			return err
 		}
-		return errors.Join(
-			tx.DeleteAutomation(ctx, factoryUID, uid),
-			s.Audit(ctx, tx, c, "automation.delete", "automation", uid, map[string]string{"name": a.Name, "factory": factoryUID}))
+		if err := tx.DeleteAutomation(ctx, factoryUID, uid); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "automation.delete", "automation", uid, map[string]string{"name": a.Name, "factory": factoryUID})
 	})
 }
