@@ -124,7 +124,7 @@ func newAcceptance(r Received) *acceptance {
 	default:
 		a.Evaluation = r.Hook.Evaluate(r.Event, r.Body)
 	}
-	a.push = a.pushed()
+	a.push = r.Hook.follows != nil && PushTo(r.Hook.follows, a.doc)
 	return a
 }
 
