@@ -25,6 +25,29 @@ import (
 // testBase is the public address of the servers in tests.
 const testBase = "https://ls.test"
 
+// Ids of the examples, which no test makes.
+const (
+	exampleRunID      = "01980f6e-5b7c-7c1a-9d53-0c8a7f3e2b11"
+	exampleFactoryUID = "01980f10-2233-7445-9667-8899aabbccdd"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// readExample decodes api/examples/NAME.json.
+func readExample[T any](t *testing.T, name string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal(example(name), &value); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return value
+}
+
+// exampleFiles is the folder of the examples of definitions.
+func exampleFiles(t *testing.T) map[string]string {
+	t.Helper()
+	return readExample[DefinitionRequest](t, "validate_definition_request").Files
+}
+
 // bench is an API server on a control plane with a fresh database, and one
 // worker's view of it.
 type bench struct {

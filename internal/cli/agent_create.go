@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,11 @@ func (sh *shell) agentCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.made(made, made.UID)
+			if !sh.forPeople() {
+				return sh.document(made)
+			}
+			fmt.Fprintln(sh.out, oneLine(made.UID))
+			return nil
 		},
 	}
 	agentsFlag(cmd, &f.factory, "the `FACTORY` it is to belong to, by uid, alias or name (default: none, it is the whole team's)")

@@ -98,36 +98,29 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 		Short:   "List the keys; the keys themselves are not known to the server",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
-			keys, err := c.APIKeys.List(ctx)
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"api_keys": keys}, keys)
-			}
-			sh.showKeys(keys)
-			return nil
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
+			keys, err := c.APIKeys.List(cmd.Context())
+			return listing[client.APIKey]{
+				key:  "api_keys",
+				head: []string{"KEY ID", "ROLE", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"},
+				row:  sh.keyRow,
+			}.show(sh, keys, err)
 		}),
 	}
 }
 
-func (sh *shell) showKeys(keys []client.APIKey) {
-	var rows [][]cell
-	for _, key := range keys {
-		state := cell{"valid", styleGood}
-		switch {
-		case key.RevokedAt != nil:
-			state = cell{"revoked", styleDim}
-		case key.ExpiresAt != nil && !sh.now().Before(*key.ExpiresAt):
-			state = cell{"expired", styleDim}
-		}
-		rows = append(rows, []cell{
-			plain(oneLine(key.ID)), plain(oneLine(key.Role)), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
-			plain(orDash(sh.whenSet(key.LastUsedAt))), plain(oneLine(key.Name)),
-		})
+func (sh *shell) keyRow(key *client.APIKey) []cell {
+	state := cell{"valid", styleGood}
+	switch {
+	case key.RevokedAt != nil:
+		state = cell{"revoked", styleDim}
+	case key.ExpiresAt != nil && !sh.now().Before(*key.ExpiresAt):
+		state = cell{"expired", styleDim}
 	}
-	sh.table([]string{"KEY ID", "ROLE", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"}, rows)
+	return []cell{
+		plain(oneLine(key.ID)), plain(oneLine(key.Role)), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
+		plain(orDash(sh.whenSet(key.LastUsedAt))), plain(oneLine(key.Name)),
+	}
 }
 
 func orDash(text string) string {

@@ -71,14 +71,14 @@ func (sh *shell) choose() error {
 	return err
 }
 
-// online is for commands that begin with a client.
-func (sh *shell) online(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
+// withClient is a command that needs a server from its first step on.
+func (sh *shell) withClient(run func(cmd *cobra.Command, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := sh.connect(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return do(cmd.Context(), c, args)
+		return run(cmd, c, args)
 	}
 }
 

@@ -95,7 +95,11 @@ func (sh *shell) environmentCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.made(made, made.UID)
+			if !sh.forPeople() {
+				return sh.document(made)
+			}
+			fmt.Fprintln(sh.out, oneLine(made.UID))
+			return nil
 		},
 	}
 	f.add(cmd)
@@ -146,8 +150,8 @@ func (sh *shell) environmentDeleteCommand() *cobra.Command {
 		Short:   "Delete environments; one that a live run, factory, agent or automation uses is refused",
 		Args:    needs(1, -1, "the name or uid of an environment (`lineshaft environment list` shows them)"),
 		Example: example("lineshaft environment delete shop", "by name or uid"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
-			return sh.each(ctx, args, "deleted", func(ctx context.Context, ref string) error {
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
+			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.environmentUID(ctx, c, ref)
 				if err != nil {
 					return err

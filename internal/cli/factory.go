@@ -38,40 +38,28 @@ func (sh *shell) factoryListCommand() *cobra.Command {
 		Short:   "List the factories that your key may see",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft factory list", "all of them", "lineshaft factory list --search shop -o json", "by a part of the name or alias"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list := []client.Factory{}
-			for f, err := range c.Factories.All(ctx, client.FactoryQuery{Search: search, Limit: 100}) {
+			for f, err := range c.Factories.All(cmd.Context(), client.FactoryQuery{Search: search, Limit: 100}) {
 				if err != nil {
 					return err
 				}
 				list = append(list, f)
 			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"factories": list}, list)
-			}
-			sh.showFactories(list)
-			return nil
+			return listing[client.Factory]{
+				key: "factories", none: "no factories; make one: lineshaft factory create NAME",
+				head: []string{"UID", "ALIAS", "STATE", "UPDATED", "NAME"},
+				row: func(f *client.Factory) []cell {
+					return []cell{plain(oneLine(f.UID)), plain(orDash(oneLine(f.Alias))), factoryState(f), plain(sh.when(f.UpdatedAt)), plain(oneLine(f.Name))}
+				},
+			}.show(sh, list, nil)
 		}),
 	}
 	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in their name or alias, in any case")
 	return cmd
 }
 
-func (sh *shell) showFactories(list []client.Factory) {
-	if len(list) == 0 {
-		fmt.Fprintln(sh.err, "-- no factories; make one: lineshaft factory create NAME")
-		return
-	}
-	var rows [][]cell
-	for _, f := range list {
-		rows = append(rows, []cell{
-			plain(oneLine(f.UID)), plain(orDash(oneLine(f.Alias))), factoryState(f), plain(sh.when(f.UpdatedAt)), plain(oneLine(f.Name)),
-		})
-	}
-	sh.table([]string{"UID", "ALIAS", "STATE", "UPDATED", "NAME"}, rows)
-}
-
-func factoryState(f client.Factory) cell {
+func factoryState(f *client.Factory) cell {
 	if f.Paused {
 		return cell{"paused", styleWait}
 	}
@@ -88,14 +76,22 @@ func (sh *shell) factoryCreateCommand() *cobra.Command {
 			`lineshaft factory create "Web shop" --alias shop`, "the alias is short and unique",
 			"uid=$(lineshaft factory create nightly)", "keep the uid in a script",
 		),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Name = args[0]
-			made, err := c.Factories.Create(ctx, req)
+			c, err := sh.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return sh.made(made, made.UID)
-		}),
+			made, err := c.Factories.Create(cmd.Context(), req)
+			if err != nil {
+				return err
+			}
+			if !sh.forPeople() {
+				return sh.document(made)
+			}
+			fmt.Fprintln(sh.out, oneLine(made.UID))
+			return nil
+		},
 	}
 	cmd.Flags().StringVar(&req.Alias, "alias", "", "short unique `NAME`: letters, digits, spaces, '.', '_' and '-'")
 	cmd.Flags().StringVar(&req.Description, "description", "", "what it is for, as `TEXT`")
@@ -146,7 +142,7 @@ func (sh *shell) showFactory(f *client.Factory) error {
 	if !sh.forPeople() {
 		return sh.document(f)
 	}
-	state := factoryState(*f)
+	state := factoryState(f)
 	list := [][2]string{
 		{"Factory", oneLine(f.UID)},
 		{"Name", oneLine(f.Name)},
@@ -251,14 +247,14 @@ func (sh *shell) factoryDeleteCommand() *cobra.Command {
 			"lineshaft factory delete shop", "asks on a terminal; its webhooks answer 404 from then on",
 			"lineshaft factory delete shop --yes", "does not ask",
 		),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			if !yes && sh.asks() {
 				what := strings.Join(args, ", ") + " with all automations and webhooks? Secrets of webhooks cannot be had again."
-				if err := sh.confirm(ctx, "Delete "+what); err != nil {
+				if err := sh.confirm(cmd.Context(), "Delete "+what); err != nil {
 					return err
 				}
 			}
-			return sh.each(ctx, args, "deleted", func(ctx context.Context, ref string) error {
+			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.factoryUID(ctx, c, ref)
 				if err != nil {
 					return err

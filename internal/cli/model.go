@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -27,8 +26,8 @@ func (sh *shell) modelListCommand() *cobra.Command {
 		Short:   "List the models and harnesses, and what is missing for those that cannot be used",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft model list", "ids, providers, the default", "lineshaft model list -o json", "for programs"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
-			models, err := c.Models(ctx)
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
+			models, err := c.Models(cmd.Context())
 			if err != nil {
 				return err
 			}

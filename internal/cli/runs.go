@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"github.com/spf13/cobra"
 
 	"github.com/lineshaft/lineshaft/client"
@@ -34,8 +33,8 @@ func (sh *shell) getCommand() *cobra.Command {
 		Short:   "Show one run in full",
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs get RUN_ID", "state, times, settings, prompt", "lineshaft runs get RUN_ID -o json", "everything the server knows"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
-			run, err := c.Runs.Get(ctx, args[0])
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
+			run, err := c.Runs.Get(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -53,8 +53,8 @@ type eachRun struct {
 func (sh *shell) eachRun(e eachRun) *cobra.Command {
 	return &cobra.Command{
 		Use: e.use, Short: e.short, Example: e.example, Args: needs(1, -1, runIDs),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
-			return sh.each(ctx, args, e.done, func(ctx context.Context, id string) error { return e.do(ctx, c, id) })
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
+			return sh.each(cmd.Context(), args, e.done, func(ctx context.Context, id string) error { return e.do(ctx, c, id) })
 		}),
 	}
 }

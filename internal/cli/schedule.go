@@ -36,27 +36,18 @@ func (sh *shell) scheduleListCommand() *cobra.Command {
 		Short:   "List the schedules by name",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft schedule list", "when they ran, and run next", "lineshaft schedule list -o ndjson", "one line for each"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
-			list, err := c.Schedules.List(ctx)
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"schedules": list}, list)
-			}
-			if len(list) == 0 {
-				fmt.Fprintln(sh.err, "-- no schedules; make one: lineshaft schedule create NAME --cron CRON --prompt TEXT")
-				return nil
-			}
-			var rows [][]cell
-			for i := range list {
-				s := &list[i]
-				rows = append(rows, []cell{
-					plain(oneLine(s.ID)), scheduleState(s), plain(oneLine(timingText(s))), plain(orDash(instantText(s.History.LastRan))), plain(orDash(instantText(s.History.NextRun))), plain(oneLine(s.Name)),
-				})
-			}
-			sh.table([]string{"ID", "STATE", "CRON", "LAST (UTC)", "NEXT (UTC)", "NAME"}, rows)
-			return nil
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
+			list, err := c.Schedules.List(cmd.Context())
+			return listing[client.Schedule]{
+				key: "schedules", none: "no schedules; make one: lineshaft schedule create NAME --cron CRON --prompt TEXT",
+				head: []string{"ID", "STATE", "CRON", "LAST (UTC)", "NEXT (UTC)", "NAME"},
+				row: func(s *client.Schedule) []cell {
+					return []cell{
+						plain(oneLine(s.ID)), scheduleState(s), plain(oneLine(timingText(s))), plain(orDash(instantText(s.History.LastRan))),
+						plain(orDash(instantText(s.History.NextRun))), plain(oneLine(s.Name)),
+					}
+				},
+			}.show(sh, list, err)
 		}),
 	}
 }
@@ -122,12 +113,12 @@ func (sh *shell) scheduleGetCommand() *cobra.Command {
 		Short:   "Show a schedule with its history and its prompt",
 		Args:    needs(1, 1, scheduleRefs),
 		Example: example("lineshaft schedule get watch", "by name or id", "lineshaft schedule get watch -o json", "everything about it"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := sh.scheduleID(ctx, c, args[0])
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
+			id, err := sh.scheduleID(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
-			s, err := c.Schedules.Get(ctx, id)
+			s, err := c.Schedules.Get(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
@@ -202,13 +193,17 @@ func (sh *shell) scheduleDeleteCommand() *cobra.Command {
 }
 
 func (sh *shell) eachSchedule(done string, do func(ctx context.Context, c *client.Client, id string) error) func(*cobra.Command, []string) error {
-	return sh.online(func(ctx context.Context, c *client.Client, args []string) error {
-		return sh.each(ctx, args, done, func(ctx context.Context, ref string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := sh.connect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return sh.each(cmd.Context(), args, done, func(ctx context.Context, ref string) error {
 			id, err := sh.scheduleID(ctx, c, ref)
 			if err != nil {
 				return err
 			}
 			return do(ctx, c, id)
 		})
-	})
+	}
 }

@@ -83,7 +83,11 @@ func (sh *shell) scheduleCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.made(made, made.ID)
+			if !sh.forPeople() {
+				return sh.document(made)
+			}
+			fmt.Fprintln(sh.out, oneLine(made.ID))
+			return nil
 		},
 	}
 	f.add(cmd)

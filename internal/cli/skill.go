@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,8 +37,8 @@ func (sh *shell) skillListCommand() *cobra.Command {
 			"lineshaft skill list --repo acme/tools --refresh", "of one repository, as it is now",
 			"lineshaft skill list --all -o json", "malformed ones too, for programs",
 		),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
-			list, err := c.Skills.List(ctx, q)
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
+			list, err := c.Skills.List(cmd.Context(), q)
 			if err != nil {
 				return err
 			}

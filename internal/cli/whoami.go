@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,8 +15,8 @@ func (sh *shell) whoamiCommand() *cobra.Command {
 		Short:   "Show who the key belongs to and what it may do",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft whoami", "server, name, role, limits", "lineshaft whoami --context prod -o json", "at another server, for programs"),
-		RunE: sh.online(func(ctx context.Context, c *client.Client, _ []string) error {
-			me, err := c.Whoami(ctx)
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
+			me, err := c.Whoami(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -112,7 +112,7 @@ func (g *gate) hook(n factories.NewWebhook) factories.IssuedWebhook {
 
 func (g *gate) automation(name, webhookUID, payload string) string {
 	g.Helper()
-	a, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, factories.NewAutomation{
+	a, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, lineshaft.Automation{
 		Name: name, Prompt: "```sh\ntrue\n```", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{
 			WebhookIDs: []string{webhookUID}, Payload: json.RawMessage(payload),

@@ -14,17 +14,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// NewAgent asks for an agent.
-type NewAgent struct {
-	// FactoryUID is empty for an agent of the whole team.
-	FactoryUID  string
-	Name        string
-	Type        lineshaft.AgentType
-	Description string
-	Prompt      string
-	Config      lineshaft.AgentConfig
-}
-
 // AgentChange says what to change of an agent: nil keeps, an empty value clears.
 type AgentChange struct {
 	Name          *string
@@ -41,23 +30,22 @@ type AgentChange struct {
 	MCPServers    map[string]lineshaft.MCPServer
 }
 
-// CreateAgent adds an agent to a factory, or one of the whole team.
-func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgent) (*lineshaft.Agent, error) {
+// CreateAgent adds an agent to a factory, or one of the whole team. Its uid and times are
+// given here.
+func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, made lineshaft.Agent) (*lineshaft.Agent, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
 	}
 	uid, at := s.Store.NewID()
-	made := lineshaft.Agent{
-		UID: uid, FactoryUID: n.FactoryUID, Name: n.Name, Type: cmp.Or(n.Type, lineshaft.AgentCustom), Description: n.Description,
-		Prompt: n.Prompt, Config: inheriting(n.Config), CreatedAt: at, UpdatedAt: at,
-	}
+	made.UID, made.CreatedAt, made.UpdatedAt = uid, at, at
+	made.Type, made.Config = cmp.Or(made.Type, lineshaft.AgentCustom), inheriting(made.Config)
 	if err := made.Validate(); err != nil {
 		return nil, err
 	}
-	if n.FactoryUID != "" {
-		_, err := s.VisibleFactory(ctx, c, n.FactoryUID)
+	if made.FactoryUID != "" {
+		_, err := s.VisibleFactory(ctx, c, made.FactoryUID)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", lineshaft.Clip(n.FactoryUID, 100))
+			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", lineshaft.Clip(made.FactoryUID, 100))
 		}
 		if err != nil {
 			return nil, err
@@ -66,8 +54,8 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAg
 	if err := s.skills.CheckSkills(ctx, made, nil); err != nil {
 		return nil, err
 	}
-	err := s.changeAgents(ctx, c, n.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
-		others, err := tx.ListAgents(ctx, n.FactoryUID)
+	err := s.changeAgents(ctx, c, made.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		others, err := tx.ListAgents(ctx, made.FactoryUID)
 		if err != nil {
 			return err
 		}

@@ -19,19 +19,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// NewAutomation asks for an automation.
-type NewAutomation struct {
-	Name    string
-	Prompt  string
-	Enabled bool
-	// Agent is the name of one of the factory's agents; empty means the foreman.
-	Agent          string
-	Triggers       []lineshaft.Trigger
-	Config         lineshaft.AgentConfig
-	Title          string
-	MaxRunsPerHour int
-}
-
 // AutomationChange says what to change of an automation; nil keeps. Triggers and
 // the configuration are replaced as a whole, but for the concurrency rule, which
 // goes by itself: one without a key takes it away.
@@ -50,16 +37,13 @@ type AutomationChange struct {
 // AutomationPage is a page of automations by factory and name.
 type AutomationPage = base.Page[lineshaft.Automation]
 
-// CreateAutomation adds an automation to a factory.
-func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID string, n NewAutomation) (*lineshaft.Automation, error) {
+// CreateAutomation adds an automation to a factory. Its uid, times and notices are given here.
+func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID string, made lineshaft.Automation) (*lineshaft.Automation, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
 	}
 	uid, at := s.Store.NewID()
-	made := lineshaft.Automation{
-		UID: uid, FactoryUID: factoryUID, Name: n.Name, Prompt: n.Prompt, Enabled: n.Enabled, Agent: n.Agent, Triggers: n.Triggers,
-		Config: n.Config, Title: n.Title, MaxRunsPerHour: n.MaxRunsPerHour, CreatedAt: at, UpdatedAt: at,
-	}
+	made.UID, made.FactoryUID, made.CreatedAt, made.UpdatedAt = uid, factoryUID, at, at
 	if err := checkAutomation(made); err != nil {
 		return nil, err
 	}
