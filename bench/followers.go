@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 const (
@@ -132,7 +133,7 @@ func (s *session) listen(ctx context.Context, srv *server, round *followRound, o
 
 // watchMemory returns the most that a process held.
 func watchMemory(ctx context.Context, pid int) (most int64) {
-	for sleep(ctx, 50*time.Millisecond) {
+	for pause.For(ctx, 50*time.Millisecond) {
 		if n, err := residentBytes(pid); err == nil {
 			most = max(most, n)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -185,7 +186,7 @@ func awaitIndex(ctx context.Context, db *database) error {
 		if err != nil || left == 0 {
 			return err
 		}
-		if !sleep(ctx, 20*time.Millisecond) {
+		if !pause.For(ctx, 20*time.Millisecond) {
 			return ctx.Err()
 		}
 	}

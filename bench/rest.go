@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // The bars of B9.
@@ -131,7 +132,7 @@ func (s *session) restRounds(ctx context.Context, db *database, lists int) (foun
 
 // memory reads what the server holds when nothing happens, and after lists.
 func (found *restFound) memory(ctx context.Context, srv *server, lists int, settled time.Duration) (err error) {
-	if !sleep(ctx, settled) {
+	if !pause.For(ctx, settled) {
 		return ctx.Err()
 	}
 	if found.Idle, err = residentBytes(srv.cmd.Process.Pid); err != nil || lists == 0 {

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // n8nVersion is the release that is measured: the last that Node.js 20 runs.
@@ -177,7 +179,7 @@ func awaitN8N(ctx context.Context, srv *server, target hitTarget) error {
 				return nil
 			}
 		}
-		sleep(ctx, 200*time.Millisecond)
+		pause.For(ctx, 200*time.Millisecond)
 	}
 	return errors.New("its webhooks did not come up")
 }

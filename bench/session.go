@@ -123,15 +123,3 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 	}
 	return strings.TrimSpace(string(text)), nil
 }
-
-// sleep waits and says whether ctx still goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

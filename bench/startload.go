@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
@@ -64,7 +65,7 @@ func (l *startLoad) through(ctx context.Context) (sample startSample, err error)
 		return sample, fmt.Errorf("create run: %w", err)
 	}
 	sample.Answered = time.Now()
-	if !sleep(ctx, settle) { // reading the log at once would disturb what is measured
+	if !pause.For(ctx, settle) { // reading the log at once would disturb what is measured
 		return sample, ctx.Err()
 	}
 	var printed strings.Builder

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 const (
@@ -170,14 +171,14 @@ func (s *session) watchFleet(ctx context.Context, f *fleet, pid int, found *work
 	}
 	found.Processor = worked.processor - before.processor
 	found.Watched = s.opts.time(workersIdle, time.Second)
-	if !sleep(ctx, time.Second) { // the last reports
+	if !pause.For(ctx, time.Second) { // the last reports
 		return ctx.Err()
 	}
 	rest, err := usageOf(pid)
 	if err != nil {
 		return err
 	}
-	if !sleep(ctx, found.Watched) {
+	if !pause.For(ctx, found.Watched) {
 		return ctx.Err()
 	}
 	idle, err := usageOf(pid)

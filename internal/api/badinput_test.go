@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/jsonbody"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // create is a scenario that asks for a run as a member.
@@ -47,7 +47,7 @@ func TestH3BodiesThatAreNotAcceptable(t *testing.T) {
 		create("an escaped backslash is no NUL", prompt(`a\\u0000b`), 200, ""),
 		create("a byte-order mark", "\xef\xbb\xbf"+prompt("x"), 400, "invalid_request"),
 		create("too deep", `{"prompt":"x","y":`+strings.Repeat("[", 600)+strings.Repeat("]", 600)+`}`, 400, "invalid_request", "deeper"),
-		create("as deep as allowed", `{"prompt":"x","y":`+strings.Repeat("[", jsonbody.MaxDepth-1)+strings.Repeat("]", jsonbody.MaxDepth-1)+`}`, 200, ""),
+		create("as deep as allowed", `{"prompt":"x","y":`+strings.Repeat("[", jsontext.MaxDepth-1)+strings.Repeat("]", jsontext.MaxDepth-1)+`}`, 200, ""),
 		create("no prompt", `{}`, 400, "invalid_request", "prompt: "),
 		create("empty prompt", prompt(""), 400, "invalid_request", "prompt: "),
 		create("prompt of 1 MiB", prompt(strings.Repeat("x", 1<<20)), 200, ""),

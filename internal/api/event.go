@@ -15,6 +15,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/sse"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -146,7 +147,7 @@ func (in *eventsInput) position() (int64, error) {
 
 func wantsStream(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
-		if kind, _, err := mime.ParseMediaType(part); err == nil && kind == eventStream {
+		if kind, _, err := mime.ParseMediaType(part); err == nil && kind == sse.ContentType {
 			return true
 		}
 	}
@@ -213,9 +214,8 @@ func (s *server) streamOf(ctx context.Context, closeSource func(), next func(con
 			}
 		}()
 		header := rec.Header()
-		header.Set("Content-Type", eventStream)
+		sse.Begin(header)
 		header.Set("Cache-Control", "no-store")
-		header.Set("X-Accel-Buffering", "no")
 		rec.WriteHeader(http.StatusOK)
 		if r.Method == http.MethodHead {
 			return

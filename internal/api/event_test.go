@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 // frame is one Server-Sent Event as a client sees it.
@@ -79,7 +80,7 @@ func (b *bench) follow(ctx context.Context, srv *httptest.Server, path string, h
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.Header.Set("Accept", eventStream)
+	r.Header.Set("Accept", sse.ContentType)
 	r.Header.Set("Authorization", "Bearer "+b.key(lineshaft.RoleViewer))
 	for name, value := range header {
 		r.Header.Set(name, value)
@@ -89,7 +90,7 @@ func (b *bench) follow(ctx context.Context, srv *httptest.Server, path string, h
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { response.Body.Close() })
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != eventStream ||
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != sse.ContentType ||
 		response.Header.Get("X-Accel-Buffering") != "no" || response.Header.Get("Cache-Control") != "no-store" {
 		b.Fatalf("%d %v", response.StatusCode, response.Header)
 	}
@@ -149,7 +150,7 @@ func TestR9GarbageLastEventIDIsRefused(t *testing.T) {
 	for _, value := range []string{"x", "-1", "1.5", "99999999999999999999", "0x10", "1 2"} {
 		b.check(t, scenario{
 			method: get, path: "/agent/runs/" + id + "/events", as: lineshaft.RoleViewer, status: 400, code: "invalid_request",
-			header: map[string]string{"Accept": eventStream, "Last-Event-ID": value}, has: []string{"Last-Event-ID: "},
+			header: map[string]string{"Accept": sse.ContentType, "Last-Event-ID": value}, has: []string{"Last-Event-ID: "},
 		})
 	}
 	b.check(t, scenario{
@@ -157,7 +158,7 @@ func TestR9GarbageLastEventIDIsRefused(t *testing.T) {
 		header: map[string]string{"Last-Event-ID": "garbage"}, has: []string{"cursor: "},
 	})
 	b.check(t, scenario{method: get, path: "/agent/events/stream?state=NOPE", as: lineshaft.RoleViewer, status: 400, code: "invalid_request"})
-	b.check(t, scenario{method: get, path: "/agent/runs/nope/events", as: lineshaft.RoleViewer, header: map[string]string{"Accept": eventStream}, status: 404, code: "resource_not_found"})
+	b.check(t, scenario{method: get, path: "/agent/runs/nope/events", as: lineshaft.RoleViewer, header: map[string]string{"Accept": sse.ContentType}, status: 404, code: "resource_not_found"})
 }
 
 func TestR9AcceptChoosesTheForm(t *testing.T) {
@@ -299,7 +300,7 @@ func TestS2RevokedKeysAndForeignRunsGetNoStream(t *testing.T) {
 	b := newServer(t)
 	b.key(lineshaft.RoleRun) // of another run
 	id := b.start(lineshaft.NewRun{Prompt: "x"})
-	header := map[string]string{"Accept": eventStream}
+	header := map[string]string{"Accept": sse.ContentType}
 	b.play(t, []scenario{
 		{name: "nobody", method: get, path: "/agent/runs/" + id + "/events", header: header, status: 401, code: "authentication_required"},
 		{name: "worker", method: get, path: "/agent/runs/" + id + "/events", as: lineshaft.RoleWorker, header: header, status: 403, code: "not_authorized"},

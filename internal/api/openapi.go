@@ -13,6 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/problem"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 // OpenAPI generates the OpenAPI 3.1 document as YAML: what api/openapi.yaml holds.
@@ -149,10 +150,10 @@ func addStreams(op *huma.Operation) {
 	case "getRunEvents":
 		ok := op.Responses["200"].Content
 		ok["application/json"].Schema = &huma.Schema{Ref: schemaPrefix + "ListRunEventsResponse"}
-		ok[eventStream] = &huma.MediaType{Schema: text, Example: frame}
+		ok[sse.ContentType] = &huma.MediaType{Schema: text, Example: frame}
 	case "streamRunStates":
 		op.Responses["200"] = &huma.Response{
-			Description: "OK", Content: map[string]*huma.MediaType{eventStream: {Schema: text, Example: frame}},
+			Description: "OK", Content: map[string]*huma.MediaType{sse.ContentType: {Schema: text, Example: frame}},
 		}
 	case "getDefinition":
 		ok := op.Responses["200"].Content

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 func TestR1BothPathsStartADurableRun(t *testing.T) {
@@ -236,8 +237,8 @@ func TestHeadAnswersLikeGet(t *testing.T) {
 	b := newServer(t)
 	id := b.start(lineshaft.NewRun{Prompt: "x"})
 	b.check(t, scenario{method: http.MethodHead, path: "/agent/runs/" + id, as: lineshaft.RoleViewer, status: 200})
-	w := b.check(t, scenario{method: http.MethodHead, path: "/agent/runs/" + id + "/events", as: lineshaft.RoleViewer, status: 200, header: map[string]string{"Accept": eventStream}})
-	if w.Header().Get("Content-Type") != eventStream || w.Body.Len() != 0 {
+	w := b.check(t, scenario{method: http.MethodHead, path: "/agent/runs/" + id + "/events", as: lineshaft.RoleViewer, status: 200, header: map[string]string{"Accept": sse.ContentType}})
+	if w.Header().Get("Content-Type") != sse.ContentType || w.Body.Len() != 0 {
 		t.Errorf("a HEAD of a stream: %q %q", w.Header().Get("Content-Type"), w.Body)
 	}
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
-
-const eventStream = "text/event-stream"
 
 // EncodeSSE writes an event as a Server-Sent Event whose id is its sequence. The
 // stream keeps the result and sends it to every follower of the run.
@@ -19,14 +17,13 @@ func EncodeSSE(e lineshaft.Event) []byte {
 	return encodeFrame(fmt.Sprint(e.Sequence), wireEvent(&e))
 }
 
-// encodeFrame writes one frame. JSON has no raw line breaks, so the data is one line.
+// encodeFrame writes one frame.
 func encodeFrame(id string, event RunEvent) []byte {
 	data, err := marshal(event)
 	if err != nil { // wireEvent lets only valid JSON through
 		data = []byte("{}")
 	}
-	oneLine := strings.NewReplacer("\r", "", "\n", "", "\x00", "")
-	return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", oneLine.Replace(id), oneLine.Replace(event.Type), data)
+	return sse.Append(nil, id, event.Type, data)
 }
 
 // flusher is where a stream goes: the recorder, which bounds how long a write may
@@ -45,7 +42,7 @@ func pump(ctx context.Context, out flusher, pause time.Duration, next func(conte
 		}
 		return out.flush()
 	}
-	if err := send([]byte("retry: 1000\n\n")); err != nil {
+	if err := send([]byte(sse.Retry)); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
@@ -64,7 +61,7 @@ func pump(ctx context.Context, out flusher, pause time.Duration, next func(conte
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
-			if err := send([]byte(": heartbeat\n\n")); err != nil {
+			if err := send([]byte(sse.Beat)); err != nil {
 				return err
 			}
 		default:

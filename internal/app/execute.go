@@ -12,6 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/kubernetes"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/remote"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
@@ -63,7 +64,7 @@ func takeOver(ctx context.Context, client *remote.Client, job lineshaft.Job) (la
 	deadline := time.Now().Add(job.Lease)
 	for {
 		last, err = client.TakeOver(ctx, job.ExecutionRef, "", false)
-		if err == nil || remote.Refused(err) || time.Now().After(deadline) || !pause(ctx, connectPause/2) {
+		if err == nil || remote.Refused(err) || time.Now().After(deadline) || !pause.For(ctx, connectPause/2) {
 			return last, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/id"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/remote"
 	"github.com/lineshaft/lineshaft/internal/telemetry"
 	"github.com/lineshaft/lineshaft/internal/worker"
@@ -124,7 +125,7 @@ func (r *remoteWorker) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.home.unclean && !pause(ctx, orphanTime) {
+	if r.home.unclean && !pause.For(ctx, orphanTime) {
 		return nil
 	}
 	welcome, err := r.connect(ctx)
@@ -149,7 +150,7 @@ func (r *remoteWorker) run(ctx context.Context) error {
 // nothing runs any more, since whatever runs is lost with its lease.
 func (r *remoteWorker) untilOver(ctx context.Context, w executor) error {
 	told := false
-	for pause(ctx, connectPause) {
+	for pause.For(ctx, connectPause) {
 		err := r.client.Denied()
 		switch {
 		case err == nil:
@@ -172,7 +173,7 @@ func (r *remoteWorker) connect(ctx context.Context) (remote.Welcome, error) {
 		if err == nil || remote.Refused(err) {
 			return welcome, err
 		}
-		if !pause(ctx, connectPause) {
+		if !pause.For(ctx, connectPause) {
 			return welcome, nil
 		}
 	}
@@ -225,18 +226,6 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// pause waits and says whether ctx still goes on.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // DeniedKey says that the server did not accept the worker's key, or not for its id.

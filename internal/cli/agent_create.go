@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,11 +43,7 @@ func (sh *shell) agentCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !sh.forPeople() {
-				return sh.document(made)
-			}
-			fmt.Fprintln(sh.out, oneLine(made.UID))
-			return nil
+			return sh.made(made, made.UID)
 		},
 	}
 	agentsFlag(cmd, &f.factory, "the `FACTORY` it is to belong to, by uid, alias or name (default: none, it is the whole team's)")

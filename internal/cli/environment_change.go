@@ -95,11 +95,7 @@ func (sh *shell) environmentCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !sh.forPeople() {
-				return sh.document(made)
-			}
-			fmt.Fprintln(sh.out, oneLine(made.UID))
-			return nil
+			return sh.made(made, made.UID)
 		},
 	}
 	f.add(cmd)

@@ -86,11 +86,7 @@ func (sh *shell) factoryCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !sh.forPeople() {
-				return sh.document(made)
-			}
-			fmt.Fprintln(sh.out, oneLine(made.UID))
-			return nil
+			return sh.made(made, made.UID)
 		},
 	}
 	cmd.Flags().StringVar(&req.Alias, "alias", "", "short unique `NAME`: letters, digits, spaces, '.', '_' and '-'")

@@ -31,7 +31,7 @@ func (sh *shell) rows() int {
 		return sh.deps.live.height(sh.out)
 	}
 	if file, ok := sh.out.(*os.File); ok {
-		if rows := terminal.Rows(file); rows > 0 {
+		if _, rows := terminal.Size(file); rows > 0 {
 			return rows
 		}
 	}

@@ -30,6 +30,15 @@ func (sh *shell) checkFormat(cmd *cobra.Command) error {
 // forPeople says that output is to be read by a person.
 func (sh *shell) forPeople() bool { return sh.format == formatTable }
 
+// made prints what was created: its id alone for people, so that a script can keep it.
+func (sh *shell) made(v any, id string) error {
+	if !sh.forPeople() {
+		return sh.document(v)
+	}
+	fmt.Fprintln(sh.out, oneLine(id))
+	return nil
+}
+
 // document prints one value in the form that was asked for; not for tables.
 func (sh *shell) document(v any) error {
 	var text bytes.Buffer

@@ -83,11 +83,7 @@ func (sh *shell) scheduleCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !sh.forPeople() {
-				return sh.document(made)
-			}
-			fmt.Fprintln(sh.out, oneLine(made.ID))
-			return nil
+			return sh.made(made, made.ID)
 		},
 	}
 	f.add(cmd)

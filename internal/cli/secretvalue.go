@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
 // maxSecret is what the server takes (S-1).
@@ -15,14 +17,14 @@ const maxSecret = 64 << 10
 // secretValue reads a value from a file, from standard input, or from the person
 // in front of the terminal, who does not see it. It is never shown.
 func (sh *shell) secretValue(ctx context.Context, name, path string) (string, error) {
-	terminal := sh.terminalIn()
+	typing := sh.terminalIn()
 	var value string
 	var err error
 	switch {
 	case path != "" && path != "-":
 		value, err = secretFile(path)
-	case terminal != nil:
-		value, err = sh.askHidden(ctx, terminal, "Value of "+name)
+	case typing != nil:
+		value, err = sh.askHidden(ctx, typing, "Value of "+name)
 	default:
 		value, err = readSecret(sh.in, "standard input")
 		value = withoutLineBreak(value)
@@ -57,8 +59,8 @@ func readSecret(r io.Reader, from string) (string, error) {
 }
 
 // askHidden reads a line from a terminal that does not show it.
-func (sh *shell) askHidden(ctx context.Context, terminal *os.File, question string) (string, error) {
-	restore, err := hideTyping(terminal)
+func (sh *shell) askHidden(ctx context.Context, from *os.File, question string) (string, error) {
+	restore, err := terminal.Hide(from)
 	if err != nil {
 		return "", usage("this terminal would show the value", "Pipe it in, or name a file that holds it with --value-file.")
 	}
@@ -70,7 +72,7 @@ func (sh *shell) askHidden(ctx context.Context, terminal *os.File, question stri
 	}
 	typed := make(chan line, 1)
 	go func() { // reading does not end with ctx; the process does
-		text, err := bufio.NewReader(io.LimitReader(terminal, maxSecret+3)).ReadString('\n')
+		text, err := bufio.NewReader(io.LimitReader(from, maxSecret+3)).ReadString('\n')
 		typed <- line{text, err}
 	}()
 	select {

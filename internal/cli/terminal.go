@@ -21,8 +21,8 @@ func terminalWidth(w io.Writer) int {
 	if !ok || !isatty.IsTerminal(file.Fd()) {
 		return 0
 	}
-	if n := windowColumns(file); n > 0 {
-		return n
+	if columns, _ := terminal.Size(file); columns > 0 {
+		return columns
 	}
 	return defaultWidth
 }

@@ -113,7 +113,4 @@ func TestOnlyTerminalsHaveAWidth(t *testing.T) {
 	if terminalWidth(&bytes.Buffer{}) != 0 || terminalWidth(null) != 0 {
 		t.Error("a buffer or the null device counts as a terminal")
 	}
-	if windowColumns(null) != 0 {
-		t.Error("the null device has columns")
-	}
 }

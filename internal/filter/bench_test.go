@@ -161,3 +161,19 @@ func BenchmarkNewSet(b *testing.B) {
 		filter.NewSet(filters)
 	}
 }
+
+//nolint:paralleltest // AllocsPerRun counts for the whole process
+func TestB4MatchingDoesNotAllocatePerValue(t *testing.T) {
+	body := githubBody(t)
+	if len(body) < 26_000 || len(body) > 28_000 {
+		t.Fatalf("the body has %d bytes; B4 is about 27 KB", len(body))
+	}
+	if n := testing.AllocsPerRun(50, func() { parse(t, string(body)) }); n > 4 {
+		t.Errorf("%v allocations to parse a body", n)
+	}
+	doc := parse(t, string(body))
+	f := compile(t, benchFilters()["allmatch"](1))
+	if n := testing.AllocsPerRun(50, func() { f.Match(doc) }); n > 0 {
+		t.Errorf("%v allocations to match a filter", n)
+	}
+}

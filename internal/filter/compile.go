@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 const (
@@ -38,14 +39,14 @@ func Compile(raw []byte) (*Filter, error) {
 		return nil, lineshaft.Invalid(rootPath, "the filter is not JSON in UTF-8; write an object such as {\"action\": [\"opened\"]}")
 	}
 	c := compiler{doc: doc}
-	switch root := &doc.nodes[0]; {
-	case root.kind == kindNull || root.kind == kindObject && root.next == 1:
+	switch root := &doc.Nodes[0]; {
+	case root.Kind == jsontext.Null || root.Kind == jsontext.Object && root.Next == 1:
 		return &Filter{}, nil
-	case root.kind != kindObject:
-		return nil, lineshaft.Invalid(rootPath, "a filter is an object that mirrors the body, such as {\"action\": [\"opened\"]}; this is %s", root.kind)
+	case root.Kind != jsontext.Object:
+		return nil, lineshaft.Invalid(rootPath, "a filter is an object that mirrors the body, such as {\"action\": [\"opened\"]}; this is %s", root.Kind)
 	}
-	for m := range c.doc.members(0) {
-		if name := doc.name(m); isOperator(name) {
+	for m := range c.doc.Members(0) {
+		if name := doc.Name(m); isOperator(name) {
 			return nil, lineshaft.Invalid(join(rootPath, name), "%s is an operator and goes under a field, as in {\"action\": {\"in\": [\"opened\"]}}; "+
 				"body fields named %s cannot be filtered on", name, operators)
 		}
@@ -59,9 +60,9 @@ func Compile(raw []byte) (*Filter, error) {
 
 // pattern compiles an object of field names, which stand at the given depth.
 func (c *compiler) pattern(object int32, path string, depth int) (*pattern, error) {
-	p := &pattern{raw: c.doc.raw(object)}
-	for m := range c.doc.members(object) {
-		f := field{key: c.doc.name(m)}
+	p := &pattern{raw: c.doc.Raw(object)}
+	for m := range c.doc.Members(object) {
+		f := field{key: c.doc.Name(m)}
 		f.path = join(path, f.key)
 		if depth > maxFields {
 			return nil, lineshaft.Invalid(f.path, "fields are nested more than %d deep; filter on a field further up", maxFields)
@@ -80,16 +81,16 @@ func (c *compiler) pattern(object int32, path string, depth int) (*pattern, erro
 
 // value compiles what stands under a field name: a leaf or a pattern.
 func (c *compiler) value(v int32, path string, depth int) (*leaf, *pattern, error) {
-	switch n := &c.doc.nodes[v]; {
-	case n.kind.scalar():
-		return nil, nil, lineshaft.Invalid(path, "is %s without an array around it; write [%s]", n.kind, c.excerpt(v))
-	case n.kind == kindArray:
+	switch n := &c.doc.Nodes[v]; {
+	case n.Kind.Scalar():
+		return nil, nil, lineshaft.Invalid(path, "is %s without an array around it; write [%s]", n.Kind, c.excerpt(v))
+	case n.Kind == jsontext.Array:
 		if err := c.countLeaf(path); err != nil {
 			return nil, nil, err
 		}
 		in, err := c.set(v, path)
 		return &leaf{in: in}, nil, err
-	case n.next == v+1:
+	case n.Next == v+1:
 		return nil, nil, lineshaft.Invalid(path, "an empty object says nothing; use {\"exists\": true} if the field has to be there, or leave the key out")
 	}
 	operator, other, mixed := c.split(v)
@@ -111,8 +112,8 @@ func (c *compiler) value(v int32, path string, depth int) (*leaf, *pattern, erro
 // object, and says whether it has both.
 func (c *compiler) split(object int32) (operator, other string, mixed bool) {
 	others := false
-	for m := range c.doc.members(object) {
-		if name := c.doc.name(m); isOperator(name) {
+	for m := range c.doc.Members(object) {
+		if name := c.doc.Name(m); isOperator(name) {
 			operator = name
 		} else {
 			other, others = name, true
@@ -124,20 +125,20 @@ func (c *compiler) split(object int32) (operator, other string, mixed bool) {
 // operators compiles an operator object.
 func (c *compiler) operators(object int32, path string) (*leaf, error) {
 	l := &leaf{}
-	for m := range c.doc.members(object) {
-		name := c.doc.name(m)
-		at, kind := join(path, name), c.doc.nodes[m].kind
+	for m := range c.doc.Members(object) {
+		name := c.doc.Name(m)
+		at, kind := join(path, name), c.doc.Nodes[m].Kind
 		var err error
 		switch {
 		case name == opIn && l.in != nil, name == opNotIn && l.notIn != nil, name == opExists && l.exists != nil:
 			return nil, lineshaft.Invalid(at, "the key is written twice; keep one")
 		case name == opExists:
-			if kind != kindTrue && kind != kindFalse {
+			if kind != jsontext.True && kind != jsontext.False {
 				return nil, lineshaft.Invalid(at, "is %s; write true or false", kind)
 			}
-			exists := kind == kindTrue
+			exists := kind == jsontext.True
 			l.exists = &exists
-		case kind != kindArray:
+		case kind != jsontext.Array:
 			return nil, lineshaft.Invalid(at, "is %s; write an array of the values, such as [\"opened\"]", kind)
 		case name == opIn:
 			l.in, err = c.set(m, at)
@@ -172,22 +173,22 @@ func (l *leaf) contradiction(path string) error {
 
 // set compiles an array of scalars.
 func (c *compiler) set(array int32, path string) (*set, error) {
-	s := &set{raw: c.doc.raw(array)}
-	for e := range c.doc.members(array) {
+	s := &set{raw: c.doc.Raw(array)}
+	for e := range c.doc.Members(array) {
 		at := fmt.Sprintf("%s[%d]", path, len(s.values))
 		if len(s.values) == maxValues {
 			return nil, lineshaft.Invalid(path, "more than %d values; split the automation, or filter on another field", maxValues)
 		}
-		v := scalar{kind: c.doc.nodes[e].kind}
+		v := scalar{kind: c.doc.Nodes[e].Kind}
 		switch v.kind {
-		case kindObject, kindArray:
+		case jsontext.Object, jsontext.Array:
 			return nil, lineshaft.Invalid(at, "is %s; a set holds only strings, numbers, true, false and null", v.kind)
-		case kindString:
+		case jsontext.String:
 			s.strings = true
-			v.text = string(c.doc.text(e, nil))
-		case kindNumber:
+			v.text = string(c.doc.Text(e, nil))
+		case jsontext.Number:
 			s.numbers = true
-			form, exponent := appendNumber(nil, c.doc.raw(e))
+			form, exponent := appendNumber(nil, c.doc.Raw(e))
 			if exponent > exponentLimit || exponent < -exponentLimit {
 				return nil, lineshaft.Invalid(at, "has an exponent beyond 10^15; use a number that a sender would write")
 			}
@@ -208,7 +209,7 @@ func (c *compiler) countLeaf(path string) error {
 
 // excerpt is the text of a scalar, if it is short enough for a message.
 func (c *compiler) excerpt(v int32) string {
-	if raw := c.doc.raw(v); len(raw) <= 40 {
+	if raw := c.doc.Raw(v); len(raw) <= 40 {
 		return string(raw)
 	}
 	return "…"

@@ -2,10 +2,9 @@
 // payload filters, matches parsed bodies against one or thousands of them, and
 // explains a decision leaf by leaf.
 //
-// It is not for reading requests (jsonbody refuses what is not acceptable before
-// it comes here) and knows nothing of webhooks, automations or storage: a
-// trigger's webhook_ids are checked by whoever holds them. Filters, sets and
-// documents do not change once made and may be used by many goroutines at once.
+// It is not for reading JSON (jsontext does that) and knows nothing of webhooks,
+// automations or storage: a trigger's webhook_ids are checked by whoever holds
+// them. Filters, sets and documents do not change once made and may be used by many goroutines at once.
 //
 // # What a filter says
 //

@@ -1,5 +1,7 @@
 package filter
 
+import "github.com/lineshaft/lineshaft/internal/jsontext"
+
 // scratch is what one call of Set.Match needs. Rounds tell old entries from new
 // ones, so that nothing but the found bits is cleared between calls.
 type scratch struct {
@@ -44,14 +46,14 @@ func (sc *scratch) add(filters []int32) {
 
 // try evaluates programs that were not tried yet.
 func (w *walk) try(programs []int32) {
-	root := w.doc.nodes[0].kind
+	root := w.doc.Nodes[0].Kind
 	for _, i := range programs {
 		if w.tried[i] == w.round {
 			continue
 		}
 		w.tried[i] = w.round
 		p := &w.set.programs[i]
-		if root == kindObject && w.run(w.set.items[p.start:p.end]) || root == kindArray && p.root.matchValue(w.doc, 0) {
+		if root == jsontext.Object && w.run(w.set.items[p.start:p.end]) || root == jsontext.Array && p.root.matchValue(w.doc, 0) {
 			w.add(p.filters)
 		}
 	}
@@ -72,9 +74,9 @@ func (w *walk) run(items []item) bool {
 		if c == none {
 			return false
 		}
-		switch w.doc.nodes[c].kind {
-		case kindObject:
-		case kindArray:
+		switch w.doc.Nodes[c].Kind {
+		case jsontext.Object:
+		case jsontext.Array:
 			if !w.sub(it.cond, c) {
 				return false
 			}
@@ -96,7 +98,7 @@ func (w *walk) node(it *item) int32 {
 	if above.listed != w.round {
 		siblings := w.set.slots[it.above].children
 		if len(siblings) < manyChildren {
-			state.round, state.node = w.round, w.doc.member(above.node, w.set.slots[it.slot].key)
+			state.round, state.node = w.round, w.doc.Member(above.node, w.set.slots[it.slot].key)
 			return state.node
 		}
 		above.listed = w.round
@@ -112,7 +114,7 @@ func (w *walk) node(it *item) int32 {
 // list gives the members of an object to the slots of their names; the last of a
 // name stays.
 func (w *walk) list(object int32, slots map[string]int32) {
-	for m, end := object+1, w.doc.nodes[object].next; m < end; m = w.doc.nodes[m].next {
+	for m, end := object+1, w.doc.Nodes[object].Next; m < end; m = w.doc.Nodes[m].Next {
 		if i, ok := slots[string(w.name(m))]; ok {
 			w.slots[i].round, w.slots[i].node = w.round, m
 		}
@@ -160,12 +162,12 @@ func (w *walk) mask(slot, c int32) uint64 {
 		return state.mask
 	}
 	state.masked, state.mask = w.round, 0
-	n := &w.doc.nodes[c]
-	switch n.kind {
-	case kindObject:
-	case kindArray:
-		for e := c + 1; e < n.next; e = w.doc.nodes[e].next {
-			if w.doc.nodes[e].kind.scalar() {
+	n := &w.doc.Nodes[c]
+	switch n.Kind {
+	case jsontext.Object:
+	case jsontext.Array:
+		for e := c + 1; e < n.Next; e = w.doc.Nodes[e].Next {
+			if w.doc.Nodes[e].Kind.Scalar() {
 				w.key = appendKey(w.key[:0], w.doc, e)
 				state.mask |= keyBit(w.key)
 			}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 const (
@@ -66,7 +68,7 @@ func (e *explainer) pattern(p *pattern, path string, c int32) {
 		f := &p.fields[i]
 		m := none
 		if object != none {
-			m = e.doc.member(object, f.key)
+			m = e.doc.Member(object, f.key)
 		}
 		if f.sub != nil {
 			e.pattern(f.sub, f.path, m)
@@ -111,16 +113,16 @@ func (l *leaf) parts() []part {
 // closest is the object that a pattern is explained on: the value itself, or an
 // element of an array. An element that matches has the highest score there is.
 func (p *pattern) closest(d *Doc, c int32) int32 {
-	n := &d.nodes[c]
-	if n.kind == kindObject {
+	n := &d.Nodes[c]
+	if n.Kind == jsontext.Object {
 		return c
 	}
 	best, most := none, -1
-	if n.kind != kindArray {
+	if n.Kind != jsontext.Array {
 		return best
 	}
-	for e := range d.members(c) {
-		if d.nodes[e].kind != kindObject {
+	for e := range d.Members(c) {
+		if d.Nodes[e].Kind != jsontext.Object {
 			continue
 		}
 		if p.match(d, e) {
@@ -138,7 +140,7 @@ func (p *pattern) score(d *Doc, object int32) int {
 	score := 0
 	for i := range p.fields {
 		f := &p.fields[i]
-		c := d.member(object, f.key)
+		c := d.Member(object, f.key)
 		switch {
 		case f.leaf != nil:
 			for _, part := range f.leaf.parts() {
@@ -146,12 +148,12 @@ func (p *pattern) score(d *Doc, object int32) int {
 					score++
 				}
 			}
-		case c != none && d.nodes[c].kind == kindObject:
+		case c != none && d.Nodes[c].Kind == jsontext.Object:
 			score += f.sub.score(d, c)
-		case c != none && d.nodes[c].kind == kindArray:
+		case c != none && d.Nodes[c].Kind == jsontext.Array:
 			most := 0
-			for e := range d.members(c) {
-				if d.nodes[e].kind == kindObject {
+			for e := range d.Members(c) {
+				if d.Nodes[e].Kind == jsontext.Object {
 					most = max(most, f.sub.score(d, e))
 				}
 			}
@@ -163,13 +165,13 @@ func (p *pattern) score(d *Doc, object int32) int {
 
 // seen is a value's text, cut to a string with a mark when it is long.
 func (e *explainer) seen(c int32) json.RawMessage {
-	text := e.doc.raw(c)
+	text := e.doc.Raw(c)
 	if len(text) <= maxSeen {
 		return bytes.Clone(text)
 	}
 	mark := fmt.Sprintf("… (%d bytes in all)\"", len(text))
-	if e.doc.nodes[c].kind == kindString {
-		text = e.doc.text(c, nil)
+	if e.doc.Nodes[c].Kind == jsontext.String {
+		text = e.doc.Text(c, nil)
 	}
 	out := []byte{'"'}
 	for len(text) > 0 {

@@ -1,5 +1,7 @@
 package filter
 
+import "github.com/lineshaft/lineshaft/internal/jsontext"
+
 // Filter is a compiled payload filter. Compile makes one.
 type Filter struct {
 	root *pattern // nil matches all
@@ -35,7 +37,7 @@ type set struct {
 
 // scalar is a value of a set: what a string says, or a number's canonical form.
 type scalar struct {
-	kind kind
+	kind jsontext.Kind
 	text string
 }
 
@@ -53,12 +55,12 @@ func (f *Filter) Match(doc *Doc) bool {
 
 // matchValue matches an object, or one object of an array.
 func (p *pattern) matchValue(d *Doc, c int32) bool {
-	switch n := &d.nodes[c]; n.kind {
-	case kindObject:
+	switch n := &d.Nodes[c]; n.Kind {
+	case jsontext.Object:
 		return p.match(d, c)
-	case kindArray:
-		for e := c + 1; e < n.next; e = d.nodes[e].next {
-			if d.nodes[e].kind == kindObject && p.match(d, e) {
+	case jsontext.Array:
+		for e := c + 1; e < n.Next; e = d.Nodes[e].Next {
+			if d.Nodes[e].Kind == jsontext.Object && p.match(d, e) {
 				return true
 			}
 		}
@@ -71,7 +73,7 @@ func (p *pattern) matchValue(d *Doc, c int32) bool {
 func (p *pattern) match(d *Doc, object int32) bool {
 	for i := range p.fields {
 		f := &p.fields[i]
-		c := d.member(object, f.key)
+		c := d.Member(object, f.key)
 		if f.leaf != nil {
 			if !f.leaf.match(d, c) {
 				return false
@@ -92,11 +94,11 @@ func (l *leaf) match(d *Doc, c int32) bool {
 
 // overlaps says whether a scalar, or one directly inside of an array, is in the set.
 func (s *set) overlaps(d *Doc, c int32) bool {
-	n := &d.nodes[c]
-	if n.kind != kindArray {
+	n := &d.Nodes[c]
+	if n.Kind != jsontext.Array {
 		return s.holds(d, c)
 	}
-	for e := c + 1; e < n.next; e = d.nodes[e].next {
+	for e := c + 1; e < n.Next; e = d.Nodes[e].Next {
 		if s.holds(d, e) {
 			return true
 		}
@@ -107,19 +109,19 @@ func (s *set) overlaps(d *Doc, c int32) bool {
 func (s *set) holds(d *Doc, c int32) bool {
 	var buf [64]byte
 	var text []byte
-	kind := d.nodes[c].kind
+	kind := d.Nodes[c].Kind
 	switch kind {
-	case kindString:
+	case jsontext.String:
 		if !s.strings {
 			return false
 		}
-		text = d.text(c, buf[:0])
-	case kindNumber:
+		text = d.Text(c, buf[:0])
+	case jsontext.Number:
 		if !s.numbers {
 			return false
 		}
-		text, _ = appendNumber(buf[:0], d.raw(c))
-	case kindObject, kindArray:
+		text, _ = appendNumber(buf[:0], d.Raw(c))
+	case jsontext.Object, jsontext.Array:
 		return false
 	default: // a kind of one value
 	}

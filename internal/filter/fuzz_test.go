@@ -103,28 +103,3 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
-
-func FuzzParse(f *testing.F) {
-	for _, text := range texts() {
-		if len(text) < 1000 {
-			f.Add([]byte(text))
-		}
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		checkParse(t, body)
-		doc, err := filter.Parse(body)
-		if err != nil {
-			return
-		}
-		object, ok := naiveDecode(string(body)).(map[string]any)
-		if !ok {
-			return
-		}
-		for key, value := range object {
-			want, scalar := value.(string)
-			if got, ok := doc.Lookup(key); scalar && !strings.Contains(key, ".") && (!ok || got != want) {
-				t.Fatalf("Lookup(%q) in %q = %q, %v; want %q", key, body, got, ok, want)
-			}
-		}
-	})
-}

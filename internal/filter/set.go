@@ -3,6 +3,8 @@ package filter
 import (
 	"math/bits"
 	"sync"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // Set matches one body against many filters at once. Making one costs as much as
@@ -101,16 +103,16 @@ type walk struct {
 // value tries the programs that a value, or one directly inside an array, leads
 // to. It may find too many, never too few.
 func (w *walk) value(b *branch, c int32) {
-	n := &w.doc.nodes[c]
-	switch n.kind {
-	case kindObject:
+	n := &w.doc.Nodes[c]
+	switch n.Kind {
+	case jsontext.Object:
 		w.object(b, c)
-	case kindArray:
-		for e := c + 1; e < n.next; e = w.doc.nodes[e].next {
-			switch w.doc.nodes[e].kind {
-			case kindObject:
+	case jsontext.Array:
+		for e := c + 1; e < n.Next; e = w.doc.Nodes[e].Next {
+			switch w.doc.Nodes[e].Kind {
+			case jsontext.Object:
 				w.object(b, e)
-			case kindArray:
+			case jsontext.Array:
 			default:
 				w.scalar(b, e)
 			}
@@ -123,13 +125,13 @@ func (w *walk) value(b *branch, c int32) {
 func (w *walk) object(b *branch, c int32) {
 	if len(b.children) < manyChildren {
 		for name, child := range b.children {
-			if m := w.doc.member(c, name); m != none {
+			if m := w.doc.Member(c, name); m != none {
 				w.value(child, m)
 			}
 		}
 		return
 	}
-	for m, end := c+1, w.doc.nodes[c].next; m < end; m = w.doc.nodes[m].next {
+	for m, end := c+1, w.doc.Nodes[c].Next; m < end; m = w.doc.Nodes[m].Next {
 		if child := b.children[string(w.name(m))]; child != nil {
 			w.value(child, m)
 		}
@@ -138,10 +140,10 @@ func (w *walk) object(b *branch, c int32) {
 
 // name is the key of a member, until the next call.
 func (w *walk) name(m int32) []byte {
-	n := &w.doc.nodes[m]
-	name := w.doc.body[n.keyStart:n.keyEnd]
-	if n.keyEscaped {
-		w.key = appendUnescaped(w.key[:0], name)
+	n := &w.doc.Nodes[m]
+	name := w.doc.Body[n.KeyStart:n.KeyEnd]
+	if n.KeyEscaped {
+		w.key = jsontext.AppendUnescaped(w.key[:0], name)
 		return w.key
 	}
 	return name
@@ -151,8 +153,8 @@ func (w *walk) scalar(b *branch, c int32) {
 	if len(b.programs) == 0 {
 		return
 	}
-	n := &w.doc.nodes[c]
-	if n.kind == kindString && !n.escaped && int(n.end-n.start) > b.longest+1 {
+	n := &w.doc.Nodes[c]
+	if n.Kind == jsontext.String && !n.Escaped && int(n.End-n.Start) > b.longest+1 {
 		return // longer than any that is looked for; the key has one byte for two quotes
 	}
 	w.key = appendKey(w.key[:0], w.doc, c)
@@ -161,16 +163,16 @@ func (w *walk) scalar(b *branch, c int32) {
 
 // appendKey appends a scalar's kind and what it says: equal values, equal keys.
 func appendKey(dst []byte, d *Doc, c int32) []byte {
-	n := &d.nodes[c]
-	dst = append(dst, byte(n.kind))
+	n := &d.Nodes[c]
+	dst = append(dst, byte(n.Kind))
 	switch {
-	case n.kind == kindNumber:
-		dst, _ = appendNumber(dst, d.raw(c))
-	case n.kind != kindString:
-	case n.escaped:
-		dst = appendUnescaped(dst, d.body[n.start+1:n.end-1])
+	case n.Kind == jsontext.Number:
+		dst, _ = appendNumber(dst, d.Raw(c))
+	case n.Kind != jsontext.String:
+	case n.Escaped:
+		dst = jsontext.AppendUnescaped(dst, d.Body[n.Start+1:n.End-1])
 	default:
-		dst = append(dst, d.body[n.start+1:n.end-1]...)
+		dst = append(dst, d.Body[n.Start+1:n.End-1]...)
 	}
 	return dst
 }

@@ -49,7 +49,7 @@ func TestX7StreamStopsAtTheBudget(t *testing.T) {
 	done := make(chan struct{})
 	r := newRig(t, func(w http.ResponseWriter, req *http.Request) {
 		defer close(done)
-		w.Header().Set("Content-Type", sse)
+		w.Header().Set("Content-Type", eventStream)
 		_, _ = io.WriteString(w, stream(`{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}}`))
 		for req.Context().Err() == nil && sent < 100_000 {
 			sent++
@@ -84,7 +84,7 @@ func TestX7DollarsNeedAPrice(t *testing.T) {
 func TestX12CutStreamIsEstimated(t *testing.T) {
 	t.Parallel()
 	begin := func(w http.ResponseWriter) {
-		w.Header().Set("Content-Type", sse)
+		w.Header().Set("Content-Type", eventStream)
 		_, _ = io.WriteString(w, stream(`{"choices":[{"delta":{"content":"`+strings.Repeat("abcd", 30)+`","tool_calls":[{"function":{"arguments":"12345678"}}]}}]}`))
 		_ = http.NewResponseController(w).Flush()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 // fault is an answer of the gateway itself.
@@ -98,9 +99,9 @@ func (f *fault) write(w http.ResponseWriter, protocol model.Protocol) {
 
 // event is the fault in the middle of a stream.
 func (f *fault) event(protocol model.Protocol) []byte {
-	data := append([]byte("data: "), f.shape(protocol)...)
+	name := ""
 	if protocol == model.Anthropic {
-		data = append([]byte("event: error\n"), data...)
+		name = "error"
 	}
-	return append(data, "\n\n"...)
+	return sse.Append(nil, "", name, f.shape(protocol))
 }

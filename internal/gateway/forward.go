@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/sse"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -206,7 +207,7 @@ func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m 
 		}
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode < 300 && media == "text/event-stream" {
+	if resp.StatusCode < 300 && media == sse.ContentType {
 		w.WriteHeader(resp.StatusCode)
 		s.passStream(w, resp.Body, c, m)
 		return
@@ -253,7 +254,7 @@ func (s *Session) passStream(w http.ResponseWriter, body io.Reader, c *call, m *
 	in := bufio.NewReaderSize(body, 32<<10)
 	_ = out.Flush() // a client that went away shows itself at the first line
 	for {
-		line, err := readLine(in)
+		line, err := sse.ReadLine(in, maxAnswer)
 		if len(line) > 0 {
 			s.seen()
 			if bad := m.line(line); bad != nil {
@@ -273,23 +274,6 @@ func (s *Session) passStream(w http.ResponseWriter, body io.Reader, c *call, m *
 			m.cut = !errors.Is(err, io.EOF)
 			_ = out.Flush()
 			return
-		}
-	}
-}
-
-var errLongLine = errors.New("a line of the stream is too long")
-
-// readLine reads up to and with the next end of line.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-		if len(line) > maxAnswer {
-			return nil, errLongLine
 		}
 	}
 }

@@ -154,7 +154,7 @@ func TestX12EventsComeAtOnce(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
 	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", sse)
+		w.Header().Set("Content-Type", eventStream)
 		for i := range 3 {
 			_, _ = fmt.Fprintf(w, "data: {\"n\":%d}\n\n", i)
 			_ = http.NewResponseController(w).Flush()
@@ -208,7 +208,7 @@ func TestX12CompressedAnswerIsCounted(t *testing.T) {
 	t.Parallel()
 	a := answers()["chat stream"]
 	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", sse)
+		w.Header().Set("Content-Type", eventStream)
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		_, _ = io.WriteString(z, a.answer)

@@ -155,7 +155,7 @@ func say(contentType, body string) http.HandlerFunc {
 	}
 }
 
-const sse = "text/event-stream; charset=utf-8"
+const eventStream = "text/event-stream; charset=utf-8"
 
 func TestX12KeyIsSwapped(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 const (
@@ -100,7 +101,7 @@ func dollars(micros int64) string { return strconv.FormatFloat(float64(micros)/1
 
 // line counts a line of a stream.
 func (m *meter) line(line []byte) *fault {
-	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	data, ok := sse.Data(line)
 	m.usage.bytes += int64(len(line))
 	if !ok || !m.call.metered() {
 		return nil

@@ -120,10 +120,10 @@ func TestX12EveryFormOfAnswerCounts(t *testing.T) {
 	}{
 		"protobuf":       {"/gemini/v1beta/models/m1:generateContent", "application/x-protobuf", strings.Repeat("\x0a\x04word", 200), 300},
 		"no usage":       {"/gemini/v1beta/models/m1:generateContent", "application/json", `{"candidates":[{"content":{"parts":[{"inlineData":"` + strings.Repeat("x", 2000) + `"}]}}]}`, 500},
-		"a call":         {"/gemini/v1beta/models/m1:streamGenerateContent?alt=sse", sse, stream(`{"candidates":[{"content":{"parts":[{"functionCall":{"args":"` + strings.Repeat("x", 2000) + `"}}]}}]}`), 500},
+		"a call":         {"/gemini/v1beta/models/m1:streamGenerateContent?alt=sse", eventStream, stream(`{"candidates":[{"content":{"parts":[{"functionCall":{"args":"` + strings.Repeat("x", 2000) + `"}}]}}]}`), 500},
 		"broken list":    {"/gemini/v1beta/models/m1:streamGenerateContent", "application/json", `[{"candidates":[` + strings.Repeat(`{"content":`, 100), 250},
 		"text":           {"/openai/v1/responses", "text/plain", strings.Repeat("word", 100), 100},
-		"unknown events": {"/anthropic/v1/messages", sse, strings.Repeat("other: abcdefgh\n", 100), 400},
+		"unknown events": {"/anthropic/v1/messages", eventStream, strings.Repeat("other: abcdefgh\n", 100), 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

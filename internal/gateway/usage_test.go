@@ -29,7 +29,7 @@ func answers() map[string]struct{ path, body, media, answer string } {
 			`{"type":"message","content":[{"type":"text","text":"hi"}],"usage":{"input_tokens":500,"cache_creation_input_tokens":100,"cache_read_input_tokens":400,"output_tokens":50}}`,
 		},
 		"messages stream": {
-			"/anthropic/v1/messages", `{"model":"m1","stream":true}`, sse,
+			"/anthropic/v1/messages", `{"model":"m1","stream":true}`, eventStream,
 			"event: message_start\n" + stream(`{"type":"message_start","message":{"usage":{"input_tokens":500,"cache_creation_input_tokens":100,"cache_read_input_tokens":400,"output_tokens":1}}}`) +
 				stream(`{"type":"ping"}`, `{"type":"content_block_delta","delta":{"type":"text_delta","text":"hello"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":50}}`, `{"type":"message_stop"}`),
 		},
@@ -38,7 +38,7 @@ func answers() map[string]struct{ path, body, media, answer string } {
 			`{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":1000,"completion_tokens":50,"prompt_tokens_details":{"cached_tokens":400}}}`,
 		},
 		"chat stream": {
-			"/openai/v1/chat/completions", `{"model":"m1","stream":true}`, sse,
+			"/openai/v1/chat/completions", `{"model":"m1","stream":true}`, eventStream,
 			stream(`{"choices":[{"delta":{"content":"hello"}}],"usage":null}`, `{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":50,"prompt_tokens_details":{"cached_tokens":400}}}`, `[DONE]`),
 		},
 		"responses": {
@@ -46,7 +46,7 @@ func answers() map[string]struct{ path, body, media, answer string } {
 			`{"object":"response","usage":{"input_tokens":1000,"input_tokens_details":{"cached_tokens":400},"output_tokens":50}}`,
 		},
 		"responses stream": {
-			"/openai/v1/responses", `{"model":"m1","stream":true}`, sse,
+			"/openai/v1/responses", `{"model":"m1","stream":true}`, eventStream,
 			stream(`{"type":"response.created","response":{"usage":null}}`, `{"type":"response.output_text.delta","delta":"hello"}`,
 				`{"type":"response.completed","response":{"usage":{"input_tokens":1000,"input_tokens_details":{"cached_tokens":400},"output_tokens":50}}}`),
 		},
@@ -55,7 +55,7 @@ func answers() map[string]struct{ path, body, media, answer string } {
 			`{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":900,"toolUsePromptTokenCount":100,"candidatesTokenCount":30,"thoughtsTokenCount":20,"cachedContentTokenCount":400}}`,
 		},
 		"generate stream": {
-			"/gemini/v1beta/models/m1:streamGenerateContent?alt=sse", `{"contents":[]}`, sse,
+			"/gemini/v1beta/models/m1:streamGenerateContent?alt=sse", `{"contents":[]}`, eventStream,
 			stream(`{"candidates":[{"content":{"parts":[{"text":"h"}]}}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":3,"cachedContentTokenCount":400}}`,
 				`{"candidates":[{"content":{"parts":[{"text":"i"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":50,"cachedContentTokenCount":400}}`),
 		},
@@ -118,7 +118,7 @@ func TestX12CacheWritesHaveTheirPrice(t *testing.T) {
 
 func TestX12StreamIsAskedForItsUsage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, say(sse, stream("[DONE]")))
+	r := newRig(t, say(eventStream, stream("[DONE]")))
 	r.post("/openai/v1/chat/completions", `{"model":"m1","stream":true,"stream_options":{"include_usage":false,"other":1}}`)
 	r.post("/openai/v1/chat/completions", `{"model":"m1","stream":true}`)
 	r.post("/openai/v1/chat/completions", `{"model":"m1"}`)
@@ -132,7 +132,7 @@ func TestX12StreamIsAskedForItsUsage(t *testing.T) {
 // TestX12WithoutUsageAnEstimate: endpoints that tell nothing are counted by their text.
 func TestX12WithoutUsageAnEstimate(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, say(sse, stream(`{"choices":[{"delta":{"content":"`+strings.Repeat("word ", 80)+`"}}]}`, "[DONE]")))
+	r := newRig(t, say(eventStream, stream(`{"choices":[{"delta":{"content":"`+strings.Repeat("word ", 80)+`"}}]}`, "[DONE]")))
 	r.post("/openai/v1/chat/completions", `{"model":"m2","stream":true,"messages":"`+strings.Repeat("x", 4000)+`"}`)
 	got := r.counted()
 	if len(got) != 1 || !got[0].Estimated || !got[0].CostUnknown || got[0].CostMicros != 0 || got[0].OutputTokens != 100 || got[0].InputTokens < 1000 || got[0].InputTokens > 1100 {

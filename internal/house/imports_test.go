@@ -19,13 +19,16 @@ var archTable = map[string][]string{
 	// Pure parts, each usable alone.
 	"internal/id":          {},
 	"internal/mask":        {},
-	"internal/jsonbody":    {"."},
+	"internal/jsontext":    {}, // the one JSON scanner
+	"internal/jsonbody":    {".", "internal/jsontext"},
 	"internal/peer":        {},
 	"internal/rate":        {}, // counts requests of programs and of pages
 	"internal/problem":     {"."},
-	"internal/filter":      {"."},
-	"internal/signature":   {"."},
+	"internal/filter":      {".", "internal/jsontext"},
+	"internal/signature":   {".", "internal/jsontext"},
 	"internal/vault":       {"."},
+	"internal/pause":       {}, // waiting, longer each time
+	"internal/sse":         {}, // Server-Sent Events, written and read
 	"internal/nearest":     {},
 	"internal/tree":        {},    // walks and removes folders that somebody else has filled
 	"internal/terminal":    {},    // harmless text, lines, keys and screens for the commands
@@ -54,7 +57,7 @@ var archTable = map[string][]string{
 
 	// State, upward.
 	"internal/store":  {".", "internal/id"},
-	"internal/stream": {".", "internal/store"},
+	"internal/stream": {".", "internal/store", "internal/pause"},
 	// Use cases, in rooms: each uses those above it, and internal/control puts them together.
 	"internal/control/base":    {".", "internal/store", "internal/stream", "internal/tracing", "internal/vault"},
 	"internal/control/access":  {".", "internal/control/base", "internal/id", "internal/store", "internal/stream"},
@@ -87,20 +90,20 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
-	"internal/ingress":   {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature"}, // how a sender is set up
+	"internal/api":       {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/sse", "internal/workerwire"},
+	"internal/ingress":   {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
+	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature", "internal/sse"}, // how a sender is set up
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
-	"internal/model":      {".", "internal/nearest"},                                                                          // a wrong key in the file of endpoints names the one that was meant
-	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer"},                      // which addresses are public
-	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill"}, // the prompt is put together there
+	"internal/model":      {".", "internal/nearest"},                                                                                                            // a wrong key in the file of endpoints names the one that was meant
+	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer", "internal/sse"},                                        // which addresses are public
+	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill", "internal/sse", "internal/pause"}, // the prompt is put together there
 	"internal/sandbox":    {"internal/tree"},
 	"internal/workspace":  {".", "internal/tree"},
-	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill"},
-	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                                                       // the control plane as a self-hosted worker reaches it
-	"internal/kubernetes": {".", "internal/mask", "internal/model", "internal/gateway", "internal/worker", "internal/workerwire"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out
+	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/sandbox", "internal/workspace", "internal/skill", "internal/pause"},
+	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                                                                         // the control plane as a self-hosted worker reaches it
+	"internal/kubernetes": {".", "internal/mask", "internal/model", "internal/gateway", "internal/worker", "internal/workerwire", "internal/pause"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out
 
 	// Assembly.
 	"internal/config":    {".", "internal/nearest"},

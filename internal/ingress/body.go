@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // body is what was sent, decoded. Limit, signature, identity and storage all mean
@@ -19,6 +20,8 @@ type body struct {
 	tooLarge bool
 	// unread says that more may come.
 	unread bool
+	// doc is what it says, once it was checked.
+	doc *jsontext.Doc
 	// err is why the bytes could not be read to their end.
 	err error
 }
@@ -90,13 +93,14 @@ func broken() error {
 	return lineshaft.Invalid("", "the body ended before it was complete; send it again")
 }
 
-// check says why the body is not one acceptable JSON value, if it is not.
+// check parses the body and says why it is not one acceptable JSON value, if it is not.
+// It is for bodies of authentic senders: what is parsed takes memory.
 func (b *body) check() error {
 	if b.err != nil {
 		return b.err
 	}
-	err := jsonbody.Check(b.data, jsonbody.Options{Limit: int64(len(b.data)), AllowNUL: true})
-	if err != nil && isForm(b.data) {
+	var err error
+	if b.doc, err = jsonbody.Parse(b.data); err != nil && isForm(b.data) {
 		return lineshaft.Invalid("", "the body is a form, and webhooks take JSON; choose the content type application/json in the sender's webhook settings")
 	}
 	return err

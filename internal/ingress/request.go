@@ -117,6 +117,7 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 	if invalid != nil {
 		received.InvalidJSON, received.Reason = true, plain(invalid)
 	} else {
+		received.Doc = q.body.doc
 		if provider := q.hook.Provider(); provider != nil {
 			handshake = provider.Handshake(signed)
 		}

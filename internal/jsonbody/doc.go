@@ -4,6 +4,5 @@
 //
 // It does not decode: whoever wants a value hands the checked bytes to
 // encoding/json. It is used in front of every API operation and of the webhook
-// ingress, and therefore reads strangers' bytes: one pass, no recursion, no
-// allocation per token.
+// ingress, and therefore reads strangers' bytes: with package jsontext.
 package jsonbody

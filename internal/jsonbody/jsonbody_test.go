@@ -13,6 +13,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 func nested(open, inner, closing string, depth int) string {
@@ -48,12 +49,12 @@ func TestH3DepthIsBounded(t *testing.T) {
 		name, body string
 		ok         bool
 	}{
-		{"arrays at the limit", nested("[", "", "]", jsonbody.MaxDepth), true},
-		{"objects at the limit", nested(`{"a":`, "1", "}", jsonbody.MaxDepth), true},
-		{"one array more", nested("[", "", "]", jsonbody.MaxDepth+1), false},
-		{"one object more", nested(`{"a":`, "1", "}", jsonbody.MaxDepth+1), false},
-		{"an empty one at the bottom counts", nested("[", "{}", "]", jsonbody.MaxDepth), false},
-		{"alternating", nested(`[{"a":`, "1", "}]", jsonbody.MaxDepth/2), true},
+		{"arrays at the limit", nested("[", "", "]", jsontext.MaxDepth), true},
+		{"objects at the limit", nested(`{"a":`, "1", "}", jsontext.MaxDepth), true},
+		{"one array more", nested("[", "", "]", jsontext.MaxDepth+1), false},
+		{"one object more", nested(`{"a":`, "1", "}", jsontext.MaxDepth+1), false},
+		{"an empty one at the bottom counts", nested("[", "{}", "]", jsontext.MaxDepth), false},
+		{"alternating", nested(`[{"a":`, "1", "}]", jsontext.MaxDepth/2), true},
 		{"far too deep", nested("[", "", "]", 200_000), false},
 	} {
 		err := jsonbody.Check([]byte(tc.body), jsonbody.Options{Limit: 1 << 20})

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // Unmarshal is json.Unmarshal that matches the names of members exactly: encoding/json
@@ -21,12 +23,12 @@ func Unmarshal(data []byte, v any) error {
 // field of t although its case differs, so that it is an unknown name like any other. A
 // type that reads its own JSON is left to itself. The text must have passed Check.
 func BlankInexactNames(data []byte, t reflect.Type) {
-	n := namer{scanner: scanner{data: data, allowNUL: true}, known: map[reflect.Type]map[string]reflect.Type{}}
+	n := namer{Cursor: jsontext.NewCursor(data), known: map[reflect.Type]map[string]reflect.Type{}}
 	n.blankIn(t)
 }
 
 type namer struct {
-	scanner
+	jsontext.Cursor
 	known map[reflect.Type]map[string]reflect.Type
 }
 
@@ -39,50 +41,28 @@ func (n *namer) blankIn(t reflect.Type) {
 	if t != nil && readsItself(reflect.PointerTo(t)) {
 		t = nil
 	}
-	n.space()
-	if n.pos == len(n.data) {
-		return
-	}
-	switch c := n.data[n.pos]; c {
+	switch n.Peek() {
 	case '{':
-		n.members(func() { n.member(t) })
+		for n.Next() {
+			n.member(t)
+		}
 	case '[':
-		n.members(func() { n.blankIn(elementOf(t)) })
+		for n.Next() {
+			n.blankIn(elementOf(t))
+		}
 	default:
-		_, _ = n.value() // it is valid
-	}
-}
-
-// members calls visit at the start of each member of the array or object that opens here.
-func (n *namer) members(visit func()) {
-	for n.pos++; ; n.pos++ {
-		n.space()
-		if c := n.data[n.pos]; c != ']' && c != '}' {
-			visit()
-			n.space()
-		}
-		if n.data[n.pos] != ',' {
-			n.pos++
-			return
-		}
+		n.Skip()
 	}
 }
 
 // member walks over a name and its value.
 func (n *namer) member(t reflect.Type) {
-	start := n.pos + 1
-	_ = n.str() // it is valid
-	name := n.data[start : n.pos-1]
-	n.space()
-	n.pos++ // the colon
+	name, _ := n.Name()
 	if t == nil || t.Kind() != reflect.Struct {
 		n.blankIn(elementOf(t))
 		return
 	}
-	text := string(name)
-	if strings.Contains(text, `\`) {
-		_ = json.Unmarshal(n.data[start-1:start+len(name)+1], &text) // it is valid
-	}
+	text := string(jsontext.AppendUnescaped(nil, name))
 	fields := n.fieldsOf(t)
 	field, exact := fields[text]
 	for known := range fields {

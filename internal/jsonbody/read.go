@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // Options say what a body may be.
@@ -47,11 +48,21 @@ func Check(data []byte, opts Options) error {
 	if int64(len(data)) > opts.Limit {
 		return tooLarge(opts.Limit)
 	}
-	s := scanner{data: data, allowNUL: opts.AllowNUL}
-	if err := s.document(); err != nil {
-		return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: err.Error(), Cause: err}
+	return notJSON(jsontext.Check(data, opts.AllowNUL))
+}
+
+// Parse checks bytes that are already in memory, of whatever length, and keeps what was
+// seen. U+0000 is allowed.
+func Parse(data []byte) (*jsontext.Doc, error) {
+	doc, err := jsontext.Parse(data)
+	return doc, notJSON(err)
+}
+
+func notJSON(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: "the body is not acceptable JSON: " + err.Error(), Cause: err}
 }
 
 func tooLarge(limit int64) error {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // adoptAll takes on what earlier launchers made, and returns when it is known whose
@@ -104,13 +105,13 @@ func goneFrom(err error) bool {
 
 // tell makes a call to the control plane until it is answered.
 func tell(ctx context.Context, call func(context.Context) error) error {
-	var pause backoff
+	var again pause.Backoff
 	for {
 		err := call(ctx)
 		if err == nil || goneFrom(err) || lineshaft.CodeOf(err) == lineshaft.CodeInvalidRequest {
 			return err
 		}
-		if !pause.wait(ctx, err) {
+		if !again.Wait(ctx, asked(err)) {
 			return err
 		}
 	}

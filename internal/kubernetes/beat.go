@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // beatLoop keeps the leases of executions whose pods have not taken them over yet, and
@@ -93,7 +94,7 @@ func (l *Launcher) ask(ctx context.Context, list []*placement, stop map[string]b
 
 // directiveLoop hears of executions that are ended before their pod has them.
 func (l *Launcher) directiveLoop() {
-	var pause backoff
+	var again pause.Backoff
 	for l.life.Err() == nil {
 		directives, err := l.control.Directives(l.life, l.config.WorkerID)
 		for _, d := range directives {
@@ -103,9 +104,9 @@ func (l *Launcher) directiveLoop() {
 		}
 		switch {
 		case err == nil:
-			pause = backoff{}
+			again.Reset()
 		case l.life.Err() == nil:
-			pause.wait(l.life, err)
+			again.Wait(l.life, asked(err))
 		}
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 const (
@@ -215,36 +216,24 @@ func refusal(r request, resp *http.Response) error {
 
 // persist makes a call until it works, is refused for good, or ctx ends.
 func persist(ctx context.Context, call func(context.Context) error) error {
-	var pause backoff
+	var again pause.Backoff
 	for {
 		err := call(ctx)
 		if err == nil || final(err) {
 			return err
 		}
-		if !pause.wait(ctx, err) {
+		if !again.Wait(ctx, asked(err)) {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
 }
 
-// backoff makes pauses longer. The zero value is ready.
-type backoff struct{ pause time.Duration }
-
-// wait pauses, as long as the server asked for if it did, and says whether ctx goes on.
-func (b *backoff) wait(ctx context.Context, err error) bool {
-	b.pause = min(max(2*b.pause, 100*time.Millisecond), 5*time.Second)
-	pause := b.pause/2 + rand.N(b.pause/2)
-	if e, ok := errors.AsType[*APIError](err); ok && e.Wait > 0 {
-		pause = e.Wait
+// asked is how long the server wants us to wait; 0 if it did not say.
+func asked(err error) time.Duration {
+	if e, ok := errors.AsType[*APIError](err); ok {
+		return e.Wait
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return 0
 }
 
 func (c *Client) createJob(ctx context.Context, job *Job) (*Job, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/gateway"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -175,7 +176,7 @@ func poke(signal chan struct{}) {
 // claimLoop fills the free slots.
 func (l *Launcher) claimLoop() {
 	l.adoptAll() // a claim gives up what this process has and does not know of
-	var pause backoff
+	var again pause.Backoff
 	for l.life.Err() == nil {
 		free := l.config.Slots - l.Running()
 		if free <= 0 {
@@ -193,10 +194,10 @@ func (l *Launcher) claimLoop() {
 		}
 		switch {
 		case err == nil:
-			pause = backoff{}
+			again.Reset()
 		case l.life.Err() == nil:
 			l.logger.WarnContext(l.life, "claim did not work", "err", err)
-			pause.wait(l.life, err)
+			again.Wait(l.life, asked(err))
 		}
 	}
 }

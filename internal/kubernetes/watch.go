@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // watchTime is how long the server keeps a watch open; it is then opened again.
@@ -35,7 +37,8 @@ type watcher[T any] struct {
 // run follows until ctx ends. A server that is away is asked again and again; what
 // happened meanwhile is read anew.
 func (w *watcher[T]) run(ctx context.Context) {
-	var pause backoff
+	var again pause.Backoff
+	paused := false // since something was seen
 	version := ""
 	for ctx.Err() == nil {
 		var err error
@@ -45,7 +48,8 @@ func (w *watcher[T]) run(ctx context.Context) {
 			var seen bool
 			version, seen, err = w.watch(ctx, version)
 			if seen {
-				pause = backoff{}
+				again.Reset()
+				paused = false
 			}
 		}
 		if err == nil {
@@ -53,8 +57,8 @@ func (w *watcher[T]) run(ctx context.Context) {
 		}
 		if hasCode(err, http.StatusGone) {
 			version = "" // too long ago: the listing makes up for it
-			if pause.pause == 0 {
-				pause.pause = time.Millisecond
+			if !paused {
+				paused = true
 				continue
 			}
 		}
@@ -63,7 +67,8 @@ func (w *watcher[T]) run(ctx context.Context) {
 			if final(err) {
 				version = ""
 			}
-			pause.wait(ctx, err)
+			paused = true
+			again.Wait(ctx, asked(err))
 		}
 	}
 }

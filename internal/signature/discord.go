@@ -1,6 +1,10 @@
 package signature
 
-import "time"
+import (
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
+)
 
 // discord signs with the private key of the application; the secret is its public
 // key in hex. To see whether we look, Discord also sends wrong signatures.
@@ -23,7 +27,7 @@ func discord() Scheme {
 			if len(r.Body) > maxHandshake {
 				return nil
 			}
-			if kind, found := member(r.Body, "type"); !found || string(kind) != "0" {
+			if kind, found := jsontext.Member(r.Body, "type"); !found || string(kind) != "0" {
 				return nil
 			}
 			return &Answer{Status: 204}

@@ -2,6 +2,8 @@ package signature
 
 import (
 	"net/http"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // source is a Source with the names that headers are stored under.
@@ -34,7 +36,7 @@ func (v *Verifier) Identity(r Request) (id, from string) {
 
 func (s *source) find(r *Request) string {
 	if s.header == "" {
-		return memberText(r.Body, s.place.Body)
+		return jsontext.MemberText(r.Body, s.place.Body)
 	}
 	if s.with != "" && len(r.Header[s.with]) == 0 {
 		return ""

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 func TestW9Table(t *testing.T) {
@@ -276,7 +278,7 @@ func TestW10Identity(t *testing.T) {
 		}
 		want := ""
 		if path, inBody := strings.CutPrefix(s.idAt, "body "); inBody {
-			want = memberText([]byte(testBody), path)
+			want = jsontext.MemberText([]byte(testBody), path)
 		} else if s.idAt != "" {
 			want = testID
 		}

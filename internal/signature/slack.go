@@ -1,6 +1,10 @@
 package signature
 
-import "time"
+import (
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
+)
 
 // slack has one signing secret for an app.
 func slack() Scheme {
@@ -19,10 +23,10 @@ func slack() Scheme {
 		Identity:  []Source{{Body: "event_id"}},
 		Handshake: "url_verification is answered 200 with its challenge",
 		answer: func(_ key, r *Request) *Answer {
-			if len(r.Body) > maxHandshake || memberText(r.Body, "type") != "url_verification" {
+			if len(r.Body) > maxHandshake || jsontext.MemberText(r.Body, "type") != "url_verification" {
 				return nil
 			}
-			return textAnswer(memberText(r.Body, "challenge"))
+			return textAnswer(jsontext.MemberText(r.Body, "challenge"))
 		},
 	}
 }

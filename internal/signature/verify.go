@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // ErrNotAuthentic is in the chain of every error that Verify returns.
@@ -225,7 +226,7 @@ func (c *check) fields(r *Request, value string) (f fields, err error) {
 }
 
 func bodyStamp(r *Request, place Stamp) (string, error) {
-	raw, found := member(r.Body, place.Body)
+	raw, found := jsontext.Member(r.Body, place.Body)
 	if !found {
 		return "", errNoStamp
 	}

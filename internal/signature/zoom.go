@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // zoom asks every 72 hours whether we still know the secret.
@@ -29,10 +31,10 @@ func zoom() Scheme {
 }
 
 func zoomAnswer(used key, r *Request) *Answer {
-	if len(r.Body) > maxHandshake || memberText(r.Body, "event") != "endpoint.url_validation" {
+	if len(r.Body) > maxHandshake || jsontext.MemberText(r.Body, "event") != "endpoint.url_validation" {
 		return nil
 	}
-	plain := challenge(memberText(r.Body, "payload.plainToken"))
+	plain := challenge(jsontext.MemberText(r.Body, "payload.plainToken"))
 	if plain == "" || strings.HasPrefix(plain, "v0:") { // we sign what is asked for, but no request
 		return nil
 	}

@@ -34,14 +34,7 @@ func (tx *Tx) PutAgent(ctx context.Context, a lineshaft.Agent) error {
 
 // DeleteAgent removes an agent; its runs stay.
 func (tx *Tx) DeleteAgent(ctx context.Context, uid string) error {
-	n, err := tx.exec(ctx, "DELETE FROM agents WHERE uid = $1", uid)
-	if err != nil {
-		return fmt.Errorf("delete agent: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("agent", uid)
-	}
-	return nil
+	return tx.change(ctx, "delete agent", "agent", uid, "DELETE FROM agents WHERE uid = $1", uid)
 }
 
 // LockAgent reads an agent that this transaction is about to change.
@@ -52,7 +45,7 @@ func (tx *Tx) LockAgent(ctx context.Context, uid string) (*lineshaft.Agent, erro
 // SchedulesOfAgent reads the names of the schedules that start runs of an agent.
 func (r reader) SchedulesOfAgent(ctx context.Context, uid string) ([]string, error) {
 	var names []string
-	err := r.each(ctx, "SELECT name FROM schedules WHERE agent_uid = $1 AND agent_uid <> ''", []any{uid}, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT name FROM schedules WHERE agent_uid = $1 AND agent_uid <> ''", []any{uid}, func(scan rowScan) error {
 		var name string
 		err := scan(&name)
 		names = append(names, name)
@@ -71,14 +64,7 @@ func (r reader) GetAgent(ctx context.Context, uid string) (*lineshaft.Agent, err
 }
 
 func (r reader) agent(ctx context.Context, uid, lock string) (*lineshaft.Agent, error) {
-	found, err := r.agents(ctx, "WHERE uid = $1"+lock, uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("agent", uid)
-	}
-	return &found[0], nil
+	return only(r.agents(ctx, "WHERE uid = $1"+lock, uid)).orNotFound("agent", uid)
 }
 
 // ListAgents reads the agents of a factory by name; those of none for an empty uid.
@@ -108,19 +94,12 @@ type PartName struct {
 
 // AgentNames reads the names of agents by factory and name, and nothing that may be long.
 func (r reader) AgentNames(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]PartName, error) {
-	var names []PartName
 	end, args := partsAfter(factoryUIDs, after)
 	query := fmt.Sprintf("SELECT factory_uid, name, uid FROM agents %s LIMIT %d", end, limit)
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		var n PartName
-		err := scan(&n.Factory, &n.Name, &n.UID)
-		names = append(names, n)
-		return err
+	return collect(ctx, r, "read names of agents", query, args, func(scan rowScan) (*PartName, error) {
+		n := &PartName{}
+		return n, scan(&n.Factory, &n.Name, &n.UID)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read names of agents: %w", err)
-	}
-	return names, nil
 }
 
 // partsAfter is the end of a statement that reads parts of factories by factory and name.
@@ -134,23 +113,17 @@ func partsAfter(factoryUIDs []string, after PartKey) (end string, args []any) {
 }
 
 func (r reader) agents(ctx context.Context, where string, args ...any) ([]lineshaft.Agent, error) {
-	var found []lineshaft.Agent
-	err := r.each(ctx, "SELECT "+agentColumns+" FROM agents "+where, args, func(scan func(...any) error) error {
-		var a lineshaft.Agent
+	return collect(ctx, r, "read agents", "SELECT "+agentColumns+" FROM agents "+where, args, func(scan rowScan) (*lineshaft.Agent, error) {
+		a := &lineshaft.Agent{}
 		var config string
 		var created, updated int64
 		if err := scan(&a.UID, &a.FactoryUID, &a.Name, &a.Type, &a.Description, &a.Prompt, &config, &created, &updated); err != nil {
-			return fmt.Errorf("scan agent: %w", err)
+			return nil, fmt.Errorf("scan agent: %w", err)
 		}
 		if err := json.Unmarshal([]byte(config), &a.Config); err != nil {
-			return fmt.Errorf("decode agent: %w", err)
+			return nil, fmt.Errorf("decode agent: %w", err)
 		}
 		a.CreatedAt, a.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, a)
-		return nil
+		return a, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read agents: %w", err)
-	}
-	return found, nil
 }

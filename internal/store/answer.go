@@ -16,11 +16,8 @@ func (tx *Tx) BeginAsk(ctx context.Context, e *Execution, ask string) error {
 	if _, err := tx.exec(ctx, "UPDATE executions SET ask = $2, ask_after = $3 WHERE id = $1", e.ID, e.Ask, e.AskAfter); err != nil {
 		return fmt.Errorf("note question: %w", err)
 	}
-	_, err = tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers <> ''", e.RunID)
-	if err != nil {
-		return fmt.Errorf("finish answer: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "finish answer",
+		"UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers <> ''", e.RunID)
 }
 
 // TakeAnswer gives the follow-up that answers an execution's question: the one that

@@ -15,7 +15,7 @@ const keyColumns = `k.id, k.name, k.role, k.owner_uid, p.type, p.display_name, p
 
 const keyTables = " FROM api_keys k JOIN principals p ON p.uid = k.owner_uid "
 
-func scanKey(scan func(...any) error) (*lineshaft.APIKey, error) {
+func scanKey(scan rowScan) (*lineshaft.APIKey, error) {
 	var k lineshaft.APIKey
 	var factories, workers string
 	var created, expires, revoked, used int64
@@ -40,13 +40,10 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k lineshaft.APIKey, key string) 
 	if err != nil {
 		return fmt.Errorf("encode key: %w", err)
 	}
-	_, err = tx.exec(ctx, `INSERT INTO api_keys (id, name, role, owner_uid, key_hash, hint, factory_uids, worker_ids, created_at, expires_at,
+	return tx.do(ctx, "insert key",
+		`INSERT INTO api_keys (id, name, role, owner_uid, key_hash, hint, factory_uids, worker_ids, created_at, expires_at,
 		revoked_at, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)`,
 		k.ID, k.Name, k.Role, k.Owner.UID, Hash(key), k.Hint, string(factories), string(workers), micros(k.CreatedAt), micros(k.ExpiresAt))
-	if err != nil {
-		return fmt.Errorf("insert key: %w", err)
-	}
-	return nil
 }
 
 // FindAPIKey looks a key up by itself; NotFound when there is none.
@@ -60,18 +57,7 @@ func (r reader) GetAPIKey(ctx context.Context, keyID string) (*lineshaft.APIKey,
 }
 
 func (r reader) apiKey(ctx context.Context, where string, arg any) (*lineshaft.APIKey, error) {
-	var found *lineshaft.APIKey
-	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, []any{arg}, func(scan func(...any) error) (err error) {
-		found, err = scanKey(scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read key: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("API key", "")
-	}
-	return found, nil
+	return find(ctx, r, "API key", "", "SELECT "+keyColumns+keyTables+where, []any{arg}, scanKey)
 }
 
 // PageAPIKeys reads a page of keys, newest first, from before one on.
@@ -98,30 +84,13 @@ func (tx *Tx) LockAdminKeys(ctx context.Context) ([]lineshaft.APIKey, error) {
 }
 
 func (r reader) apiKeys(ctx context.Context, where string, args ...any) ([]lineshaft.APIKey, error) {
-	var keys []lineshaft.APIKey
-	err := r.each(ctx, "SELECT "+keyColumns+keyTables+where, args, func(scan func(...any) error) error {
-		k, err := scanKey(scan)
-		if err == nil {
-			keys = append(keys, *k)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return keys, nil
+	return collect(ctx, r, "list keys", "SELECT "+keyColumns+keyTables+where, args, scanKey)
 }
 
 // RevokeAPIKey ends a key; NotFound when there is no such key, and a second time is no change.
 func (tx *Tx) RevokeAPIKey(ctx context.Context, keyID string, at time.Time) error {
-	n, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $1", keyID, micros(at))
-	if err != nil {
-		return fmt.Errorf("revoke key: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("API key", keyID)
-	}
-	return nil
+	return tx.change(ctx, "revoke key", "API key", keyID,
+		"UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $1", keyID, micros(at))
 }
 
 // TouchAPIKey records that a key was used.

@@ -13,8 +13,8 @@ import (
 
 const artifactColumns = "uid, run_id, type, blob_id, file_name, file_path, mime_type, size, url, branch, title, description"
 
-func scanArtifact(scan func(...any) error) (lineshaft.Artifact, error) {
-	var a lineshaft.Artifact
+func scanArtifact(scan rowScan) (*lineshaft.Artifact, error) {
+	a := &lineshaft.Artifact{}
 	err := scan(&a.UID, &a.RunID, &a.Type, &a.BlobID, &a.FileName, &a.FilePath, &a.MimeType, &a.SizeBytes, &a.URL, &a.Branch, &a.Title, &a.Description)
 	if err != nil {
 		return a, fmt.Errorf("scan artifact: %w", err)
@@ -37,19 +37,7 @@ func (tx *Tx) InsertArtifact(ctx context.Context, h *RunHead, a lineshaft.Artifa
 
 // GetArtifact reads one artifact.
 func (r reader) GetArtifact(ctx context.Context, uid string) (*lineshaft.Artifact, error) {
-	var found *lineshaft.Artifact
-	err := r.each(ctx, "SELECT "+artifactColumns+" FROM artifacts WHERE uid = $1", []any{uid}, func(scan func(...any) error) error {
-		a, err := scanArtifact(scan)
-		found = &a
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read artifact: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("artifact", uid)
-	}
-	return found, nil
+	return find(ctx, r, "artifact", uid, "SELECT "+artifactColumns+" FROM artifacts WHERE uid = $1", []any{uid}, scanArtifact)
 }
 
 // HasArtifactURL says whether a run already reported this address.
@@ -109,19 +97,10 @@ func (r reader) RunByURL(ctx context.Context, url string) (string, error) {
 
 // artifactsOf reads the first artifacts of each run; agents make thousands.
 func (r reader) artifactsOf(ctx context.Context, runIDs []string, most int) ([]lineshaft.Artifact, error) {
-	var found []lineshaft.Artifact
 	args := []any{most - 1}
 	// A uid begins with a digit or a letter up to f.
 	query := "SELECT a." + strings.ReplaceAll(artifactColumns, ", ", ", a.") + ` FROM runs r JOIN artifacts a ON a.run_id = r.id
 		AND a.uid <= COALESCE((SELECT uid FROM artifacts WHERE run_id = r.id ORDER BY uid LIMIT 1 OFFSET $1), 'g')
 		WHERE r.id IN ` + list(&args, runIDs) + " ORDER BY a.run_id, a.uid"
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		a, err := scanArtifact(scan)
-		found = append(found, a)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read artifacts: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read artifacts", query, args, scanArtifact)
 }

@@ -32,7 +32,7 @@ func (r reader) ListAudit(ctx context.Context, f lineshaft.AuditFilter, before s
 	args = append(args, limit)
 	var entries []lineshaft.AuditEntry
 	err := r.each(ctx, `SELECT id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail
-		FROM audit_log WHERE `+where+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args, func(scan func(...any) error) error {
+		FROM audit_log WHERE `+where+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args, func(scan rowScan) error {
 		var e lineshaft.AuditEntry
 		var detail string
 		if err := scan(&e.ID, &e.Actor.UID, &e.Actor.Type, &e.Actor.DisplayName, &e.KeyID, &e.Action, &e.TargetType, &e.TargetID,

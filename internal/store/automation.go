@@ -12,7 +12,7 @@ import (
 
 const automationColumns = "uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at, title"
 
-func scanAutomation(scan func(...any) error) (*lineshaft.Automation, error) {
+func scanAutomation(scan rowScan) (*lineshaft.Automation, error) {
 	var a lineshaft.Automation
 	var enabled int
 	var triggers, config string
@@ -40,40 +40,24 @@ func (tx *Tx) PutAutomation(ctx context.Context, a lineshaft.Automation) error {
 	if err != nil {
 		return fmt.Errorf("encode automation: %w", err)
 	}
-	_, err = tx.exec(ctx, `INSERT INTO automations (`+automationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+	return tx.do(ctx, "put automation",
+		`INSERT INTO automations (`+automationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, prompt = excluded.prompt, enabled = excluded.enabled, agent = excluded.agent,
 		triggers = excluded.triggers, config = excluded.config, max_runs_per_hour = excluded.max_runs_per_hour, updated_at = excluded.updated_at,
 		title = excluded.title`,
 		a.UID, a.FactoryUID, a.Name, a.Prompt, flag(a.Enabled), a.Agent, strings.TrimSpace(triggers.String()), string(config), a.MaxRunsPerHour,
 		micros(a.CreatedAt), micros(a.UpdatedAt), a.Title)
-	if err != nil {
-		return fmt.Errorf("put automation: %w", err)
-	}
-	return nil
 }
 
 // DeleteAutomation removes an automation; its runs stay.
 func (tx *Tx) DeleteAutomation(ctx context.Context, factoryUID, uid string) error {
-	n, err := tx.exec(ctx, "DELETE FROM automations WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
-	if err != nil {
-		return fmt.Errorf("delete automation: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("automation", uid)
-	}
-	return nil
+	return tx.change(ctx, "delete automation", "automation", uid,
+		"DELETE FROM automations WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
 }
 
 // GetAutomation reads one automation of a factory.
 func (r reader) GetAutomation(ctx context.Context, factoryUID, uid string) (*lineshaft.Automation, error) {
-	found, err := r.automations(ctx, "WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("automation", uid)
-	}
-	return &found[0], nil
+	return only(r.automations(ctx, "WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)).orNotFound("automation", uid)
 }
 
 // ListAutomations reads the automations of a factory by name.
@@ -92,16 +76,5 @@ func (r reader) PageAutomations(ctx context.Context, factoryUIDs []string, after
 }
 
 func (r reader) automations(ctx context.Context, where string, args ...any) ([]lineshaft.Automation, error) {
-	var found []lineshaft.Automation
-	err := r.each(ctx, "SELECT "+automationColumns+" FROM automations "+where, args, func(scan func(...any) error) error {
-		a, err := scanAutomation(scan)
-		if err == nil {
-			found = append(found, *a)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read automations: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read automations", "SELECT "+automationColumns+" FROM automations "+where, args, scanAutomation)
 }

@@ -107,14 +107,8 @@ func (s *Store) putChunk(ctx context.Context, blobID string, number int, data []
 
 // KeepBlob ties a blob to a run; a zero time keeps it as long as the run.
 func (tx *Tx) KeepBlob(ctx context.Context, blobID, runID string, until time.Time) error {
-	n, err := tx.exec(ctx, "UPDATE blobs SET run_id = $2, expires_at = $3 WHERE id = $1", blobID, runID, micros(until))
-	if err != nil {
-		return fmt.Errorf("keep blob: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("blob", blobID)
-	}
-	return nil
+	return tx.change(ctx, "keep blob", "blob", blobID,
+		"UPDATE blobs SET run_id = $2, expires_at = $3 WHERE id = $1", blobID, runID, micros(until))
 }
 
 // BlobRun says which run a blob belongs to.

@@ -26,7 +26,7 @@ func (r reader) ListEndedRuns(ctx context.Context, ids []string) (map[string]End
 		return found, nil
 	}
 	var args []any
-	err := r.each(ctx, "SELECT id, title, COALESCE(factory_uid, ''), COALESCE(agent_uid, ''), creator_uid, root_run_id, depth, trace_parent FROM runs WHERE id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT id, title, COALESCE(factory_uid, ''), COALESCE(agent_uid, ''), creator_uid, root_run_id, depth, trace_parent FROM runs WHERE id IN "+list(&args, ids), args, func(scan rowScan) error {
 		var run EndedRun
 		err := scan(&run.ID, &run.Title, &run.FactoryUID, &run.AgentUID, &run.CreatorUID, &run.RootRunID, &run.Depth, &run.TraceParent)
 		found[run.ID] = run

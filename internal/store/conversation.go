@@ -60,19 +60,13 @@ func (r reader) LiveOfConversation(ctx context.Context, conversationID string) (
 }
 
 func (r reader) conversation(ctx context.Context, query string, args ...any) ([]ConversationRun, error) {
-	var runs []ConversationRun
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		var run ConversationRun
+	return collect(ctx, r, "read conversation", query, args, func(scan rowScan) (*ConversationRun, error) {
+		run := &ConversationRun{}
 		var factory *string
 		err := scan(&run.ID, &run.Title, &factory, &run.State)
 		run.FactoryUID = text(factory)
-		runs = append(runs, run)
-		return err
+		return run, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read conversation: %w", err)
-	}
-	return runs, nil
 }
 
 // ContinuedRun reads what a run that goes on with another needs to know of it: how many
@@ -112,15 +106,9 @@ func (r reader) LastAttempt(ctx context.Context, first string) (int, error) {
 
 // ListReruns reads the first reruns of a run.
 func (r reader) ListReruns(ctx context.Context, first string, limit int) ([]lineshaft.Rerun, error) {
-	var found []lineshaft.Rerun
-	err := r.each(ctx, "SELECT id, attempt, state FROM runs WHERE rerun_of = $1 ORDER BY attempt LIMIT $2", []any{first, limit}, func(scan func(...any) error) error {
-		var one lineshaft.Rerun
-		err := scan(&one.RunID, &one.Attempt, &one.State)
-		found = append(found, one)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read reruns: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read reruns",
+		"SELECT id, attempt, state FROM runs WHERE rerun_of = $1 ORDER BY attempt LIMIT $2", []any{first, limit}, func(scan rowScan) (*lineshaft.Rerun, error) {
+			one := &lineshaft.Rerun{}
+			return one, scan(&one.RunID, &one.Attempt, &one.State)
+		})
 }

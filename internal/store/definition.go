@@ -59,14 +59,7 @@ func textDigest(text string) string {
 
 // GetRevision reads one state of a factory's definition.
 func (r reader) GetRevision(ctx context.Context, factoryUID string, number int64) (*lineshaft.Revision, error) {
-	found, err := r.revisionRows(ctx, "WHERE factory_uid = $1 AND number = $2", factoryUID, number)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("revision", fmt.Sprint(number))
-	}
-	return &found[0], nil
+	return only(r.revisionRows(ctx, "WHERE factory_uid = $1 AND number = $2", factoryUID, number)).orNotFound("revision", fmt.Sprint(number))
 }
 
 // LastRevision reads the newest state of a factory's definition; nil when none was
@@ -89,25 +82,20 @@ func (r reader) ListRevisions(ctx context.Context, factoryUID string, before int
 }
 
 func (r reader) revisionRows(ctx context.Context, where string, args ...any) ([]lineshaft.Revision, error) {
-	var found []lineshaft.Revision
-	err := r.each(ctx, "SELECT "+revisionColumns+" FROM definition_revisions "+where, args, func(scan func(...any) error) error {
-		var v lineshaft.Revision
-		var files string
-		var created int64
-		if err := scan(&v.FactoryUID, &v.Number, &v.Source, &v.Actor.UID, &v.Actor.Type, &v.Actor.DisplayName, &v.Comment, &v.Commit, &files, &created); err != nil {
-			return fmt.Errorf("scan revision: %w", err)
-		}
-		if err := json.Unmarshal([]byte(files), &v.Files); err != nil {
-			return fmt.Errorf("decode revision: %w", err)
-		}
-		v.CreatedAt = fromMicros(created)
-		found = append(found, v)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read revisions: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read revisions",
+		"SELECT "+revisionColumns+" FROM definition_revisions "+where, args, func(scan rowScan) (*lineshaft.Revision, error) {
+			v := &lineshaft.Revision{}
+			var files string
+			var created int64
+			if err := scan(&v.FactoryUID, &v.Number, &v.Source, &v.Actor.UID, &v.Actor.Type, &v.Actor.DisplayName, &v.Comment, &v.Commit, &files, &created); err != nil {
+				return nil, fmt.Errorf("scan revision: %w", err)
+			}
+			if err := json.Unmarshal([]byte(files), &v.Files); err != nil {
+				return nil, fmt.Errorf("decode revision: %w", err)
+			}
+			v.CreatedAt = fromMicros(created)
+			return v, nil
+		})
 }
 
 // textBatch is how many texts of a definition are read at once.
@@ -120,7 +108,7 @@ func (r reader) RevisionTexts(ctx context.Context, v *lineshaft.Revision) (map[s
 	for batch := range slices.Chunk(digests, textBatch) {
 		args := []any{v.FactoryUID}
 		query := "SELECT digest, body FROM definition_files WHERE factory_uid = $1 AND digest IN " + list(&args, batch)
-		err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		err := r.each(ctx, query, args, func(scan rowScan) error {
 			var digest, body string
 			err := scan(&digest, &body)
 			bodies[digest] = body

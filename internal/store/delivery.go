@@ -102,17 +102,8 @@ func (tx *Tx) identityHolders(ctx context.Context, digests map[string]bool) (map
 		lost = append(lost, digest)
 	}
 	var args []any
-	taken := make(map[string]string, len(lost))
-	err := tx.each(ctx, "SELECT digest, delivery_id FROM delivery_identities WHERE digest IN "+list(&args, lost), args, func(scan func(...any) error) error {
-		var digest, deliveryID string
-		err := scan(&digest, &deliveryID)
-		taken[digest] = deliveryID
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read identities: %w", err)
-	}
-	return taken, nil
+	query := "SELECT digest, delivery_id FROM delivery_identities WHERE digest IN " + list(&args, lost)
+	return pairs[string, string](ctx, tx.reader, "read identities", query, args)
 }
 
 // FreeIdentity takes back a claim of this transaction.
@@ -123,7 +114,7 @@ func (tx *Tx) FreeIdentity(ctx context.Context, claim Identity) error {
 
 const deliveryColumns = "id, webhook_uid, status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes, event"
 
-func scanDelivery(scan func(...any) error) (*lineshaft.Delivery, error) {
+func scanDelivery(scan rowScan) (*lineshaft.Delivery, error) {
 	var d lineshaft.Delivery
 	var outcomes string
 	if err := scan(&d.ID, &d.WebhookUID, &d.Status, &d.Size, &d.Identity, &d.IdentitySource, &d.RemoteAddr, &d.DuplicateOf, &d.RedeliveryOf,
@@ -139,26 +130,12 @@ func scanDelivery(scan func(...any) error) (*lineshaft.Delivery, error) {
 
 // GetDelivery reads one delivery of a webhook.
 func (r reader) GetDelivery(ctx context.Context, webhookUID, deliveryID string) (*lineshaft.Delivery, error) {
-	found, err := r.deliveries(ctx, "WHERE id = $1 AND webhook_uid = $2", deliveryID, webhookUID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("delivery", deliveryID)
-	}
-	return &found[0], nil
+	return only(r.deliveries(ctx, "WHERE id = $1 AND webhook_uid = $2", deliveryID, webhookUID)).orNotFound("delivery", deliveryID)
 }
 
 // FindDelivery reads a delivery whose webhook is not known.
 func (r reader) FindDelivery(ctx context.Context, deliveryID string) (*lineshaft.Delivery, error) {
-	found, err := r.deliveries(ctx, "WHERE id = $1", deliveryID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("delivery", deliveryID)
-	}
-	return &found[0], nil
+	return only(r.deliveries(ctx, "WHERE id = $1", deliveryID)).orNotFound("delivery", deliveryID)
 }
 
 // ListDeliveries reads a page of a webhook's log, newest first, from before an id on (""
@@ -186,18 +163,7 @@ func (r reader) LastDeliveries(ctx context.Context, factoryUIDs ...string) ([]li
 }
 
 func (r reader) deliveries(ctx context.Context, where string, args ...any) ([]lineshaft.Delivery, error) {
-	var found []lineshaft.Delivery
-	err := r.each(ctx, "SELECT "+deliveryColumns+" FROM deliveries "+where, args, func(scan func(...any) error) error {
-		d, err := scanDelivery(scan)
-		if err == nil {
-			found = append(found, *d)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read deliveries: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read deliveries", "SELECT "+deliveryColumns+" FROM deliveries "+where, args, scanDelivery)
 }
 
 // GetPayload reads the body of an accepted delivery.
@@ -230,7 +196,7 @@ func (r reader) EachPayload(ctx context.Context, webhookUID, before string, limi
 		before = "z" // above every id
 	}
 	err := r.each(ctx, `SELECT d.id, d.event, d.outcomes, p.body FROM deliveries d JOIN delivery_payloads p ON p.delivery_id = d.id
-		WHERE d.webhook_uid = $1 AND d.id < $2 AND d.status = 'accepted' ORDER BY d.id DESC LIMIT $3`, []any{webhookUID, before, limit}, func(scan func(...any) error) error {
+		WHERE d.webhook_uid = $1 AND d.id < $2 AND d.status = 'accepted' ORDER BY d.id DESC LIMIT $3`, []any{webhookUID, before, limit}, func(scan rowScan) error {
 		var p Payload
 		var outcomes string
 		if err := scan(&p.DeliveryID, &p.Event, &outcomes, &p.Body); err != nil {

@@ -111,10 +111,6 @@ func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int)
 
 // DeleteWebhookRow removes a deleted webhook whose log is empty.
 func (tx *Tx) DeleteWebhookRow(ctx context.Context, uid string) error {
-	_, err := tx.exec(ctx, `DELETE FROM webhooks WHERE uid = $1 AND deleted_at > 0
+	return tx.do(ctx, "delete webhook", `DELETE FROM webhooks WHERE uid = $1 AND deleted_at > 0
 		AND NOT EXISTS (SELECT 1 FROM deliveries WHERE webhook_uid = $2)`, uid, uid)
-	if err != nil {
-		return fmt.Errorf("delete webhook: %w", err)
-	}
-	return nil
 }

@@ -17,25 +17,14 @@ func (tx *Tx) PutEnvironment(ctx context.Context, e lineshaft.Environment) error
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO environments (`+environmentColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+	return tx.do(ctx, "put environment", `INSERT INTO environments (`+environmentColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (uid) DO UPDATE SET config = excluded.config, editor_uid = excluded.editor_uid, updated_at = excluded.updated_at`,
 		e.UID, config, e.Creator, e.Editor, micros(e.CreatedAt), micros(e.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("put environment: %w", err)
-	}
-	return nil
 }
 
 // DeleteEnvironment removes an environment; runs keep its uid.
 func (tx *Tx) DeleteEnvironment(ctx context.Context, uid string) error {
-	n, err := tx.exec(ctx, "DELETE FROM environments WHERE uid = $1", uid)
-	if err != nil {
-		return fmt.Errorf("delete environment: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("environment", uid)
-	}
-	return nil
+	return tx.change(ctx, "delete environment", "environment", uid, "DELETE FROM environments WHERE uid = $1", uid)
 }
 
 // LockEnvironment reads an environment that this transaction is about to change or
@@ -50,14 +39,7 @@ func (r reader) GetEnvironment(ctx context.Context, uid string) (*lineshaft.Envi
 }
 
 func (r reader) environment(ctx context.Context, uid, lock string) (*lineshaft.Environment, error) {
-	found, err := r.environments(ctx, "WHERE uid = $1"+lock, uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("environment", uid)
-	}
-	return &found[0], nil
+	return only(r.environments(ctx, "WHERE uid = $1"+lock, uid)).orNotFound("environment", uid)
 }
 
 // ListEnvironments reads all environments.
@@ -71,25 +53,20 @@ func (r reader) EnvironmentExtent(ctx context.Context) (Extent, error) {
 }
 
 func (r reader) environments(ctx context.Context, where string, args ...any) ([]lineshaft.Environment, error) {
-	var found []lineshaft.Environment
-	err := r.each(ctx, "SELECT "+environmentColumns+" FROM environments "+where, args, func(scan func(...any) error) error {
-		var e lineshaft.Environment
-		var config string
-		var created, updated int64
-		if err := scan(&e.UID, &config, &e.Creator, &e.Editor, &created, &updated); err != nil {
-			return fmt.Errorf("scan environment: %w", err)
-		}
-		if err := json.Unmarshal([]byte(config), &e.Config); err != nil {
-			return fmt.Errorf("decode environment: %w", err)
-		}
-		e.CreatedAt, e.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, e)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read environments: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read environments",
+		"SELECT "+environmentColumns+" FROM environments "+where, args, func(scan rowScan) (*lineshaft.Environment, error) {
+			e := &lineshaft.Environment{}
+			var config string
+			var created, updated int64
+			if err := scan(&e.UID, &config, &e.Creator, &e.Editor, &created, &updated); err != nil {
+				return nil, fmt.Errorf("scan environment: %w", err)
+			}
+			if err := json.Unmarshal([]byte(config), &e.Config); err != nil {
+				return nil, fmt.Errorf("decode environment: %w", err)
+			}
+			e.CreatedAt, e.UpdatedAt = fromMicros(created), fromMicros(updated)
+			return e, nil
+		})
 }
 
 // LiveRun finds a run in an environment that has not ended; "" when there is none.
@@ -136,7 +113,7 @@ func (r reader) describe(ctx context.Context, list []lineshaft.Environment, wher
 		SELECT e.uid, c.type, c.display_name, c.email, d.type, d.display_name, d.email,
 			r.id, r.factory_uid, r.title, r.state, r.error_code, r.created_at, r.updated_at, r.started_at
 		FROM e LEFT JOIN principals c ON c.uid = e.creator LEFT JOIN principals d ON d.uid = e.editor LEFT JOIN runs r ON r.id = e.newest`,
-		args, func(scan func(...any) error) error { return scanDetail(scan, at) })
+		args, func(scan rowScan) error { return scanDetail(scan, at) })
 	if err != nil {
 		return nil, fmt.Errorf("describe environments: %w", err)
 	}

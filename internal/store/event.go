@@ -90,7 +90,7 @@ func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit
 		SELECT MAX(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
 			SELECT sequence, octet_length(data) + $4 AS size FROM events WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
 		) AS lengths) AS sums WHERE total <= $5 OR total = size), 0) ORDER BY sequence`
-	err = r.each(ctx, query, []any{runID, after, limit, EventOverhead, size}, func(scan func(...any) error) error {
+	err = r.each(ctx, query, []any{runID, after, limit, EventOverhead, size}, func(scan rowScan) error {
 		e, err := scanEvent(scan)
 		events = append(events, e)
 		return err
@@ -117,7 +117,7 @@ func (r reader) ListEventsBefore(ctx context.Context, runID string, before int64
 		SELECT MIN(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence DESC) AS total FROM (
 			SELECT sequence, octet_length(data) + $4 AS size FROM events WHERE run_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3
 		) AS lengths) AS sums WHERE total <= $5 OR total = size), $2) ORDER BY sequence`
-	err := r.each(ctx, query, []any{runID, before, limit, EventOverhead, size}, func(scan func(...any) error) error {
+	err := r.each(ctx, query, []any{runID, before, limit, EventOverhead, size}, func(scan rowScan) error {
 		e, err := scanEvent(scan)
 		events = append(events, e)
 		return err
@@ -142,7 +142,7 @@ func (r reader) ListMessages(ctx context.Context, runID string, window int64, li
 	var events []lineshaft.Event
 	// The bounds are on the key alone, so that both engines walk it backward.
 	err = r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND sequence > $2 AND type = $3 ORDER BY sequence DESC LIMIT $4",
-		[]any{runID, max(0, last-window), lineshaft.EventMessage, limit}, func(scan func(...any) error) error {
+		[]any{runID, max(0, last-window), lineshaft.EventMessage, limit}, func(scan rowScan) error {
 			e, err := scanEvent(scan)
 			if err != nil {
 				return err
@@ -174,7 +174,7 @@ func (r reader) FactoryOfRun(ctx context.Context, runID string) (string, error) 
 func (r reader) ListStates(ctx context.Context, runID string, limit, size int) ([]lineshaft.Event, error) {
 	var events []lineshaft.Event
 	err := r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND type = $2 ORDER BY sequence LIMIT $3",
-		[]any{runID, lineshaft.EventState, limit}, func(scan func(...any) error) error {
+		[]any{runID, lineshaft.EventState, limit}, func(scan rowScan) error {
 			e, err := scanEvent(scan)
 			if err != nil {
 				return err
@@ -237,7 +237,7 @@ type StateChange struct {
 func (s *Store) ListStateChanges(ctx context.Context, after StatePosition, limit int) ([]StateChange, error) {
 	var changes []StateChange
 	err := s.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.horizon+
-		" ORDER BY txid, run_id, sequence LIMIT $4", []any{after.Txid, after.RunID, after.Sequence, limit}, func(scan func(...any) error) error {
+		" ORDER BY txid, run_id, sequence LIMIT $4", []any{after.Txid, after.RunID, after.Sequence, limit}, func(scan rowScan) error {
 		var txid int64
 		e, err := scanEvent(scan, &txid)
 		changes = append(changes, StateChange{Position: StatePosition{txid, e.RunID, e.Sequence}, Event: e})
@@ -266,7 +266,7 @@ func (r reader) ListRunStateChanges(ctx context.Context, after StatePosition, ru
 		where, order = "(txid + 0, run_id, sequence) > ($1, $2, $3) AND txid + 0 > 0 AND run_id = $4", " ORDER BY sequence"
 	}
 	var changes []StateChange
-	err = r.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE "+where+" AND txid < "+r.d.ahead+order, append(place, runID), func(scan func(...any) error) error {
+	err = r.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE "+where+" AND txid < "+r.d.ahead+order, append(place, runID), func(scan rowScan) error {
 		var txid int64
 		e, err := scanEvent(scan, &txid)
 		changes = append(changes, StateChange{Position: StatePosition{txid, e.RunID, e.Sequence}, Event: e})
@@ -348,7 +348,7 @@ func (s *Store) ListUnsettled(ctx context.Context, after StatePosition) ([]State
 	// The place comes first: SQLite begins at the first bound that it reads, and would
 	// else go through every state change there ever was.
 	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.ahead,
-		[]any{after.Txid, after.RunID, after.Sequence}, func(scan func(...any) error) error {
+		[]any{after.Txid, after.RunID, after.Sequence}, func(scan rowScan) error {
 			var p StatePosition
 			err := scan(&p.Txid, &p.RunID, &p.Sequence)
 			found = append(found, p)

@@ -66,7 +66,7 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories 
 	args := []any{host, limit}
 	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs WHERE state = 'QUEUED' AND hold = 0 AND " +
 		queueOf(&args, factories) + " ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
-	err := tx.each(ctx, query, args, func(scan func(...any) error) error {
+	err := tx.each(ctx, query, args, func(scan rowScan) error {
 		c := &Claim{}
 		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID, &c.TraceParent)
 		c.Head = h
@@ -82,7 +82,7 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories 
 		ids[i], byID[c.Head.ID] = c.Head.ID, c
 	}
 	args = nil
-	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills, continues FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan func(...any) error) error {
+	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills, continues FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan rowScan) error {
 		var runID, prompt, config, skills, continues string
 		var files int
 		if err := scan(&runID, &prompt, &config, &files, &skills, &continues); err != nil {
@@ -112,11 +112,9 @@ func (tx *Tx) InsertExecutions(ctx context.Context, claims []*Claim, workerID st
 		v.row(executionID, c.Head.ID, c.Head.Executions, c.Head.WorkerHost, workerID, Hash(c.Token), Hash(c.RunToken), micros(at), 0, 0,
 			sqlText(tx.d.now+" + "+fmt.Sprint(lease.Microseconds())), 0, 0, "")
 	}
-	if _, err := tx.exec(ctx, `INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
-		started_at, ended_at, lease_until, last_number, interrupted, snapshot_id) VALUES `+v.text.String(), v.args...); err != nil {
-		return fmt.Errorf("insert executions: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "insert executions",
+		`INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
+		started_at, ended_at, lease_until, last_number, interrupted, snapshot_id) VALUES `+v.text.String(), v.args...)
 }
 
 const executionColumns = "id, run_id, number, worker_host, worker_id, claimed_at, started_at, ended_at, last_number, snapshot_id, interrupted, token_hash, ask, ask_after"
@@ -150,7 +148,7 @@ func (r reader) GetExecutions(ctx context.Context, refs []lineshaft.ExecutionRef
 	}
 	var args []any
 	query := "SELECT " + executionColumns + " FROM executions WHERE id IN " + list(&args, ids)
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		e, err := scanExecution(scan)
 		if err == nil && e.tokenHash == tokens[e.ID] {
 			found[e.ID] = e
@@ -178,7 +176,7 @@ func (tx *Tx) LockExecutions(ctx context.Context, refs []lineshaft.ExecutionRef)
 	var args []any
 	query := "SELECT " + qualified("r", headColumns) + ", " + qualified("e", executionColumns) +
 		" FROM runs r JOIN executions e ON e.run_id = r.id WHERE e.id IN " + list(&args, ids) + " ORDER BY r.id, e.id" + tx.d.forUpdate
-	err := tx.each(ctx, query, args, func(scan func(...any) error) error {
+	err := tx.each(ctx, query, args, func(scan rowScan) error {
 		var h *RunHead
 		e, err := scanExecution(func(dest ...any) (err error) {
 			h, err = scanHead(scan, dest...)
@@ -215,13 +213,9 @@ func (tx *Tx) SaveExecutions(ctx context.Context, list []*Execution) error {
 	for _, e := range list {
 		v.typed([]string{"TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT"}, e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, e.SnapshotID)
 	}
-	_, err := tx.exec(ctx, "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+v.text.String()+`)
+	return tx.do(ctx, "save executions", "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+v.text.String()+`)
 		UPDATE executions SET started_at = v.started_at, ended_at = v.ended_at, last_number = v.last_number,
 		snapshot_id = v.snapshot_id FROM v WHERE executions.id = v.id`, v.args...)
-	if err != nil {
-		return fmt.Errorf("save executions: %w", err)
-	}
-	return nil
 }
 
 // ExtendLeases renews the leases of live executions that a worker holds and that
@@ -254,22 +248,17 @@ type Held struct {
 
 // ListHeld reads the live executions of a worker process.
 func (r reader) ListHeld(ctx context.Context, workerID string) ([]Held, error) {
-	var held []Held
-	err := r.each(ctx, `SELECT e.id, e.run_id, r.state, r.execution_id, e.interrupted,
+	return collect(ctx, r, "read held executions",
+		`SELECT e.id, e.run_id, r.state, r.execution_id, e.interrupted,
 		COALESCE((SELECT MIN(f.id) FROM followups f WHERE f.run_id = e.run_id AND f.state <> 'done' AND f.state = 'pending'), '')
-		FROM executions e JOIN runs r ON r.id = e.run_id WHERE e.worker_id = $1 AND e.ended_at = 0`, []any{workerID}, func(scan func(...any) error) error {
-		var h Held
-		var current string
-		var interrupted int
-		err := scan(&h.ExecutionID, &h.RunID, &h.State, &current, &interrupted, &h.FollowupID)
-		h.Current, h.Interrupted = current == h.ExecutionID, interrupted == 1
-		held = append(held, h)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read held executions: %w", err)
-	}
-	return held, nil
+		FROM executions e JOIN runs r ON r.id = e.run_id WHERE e.worker_id = $1 AND e.ended_at = 0`, []any{workerID}, func(scan rowScan) (*Held, error) {
+			h := &Held{}
+			var current string
+			var interrupted int
+			err := scan(&h.ExecutionID, &h.RunID, &h.State, &current, &interrupted, &h.FollowupID)
+			h.Current, h.Interrupted = current == h.ExecutionID, interrupted == 1
+			return h, err
+		})
 }
 
 // SetInterrupted marks a live execution.
@@ -314,7 +303,7 @@ func (r reader) ListExecutions(ctx context.Context, runID string) ([]*Execution,
 
 func (r reader) executions(ctx context.Context, query string, args ...any) ([]*Execution, error) {
 	var found []*Execution
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		e, err := scanExecution(scan)
 		found = append(found, e)
 		return err
@@ -377,12 +366,9 @@ func (r reader) ExecutionOfToken(ctx context.Context, token string) (*Execution,
 
 // MoveExecution gives a live execution to another worker process.
 func (tx *Tx) MoveExecution(ctx context.Context, executionID, workerID string) error {
-	_, err := tx.exec(ctx, `UPDATE executions SET worker_id = $1, interrupted = CASE WHEN interrupted = 2 THEN 1 ELSE interrupted END
+	return tx.do(ctx, "move execution",
+		`UPDATE executions SET worker_id = $1, interrupted = CASE WHEN interrupted = 2 THEN 1 ELSE interrupted END
 		WHERE id = $2 AND ended_at = 0`, workerID, executionID)
-	if err != nil {
-		return fmt.Errorf("move execution: %w", err)
-	}
-	return nil
 }
 
 // CountReport counts an event that the agent of an execution reported, if it is still
@@ -453,7 +439,7 @@ func (r reader) QueuedHosts(ctx context.Context, limit int) ([]string, error) {
 	var hosts []string
 	next := "SELECT worker_host FROM runs" + r.d.byQueue + " WHERE state = 'QUEUED' AND hold = 0 AND worker_host > %s ORDER BY worker_host, queued_at, id LIMIT 1"
 	err := r.each(ctx, "WITH RECURSIVE h (host) AS (SELECT ("+fmt.Sprintf(next, "''")+") UNION ALL SELECT ("+fmt.Sprintf(next, "h.host")+
-		") FROM h WHERE h.host IS NOT NULL) SELECT host FROM h WHERE host IS NOT NULL LIMIT $1", []any{limit}, func(scan func(...any) error) error {
+		") FROM h WHERE h.host IS NOT NULL) SELECT host FROM h WHERE host IS NOT NULL LIMIT $1", []any{limit}, func(scan rowScan) error {
 		var host string
 		err := scan(&host)
 		hosts = append(hosts, host)

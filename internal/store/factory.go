@@ -13,7 +13,7 @@ import (
 
 const factoryColumns = "uid, name, alias, description, mode, defaults, shared, paused, daily_tokens, daily_cost_micros, foreman, revision, created_at, updated_at"
 
-func scanFactory(scan func(...any) error) (*lineshaft.Factory, error) {
+func scanFactory(scan rowScan) (*lineshaft.Factory, error) {
 	var f lineshaft.Factory
 	var defaults, text string
 	var paused int
@@ -58,13 +58,10 @@ func (tx *Tx) InsertFactory(ctx context.Context, f lineshaft.Factory) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at)
+	return tx.do(ctx, "insert factory",
+		`INSERT INTO factories (uid, name, alias, alias_key, description, mode, defaults, shared, paused, foreman, revision, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, $12)`, f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, f.Mode, defaults, shared,
 		flag(f.Paused), f.Foreman, micros(f.CreatedAt), micros(f.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("insert factory: %w", err)
-	}
-	return nil
 }
 
 // UpdateFactory writes what people may change of a factory that LockFactory returned.
@@ -73,12 +70,9 @@ func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, "UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9, daily_tokens = $10, daily_cost_micros = $11 WHERE uid = $1",
+	return tx.do(ctx, "update factory",
+		"UPDATE factories SET name = $2, alias = $3, alias_key = $4, description = $5, defaults = $6, shared = $7, paused = $8, foreman = $9, daily_tokens = $10, daily_cost_micros = $11 WHERE uid = $1",
 		f.UID, f.Name, f.Alias, aliasKey(f.Alias), f.Description, defaults, shared, flag(f.Paused), f.Foreman, f.DailyBudget.MaxTokens, f.DailyBudget.MaxCostMicros)
-	if err != nil {
-		return fmt.Errorf("update factory: %w", err)
-	}
-	return nil
 }
 
 // DeleteFactory removes a factory with its agents and automations. Its webhooks are
@@ -92,10 +86,7 @@ func (tx *Tx) DeleteFactory(ctx context.Context, uid string, at time.Time) error
 	if _, err := tx.exec(ctx, "UPDATE webhooks SET deleted_at = $2, credential = '', old_credential = '' WHERE factory_uid = $1 AND deleted_at = 0", uid, micros(at)); err != nil {
 		return fmt.Errorf("delete webhooks: %w", err)
 	}
-	if _, err := tx.exec(ctx, "DELETE FROM factories WHERE uid = $1", uid); err != nil {
-		return fmt.Errorf("delete factory: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete factory", "DELETE FROM factories WHERE uid = $1", uid)
 }
 
 // LockFactory begins a change to a factory or a part of it: no delivery is accepted
@@ -135,18 +126,7 @@ func (r reader) FactoryRevisions(ctx context.Context) (map[string]int64, error) 
 }
 
 func (r reader) revisions(ctx context.Context, query string, args ...any) (map[string]int64, error) {
-	found := map[string]int64{}
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		var uid string
-		var revision int64
-		err := scan(&uid, &revision)
-		found[uid] = revision
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read factory revisions: %w", err)
-	}
-	return found, nil
+	return pairs[string, int64](ctx, r, "read factory revisions", query, args)
 }
 
 // GetFactory reads a factory.
@@ -155,34 +135,12 @@ func (r reader) GetFactory(ctx context.Context, uid string) (*lineshaft.Factory,
 }
 
 func (r reader) factory(ctx context.Context, uid, query string, args ...any) (*lineshaft.Factory, error) {
-	var found *lineshaft.Factory
-	err := r.each(ctx, query, args, func(scan func(...any) error) (err error) {
-		found, err = scanFactory(scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read factory: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("factory", uid)
-	}
-	return found, nil
+	return find(ctx, r, "factory", uid, query, args, scanFactory)
 }
 
 // ListFactories reads factories in the order of their making, from after a uid on.
 func (r reader) ListFactories(ctx context.Context, after string, limit int) ([]lineshaft.Factory, error) {
-	var found []lineshaft.Factory
-	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid > $1 ORDER BY uid LIMIT $2", []any{after, limit}, func(scan func(...any) error) error {
-		f, err := scanFactory(scan)
-		if err == nil {
-			found = append(found, *f)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list factories: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "list factories", "SELECT "+factoryColumns+" FROM factories WHERE uid > $1 ORDER BY uid LIMIT $2", []any{after, limit}, scanFactory)
 }
 
 // Factories reads factories by their uids; those that are gone are left out.
@@ -192,7 +150,7 @@ func (r reader) Factories(ctx context.Context, uids ...string) (map[string]lines
 		return found, nil
 	}
 	var args []any
-	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid IN "+list(&args, uids), args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+factoryColumns+" FROM factories WHERE uid IN "+list(&args, uids), args, func(scan rowScan) error {
 		f, err := scanFactory(scan)
 		if err == nil {
 			found[f.UID] = *f
@@ -224,7 +182,7 @@ func (r reader) CountParts(ctx context.Context, factoryUIDs ...string) (map[stri
 	} {
 		var args []any
 		query := "SELECT factory_uid, count(*) FROM " + kind.from + list(&args, factoryUIDs) + " GROUP BY factory_uid"
-		err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		err := r.each(ctx, query, args, func(scan rowScan) error {
 			var uid string
 			var n int
 			if err := scan(&uid, &n); err != nil {

@@ -20,18 +20,14 @@ type Followup struct {
 // InsertFollowup stores a message that waits. The caller saves the head.
 func (tx *Tx) InsertFollowup(ctx context.Context, h *RunHead, f Followup, creatorUID string, at time.Time) error {
 	h.Unread++
-	_, err := tx.exec(ctx, `INSERT INTO followups (id, run_id, message, creator_uid, state, execution_id, created_at)
+	return tx.do(ctx, "insert follow-up", `INSERT INTO followups (id, run_id, message, creator_uid, state, execution_id, created_at)
 		VALUES ($1, $2, $3, $4, 'pending', '', $5)`, f.ID, h.ID, f.Message, creatorUID, micros(at))
-	if err != nil {
-		return fmt.Errorf("insert follow-up: %w", err)
-	}
-	return nil
 }
 
 // FollowupTimes are when the messages of a run came, in their order.
 func (r reader) FollowupTimes(ctx context.Context, runID string) ([]time.Time, error) {
 	var times []time.Time
-	err := r.each(ctx, "SELECT created_at FROM followups WHERE run_id = $1 ORDER BY id", []any{runID}, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT created_at FROM followups WHERE run_id = $1 ORDER BY id", []any{runID}, func(scan rowScan) error {
 		var at int64
 		err := scan(&at)
 		times = append(times, fromMicros(at))
@@ -147,17 +143,11 @@ func (r reader) ListRunAttachments(ctx context.Context, runID string) ([]linesha
 }
 
 func (r reader) attachments(ctx context.Context, where string, args ...any) ([]lineshaft.Attachment, error) {
-	var found []lineshaft.Attachment
-	err := r.each(ctx, "SELECT id, file_name, mime_type, size, blob_id FROM attachments "+where, args, func(scan func(...any) error) error {
-		var a lineshaft.Attachment
-		err := scan(&a.ID, &a.FileName, &a.MimeType, &a.Size, &a.BlobID)
-		found = append(found, a)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read attachments: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read attachments",
+		"SELECT id, file_name, mime_type, size, blob_id FROM attachments "+where, args, func(scan rowScan) (*lineshaft.Attachment, error) {
+			a := &lineshaft.Attachment{}
+			return a, scan(&a.ID, &a.FileName, &a.MimeType, &a.Size, &a.BlobID)
+		})
 }
 
 // DropFollowups ends all open messages of a cancelled run. The caller saves the head.

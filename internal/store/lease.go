@@ -42,10 +42,7 @@ func (tx *Tx) EndLease(ctx context.Context, name, holder string) error {
 	if _, by := readLease(stored); err != nil || by != holder {
 		return err
 	}
-	if _, err := tx.exec(ctx, "DELETE FROM settings WHERE name = $1 AND value = $2", name, stored); err != nil {
-		return fmt.Errorf("end lease: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "end lease", "DELETE FROM settings WHERE name = $1 AND value = $2", name, stored)
 }
 
 // readLease takes a stored lease apart; one that makes no sense is over.

@@ -27,7 +27,7 @@ type listing[T any] struct {
 // goes on. How long the rows are is asked first: neither engine reads long texts for that.
 func readPage[T any](ctx context.Context, r reader, l listing[T], limit int) (page []T, more bool, err error) {
 	rows, read := 0, int64(0)
-	err = r.each(ctx, fmt.Sprintf("%s %s LIMIT %d", l.sizes, l.end, limit+1), l.args, func(scan func(...any) error) error {
+	err = r.each(ctx, fmt.Sprintf("%s %s LIMIT %d", l.sizes, l.end, limit+1), l.args, func(scan rowScan) error {
 		var size int64
 		if err := scan(&size); err != nil || more {
 			return err

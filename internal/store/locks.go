@@ -75,10 +75,7 @@ func (tx *Tx) lockNames(ctx context.Context, names []string) error {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		v.typed([]string{"TEXT"}, name)
 	}
-	if _, err := tx.exec(ctx, fmt.Sprintf(tx.d.lockNames, v.text.String()), v.args...); err != nil {
-		return fmt.Errorf("lock names: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "lock names", fmt.Sprintf(tx.d.lockNames, v.text.String()), v.args...)
 }
 
 // textsIn is texts for a query that ends with IN.

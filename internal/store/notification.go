@@ -116,7 +116,7 @@ func (tx *Tx) Snapshot(ctx context.Context) (Snapshot, error) {
 const notificationColumns = `id, name, description, url, states, factory_uids, run_name, enabled, disabled_reason, disabled_at,
 	credential, old_credential, old_until, since, until, gaps, enabled_at, last_success_at, last_failure_at, created_at, updated_at, deleted_at`
 
-func scanNotification(scan func(...any) error) (*Notification, error) {
+func scanNotification(scan rowScan) (*Notification, error) {
 	var n Notification
 	var states, factories, since, until, gaps string
 	var enabled int
@@ -155,7 +155,7 @@ func (tx *Tx) PutNotification(ctx context.Context, n Notification) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO notifications (`+notificationColumns+`)
+	return tx.do(ctx, "put notification", `INSERT INTO notifications (`+notificationColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, url = excluded.url, states = excluded.states,
 		factory_uids = excluded.factory_uids, run_name = excluded.run_name, enabled = excluded.enabled, disabled_reason = excluded.disabled_reason,
@@ -164,10 +164,6 @@ func (tx *Tx) PutNotification(ctx context.Context, n Notification) error {
 		n.ID, n.Name, n.Description, n.URL, states, factories, n.RunName, flag(n.Enabled), n.DisabledReason, micros(n.DisabledAt),
 		n.Credential, n.OldCredential, micros(n.OldUntil), n.Since.String(), n.Until.String(), gaps, micros(n.EnabledAt), micros(n.LastSuccessAt), micros(n.LastFailureAt),
 		micros(n.CreatedAt), micros(n.UpdatedAt), micros(n.DeletedAt))
-	if err != nil {
-		return fmt.Errorf("put notification: %w", err)
-	}
-	return nil
 }
 
 // GetNotification reads a live endpoint.
@@ -182,14 +178,7 @@ func (tx *Tx) LockNotification(ctx context.Context, id string) (*Notification, e
 }
 
 func (r reader) notification(ctx context.Context, id, lock string) (*Notification, error) {
-	found, err := r.notifications(ctx, "WHERE id = $1 AND deleted_at = 0"+lock, id)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("notification", id)
-	}
-	return &found[0], nil
+	return only(r.notifications(ctx, "WHERE id = $1 AND deleted_at = 0"+lock, id)).orNotFound("notification", id)
 }
 
 // ListNotifications reads all live endpoints in the order of their making. There are
@@ -205,11 +194,8 @@ func (r reader) DeletedNotifications(ctx context.Context, limit int) ([]string, 
 
 // RemoveNotification removes the row of a deleted endpoint, unless its log has rows.
 func (tx *Tx) RemoveNotification(ctx context.Context, id string) error {
-	if _, err := tx.exec(ctx, `DELETE FROM notifications WHERE id = $1 AND deleted_at > 0
-		AND NOT EXISTS (SELECT 1 FROM notification_deliveries WHERE notification_id = $1)`, id); err != nil {
-		return fmt.Errorf("remove notification: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "remove notification", `DELETE FROM notifications WHERE id = $1 AND deleted_at > 0
+		AND NOT EXISTS (SELECT 1 FROM notification_deliveries WHERE notification_id = $1)`, id)
 }
 
 // SetNotificationCredentials replaces the sealed credentials if they are still the
@@ -226,23 +212,9 @@ func (tx *Tx) NoteCallback(ctx context.Context, id string, delivered bool, at ti
 	if delivered {
 		column = "last_success_at"
 	}
-	if _, err := tx.exec(ctx, "UPDATE notifications SET "+column+" = $2 WHERE id = $1", id, micros(at)); err != nil {
-		return fmt.Errorf("note callback: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "note callback", "UPDATE notifications SET "+column+" = $2 WHERE id = $1", id, micros(at))
 }
 
 func (r reader) notifications(ctx context.Context, where string, args ...any) ([]Notification, error) {
-	var found []Notification
-	err := r.each(ctx, "SELECT "+notificationColumns+" FROM notifications "+where, args, func(scan func(...any) error) error {
-		n, err := scanNotification(scan)
-		if err == nil {
-			found = append(found, *n)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read notifications: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read notifications", "SELECT "+notificationColumns+" FROM notifications "+where, args, scanNotification)
 }

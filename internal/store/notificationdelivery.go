@@ -39,7 +39,7 @@ func (r reader) ListCallbackRuns(ctx context.Context, ids []string) (map[string]
 	}
 	var args []any
 	err := r.each(ctx, `SELECT r.id, r.title, COALESCE(r.name, ''), COALESCE(r.factory_uid, ''), r.created_at, r.trace_parent, b.metadata
-		FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id IN `+list(&args, ids), args, func(scan func(...any) error) error {
+		FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id IN `+list(&args, ids), args, func(scan rowScan) error {
 		var run CallbackRun
 		var created int64
 		var metadata string
@@ -87,7 +87,7 @@ func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error)
 	var found []DueNotification
 	err := r.each(ctx, `SELECT `+notificationColumns+`, (SELECT MIN(d.next_at) FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending'),
 		CASE WHEN EXISTS (SELECT 1 FROM notification_deliveries d WHERE d.notification_id = n.id AND d.status = 'pending' AND d.tried_at < n.enabled_at) THEN 1 ELSE 0 END
-		FROM notifications n WHERE n.enabled = 1 AND n.deleted_at = 0`, nil, func(scan func(...any) error) error {
+		FROM notifications n WHERE n.enabled = 1 AND n.deleted_at = 0`, nil, func(scan rowScan) error {
 		var next *int64
 		var woken int
 		n, err := scanNotification(func(dest ...any) error { return scan(append(dest, &next, &woken)...) })
@@ -144,7 +144,7 @@ func (tx *Tx) ClaimNotificationDeliveries(ctx context.Context, n *Notification, 
 			SELECT id FROM notification_deliveries WHERE notification_id = $1 AND status = 'pending' AND `+due.where+` LIMIT $5`+tx.d.skipLocked+`)
 			UPDATE notification_deliveries SET claim = $4, next_at = $3, tried_at = $6 WHERE id IN (SELECT id FROM picked)
 			RETURNING `+deliveryInfoColumns+", tries, body, attempts", []any{n.ID, micros(due.at), micros(lease), claim, limit - len(found), tried},
-			func(scan func(...any) error) error {
+			func(scan rowScan) error {
 				c := NotificationClaim{Claim: claim}
 				var body []byte
 				var attempts string
@@ -182,24 +182,16 @@ func (tx *Tx) FinishNotificationAttempt(ctx context.Context, c NotificationClaim
 
 // ReleaseNotificationDelivery gives back a claim whose attempt was broken off.
 func (tx *Tx) ReleaseNotificationDelivery(ctx context.Context, c NotificationClaim, due time.Time) error {
-	if _, err := tx.exec(ctx, "UPDATE notification_deliveries SET next_at = $3, claim = '' WHERE id = $1 AND claim = $2 AND status = 'pending'", c.ID, c.Claim, micros(due)); err != nil {
-		return fmt.Errorf("release notification delivery: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "release notification delivery",
+		"UPDATE notification_deliveries SET next_at = $3, claim = '' WHERE id = $1 AND claim = $2 AND status = 'pending'", c.ID, c.Claim, micros(due))
 }
 
 // ReplayNotificationDelivery makes a delivery pending again, due at a time. An attempt
 // that is being made does not count any more.
 func (tx *Tx) ReplayNotificationDelivery(ctx context.Context, notificationID, id string, due, expires time.Time) error {
-	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = 'pending', tries = 0, next_at = $3, expires_at = $4, claim = '', finished_at = 0
+	return tx.change(ctx, "replay notification delivery", "delivery", id,
+		`UPDATE notification_deliveries SET status = 'pending', tries = 0, next_at = $3, expires_at = $4, claim = '', finished_at = 0
 		WHERE id = $2 AND notification_id = $1`, notificationID, id, micros(due), micros(expires))
-	if err != nil {
-		return fmt.Errorf("replay notification delivery: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("delivery", id)
-	}
-	return nil
 }
 
 // ExpireNotificationDeliveries ends what waits for an endpoint and whose time was over at
@@ -252,7 +244,7 @@ func (r reader) ListNotificationDeliveries(ctx context.Context, notificationID s
 		where += " AND (run_id = '' OR factory_uid IN " + list(&args, factories) + ")"
 	}
 	var found []lineshaft.NotificationDelivery
-	err := r.each(ctx, "SELECT "+deliveryInfoColumns+" FROM notification_deliveries "+where+" ORDER BY id DESC LIMIT $2", args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT "+deliveryInfoColumns+" FROM notification_deliveries "+where+" ORDER BY id DESC LIMIT $2", args, func(scan rowScan) error {
 		d, err := scanNotificationDelivery(scan)
 		found = append(found, d)
 		return err
@@ -268,7 +260,7 @@ func (r reader) ListNotificationDeliveries(ctx context.Context, notificationID s
 func (r reader) GetNotificationDelivery(ctx context.Context, notificationID, id string) (*lineshaft.NotificationDelivery, error) {
 	var found *lineshaft.NotificationDelivery
 	err := r.each(ctx, "SELECT "+deliveryInfoColumns+", CASE WHEN "+bodyOfDeleted+" THEN '' ELSE body END, attempts FROM notification_deliveries WHERE id = $1 AND notification_id = $2", []any{id, notificationID},
-		func(scan func(...any) error) error {
+		func(scan rowScan) error {
 			var body []byte
 			var attempts string
 			d, err := scanNotificationDelivery(scan, &body, &attempts)

@@ -49,7 +49,7 @@ func (r reader) CountActive(ctx context.Context, factories []string, states []li
 				arg(string(state)), arg(factory), arg(string(state)), limit))
 		}
 	}
-	err := r.each(ctx, union(parts), args, func(scan func(...any) error) error {
+	err := r.each(ctx, union(parts), args, func(scan rowScan) error {
 		var state lineshaft.RunState
 		var n int
 		err := scan(&state, &n)
@@ -83,7 +83,7 @@ func (r reader) briefs(ctx context.Context, conditions []string, args []any, ord
 		parts[i] = fmt.Sprintf("SELECT * FROM (SELECT %s FROM runs WHERE %s ORDER BY %s LIMIT %d) AS p%d", briefColumns, condition, order, limit, i)
 	}
 	var found []RunBrief
-	err := r.each(ctx, union(parts), args, func(scan func(...any) error) error {
+	err := r.each(ctx, union(parts), args, func(scan rowScan) error {
 		var b RunBrief
 		var queued, updated int64
 		err := scan(&b.ID, &b.Title, &b.State, &b.Message, &b.WorkerHost, &b.Hold, &queued, &updated)
@@ -220,33 +220,18 @@ func (r reader) factoryNames(ctx context.Context, of []Broken) (map[string]strin
 		uids = append(uids, b.FactoryUID)
 	}
 	var args []any
-	names := map[string]string{}
-	err := r.each(ctx, "SELECT uid, name FROM factories WHERE uid IN "+list(&args, uids), args, func(scan func(...any) error) error {
-		var uid, name string
-		err := scan(&uid, &name)
-		names[uid] = name
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read names of factories: %w", err)
-	}
-	return names, nil
+	query := "SELECT uid, name FROM factories WHERE uid IN " + list(&args, uids)
+	return pairs[string, string](ctx, r, "read names of factories", query, args)
 }
 
 func (r reader) broken(ctx context.Context, what, query string, args []any) ([]Broken, error) {
-	var found []Broken
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		var b Broken
+	return collect(ctx, r, what, query, args, func(scan rowScan) (*Broken, error) {
+		b := &Broken{}
 		var at int64
 		err := scan(&b.ID, &b.Name, &b.FactoryUID, &b.FactoryName, &b.Reason, &at)
 		b.At = fromMicros(at)
-		found = append(found, b)
-		return err
+		return b, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return found, nil
 }
 
 // RefusedDeliveries tells which webhooks refused deliveries since a time and why the
@@ -257,7 +242,7 @@ func (r reader) RefusedDeliveries(ctx context.Context, since time.Time, newest i
 	err := r.each(ctx, `SELECT d.id, d.status, w.uid, w.name, w.factory_uid, f.name FROM
 		(SELECT id, status, webhook_uid FROM deliveries WHERE status <> 'accepted' AND status <> 'duplicate' AND id >= $1 ORDER BY id DESC LIMIT $2) AS d
 		JOIN webhooks w ON w.uid = d.webhook_uid AND w.deleted_at = 0 JOIN factories f ON f.uid = w.factory_uid ORDER BY d.id DESC`,
-		[]any{id.Floor(since), newest}, func(scan func(...any) error) error {
+		[]any{id.Floor(since), newest}, func(scan rowScan) error {
 			var b Broken
 			var delivery string
 			if err := scan(&delivery, &b.Reason, &b.ID, &b.Name, &b.FactoryUID, &b.FactoryName); err != nil {

@@ -95,10 +95,7 @@ func (tx *Tx) hit(ctx context.Context, rate Rate, number, now int64) error {
 	if _, err := tx.exec(ctx, "UPDATE rate_windows SET count = $2, last_at = $3 WHERE name = $1", rate.Name, number, now); err != nil {
 		return fmt.Errorf("count rate window: %w", err)
 	}
-	if _, err := tx.exec(ctx, "DELETE FROM rate_hits WHERE name = $1 AND number <= $2", rate.Name, number-int64(rate.Limit)); err != nil {
-		return fmt.Errorf("trim rate window: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "trim rate window", "DELETE FROM rate_hits WHERE name = $1 AND number <= $2", rate.Name, number-int64(rate.Limit))
 }
 
 // DeleteRates removes windows without a hit since a time, at most so many. It passes over

@@ -15,21 +15,15 @@ const repositoryColumns = "factory_uid, url, branch, path, seen, applied, proble
 // PutRepository makes a factory follow a repository from its beginning; it is looked
 // at next.
 func (tx *Tx) PutRepository(ctx context.Context, factoryUID string, source lineshaft.GitSource) error {
-	_, err := tx.exec(ctx, `INSERT INTO factory_repositories (`+repositoryColumns+`, claim, next_at) VALUES ($1, $2, $3, $4, '', '', '[]', '', 0, 0, '', 0)
+	return tx.do(ctx, "put repository",
+		`INSERT INTO factory_repositories (`+repositoryColumns+`, claim, next_at) VALUES ($1, $2, $3, $4, '', '', '[]', '', 0, 0, '', 0)
 		ON CONFLICT (factory_uid) DO UPDATE SET url = excluded.url, branch = excluded.branch, path = excluded.path, seen = '', applied = '',
 		problems = '[]', fault = '', checked_at = 0, applied_at = 0, claim = '', next_at = 0`, factoryUID, source.URL, source.Branch, source.Path)
-	if err != nil {
-		return fmt.Errorf("put repository: %w", err)
-	}
-	return nil
 }
 
 // DeleteRepository makes a factory follow none.
 func (tx *Tx) DeleteRepository(ctx context.Context, factoryUID string) error {
-	if _, err := tx.exec(ctx, "DELETE FROM factory_repositories WHERE factory_uid = $1", factoryUID); err != nil {
-		return fmt.Errorf("delete repository: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete repository", "DELETE FROM factory_repositories WHERE factory_uid = $1", factoryUID)
 }
 
 // Repositories reads what factories follow, by their uids; those that follow nothing
@@ -46,7 +40,7 @@ func (r reader) Repositories(ctx context.Context, factoryUIDs ...string) (map[st
 }
 
 func (r reader) repositories(ctx context.Context, query string, args []any, each func(lineshaft.GitStatus)) error {
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var s lineshaft.GitStatus
 		var problems string
 		var checked, applied int64
@@ -141,25 +135,17 @@ func (tx *Tx) NoteRepository(ctx context.Context, claim string, s lineshaft.GitS
 
 // ReleaseRepository gives a claim back: somebody else is to look at once.
 func (tx *Tx) ReleaseRepository(ctx context.Context, factoryUID, claim string) error {
-	if _, err := tx.exec(ctx, "UPDATE factory_repositories SET claim = '', next_at = 0 WHERE factory_uid = $1 AND claim = $2", factoryUID, claim); err != nil {
-		return fmt.Errorf("release repository: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "release repository",
+		"UPDATE factory_repositories SET claim = '', next_at = 0 WHERE factory_uid = $1 AND claim = $2", factoryUID, claim)
 }
 
 // DueRepository says that a repository has changed: it is to be looked at now, and
 // whoever is looking has looked too early.
 func (tx *Tx) DueRepository(ctx context.Context, factoryUID string) error {
-	if _, err := tx.exec(ctx, "UPDATE factory_repositories SET claim = '', next_at = 0 WHERE factory_uid = $1", factoryUID); err != nil {
-		return fmt.Errorf("repository is due: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "repository is due", "UPDATE factory_repositories SET claim = '', next_at = 0 WHERE factory_uid = $1", factoryUID)
 }
 
 // SetFactoryMode says where a factory is edited.
 func (tx *Tx) SetFactoryMode(ctx context.Context, factoryUID string, mode lineshaft.FactoryMode) error {
-	if _, err := tx.exec(ctx, "UPDATE factories SET mode = $2 WHERE uid = $1", factoryUID, mode); err != nil {
-		return fmt.Errorf("set mode of factory: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "set mode of factory", "UPDATE factories SET mode = $2 WHERE uid = $1", factoryUID, mode)
 }

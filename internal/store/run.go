@@ -218,7 +218,7 @@ func (tx *Tx) LockRuns(ctx context.Context, ids []string) ([]*RunHead, error) {
 	var args []any
 	query := "SELECT " + headColumns + " FROM runs WHERE id IN " + list(&args, ids) + " ORDER BY id" + tx.d.forUpdate
 	var heads []*RunHead
-	err := tx.each(ctx, query, args, func(scan func(...any) error) error {
+	err := tx.each(ctx, query, args, func(scan rowScan) error {
 		h, err := scanHead(scan)
 		heads = append(heads, h)
 		return err
@@ -349,25 +349,15 @@ func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error
 
 // NewestOf finds the id of the newest run of each creator that has one.
 func (r reader) NewestOf(ctx context.Context, creators []string) (map[string]string, error) {
-	newest := map[string]string{}
 	if len(creators) == 0 {
-		return newest, nil
+		return map[string]string{}, nil
 	}
 	parts, args := make([]string, len(creators)), make([]any, len(creators))
 	for i, creator := range creators {
 		parts[i] = fmt.Sprintf("SELECT * FROM (SELECT creator_uid, id FROM runs WHERE creator_uid = $%d ORDER BY id DESC LIMIT 1) AS p%d", i+1, i)
 		args[i] = creator
 	}
-	err := r.each(ctx, union(parts), args, func(scan func(...any) error) error {
-		var creator, runID string
-		err := scan(&creator, &runID)
-		newest[creator] = runID
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find newest runs: %w", err)
-	}
-	return newest, nil
+	return pairs[string, string](ctx, r, "find newest runs", union(parts), args)
 }
 
 // RunsByID reads those of the runs that there are, as lists show them.
@@ -391,7 +381,7 @@ func (r reader) runsByID(ctx context.Context, ids []string, how int) (map[string
 	}
 	var args []any
 	query := selectRun(how) + "WHERE r.id IN " + list(&args, ids)
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		run, err := scanRun(scan, how)
 		if err == nil {
 			runs[run.ID] = run

@@ -172,7 +172,7 @@ func (s *Store) walk(ctx context.Context, w *walk, found *scanResult) error {
 	}
 	query, args := w.query(cut)
 	rows, stop := 0, false
-	err := s.each(ctx, query, args, func(scan func(...any) error) error {
+	err := s.each(ctx, query, args, func(scan rowScan) error {
 		key := RunKey{Rank: w.rank}
 		var hit bool
 		if err := scan(&key.ID, &key.Micro, &key.Text, &hit); err != nil {

@@ -109,24 +109,13 @@ func nextGroup(ids []string, sizes map[string]int64, left int64) (group []string
 // runSizes is how long what was written once of each run is. Neither engine reads the
 // texts for that.
 func (r reader) runSizes(ctx context.Context, ids []string) (map[string]int64, error) {
-	sizes := map[string]int64{}
 	if len(ids) == 0 {
-		return sizes, nil
+		return map[string]int64{}, nil
 	}
 	var args []any
 	query := `SELECT run_id, octet_length(prompt) + octet_length(submitted_prompt) + octet_length(config) + octet_length(skills)
 		FROM run_bodies WHERE run_id IN ` + list(&args, ids)
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		var id string
-		var size int64
-		err := scan(&id, &size)
-		sizes[id] = size
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read sizes of runs: %w", err)
-	}
-	return sizes, nil
+	return pairs[string, int64](ctx, r, "read sizes of runs", query, args)
 }
 
 // shorten makes of a run what lists show.

@@ -16,33 +16,19 @@ func (tx *Tx) PutRunner(ctx context.Context, n lineshaft.Runner) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO runners (`+runnerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+	return tx.do(ctx, "put runner", `INSERT INTO runners (`+runnerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (uid) DO UPDATE SET name = excluded.name, config = excluded.config, updated_at = excluded.updated_at`,
 		n.UID, n.FactoryUID, n.Name, config, micros(n.CreatedAt), micros(n.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("put runner: %w", err)
-	}
-	return nil
 }
 
 // DeleteRunner removes a runner.
 func (tx *Tx) DeleteRunner(ctx context.Context, uid string) error {
-	if _, err := tx.exec(ctx, "DELETE FROM runners WHERE uid = $1", uid); err != nil {
-		return fmt.Errorf("delete runner: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete runner", "DELETE FROM runners WHERE uid = $1", uid)
 }
 
 // GetRunner reads a runner of any factory.
 func (r reader) GetRunner(ctx context.Context, uid string) (*lineshaft.Runner, error) {
-	found, err := r.runners(ctx, "WHERE uid = $1", uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("runner", uid)
-	}
-	return &found[0], nil
+	return only(r.runners(ctx, "WHERE uid = $1", uid)).orNotFound("runner", uid)
 }
 
 // ListRunners reads the runners of a factory by name.
@@ -51,23 +37,18 @@ func (r reader) ListRunners(ctx context.Context, factoryUID string) ([]lineshaft
 }
 
 func (r reader) runners(ctx context.Context, where string, args ...any) ([]lineshaft.Runner, error) {
-	var found []lineshaft.Runner
-	err := r.each(ctx, "SELECT "+runnerColumns+" FROM runners "+where, args, func(scan func(...any) error) error {
-		var n lineshaft.Runner
-		var config string
-		var created, updated int64
-		if err := scan(&n.UID, &n.FactoryUID, &n.Name, &config, &created, &updated); err != nil {
-			return fmt.Errorf("scan runner: %w", err)
-		}
-		if err := json.Unmarshal([]byte(config), &n.Config); err != nil {
-			return fmt.Errorf("decode runner: %w", err)
-		}
-		n.CreatedAt, n.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, n)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read runners: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read runners",
+		"SELECT "+runnerColumns+" FROM runners "+where, args, func(scan rowScan) (*lineshaft.Runner, error) {
+			n := &lineshaft.Runner{}
+			var config string
+			var created, updated int64
+			if err := scan(&n.UID, &n.FactoryUID, &n.Name, &config, &created, &updated); err != nil {
+				return nil, fmt.Errorf("scan runner: %w", err)
+			}
+			if err := json.Unmarshal([]byte(config), &n.Config); err != nil {
+				return nil, fmt.Errorf("decode runner: %w", err)
+			}
+			n.CreatedAt, n.UpdatedAt = fromMicros(created), fromMicros(updated)
+			return n, nil
+		})
 }

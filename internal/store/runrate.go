@@ -45,7 +45,7 @@ func (r reader) EndedAfter(ctx context.Context, after RateMark, before time.Time
 	var ended []RunEnd
 	err := r.each(ctx, `SELECT id, factory_uid, state, error_code, created_at, started_at, finished_at, run_time FROM runs
 		WHERE (finished_at, id) > ($1, $2) AND finished_at < $3 ORDER BY finished_at, id LIMIT $4`,
-		[]any{max(micros(after.FinishedAt), 1), after.RunID, micros(before), limit}, func(scan func(...any) error) error {
+		[]any{max(micros(after.FinishedAt), 1), after.RunID, micros(before), limit}, func(scan rowScan) error {
 			var e RunEnd
 			var factory *string
 			var created, started, finished, took int64
@@ -81,10 +81,8 @@ func (r reader) rateMark(ctx context.Context, lock string) (RateMark, error) {
 
 // MoveRateMark says up to where ends are in the tallies.
 func (tx *Tx) MoveRateMark(ctx context.Context, mark RateMark) error {
-	if _, err := tx.exec(ctx, "UPDATE run_rate_mark SET finished_at = $1, run_id = $2 WHERE id = 1", micros(mark.FinishedAt), mark.RunID); err != nil {
-		return fmt.Errorf("move mark of rates: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "move mark of rates",
+		"UPDATE run_rate_mark SET finished_at = $1, run_id = $2 WHERE id = 1", micros(mark.FinishedAt), mark.RunID)
 }
 
 const rateColumns = "span, factory_uid, bucket, succeeded, failed, errored, cancelled, waits, times, reasons"
@@ -129,7 +127,7 @@ func (r reader) ListRates(ctx context.Context, span time.Duration, factories []s
 		rateColumns + " FROM run_rates WHERE span = $1 AND bucket >= $2 AND factory_uid IN " + list(&args, factories)
 	var rates []RunRate
 	var mark RateMark
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var rate RunRate
 		if err := scan(scanTo(&rate)...); err != nil {
 			return err

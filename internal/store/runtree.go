@@ -82,7 +82,7 @@ func (tx *Tx) limitedTrees(ctx context.Context, runIDs []string) ([]Tree, error)
 	var trees []Tree
 	err := tx.each(ctx, `SELECT t.run_id, t.max_tokens, t.max_cost_micros, t.tokens + r.input_tokens + r.output_tokens, t.cost_micros + r.cost_micros
 		FROM run_trees t JOIN runs r ON r.id = t.run_id WHERE (t.max_tokens > 0 OR t.max_cost_micros > 0) AND t.run_id IN `+list(&args, runIDs), args,
-		func(scan func(...any) error) error {
+		func(scan rowScan) error {
 			var t Tree
 			err := scan(&t.RunID, &t.Budget.MaxTokens, &t.Budget.MaxCostMicros, &t.Spent.Tokens, &t.Spent.CostMicros)
 			trees = append(trees, t)
@@ -98,7 +98,7 @@ func (tx *Tx) limitedTrees(ctx context.Context, runIDs []string) ([]Tree, error)
 func (r reader) ancestorsOf(ctx context.Context, runIDs []string) (map[string][]string, error) {
 	var args []any
 	above := map[string][]string{}
-	err := r.each(ctx, "SELECT run_id, tag FROM run_tags WHERE run_id IN "+list(&args, runIDs)+" AND tag >= 'a:' AND tag < 'a;'", args, func(scan func(...any) error) error {
+	err := r.each(ctx, "SELECT run_id, tag FROM run_tags WHERE run_id IN "+list(&args, runIDs)+" AND tag >= 'a:' AND tag < 'a;'", args, func(scan rowScan) error {
 		var runID, tag string
 		err := scan(&runID, &tag)
 		above[runID] = append(above[runID], tag[min(len(tag), 2):])
@@ -149,7 +149,7 @@ func (r reader) RunStarts(ctx context.Context, runID, rootRunID string) ([]RunSt
 	args := []any{outsideTag}
 	starts := make([]RunStart, 0, len(ids))
 	err = r.each(ctx, `SELECT r.source, r.creator_uid, (SELECT COUNT(*) FROM run_tags t WHERE t.tag = $1 AND t.run_id = r.id) FROM runs r WHERE r.id IN `+list(&args, ids), args,
-		func(scan func(...any) error) error {
+		func(scan rowScan) error {
 			var start RunStart
 			var marks int
 			err := scan(&start.Source, &start.CreatorUID, &marks)

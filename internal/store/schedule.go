@@ -26,15 +26,12 @@ func (tx *Tx) PutSchedule(ctx context.Context, s lineshaft.Schedule) error {
 	if err := errors.Join(timingErr, configErr, metadataErr); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `INSERT INTO schedules (`+scheduleColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', 0, $10, $11, $12, $13)
+	return tx.do(ctx, "put schedule",
+		`INSERT INTO schedules (`+scheduleColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', 0, $10, $11, $12, $13)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, timing = excluded.timing, enabled = excluded.enabled, prompt = excluded.prompt,
 		agent_uid = excluded.agent_uid, factory_uid = excluded.factory_uid, config = excluded.config, metadata = excluded.metadata,
 		editor_uid = excluded.editor_uid, updated_at = excluded.updated_at`,
 		s.ID, s.Name, timing, flag(s.Enabled), s.Prompt, s.AgentUID, s.FactoryUID, config, metadata, s.Creator.UID, s.Editor.UID, micros(s.CreatedAt), micros(s.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("put schedule: %w", err)
-	}
-	return nil
 }
 
 // NoteSpawn records that a schedule started a run at a time, or why it did not.
@@ -43,10 +40,7 @@ func (tx *Tx) NoteSpawn(ctx context.Context, id string, at time.Time, problem st
 	if problem != "" {
 		query, args = "UPDATE schedules SET last_error = $2 WHERE id = $1", []any{id, problem}
 	}
-	if _, err := tx.exec(ctx, query, args...); err != nil {
-		return fmt.Errorf("note run of schedule: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "note run of schedule", query, args...)
 }
 
 // DeleteSchedule removes a schedule and its timer; its runs stay.
@@ -54,26 +48,12 @@ func (tx *Tx) DeleteSchedule(ctx context.Context, id string) error {
 	if err := tx.DeleteTimers(ctx, []string{ScheduleTimer(id)}); err != nil {
 		return err
 	}
-	n, err := tx.exec(ctx, "DELETE FROM schedules WHERE id = $1", id)
-	if err != nil {
-		return fmt.Errorf("delete schedule: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("schedule", id)
-	}
-	return nil
+	return tx.change(ctx, "delete schedule", "schedule", id, "DELETE FROM schedules WHERE id = $1", id)
 }
 
 // GetSchedule reads a schedule.
 func (r reader) GetSchedule(ctx context.Context, id string) (*lineshaft.Schedule, error) {
-	found, err := r.schedules(ctx, "WHERE s.id = $1", id)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("schedule", id)
-	}
-	return &found[0], nil
+	return only(r.schedules(ctx, "WHERE s.id = $1", id)).orNotFound("schedule", id)
 }
 
 // ScheduleKey is a place in the list of schedules.
@@ -99,27 +79,21 @@ func (r reader) ScheduleExtent(ctx context.Context) (Extent, error) {
 }
 
 func (r reader) schedules(ctx context.Context, end string, args ...any) ([]lineshaft.Schedule, error) {
-	var found []lineshaft.Schedule
-	err := r.each(ctx, readSchedules+end, args, func(scan func(...any) error) error {
-		var s lineshaft.Schedule
+	return collect(ctx, r, "read schedules", readSchedules+end, args, func(scan rowScan) (*lineshaft.Schedule, error) {
+		s := &lineshaft.Schedule{}
 		var timing, config, metadata string
 		var enabled int
 		var last, created, updated, next int64
 		if err := scan(&s.ID, &s.Name, &timing, &enabled, &s.Prompt, &s.AgentUID, &s.FactoryUID, &config, &metadata, &s.LastError, &last,
 			&created, &updated, &next, &s.Creator.UID, &s.Creator.Type, &s.Creator.DisplayName, &s.Creator.Email,
 			&s.Editor.UID, &s.Editor.Type, &s.Editor.DisplayName, &s.Editor.Email); err != nil {
-			return fmt.Errorf("scan schedule: %w", err)
+			return nil, fmt.Errorf("scan schedule: %w", err)
 		}
 		if err := errors.Join(json.Unmarshal([]byte(timing), &s.Timing), json.Unmarshal([]byte(config), &s.Config), json.Unmarshal([]byte(metadata), &s.Metadata)); err != nil {
-			return fmt.Errorf("decode schedule: %w", err)
+			return nil, fmt.Errorf("decode schedule: %w", err)
 		}
 		s.Enabled, s.LastRun, s.NextRun = enabled == 1, fromMicros(last), fromNext(next)
 		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, s)
-		return nil
+		return s, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read schedules: %w", err)
-	}
-	return found, nil
 }

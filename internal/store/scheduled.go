@@ -22,28 +22,23 @@ type TimedAutomation struct {
 // ListTimed reads timers of automations. Their owner is automation/<uid>/<digest>, and
 // a uid has 36 characters.
 func (r reader) ListTimed(ctx context.Context, limit int) ([]TimedAutomation, error) {
-	var found []TimedAutomation
-	err := r.each(ctx, `SELECT t.owner, t.factory_uid, t.timing, t.next_at, f.name, f.paused, a.uid, a.name
+	return collect(ctx, r, "list timers of automations",
+		`SELECT t.owner, t.factory_uid, t.timing, t.next_at, f.name, f.paused, a.uid, a.name
 		FROM timers t JOIN factories f ON f.uid = t.factory_uid JOIN automations a ON a.uid = substr(t.owner, 12, 36)
-		WHERE t.factory_uid > '' ORDER BY t.factory_uid LIMIT $1`, []any{limit}, func(scan func(...any) error) error {
-		var t TimedAutomation
-		var timing string
-		var next int64
-		var paused int
-		if err := scan(&t.Owner, &t.FactoryUID, &timing, &next, &t.Factory, &paused, &t.AutomationUID, &t.Automation); err != nil {
-			return fmt.Errorf("scan timer: %w", err)
-		}
-		if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
-			return fmt.Errorf("decode timer: %w", err)
-		}
-		t.NextAt, t.Paused = fromNext(next), paused == 1
-		found = append(found, t)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list timers of automations: %w", err)
-	}
-	return found, nil
+		WHERE t.factory_uid > '' ORDER BY t.factory_uid LIMIT $1`, []any{limit}, func(scan rowScan) (*TimedAutomation, error) {
+			t := &TimedAutomation{}
+			var timing string
+			var next int64
+			var paused int
+			if err := scan(&t.Owner, &t.FactoryUID, &timing, &next, &t.Factory, &paused, &t.AutomationUID, &t.Automation); err != nil {
+				return nil, fmt.Errorf("scan timer: %w", err)
+			}
+			if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
+				return nil, fmt.Errorf("decode timer: %w", err)
+			}
+			t.NextAt, t.Paused = fromNext(next), paused == 1
+			return t, nil
+		})
 }
 
 // ScheduledRun is the newest run of a schedule.
@@ -71,7 +66,7 @@ func (r reader) NewestScheduled(ctx context.Context, scheduleIDs []string) (map[
 	}
 	query += `) SELECT s.id, r.id, r.factory_uid, r.title, r.state, r.created_at FROM s
 		JOIN runs r ON r.id = (SELECT id FROM runs WHERE schedule_id = s.id ORDER BY id DESC LIMIT 1)`
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var scheduleID string
 		var factory *string
 		var run ScheduledRun

@@ -120,7 +120,7 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 	}
 	args := []any{searchBytes}
 	err := r.each(ctx, `SELECT r.id, r.title, r.name, r.skill_spec, SUBSTR(b.prompt, 1, $1) FROM runs r JOIN run_bodies b ON b.run_id = r.id
-		WHERE r.id IN `+list(&args, ids), args, func(scan func(...any) error) error {
+		WHERE r.id IN `+list(&args, ids), args, func(scan rowScan) error {
 		var t searchText
 		var name, skill *string
 		var title, prompt string
@@ -209,7 +209,7 @@ func (r reader) ListNamed(ctx context.Context, name string, factoryUIDs []string
 			within = list(&args, factoryUIDs)
 		}
 		query := "SELECT factory_uid, uid, name FROM " + kind.from + " WHERE name = $1 AND factory_uid IN " + within + kind.also + " ORDER BY factory_uid LIMIT $2"
-		err := r.each(ctx, query, args, func(scan func(...any) error) error {
+		err := r.each(ctx, query, args, func(scan rowScan) error {
 			n := Named{Kind: kind.name}
 			err := scan(&n.FactoryUID, &n.UID, &n.Name)
 			found = append(found, n)

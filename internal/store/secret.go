@@ -19,25 +19,15 @@ const secretColumns = "name, kind, access, description, sealed, created_at, upda
 
 // InsertSecret stores a new secret; a taken name is a conflict.
 func (tx *Tx) InsertSecret(ctx context.Context, s Secret) error {
-	_, err := tx.exec(ctx, "INSERT INTO secrets ("+secretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7)",
+	return tx.do(ctx, "insert secret", "INSERT INTO secrets ("+secretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7)",
 		s.Name, s.Kind, s.Access, s.Description, s.Sealed, micros(s.CreatedAt), micros(s.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("insert secret: %w", err)
-	}
-	return nil
 }
 
 // UpdateSecret writes a secret's value, access and description.
 func (tx *Tx) UpdateSecret(ctx context.Context, s Secret) error {
-	n, err := tx.exec(ctx, "UPDATE secrets SET access = $2, description = $3, sealed = $4, updated_at = $5 WHERE name = $1",
+	return tx.change(ctx, "update secret", "secret", s.Name,
+		"UPDATE secrets SET access = $2, description = $3, sealed = $4, updated_at = $5 WHERE name = $1",
 		s.Name, s.Access, s.Description, s.Sealed, micros(s.UpdatedAt))
-	if err != nil {
-		return fmt.Errorf("update secret: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("secret", s.Name)
-	}
-	return nil
 }
 
 // ReplaceSealed writes a value sealed anew if it was not changed meanwhile.
@@ -48,14 +38,7 @@ func (tx *Tx) ReplaceSealed(ctx context.Context, name, was, sealed string) error
 
 // DeleteSecret removes a secret.
 func (tx *Tx) DeleteSecret(ctx context.Context, name string) error {
-	n, err := tx.exec(ctx, "DELETE FROM secrets WHERE name = $1", name)
-	if err != nil {
-		return fmt.Errorf("delete secret: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("secret", name)
-	}
-	return nil
+	return tx.change(ctx, "delete secret", "secret", name, "DELETE FROM secrets WHERE name = $1", name)
 }
 
 // LockSecret reads a secret that this transaction is about to change or to rely on.
@@ -69,14 +52,7 @@ func (r reader) GetSecret(ctx context.Context, name string) (*Secret, error) {
 }
 
 func (r reader) secret(ctx context.Context, name, where string) (*Secret, error) {
-	found, err := r.secrets(ctx, secretColumns, where, name)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("secret", name)
-	}
-	return &found[0], nil
+	return only(r.secrets(ctx, secretColumns, where, name)).orNotFound("secret", name)
 }
 
 // ListSecrets reads secrets by name, from after one on. Their sealed values, which are long,
@@ -90,19 +66,13 @@ func (r reader) ListSecrets(ctx context.Context, after string, limit int, sealed
 }
 
 func (r reader) secrets(ctx context.Context, columns, where string, args ...any) ([]Secret, error) {
-	var found []Secret
-	err := r.each(ctx, "SELECT "+columns+" FROM secrets "+where, args, func(scan func(...any) error) error {
-		var s Secret
+	return collect(ctx, r, "read secrets", "SELECT "+columns+" FROM secrets "+where, args, func(scan rowScan) (*Secret, error) {
+		s := &Secret{}
 		var created, updated int64
 		if err := scan(&s.Name, &s.Kind, &s.Access, &s.Description, &s.Sealed, &created, &updated); err != nil {
-			return fmt.Errorf("scan secret: %w", err)
+			return nil, fmt.Errorf("scan secret: %w", err)
 		}
 		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
-		found = append(found, s)
-		return nil
+		return s, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read secrets: %w", err)
-	}
-	return found, nil
 }

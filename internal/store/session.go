@@ -19,7 +19,7 @@ const (
 	sessionLive   = " s.expires_at > $1 AND (s.method <> 'key' OR k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > $1))"
 )
 
-func scanSession(scan func(...any) error) (*lineshaft.Session, error) {
+func scanSession(scan rowScan) (*lineshaft.Session, error) {
 	var s lineshaft.Session
 	var factories string
 	var created, expires, seen int64
@@ -36,13 +36,10 @@ func scanSession(scan func(...any) error) (*lineshaft.Session, error) {
 
 // InsertSession stores a browser session by the hash of its token.
 func (tx *Tx) InsertSession(ctx context.Context, s lineshaft.Session, token string) error {
-	_, err := tx.exec(ctx, `INSERT INTO sessions (token_hash, id, principal_uid, method, key_id, role, remote_addr, user_agent, created_at, expires_at,
+	return tx.do(ctx, "insert session",
+		`INSERT INTO sessions (token_hash, id, principal_uid, method, key_id, role, remote_addr, user_agent, created_at, expires_at,
 		last_seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9)`,
 		Hash(token), s.ID, s.Principal.UID, s.Method, s.KeyID, s.Role, s.RemoteAddr, s.UserAgent, micros(s.CreatedAt), micros(s.ExpiresAt))
-	if err != nil {
-		return fmt.Errorf("insert session: %w", err)
-	}
-	return nil
 }
 
 // FindSession looks a live session up by its token; NotFound when there is none.
@@ -56,19 +53,8 @@ func (r reader) GetSession(ctx context.Context, sessionID string, now time.Time)
 }
 
 func (r reader) session(ctx context.Context, where, arg string, now time.Time) (*lineshaft.Session, error) {
-	var found *lineshaft.Session
 	query := "SELECT " + sessionColumns + sessionTables + "WHERE " + where + " AND" + sessionLive
-	err := r.each(ctx, query, []any{micros(now), arg}, func(scan func(...any) error) (err error) {
-		found, err = scanSession(scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read session: %w", err)
-	}
-	if found == nil {
-		return nil, lineshaft.NotFound("session", "")
-	}
-	return found, nil
+	return find(ctx, r, "session", "", query, []any{micros(now), arg}, scanSession)
 }
 
 // ListSessions reads live sessions of a principal, or everybody's when it is empty,
@@ -83,27 +69,12 @@ func (r reader) ListSessions(ctx context.Context, principalUID, before string, l
 	}
 	args = append(args, limit)
 	query += fmt.Sprintf(" ORDER BY s.id DESC LIMIT $%d", len(args))
-	var list []lineshaft.Session
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
-		s, err := scanSession(scan)
-		if err == nil {
-			list = append(list, *s)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return list, nil
+	return collect(ctx, r, "list sessions", query, args, scanSession)
 }
 
 // TouchSession records that a session was used.
 func (tx *Tx) TouchSession(ctx context.Context, sessionID string, at time.Time) error {
-	_, err := tx.exec(ctx, "UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2", sessionID, micros(at))
-	if err != nil {
-		return fmt.Errorf("touch session: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "touch session", "UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2", sessionID, micros(at))
 }
 
 // DeleteSession ends the session of a token, and says which one that was; empty when
@@ -118,14 +89,7 @@ func (tx *Tx) DeleteSession(ctx context.Context, token string) (sessionID string
 
 // EndSession ends a session by its id; NotFound when there is none.
 func (tx *Tx) EndSession(ctx context.Context, sessionID string) error {
-	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE id = $1", sessionID)
-	if err != nil {
-		return fmt.Errorf("end session: %w", err)
-	}
-	if n == 0 {
-		return lineshaft.NotFound("session", sessionID)
-	}
-	return nil
+	return tx.change(ctx, "end session", "session", sessionID, "DELETE FROM sessions WHERE id = $1", sessionID)
 }
 
 // EndOtherSessions ends all sessions of a principal but one, and says how many.

@@ -27,10 +27,7 @@ func (tx *Tx) EnsureSetting(ctx context.Context, name, value string) (string, er
 
 // ReplaceSetting writes another value of a setting if it still is the given one.
 func (tx *Tx) ReplaceSetting(ctx context.Context, name, was, value string) error {
-	if _, err := tx.exec(ctx, "UPDATE settings SET value = $3 WHERE name = $1 AND value = $2", name, was, value); err != nil {
-		return fmt.Errorf("replace setting: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "replace setting", "UPDATE settings SET value = $3 WHERE name = $1 AND value = $2", name, was, value)
 }
 
 // GetSetting reads a setting; one that was never stored is empty.
@@ -45,10 +42,8 @@ func (r reader) GetSetting(ctx context.Context, name string) (string, error) {
 
 // PutSetting stores a setting, whatever it was before.
 func (tx *Tx) PutSetting(ctx context.Context, name, value string) error {
-	if _, err := tx.exec(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value); err != nil {
-		return fmt.Errorf("put setting: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "put setting",
+		"INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 }
 
 // DeleteSettings removes a setting and all below it, as a folder with what is in it.
@@ -65,7 +60,7 @@ func (r reader) ListSettings(ctx context.Context, folder, after string, limit in
 	var found []Setting
 	last := folder[:len(folder)-1] + "0" // 0 follows /
 	err := r.each(ctx, "SELECT name, value FROM settings WHERE name > $1 AND name < $2 ORDER BY name LIMIT $3",
-		[]any{max(folder, after), last, limit}, func(scan func(...any) error) error {
+		[]any{max(folder, after), last, limit}, func(scan rowScan) error {
 			var s Setting
 			err := scan(&s.Name, &s.Value)
 			found = append(found, s)

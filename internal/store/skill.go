@@ -29,17 +29,11 @@ func (tx *Tx) ReplaceSkills(ctx context.Context, factoryUID string, skills []lin
 
 // ListSkills reads the skills of a factory's definition by agent and name.
 func (r reader) ListSkills(ctx context.Context, factoryUID string) ([]lineshaft.Skill, error) {
-	var found []lineshaft.Skill
-	err := r.each(ctx, "SELECT agent, name, description, body FROM skills WHERE factory_uid = $1 ORDER BY agent, name", []any{factoryUID}, func(scan func(...any) error) error {
-		var s lineshaft.Skill
-		err := scan(&s.Agent, &s.Name, &s.Description, &s.Body)
-		found = append(found, s)
-		return err
+	const query = "SELECT agent, name, description, body FROM skills WHERE factory_uid = $1 ORDER BY agent, name"
+	return collect(ctx, r, "read skills", query, []any{factoryUID}, func(scan rowScan) (*lineshaft.Skill, error) {
+		s := &lineshaft.Skill{}
+		return s, scan(&s.Agent, &s.Name, &s.Description, &s.Body)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read skills: %w", err)
-	}
-	return found, nil
 }
 
 // WaitingRun is a run whose skills are still to be found.
@@ -51,20 +45,15 @@ type WaitingRun struct {
 // ListSkillWaiting finds queued runs whose skills are still to be found, oldest
 // first, after a given one.
 func (r reader) ListSkillWaiting(ctx context.Context, after WaitingRun, limit int) ([]WaitingRun, error) {
-	var found []WaitingRun
-	err := r.each(ctx, `SELECT id, queued_at FROM runs WHERE state = 'QUEUED' AND hold >= 4 AND (queued_at, id) > ($1, $2)
-		ORDER BY queued_at, id LIMIT $3`, []any{micros(after.QueuedAt), after.ID, limit}, func(scan func(...any) error) error {
-		var w WaitingRun
-		var queued int64
-		err := scan(&w.ID, &queued)
-		w.QueuedAt = fromMicros(queued)
-		found = append(found, w)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs that wait for skills: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "list runs that wait for skills",
+		`SELECT id, queued_at FROM runs WHERE state = 'QUEUED' AND hold >= 4 AND (queued_at, id) > ($1, $2)
+		ORDER BY queued_at, id LIMIT $3`, []any{micros(after.QueuedAt), after.ID, limit}, func(scan rowScan) (*WaitingRun, error) {
+			w := &WaitingRun{}
+			var queued int64
+			err := scan(&w.ID, &queued)
+			w.QueuedAt = fromMicros(queued)
+			return w, err
+		})
 }
 
 // SetSkills writes the skills of a run that was made before they were known, and
@@ -86,10 +75,7 @@ func (tx *Tx) SetSkills(ctx context.Context, runID string, body *RunBody) error 
 	if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil { // SQLite would find it twice
 		return fmt.Errorf("index run: %w", err)
 	}
-	if _, err := tx.exec(ctx, "INSERT INTO search_queue (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID); err != nil {
-		return fmt.Errorf("index run: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "index run", "INSERT INTO search_queue (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID)
 }
 
 // AgentName is the name of the agent that a run was given to; "" when there is none,
@@ -126,7 +112,7 @@ func (s *Store) NewestOfSkills(ctx context.Context, f lineshaft.RunFilter, specs
 		query := fmt.Sprintf(`WITH v (spec) AS (VALUES %s) SELECT spec, newest FROM (SELECT v.spec,
 			(SELECT r.id FROM (SELECT id, factory_uid FROM runs WHERE skill_spec = v.spec ORDER BY id DESC LIMIT %d) AS r WHERE %s ORDER BY r.id DESC LIMIT 1) AS newest
 			FROM v) AS n WHERE newest IS NOT NULL`, v.text.String(), skillRuns, strings.Join(hit, " AND "))
-		err := s.each(ctx, query, w.args, func(scan func(...any) error) error {
+		err := s.each(ctx, query, w.args, func(scan rowScan) error {
 			var spec, runID string
 			err := scan(&spec, &runID)
 			found[spec], _ = id.Time(runID)

@@ -43,8 +43,5 @@ func (r reader) Spending(ctx context.Context, factoryUID string, at time.Time) (
 
 // DeleteOldSpending forgets days that nobody looks back to.
 func (tx *Tx) DeleteOldSpending(ctx context.Context, now time.Time) error {
-	if _, err := tx.exec(ctx, "DELETE FROM factory_spending WHERE day < $1", spendingDay(now.Add(-spendingKept))); err != nil {
-		return fmt.Errorf("delete old spending: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete old spending", "DELETE FROM factory_spending WHERE day < $1", spendingDay(now.Add(-spendingKept)))
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 )
 
 // Tags are filters of which one run may have several values.
@@ -29,10 +28,8 @@ func (tx *Tx) insertTags(ctx context.Context, runID string, updatedAt int64, tag
 	for _, tag := range tags {
 		v.row(tag, runID, updatedAt)
 	}
-	if _, err := tx.exec(ctx, "INSERT INTO run_tags (tag, run_id, updated_at) VALUES "+v.text.String()+" ON CONFLICT (tag, run_id) DO NOTHING", v.args...); err != nil {
-		return fmt.Errorf("insert tags: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "insert tags",
+		"INSERT INTO run_tags (tag, run_id, updated_at) VALUES "+v.text.String()+" ON CONFLICT (tag, run_id) DO NOTHING", v.args...)
 }
 
 // IsAncestor says whether one run is above another.

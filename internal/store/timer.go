@@ -63,21 +63,14 @@ func (tx *Tx) PutTimer(ctx context.Context, t Timer) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO timers (`+timerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+	return tx.do(ctx, "put timer", `INSERT INTO timers (`+timerColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (owner) DO UPDATE SET factory_uid = excluded.factory_uid, timing = excluded.timing, anchor = excluded.anchor,
 		next_at = excluded.next_at, slot = excluded.slot`, t.Owner, t.FactoryUID, timing, micros(t.Anchor), toNext(t.NextAt), t.Slot)
-	if err != nil {
-		return fmt.Errorf("put timer: %w", err)
-	}
-	return nil
 }
 
 // MoveTimer sets when a timer fires next.
 func (tx *Tx) MoveTimer(ctx context.Context, owner string, next time.Time, slot string) error {
-	if _, err := tx.exec(ctx, "UPDATE timers SET next_at = $2, slot = $3 WHERE owner = $1", owner, toNext(next), slot); err != nil {
-		return fmt.Errorf("move timer: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "move timer", "UPDATE timers SET next_at = $2, slot = $3 WHERE owner = $1", owner, toNext(next), slot)
 }
 
 // DeleteTimers removes timers; those that are not there do no harm.
@@ -86,22 +79,12 @@ func (tx *Tx) DeleteTimers(ctx context.Context, owners []string) error {
 		return nil
 	}
 	var args []any
-	if _, err := tx.exec(ctx, "DELETE FROM timers WHERE owner IN "+list(&args, owners), args...); err != nil {
-		return fmt.Errorf("delete timers: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete timers", "DELETE FROM timers WHERE owner IN "+list(&args, owners), args...)
 }
 
 // LockTimer reads a timer and keeps it from firing until the transaction ends.
 func (tx *Tx) LockTimer(ctx context.Context, owner string) (*Timer, error) {
-	found, err := tx.timers(ctx, "WHERE owner = $1"+tx.d.forUpdate, owner)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("timer", owner)
-	}
-	return &found[0], nil
+	return only(tx.timers(ctx, "WHERE owner = $1"+tx.d.forUpdate, owner)).orNotFound("timer", owner)
 }
 
 // ListTimers reads the timers of a factory's automations.
@@ -126,25 +109,19 @@ func (tx *Tx) TakeTimers(ctx context.Context, owners []string, now time.Time) ([
 }
 
 func (r reader) timers(ctx context.Context, where string, args ...any) ([]Timer, error) {
-	var found []Timer
-	err := r.each(ctx, "SELECT "+timerColumns+" FROM timers "+where, args, func(scan func(...any) error) error {
-		var t Timer
+	return collect(ctx, r, "read timers", "SELECT "+timerColumns+" FROM timers "+where, args, func(scan rowScan) (*Timer, error) {
+		t := &Timer{}
 		var timing string
 		var anchor, next int64
 		if err := scan(&t.Owner, &t.FactoryUID, &timing, &anchor, &next, &t.Slot); err != nil {
-			return fmt.Errorf("scan timer: %w", err)
+			return nil, fmt.Errorf("scan timer: %w", err)
 		}
 		if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
-			return fmt.Errorf("decode timer: %w", err)
+			return nil, fmt.Errorf("decode timer: %w", err)
 		}
 		t.Anchor, t.NextAt = fromMicros(anchor), fromNext(next)
-		found = append(found, t)
-		return nil
+		return t, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read timers: %w", err)
-	}
-	return found, nil
 }
 
 // Fire is a slot of a timer that has fired.
@@ -169,10 +146,7 @@ func (tx *Tx) ClaimFire(ctx context.Context, f Fire) (first bool, err error) {
 
 // SetFireRun records which run a slot has started.
 func (tx *Tx) SetFireRun(ctx context.Context, f Fire) error {
-	if _, err := tx.exec(ctx, "UPDATE fires SET run_id = $3 WHERE owner = $1 AND slot = $2", f.Owner, f.Slot, f.RunID); err != nil {
-		return fmt.Errorf("set run of fire: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "set run of fire", "UPDATE fires SET run_id = $3 WHERE owner = $1 AND slot = $2", f.Owner, f.Slot, f.RunID)
 }
 
 // GetFire reads what became of a slot; nil if it has not fired, or long ago.

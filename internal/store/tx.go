@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // querier is what reads and writes go through: the reader pool, the writer's
@@ -55,7 +57,7 @@ func (r reader) one(ctx context.Context, query string, args []any, dest ...any) 
 }
 
 // each calls fn for every row of a query, until fn fails. fn scans.
-func (r reader) each(ctx context.Context, query string, args []any, fn func(scan func(...any) error) error) error {
+func (r reader) each(ctx context.Context, query string, args []any, fn func(scan rowScan) error) error {
 	rows, err := r.begin(ctx, query, args)
 	if err != nil {
 		return err
@@ -67,6 +69,64 @@ func (r reader) each(ctx context.Context, query string, args []any, fn func(scan
 		}
 	}
 	return translate(rows.Err())
+}
+
+// rowScan puts the columns of a row where it is told to.
+type rowScan = func(...any) error
+
+// collect reads every row of a query. The error says what was done.
+func collect[T any](ctx context.Context, r reader, what, query string, args []any, read func(rowScan) (*T, error)) ([]T, error) {
+	var found []T
+	err := r.each(ctx, query, args, func(scan rowScan) error {
+		one, err := read(scan)
+		if err == nil {
+			found = append(found, *one)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return found, nil
+}
+
+// find reads the one row of a query, or says that there is no such thing.
+func find[T any](ctx context.Context, r reader, thing, name, query string, args []any, read func(rowScan) (*T, error)) (*T, error) {
+	return only(collect(ctx, r, "read "+thing, query, args, read)).orNotFound(thing, name)
+}
+
+// single is what was found where one is looked for.
+type single[T any] struct {
+	found []T
+	err   error
+}
+
+func only[T any](found []T, err error) single[T] { return single[T]{found, err} }
+
+func (s single[T]) orNotFound(thing, name string) (*T, error) {
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case len(s.found) == 0:
+		return nil, lineshaft.NotFound(thing, name)
+	}
+	return &s.found[0], nil
+}
+
+// pairs reads a query of two columns, each first one once.
+func pairs[K comparable, V any](ctx context.Context, r reader, what, query string, args []any) (map[K]V, error) {
+	found := map[K]V{}
+	err := r.each(ctx, query, args, func(scan rowScan) error {
+		var key K
+		var value V
+		err := scan(&key, &value)
+		found[key] = value
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return found, nil
 }
 
 // begunRows are the rows of a query whose first is there already, or there is none.
@@ -98,13 +158,33 @@ func (r reader) begin(ctx context.Context, query string, args []any) (begunRows,
 // texts reads a query of one text column.
 func (r reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
 	var found []string
-	err := r.each(ctx, query, args, func(scan func(...any) error) error {
+	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var text string
 		err := scan(&text)
 		found = append(found, text)
 		return err
 	})
 	return found, err
+}
+
+// do runs a statement. The error says what was done.
+func (tx *Tx) do(ctx context.Context, what, query string, args ...any) error {
+	if _, err := tx.exec(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// change runs a statement about one thing, which has to be there.
+func (tx *Tx) change(ctx context.Context, what, thing, name, query string, args ...any) error {
+	n, err := tx.exec(ctx, query, args...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", what, err)
+	case n == 0:
+		return lineshaft.NotFound(thing, name)
+	}
+	return nil
 }
 
 // exec runs a statement and returns the number of rows it changed.

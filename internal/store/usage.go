@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -27,16 +26,10 @@ func (tx *Tx) AddUsage(ctx context.Context, runID string, used []lineshaft.Model
 
 // ListUsage reads what the models of a run have consumed, those with most tokens first.
 func (r reader) ListUsage(ctx context.Context, runID string) ([]lineshaft.ModelUsage, error) {
-	var list []lineshaft.ModelUsage
-	err := r.each(ctx, `SELECT model_id, input_tokens, cached_input_tokens, output_tokens, cost_micros, unpriced_tokens FROM run_usage
-		WHERE run_id = $1 ORDER BY input_tokens + output_tokens DESC, model_id`, []any{runID}, func(scan func(...any) error) error {
-		var u lineshaft.ModelUsage
-		err := scan(&u.ModelID, &u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &u.CostMicros, &u.UnpricedTokens)
-		list = append(list, u)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read usage of run: %w", err)
-	}
-	return list, nil
+	return collect(ctx, r, "read usage of run",
+		`SELECT model_id, input_tokens, cached_input_tokens, output_tokens, cost_micros, unpriced_tokens FROM run_usage
+		WHERE run_id = $1 ORDER BY input_tokens + output_tokens DESC, model_id`, []any{runID}, func(scan rowScan) (*lineshaft.ModelUsage, error) {
+			u := &lineshaft.ModelUsage{}
+			return u, scan(&u.ModelID, &u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &u.CostMicros, &u.UnpricedTokens)
+		})
 }

@@ -22,7 +22,7 @@ type Webhook struct {
 const webhookColumns = `uid, factory_uid, name, auth_mode, signature_scheme, secret_name, owns_secret, delivery_id_header, enabled, needs_secret,
 	rate_limit, max_body_bytes, replay_guard, hmac, credential, old_credential, old_until, created_at, updated_at, deleted_at`
 
-func scanWebhook(scan func(...any) error) (*Webhook, error) {
+func scanWebhook(scan rowScan) (*Webhook, error) {
 	var w Webhook
 	var hmac string
 	var owns, enabled, needs, guard int
@@ -46,7 +46,7 @@ func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
 	if err != nil {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
-	_, err = tx.exec(ctx, `INSERT INTO webhooks (`+webhookColumns+`)
+	return tx.do(ctx, "put webhook", `INSERT INTO webhooks (`+webhookColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 		ON CONFLICT (uid) DO UPDATE SET auth_mode = excluded.auth_mode, signature_scheme = excluded.signature_scheme, secret_name = excluded.secret_name, owns_secret = excluded.owns_secret,
 		delivery_id_header = excluded.delivery_id_header, enabled = excluded.enabled, needs_secret = excluded.needs_secret,
@@ -56,34 +56,16 @@ func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
 		w.UID, w.FactoryUID, w.Name, w.AuthMode, w.SignatureScheme, w.SecretName, flag(w.OwnsSecret), w.DeliveryIDHeader, flag(w.Enabled),
 		flag(w.NeedsSecret), w.RateLimit, w.MaxBodyBytes, flag(w.ReplayGuard), string(hmac), w.Credential, w.OldCredential, micros(w.OldUntil),
 		micros(w.CreatedAt), micros(w.UpdatedAt), micros(w.DeletedAt))
-	if err != nil {
-		return fmt.Errorf("put webhook: %w", err)
-	}
-	return nil
 }
 
 // GetWebhook reads a webhook of a factory, also a deleted one.
 func (r reader) GetWebhook(ctx context.Context, factoryUID, uid string) (*Webhook, error) {
-	found, err := r.webhooks(ctx, "WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("webhook", uid)
-	}
-	return &found[0], nil
+	return only(r.webhooks(ctx, "WHERE uid = $1 AND factory_uid = $2", uid, factoryUID)).orNotFound("webhook", uid)
 }
 
 // FindWebhook reads a webhook whose factory is not known, also a deleted one.
 func (r reader) FindWebhook(ctx context.Context, uid string) (*Webhook, error) {
-	found, err := r.webhooks(ctx, "WHERE uid = $1", uid)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, lineshaft.NotFound("webhook", uid)
-	}
-	return &found[0], nil
+	return only(r.webhooks(ctx, "WHERE uid = $1", uid)).orNotFound("webhook", uid)
 }
 
 // ListWebhooks reads the live webhooks of a factory by name.
@@ -119,16 +101,5 @@ func (tx *Tx) SetCredentials(ctx context.Context, was Webhook, credential, old s
 }
 
 func (r reader) webhooks(ctx context.Context, where string, args ...any) ([]Webhook, error) {
-	var found []Webhook
-	err := r.each(ctx, "SELECT "+webhookColumns+" FROM webhooks "+where, args, func(scan func(...any) error) error {
-		w, err := scanWebhook(scan)
-		if err == nil {
-			found = append(found, *w)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read webhooks: %w", err)
-	}
-	return found, nil
+	return collect(ctx, r, "read webhooks", "SELECT "+webhookColumns+" FROM webhooks "+where, args, scanWebhook)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -25,24 +24,18 @@ type Worker struct {
 // PutWorker records that a worker process was seen. Its connection time stays
 // that of its first appearance, unless it had been away past gone.
 func (tx *Tx) PutWorker(ctx context.Context, w Worker, gone time.Time) error {
-	_, err := tx.exec(ctx, `INSERT INTO workers (id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids)
+	return tx.do(ctx, "put worker",
+		`INSERT INTO workers (id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids)
 		VALUES ($1, $2, $3, $4, $5, $6, $6, $8, $9) ON CONFLICT (id) DO UPDATE SET worker_host = excluded.worker_host, version = excluded.version,
 		capacity = excluded.capacity, running = excluded.running, labels = excluded.labels, factory_uids = excluded.factory_uids, last_seen_at = excluded.last_seen_at,
 		connected_at = CASE WHEN workers.last_seen_at < $7 THEN excluded.connected_at ELSE workers.connected_at END`,
 		w.ID, w.WorkerHost, w.Version, w.Capacity, w.Running, micros(w.LastSeenAt), micros(gone), strings.Join(w.Labels, ","), strings.Join(w.FactoryUIDs, ","))
-	if err != nil {
-		return fmt.Errorf("put worker: %w", err)
-	}
-	return nil
 }
 
 // TouchWorker notes that a known worker process is there and how much it runs.
 func (tx *Tx) TouchWorker(ctx context.Context, workerID string, running int, at time.Time) error {
-	_, err := tx.exec(ctx, "UPDATE workers SET last_seen_at = $2, running = $3 WHERE id = $1 AND last_seen_at < $2", workerID, micros(at), running)
-	if err != nil {
-		return fmt.Errorf("touch worker: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "touch worker",
+		"UPDATE workers SET last_seen_at = $2, running = $3 WHERE id = $1 AND last_seen_at < $2", workerID, micros(at), running)
 }
 
 // DeleteWorker forgets a worker process that said good-bye.
@@ -59,8 +52,8 @@ func (tx *Tx) DeleteOldWorkers(ctx context.Context, before time.Time) error {
 
 const workerColumns = "id, worker_host, version, capacity, running, connected_at, last_seen_at, labels, factory_uids"
 
-func scanWorker(scan func(...any) error) (Worker, error) {
-	var w Worker
+func scanWorker(scan rowScan) (*Worker, error) {
+	w := &Worker{}
 	var connected, seen int64
 	var labels, factories string
 	err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels, &factories)
@@ -76,21 +69,14 @@ func scanWorker(scan func(...any) error) (Worker, error) {
 
 // GetWorker reads one worker process.
 func (r reader) GetWorker(ctx context.Context, workerID string) (Worker, error) {
-	return scanWorker(func(dest ...any) error {
+	w, err := scanWorker(func(dest ...any) error {
 		return r.one(ctx, "SELECT "+workerColumns+" FROM workers WHERE id = $1", []any{workerID}, dest...)
 	})
+	return *w, err
 }
 
 // ListWorkers reads the worker processes seen since a time.
 func (r reader) ListWorkers(ctx context.Context, since time.Time) ([]Worker, error) {
-	var workers []Worker
-	err := r.each(ctx, "SELECT "+workerColumns+" FROM workers WHERE last_seen_at >= $1 ORDER BY worker_host, id", []any{micros(since)}, func(scan func(...any) error) error {
-		w, err := scanWorker(scan)
-		workers = append(workers, w)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", err)
-	}
-	return workers, nil
+	const query = "SELECT " + workerColumns + " FROM workers WHERE last_seen_at >= $1 ORDER BY worker_host, id"
+	return collect(ctx, r, "list workers", query, []any{micros(since)}, scanWorker)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -54,7 +55,7 @@ func (n *Nodes) Run(ctx context.Context) {
 		err := n.store.Listen(ctx, n.hub.WakeAll, func(payload string) { n.hub.Wake(strings.Split(payload, "\n")) })
 		if ctx.Err() == nil {
 			n.log.WarnContext(ctx, "listen for other nodes", "err", err)
-			pause(ctx, time.Second)
+			pause.For(ctx, time.Second)
 		}
 	}
 	<-done
@@ -67,7 +68,7 @@ func (n *Nodes) sendLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case topics := <-n.send:
-			pause(ctx, 2*time.Millisecond)
+			pause.For(ctx, 2*time.Millisecond)
 			for _, payload := range n.payloads(n.gather(topics)) {
 				if err := n.store.Notify(ctx, payload); err != nil && ctx.Err() == nil {
 					n.log.WarnContext(ctx, "notify other nodes", "err", err)
@@ -108,13 +109,4 @@ func (n *Nodes) payloads(topics map[string]bool) []string {
 		out = append(out, text.String())
 	}
 	return out
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -45,8 +45,8 @@ func TestI1InputTakesKeysAndGivesTheTerminalBack(t *testing.T) {
 		t.Errorf("it was not taken again: %v", err)
 	}
 	input.Restore()
-	if terminal.Rows(p.Terminal) != 24 {
-		t.Errorf("%d rows", terminal.Rows(p.Terminal))
+	if columns, rows := terminal.Size(p.Terminal); columns != 80 || rows != 24 {
+		t.Errorf("%d columns and %d rows", columns, rows)
 	}
 }
 
@@ -80,8 +80,8 @@ func TestInputIsATerminal(t *testing.T) {
 	if _, err := terminal.OpenInput(null); err == nil {
 		t.Error("the null device is a terminal")
 	}
-	if terminal.Rows(null) != 0 {
-		t.Error("the null device has rows")
+	if columns, rows := terminal.Size(null); columns != 0 || rows != 0 {
+		t.Error("the null device has a size")
 	}
 }
 

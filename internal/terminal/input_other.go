@@ -25,8 +25,11 @@ func (*Input) Read(stop <-chan struct{}, _ func(Key)) error {
 	return nil
 }
 
-// Rows is not asked for here.
-func Rows(*os.File) int { return 0 }
+// Hide is not done here: values come from a file or a pipe.
+func Hide(*os.File) (restore func(), err error) { return nil, errors.ErrUnsupported }
+
+// Size is not asked for here.
+func Size(*os.File) (columns, rows int) { return 0, 0 }
 
 // Signals tells nothing here.
 func Signals() (signals <-chan Signal, stop func()) { return nil, func() {} }

@@ -39,15 +39,32 @@ func OpenInput(file *os.File) (*Input, error) {
 	return in, in.Take()
 }
 
+// Hide makes a terminal keep what is typed to itself, line by line, until restore is called.
+func Hide(file *os.File) (restore func(), err error) {
+	was, err := unix.IoctlGetTermios(int(file.Fd()), getTermios)
+	if err != nil {
+		return nil, fmt.Errorf("look at the terminal: %w", err)
+	}
+	in := &Input{file: file, was: was}
+	silent := *was
+	silent.Lflag |= unix.ICANON
+	return in.Restore, in.silence(silent)
+}
+
 // Take makes typing silent and immediate, again after Restore.
 func (in *Input) Take() error {
+	immediate := *in.was
+	immediate.Lflag &^= unix.ICANON
+	immediate.Cc[unix.VMIN], immediate.Cc[unix.VTIME] = 1, 0
+	return in.silence(immediate)
+}
+
+func (in *Input) silence(mode unix.Termios) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	silent := *in.was
-	silent.Lflag &^= unix.ECHO | unix.ICANON
-	silent.Lflag |= unix.ISIG
-	silent.Cc[unix.VMIN], silent.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(int(in.file.Fd()), setTermios, &silent); err != nil {
+	mode.Lflag &^= unix.ECHO
+	mode.Lflag |= unix.ISIG
+	if err := unix.IoctlSetTermios(int(in.file.Fd()), setTermios, &mode); err != nil {
 		return fmt.Errorf("set up the terminal: %w", err)
 	}
 	return nil

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rows asks the terminal how high it is; 0 when it does not say.
-func Rows(file *os.File) int {
+// Size asks the terminal how wide and how high it is; 0 when it does not say.
+func Size(file *os.File) (columns, rows int) {
 	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return int(size.Row)
+	return int(size.Col), int(size.Row)
 }
 
 // Signals tells what happens to the program until stop is called. Interrupts and the

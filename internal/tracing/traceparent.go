@@ -2,7 +2,7 @@ package tracing
 
 import (
 	"context"
-	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -12,14 +12,6 @@ import (
 const (
 	Header   = "Traceparent"
 	Variable = "TRACEPARENT"
-)
-
-// The parts of a traceparent: version, trace, span, flags.
-const (
-	versionSize = 2
-	traceSize   = 32
-	spanSize    = 16
-	flagsSize   = 2
 )
 
 // WithParent returns a context whose spans are below a traceparent from elsewhere:
@@ -78,48 +70,25 @@ func format(sc trace.SpanContext) string {
 	if !sc.IsValid() {
 		return ""
 	}
-	trace, span := sc.TraceID(), sc.SpanID()
-	out := make([]byte, 0, versionSize+traceSize+spanSize+flagsSize+3)
-	out = append(out, "00-"...)
-	out = hex.AppendEncode(out, trace[:])
-	out = append(out, '-')
-	out = hex.AppendEncode(out, span[:])
-	if sc.IsSampled() {
-		return string(append(out, "-01"...))
-	}
-	return string(append(out, "-00"...))
+	return "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + (sc.TraceFlags() & trace.FlagsSampled).String()
 }
 
-// parse reads a traceparent strictly: small letters, no zero ids, nothing more for
-// version 00, and not version ff. The propagator of OpenTelemetry would do, but it refuses
-// flags that it does not know, 03 of the second level among them, which a reader has to ignore.
-func parse(traceparent string) (trace.SpanContext, bool) {
-	var none trace.SpanContext
-	const whole = versionSize + 1 + traceSize + 1 + spanSize + 1 + flagsSize
-	if len(traceparent) < whole || len(traceparent) > 256 {
-		return none, false
+// parse reads a traceparent strictly: small letters, no zero ids, nothing more for version
+// 00, and not version ff. The propagator of OpenTelemetry would do, but it refuses flags
+// that it does not know, which a reader has to ignore.
+func parse(traceparent string) (sc trace.SpanContext, ok bool) {
+	version, rest, _ := strings.Cut(traceparent, "-")
+	parts := strings.SplitN(rest, "-", 4) // trace, span, flags and what a later version adds
+	if !isByte(version) || version == "ff" || len(parts) < 3 || !isByte(parts[2]) || len(parts) > 3 && version == "00" || len(traceparent) > 256 {
+		return sc, false
 	}
-	version, rest := traceparent[:versionSize], traceparent[whole:]
-	if rest != "" && (version == "00" || rest[0] != '-') || version == "ff" {
-		return none, false
-	}
-	for i, c := range []byte(traceparent[:whole]) {
-		dash := i == versionSize || i == versionSize+1+traceSize || i == whole-flagsSize-1
-		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdef", rune(c)) {
-			return none, false
-		}
-	}
-	var config trace.SpanContextConfig
-	at := versionSize + 1
-	_, errTrace := hex.Decode(config.TraceID[:], []byte(traceparent[at:at+traceSize]))
-	at += traceSize + 1
-	_, errSpan := hex.Decode(config.SpanID[:], []byte(traceparent[at:at+spanSize]))
-	flags, errFlags := hex.DecodeString(traceparent[whole-flagsSize : whole])
-	if errTrace != nil || errSpan != nil || errFlags != nil {
-		return none, false
-	}
-	config.TraceFlags = trace.TraceFlags(flags[0]) & trace.FlagsSampled
-	config.Remote = true
-	sc := trace.NewSpanContext(config)
-	return sc, sc.IsValid()
+	traceID, errTrace := trace.TraceIDFromHex(parts[0])
+	spanID, errSpan := trace.SpanIDFromHex(parts[1])
+	flags, errFlags := strconv.ParseUint(parts[2], 16, 8)
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true,
+	}), errTrace == nil && errSpan == nil && errFlags == nil
 }
+
+// isByte says whether a text is two small hexadecimal digits.
+func isByte(text string) bool { return len(text) == 2 && strings.Trim(text, "0123456789abcdef") == "" }

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/sse"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -31,9 +31,8 @@ const (
 // runStream is one page that follows a run.
 type runStream struct {
 	*server
+	messages
 
-	w        http.ResponseWriter
-	out      *http.ResponseController
 	caller   lineshaft.Caller
 	runID    string
 	answers  bool
@@ -57,17 +56,17 @@ func (s *server) runEvents(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	ctx, cancel := s.whileLive(r.Context(), c)
 	defer cancel()
 	p := &runStream{
-		server: s, w: w, out: beginStream(w), caller: c, runID: run.ID, answers: runs.MayChange(c, run),
+		server: s, messages: beginMessages(w), caller: c, runID: run.ID, answers: runs.MayChange(c, run),
 	}
 	if run.LastSequence-after > farBehind {
-		_ = p.write("event: far\ndata: {}\n\n") // a reader that went away is nobody's error
+		_ = p.message("", "far", struct{}{}) // a reader that went away is nobody's error
 		return nil
 	}
 	if p.follower, err = s.Control.Follow(ctx, c, run.ID, after); err != nil {
 		return err
 	}
 	defer p.follower.Close()
-	if p.write("retry: 1000\n\n") != nil {
+	if p.raw(sse.Retry) != nil {
 		return nil
 	}
 	p.follow(ctx)
@@ -87,11 +86,11 @@ func (p *runStream) follow(ctx context.Context) {
 		switch {
 		case errors.Is(err, io.EOF):
 			if p.sendSide(ctx) == nil {
-				_ = p.write("event: end\ndata: {}\n\n")
+				_ = p.message("", "end", struct{}{})
 			}
 			return
 		case errors.Is(err, context.DeadlineExceeded):
-			if p.write(": still here\n\n") != nil {
+			if p.raw(sse.Beat) != nil {
 				return
 			}
 		case err != nil:
@@ -151,7 +150,7 @@ func (p *runStream) send(ctx context.Context, events []lineshaft.Event) error {
 		return err
 	}
 	first, last := events[0].Sequence, events[len(events)-1].Sequence
-	if err := p.message("", last, map[string]any{"first": first, "last": last, "html": html.String()}); err != nil {
+	if err := p.message(strconv.FormatInt(last, 10), "", map[string]any{"first": first, "last": last, "html": html.String()}); err != nil {
 		return err
 	}
 	p.sent = time.Now()
@@ -190,36 +189,7 @@ func (p *runStream) sendSide(ctx context.Context) error {
 		parts[name] = html.String()
 	}
 	p.side, p.sideDue = time.Now(), false
-	return p.message("side", 0, parts)
-}
-
-// message writes one message; JSON keeps it on one line.
-func (p *runStream) message(event string, id int64, data any) error {
-	var text bytes.Buffer
-	if event != "" {
-		text.WriteString("event: " + event + "\n")
-	}
-	if id > 0 {
-		text.WriteString("id: " + strconv.FormatInt(id, 10) + "\n")
-	}
-	text.WriteString("data: ")
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)                 // it is HTML
-	if err := encoder.Encode(data); err != nil { // ends with a line feed
-		return err
-	}
-	text.WriteString("\n")
-	return p.write(text.String())
-}
-
-func (p *runStream) write(text string) error {
-	if err := p.out.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(p.w, text); err != nil {
-		return err
-	}
-	return p.out.Flush()
+	return p.message("", "side", parts)
 }
 
 func resumeAfter(r *http.Request) (int64, error) {

@@ -2,15 +2,13 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sse"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -56,23 +54,19 @@ func (s *server) runsLive(w http.ResponseWriter, r *http.Request, c lineshaft.Ca
 		return err
 	}
 	defer changes.Close()
-	out := beginStream(w)
-	text := "retry: 1000\n\n"
-	for {
-		if out.SetWriteDeadline(time.Now().Add(writeWithin)) != nil {
-			return nil
+	out := beginMessages(w)
+	for err := out.raw(sse.Retry); err == nil; {
+		var found []stream.StateChange
+		if found, err = gatherChanges(ctx, changes); err != nil {
+			break
 		}
-		if _, err := io.WriteString(w, text); err != nil || out.Flush() != nil {
-			return nil // the reader is gone
-		}
-		found, err := gatherChanges(ctx, changes)
-		if err != nil {
-			return nil // the reader is gone or the server stops; the browser comes back by itself
-		}
-		if text, err = changesText(found, view.Query.Filter.States); err != nil {
-			return err
+		if len(found) == 0 {
+			err = out.raw(sse.Beat)
+		} else {
+			err = out.message(found[len(found)-1].Cursor, "", changesOf(found, view.Query.Filter.States))
 		}
 	}
+	return nil // the reader is gone or the server stops; the browser comes back by itself
 }
 
 // gatherChanges waits for a change, and then a moment for more. Nothing is no error.
@@ -102,11 +96,8 @@ func gatherChanges(ctx context.Context, changes *stream.States) ([]stream.StateC
 	return found, nil
 }
 
-// changesText writes a message of the stream, with each run once.
-func changesText(found []stream.StateChange, states []lineshaft.RunState) (string, error) {
-	if len(found) == 0 {
-		return ": still here\n\n", nil
-	}
+// changesOf is a message of the stream, with each run once.
+func changesOf(found []stream.StateChange, states []lineshaft.RunState) runChanges {
 	var message runChanges
 	byID := map[string]*runChange{}
 	for _, change := range found {
@@ -124,13 +115,9 @@ func changesText(found []stream.StateChange, states []lineshaft.RunState) (strin
 		known.Fits = selects(states, told.To)
 	}
 	if len(message.Runs) > mostChanges {
-		message = runChanges{Many: true}
+		return runChanges{Many: true}
 	}
-	raw, err := json.Marshal(message)
-	if err != nil {
-		return "", fmt.Errorf("encode changes: %w", err)
-	}
-	return "id: " + found[len(found)-1].Cursor + "\ndata: " + string(raw) + "\n\n", nil
+	return message
 }
 
 func selects(states []lineshaft.RunState, state lineshaft.RunState) bool {

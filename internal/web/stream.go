@@ -1,11 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 const (
@@ -17,13 +22,38 @@ const (
 	recheckEvery = 2 * time.Second
 )
 
-// beginStream makes an answer one of Server-Sent Events.
-func beginStream(w http.ResponseWriter) *http.ResponseController {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no")
+// messages is an answer of Server-Sent Events.
+type messages struct {
+	w   http.ResponseWriter
+	out *http.ResponseController
+}
+
+func beginMessages(w http.ResponseWriter) messages {
+	sse.Begin(w.Header())
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // nothing more is to be read
-	return out
+	return messages{w, out}
+}
+
+// message writes one with its data as JSON; id and event may be empty.
+func (m messages) message(id, event string, data any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // it is HTML
+	if err := encoder.Encode(data); err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	return m.raw(string(sse.Append(nil, id, event, text.Bytes())))
+}
+
+func (m messages) raw(text string) error {
+	if err := m.out.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(m.w, text); err != nil {
+		return err
+	}
+	return m.out.Flush()
 }
 
 // whileLive ends with the session of the reader and with the server: the browser

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // The causes with which the contexts of an execution end. The way an execution
@@ -52,45 +52,15 @@ func refused(err error) bool {
 	return code == lineshaft.CodeInvalidRequest || code == lineshaft.CodePayloadTooLarge || code == lineshaft.CodeNotSupported || gone(err)
 }
 
-// The pauses between calls to a control plane that does not answer.
-const (
-	firstPause = 100 * time.Millisecond
-	longPause  = 5 * time.Second
-)
-
-// backoff makes the pauses longer. The zero value is ready.
-type backoff struct{ pause time.Duration }
-
-// wait pauses, longer every time, and says whether ctx still goes on. A part of
-// each pause is random, so that many workers do not come back at once.
-func (b *backoff) wait(ctx context.Context) bool {
-	b.pause = min(max(2*b.pause, firstPause), longPause)
-	return sleep(ctx, b.pause/2+rand.N(b.pause/2))
-}
-
-func (b *backoff) reset() { b.pause = 0 }
-
-// sleep waits and says whether ctx still goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // persist makes a call until it succeeds, cannot succeed, or ctx ends.
 func persist(ctx context.Context, call func(context.Context) error) error {
-	var pause backoff
+	var again pause.Backoff
 	for {
 		err := call(ctx)
 		if err == nil || refused(err) {
 			return err
 		}
-		if !pause.wait(ctx) {
+		if !again.Wait(ctx, 0) {
 			return fmt.Errorf("%w (last answer: %w)", context.Cause(ctx), err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -13,7 +14,7 @@ const handBackTime = 5 * time.Second
 
 // claimLoop fills the free slots.
 func (w *Worker) claimLoop() {
-	var pause backoff
+	var again pause.Backoff
 	for {
 		free := w.takeSlots()
 		if len(free) == 0 {
@@ -37,10 +38,10 @@ func (w *Worker) claimLoop() {
 		case w.claiming.Err() != nil:
 			return
 		case err == nil:
-			pause.reset()
+			again.Reset()
 		default:
 			w.logger.WarnContext(w.life, "claim did not work", "err", err)
-			if !pause.wait(w.claiming) {
+			if !again.Wait(w.claiming, 0) {
 				return
 			}
 		}

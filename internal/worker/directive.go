@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // directiveLoop waits for what the control plane has to say.
 func (w *Worker) directiveLoop() {
-	var pause backoff
+	var again pause.Backoff
 	for {
 		directives, err := w.control.Directives(w.life, w.config.WorkerID)
 		w.obey(directives)
@@ -16,10 +17,10 @@ func (w *Worker) directiveLoop() {
 		case w.life.Err() != nil:
 			return
 		case err == nil:
-			pause.reset()
+			again.Reset()
 		default:
 			w.logger.WarnContext(w.life, "waiting for directives did not work", "err", err)
-			if !pause.wait(w.life) {
+			if !again.Wait(w.life, 0) {
 				return
 			}
 		}

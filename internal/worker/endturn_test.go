@@ -8,6 +8,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // crossingControl stops an execution while the answer to its end is on its way, as a
@@ -21,7 +22,7 @@ func (c *crossingControl) EndTurn(ctx context.Context, ref lineshaft.ExecutionRe
 	next, err := c.fakeControl.EndTurn(ctx, ref, result)
 	if result.State == lineshaft.Succeeded {
 		c.stop(ref.ExecutionID)
-		if !sleep(ctx, c.answer) {
+		if !pause.For(ctx, c.answer) {
 			return nil, ctx.Err()
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/mask"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
@@ -322,7 +323,7 @@ func outlastStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), errStopped) {
-			sleep(lasting, stopTime)
+			pause.For(lasting, stopTime)
 		}
 		cancel()
 	})

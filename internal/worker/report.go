@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 // reportLoop sends the executions' events. While one call is out the next batch
 // gathers by itself, so the batches are as large as the control plane is slow.
 func (w *Worker) reportLoop() {
-	var pause backoff
+	var again pause.Backoff
 	for {
 		select {
 		case <-w.life.Done():
@@ -30,12 +31,12 @@ func (w *Worker) reportLoop() {
 			sent, err := w.report(alone)
 			if alone = alone || refused(err); err != nil {
 				w.logger.WarnContext(w.life, "report did not work", "err", err)
-				if !pause.wait(w.life) {
+				if !again.Wait(w.life, 0) {
 					return
 				}
 				continue
 			}
-			pause.reset()
+			again.Reset()
 			if !sent {
 				break
 			}

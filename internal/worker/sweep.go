@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // sweepPause is the least time between two looks at all workspaces.
@@ -38,7 +40,7 @@ func (w *Worker) strayLoop() {
 	if !ok {
 		return
 	}
-	for sleep(w.life, strayPause) {
+	for pause.For(w.life, strayPause) {
 		if err := sweeper.Sweep(w.life, w.config.Now()); err != nil && w.life.Err() == nil {
 			w.logger.WarnContext(w.life, "remove left containers", "err", err)
 		}
@@ -57,7 +59,7 @@ func (w *Worker) sweepBy(at time.Time) {
 
 // waitSweep waits for the time of the next sweep and forgets it.
 func (w *Worker) waitSweep() bool {
-	if !sleep(w.life, sweepPause) {
+	if !pause.For(w.life, sweepPause) {
 		return false
 	}
 	for {

@@ -19,6 +19,8 @@ type Received struct {
 	Hook *Hook
 	// Body is what was sent, decoded; it must not change any more.
 	Body []byte
+	// Doc is the body parsed; it is parsed here without one.
+	Doc *filter.Doc
 	// InvalidJSON says that the body is not one acceptable JSON value: it is logged
 	// and counts, but starts nothing.
 	InvalidJSON bool
@@ -115,10 +117,14 @@ func newAcceptance(r Received) *acceptance {
 		sum := sha256.Sum256(r.Body)
 		a.digests = append(a.digests, digest(r.Hook.UID, "body", string(sum[:])))
 	}
-	if !r.Handshake {
+	switch {
+	case r.Handshake:
+	case r.Doc != nil:
+		a.Evaluation = r.Hook.match(r.Event, r.Doc)
+	default:
 		a.Evaluation = r.Hook.Evaluate(r.Event, r.Body)
 	}
-	a.push = a.pushed()
+	a.push = r.Hook.follows != nil && PushTo(r.Hook.follows, a.doc)
 	return a
 }
 
@@ -156,14 +162,15 @@ func (ev Evaluation) source(h *Hook, a *HookAutomation) lineshaft.Source {
 // Evaluate matches a body, and the event that its sender named, against the webhook's
 // automations.
 func (h *Hook) Evaluate(event string, body []byte) Evaluation {
-	var ev Evaluation
-	if len(h.Automations) == 0 {
-		return ev
+	doc, err := filter.Parse(body)
+	if err != nil {
+		return Evaluation{Broken: err, Matched: h.Automations} // each of them says why it did not start
 	}
-	if ev.doc, ev.Broken = filter.Parse(body); ev.Broken != nil {
-		ev.Matched = h.Automations // each of them says why it did not start
-		return ev
-	}
+	return h.match(event, doc)
+}
+
+func (h *Hook) match(event string, doc *filter.Doc) Evaluation {
+	ev := Evaluation{doc: doc}
 	if len(h.sent) > 0 {
 		ev.event = catalog.Read(SenderOf(h.Webhook), event, ev.doc)
 		h.evaluateSent(&ev)

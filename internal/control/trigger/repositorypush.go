@@ -70,22 +70,6 @@ func plainAddress(address string) string {
 	return strings.ToLower(host) + path.Join("/", folder)
 }
 
-// pushed says whether a delivery tells of a push to the repository that the webhook's
-// factory follows.
-func (a *acceptance) pushed() bool {
-	if a.Hook.follows == nil || a.InvalidJSON || a.Handshake {
-		return false
-	}
-	doc := a.doc
-	if doc == nil { // no automation has asked for it
-		var err error
-		if doc, err = filter.Parse(a.Body); err != nil {
-			return false
-		}
-	}
-	return PushTo(a.Hook.follows, doc)
-}
-
 // notePushes makes repositories due that deliveries told of, in one order everywhere.
 func notePushes(ctx context.Context, tx *store.Tx, accepted []*acceptance) error {
 	var uids []string

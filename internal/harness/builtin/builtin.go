@@ -21,6 +21,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/builtin/chat"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // Policy says what happens before a tool that changes something is used.
@@ -75,7 +76,7 @@ func (o Options) withDefaults() Options {
 		o.Policy = configured
 	}
 	if o.Wait == nil {
-		o.Wait = wait
+		o.Wait = pause.For
 	}
 	return o
 }
@@ -193,16 +194,4 @@ func (s *session) Close(ctx context.Context) error {
 	err := s.closeServers(ctx)
 	s.end()
 	return errors.Join(err, s.files.root.Close())
-}
-
-// wait is Options.Wait by the clock.
-func wait(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

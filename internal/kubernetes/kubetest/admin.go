@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // Namespace is where everything happens.
@@ -139,7 +141,7 @@ func (a *Admin) Await(ctx context.Context, kind string, likes func(Object) bool)
 				return o, nil
 			}
 		}
-		if !pause(ctx, pollTime) {
+		if !pause.For(ctx, pollTime) {
 			return nil, fmt.Errorf("no %s of the wanted kind came: %w", kind, ctx.Err())
 		}
 	}
@@ -152,21 +154,10 @@ func (a *Admin) AwaitNone(ctx context.Context, kind string) error {
 		if err == nil && len(list) == 0 {
 			return nil
 		}
-		if !pause(ctx, pollTime) {
+		if !pause.For(ctx, pollTime) {
 			return fmt.Errorf("%d %s are left: %w", len(list), kind, errors.Join(err, ctx.Err()))
 		}
 	}
 }
 
 const pollTime = 30 * time.Millisecond
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // Kubelet runs the pods of a cluster as processes of this machine. What it does not do
@@ -60,7 +62,7 @@ func (k *Kubelet) run(ctx context.Context) {
 				k.look(ctx, pod)
 			}
 		}
-		if !pause(ctx, pollTime) {
+		if !pause.For(ctx, pollTime) {
 			return
 		}
 	}
@@ -183,7 +185,7 @@ func (k *Kubelet) mount(ctx context.Context, dir, secret string, items []any) er
 			}
 			return nil
 		}
-		if !pause(ctx, pollTime) {
+		if !pause.For(ctx, pollTime) {
 			return ctx.Err()
 		}
 	}

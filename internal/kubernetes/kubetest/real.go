@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
 // BinEnv names the folder with the programs etcd, kube-apiserver and
@@ -60,7 +62,7 @@ func StartReal(t *testing.T, bin, manifest string) *Real {
 		if err := r.Admin.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+Namespace+"/serviceaccounts/default", nil, nil); err == nil {
 			return r
 		}
-		if !pause(ctx, pollTime) {
+		if !pause.For(ctx, pollTime) {
 			t.Fatal("the controllers do not work")
 		}
 	}
@@ -81,7 +83,7 @@ func realAdmin(ctx context.Context, t *testing.T, server, ca string) *Admin {
 			}
 			transport.CloseIdleConnections()
 		}
-		if !pause(ctx, 10*pollTime) {
+		if !pause.For(ctx, 10*pollTime) {
 			t.Fatal("the API server did not become ready")
 		}
 	}

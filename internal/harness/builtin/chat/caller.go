@@ -12,11 +12,14 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 const (
 	// maxRefusal bounds what is read of an answer that is none.
 	maxRefusal = 64 << 10
+	// maxEvent bounds one event of a stream.
+	maxEvent = 16 << 20
 	// maxAnswer bounds an answer: an endpoint may go on for ever.
 	maxAnswer = 64 << 20
 )
@@ -68,8 +71,8 @@ func (c *caller) post(ctx context.Context, path string, header http.Header, body
 
 func (c *caller) read(ctx, silence context.Context, body io.Reader, take func([]byte) (bool, error)) error {
 	left := &io.LimitedReader{R: body, N: c.options.answer()}
-	for stream := newEvents(left); ; {
-		data, err := stream.next()
+	for stream := sse.NewReader(left, maxEvent); ; {
+		data, err := stream.Next()
 		if err != nil && left.N <= 0 {
 			return &Error{Kind: Refused, Said: fmt.Sprintf("the answer has more than %d bytes", c.options.answer())}
 		}

@@ -1,4 +1,4 @@
-package filter
+package jsontext
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendUnescaped appends what the inside of a checked JSON string says. Half of
+// AppendUnescaped appends what the inside of a checked JSON string says. Half of
 // a surrogate pair becomes U+FFFD, as encoding/json reads it.
-func appendUnescaped(dst, s []byte) []byte {
+func AppendUnescaped(dst, s []byte) []byte {
 	for {
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 || i+1 >= len(s) {

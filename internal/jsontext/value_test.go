@@ -1,19 +1,15 @@
-package filter_test
+package jsontext_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/lineshaft/lineshaft/internal/filter"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
-func root(t *testing.T, body string) filter.Value {
+func root(t *testing.T, body string) jsontext.Value {
 	t.Helper()
-	doc, err := filter.Parse([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc.Root()
+	return parse(t, body).Root()
 }
 
 func TestValueAt(t *testing.T) {
@@ -63,7 +59,7 @@ func TestValueElements(t *testing.T) {
 
 func TestValueOfNothing(t *testing.T) {
 	t.Parallel()
-	for name, v := range map[string]filter.Value{"zero": {}, "no document": (*filter.Doc)(nil).Root(), "empty document": (&filter.Doc{}).Root()} {
+	for name, v := range map[string]jsontext.Value{"zero": {}, "no document": (*jsontext.Doc)(nil).Root(), "empty document": (&jsontext.Doc{}).Root()} {
 		if _, ok := v.At("a.b").Text(); ok || v.True() || v.At("x").True() {
 			t.Errorf("%s says something", name)
 		}

@@ -1,11 +1,11 @@
-package filter
+package jsontext
 
 import (
 	"iter"
 	"strings"
 )
 
-// Value is a place in a document, for those who read more of it than filters do.
+// Value is a place in a document, for those who read on from there.
 // The zero Value is nothing, and so is all that is looked for inside of it: a body of
 // an unexpected shape needs no checks on the way.
 type Value struct {
@@ -15,7 +15,7 @@ type Value struct {
 
 // Root is the whole body.
 func (d *Doc) Root() Value {
-	if d == nil || len(d.nodes) == 0 {
+	if d == nil || len(d.Nodes) == 0 {
 		return Value{}
 	}
 	return Value{doc: d}
@@ -33,8 +33,8 @@ func (v Value) At(path string) Value {
 }
 
 func (v Value) member(name string) Value {
-	c := v.doc.member(v.at, name)
-	if c == none {
+	c := v.doc.Member(v.at, name)
+	if c == None {
 		return Value{}
 	}
 	return Value{doc: v.doc, at: c}
@@ -42,33 +42,33 @@ func (v Value) member(name string) Value {
 
 // Text is what a string says; false for anything else.
 func (v Value) Text() (string, bool) {
-	if v.doc == nil || v.doc.nodes[v.at].kind != kindString {
+	if v.doc == nil || v.doc.Nodes[v.at].Kind != String {
 		return "", false
 	}
-	return string(v.doc.text(v.at, nil)), true
+	return string(v.doc.Text(v.at, nil)), true
 }
 
 // Number is a number as it is written; false for anything else.
 func (v Value) Number() (string, bool) {
-	if v.doc == nil || v.doc.nodes[v.at].kind != kindNumber {
+	if v.doc == nil || v.doc.Nodes[v.at].Kind != Number {
 		return "", false
 	}
-	return string(v.doc.raw(v.at)), true
+	return string(v.doc.Raw(v.at)), true
 }
 
 // Exists says whether there is anything, null included.
 func (v Value) Exists() bool { return v.doc != nil }
 
 // True says whether it is the boolean true.
-func (v Value) True() bool { return v.doc != nil && v.doc.nodes[v.at].kind == kindTrue }
+func (v Value) True() bool { return v.doc != nil && v.doc.Nodes[v.at].Kind == True }
 
 // Elements goes over the elements of an array; anything else has none.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		if v.doc == nil || v.doc.nodes[v.at].kind != kindArray {
+		if v.doc == nil || v.doc.Nodes[v.at].Kind != Array {
 			return
 		}
-		for c := range v.doc.members(v.at) {
+		for c := range v.doc.Members(v.at) {
 			if !yield(Value{doc: v.doc, at: c}) {
 				return
 			}

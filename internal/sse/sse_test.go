@@ -1,8 +1,7 @@
-package chat
+package sse_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +10,15 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"github.com/lineshaft/lineshaft/internal/sse"
 )
 
 // all reads a stream to its end.
 func all(r io.Reader) ([]string, error) {
 	var out []string
-	for stream := newEvents(r); ; {
-		data, err := stream.next()
+	for stream := sse.NewReader(r, 16<<20); ; {
+		data, err := stream.Next()
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
@@ -54,9 +55,8 @@ func TestX6Events(t *testing.T) {
 func TestX6EventsHaveALimit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"data: " + strings.Repeat("x", 100<<10), strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 100)} {
-		stream := newEvents(strings.NewReader(text))
-		stream.limit = 64 << 10
-		if _, err := stream.next(); !errors.Is(err, errTooLong) {
+		stream := sse.NewReader(strings.NewReader(text), 64<<10)
+		if _, err := stream.Next(); !errors.Is(err, sse.ErrTooLong) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -109,36 +109,15 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// sound says whether an answer can be put into a conversation.
-func sound(t *testing.T, answer Answer) {
-	t.Helper()
-	for _, call := range answer.Message.Calls {
-		var object map[string]any
-		if err := json.Unmarshal(call.Arguments, &object); err != nil || object == nil {
-			t.Errorf("arguments %q", call.Arguments)
+func TestR9AppendCannotBeForged(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string][]byte{
+		"data: {}\n\n":                           sse.Append(nil, "", "", []byte("{}")),
+		"id: 7\nevent: x\ndata: {}\n\n":          sse.Append(nil, "7", "x", []byte("{}")),
+		"id: 1data: x\nevent: ab\ndata: c d\n\n": sse.Append(nil, "1\ndata: x\r\n", "a\n\nb\x00", []byte("c\n d")),
+	} {
+		if string(got) != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if _, err := json.Marshal(answer.Message); err != nil {
-		t.Error(err)
-	}
-}
-
-// Whatever an endpoint sends, reading it ends well and gives something that can
-// be sent back.
-func FuzzAnswers(f *testing.F) {
-	f.Add([]byte(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"b","input":{"x":1}}}`))
-	f.Add([]byte(`{"type":"content_block_start","index":-1,"content_block":{"type":"text","text":"b"}}` + "\n" + `{"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"x"}}`))
-	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{"}},{"index":-5,"id":"x"}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`))
-	f.Add([]byte(`{"error":"x"}`))
-	f.Add([]byte(`[DONE]`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		anthropic := anthropicReader{sink: func(Delta) {}, blocks: map[int]*anthropicPart{}}
-		openAI := openAIReader{sink: func(Delta) {}}
-		for line := range bytes.Lines(text) {
-			_, _ = anthropic.take(line) // an error is one way to end well
-			_, _ = openAI.take(line)
-		}
-		sound(t, anthropic.answer())
-		sound(t, openAI.answer())
-	})
 }

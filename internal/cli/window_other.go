@@ -1,8 +1,0 @@
-//go:build !unix
-
-package cli
-
-import "os"
-
-// windowColumns is not asked for here.
-func windowColumns(*os.File) int { return 0 }
