@@ -87,7 +87,8 @@ type DefinitionBacktest struct {
 
 // DefinitionPlan tells what an apply would do.
 type DefinitionPlan struct {
-	// Revision is that of the definition in force; give it to Apply as IfRevision.
+	// Revision is that of the definition in force; give it to Apply as IfRevision. It is 0
+	// for a factory that is not there yet.
 	Revision  int64                `json:"revision"`
 	Changes   []DefinitionChange   `json:"changes"`
 	Backtests []DefinitionBacktest `json:"backtests"`
@@ -169,6 +170,12 @@ func (s *DefinitionsService) ValidateFiles(ctx context.Context, files map[string
 // make of the stored deliveries. A folder with mistakes is an *Error with Problems.
 func (s *DefinitionsService) Plan(ctx context.Context, factoryUID string, files map[string]string) (*DefinitionPlan, error) {
 	return s.plan(ctx, factoryUID, files, nil)
+}
+
+// PlanFiles is Plan for a factory that is not there yet.
+func (s *DefinitionsService) PlanFiles(ctx context.Context, files map[string]string) (*DefinitionPlan, error) {
+	var out DefinitionPlan
+	return result(&out, s.c.do(ctx, call{method: http.MethodPost, path: "/factory-files/plan", body: DefinitionRequest{Files: files}, out: &out, replay: true}))
 }
 
 // Drift tells how a factory differs from a folder.

@@ -103,7 +103,7 @@ func (sh *shell) explainAnswer(e *client.Error) *hintError {
 	out := &hintError{message: e.Text(), code: exitFailed, cause: e}
 	if len(e.Problems) > 0 {
 		out.message = count(len(e.Problems), "mistake") + ":\n" + problemLines(e.Problems)
-		out.hint = "Nothing was changed. Mend these and try again."
+		out.hint = "Nothing was changed. Fix these and try again."
 	}
 	switch {
 	case e.Code == "" && e.Status != http.StatusTooManyRequests:

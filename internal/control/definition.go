@@ -165,6 +165,31 @@ func (s *Service) PlanDefinition(ctx context.Context, c lineshaft.Caller, factor
 	return plan, err
 }
 
+// PlanNewFactory tells what making a factory of a folder would do, and holds the folder
+// against the server as applying it to that factory would.
+func (s *Service) PlanNewFactory(ctx context.Context, c lineshaft.Caller, files definition.Files) (Plan, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Plan{}, err
+	}
+	if err := seesNewFactory(c); err != nil {
+		return Plan{}, err
+	}
+	d, problems := definition.Parse(files)
+	uid, _ := s.store.NewID()
+	none := lineshaft.Factory{UID: uid, Mode: lineshaft.ModeManaged, Revision: 1} // as LockFactory leaves it at its first change
+	var w *work
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if w, err = s.prepare(ctx, tx, work{c: c, d: d, factory: &none, problems: problems, written: noFolder()}); err != nil {
+			return err
+		}
+		return errUnchanged
+	})
+	if !errors.Is(err, errUnchanged) {
+		return Plan{}, err
+	}
+	return w.told(), nil
+}
+
 func (s *Service) planFiles(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (*work, error) {
 	if _, err := s.visibleFactory(ctx, c, factoryUID); err != nil {
 		return nil, err
