@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -66,6 +67,15 @@ func NoteTriggers(triggers []lineshaft.Trigger, handle string) []string {
 		}
 	}
 	return notes
+}
+
+// Unheard is why no event reaches a trigger, in a factory whose webhooks have these
+// signature schemes; empty when one may.
+func Unheard(t lineshaft.Trigger, schemes []string) string {
+	if !t.Sent() || slices.Contains(schemes, t.Provider) {
+		return ""
+	}
+	return fmt.Sprintf("the factory has no webhook that takes events of %s, so the trigger never fires: add one whose signature scheme is %s", t.Provider, t.Provider)
 }
 
 // unsentName is a name that no event of the provider carries.

@@ -264,6 +264,7 @@ func TestF2EveryPublishedKey(t *testing.T) {
 	want := map[string]int{
 		"credentialStrategy": 1, "codeForges": 1, "codeForge": 1, "cloudProviders": 1, "providers": 1, "integrations": 1, "computerUseModel": 1, "warpId": 1,
 		"scorers": 1, "benchmarks": 1, "name": 1, "registryCredentialSecretName": 1, "version": 1,
+		"triggers[0]": 4, "secrets": 1, "model": 1,
 	}
 	if !maps.Equal(subjects, want) {
 		t.Errorf("notices are about %v: %+v", subjects, def.Notices)
