@@ -13,6 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/app"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
@@ -80,7 +81,7 @@ func (h *hooked) create(ctx context.Context, c *control.Service, plan hookPlan) 
 	for i := range plan.hooks {
 		var err error
 		if i%ingressPerFactory == 0 {
-			if factory, err = c.CreateFactory(ctx, boss, control.NewFactory{Name: fmt.Sprintf("factory-%d", i/ingressPerFactory)}); err != nil {
+			if factory, err = c.CreateFactory(ctx, boss, factories.NewFactory{Name: fmt.Sprintf("factory-%d", i/ingressPerFactory)}); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ func (h *hooked) create(ctx context.Context, c *control.Service, plan hookPlan) 
 // createHook makes a webhook with its automation and says how to send to it.
 func createHook(ctx context.Context, c *control.Service, boss lineshaft.Caller, factory, name string, plan hookPlan) (hitTarget, error) {
 	unlimited := 0
-	wanted := control.NewWebhook{Name: name, RateLimit: &unlimited}
+	wanted := factories.NewWebhook{Name: name, RateLimit: &unlimited}
 	if plan.scheme != "" {
 		secret := signature.Generate("standard_webhooks") // long enough for all of them
 		wanted.AuthMode, wanted.SignatureScheme, wanted.Secret = lineshaft.AuthSignature, plan.scheme, &secret
@@ -105,7 +106,7 @@ func createHook(ctx context.Context, c *control.Service, boss lineshaft.Caller, 
 	if err != nil {
 		return hitTarget{}, err
 	}
-	_, err = c.CreateAutomation(ctx, boss, factory, control.NewAutomation{
+	_, err = c.CreateAutomation(ctx, boss, factory, factories.NewAutomation{
 		Name: name, Prompt: "Look at the issue and say in one sentence what it is about.", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: lineshaft.TriggerFilter{
 			WebhookIDs: []string{made.UID}, Payload: json.RawMessage(plan.filter),

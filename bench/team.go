@@ -7,6 +7,9 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // How much a team has of each.
@@ -43,7 +46,7 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 		make func(i int) error
 	}{
 		{"factory", teamFactories, func(i int) error {
-			made, err := c.CreateFactory(ctx, boss, control.NewFactory{Name: fmt.Sprintf("factory-%02d", i)})
+			made, err := c.CreateFactory(ctx, boss, factories.NewFactory{Name: fmt.Sprintf("factory-%02d", i)})
 			if err == nil {
 				t.factories = append(t.factories, made.UID)
 			}
@@ -61,14 +64,14 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 			return err
 		}},
 		{"agent", teamAgents, func(i int) error {
-			made, err := c.CreateAgent(ctx, boss, control.NewAgent{FactoryUID: t.factories[i%len(t.factories)], Name: fmt.Sprintf("agent-%02d", i), Prompt: "Be brief."})
+			made, err := c.CreateAgent(ctx, boss, factories.NewAgent{FactoryUID: t.factories[i%len(t.factories)], Name: fmt.Sprintf("agent-%02d", i), Prompt: "Be brief."})
 			if err == nil {
 				t.agent = made.UID
 			}
 			return err
 		}},
 		{"webhook", teamWebhooks, func(i int) error {
-			made, err := c.CreateWebhook(ctx, boss, t.factories[i%len(t.factories)], control.NewWebhook{Name: webhookName(i)})
+			made, err := c.CreateWebhook(ctx, boss, t.factories[i%len(t.factories)], factories.NewWebhook{Name: webhookName(i)})
 			t.webhooks = append(t.webhooks, made.UID)
 			return err
 		}},
@@ -80,13 +83,13 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 			return err
 		}},
 		{"schedule", teamSchedules, func(i int) error {
-			_, err := c.CreateSchedule(ctx, boss, control.NewSchedule{
+			_, err := c.CreateSchedule(ctx, boss, trigger.NewSchedule{
 				Name: fmt.Sprintf("schedule-%02d", i), Timing: lineshaft.Timing{Cron: "0 9 1 1 *"}, Enabled: true, Prompt: "Look.", AgentUID: t.agent,
 			})
 			return err
 		}},
 		{"key", teamKeys, func(i int) error {
-			_, key, err := c.CreateAPIKey(ctx, boss, control.NewAPIKey{Name: fmt.Sprintf("key-%02d", i), Role: lineshaft.RoleManager, FactoryUIDs: t.factories[:1]})
+			_, key, err := c.CreateAPIKey(ctx, boss, access.NewAPIKey{Name: fmt.Sprintf("key-%02d", i), Role: lineshaft.RoleManager, FactoryUIDs: t.factories[:1]})
 			t.limited = key
 			return err
 		}},
@@ -100,10 +103,10 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 	return t, nil
 }
 
-func (t *team) newAutomation(i int) control.NewAutomation {
+func (t *team) newAutomation(i int) factories.NewAutomation {
 	hooks := []string{t.webhooks[i%len(t.factories)]} // of the same factory
 	filter := lineshaft.TriggerFilter{WebhookIDs: hooks, Payload: json.RawMessage(filterMatches)}
-	return control.NewAutomation{
+	return factories.NewAutomation{
 		Name: fmt.Sprintf("automation-%02d", i), Prompt: "Look at the issue and say in one sentence what it is about.", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: filter}},
 	}

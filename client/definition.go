@@ -175,7 +175,8 @@ func (s *DefinitionsService) Plan(ctx context.Context, factoryUID string, files 
 // PlanFiles is Plan for a factory that is not there yet.
 func (s *DefinitionsService) PlanFiles(ctx context.Context, files map[string]string) (*DefinitionPlan, error) {
 	var out DefinitionPlan
-	return result(&out, s.c.do(ctx, call{method: http.MethodPost, path: "/factory-files/plan", body: DefinitionRequest{Files: files}, out: &out, replay: true}))
+	plan := call{method: http.MethodPost, path: "/factory-files/plan", body: DefinitionRequest{Files: files}, out: &out, replay: true}
+	return result(&out, s.c.do(ctx, plan))
 }
 
 // Drift tells how a factory differs from a folder.

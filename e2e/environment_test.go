@@ -14,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/shell"
@@ -53,7 +54,7 @@ func newShopFloor(t *testing.T, database string) *shopFloor {
 	listening := make(chan struct{})
 	go func() { defer close(listening); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-listening; _ = st.Close() })
-	if f.s, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), control.Config{Logger: logger}); err != nil {
+	if f.s, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
 	key, err := f.s.EnsureAdmin(t.Context(), "")

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // AgentType is the part an agent plays in its factory.
@@ -131,7 +131,7 @@ func (s *server) createIdentity(ctx context.Context, in *createAgentInput) (*age
 	if err != nil {
 		return nil, err
 	}
-	n := control.NewAgent{
+	n := factories.NewAgent{
 		FactoryUID: in.Body.FactoryUID, Name: in.Body.Name, Type: lineshaft.AgentType(in.Body.AgentType),
 		Description: textOf(change.Description), Prompt: textOf(change.Prompt),
 		Config: lineshaft.AgentConfig{
@@ -153,8 +153,8 @@ func textOf(p *string) string {
 }
 
 // change turns the settings into the domain's, refusing what is not offered.
-func (r *AgentSettings) change() (control.AgentChange, error) {
-	change := control.AgentChange{
+func (r *AgentSettings) change() (factories.AgentChange, error) {
+	change := factories.AgentChange{
 		Description: r.Description, Prompt: r.Prompt, ModelID: r.BaseModel, EnvironmentID: r.EnvironmentID, RunnerID: r.DefaultRunnerUID, Skills: r.Skills,
 	}
 	if err := r.unsupported(); err != nil {

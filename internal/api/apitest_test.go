@@ -15,6 +15,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -39,23 +41,23 @@ type bench struct {
 // store itself run on both engines elsewhere; here it is the wire.
 func newServer(t *testing.T, options ...func(*Deps)) *bench {
 	t.Helper()
-	return newServerOn(t, control.Config{Lease: time.Minute, Git: scriptedGit{}}, options...)
+	return newServerOn(t, base.Config{Lease: time.Minute, Git: scriptedGit{}}, options...)
 }
 
 // newServerAt is newServer whose schedules go by a clock.
 func newServerAt(t *testing.T, clock func() time.Time) *bench {
 	t.Helper()
-	return newServerOn(t, control.Config{Lease: time.Minute, Clock: clock})
+	return newServerOn(t, base.Config{Lease: time.Minute, Clock: clock})
 }
 
 // newServerOn is newServer with settings of the control plane.
-func newServerOn(t *testing.T, cfg control.Config, options ...func(*Deps)) *bench {
+func newServerOn(t *testing.T, cfg base.Config, options ...func(*Deps)) *bench {
 	t.Helper()
 	return newServerWith(t, storetest.SQLite(t), cfg, options...)
 }
 
 // newServerWith is newServerOn with a database of its own.
-func newServerWith(t *testing.T, database string, cfg control.Config, options ...func(*Deps)) *bench {
+func newServerWith(t *testing.T, database string, cfg base.Config, options ...func(*Deps)) *bench {
 	t.Helper()
 	hub := stream.NewHub()
 	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
@@ -93,7 +95,7 @@ func (b *bench) key(role lineshaft.Role) string {
 			b.keys[role] = b.claim().RunToken
 			return b.keys[role]
 		}
-		wanted := control.NewAPIKey{Name: string(role), Role: role}
+		wanted := access.NewAPIKey{Name: string(role), Role: role}
 		if role == lineshaft.RoleWorker {
 			wanted.WorkerIDs = []string{"farm"}
 		}

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -97,7 +98,7 @@ func TestH2UnusableKeysGetByteEqualAnswers(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := b.control.ListAPIKeys(t.Context(), b.admin(), control.MaxPage, "")
+	list, err := b.control.ListAPIKeys(t.Context(), b.admin(), base.MaxPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestH2UnusableKeysGetByteEqualAnswers(t *testing.T) {
 
 func (b *bench) newKey(t *testing.T) string {
 	t.Helper()
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "throw-away", Role: lineshaft.RoleViewer})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), access.NewAPIKey{Name: "throw-away", Role: lineshaft.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // Automation starts a run of an agent when one of its triggers fires.
@@ -145,7 +145,7 @@ func (s *server) createAutomation(ctx context.Context, in *createAutomationInput
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, control.NewAutomation{
+	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.NewAutomation{
 		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Agent: in.Body.Agent,
 		Triggers: triggers, Config: config, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
 	})
@@ -217,7 +217,7 @@ func (s *server) getAutomation(ctx context.Context, in *AutomationPath) (*automa
 }
 
 func (s *server) updateAutomation(ctx context.Context, in *updateAutomationInput) (*automationOutput, error) {
-	change := control.AutomationChange{
+	change := factories.AutomationChange{
 		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled, Agent: in.Body.Agent, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
 	}
 	var err error

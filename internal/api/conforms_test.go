@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/problem"
 )
 
@@ -114,7 +115,7 @@ func undocumented(registry huma.Registry, schema *huma.Schema, value any, path s
 
 func TestConformsNoticesWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	s := build(Deps{})
+	s := build(Deps{Control: &control.Service{}})
 	registry := s.api.OpenAPI().Components.Schemas
 	run := &huma.Schema{Ref: schemaPrefix + "RunItem"}
 	for name, tc := range map[string]struct {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
@@ -132,11 +132,11 @@ func (s *server) validateDefinition(ctx context.Context, in *definitionInput) (*
 	return wireValidation(found), nil
 }
 
-func wireValidation(v control.Validation) *validateOutput {
+func wireValidation(v factories.Validation) *validateOutput {
 	return &validateOutput{wireProblems(v)}
 }
 
-func wireProblems(v control.Validation) ValidateDefinitionResponse {
+func wireProblems(v factories.Validation) ValidateDefinitionResponse {
 	return ValidateDefinitionResponse{Valid: len(v.Problems) == 0, Problems: orEmpty(v.Problems), Unused: orEmpty(v.Unused), Notices: orEmpty(v.Notices)}
 }
 
@@ -168,7 +168,7 @@ func (s *server) planFiles(ctx context.Context, in *folderInput) (*planOutput, e
 	return wirePlan(s.Control.PlanNewFactory(ctx, infoFrom(ctx).caller, files))
 }
 
-func wirePlan(made control.Plan, err error) (*planOutput, error) {
+func wirePlan(made factories.Plan, err error) (*planOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s *server) applyDefinition(ctx context.Context, in *applyInput) (*applyOut
 	if err != nil {
 		return nil, err
 	}
-	wanted := control.Application{Files: files, Comment: in.Body.Comment, IfRevision: in.Body.IfRevision}
+	wanted := factories.Application{Files: files, Comment: in.Body.Comment, IfRevision: in.Body.IfRevision}
 	if wanted.Comment == "" {
 		wanted.Comment = in.Comment
 	}
@@ -198,7 +198,7 @@ func (s *server) applyDefinition(ctx context.Context, in *applyInput) (*applyOut
 	return wireApplied(s.Control.ApplyDefinition(ctx, infoFrom(ctx).caller, in.FactoryUID, wanted))
 }
 
-func wireApplied(done control.Applied, err error) (*applyOutput, error) {
+func wireApplied(done factories.Applied, err error) (*applyOutput, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
@@ -105,5 +105,5 @@ func (s *server) validateFiles(ctx context.Context, in *publicFolderInput) (*dia
 	if err != nil {
 		return nil, err
 	}
-	return &diagnosticsOutput{wireDiagnostics(control.CheckDefinition(files))}, nil
+	return &diagnosticsOutput{wireDiagnostics(factories.CheckDefinition(files))}, nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
 )
 
@@ -176,7 +177,7 @@ func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*
 	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
-	page, err := s.Control.ListDeliveries(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, control.DeliveryQuery{
+	page, err := s.Control.ListDeliveries(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, trigger.DeliveryQuery{
 		After: in.ReceivedAfter, Before: in.ReceivedBefore, Limit: in.Limit, Cursor: in.Cursor,
 	})
 	if err != nil {
@@ -208,7 +209,7 @@ func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*getDel
 
 func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*redeliverOutput, error) {
 	info := infoFrom(ctx)
-	wanted := control.Redelivery{FactoryUID: in.FactoryUID, WebhookUID: in.WebhookUID, DeliveryID: in.DeliveryID}
+	wanted := trigger.Redelivery{FactoryUID: in.FactoryUID, WebhookUID: in.WebhookUID, DeliveryID: in.DeliveryID}
 	wanted.DryRun = in.DryRun || in.Body != nil && in.Body.DryRun
 	key := info.idempotency
 	if in.DryRun {
@@ -231,7 +232,7 @@ func (s *server) testFilter(ctx context.Context, in *testFilterInput) (*testFilt
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := s.Control.TestFilter(ctx, infoFrom(ctx).caller, in.FactoryUID, control.FilterTest{
+	verdict, err := s.Control.TestFilter(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.FilterTest{
 		Provider: in.Body.Provider, Event: in.Body.Event, Filter: filter, PayloadEvent: in.Body.PayloadEvent,
 		DeliveryID: in.Body.DeliveryID, Payload: json.RawMessage(in.Body.Payload), WebhookID: in.Body.WebhookID,
 	})
@@ -273,7 +274,7 @@ func wireOutcomes(list []lineshaft.DeliveryOutcome) []DeliveryOutcome {
 	return out
 }
 
-func wireMissed(m control.MissedAutomation) MissedAutomation {
+func wireMissed(m trigger.MissedAutomation) MissedAutomation {
 	out := MissedAutomation{AutomationID: m.UID, AutomationName: m.Name, Checks: []MissedCheck{}}
 	for _, check := range m.Checks {
 		out.Checks = append(out.Checks, MissedCheck{Trigger: check.Trigger, FilterCheck: wireCheck(check.Check)})
@@ -281,6 +282,6 @@ func wireMissed(m control.MissedAutomation) MissedAutomation {
 	return out
 }
 
-func wireCheck(c control.Check) FilterCheck {
+func wireCheck(c factories.Check) FilterCheck {
 	return FilterCheck{Path: c.Path, Operator: c.Operator, Expected: AnyJSON(c.Expected), Seen: AnyJSON(c.Seen), Passed: c.Passed}
 }

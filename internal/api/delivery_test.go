@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // delivered is a webhook with one automation that matches and one that does not, and
@@ -36,7 +36,7 @@ func (b *bench) deliver(bodies ...string) delivered {
 		b.Fatal(err)
 	}
 	for i, body := range bodies {
-		receipt, err := b.control.Accept(b.Context(), control.Received{
+		receipt, err := b.control.Accept(b.Context(), trigger.Received{
 			Hook: b.control.Hook(b.Context(), made.UID), Body: []byte(body), InvalidJSON: body == "{", Identity: body, IdentitySource: "test", RemoteAddr: fmt.Sprintf("192.0.2.%d", i),
 		})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
@@ -82,7 +82,7 @@ type DeferredResolution struct {
 	Column int    `json:"column"`
 }
 
-func wireDiagnostics(c control.CheckedDefinition) ValidateFilesResponse {
+func wireDiagnostics(c factories.CheckedDefinition) ValidateFilesResponse {
 	out := ValidateFilesResponse{
 		ValidateDefinitionResponse: wireProblems(c.Validation), SchemaVersion: definition.Version,
 		Diagnostics: []Diagnostic{}, DeferredResolutions: []DeferredResolution{},

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // FactoryRunRequest is work for the foreman of a factory.
@@ -37,7 +37,7 @@ type (
 
 func (s *server) createFactoryRun(ctx context.Context, in *factoryRunInput) (*factoryRunOutput, error) {
 	info := infoFrom(ctx)
-	done, err := s.Control.DispatchRun(ctx, info.caller, in.FactoryUID, control.Dispatch{
+	done, err := s.Control.DispatchRun(ctx, info.caller, in.FactoryUID, factories.Dispatch{
 		Prompt: in.Body.Prompt, Title: in.Body.Title, TicketRef: in.Body.TicketRef, TicketURL: in.Body.TicketURL, Source: info.source,
 	}, info.idempotency)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // EnvironmentSortBy is an order of environments.
@@ -15,7 +15,7 @@ type EnvironmentSortBy string
 // Schema implements huma.SchemaProvider.
 func (EnvironmentSortBy) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Type: huma.TypeString, Enum: []any{string(control.EnvironmentsByName), string(control.EnvironmentsByUpdate)},
+		Type: huma.TypeString, Enum: []any{string(secrets.EnvironmentsByName), string(secrets.EnvironmentsByUpdate)},
 		Description: "The order of the list; last_updated, which is newest first, when absent.",
 	}
 }
@@ -109,7 +109,7 @@ func (s *server) getEnvironment(ctx context.Context, in *environmentPath) (*envi
 }
 
 func (s *server) listEnvironments(ctx context.Context, in *listEnvironmentsInput) (*listEnvironmentsOutput, error) {
-	list, err := s.Control.ListEnvironments(ctx, infoFrom(ctx).caller, control.EnvironmentSort(in.SortBy))
+	list, err := s.Control.ListEnvironments(ctx, infoFrom(ctx).caller, secrets.EnvironmentSort(in.SortBy))
 	if err != nil {
 		return nil, err
 	}

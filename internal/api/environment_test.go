@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 const environmentBody = `{"config":{"name":"shop","description":"d","docker_image":"node:24","github_repos":[{"owner":"acme","repo":"shop"}],` +
@@ -128,7 +128,7 @@ func TestS3LimitedKeysReadEnvironmentsOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	uid := b.environment(t, `{"config":{"name":"shop"}}`)
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: lineshaft.RoleManager, FactoryUIDs: []string{b.elsewhere()}})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), access.NewAPIKey{Name: "limited", Role: lineshaft.RoleManager, FactoryUIDs: []string{b.elsewhere()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -84,7 +84,7 @@ func (s *server) eventsPage(ctx context.Context, in *eventsInput, after int64) (
 	if err := s.takeTurn(ctx, weightPage); err != nil {
 		return nil, err
 	}
-	read := func(after int64, limit int) (control.EventPage, error) {
+	read := func(after int64, limit int) (runs.EventPage, error) {
 		return s.Control.Events(ctx, infoFrom(ctx).caller, in.RunID, after, limit)
 	}
 	page, err := read(after, in.Limit)
@@ -124,7 +124,7 @@ func (s *server) eventsPage(ctx context.Context, in *eventsInput, after int64) (
 // eventBytes is how much events count on a page.
 func eventBytes(events []lineshaft.Event) (sum int) {
 	for i := range events {
-		sum += len(events[i].Data) + control.EventOverhead
+		sum += len(events[i].Data) + runs.EventOverhead
 	}
 	return sum
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
 )
 
@@ -114,7 +114,7 @@ type (
 )
 
 func (s *server) createFactory(ctx context.Context, in *createFactoryInput) (*factoryOutput, error) {
-	made, err := s.Control.CreateFactory(ctx, infoFrom(ctx).caller, control.NewFactory{
+	made, err := s.Control.CreateFactory(ctx, infoFrom(ctx).caller, factories.NewFactory{
 		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Repository: in.Body.Repository.domain(),
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *server) createFactory(ctx context.Context, in *createFactoryInput) (*fa
 }
 
 func (s *server) listFactories(ctx context.Context, in *listFactoriesInput) (*listFactoriesOutput, error) {
-	page, err := s.Control.ListFactories(ctx, infoFrom(ctx).caller, control.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
+	page, err := s.Control.ListFactories(ctx, infoFrom(ctx).caller, factories.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *server) getFactory(ctx context.Context, in *FactoryPath) (*factoryOutpu
 }
 
 func (s *server) updateFactory(ctx context.Context, in *updateFactoryInput) (*factoryOutput, error) {
-	changed, err := s.Control.UpdateFactory(ctx, infoFrom(ctx).caller, in.FactoryUID, control.FactoryChange{
+	changed, err := s.Control.UpdateFactory(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.FactoryChange{
 		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Paused: in.Body.Paused,
 		DailyBudget: in.Body.DailyBudget.domain(),
 		Repository:  in.Body.Repository.Source.domain(), Unlink: in.Body.Repository.Set && in.Body.Repository.Source == nil,

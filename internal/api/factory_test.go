@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -24,7 +25,7 @@ func (b *bench) elsewhere() string {
 // factory makes a factory with a webhook behind the API's back.
 func (b *bench) factory(name, webhook string) (factoryUID, webhookUID string) {
 	b.Helper()
-	f, err := b.control.CreateFactory(b.Context(), b.admin(), control.NewFactory{Name: name})
+	f, err := b.control.CreateFactory(b.Context(), b.admin(), factories.NewFactory{Name: name})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func (b *bench) factory(name, webhook string) (factoryUID, webhookUID string) {
 // limited is the header of a key of a role that reaches one factory.
 func (b *bench) limited(role lineshaft.Role, factoryUID string) map[string]string {
 	b.Helper()
-	_, key, err := b.control.CreateAPIKey(b.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: role, FactoryUIDs: []string{factoryUID}})
+	_, key, err := b.control.CreateAPIKey(b.Context(), b.admin(), access.NewAPIKey{Name: "limited", Role: role, FactoryUIDs: []string{factoryUID}})
 	if err != nil {
 		b.Fatal(err)
 	}

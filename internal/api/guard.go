@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
 	"github.com/lineshaft/lineshaft/internal/rate"
 )
@@ -69,7 +70,7 @@ func (s *server) checkCaller(w http.ResponseWriter, r *http.Request, row gate) e
 		return &lineshaft.Error{Code: lineshaft.CodeAuthenticationRequired}
 	}
 	authenticate := s.authenticate
-	if row.permission == lineshaft.PermissionWorkOwn && control.IsRunToken(key) {
+	if row.permission == lineshaft.PermissionWorkOwn && runs.IsRunToken(key) {
 		authenticate = s.Control.AuthenticateExecution
 	}
 	caller, err := authenticate(r.Context(), key)
@@ -203,7 +204,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Set("Content-Type", "application/json")
 	if row.idempotent {
-		infoFrom(r.Context()).idempotency = &control.Idempotency{
+		infoFrom(r.Context()).idempotency = &base.Idempotency{
 			Method: r.Method, Path: r.URL.Path, BodyHash: sha256.Sum256(data),
 		}
 	}

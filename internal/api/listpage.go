@@ -1,6 +1,8 @@
 package api
 
-import "github.com/lineshaft/lineshaft/internal/control"
+import (
+	"github.com/lineshaft/lineshaft/internal/control/base"
+)
 
 // ListQuery asks for a part of a list that clients may also read whole: without a limit it
 // has all rows of a server of usual size.
@@ -11,7 +13,7 @@ type ListQuery struct {
 
 // fillPage makes the items of an answer. It ends the page where these have 8 MiB (H-14),
 // but not before the first.
-func fillPage[T, W any](page control.Page[T], wire func(*T) (W, error)) ([]W, PageInfo, error) {
+func fillPage[T, W any](page base.Page[T], wire func(*T) (W, error)) ([]W, PageInfo, error) {
 	items, length := []W{}, 0
 	for i := range page.Items {
 		item, err := wire(&page.Items[i])

@@ -12,7 +12,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/callback"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -76,8 +77,8 @@ func TestH14ShortListsPage(t *testing.T) {
 	for i := range 5 {
 		forge[fmt.Sprintf("skills/s%d/SKILL.md", i)] = fmt.Sprintf("---\nname: Skill %d\ndescription: d\n---\nbody", i)
 	}
-	b := newServerOn(t, control.Config{Lease: time.Minute, Git: forge, Callbacks: callback.New(callback.Config{})})
-	made, err := b.control.CreateFactory(t.Context(), b.admin(), control.NewFactory{Name: "f"})
+	b := newServerOn(t, base.Config{Lease: time.Minute, Git: forge, Callbacks: callback.New(callback.Config{})})
+	made, err := b.control.CreateFactory(t.Context(), b.admin(), factories.NewFactory{Name: "f"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestH14SkillsEndAtBytes(t *testing.T) {
 	for i := range many {
 		forge[fmt.Sprintf("skills/s%d/SKILL.md", i)] = fmt.Sprintf("---\nname: Skill %d\ndescription: d\n---\n%s", i, strings.Repeat("\x01", 240<<10))
 	}
-	b := newServerOn(t, control.Config{Lease: time.Minute, Git: forge})
+	b := newServerOn(t, base.Config{Lease: time.Minute, Git: forge})
 	seen := 0
 	for cursor := ""; ; {
 		w := b.read("/agent?repo=acme/tools&cursor=" + cursor)

@@ -8,7 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // NotificationStatus is how a delivery to an endpoint stands.
@@ -168,7 +169,7 @@ func (s *server) createNotification(ctx context.Context, in *createNotificationI
 	if all := b.AllFactories; all != nil && *all == (len(b.FactoryUIDs) > 0) {
 		return nil, lineshaft.Invalid("all_factories", "give factory_uids, or all_factories: true, and not both")
 	}
-	made, err := s.Control.CreateNotification(ctx, infoFrom(ctx).caller, control.NewNotification{
+	made, err := s.Control.CreateNotification(ctx, infoFrom(ctx).caller, notify.NewNotification{
 		URL: b.URL, Name: b.Name, Description: b.Description, States: domainStates(b.States), FactoryUIDs: b.FactoryUIDs, RunName: b.RunName,
 		Enabled: b.Enabled, Secret: b.Secret,
 	})
@@ -181,7 +182,7 @@ func (s *server) listNotifications(ctx context.Context, in *ListQuery) (*listNot
 		return nil, err
 	}
 	idOf := func(n *lineshaft.Notification) string { return n.ID }
-	page, err := control.PageOf(list, "notifications", in.Cursor, in.Limit, idOf, strings.Compare)
+	page, err := base.PageOf(list, "notifications", in.Cursor, in.Limit, idOf, strings.Compare)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func (s *server) getNotification(ctx context.Context, in *NotificationPath) (*no
 
 func (s *server) updateNotification(ctx context.Context, in *updateNotificationInput) (*notificationOutput, error) {
 	b := in.Body
-	change := control.NotificationChange{
+	change := notify.NotificationChange{
 		URL: b.URL, Name: b.Name, Description: b.Description, FactoryUIDs: b.FactoryUIDs, AllFactories: b.AllFactories, RunName: b.RunName, Enabled: b.Enabled,
 	}
 	if b.States != nil {
@@ -216,9 +217,9 @@ func (s *server) updateNotification(ctx context.Context, in *updateNotificationI
 }
 
 func (s *server) rotateNotification(ctx context.Context, in *rotateNotificationInput) (*issuedNotificationOutput, error) {
-	var wanted control.NotificationRotation
+	var wanted notify.NotificationRotation
 	if in.Body != nil {
-		wanted = control.NotificationRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
+		wanted = notify.NotificationRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
 	}
 	made, err := s.Control.RotateNotification(ctx, infoFrom(ctx).caller, in.NotificationID, wanted)
 	return issuedNotification(made, err)
@@ -237,7 +238,7 @@ func (s *server) testNotification(ctx context.Context, in *NotificationPath) (*n
 }
 
 func (s *server) listNotificationDeliveries(ctx context.Context, in *listNotificationDeliveriesInput) (*listNotificationDeliveriesOutput, error) {
-	page, err := s.Control.ListNotificationDeliveries(ctx, infoFrom(ctx).caller, in.NotificationID, control.NotificationDeliveryQuery{
+	page, err := s.Control.ListNotificationDeliveries(ctx, infoFrom(ctx).caller, in.NotificationID, notify.NotificationDeliveryQuery{
 		Status: lineshaft.NotificationStatus(in.Status), Limit: in.Limit, Cursor: in.Cursor,
 	})
 	if err != nil {
@@ -275,7 +276,7 @@ func (s *server) replayNotificationDelivery(ctx context.Context, in *Notificatio
 	return &notificationDeliveryOutput{wireNotificationDelivery(replayed)}, nil
 }
 
-func issuedNotification(made control.IssuedNotification, err error) (*issuedNotificationOutput, error) {
+func issuedNotification(made notify.IssuedNotification, err error) (*issuedNotificationOutput, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/callback"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 const notifications = Prefix + "/notifications"
@@ -21,7 +21,7 @@ func (b *bench) notify(body string) IssuedNotification {
 
 func TestC1NotificationLife(t *testing.T) {
 	t.Parallel()
-	b := newServerOn(t, control.Config{Callbacks: callback.New(callback.Config{})})
+	b := newServerOn(t, base.Config{Callbacks: callback.New(callback.Config{})})
 	created := b.check(t, scenario{method: post, path: notifications, as: lineshaft.RoleManager, body: `{"url":"https://example.com/x?token=t","states":["FAILED"]}`, status: 201})
 	made := decode[IssuedNotification](t, created)
 	if !strings.HasPrefix(made.Secret, "whsec_") || created.Header().Get("Cache-Control") != "no-store" || made.Name != "example.com" || !made.Enabled {
@@ -54,7 +54,7 @@ func TestC1NotificationLife(t *testing.T) {
 
 func TestC1BadNotifications(t *testing.T) {
 	t.Parallel()
-	b := newServerOn(t, control.Config{Callbacks: callback.New(callback.Config{})})
+	b := newServerOn(t, base.Config{Callbacks: callback.New(callback.Config{})})
 	made := b.notify(`{"url":"https://example.com/"}`)
 	one := notifications + "/" + made.ID
 	for body, want := range map[string]string{
@@ -94,7 +94,7 @@ func TestC1ACallbackOverTheWire(t *testing.T) {
 	ids := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ids <- r.Header.Get("Webhook-Id") }))
 	t.Cleanup(receiver.Close)
-	b := newServerOn(t, control.Config{Callbacks: callback.New(callback.Config{AllowPrivate: true})})
+	b := newServerOn(t, base.Config{Callbacks: callback.New(callback.Config{AllowPrivate: true})})
 	made := b.notify(`{"url":"` + receiver.URL + `","states":["QUEUED"]}`)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // sayTriggers adds to the schema of triggers what the table of events says: which providers
@@ -22,7 +22,7 @@ func sayTriggers(schemas map[string]*huma.Schema) error {
 	provider.Extensions = keywords{"enum": lineshaft.Providers()}
 	var branches []any
 	for _, name := range lineshaft.Providers() {
-		events, err := control.TriggerCatalog(name)
+		events, err := factories.TriggerCatalog(name)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func sayTriggers(schemas map[string]*huma.Schema) error {
 type keywords = map[string]any
 
 // triggersOf are the forms that triggers of a provider have.
-func triggersOf(provider string, events []control.TriggerEvent) []any {
+func triggersOf(provider string, events []factories.TriggerEvent) []any {
 	filter, needed := sayFilter(provider, events)
 	none := keywords{"type": "null"}
 	properties := keywords{"provider": keywords{"const": provider}, "event": sayEvents(events), "filter": filter, "schedule": none}
@@ -59,10 +59,10 @@ func triggersOf(provider string, events []control.TriggerEvent) []any {
 }
 
 // sayEvents lists the names, or says what they look like where they are not established.
-func sayEvents(events []control.TriggerEvent) keywords {
+func sayEvents(events []factories.TriggerEvent) keywords {
 	var names []string
 	for _, e := range events {
-		if e.Event == control.AnyEvent {
+		if e.Event == factories.AnyEvent {
 			return keywords{"pattern": "^[A-Za-z0-9._-]+$", "maxLength": 80}
 		}
 		names = append(names, e.Event)
@@ -71,7 +71,7 @@ func sayEvents(events []control.TriggerEvent) keywords {
 }
 
 // sayFilter says which keys the filters of a provider have, and whether there has to be one.
-func sayFilter(provider string, events []control.TriggerEvent) (filter keywords, needed bool) {
+func sayFilter(provider string, events []factories.TriggerEvent) (filter keywords, needed bool) {
 	var names, required []string
 	values := keywords{}
 	if (lineshaft.Trigger{Provider: provider}).Delivered() {
@@ -106,7 +106,7 @@ func sayFilter(provider string, events []control.TriggerEvent) (filter keywords,
 }
 
 // sayValues says what the values of a key are, in a list and in those of `in` and `not_in`.
-func sayValues(k control.FilterKey) keywords {
+func sayValues(k factories.FilterKey) keywords {
 	item := keywords{"type": "string", "minLength": 1, "maxLength": 256}
 	if k.Pattern != "" {
 		item["pattern"] = k.Pattern

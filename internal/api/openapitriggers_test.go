@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // triggerSchema is what the document says about triggers.
@@ -52,13 +53,13 @@ func TestF6TheDocumentHasEveryEvent(t *testing.T) {
 		"teams": `,"filter":{"team_ids":["a"],"channel_ids":["b"]}`,
 	}
 	for _, provider := range lineshaft.Providers() {
-		events, err := control.TriggerCatalog(provider)
+		events, err := factories.TriggerCatalog(provider)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events {
 			name := e.Event
-			if name == control.AnyEvent {
+			if name == factories.AnyEvent {
 				name = "any_event"
 			}
 			if !fits(t, schema, `{"provider":"`+provider+`","event":"`+name+`"`+more[provider]+`}`) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 // WhoamiResponse tells a key whose it is and what it may do.
@@ -108,7 +108,7 @@ func (s *server) createAPIKey(ctx context.Context, in *createAPIKeyInput) (*crea
 	if at := in.Body.ExpiresAt; !at.IsZero() && !at.After(s.Now()) {
 		return nil, lineshaft.Invalid("expires_at", "must be in the future")
 	}
-	wanted := control.NewAPIKey{
+	wanted := access.NewAPIKey{
 		Name: in.Body.Name, Role: lineshaft.Role(in.Body.Role), ExpiresAt: in.Body.ExpiresAt,
 		FactoryUIDs: in.Body.FactoryUIDs, WorkerIDs: in.Body.WorkerIDs,
 	}
@@ -172,7 +172,7 @@ type (
 )
 
 func (s *server) listAudit(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
-	page, err := s.Control.ListAudit(ctx, infoFrom(ctx).caller, control.AuditQuery{Limit: in.Limit, Cursor: in.Cursor})
+	page, err := s.Control.ListAudit(ctx, infoFrom(ctx).caller, access.AuditQuery{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}

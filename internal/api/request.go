@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/peer"
 	"github.com/lineshaft/lineshaft/internal/tracing"
@@ -37,7 +37,7 @@ type request struct {
 	// release ends the turn of a long answer; nil without one.
 	release func()
 	// idempotency is nil when the client gave no key.
-	idempotency *control.Idempotency
+	idempotency *base.Idempotency
 }
 
 type requestKey struct{}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // RunPath names a run.
@@ -33,7 +33,7 @@ func (s *server) createRun(ctx context.Context, in *createRunInput) (*createRunO
 	return startedOutput(started), nil
 }
 
-func startedOutput(started control.Started) *createRunOutput {
+func startedOutput(started runs.Started) *createRunOutput {
 	return &createRunOutput{
 		Replayed: replayed(started.Replayed),
 		Body: RunAgentResponse{
@@ -220,7 +220,7 @@ func (s *server) createFollowup(ctx context.Context, in *followupInput) (*follow
 	return &followupOutput{Replayed: replayed(result.Replayed), Body: wireFollowup(result)}, nil
 }
 
-func wireFollowup(result control.FollowupResult) RunFollowupResponse {
+func wireFollowup(result runs.FollowupResult) RunFollowupResponse {
 	out := RunFollowupResponse{Outcome: string(result.Outcome)}
 	if result.FollowupID != "" {
 		out.FollowupID = &result.FollowupID

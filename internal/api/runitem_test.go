@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
-func testServer() *server { return build(Deps{BaseURL: testBase}) }
+func testServer() *server { return build(Deps{Control: &control.Service{}, BaseURL: testBase}) }
 
 // fullRun has every field set.
 func fullRun() *lineshaft.Run {

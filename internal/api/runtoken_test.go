@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -36,13 +37,13 @@ func (b *bench) others() map[string][]string {
 			b.Fatal(err)
 		}
 	}
-	factory, err := b.control.CreateFactory(ctx, admin, control.NewFactory{Name: planted})
+	factory, err := b.control.CreateFactory(ctx, admin, factories.NewFactory{Name: planted})
 	fatal(err)
 	environment, err := b.control.CreateEnvironment(ctx, admin, lineshaft.EnvironmentConfig{Name: planted})
 	fatal(err)
-	agent, err := b.control.CreateAgent(ctx, admin, control.NewAgent{Name: planted, Type: lineshaft.AgentCustom, FactoryUID: factory.UID})
+	agent, err := b.control.CreateAgent(ctx, admin, factories.NewAgent{Name: planted, Type: lineshaft.AgentCustom, FactoryUID: factory.UID})
 	fatal(err)
-	team, err := b.control.CreateAgent(ctx, admin, control.NewAgent{Name: planted + "team", Type: lineshaft.AgentCustom})
+	team, err := b.control.CreateAgent(ctx, admin, factories.NewAgent{Name: planted + "team", Type: lineshaft.AgentCustom})
 	fatal(err)
 	b.start(lineshaft.NewRun{Prompt: planted, Config: lineshaft.AgentConfig{WorkerHost: planted}})
 	_, err = b.control.Claim(ctx, lineshaft.ClaimRequest{WorkerHost: planted, WorkerID: planted, Limit: 1, Capacity: 1})
@@ -67,14 +68,14 @@ func TestX15ARunTokenOpensItsOwnTreeOnly(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		stopping := make(chan struct{})
 		close(stopping) // streams end at once
-		b := newServerWith(t, database, control.Config{Lease: time.Minute, Git: scriptedGit{}}, func(d *Deps) { d.Stopping = stopping })
-		own, err := b.control.CreateFactory(t.Context(), b.admin(), control.NewFactory{Name: "own"})
+		b := newServerWith(t, database, base.Config{Lease: time.Minute, Git: scriptedGit{}}, func(d *Deps) { d.Stopping = stopping })
+		own, err := b.control.CreateFactory(t.Context(), b.admin(), factories.NewFactory{Name: "own"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var hand *lineshaft.Agent
 		for name, prompt := range map[string]string{"colleague": planted, "hand": "mine"} {
-			made, err := b.control.CreateAgent(t.Context(), b.admin(), control.NewAgent{Name: name, Type: lineshaft.AgentCustom, FactoryUID: own.UID, Prompt: prompt})
+			made, err := b.control.CreateAgent(t.Context(), b.admin(), factories.NewAgent{Name: name, Type: lineshaft.AgentCustom, FactoryUID: own.UID, Prompt: prompt})
 			if err != nil {
 				t.Fatal(err)
 			}

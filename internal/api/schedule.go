@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // ScheduledAgentItem starts a run at given times.
@@ -124,15 +124,15 @@ func (s *server) updateSchedule(ctx context.Context, in *updateScheduleInput) (*
 	return s.scheduleAnswer(ctx, changed, err)
 }
 
-func newSchedule(b UpdateScheduledAgentRequest) (control.NewSchedule, error) {
+func newSchedule(b UpdateScheduledAgentRequest) (trigger.NewSchedule, error) {
 	if err := b.Mode.check(); err != nil {
-		return control.NewSchedule{}, err
+		return trigger.NewSchedule{}, err
 	}
 	config, err := automationConfig(b.AgentConfig)
 	if err != nil {
-		return control.NewSchedule{}, inAgentConfig(err)
+		return trigger.NewSchedule{}, inAgentConfig(err)
 	}
-	return control.NewSchedule{
+	return trigger.NewSchedule{
 		Name: b.Name, Timing: lineshaft.Timing{Cron: b.CronSchedule, Timezone: b.Timezone, Overlap: lineshaft.Overlap(b.Overlap)}, Enabled: b.Enabled,
 		Prompt: b.Prompt, AgentUID: b.AgentUID, Config: config, Metadata: b.Metadata,
 	}, nil

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 func TestH6TimestampsHaveSixDigitsInUTC(t *testing.T) {
@@ -88,7 +89,7 @@ func TestUnsupportedSeesWhetherSomethingIsAsked(t *testing.T) {
 
 func TestEnumerationsComeFromTheDomain(t *testing.T) {
 	t.Parallel()
-	schemas := build(Deps{}).api.OpenAPI().Components.Schemas.Map()
+	schemas := build(Deps{Control: &control.Service{}}).api.OpenAPI().Components.Schemas.Map()
 	for name, want := range map[string]int{
 		"RunState": len(lineshaft.RunStates()), "RunSourceType": len(lineshaft.Sources()), "ArtifactType": len(lineshaft.ArtifactTypes()),
 		"RunSortBy": len(lineshaft.RunSorts()), "HarnessType": len(lineshaft.HarnessTypes()), "PlatformErrorCode": len(lineshaft.Codes()),
@@ -119,7 +120,7 @@ func TestMarshalAddsNothing(t *testing.T) {
 // together.
 func TestLimitsInTagsMatchTheDomain(t *testing.T) {
 	t.Parallel()
-	schemas := build(Deps{}).api.OpenAPI().Components.Schemas.Map()
+	schemas := build(Deps{Control: &control.Service{}}).api.OpenAPI().Components.Schemas.Map()
 	request, config := schemas["RunAgentRequest"].Properties, schemas["AmbientAgentConfig"].Properties
 	for name, got := range map[string][2]any{
 		"prompt":        {*request["prompt"].MaxLength, lineshaft.MaxPromptBytes},

@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlsecrets "github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // SecretAccess says which runs may use a secret.
@@ -84,7 +84,7 @@ func (s *server) createSecret(ctx context.Context, in *createSecretInput) (*secr
 }
 
 func (s *server) updateSecret(ctx context.Context, in *updateSecretInput) (*secretOutput, error) {
-	return secretAnswer(s.Control.UpdateSecret(ctx, infoFrom(ctx).caller, in.Name, control.SecretChange{
+	return secretAnswer(s.Control.UpdateSecret(ctx, infoFrom(ctx).caller, in.Name, controlsecrets.SecretChange{
 		Value: (*string)(in.Body.Value), Description: in.Body.Description, Access: (*lineshaft.SecretAccess)(in.Body.Access),
 	}))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 const hidden = "correct-horse-battery-staple"
@@ -78,7 +78,7 @@ func TestS1BadSecretsAreRefusedWithoutTheirValue(t *testing.T) {
 func TestS1AKeyLimitedToFactoriesHasNoTeamSecrets(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "limited", Role: lineshaft.RoleAdmin, FactoryUIDs: []string{b.elsewhere()}})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), access.NewAPIKey{Name: "limited", Role: lineshaft.RoleAdmin, FactoryUIDs: []string{b.elsewhere()}})
 	if err != nil {
 		t.Fatal(err)
 	}

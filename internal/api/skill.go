@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlskills "github.com/lineshaft/lineshaft/internal/control/skills"
 )
 
 // AgentSkill is a skill that a run was asked to use, as it was found.
@@ -80,7 +80,7 @@ type listAgentsInput struct {
 type listAgentsOutput struct{ Body ListAgentsResponse }
 
 func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*listAgentsOutput, error) {
-	query := control.SkillQuery{Repository: in.Repo, Refresh: in.Refresh, Malformed: in.Malformed, ByLastRun: in.SortBy == "last_run"}
+	query := controlskills.SkillQuery{Repository: in.Repo, Refresh: in.Refresh, Malformed: in.Malformed, ByLastRun: in.SortBy == "last_run"}
 	list, err := s.Control.ListSkills(ctx, infoFrom(ctx).caller, query)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*listAgen
 	return out, nil
 }
 
-func wireVariant(s *control.ListedSkill) AgentVariant {
+func wireVariant(s *controlskills.ListedSkill) AgentVariant {
 	v := AgentVariant{
 		ID: s.Spec, Description: s.Description, BasePrompt: s.Body, Error: s.Problem, Environments: []VariantEnvironment{},
 		Source:           AgentVariantSource{Owner: s.Repository.Owner, Name: s.Repository.Name, SkillPath: s.Path, Commit: s.Commit},

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -38,7 +38,7 @@ func (f memoryForge) Tree(_ context.Context, _, _ string, keep func(string, int6
 
 func skillServer(t *testing.T) *bench {
 	t.Helper()
-	b := newServerOn(t, control.Config{Lease: time.Minute, Git: memoryForge{
+	b := newServerOn(t, base.Config{Lease: time.Minute, Git: memoryForge{
 		".agents/skills/triage/SKILL.md": "---\nname: Triage\ndescription: Sorts issues.\n---\nRead $ARGUMENTS.",
 		"skills/broken/SKILL.md":         "nothing",
 	}})

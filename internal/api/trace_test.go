@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/tracing/tracingtest"
 )
@@ -21,7 +21,7 @@ const (
 // tracedServer is a server that traces, with what it makes.
 func tracedServer(t *testing.T, tracer *tracing.Tracer) *bench {
 	t.Helper()
-	return newServerOn(t, control.Config{Lease: time.Minute, Git: scriptedGit{}, Tracer: tracer}, func(d *Deps) { d.Tracer = tracer })
+	return newServerOn(t, base.Config{Lease: time.Minute, Git: scriptedGit{}, Tracer: tracer}, func(d *Deps) { d.Tracer = tracer })
 }
 
 // A caller that has proved who it is goes on in its own trace; the run does, too.

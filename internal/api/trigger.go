@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // Choice is a set of values in the text that the caller wrote: a list, or an object
@@ -58,7 +58,7 @@ func (TriggerFilter) Schema(r huma.Registry) *huma.Schema {
 			lineshaft.KeyWebhooks: {Description: "Webhooks of this factory by name.", Extensions: hooks},
 			lineshaft.KeyPayload:  PayloadFilter{}.Schema(r),
 		}
-		for _, spec := range control.FilterKeys() {
+		for _, spec := range factories.FilterKeys() {
 			choice := Choice{}.Schema(r)
 			properties[spec.Name] = &huma.Schema{Description: spec.Doc, Extensions: map[string]any{"allOf": []any{map[string]any{"$ref": choice.Ref}}}}
 		}

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // TriggerEvent is an event that triggers of a provider may name.
@@ -41,7 +41,7 @@ type (
 )
 
 func (s *server) listTriggerEvents(_ context.Context, in *listTriggerEventsInput) (*listTriggerEventsOutput, error) {
-	events, err := control.TriggerCatalog(in.Provider)
+	events, err := factories.TriggerCatalog(in.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *server) listTriggerEvents(_ context.Context, in *listTriggerEventsInput
 	return out, nil
 }
 
-func wireKey(k control.FilterKey) FilterFieldSpec {
+func wireKey(k factories.FilterKey) FilterFieldSpec {
 	spec := FilterFieldSpec{
 		Name: k.Name, Description: k.Doc, Type: "string", Value: k.Value, Forms: []string{"list", "in", "not_in"}, Match: "exact",
 		AliasOf: k.Alias, Required: k.Required, Notice: k.Unseen,

@@ -8,7 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // ingressPath is where deliveries go, below the webhook base URL; the uid follows.
@@ -28,7 +29,7 @@ func (WebhookAuthMode) Schema(r huma.Registry) *huma.Schema {
 
 // Schema implements huma.SchemaProvider.
 func (SignatureScheme) Schema(r huma.Registry) *huma.Schema {
-	return enum(r, "SignatureScheme", control.SignatureSchemes(), "How the sender signs; hmac takes its settings from hmac. The list may grow.")
+	return enum(r, "SignatureScheme", factories.SignatureSchemes(), "How the sender signs; hmac takes its settings from hmac. The list may grow.")
 }
 
 // Webhook is an address that outside systems send deliveries to. Its secret is
@@ -147,7 +148,7 @@ type (
 
 func (s *server) createWebhook(ctx context.Context, in *createWebhookInput) (*issuedWebhookOutput, error) {
 	body := in.Body
-	made, err := s.Control.CreateWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, control.NewWebhook{
+	made, err := s.Control.CreateWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.NewWebhook{
 		Name: body.Name, AuthMode: lineshaft.AuthMode(body.AuthMode), SignatureScheme: string(body.SignatureScheme), Secret: body.Secret,
 		SecretName: body.SecretName, DeliveryIDHeader: body.DeliveryIDHeader, Enabled: body.Enabled, RateLimit: body.RateLimit,
 		MaxBodyBytes: body.MaxBodyBytes, ReplayGuard: body.ReplayGuard, HMAC: body.HMAC.domain(),
@@ -164,7 +165,7 @@ func (s *server) listWebhooks(ctx context.Context, in *listWebhooksInput) (*list
 		return nil, err
 	}
 	nameOf := func(w *lineshaft.Webhook) string { return w.Name }
-	page, err := control.PageOf(list, "webhooks\x00"+in.FactoryUID, in.Cursor, in.Limit, nameOf, strings.Compare)
+	page, err := base.PageOf(list, "webhooks\x00"+in.FactoryUID, in.Cursor, in.Limit, nameOf, strings.Compare)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func (s *server) getWebhook(ctx context.Context, in *WebhookPath) (*webhookOutpu
 
 func (s *server) updateWebhook(ctx context.Context, in *updateWebhookInput) (*webhookOutput, error) {
 	body := in.Body
-	change := control.WebhookChange{
+	change := factories.WebhookChange{
 		Name: body.Name, AuthMode: (*lineshaft.AuthMode)(body.AuthMode), SignatureScheme: (*string)(body.SignatureScheme), Secret: body.Secret,
 		SecretName: body.SecretName, DeliveryIDHeader: body.DeliveryIDHeader, Enabled: body.Enabled, RateLimit: body.RateLimit,
 		MaxBodyBytes: body.MaxBodyBytes, ReplayGuard: body.ReplayGuard,
@@ -201,9 +202,9 @@ func (s *server) updateWebhook(ctx context.Context, in *updateWebhookInput) (*we
 }
 
 func (s *server) rotateWebhook(ctx context.Context, in *rotateWebhookInput) (*issuedWebhookOutput, error) {
-	var wanted control.WebhookRotation
+	var wanted factories.WebhookRotation
 	if in.Body != nil {
-		wanted = control.WebhookRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
+		wanted = factories.WebhookRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
 	}
 	made, err := s.Control.RotateWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, wanted)
 	if err != nil {
@@ -217,7 +218,7 @@ func (s *server) deleteWebhook(ctx context.Context, in *WebhookPath) (*struct{},
 }
 
 // issuedWebhook shows a generated secret, and the URL that contains it.
-func (s *server) issuedWebhook(made control.IssuedWebhook) *issuedWebhookOutput {
+func (s *server) issuedWebhook(made factories.IssuedWebhook) *issuedWebhookOutput {
 	out := IssuedWebhook{Webhook: s.wireWebhook(&made.Webhook), Secret: made.Secret}
 	if made.Secret != "" && made.AuthMode == lineshaft.AuthURLToken {
 		out.IngressURL = s.ingressURL(made.UID) + "/" + made.Secret

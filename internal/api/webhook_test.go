@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // hooks makes a factory and returns the path of its webhooks.
 func (b *bench) hooks() string {
 	b.Helper()
-	f, err := b.control.CreateFactory(b.Context(), b.admin(), control.NewFactory{Name: "works"})
+	f, err := b.control.CreateFactory(b.Context(), b.admin(), factories.NewFactory{Name: "works"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestW4SchemesOverTheWire(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	path := b.hooks()
-	for _, scheme := range control.SignatureSchemes()[:20] {
+	for _, scheme := range factories.SignatureSchemes()[:20] {
 		body, _ := json.Marshal(map[string]any{"name": scheme, "auth_mode": "signature", "signature_scheme": scheme})
 		if scheme == "hmac" {
 			body = []byte(`{"name":"hmac","auth_mode":"signature","signature_scheme":"hmac","hmac":{"header":"X-Sig","prefix":"sha256=","template":"{timestamp}.{body}","timestamp_header":"X-Time"}}`)
@@ -159,7 +160,7 @@ func TestS3WhoMayManageWebhooks(t *testing.T) {
 		}
 	}
 	// A key for another factory sees nothing here.
-	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), control.NewAPIKey{Name: "other", Role: lineshaft.RoleManager, FactoryUIDs: []string{b.elsewhere()}})
+	_, key, err := b.control.CreateAPIKey(t.Context(), b.admin(), access.NewAPIKey{Name: "other", Role: lineshaft.RoleManager, FactoryUIDs: []string{b.elsewhere()}})
 	if err != nil {
 		t.Fatal(err)
 	}

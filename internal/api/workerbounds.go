@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/rate"
 )
 
@@ -37,7 +37,7 @@ func boundsOf(c lineshaft.Caller) workerBounds {
 	switch {
 	case c.Role != lineshaft.RoleRun:
 		return workerBounds{largeBody, 10_000, 200_000, tooLarge}
-	case control.Placed(c):
+	case runs.Placed(c):
 		return workerBounds{largeBody, 1, 10_000, tooLarge}
 	default:
 		return workerBounds{strangeBody, 1, 10_000, lineshaft.Conflict("no process of its own holds this execution any more; end it and send no more reports")}

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
 // worked makes a route of a handler for a self-hosted worker: JSON in and out, for
 // the process that the body names. Answers hold secrets, so nothing may keep them.
-func worked[I interface{ Caller() workerwire.Process }, O any](handler func(context.Context, *control.RemoteWorker, I) (O, error)) binder {
+func worked[I interface{ Caller() workerwire.Process }, O any](handler func(context.Context, *runs.RemoteWorker, I) (O, error)) binder {
 	return func(s *server, row route) {
 		s.workerRoute(row, func(w http.ResponseWriter, r *http.Request) error {
 			var in I
@@ -84,7 +84,7 @@ func (s *server) workerRoute(row route, handler func(http.ResponseWriter, *http.
 }
 
 // remote is the control plane for the process that calls.
-func (s *server) remote(ctx context.Context, p workerwire.Process) (*control.RemoteWorker, error) {
+func (s *server) remote(ctx context.Context, p workerwire.Process) (*runs.RemoteWorker, error) {
 	return s.Control.Remote(infoFrom(ctx).caller, p.Host, p.ID)
 }
 
@@ -94,7 +94,7 @@ func (s *server) checkWorker(version string) error {
 	return workerwire.CheckVersions(version, s.Version)
 }
 
-func (s *server) workerConnect(ctx context.Context, remote *control.RemoteWorker, in workerwire.ConnectRequest) (workerwire.ConnectAnswer, error) {
+func (s *server) workerConnect(ctx context.Context, remote *runs.RemoteWorker, in workerwire.ConnectRequest) (workerwire.ConnectAnswer, error) {
 	if err := workerwire.CheckProtocol(in.Protocol); err != nil {
 		return workerwire.ConnectAnswer{}, err
 	}
@@ -105,7 +105,7 @@ func (s *server) workerConnect(ctx context.Context, remote *control.RemoteWorker
 	return workerwire.ConnectAnswer{Version: s.Version, Ended: ended}, err
 }
 
-func (s *server) workerClaim(ctx context.Context, remote *control.RemoteWorker, in workerwire.ClaimRequest) (workerwire.ClaimAnswer, error) {
+func (s *server) workerClaim(ctx context.Context, remote *runs.RemoteWorker, in workerwire.ClaimRequest) (workerwire.ClaimAnswer, error) {
 	out := workerwire.ClaimAnswer{Jobs: []workerwire.Job{}}
 	if err := s.checkWorker(in.Version); err != nil {
 		return out, err
@@ -129,7 +129,7 @@ func (s *server) workerClaim(ctx context.Context, remote *control.RemoteWorker, 
 const handBackTime = 10 * time.Second
 
 // handBack returns jobs whose worker did not wait for them.
-func (s *server) handBack(ctx context.Context, remote *control.RemoteWorker, jobs []lineshaft.Job) {
+func (s *server) handBack(ctx context.Context, remote *runs.RemoteWorker, jobs []lineshaft.Job) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTime)
 	defer cancel()
 	for _, job := range jobs {
@@ -140,7 +140,7 @@ func (s *server) handBack(ctx context.Context, remote *control.RemoteWorker, job
 	}
 }
 
-func (s *server) workerHeartbeat(ctx context.Context, remote *control.RemoteWorker, in workerwire.HeartbeatRequest) (workerwire.DirectivesAnswer, error) {
+func (s *server) workerHeartbeat(ctx context.Context, remote *runs.RemoteWorker, in workerwire.HeartbeatRequest) (workerwire.DirectivesAnswer, error) {
 	held := make([]lineshaft.ExecutionRef, len(in.Held))
 	for i, ref := range in.Held {
 		held[i] = ref.ExecutionRef()
@@ -149,7 +149,7 @@ func (s *server) workerHeartbeat(ctx context.Context, remote *control.RemoteWork
 	return directivesAnswer(list), err
 }
 
-func (s *server) workerDirectives(ctx context.Context, remote *control.RemoteWorker, _ workerwire.DirectivesRequest) (workerwire.DirectivesAnswer, error) {
+func (s *server) workerDirectives(ctx context.Context, remote *runs.RemoteWorker, _ workerwire.DirectivesRequest) (workerwire.DirectivesAnswer, error) {
 	waiting, cancel := s.untilStopping(ctx)
 	defer cancel()
 	list, err := remote.Directives(waiting)
@@ -164,7 +164,7 @@ func directivesAnswer(list []lineshaft.Directive) workerwire.DirectivesAnswer {
 	return out
 }
 
-func (s *server) workerReport(ctx context.Context, remote *control.RemoteWorker, in workerwire.ReportRequest) (workerwire.ReportAnswer, error) {
+func (s *server) workerReport(ctx context.Context, remote *runs.RemoteWorker, in workerwire.ReportRequest) (workerwire.ReportAnswer, error) {
 	reports := make([]lineshaft.Report, len(in.Reports))
 	for i, r := range in.Reports {
 		reports[i] = r.Report()
@@ -179,7 +179,7 @@ func (s *server) workerReport(ctx context.Context, remote *control.RemoteWorker,
 	return out, err
 }
 
-func (s *server) workerEndTurn(ctx context.Context, remote *control.RemoteWorker, in workerwire.EndTurnRequest) (workerwire.EndTurnAnswer, error) {
+func (s *server) workerEndTurn(ctx context.Context, remote *runs.RemoteWorker, in workerwire.EndTurnRequest) (workerwire.EndTurnAnswer, error) {
 	next, err := remote.EndTurn(ctx, in.ExecutionRef(), lineshaft.TurnResult(in.Result))
 	if err != nil || next == nil {
 		return workerwire.EndTurnAnswer{}, err
@@ -188,12 +188,12 @@ func (s *server) workerEndTurn(ctx context.Context, remote *control.RemoteWorker
 	return workerwire.EndTurnAnswer{Next: &turn}, nil
 }
 
-func (s *server) workerTakeOver(ctx context.Context, remote *control.RemoteWorker, in workerwire.TakeOverRequest) (workerwire.TakeOverAnswer, error) {
+func (s *server) workerTakeOver(ctx context.Context, remote *runs.RemoteWorker, in workerwire.TakeOverRequest) (workerwire.TakeOverAnswer, error) {
 	last, err := remote.TakeOver(ctx, in.ExecutionRef(), in.Back)
 	return workerwire.TakeOverAnswer{LastEvent: last}, err
 }
 
-func (s *server) workerLeave(ctx context.Context, remote *control.RemoteWorker, _ workerwire.LeaveRequest) (workerwire.LeaveAnswer, error) {
+func (s *server) workerLeave(ctx context.Context, remote *runs.RemoteWorker, _ workerwire.LeaveRequest) (workerwire.LeaveAnswer, error) {
 	return workerwire.LeaveAnswer{}, remote.Leave(ctx)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/callback"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/ingress"
@@ -32,9 +33,9 @@ import (
 )
 
 var (
-	_ worker.Control         = (*control.Service)(nil)
-	_ control.Git            = (*git.Client)(nil)
-	_ control.CallbackSender = (*callback.Sender)(nil)
+	_ worker.Control      = (*control.Service)(nil)
+	_ base.Git            = (*git.Client)(nil)
+	_ base.CallbackSender = (*callback.Sender)(nil)
 )
 
 // Options are what the configuration does not say.
@@ -210,11 +211,11 @@ func (a *App) openStore(ctx context.Context) error {
 		return []string{a.webhookURL() + ingress.Prefix, a.URL() + ingress.Prefix}
 	}})
 	a.onStop(func(context.Context) error { sender.Close(); return nil })
-	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), control.Config{
+	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), base.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
 		DefaultHarness: childAllowance(a.cfg, a.opts.Harnesses).DefaultHarness, DefaultModels: defaultModels(a.cfg),
 		Children:    childAllowance(a.cfg, a.opts.Harnesses),
-		Trees:       control.TreeLimits{Depth: a.cfg.MaxRunDepth, LiveChildren: a.cfg.MaxLiveChildren, Descendants: a.cfg.MaxDescendants},
+		Trees:       base.TreeLimits{Depth: a.cfg.MaxRunDepth, LiveChildren: a.cfg.MaxLiveChildren, Descendants: a.cfg.MaxDescendants},
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit), ArtifactBytes: a.cfg.ArtifactLimit, ArtifactTreeBytes: a.cfg.ArtifactTreeLimit,
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: a.vault, Logger: a.log,
 		Callbacks: sender, ObserveCallback: a.metrics.ObserveCallback, RunURL: func(runID string) string { return a.URL() + "/runs/" + runID },

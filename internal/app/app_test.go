@@ -18,7 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/app"
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -182,7 +182,7 @@ func TestS6BannerKnowsARevokedKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.Control().CreateAPIKey(t.Context(), admin, control.NewAPIKey{Name: "other", Role: lineshaft.RoleAdmin}); err != nil {
+	if _, _, err := a.Control().CreateAPIKey(t.Context(), admin, access.NewAPIKey{Name: "other", Role: lineshaft.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(a.Control().RevokeAPIKey(t.Context(), admin, admin.KeyID), a.Stop(t.Context())); err != nil {

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 func TestI5DoctorTellsOfLateCallbacks(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		seen  control.CallbackBacklog
+		seen  notify.CallbackBacklog
 		state config.CheckState
 		says  []string
 	}{
-		{control.CallbackBacklog{Lag: 30 * time.Second, Pending: 3}, config.CheckOK, []string{"3 waiting"}},
-		{control.CallbackBacklog{Lag: time.Hour}, config.CheckWarning, []string{"1h0m0s", "log of this server"}},
-		{control.CallbackBacklog{Lag: time.Hour, HeldBy: "process 7 in database shop"}, config.CheckWarning, []string{"process 7 in database shop", "pg_terminate_backend"}},
+		{notify.CallbackBacklog{Lag: 30 * time.Second, Pending: 3}, config.CheckOK, []string{"3 waiting"}},
+		{notify.CallbackBacklog{Lag: time.Hour}, config.CheckWarning, []string{"1h0m0s", "log of this server"}},
+		{notify.CallbackBacklog{Lag: time.Hour, HeldBy: "process 7 in database shop"}, config.CheckWarning, []string{"process 7 in database shop", "pg_terminate_backend"}},
 	} {
 		check := checkCallbacks(tc.seen)
 		for _, want := range tc.says {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -51,7 +51,7 @@ func (a *App) checkSealed(ctx context.Context) config.Check {
 	if err != nil {
 		return bad(name, config.CheckProblem, err.Error(), mendMasterKey)
 	}
-	count, err := control.CountSealed(ctx, a.store, v)
+	count, err := secrets.CountSealed(ctx, a.store, v)
 	return sealedCheck(v.CurrentID(), count, err)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -38,7 +38,7 @@ func newForeignWorld(t *testing.T, database string) *foreignWorld {
 	w.none["notificationId"] = w.make("/notifications", "id", `{"name":"%[1]s-all","url":"https://%[1]s.example/all"}`, foreignMark)
 	w.none["name"] = w.make("/secrets", "name", `{"name":"NAMEOFASECRET","value":"%[1]s","description":"%[1]s"}`, foreignMark)
 	w.work(foreignMark, w.none, "") // the newest in the environment
-	login, err := w.control.CreateSession(t.Context(), w.adminKey, control.Visitor{UserAgent: foreignMark})
+	login, err := w.control.CreateSession(t.Context(), w.adminKey, access.Visitor{UserAgent: foreignMark})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestS3NoAnswerShowsAnotherFactory(t *testing.T) {
 			if who == "run token" {
 				continue
 			}
-			login, err := w.control.CreateSession(t.Context(), key, control.Visitor{})
+			login, err := w.control.CreateSession(t.Context(), key, access.Visitor{})
 			if err != nil {
 				t.Fatal(err)
 			}

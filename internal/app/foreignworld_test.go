@@ -18,6 +18,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -52,7 +55,7 @@ func newWorld(t *testing.T, database string) *world {
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
 	w := &world{T: t}
-	if w.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), control.Config{Lease: time.Hour, Vault: vault.New(sealing)}); err != nil {
+	if w.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Lease: time.Hour, Vault: vault.New(sealing)}); err != nil {
 		t.Fatal(err)
 	}
 	if w.adminKey, err = w.control.EnsureAdmin(t.Context(), ""); err != nil {
@@ -279,7 +282,7 @@ func (w *world) deliver(mark string, ids things) {
 	if err := w.control.RefreshHooks(w.Context()); err != nil {
 		w.Fatal(err)
 	}
-	receipt, err := w.control.Accept(w.Context(), control.Received{
+	receipt, err := w.control.Accept(w.Context(), trigger.Received{
 		Hook: w.control.Hook(w.Context(), ids["webhookUid"]), Body: []byte(`{"text":"` + mark + `"}`), Identity: mark, IdentitySource: "test", RemoteAddr: "192.0.2.1",
 	})
 	if err != nil {
@@ -327,7 +330,7 @@ func (w *world) work(mark string, ids things, more string) (runToken string) {
 
 // callbacks makes deliveries until an endpoint has one. On PostgreSQL changes of states wait
 // for every transaction that began before them, and other tests have some.
-func (w *world) callbacks(notificationID string) (found control.NotificationDeliveryPage) {
+func (w *world) callbacks(notificationID string) (found notify.NotificationDeliveryPage) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
@@ -336,7 +339,7 @@ func (w *world) callbacks(notificationID string) (found control.NotificationDeli
 			w.Fatal(err)
 		}
 		var err error
-		found, err = w.control.ListNotificationDeliveries(ctx, w.admin, notificationID, control.NotificationDeliveryQuery{Limit: 1})
+		found, err = w.control.ListNotificationDeliveries(ctx, w.admin, notificationID, notify.NotificationDeliveryQuery{Limit: 1})
 		if err != nil {
 			w.Fatal(err)
 		}

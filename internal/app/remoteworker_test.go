@@ -18,7 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/app"
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
@@ -73,7 +73,7 @@ func serveWithoutWorker(t *testing.T) (a *app.App, adminKey, workerKey string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, workerKey, err = a.Control().CreateAPIKey(t.Context(), admin, control.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"mac"}})
+	_, workerKey, err = a.Control().CreateAPIKey(t.Context(), admin, access.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"mac"}})
 	if err != nil {
 		t.Fatal(err)
 	}

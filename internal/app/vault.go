@@ -9,7 +9,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/config"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/vault"
 )
@@ -25,7 +25,7 @@ func keySource(cfg config.Config) vault.Source {
 // loadVault reads the master key. A missing file is made only while the database
 // has nothing that another key has sealed: a new key would open none of that.
 func loadVault(ctx context.Context, cfg config.Config, s *store.Store) (*vault.Vault, error) {
-	probe, err := s.GetSetting(ctx, control.ProbeSetting)
+	probe, err := s.GetSetting(ctx, secrets.ProbeSetting)
 	if err != nil {
 		return nil, fmt.Errorf("look for secrets: %w", err)
 	}
@@ -68,12 +68,12 @@ func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 		return bad(name, config.CheckWarning, "the database could not be asked what is under it", "see database")
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	count, err := control.CountSealed(ctx, s, v)
+	count, err := secrets.CountSealed(ctx, s, v)
 	return sealedCheck(v.CurrentID(), count, err)
 }
 
 // sealedCheck tells what is under a master key.
-func sealedCheck(keyID string, count control.SealedCount, err error) config.Check {
+func sealedCheck(keyID string, count secrets.SealedCount, err error) config.Check {
 	const name = "master key"
 	switch {
 	case err != nil:

@@ -75,7 +75,8 @@ func Unheard(t lineshaft.Trigger, schemes []string) string {
 	if !t.Sent() || slices.Contains(schemes, t.Provider) {
 		return ""
 	}
-	return fmt.Sprintf("the factory has no webhook that takes events of %s, so the trigger never fires: add one whose signature scheme is %s", t.Provider, t.Provider)
+	const why = "the factory has no webhook that takes events of %[1]s, so the trigger never fires: add one whose signature scheme is %[1]s"
+	return fmt.Sprintf(why, t.Provider)
 }
 
 // unsentName is a name that no event of the provider carries.

@@ -30,8 +30,8 @@ func (s *stage) definitions() *stage {
 		{"action":"change","kind":"automation","name":"triage","file":"automations/triage/automation.md","fields":[{"field":"enabled","before":"true","after":"false"}]},
 		{"action":"remove","kind":"webhook","name":"old","file":"webhooks/old.yaml","note":"its address stops working"}],
 		"backtests":[{"automation":"triage","action":"change","deliveries":120,"starts":3,"stops":40,"truncated":true}],"unused":["README.md"]}`)
-	s.answer("POST /api/v1/factory-files/plan", 200, `{"revision":0,"changes":[{"action":"add","kind":"agent","name":"foreman","file":"agents/foreman/agent.md"}],
-		"backtests":[],"unused":[],"notices":[{"file":"factory.yaml","line":3,"column":1,"message":"has no effect here"}]}`)
+	s.answer("POST /api/v1/factory-files/plan", 200, `{"revision":0,"changes":[
+		{"action":"add","kind":"agent","name":"foreman","file":"agents/foreman/agent.md"}],"backtests":[],"unused":[],"notices":[{"file":"factory.yaml","line":3,"column":1,"message":"has no effect here"}]}`)
 	s.answer("POST "+base+"/apply", 200, `{"revision":5,"changed":true,"changes":[{"action":"add","kind":"agent","name":"reviewer","file":"agents/reviewer/agent.md"}],"unused":[],
 		"notices":[{"file":"factory.yaml","line":3,"column":1,"message":"has no effect here"}]}`)
 	s.answer("GET "+base, 200, `{"revision":5,"files":{"factory.yaml":"schemaVersion: v1alpha1\nname: shop\n","agents/foreman/agent.md":"---\nagentType: FOREMAN\n---\n"}}`)
@@ -88,7 +88,7 @@ func TestF4PlanAndApply(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(t.Context(), "factory", "apply", dir, "--factory", "shop", "--comment", "quieter", "--if-revision", "4")
-	if r.code != 0 || !strings.Contains(r.err, "-- applied as revision 5") || !strings.Contains(r.err, "-- factory.yaml:3:1: has no effect here") {
+	if r.code != 0 || !strings.Contains(r.err, "-- factory.yaml:3:1: has no effect here\n-- applied as revision 5") {
 		t.Errorf("%+v", r)
 	}
 	var sent client.DefinitionRequest

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -21,15 +22,15 @@ const opened = `{"action":"opened","issue":{"number":7}}`
 
 func TestW7OneRunForEachMatch(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		all := w.automation("all", "")
 		match := w.automation("match", `{"action":["opened"]}`)
 		w.automation("other", `{"action":["closed"]}`)
-		w.automation("elsewhere", "", func(n *control.NewAutomation) {
-			other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "elsewhere"}))
+		w.automation("elsewhere", "", func(n *factories.NewAutomation) {
+			other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "elsewhere"}))
 			n.Triggers[0].Filter = lineshaft.TriggerFilter{WebhookIDs: []string{other.UID}}
 		})
-		receipt := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.ready(), "id-1", opened)))
+		receipt := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.ready(), "id-1", opened)))
 		d := receipt.Delivery
 		if receipt.DeliveryID != d.ID || d.Status != lineshaft.DeliveryAccepted || d.NotMatched != 1 || len(d.Outcomes) != 2 {
 			w.Fatalf("%+v", receipt)
@@ -76,13 +77,13 @@ func (w *works) checkRun(runID string, a *lineshaft.Automation, d lineshaft.Deli
 
 func TestW14SeveralTriggersStartOneRun(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		w.automation("many", "", func(n *control.NewAutomation) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		w.automation("many", "", func(n *factories.NewAutomation) {
 			byID := w.trigger(`{"issue":{"number":[7]}}`)
 			byID.Filter.Webhooks, byID.Filter.WebhookIDs = nil, []string{w.hook.UID}
 			n.Triggers = []lineshaft.Trigger{w.trigger(`{"action":["closed"]}`), w.trigger(`{"action":["opened"]}`), byID, w.trigger("")}
 		})
-		w.automation("never", `{"action":[]}`, func(n *control.NewAutomation) { n.Triggers = append(n.Triggers, w.trigger(`{"no":{"exists":true}}`)) })
+		w.automation("never", `{"action":[]}`, func(n *factories.NewAutomation) { n.Triggers = append(n.Triggers, w.trigger(`{"no":{"exists":true}}`)) })
 		d := w.deliver("", opened)
 		if len(d.Outcomes) != 1 || d.NotMatched != 1 || len(w.runs()) != 1 {
 			w.Errorf("%+v, %d runs", d, len(w.runs()))
@@ -92,7 +93,7 @@ func TestW14SeveralTriggersStartOneRun(t *testing.T) {
 
 func TestW7AtMostHundredRuns(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		const count = 104
 		// Made in another order than that of their names. Each change of a factory
 		// writes its whole definition, so all but one are rows.
@@ -145,10 +146,10 @@ func TestW11OutcomesWithoutARun(t *testing.T) {
 		result  lineshaft.OutcomeResult
 		reason  string
 	}{
-		"disabled": {func(w *works) { w.automation("it", "", func(n *control.NewAutomation) { n.Enabled = false }) }, opened, lineshaft.ResultDisabled, "disabled"},
+		"disabled": {func(w *works) { w.automation("it", "", func(n *factories.NewAutomation) { n.Enabled = false }) }, opened, lineshaft.ResultDisabled, "disabled"},
 		"paused": {func(w *works) {
 			w.automation("it", "")
-			must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Paused: new(true)}))
+			must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Paused: new(true)}))
 		}, opened, lineshaft.ResultSkipped, "paused"},
 		"no agent": {func(w *works) {
 			a := *w.automation("it", "")
@@ -170,7 +171,7 @@ func TestW11OutcomesWithoutARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachWorks(t, control.NewWebhook{}, func(w *works) {
+			eachWorks(t, factories.NewWebhook{}, func(w *works) {
 				tc.prepare(w)
 				d := w.deliver("x", tc.body)
 				if len(d.Outcomes) != 1 || d.Outcomes[0].Result != tc.result || !strings.Contains(d.Outcomes[0].Reason, tc.reason) || d.Outcomes[0].RunID != "" {
@@ -189,7 +190,7 @@ func TestW11OutcomesWithoutARun(t *testing.T) {
 
 func TestW11DeliveryWithoutAutomations(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		if d := w.deliver("", `"only text"`); d.Status != lineshaft.DeliveryAccepted || len(d.Outcomes) != 0 || d.NotMatched != 0 {
 			w.Errorf("%+v", d)
 		}
@@ -200,12 +201,12 @@ func TestW11DeliveryWithoutAutomations(t *testing.T) {
 // both. Neither starts anything.
 func TestW11InvalidJSONAndHandshake(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("all", "")
 		h := w.ready()
-		bad := control.Received{Hook: h, Body: []byte("{"), InvalidJSON: true}
+		bad := trigger.Received{Hook: h, Body: []byte("{"), InvalidJSON: true}
 		for range 2 {
-			receipt := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), bad))
+			receipt := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), bad))
 			if d := receipt.Delivery; d.Status != lineshaft.DeliveryRejectedJSON || d.Size != 1 || d.Identity != "" || len(d.Outcomes) != 0 {
 				w.Errorf("%+v", d)
 			}
@@ -214,11 +215,11 @@ func TestW11InvalidJSONAndHandshake(t *testing.T) {
 		}
 		ping := received(h, "ping-1", `{"zen":"x"}`)
 		ping.Handshake = true
-		first := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), ping))
+		first := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), ping))
 		if o := first.Delivery.Outcomes; first.Delivery.Status != lineshaft.DeliveryAccepted || len(o) != 1 || o[0] != (lineshaft.DeliveryOutcome{Result: lineshaft.ResultHandshake}) {
 			w.Errorf("%+v", first)
 		}
-		again := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), ping))
+		again := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), ping))
 		if again.DeliveryID != first.DeliveryID || again.Delivery.Status != lineshaft.DeliveryDuplicate {
 			w.Errorf("%+v", again)
 		}
@@ -230,7 +231,7 @@ func TestW11InvalidJSONAndHandshake(t *testing.T) {
 
 func TestX10ConcurrencyOfDeliveries(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		policies := []lineshaft.ConcurrencyPolicy{lineshaft.PolicyQueue, lineshaft.PolicySkip, lineshaft.PolicyCancelPrevious, lineshaft.PolicyFollowup}
 		for _, policy := range policies {
 			w.automation(string(policy), "", concurrency(string(policy)+"-{{ payload.issue.number }}", policy))
@@ -269,10 +270,10 @@ func TestX10ConcurrencyOfDeliveries(t *testing.T) {
 // The rule holds also between deliveries of one transaction.
 func TestX10ConcurrencyInsideABatch(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("it", "", concurrency("k", lineshaft.PolicyFollowup))
 		h := w.ready()
-		receipts, errs := control.AcceptTogether(w.Context(), w.s, received(h, "1", `{"n":1}`), received(h, "2", `{"n":2}`), received(h, "3", `{"n":3}`))
+		receipts, errs := w.s.AcceptTogether(w.Context(), received(h, "1", `{"n":1}`), received(h, "2", `{"n":2}`), received(h, "3", `{"n":3}`))
 		wantCode(w, errors.Join(errs...), "")
 		run := receipts[0].Delivery.Outcomes[0]
 		for i, want := range []lineshaft.OutcomeResult{lineshaft.ResultStarted, lineshaft.ResultFollowedUp, lineshaft.ResultFollowedUp} {

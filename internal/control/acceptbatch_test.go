@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // sendAtOnce sends the same delivery n times, by turns through several nodes.
-func sendAtOnce(n int, nodes ...*works) ([]control.Receipt, error) {
-	hooks := make([]*control.Hook, len(nodes))
+func sendAtOnce(n int, nodes ...*works) ([]trigger.Receipt, error) {
+	hooks := make([]*trigger.Hook, len(nodes))
 	for i, w := range nodes {
 		hooks[i] = w.ready()
 	}
-	receipts, errs := make([]control.Receipt, n), make([]error, n)
+	receipts, errs := make([]trigger.Receipt, n), make([]error, n)
 	together(n, func(i int) {
 		at := i % len(nodes)
 		receipts[i], errs[i] = nodes[at].s.Accept(nodes[at].Context(), received(hooks[at], "the-id", opened))
@@ -28,7 +29,7 @@ func sendAtOnce(n int, nodes ...*works) ([]control.Receipt, error) {
 
 // oneAccepted checks that of n deliveries one was accepted, started one run, and
 // that all were answered with its id.
-func (w *works) oneAccepted(receipts []control.Receipt) {
+func (w *works) oneAccepted(receipts []trigger.Receipt) {
 	w.Helper()
 	first := receipts[0].DeliveryID
 	accepted := 0
@@ -61,7 +62,7 @@ func (w *works) oneAccepted(receipts []control.Receipt) {
 
 func TestW10SentTwoHundredTimesAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, hook := range map[string]control.NewWebhook{"plain": {}, "replay guard": {ReplayGuard: true}} {
+	for name, hook := range map[string]factories.NewWebhook{"plain": {}, "replay guard": {ReplayGuard: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachWorks(t, hook, func(w *works) {
@@ -76,7 +77,7 @@ func TestW10SentTwoHundredTimesAtOnce(t *testing.T) {
 
 func TestW10SentAtOnceToTwoNodes(t *testing.T) {
 	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{ReplayGuard: true})
+	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{ReplayGuard: true})
 	w.automation("it", "")
 	receipts, err := sendAtOnce(200, w, w.node())
 	wantCode(t, err, "")
@@ -86,11 +87,11 @@ func TestW10SentAtOnceToTwoNodes(t *testing.T) {
 // An identity belongs to a webhook, and a refused delivery has none.
 func TestW10IdentitiesAreScoped(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		first := w.deliver("x", opened)
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "second"}))
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "second"}))
 		w.ready()
-		elsewhere := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.s.Hook(w.Context(), other.UID), "x", opened)))
+		elsewhere := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.s.Hook(w.Context(), other.UID), "x", opened)))
 		if elsewhere.Delivery.Status != lineshaft.DeliveryAccepted {
 			w.Errorf("%+v", elsewhere)
 		}
@@ -105,7 +106,7 @@ func TestW10IdentitiesAreScoped(t *testing.T) {
 
 func TestW10ReplayGuard(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{ReplayGuard: true}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{ReplayGuard: true}, func(w *works) {
 		w.automation("it", "")
 		first := w.deliver("1", opened)
 		if d := w.deliver("2", opened); d.Status != lineshaft.DeliveryDuplicate || d.DuplicateOf != first.ID {
@@ -130,12 +131,12 @@ func TestW10ReplayGuard(t *testing.T) {
 // bodies, and strangers.
 func TestW10ReplayGuardInsideABatch(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{ReplayGuard: true, RateLimit: new(8)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{ReplayGuard: true, RateLimit: new(8)}, func(w *works) {
 		w.automation("it", "")
 		h := w.ready()
-		receipts, errs := control.AcceptTogether(
-			w.Context(), w.s, received(h, "1", `{"a":1}`), received(h, "2", `{"a":1}`), received(h, "1", `{"a":2}`), received(h, "1", `{"a":1}`),
-			received(h, "3", `{"a":3}`), received(h, "4", `{"a":3}`), received(h, "2", `{"a":4}`), control.Received{Hook: h, Body: []byte("x"), InvalidJSON: true},
+		receipts, errs := w.s.AcceptTogether(
+			w.Context(), received(h, "1", `{"a":1}`), received(h, "2", `{"a":1}`), received(h, "1", `{"a":2}`), received(h, "1", `{"a":1}`),
+			received(h, "3", `{"a":3}`), received(h, "4", `{"a":3}`), received(h, "2", `{"a":4}`), trigger.Received{Hook: h, Body: []byte("x"), InvalidJSON: true},
 		)
 		wantCode(w, errors.Join(errs...), "")
 		// The body under id 2 has to wait until it is known whether the first counts;
@@ -160,19 +161,19 @@ func TestW10ReplayGuardInsideABatch(t *testing.T) {
 // does the others.
 func TestW7AMemberDoesNotHarmItsBatch(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(2)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(2)}, func(w *works) {
 		stale := w.ready()
 		w.automation("it", "")
 		h := w.ready()
 		wild := received(h, "wild", `{}`)
 		wild.RemoteAddr = "\xff\x00" // what no address is; PostgreSQL takes it for broken text
-		_, errs := control.AcceptTogether(w.Context(), w.s, received(stale, "0", `{}`), received(h, "1", `{}`), received(h, "2", `{}`), received(h, "3", `{}`))
-		if !errors.Is(errs[0], control.ErrStale) || errs[1] != nil || errs[2] != nil {
+		_, errs := w.s.AcceptTogether(w.Context(), received(stale, "0", `{}`), received(h, "1", `{}`), received(h, "2", `{}`), received(h, "3", `{}`))
+		if !errors.Is(errs[0], trigger.ErrStale) || errs[1] != nil || errs[2] != nil {
 			w.Fatalf("%v", errs)
 		}
 		limited(w, errs[3])
 		w.pass(time.Minute)
-		receipts, errs := control.AcceptTogether(w.Context(), w.s, wild, received(h, "4", `{}`))
+		receipts, errs := w.s.AcceptTogether(w.Context(), wild, received(h, "4", `{}`))
 		if errs[1] != nil || receipts[1].Delivery.Status != lineshaft.DeliveryAccepted {
 			w.Errorf("%v", errs)
 		}
@@ -185,7 +186,7 @@ func TestW7AMemberDoesNotHarmItsBatch(t *testing.T) {
 // Many senders with many ids, some of them again and again: each is accepted once.
 func TestW14EachIdentityOnce(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("a", "")
 		w.automation("b", `{"n":{"not_in":[3]}}`)
 		h := w.ready()

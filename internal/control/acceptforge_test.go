@@ -10,15 +10,17 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
-func githubHook() control.NewWebhook {
-	return control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github", Secret: new("a secret of some length")}
+func githubHook() factories.NewWebhook {
+	return factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github", Secret: new("a secret of some length")}
 }
 
 // on gives an automation triggers of a forge: event, then the filter as JSON.
-func on(provider string, pairs ...string) func(*control.NewAutomation) {
-	return func(n *control.NewAutomation) {
+func on(provider string, pairs ...string) func(*factories.NewAutomation) {
+	return func(n *factories.NewAutomation) {
 		n.Triggers = nil
 		for i := 0; i < len(pairs); i += 2 {
 			t := lineshaft.Trigger{Provider: provider, Event: pairs[i]}
@@ -35,7 +37,7 @@ func (w *works) told(identity, event, body string) lineshaft.Delivery {
 	w.Helper()
 	r := received(w.ready(), identity, body)
 	r.Event = event
-	return must[control.Receipt](w.bench)(w.s.Accept(w.Context(), r)).Delivery
+	return must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), r)).Delivery
 }
 
 const issueOpened = `{"action":"opened","issue":{"user":{"login":"ann"},"labels":[{"name":"bug"}]},"repository":{"full_name":"acme/web"}}`
@@ -45,7 +47,7 @@ func TestF6ForgeTriggersStartRuns(t *testing.T) {
 	eachWorks(t, githubHook(), func(w *works) {
 		w.automation("a opened", "", on("github", "issue_opened", `{"labels":["bug"]}`))
 		w.automation("b any", "", on("github", "issue_closed", `{}`, "issue_*", `{}`))
-		both := func(n *control.NewAutomation) {
+		both := func(n *factories.NewAutomation) {
 			on("github", "issue_opened", `{}`)(n)
 			n.Triggers = append(n.Triggers, w.trigger(""))
 		}
@@ -55,7 +57,7 @@ func TestF6ForgeTriggersStartRuns(t *testing.T) {
 		w.automation("f other label", "", on("github", "issue_opened", `{"labels":["docs"]}`))
 		w.automation("g other forge", "", on("gitlab", "issue_opened", `{}`))
 		w.automation("h named", "", on("github", "issue_opened", `{"webhooks":["issues"]}`))
-		w.automation("i off", "", on("github", "issue_opened", `{}`), func(n *control.NewAutomation) { n.Enabled = false })
+		w.automation("i off", "", on("github", "issue_opened", `{}`), func(n *factories.NewAutomation) { n.Enabled = false })
 		w.automation("j payload", "", on("github", "issue_opened", `{"payload":{"action":["closed"]}}`))
 		d := w.told("1", "issues", issueOpened)
 		if d.Event != "issues" || w.log()[0].Event != "issues" {
@@ -108,7 +110,7 @@ func TestF6GitLabRuns(t *testing.T) {
 // A token in a header proves nothing about who sends: such a webhook has no events.
 func TestF6ForgeTriggersNeedTheScheme(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("it", "", on("github", "issue_*", `{}`))
 		if h := w.ready(); h.EventHeader() != "" {
 			w.Errorf("events from header %q", h.EventHeader())
@@ -122,7 +124,7 @@ func TestF6ForgeTriggersNeedTheScheme(t *testing.T) {
 func TestF6RefusedForgeTriggers(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, githubHook(), func(w *works) {
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "plain"}))
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "plain"}))
 		for name, tc := range map[string]struct{ provider, event, filter, field string }{
 			"unknown event":   {"github", "issue_opend", `{}`, "triggers[1].event"},
 			"no such filter":  {"github", "issue_opened", `{"paths":["a"]}`, "triggers[1].filter.paths"},
@@ -131,7 +133,7 @@ func TestF6RefusedForgeTriggers(t *testing.T) {
 			"other scheme":    {"gitlab", "push", `{"webhooks":["issues"]}`, "triggers[1].filter.webhooks[0]"},
 			"no scheme":       {"github", "push", `{"webhook_ids":["` + other.UID + `"]}`, "triggers[1].filter.webhook_ids[0]"},
 		} {
-			n := control.NewAutomation{Name: "it", Prompt: "p"}
+			n := factories.NewAutomation{Name: "it", Prompt: "p"}
 			on(tc.provider, "push", `{}`, tc.event, tc.filter)(&n)
 			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, n)
 			wantCode(w, err, lineshaft.CodeInvalidRequest)
@@ -148,7 +150,7 @@ func TestF6ForgeRedeliveryAndReasons(t *testing.T) {
 		w.automation("a opened", "", on("github", "issue_opened", `{}`))
 		w.automation("b docs", "", on("github", "issue_closed", `{}`, "issue_*", `{"labels":["docs"],"authors":{"not_in":["ann"]}}`))
 		d := w.told("1", "issues", issueOpened)
-		detail := must[control.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, d.ID, true))
+		detail := must[trigger.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, d.ID, true))
 		if len(detail.Missed) != 1 || detail.Missed[0].Name != "b docs" {
 			w.Fatalf("%+v", detail.Missed)
 		}
@@ -160,8 +162,8 @@ func TestF6ForgeRedeliveryAndReasons(t *testing.T) {
 		if !slices.Equal(got, want) {
 			w.Errorf("%q", got)
 		}
-		req := control.Redelivery{FactoryUID: w.factory, WebhookUID: w.hook.UID, DeliveryID: d.ID}
-		again := must[control.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, req, nil))
+		req := trigger.Redelivery{FactoryUID: w.factory, WebhookUID: w.hook.UID, DeliveryID: d.ID}
+		again := must[trigger.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, req, nil))
 		if len(again.Outcomes) != 1 || w.want(again.Outcomes[0].RunID, lineshaft.Queued).Source != lineshaft.SourceGitHub {
 			w.Errorf("%+v", again)
 		}
@@ -169,7 +171,7 @@ func TestF6ForgeRedeliveryAndReasons(t *testing.T) {
 			w.Errorf("redelivered with the event %q", made.Event)
 		}
 		req.DryRun = true
-		foretold := byName(must[control.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, req, nil)).Outcomes)
+		foretold := byName(must[trigger.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, req, nil)).Outcomes)
 		if o := foretold["b docs"]; o.Result != lineshaft.ResultFiltered || o.Reason != `event has to be one of ["issue_closed"]; it is "issue_opened"` {
 			w.Errorf("%+v", foretold)
 		}
@@ -180,36 +182,36 @@ func TestW16ForgeTestFilter(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, githubHook(), func(w *works) {
 		d := w.told("1", "issues", issueOpened)
-		plain := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "plain"}))
+		plain := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "plain"}))
 		labels := lineshaft.TriggerFilter{Payload: json.RawMessage(`{"action":["opened"]}`), Sets: map[string]*lineshaft.Choice{"labels": {In: []string{"bug"}}}}
 		for name, tc := range map[string]struct {
-			test control.FilterTest
+			test factories.FilterTest
 			want []string
 		}{
-			"stored": {control.FilterTest{Provider: "github", Event: "issue_opened", Filter: labels, DeliveryID: d.ID}, []string{
+			"stored": {factories.FilterTest{Provider: "github", Event: "issue_opened", Filter: labels, DeliveryID: d.ID}, []string{
 				`true webhook in [] "` + w.hook.UID + `"`, `true signature_scheme in ["github"] "github"`, `true event in ["issue_opened"] "issue_opened"`,
 				`true labels in ["bug"] "bug"`, `true payload.action in ["opened"] "opened"`,
 			}},
-			"as another event": {control.FilterTest{Provider: "github", Event: "push", DeliveryID: d.ID}, []string{
+			"as another event": {factories.FilterTest{Provider: "github", Event: "push", DeliveryID: d.ID}, []string{
 				`true webhook in [] "` + w.hook.UID + `"`, `true signature_scheme in ["github"] "github"`, `false event in ["push"] "issue_opened"`,
 			}},
-			"bare": {control.FilterTest{Provider: "github", Event: "issue_*", PayloadEvent: "issues", Payload: json.RawMessage(`{}`)}, []string{
+			"bare": {factories.FilterTest{Provider: "github", Event: "issue_*", PayloadEvent: "issues", Payload: json.RawMessage(`{}`)}, []string{
 				`true webhook in []`, `true event in ["issue_*"] "issue"`,
 			}},
-			"gitlab needs no header": {control.FilterTest{Provider: "gitlab", Event: "push", Payload: json.RawMessage(`{"object_kind":"push"}`)}, []string{
+			"gitlab needs no header": {factories.FilterTest{Provider: "gitlab", Event: "push", Payload: json.RawMessage(`{"object_kind":"push"}`)}, []string{
 				`true webhook in []`, `true event in ["push"] "push"`,
 			}},
-			"wrong scheme": {control.FilterTest{Provider: "github", Event: "push", PayloadEvent: "push", Payload: json.RawMessage(`{}`), WebhookID: plain.UID}, []string{
+			"wrong scheme": {factories.FilterTest{Provider: "github", Event: "push", PayloadEvent: "push", Payload: json.RawMessage(`{}`), WebhookID: plain.UID}, []string{
 				`true webhook in [] "` + plain.UID + `"`, `false signature_scheme in ["github"]`, `true event in ["push"] "push"`,
 			}},
 		} {
-			verdict := must[control.FilterVerdict](w.bench)(w.s.TestFilter(w.Context(), w.admin, w.factory, tc.test))
+			verdict := must[factories.FilterVerdict](w.bench)(w.s.TestFilter(w.Context(), w.admin, w.factory, tc.test))
 			failed := slices.ContainsFunc(tc.want, func(line string) bool { return strings.HasPrefix(line, "false") })
 			if got := checks(verdict); !slices.Equal(got, tc.want) || verdict.WouldTrigger == failed {
 				w.Errorf("%s: %q", name, got)
 			}
 		}
-		for field, test := range map[string]control.FilterTest{
+		for field, test := range map[string]factories.FilterTest{
 			"payload_event":    {Provider: "github", Event: "push", Payload: json.RawMessage(`{}`)},
 			"provider":         {Provider: "run", Event: "finished", Payload: json.RawMessage(`{}`)},
 			"event":            {Provider: "github", Event: "pushed", DeliveryID: d.ID},

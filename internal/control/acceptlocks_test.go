@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // Batches whose deliveries name the same concurrency keys in different orders, on two
 // nodes, take them in one order: none waits for another that waits for it.
 func TestX10BatchesTakeKeysInOneOrder(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("skipping", "", concurrency("{{payload.n}}", lineshaft.PolicySkip))
 		w.automation("queuing", "", concurrency("{{payload.m}}", lineshaft.PolicyQueue))
 		nodes := []*works{w}
@@ -23,11 +24,11 @@ func TestX10BatchesTakeKeysInOneOrder(t *testing.T) {
 		together(60, func(g int) {
 			node := nodes[g%len(nodes)]
 			h := node.ready()
-			var list []control.Received
+			var list []trigger.Received
 			for i := range 4 {
 				list = append(list, received(h, fmt.Sprint(g, "-", i), fmt.Sprintf(`{"n":%d,"m":%d,"id":"%d-%d"}`, (g*7+i*3)%5, (g*3+i*2)%5, g, i)))
 			}
-			_, errs := control.AcceptTogether(node.Context(), node.s, list...)
+			_, errs := node.s.AcceptTogether(node.Context(), list...)
 			for _, err := range errs {
 				if err != nil {
 					w.Errorf("batch %d: %v", g, err)

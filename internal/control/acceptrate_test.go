@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // Sixty are let in, the next is not; one that waits as long as it is told gets in.
 func TestW12SixtyInAMinute(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(60)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(60)}, func(w *works) {
 		h := w.ready()
 		for i := range 60 {
 			r := received(h, fmt.Sprint(i/2), fmt.Sprintf(`{"n":%d}`, i/2)) // duplicates count, too
 			if i%10 == 9 {
-				r = control.Received{Hook: h, Body: []byte("{"), InvalidJSON: true} // and so does what is not JSON
+				r = trigger.Received{Hook: h, Body: []byte("{"), InvalidJSON: true} // and so does what is not JSON
 			}
-			must[control.Receipt](w.bench)(w.s.Accept(w.Context(), r))
+			must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), r))
 		}
 		late := received(h, "late", `{}`)
 		_, err := w.s.Accept(w.Context(), late)
@@ -40,7 +41,7 @@ func TestW12SixtyInAMinute(t *testing.T) {
 			w.Errorf("told to wait for another %s", again)
 		}
 		w.pass(20 * time.Second)
-		if receipt := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), late)); receipt.Delivery.Status != lineshaft.DeliveryAccepted {
+		if receipt := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), late)); receipt.Delivery.Status != lineshaft.DeliveryAccepted {
 			w.Errorf("%+v", receipt)
 		}
 	})
@@ -48,9 +49,9 @@ func TestW12SixtyInAMinute(t *testing.T) {
 
 func TestW12RateOfManyNodesAndSenders(t *testing.T) {
 	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{RateLimit: new(60)})
+	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{RateLimit: new(60)})
 	nodes := []*works{w, w.node()}
-	hooks := []*control.Hook{nodes[0].ready(), nodes[1].ready()}
+	hooks := []*trigger.Hook{nodes[0].ready(), nodes[1].ready()}
 	var passed, refused atomic.Int64
 	together(150, func(i int) {
 		_, err := nodes[i%2].s.Accept(t.Context(), received(hooks[i%2], fmt.Sprint(i), `{}`))
@@ -71,17 +72,17 @@ func TestW12RateOfManyNodesAndSenders(t *testing.T) {
 // A limit that was raised holds at once, also for one that was told to wait.
 func TestW12ChangedLimit(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(1)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(1)}, func(w *works) {
 		h := w.ready()
-		must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(h, "1", `{}`)))
+		must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(h, "1", `{}`)))
 		_, err := w.s.Accept(w.Context(), received(h, "2", `{}`))
 		limited(w, err)
-		w.update(control.WebhookChange{RateLimit: new(2)})
+		w.update(factories.WebhookChange{RateLimit: new(2)})
 		h = w.ready()
-		must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(h, "2", `{}`)))
+		must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(h, "2", `{}`)))
 		_, err = w.s.Accept(w.Context(), received(h, "3", `{}`))
 		limited(w, err)
-		w.update(control.WebhookChange{RateLimit: new(0)})
+		w.update(factories.WebhookChange{RateLimit: new(0)})
 		w.deliver("3", `{}`)
 	})
 }
@@ -89,11 +90,11 @@ func TestW12ChangedLimit(t *testing.T) {
 // Webhooks have windows of their own.
 func TestW12RateIsPerWebhook(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(1)}, func(w *works) {
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "second", RateLimit: new(1)}))
+	eachWorks(t, factories.NewWebhook{RateLimit: new(1)}, func(w *works) {
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "second", RateLimit: new(1)}))
 		w.deliver("1", `{}`)
-		must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.s.Hook(w.Context(), other.UID), "1", `{}`)))
-		for _, h := range []*control.Hook{w.s.Hook(w.Context(), w.hook.UID), w.s.Hook(w.Context(), other.UID)} {
+		must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.s.Hook(w.Context(), other.UID), "1", `{}`)))
+		for _, h := range []*trigger.Hook{w.s.Hook(w.Context(), w.hook.UID), w.s.Hook(w.Context(), other.UID)} {
 			_, err := w.s.Accept(w.Context(), received(h, "2", `{}`))
 			limited(w, err)
 		}
@@ -103,11 +104,11 @@ func TestW12RateIsPerWebhook(t *testing.T) {
 // The brake of an automation leaves the delivery and other automations alone.
 func TestW7RunsPerHour(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		w.automation("braked", "", func(n *control.NewAutomation) { n.MaxRunsPerHour = 2 })
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		w.automation("braked", "", func(n *factories.NewAutomation) { n.MaxRunsPerHour = 2 })
 		w.automation("free", "")
 		h := w.ready()
-		_, errs := control.AcceptTogether(w.Context(), w.s, received(h, "1", `{}`), received(h, "2", `{}`))
+		_, errs := w.s.AcceptTogether(w.Context(), received(h, "1", `{}`), received(h, "2", `{}`))
 		wantCode(w, errors.Join(errs...), "")
 		third := w.outcomes("3", `{}`)
 		if o := third["braked"]; o.Result != lineshaft.ResultLimit || o.RunID != "" || !strings.Contains(o.Reason, "2 runs an hour") || third["free"].Result != lineshaft.ResultStarted {

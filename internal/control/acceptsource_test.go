@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // from is a request whose identity was found in some place.
-func (w *works) from(source, identity, body string) control.Received {
+func (w *works) from(source, identity, body string) trigger.Received {
 	r := received(w.ready(), identity, body)
 	r.IdentitySource = source
 	return r
@@ -38,7 +39,7 @@ func TestW10IdentitiesOfAnotherSourceAreOthers(t *testing.T) {
 	for name, guard := range map[string]bool{"plain": false, "replay guard": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachWorks(t, control.NewWebhook{ReplayGuard: guard}, func(w *works) {
+			eachWorks(t, factories.NewWebhook{ReplayGuard: guard}, func(w *works) {
 				w.automation("all", "")
 				first := map[string]string{}
 				for i := range 3 { // each source again and again
@@ -47,7 +48,7 @@ func TestW10IdentitiesOfAnotherSourceAreOthers(t *testing.T) {
 						if source != byBody {
 							body = fmt.Sprintf(`{"of":%d}`, j)
 						}
-						receipt := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), w.from(source, hashOf(opened), body)))
+						receipt := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), w.from(source, hashOf(opened), body)))
 						want := lineshaft.DeliveryDuplicate
 						if i == 0 {
 							want, first[source] = lineshaft.DeliveryAccepted, receipt.DeliveryID
@@ -57,7 +58,7 @@ func TestW10IdentitiesOfAnotherSourceAreOthers(t *testing.T) {
 						}
 					}
 				}
-				receipt := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), w.from("header x-own", hashOf(opened), `{"of":2}`)))
+				receipt := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), w.from("header x-own", hashOf(opened), `{"of":2}`)))
 				if receipt.DeliveryID != first["header X-Own"] {
 					w.Errorf("a header in another case: %+v", receipt)
 				}
@@ -72,12 +73,12 @@ func TestW10IdentitiesOfAnotherSourceAreOthers(t *testing.T) {
 // Of many at once one of each source is accepted.
 func TestW10SourcesRacing(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("all", "")
 		w.ready()
 		for round := range rounds(20) {
 			body := fmt.Sprintf(`{"round":%d}`, round)
-			requests := []control.Received{w.from(byHeader, hashOf(body), `{}`), w.from(byBody, hashOf(body), body)}
+			requests := []trigger.Received{w.from(byHeader, hashOf(body), `{}`), w.from(byBody, hashOf(body), body)}
 			var accepted [2]atomic.Int32
 			together(8, func(i int) {
 				receipt, err := w.s.Accept(w.Context(), requests[i%2])
@@ -98,8 +99,8 @@ func TestW10SourcesRacing(t *testing.T) {
 // What the log has no more still is what it was: an identity outlives its row.
 func TestW10IdentityOutlivesTheLog(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		first := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), w.from(byHeader, "id-1", opened)))
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		first := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), w.from(byHeader, "id-1", opened)))
 		w.write(func(ctx context.Context, tx *store.Tx) error {
 			n, err := tx.DeleteDeliveries(ctx, w.hook.UID, w.clock.now().Add(time.Hour), 0, 10)
 			if n != 1 {
@@ -107,7 +108,7 @@ func TestW10IdentityOutlivesTheLog(t *testing.T) {
 			}
 			return err
 		})
-		again := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), w.from(byHeader, "id-1", opened)))
+		again := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), w.from(byHeader, "id-1", opened)))
 		if again.Delivery.Status != lineshaft.DeliveryDuplicate || again.DeliveryID != first.DeliveryID {
 			w.Errorf("%+v", again)
 		}

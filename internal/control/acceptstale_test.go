@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -22,23 +23,23 @@ type change struct {
 func changes() []change {
 	return []change{
 		{"disable", func(w *works) error {
-			_, err := w.s.UpdateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookChange{Enabled: new(false)})
+			_, err := w.s.UpdateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookChange{Enabled: new(false)})
 			return err
 		}},
 		{"enable", func(w *works) error {
-			_, err := w.s.UpdateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookChange{Enabled: new(true)})
+			_, err := w.s.UpdateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookChange{Enabled: new(true)})
 			return err
 		}},
 		{"rotate", func(w *works) error {
-			_, err := w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{})
+			_, err := w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{})
 			return err
 		}},
 		{"pause", func(w *works) error {
-			_, err := w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Paused: new(true)})
+			_, err := w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Paused: new(true)})
 			return err
 		}},
 		{"add automation", func(w *works) error {
-			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, control.NewAutomation{
+			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{
 				Name: "new " + w.newID(), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger("")},
 			})
 			return err
@@ -50,7 +51,7 @@ func changes() []change {
 
 func TestW5StaleCopiesAcceptNothing(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		for _, c := range changes() {
 			h := w.s.Hook(w.Context(), w.hook.UID)
 			if c.name != "enable" && c.name != "delete factory" { // there is a webhook before
@@ -63,10 +64,10 @@ func TestW5StaleCopiesAcceptNothing(t *testing.T) {
 				w.Fatalf("%s: %v", c.name, err)
 			}
 			_, err := w.s.Accept(w.Context(), received(h, "after "+c.name, `{}`))
-			if !errors.Is(err, control.ErrStale) {
+			if !errors.Is(err, trigger.ErrStale) {
 				w.Errorf("%s: Accept = %v", c.name, err)
 			}
-			if err := w.s.Reject(w.Context(), control.Rejected{Hook: h, Status: lineshaft.DeliveryRejectedAuth}); !errors.Is(err, control.ErrStale) {
+			if err := w.s.Reject(w.Context(), trigger.Rejected{Hook: h, Status: lineshaft.DeliveryRejectedAuth}); !errors.Is(err, trigger.ErrStale) {
 				w.Errorf("%s: Reject = %v", c.name, err)
 			}
 			if len(w.log()) != before || len(w.runs()) != 0 {
@@ -81,19 +82,19 @@ func TestW5StaleCopiesAcceptNothing(t *testing.T) {
 }
 
 // stale is an older copy of the webhook, of whatever state.
-func (w *works) stale() *control.Hook {
+func (w *works) stale() *trigger.Hook {
 	w.Helper()
-	return must[*control.Hook](w.bench)(control.LoadHook(w.Context(), w.s, w.factory, w.hook.UID))
+	return must[*trigger.Hook](w.bench)(w.s.LoadHook(w.Context(), w.factory, w.hook.UID))
 }
 
 // Changes elsewhere are none of a webhook's business.
 func TestW5OtherFactoriesDoNotDisturb(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		h := w.ready()
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"}))
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, other.UID, control.FactoryChange{Paused: new(true)}))
-		must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(h, "1", `{}`)))
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, other.UID, factories.FactoryChange{Paused: new(true)}))
+		must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(h, "1", `{}`)))
 	})
 }
 
@@ -103,7 +104,7 @@ func TestW5OtherFactoriesDoNotDisturb(t *testing.T) {
 func TestW5NeverAcceptedAfterAChange(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
-		w := newWorks(t, database, control.NewWebhook{})
+		w := newWorks(t, database, factories.NewWebhook{})
 		w.automation("it", "")
 		nodes := []*works{w, w}
 		if w.store.Engine() == "postgres" {
@@ -113,7 +114,7 @@ func TestW5NeverAcceptedAfterAChange(t *testing.T) {
 		for round := range 12 {
 			c := changes()[round%3] // those that can be done again and again
 			if c.name != "enable" {
-				w.update(control.WebhookChange{Enabled: new(true)})
+				w.update(factories.WebhookChange{Enabled: new(true)})
 			}
 			accepted += raceWith(nodes, fmt.Sprint("round ", round), func() error { return c.do(w) })
 		}
@@ -128,7 +129,7 @@ func TestW5NeverAcceptedAfterAChange(t *testing.T) {
 func raceWith(nodes []*works, round string, change func() error) int {
 	var accepted, number atomic.Int64
 	var returned atomic.Bool
-	hooks := make([]*control.Hook, len(nodes))
+	hooks := make([]*trigger.Hook, len(nodes))
 	for i, w := range nodes {
 		wantCode(w, w.s.RefreshHooks(w.Context()), "")
 		if hooks[i] = w.s.Hook(w.Context(), w.hook.UID); hooks[i] == nil {
@@ -143,7 +144,7 @@ func raceWith(nodes []*works, round string, change func() error) int {
 				late := returned.Load()
 				_, err := w.s.Accept(w.Context(), received(h, fmt.Sprint(round, "/", number.Add(1)), `{}`))
 				switch {
-				case errors.Is(err, control.ErrStale):
+				case errors.Is(err, trigger.ErrStale):
 					return
 				case err != nil:
 					w.Error(err)

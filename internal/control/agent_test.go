@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-func (b *bench) newAgent(n control.NewAgent) *lineshaft.Agent {
+func (b *bench) newAgent(n factories.NewAgent) *lineshaft.Agent {
 	b.Helper()
 	return must[*lineshaft.Agent](b)(b.s.CreateAgent(b.Context(), b.admin, n))
 }
@@ -27,7 +28,7 @@ func (b *bench) getAgent(uid string) *lineshaft.Agent {
 // factory knows.
 func (b *bench) foreman(factoryUID string) lineshaft.Agent {
 	b.Helper()
-	agents := must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, factoryUID, control.MaxPage, "")).Items
+	agents := must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, factoryUID, base.MaxPage, "")).Items
 	agents = slices.DeleteFunc(agents, func(a lineshaft.Agent) bool { return a.Type != lineshaft.AgentForeman })
 	f := must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, factoryUID))
 	if len(agents) != 1 || agents[0].Name != f.Foreman {
@@ -53,7 +54,7 @@ func TestF8AgentLife(t *testing.T) {
 		b.write(func(ctx context.Context, tx *store.Tx) error {
 			return tx.ReplaceSkills(ctx, f.UID, []lineshaft.Skill{{Agent: "reviewer", Name: "own", Body: "b"}})
 		})
-		made := b.newAgent(control.NewAgent{
+		made := b.newAgent(factories.NewAgent{
 			FactoryUID: f.UID, Name: "reviewer", Type: lineshaft.AgentReview, Description: "d", Prompt: "You review.",
 			Config: lineshaft.AgentConfig{
 				ModelID: "m", EnvironmentID: "env", WorkerHost: "box", Secrets: []string{"TOKEN"}, Skills: []string{"o/r:s", "own"},
@@ -66,13 +67,13 @@ func TestF8AgentLife(t *testing.T) {
 		if now := must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, f.UID)); now.Revision != f.Revision+1 {
 			b.Errorf("revision %d after %d", now.Revision, f.Revision)
 		}
-		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{Description: ref("e"), Secrets: []string{}}))
+		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, factories.AgentChange{Description: ref("e"), Secrets: []string{}}))
 		want := *made
 		want.Description, want.Config.Secrets, want.UpdatedAt = "e", nil, changed.UpdatedAt
 		if !reflect.DeepEqual(*changed, want) || !changed.UpdatedAt.After(made.UpdatedAt) {
 			b.Errorf("changed to %+v\nwant %+v", changed, want)
 		}
-		cleared := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{
+		cleared := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, factories.AgentChange{
 			Description: ref(""), Prompt: ref(""), ModelID: ref(""), EnvironmentID: ref(""), WorkerHost: ref(""), RunnerID: ref(""),
 			Harness: &lineshaft.HarnessConfig{}, Skills: []string{}, MCPServers: map[string]lineshaft.MCPServer{},
 		}))
@@ -98,30 +99,30 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 		b.secret("HOOK_SECRET")
 		runner := lineshaft.Runner{UID: b.newID(), FactoryUID: other, Name: "big"}
 		b.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutRunner(ctx, runner) })
-		b.newAgent(control.NewAgent{FactoryUID: f, Name: "taken"})
-		b.newAgent(control.NewAgent{Name: "taken, too"})
-		config := func(c lineshaft.AgentConfig) control.NewAgent {
-			return control.NewAgent{FactoryUID: f, Name: "new", Config: c}
+		b.newAgent(factories.NewAgent{FactoryUID: f, Name: "taken"})
+		b.newAgent(factories.NewAgent{Name: "taken, too"})
+		config := func(c lineshaft.AgentConfig) factories.NewAgent {
+			return factories.NewAgent{FactoryUID: f, Name: "new", Config: c}
 		}
 		acp := &lineshaft.HarnessConfig{Type: "acp"}
 		for name, test := range map[string]struct {
-			n     control.NewAgent
+			n     factories.NewAgent
 			code  lineshaft.Code
 			field string
 		}{
-			"no name":          {control.NewAgent{FactoryUID: f}, lineshaft.CodeInvalidRequest, "name"},
-			"no file name":     {control.NewAgent{FactoryUID: f, Name: "a/b"}, lineshaft.CodeInvalidRequest, "name"},
-			"team, blank":      {control.NewAgent{Name: " "}, lineshaft.CodeInvalidRequest, "name"},
-			"team, NUL":        {control.NewAgent{Name: "a\x00"}, lineshaft.CodeInvalidRequest, "name"},
-			"name taken":       {control.NewAgent{FactoryUID: f, Name: "taken"}, lineshaft.CodeConflict, "name"},
-			"team name taken":  {control.NewAgent{Name: "taken, too"}, lineshaft.CodeConflict, "name"},
-			"type":             {control.NewAgent{FactoryUID: f, Name: "new", Type: "MAIN"}, lineshaft.CodeInvalidRequest, "agent_type"},
-			"second foreman":   {control.NewAgent{FactoryUID: f, Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeConflict, "agent_type"},
-			"team's foreman":   {control.NewAgent{Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeInvalidRequest, "agent_type"},
-			"factory":          {control.NewAgent{FactoryUID: b.newID(), Name: "new"}, lineshaft.CodeInvalidRequest, "factory_uid"},
-			"long description": {control.NewAgent{FactoryUID: f, Name: "new", Description: strings.Repeat("x", 2001)}, lineshaft.CodeInvalidRequest, "description"},
-			"long prompt":      {control.NewAgent{FactoryUID: f, Name: "new", Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes+1)}, lineshaft.CodeInvalidRequest, "prompt"},
-			"NUL":              {control.NewAgent{FactoryUID: f, Name: "new", Prompt: "\x00"}, lineshaft.CodeInvalidRequest, "prompt"},
+			"no name":          {factories.NewAgent{FactoryUID: f}, lineshaft.CodeInvalidRequest, "name"},
+			"no file name":     {factories.NewAgent{FactoryUID: f, Name: "a/b"}, lineshaft.CodeInvalidRequest, "name"},
+			"team, blank":      {factories.NewAgent{Name: " "}, lineshaft.CodeInvalidRequest, "name"},
+			"team, NUL":        {factories.NewAgent{Name: "a\x00"}, lineshaft.CodeInvalidRequest, "name"},
+			"name taken":       {factories.NewAgent{FactoryUID: f, Name: "taken"}, lineshaft.CodeConflict, "name"},
+			"team name taken":  {factories.NewAgent{Name: "taken, too"}, lineshaft.CodeConflict, "name"},
+			"type":             {factories.NewAgent{FactoryUID: f, Name: "new", Type: "MAIN"}, lineshaft.CodeInvalidRequest, "agent_type"},
+			"second foreman":   {factories.NewAgent{FactoryUID: f, Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeConflict, "agent_type"},
+			"team's foreman":   {factories.NewAgent{Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeInvalidRequest, "agent_type"},
+			"factory":          {factories.NewAgent{FactoryUID: b.newID(), Name: "new"}, lineshaft.CodeInvalidRequest, "factory_uid"},
+			"long description": {factories.NewAgent{FactoryUID: f, Name: "new", Description: strings.Repeat("x", 2001)}, lineshaft.CodeInvalidRequest, "description"},
+			"long prompt":      {factories.NewAgent{FactoryUID: f, Name: "new", Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes+1)}, lineshaft.CodeInvalidRequest, "prompt"},
+			"NUL":              {factories.NewAgent{FactoryUID: f, Name: "new", Prompt: "\x00"}, lineshaft.CodeInvalidRequest, "prompt"},
 			"secret":           {config(lineshaft.AgentConfig{Secrets: []string{"NONE"}}), lineshaft.CodeInvalidRequest, "config.secrets"},
 			"credential":       {config(lineshaft.AgentConfig{Secrets: []string{"HOOK_SECRET"}}), lineshaft.CodeInvalidRequest, "config.secrets"},
 			"environment":      {config(lineshaft.AgentConfig{EnvironmentID: "none"}), lineshaft.CodeInvalidRequest, "config.environment_id"},
@@ -129,8 +130,8 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 			"another's runner": {config(lineshaft.AgentConfig{RunnerID: runner.UID}), lineshaft.CodeInvalidRequest, "config.runner_id"},
 			"skill":            {config(lineshaft.AgentConfig{Skills: []string{"o/r:s", "../x"}}), lineshaft.CodeInvalidRequest, "config.skills[1]"},
 			"many skills":      {config(lineshaft.AgentConfig{Skills: make([]string, lineshaft.MaxSkills+1)}), lineshaft.CodeInvalidRequest, "config.skills"},
-			"unknown skill":    {control.NewAgent{FactoryUID: f, Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"o/r:s", "nothing"}}}, lineshaft.CodeInvalidRequest, "config.skills[1]"},
-			"local skill":      {control.NewAgent{Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"own"}}}, lineshaft.CodeInvalidRequest, "config.skills[0]"},
+			"unknown skill":    {factories.NewAgent{FactoryUID: f, Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"o/r:s", "nothing"}}}, lineshaft.CodeInvalidRequest, "config.skills[1]"},
+			"local skill":      {factories.NewAgent{Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"own"}}}, lineshaft.CodeInvalidRequest, "config.skills[0]"},
 			"two models":       {config(lineshaft.AgentConfig{ModelID: "m", Harness: acp}), lineshaft.CodeInvalidRequest, "config.model_id"},
 		} {
 			_, err := b.s.CreateAgent(b.Context(), b.admin, test.n)
@@ -138,12 +139,12 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 				b.Errorf("%s: %v, want %s in %s", name, err, test.code, test.field)
 			}
 		}
-		if got := names(must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, "", control.MaxPage, "")).Items); !slices.Equal(got, []string{"taken, too", "foreman", "taken", "foreman"}) {
+		if got := names(must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, "", base.MaxPage, "")).Items); !slices.Equal(got, []string{"taken, too", "foreman", "taken", "foreman"}) {
 			b.Errorf("there are %q", got)
 		}
 		// What is refused to a new agent is refused to a change, too.
 		agent := b.newAgent(config(lineshaft.AgentConfig{ModelID: "m"}))
-		for name, change := range map[string]control.AgentChange{
+		for name, change := range map[string]factories.AgentChange{
 			"name": {Name: ref("taken")}, "empty name": {Name: ref("")}, "harness": {Harness: acp}, "secret": {Secrets: []string{"NONE"}}, "type": {Type: ref(lineshaft.AgentType(""))},
 		} {
 			if _, err := b.s.UpdateAgent(b.Context(), b.admin, agent.UID, change); err == nil {
@@ -161,19 +162,19 @@ func TestF8FactoryHasOneForeman(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "").UID
 		first := b.foreman(f)
-		_, err := b.s.UpdateAgent(b.Context(), b.admin, first.UID, control.AgentChange{Type: ref(lineshaft.AgentCustom)})
+		_, err := b.s.UpdateAgent(b.Context(), b.admin, first.UID, factories.AgentChange{Type: ref(lineshaft.AgentCustom)})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if !strings.Contains(err.Error(), "another agent to FOREMAN") {
 			b.Errorf("no way out: %v", err)
 		}
 		err = b.s.DeleteAgent(b.Context(), b.admin, first.UID)
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		next := b.newAgent(control.NewAgent{FactoryUID: f, Name: "next", Type: lineshaft.AgentTriage})
-		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, next.UID, control.AgentChange{Type: ref(lineshaft.AgentForeman)}))
+		next := b.newAgent(factories.NewAgent{FactoryUID: f, Name: "next", Type: lineshaft.AgentTriage})
+		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, next.UID, factories.AgentChange{Type: ref(lineshaft.AgentForeman)}))
 		if now := b.foreman(f); now.UID != next.UID || b.getAgent(first.UID).Type != lineshaft.AgentCustom {
 			b.Fatalf("%+v", now)
 		}
-		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, next.UID, control.AgentChange{Name: ref("boss"), Type: ref(lineshaft.AgentForeman)}))
+		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, next.UID, factories.AgentChange{Name: ref("boss"), Type: ref(lineshaft.AgentForeman)}))
 		if now := b.foreman(f); now.Name != "boss" {
 			b.Fatalf("%+v", now)
 		}
@@ -191,11 +192,11 @@ func TestF8ForemanRace(t *testing.T) {
 		f := b.factory("f", "").UID
 		var agents []*lineshaft.Agent
 		for i := range 4 {
-			agents = append(agents, b.newAgent(control.NewAgent{FactoryUID: f, Name: fmt.Sprint("a", i)}))
+			agents = append(agents, b.newAgent(factories.NewAgent{FactoryUID: f, Name: fmt.Sprint("a", i)}))
 		}
 		for range rounds(10) {
 			together(len(agents), func(who int) {
-				if _, err := b.s.UpdateAgent(b.Context(), b.admin, agents[who].UID, control.AgentChange{Type: ref(lineshaft.AgentForeman)}); err != nil && lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
+				if _, err := b.s.UpdateAgent(b.Context(), b.admin, agents[who].UID, factories.AgentChange{Type: ref(lineshaft.AgentForeman)}); err != nil && lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
 					b.Error(err)
 				}
 			})
@@ -211,7 +212,7 @@ func TestF8TeamAgentNameRace(t *testing.T) {
 		for round := range rounds(10) {
 			errs := make([]error, 4)
 			together(len(errs), func(who int) {
-				_, errs[who] = b.s.CreateAgent(b.Context(), b.admin, control.NewAgent{Name: fmt.Sprint("n", round)})
+				_, errs[who] = b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{Name: fmt.Sprint("n", round)})
 			})
 			won := 0
 			for _, err := range errs {
@@ -233,7 +234,7 @@ func TestF8RenamedAgentKeepsItsWork(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "").UID
 		hook := b.listener(f, "hook")
-		agent := b.newAgent(control.NewAgent{FactoryUID: f, Name: "old"})
+		agent := b.newAgent(factories.NewAgent{FactoryUID: f, Name: "old"})
 		named := automation("named", hook)
 		named.Agent = "old"
 		one := must[*lineshaft.Automation](b)(b.s.CreateAutomation(b.Context(), b.admin, f, named))
@@ -254,7 +255,7 @@ func TestF8RenamedAgentKeepsItsWork(t *testing.T) {
 			}
 			return tx.ReplaceSkills(ctx, f, skills)
 		})
-		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, agent.UID, control.AgentChange{Name: ref("new")}))
+		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, agent.UID, factories.AgentChange{Name: ref("new")}))
 		if now := b.getAutomation(one); now.Agent != "new" {
 			b.Errorf("%q", now.Agent)
 		}
@@ -294,9 +295,9 @@ func TestF5AgentsOfARepositoryAreNotEdited(t *testing.T) {
 			return tx.InsertFactory(ctx, lineshaft.Factory{UID: uid, Name: "repo", Mode: lineshaft.ModeRepository, Foreman: "boss", CreatedAt: at, UpdatedAt: at})
 		})
 		agent := b.agent(uid, "boss")
-		_, err := b.s.CreateAgent(b.Context(), b.admin, control.NewAgent{FactoryUID: uid, Name: "x"})
+		_, err := b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: uid, Name: "x"})
 		wantCode(b, err, lineshaft.CodeConflict)
-		_, err = b.s.UpdateAgent(b.Context(), b.admin, agent.UID, control.AgentChange{Description: ref("x")})
+		_, err = b.s.UpdateAgent(b.Context(), b.admin, agent.UID, factories.AgentChange{Description: ref("x")})
 		wantCode(b, err, lineshaft.CodeConflict)
 		wantCode(b, b.s.DeleteAgent(b.Context(), b.admin, agent.UID), lineshaft.CodeConflict)
 		if now := b.getAgent(agent.UID); !reflect.DeepEqual(now, agent) {
@@ -323,32 +324,32 @@ func TestS3AgentsWithinReach(t *testing.T) {
 			"limited": {limited, "", []string{"foreman", "mine"}}, "limited, another's": {limited, other, nil}, "unknown": {b.admin, "x'y", nil},
 			"inside": {inside, "", []string{"foreman", "mine"}}, "outside": {outside, "", nil}, "outside, of one": {outside, own, nil},
 		} {
-			if got := names(must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), test.who, test.factory, control.MaxPage, "")).Items); !slices.Equal(got, test.want) {
+			if got := names(must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), test.who, test.factory, base.MaxPage, "")).Items); !slices.Equal(got, test.want) {
 				b.Errorf("%s: %q, want %q", name, got, test.want)
 			}
 		}
 		for _, uid := range []string{theirs.UID, team.UID, b.newID(), "x", "\x00"} {
 			for _, err := range []error{
-				second(b.s.GetAgent(b.Context(), limited, uid)), second(b.s.UpdateAgent(b.Context(), limited, uid, control.AgentChange{})), b.s.DeleteAgent(b.Context(), limited, uid),
+				second(b.s.GetAgent(b.Context(), limited, uid)), second(b.s.UpdateAgent(b.Context(), limited, uid, factories.AgentChange{})), b.s.DeleteAgent(b.Context(), limited, uid),
 			} {
 				wantCode(b, err, lineshaft.CodeNotFound)
 			}
 		}
-		_, err := b.s.CreateAgent(b.Context(), limited, control.NewAgent{Name: "x"})
+		_, err := b.s.CreateAgent(b.Context(), limited, factories.NewAgent{Name: "x"})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
-		_, err = b.s.CreateAgent(b.Context(), limited, control.NewAgent{FactoryUID: other, Name: "x"})
+		_, err = b.s.CreateAgent(b.Context(), limited, factories.NewAgent{FactoryUID: other, Name: "x"})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		for _, config := range []lineshaft.AgentConfig{{Secrets: []string{"TEAM"}}, {EnvironmentID: "rich"}} {
-			_, err = b.s.CreateAgent(b.Context(), limited, control.NewAgent{FactoryUID: own, Name: "x", Config: config})
+			_, err = b.s.CreateAgent(b.Context(), limited, factories.NewAgent{FactoryUID: own, Name: "x", Config: config})
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
 		// What others have given an agent stays while the key changes something else.
-		given := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, mine.UID, control.AgentChange{Secrets: []string{"TEAM"}, EnvironmentID: ref("rich")}))
-		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), limited, mine.UID, control.AgentChange{Prompt: ref("p"), Secrets: given.Config.Secrets}))
+		given := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, mine.UID, factories.AgentChange{Secrets: []string{"TEAM"}, EnvironmentID: ref("rich")}))
+		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), limited, mine.UID, factories.AgentChange{Prompt: ref("p"), Secrets: given.Config.Secrets}))
 		if changed.Config.EnvironmentID != "rich" || len(changed.Config.Secrets) != 1 {
 			b.Errorf("%+v", changed)
 		}
-		made := must[*lineshaft.Agent](b)(b.s.CreateAgent(b.Context(), limited, control.NewAgent{FactoryUID: own, Name: "x"}))
+		made := must[*lineshaft.Agent](b)(b.s.CreateAgent(b.Context(), limited, factories.NewAgent{FactoryUID: own, Name: "x"}))
 		wantCode(b, b.s.DeleteAgent(b.Context(), limited, made.UID), "")
 	})
 }
@@ -361,8 +362,8 @@ func TestS1SecretsOfDefinitionsAreKept(t *testing.T) {
 		for _, name := range []string{"OF_AGENT", "OF_TEAM", "OF_FACTORY", "OF_DEFAULTS", "OF_ENVIRONMENT", "OF_CLONES", "FREE"} {
 			b.managed(name, lineshaft.AccessGranted)
 		}
-		inside := b.newAgent(control.NewAgent{FactoryUID: f, Name: "inside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_AGENT"}}})
-		b.newAgent(control.NewAgent{Name: "outside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_TEAM"}}})
+		inside := b.newAgent(factories.NewAgent{FactoryUID: f, Name: "inside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_AGENT"}}})
+		b.newAgent(factories.NewAgent{Name: "outside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_TEAM"}}})
 		b.defaults(f, func(f *lineshaft.Factory) {
 			f.Secrets, f.Defaults.Secrets = []string{"OF_FACTORY"}, []string{"OF_DEFAULTS"}
 		})

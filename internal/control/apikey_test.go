@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -16,23 +17,23 @@ func TestH2KeyRequests(t *testing.T) {
 	each(t, func(b *bench) {
 		now := b.clock.now()
 		for name, test := range map[string]struct {
-			req control.NewAPIKey
+			req access.NewAPIKey
 			ok  bool
 		}{
-			"viewer":          {control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer}, true},
-			"with end":        {control.NewAPIKey{Name: "n", Role: lineshaft.RoleAdmin, ExpiresAt: now.Add(time.Hour)}, true},
-			"worker":          {control.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}}, true},
-			"no name":         {control.NewAPIKey{Role: lineshaft.RoleViewer}, false},
-			"long name":       {control.NewAPIKey{Name: strings.Repeat("n", 201), Role: lineshaft.RoleViewer}, false},
-			"no role":         {control.NewAPIKey{Name: "n"}, false},
-			"unknown role":    {control.NewAPIKey{Name: "n", Role: "root"}, false},
-			"role run":        {control.NewAPIKey{Name: "n", Role: lineshaft.RoleRun}, false},
-			"over already":    {control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, ExpiresAt: now.Add(-time.Second)}, false},
-			"worker, no ids":  {control.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker}, false},
-			"ids, no worker":  {control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember, WorkerIDs: []string{"box"}}, false},
-			"worker hosted":   {control.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{"hosted"}}, false},
-			"worker warp":     {control.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box", "warp"}}, false},
-			"worker, no name": {control.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{""}}, false},
+			"viewer":          {access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer}, true},
+			"with end":        {access.NewAPIKey{Name: "n", Role: lineshaft.RoleAdmin, ExpiresAt: now.Add(time.Hour)}, true},
+			"worker":          {access.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}}, true},
+			"no name":         {access.NewAPIKey{Role: lineshaft.RoleViewer}, false},
+			"long name":       {access.NewAPIKey{Name: strings.Repeat("n", 201), Role: lineshaft.RoleViewer}, false},
+			"no role":         {access.NewAPIKey{Name: "n"}, false},
+			"unknown role":    {access.NewAPIKey{Name: "n", Role: "root"}, false},
+			"role run":        {access.NewAPIKey{Name: "n", Role: lineshaft.RoleRun}, false},
+			"over already":    {access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, ExpiresAt: now.Add(-time.Second)}, false},
+			"worker, no ids":  {access.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker}, false},
+			"ids, no worker":  {access.NewAPIKey{Name: "n", Role: lineshaft.RoleMember, WorkerIDs: []string{"box"}}, false},
+			"worker hosted":   {access.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{"hosted"}}, false},
+			"worker warp":     {access.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box", "warp"}}, false},
+			"worker, no name": {access.NewAPIKey{Name: "n", Role: lineshaft.RoleWorker, WorkerIDs: []string{""}}, false},
 		} {
 			stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, test.req)
 			if !test.ok {
@@ -51,7 +52,7 @@ func TestH2KeyRequests(t *testing.T) {
 func TestH2KeyOpensWhatItSays(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		req := control.NewAPIKey{
+		req := access.NewAPIKey{
 			Name: "ci", Role: lineshaft.RoleMember, FactoryUIDs: []string{b.factory("f", "").UID},
 			Owner: lineshaft.Principal{UID: "user_ann", Type: lineshaft.User, DisplayName: "Ann", Email: "ann@example.com"},
 		}
@@ -72,13 +73,13 @@ func TestH2KeyOpensWhatItSays(t *testing.T) {
 				b.Errorf("%q tells more than others: %v", wrong, err)
 			}
 		}
-		keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items
+		keys := must[base.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, base.MaxPage, "")).Items
 		if len(keys) != 2 || keys[0].ID != stored.ID || !keys[0].LastUsedAt.IsZero() {
 			b.Fatalf("%+v", keys)
 		}
 		wantCode(b, b.s.NoteKeyUse(b.Context()), "")
 		wantCode(b, b.s.NoteKeyUse(b.Context()), "")
-		if keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items; keys[0].LastUsedAt.IsZero() {
+		if keys := must[base.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, base.MaxPage, "")).Items; keys[0].LastUsedAt.IsZero() {
 			b.Fatal("its use was not noted")
 		}
 	})
@@ -95,17 +96,17 @@ func errorOf(b *bench, key string) string {
 func TestH2RevokedKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
+		stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
 		wantCode(b, err, "")
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), key)) // now it is in memory
-		session := must[string](b)(b.s.CreateSession(b.Context(), key, control.Visitor{}))
+		session := must[string](b)(b.s.CreateSession(b.Context(), key, access.Visitor{}))
 		must[lineshaft.Caller](b)(b.s.SessionCaller(b.Context(), session))
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, stored.ID), "")
 		_, err = b.s.Authenticate(b.Context(), key)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		_, err = b.s.SessionCaller(b.Context(), session)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		_, err = b.s.CreateSession(b.Context(), key, control.Visitor{})
+		_, err = b.s.CreateSession(b.Context(), key, access.Visitor{})
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, b.newID()), lineshaft.CodeNotFound)
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), adminKey)) // others are not hurt
@@ -117,7 +118,7 @@ func TestH2RevokeRacingUse(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		for range rounds(100) {
-			stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
+			stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
 			wantCode(b, err, "")
 			together(5, func(who int) {
 				if who == 0 {
@@ -144,7 +145,7 @@ func TestH2RevokedKeyOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)
 	b, other := open(t, database), open(t, database)
-	stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
+	stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleMember})
 	wantCode(b, err, "")
 	must[lineshaft.Caller](b)(other.s.Authenticate(b.Context(), key))
 	wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, stored.ID), "")
@@ -157,9 +158,9 @@ func TestH2KeyExpires(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		end := b.clock.now().Add(time.Hour)
-		_, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleMember, ExpiresAt: end})
+		_, key, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleMember, ExpiresAt: end})
 		wantCode(b, err, "")
-		session := must[string](b)(b.s.CreateSession(b.Context(), key, control.Visitor{}))
+		session := must[string](b)(b.s.CreateSession(b.Context(), key, access.Visitor{}))
 		b.clock.advance(time.Until(end) - 900*time.Millisecond)
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), key))
 		b.clock.advance(900 * time.Millisecond) // less than what is kept in memory
@@ -209,7 +210,7 @@ func TestS6FirstAdminKey(t *testing.T) {
 				b.Error(err)
 			}
 		})
-		if all := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), lineshaft.Caller{Role: lineshaft.RoleAdmin}, control.MaxPage, "")).Items; len(all) != 3 {
+		if all := must[base.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), lineshaft.Caller{Role: lineshaft.RoleAdmin}, base.MaxPage, "")).Items; len(all) != 3 {
 			b.Fatalf("%d keys", len(all))
 		}
 		must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), adminKey))

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // An admin key that is limited to factories must not lift its own limit (S-3).
@@ -14,12 +16,12 @@ func TestS3LimitedAdminStaysLimited(t *testing.T) {
 		mine, foreign := b.factory("mine", "").UID, b.factory("foreign", "").UID
 		limited := b.caller(lineshaft.RoleAdmin, mine)
 		for name, factories := range map[string][]string{"unlimited": nil, "foreign": {foreign}, "wider": {mine, foreign}} {
-			_, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: name, Role: lineshaft.RoleAdmin, FactoryUIDs: factories})
+			_, _, err := b.s.CreateAPIKey(b.Context(), limited, access.NewAPIKey{Name: name, Role: lineshaft.RoleAdmin, FactoryUIDs: factories})
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
-		own, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: "own", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}})
+		own, _, err := b.s.CreateAPIKey(b.Context(), limited, access.NewAPIKey{Name: "own", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}})
 		wantCode(b, err, "")
-		keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), limited, control.MaxPage, "")).Items
+		keys := must[base.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), limited, base.MaxPage, "")).Items
 		for _, k := range keys {
 			if len(k.FactoryUIDs) != 1 || k.FactoryUIDs[0] != mine {
 				b.Errorf("sees the key %+v", k)
@@ -27,7 +29,7 @@ func TestS3LimitedAdminStaysLimited(t *testing.T) {
 		}
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), limited, b.admin.KeyID), lineshaft.CodeNotFound)
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), limited, own.ID), "")
-		_, err = b.s.ListAudit(b.Context(), limited, control.AuditQuery{Limit: 10})
+		_, err = b.s.ListAudit(b.Context(), limited, access.AuditQuery{Limit: 10})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 	})
 }
@@ -38,7 +40,7 @@ func TestS3MembersDoNotExtendForeignRuns(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		one, other := b.caller(lineshaft.RoleMember), b.caller(lineshaft.RoleMember)
-		mine := must[control.Started](b)(b.as(one, lineshaft.NewRun{Prompt: "mine"}))
+		mine := must[runs.Started](b)(b.as(one, lineshaft.NewRun{Prompt: "mine"}))
 		b.end(b.claimOne(lineshaft.HostedWorker, mine.RunID), lineshaft.Succeeded)
 		run := b.run(mine.RunID)
 		for _, req := range []lineshaft.NewRun{{Prompt: "x", ConversationID: run.ConversationID}, {Prompt: "x", ParentRunID: run.ID}} {
@@ -55,9 +57,9 @@ func TestH9ReplayOutlivesTheRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		runID := b.start(lineshaft.NewRun{}).RunID
-		first := must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, idem("c", "1")))
+		first := must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, idem("c", "1")))
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, runID), "")
-		again := must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, idem("c", "1")))
+		again := must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, idem("c", "1")))
 		if again.RunID != first.RunID || !again.Replayed {
 			b.Errorf("%+v", again)
 		}
@@ -86,12 +88,12 @@ func TestR7CascadeBelowAnEndedRun(t *testing.T) {
 func TestH2OwnersAreNotRenamed(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		_, _, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{
+		_, _, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{
 			Name: "second", Role: lineshaft.RoleViewer,
 			Owner: lineshaft.Principal{UID: b.admin.Principal.UID, Type: lineshaft.User, DisplayName: "Hacked"},
 		})
 		wantCode(b, err, "")
-		bob, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{
+		bob, key, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{
 			Name: "third", Role: lineshaft.RoleViewer, Owner: lineshaft.Principal{Type: lineshaft.User, DisplayName: "Bob", Email: "bob@example.com"},
 		})
 		wantCode(b, err, "")
@@ -99,7 +101,7 @@ func TestH2OwnersAreNotRenamed(t *testing.T) {
 		if caller.Principal.DisplayName != "Bob" || caller.Principal.Type != lineshaft.User || caller.Principal.UID == "" {
 			b.Errorf("%+v", caller.Principal)
 		}
-		for _, k := range must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items {
+		for _, k := range must[base.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, base.MaxPage, "")).Items {
 			if k.Owner.DisplayName == "Hacked" && k.ID != bob.ID {
 				b.Errorf("renamed: %+v", k)
 			}

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // attention is what somebody is told of, by kind.
-func (b *bench) attention(c lineshaft.Caller) map[control.AttentionKind][]control.Attention {
+func (b *bench) attention(c lineshaft.Caller) map[overview.AttentionKind][]overview.Attention {
 	b.Helper()
-	found := map[control.AttentionKind][]control.Attention{}
-	for _, a := range b.overview(c, control.LastDay).Attention {
+	found := map[overview.AttentionKind][]overview.Attention{}
+	for _, a := range b.overview(c, overview.LastDay).Attention {
 		found[a.Kind] = append(found[a.Kind], a)
 	}
 	return found
@@ -27,7 +29,7 @@ func TestI2AttentionForRuns(t *testing.T) {
 	each(t, func(b *bench) {
 		runID, job := b.working(lineshaft.NewRun{Title: "asks"})
 		b.ask(job, lineshaft.PromptTurn, "1")
-		got := b.attention(b.admin)[control.AttentionBlocked]
+		got := b.attention(b.admin)[overview.AttentionBlocked]
 		if len(got) != 1 || got[0].ID != runID || got[0].Name != "asks" || got[0].State != lineshaft.Blocked || got[0].At.IsZero() || got[0].More {
 			b.Errorf("blocked: %+v", got)
 		}
@@ -36,7 +38,7 @@ func TestI2AttentionForRuns(t *testing.T) {
 		}
 		b.past("f2", lineshaft.Failed, b.store.Now().Add(-25*time.Hour), lineshaft.CodeRunTimeout)
 		for _, who := range []lineshaft.Caller{b.admin, b.caller(lineshaft.RoleViewer, "f1", "f2")} {
-			failed := b.attention(who)[control.AttentionFailed]
+			failed := b.attention(who)[overview.AttentionFailed]
 			if len(failed) != 3 || !failed[2].More || failed[1].More || failed[0].At.Before(failed[1].At) || failed[1].At.Before(failed[2].At) || failed[1].State != lineshaft.Errored {
 				b.Errorf("failed for %v: %+v", who.FactoryUIDs, failed)
 			}
@@ -58,13 +60,13 @@ func TestI2AttentionForTheQueue(t *testing.T) {
 		}
 		b.clock.advance(time.Minute)
 		got := b.attention(b.admin)
-		if missing := got[control.AttentionWorker]; len(missing) != 1 || missing[0].ID != "mac" || missing[0].Count != 2 || len(got) != 1 {
+		if missing := got[overview.AttentionWorker]; len(missing) != 1 || missing[0].ID != "mac" || missing[0].Count != 2 || len(got) != 1 {
 			b.Errorf("no worker: %+v", got)
 		}
 		b.clock.advance(time.Hour)
 		b.claimFor("mac", 1) // it comes, and takes one
 		got = b.attention(b.admin)
-		if old := got[control.AttentionQueue]; len(old) != 1 || old[0].Count != 1 || b.store.Now().Sub(old[0].At) < time.Hour || len(got) != 1 {
+		if old := got[overview.AttentionQueue]; len(old) != 1 || old[0].Count != 1 || b.store.Now().Sub(old[0].At) < time.Hour || len(got) != 1 {
 			b.Errorf("old queue: %+v", got)
 		}
 		if other := b.attention(b.caller(lineshaft.RoleViewer, "f2")); len(other) != 0 {
@@ -83,10 +85,10 @@ func TestI2AttentionForFactories(t *testing.T) {
 				hook := store.Webhook{Webhook: lineshaft.Webhook{UID: uid, FactoryUID: f.UID, Name: "unfinished", AuthMode: lineshaft.AuthToken, NeedsSecret: true, MaxBodyBytes: 1, CreatedAt: at, UpdatedAt: at}}
 				return tx.PutWebhook(ctx, hook)
 			})
-			made := must[control.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, f.UID, control.NewWebhook{Name: "hook"}))
-			hook := must[*control.Hook](b)(control.LoadHook(b.Context(), b.s, f.UID, made.UID))
+			made := must[factories.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, f.UID, factories.NewWebhook{Name: "hook"}))
+			hook := must[*trigger.Hook](b)(b.s.LoadHook(b.Context(), f.UID, made.UID))
 			for range 2 {
-				wantCode(b, b.s.Reject(b.Context(), control.Rejected{Hook: hook, Status: lineshaft.DeliveryRejectedAuth, Source: netip.MustParseAddr("192.0.2.1")}), "")
+				wantCode(b, b.s.Reject(b.Context(), trigger.Rejected{Hook: hook, Status: lineshaft.DeliveryRejectedAuth, Source: netip.MustParseAddr("192.0.2.1")}), "")
 			}
 			b.write(func(ctx context.Context, tx *store.Tx) error {
 				if err := tx.PutRepository(ctx, f.UID, lineshaft.GitSource{URL: "https://example.com/a/b.git"}); err != nil {
@@ -103,7 +105,7 @@ func TestI2AttentionForFactories(t *testing.T) {
 		}
 		for _, who := range []lineshaft.Caller{b.caller(lineshaft.RoleViewer, mine.UID), b.admin} {
 			got, want := b.attention(who), 2-len(who.FactoryUIDs)
-			for _, kind := range []control.AttentionKind{control.AttentionSecret, control.AttentionRefused, control.AttentionRepository} {
+			for _, kind := range []overview.AttentionKind{overview.AttentionSecret, overview.AttentionRefused, overview.AttentionRepository} {
 				if len(got[kind]) != want {
 					b.Fatalf("%s for %v: %+v", kind, who.FactoryUIDs, got[kind])
 				}
@@ -111,15 +113,15 @@ func TestI2AttentionForFactories(t *testing.T) {
 					b.Errorf("%s: %+v", kind, got[kind])
 				}
 			}
-			if a := got[control.AttentionRefused][0]; a.Count != 2 || a.Reason != string(lineshaft.DeliveryRejectedAuth) || a.At.IsZero() || a.Name != "hook" {
+			if a := got[overview.AttentionRefused][0]; a.Count != 2 || a.Reason != string(lineshaft.DeliveryRejectedAuth) || a.At.IsZero() || a.Name != "hook" {
 				b.Errorf("%+v", a)
 			}
-			if a := got[control.AttentionRepository][0]; a.Count != 2 || a.Reason != "factory.yaml:3: no such field" {
+			if a := got[overview.AttentionRepository][0]; a.Count != 2 || a.Reason != "factory.yaml:3: no such field" {
 				b.Errorf("%+v", a)
 			}
 		}
 		b.clock.advance(2 * time.Hour)
-		if got := b.attention(b.admin); len(got[control.AttentionRefused]) != 0 || len(got[control.AttentionSecret]) != 2 {
+		if got := b.attention(b.admin); len(got[overview.AttentionRefused]) != 0 || len(got[overview.AttentionSecret]) != 2 {
 			b.Errorf("later: %+v", got)
 		}
 	})
@@ -128,7 +130,7 @@ func TestI2AttentionForFactories(t *testing.T) {
 func TestI2AttentionForSchedules(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		n := control.NewSchedule{Name: "nightly", Timing: lineshaft.Timing{Cron: "0 3 * * *"}, Enabled: true, Prompt: "p"}
+		n := trigger.NewSchedule{Name: "nightly", Timing: lineshaft.Timing{Cron: "0 3 * * *"}, Enabled: true, Prompt: "p"}
 		made := must[*lineshaft.Schedule](b)(b.s.CreateSchedule(b.Context(), b.admin, n))
 		if got := b.attention(b.admin); len(got) != 0 {
 			b.Errorf("%+v", got)
@@ -136,7 +138,7 @@ func TestI2AttentionForSchedules(t *testing.T) {
 		b.write(func(ctx context.Context, tx *store.Tx) error {
 			return tx.NoteSpawn(ctx, made.ID, b.store.Now(), "the agent is gone")
 		})
-		got := b.attention(b.admin)[control.AttentionSchedule]
+		got := b.attention(b.admin)[overview.AttentionSchedule]
 		if len(got) != 1 || got[0].ID != made.ID || got[0].Name != "nightly" || !strings.Contains(got[0].Reason, "gone") {
 			b.Errorf("%+v", got)
 		}

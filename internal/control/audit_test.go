@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // Every change leaves an entry that says who, what, to which thing and from where.
@@ -18,15 +20,15 @@ func TestS5EveryChangeIsRecorded(t *testing.T) {
 		ann := b.caller(lineshaft.RoleAdmin)
 		ann.RemoteAddr, ann.RequestID = "192.0.2.7", "req-1"
 		ctx := b.Context()
-		runID := must[control.Started](b)(b.as(ann, lineshaft.NewRun{Source: lineshaft.SourceMCP})).RunID
+		runID := must[runs.Started](b)(b.as(ann, lineshaft.NewRun{Source: lineshaft.SourceMCP})).RunID
 		job := b.claimOne(lineshaft.HostedWorker, runID)
 		b.begin(job)
-		must[control.FollowupResult](b)(b.s.Followup(ctx, ann, lineshaft.NewFollowup{RunID: runID, Message: "x"}, nil))
+		must[runs.FollowupResult](b)(b.s.Followup(ctx, ann, lineshaft.NewFollowup{RunID: runID, Message: "x"}, nil))
 		wantCode(b, b.s.Interrupt(ctx, ann, runID), "")
-		must[control.CancelResult](b)(b.s.Cancel(ctx, ann, runID, true, nil))
+		must[runs.CancelResult](b)(b.s.Cancel(ctx, ann, runID, true, nil))
 		b.end(job, lineshaft.Cancelled)
 		wantCode(b, b.s.DeleteRun(ctx, ann, runID), "")
-		stored, _, err := b.s.CreateAPIKey(ctx, ann, control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer})
+		stored, _, err := b.s.CreateAPIKey(ctx, ann, access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer})
 		wantCode(b, err, "")
 		wantCode(b, b.s.RevokeAPIKey(ctx, ann, stored.ID), "")
 		want := map[string][]string{
@@ -57,7 +59,7 @@ func TestS5SweepsAndTheServerAreRecordedToo(t *testing.T) {
 	each(t, func(b *bench) {
 		parent := b.start(lineshaft.NewRun{}).RunID
 		child := b.start(lineshaft.NewRun{ParentRunID: parent}).RunID
-		must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, parent, true, nil))
+		must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, parent, true, nil))
 		filtered := b.start(lineshaft.NewRun{}).RunID
 		must[[]string](b)(b.s.CancelMatching(b.Context(), b.admin, lineshaft.RunFilter{}))
 		replaced := b.start(keyed("")).RunID
@@ -67,7 +69,7 @@ func TestS5SweepsAndTheServerAreRecordedToo(t *testing.T) {
 				b.Errorf("%s: %+v", name, entries)
 			}
 		}
-		keys := must[control.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, control.MaxPage, "")).Items
+		keys := must[base.Page[lineshaft.APIKey]](b)(b.s.ListAPIKeys(b.Context(), b.admin, base.MaxPage, "")).Items
 		if entries := b.audits(keys[0].ID); len(entries) != 1 || entries[0].Actor.UID != "system" {
 			b.Errorf("%+v", entries)
 		}
@@ -80,13 +82,13 @@ func TestS5FailedCallsLeaveNoEntry(t *testing.T) {
 	each(t, func(b *bench) {
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.cancel(runID)
-		before := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
+		before := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 1000}))
 		ctx := b.Context()
 		_, cancelErr := b.s.Cancel(ctx, b.admin, runID, false, nil)
 		_, followErr := b.s.Followup(ctx, b.admin, lineshaft.NewFollowup{RunID: runID}, nil)
 		_, startErr := b.s.StartRun(ctx, b.admin, lineshaft.NewRun{}, nil)
 		_, parentErr := b.as(b.admin, lineshaft.NewRun{ParentRunID: b.newID()})
-		_, _, keyErr := b.s.CreateAPIKey(ctx, b.admin, control.NewAPIKey{})
+		_, _, keyErr := b.s.CreateAPIKey(ctx, b.admin, access.NewAPIKey{})
 		for _, err := range []error{
 			cancelErr, followErr, startErr, parentErr, keyErr, b.s.Interrupt(ctx, b.admin, runID), b.s.DeleteRun(ctx, b.admin, b.newID()),
 			b.s.RevokeAPIKey(ctx, b.admin, b.newID()),
@@ -97,14 +99,14 @@ func TestS5FailedCallsLeaveNoEntry(t *testing.T) {
 		}
 		b.run(runID)
 		b.list(lineshaft.RunFilter{})
-		after := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
+		after := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 1000}))
 		if !reflect.DeepEqual(before, after) {
 			b.Fatalf("new entries: %+v", after.Entries[:len(after.Entries)-len(before.Entries)])
 		}
 		for range 3 {
-			must[control.Started](b)(b.s.StartRun(ctx, b.admin, doIt(), idem("k", "1")))
+			must[runs.Started](b)(b.s.StartRun(ctx, b.admin, doIt(), idem("k", "1")))
 		}
-		after = must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
+		after = must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 1000}))
 		if len(after.Entries) != len(before.Entries)+1 {
 			b.Fatalf("%d entries for one run", len(after.Entries)-len(before.Entries))
 		}
@@ -117,10 +119,10 @@ func TestS5AuditIsPaged(t *testing.T) {
 		for range 7 {
 			b.start(lineshaft.NewRun{})
 		}
-		all := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
+		all := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 1000}))
 		var got []lineshaft.AuditEntry
 		for cursor, pages := "", 0; ; pages++ {
-			page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 3, Cursor: cursor}))
+			page := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 3, Cursor: cursor}))
 			got = append(got, page.Entries...)
 			if cursor = page.Next; cursor == "" || pages > 10 {
 				break
@@ -129,7 +131,7 @@ func TestS5AuditIsPaged(t *testing.T) {
 		if len(all.Entries) != 8 || !reflect.DeepEqual(got, all.Entries) {
 			b.Fatalf("%d of %d entries", len(got), len(all.Entries))
 		}
-		_, err := b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 3, Cursor: "' OR 1=1"})
+		_, err := b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 3, Cursor: "' OR 1=1"})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 	})
 }
@@ -146,7 +148,7 @@ func TestS5AuditIsFiltered(t *testing.T) {
 			b.Helper()
 			var list []string
 			for cursor := ""; ; {
-				page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Filter: f, Limit: 1, Cursor: cursor}))
+				page := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Filter: f, Limit: 1, Cursor: cursor}))
 				for _, e := range page.Entries {
 					list = append(list, e.Action)
 				}
@@ -178,8 +180,8 @@ func TestS5AuditIsFiltered(t *testing.T) {
 		if got := read(lineshaft.AuditFilter{Until: between.Add(-time.Hour)}); got != "" {
 			b.Errorf("before: %q", got)
 		}
-		page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1}))
-		for _, q := range []control.AuditQuery{
+		page := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 1}))
+		for _, q := range []access.AuditQuery{
 			{Filter: lineshaft.AuditFilter{Action: "run.create"}, Limit: 1, Cursor: page.Next},
 			{Filter: lineshaft.AuditFilter{Action: "run.create", Actor: "a"}, Limit: 1},
 			{Filter: lineshaft.AuditFilter{Action: "\x00"}, Limit: 1},

@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // automation asks for one that listens to webhooks by uid.
-func automation(name string, webhookIDs ...string) control.NewAutomation {
-	return control.NewAutomation{Name: name, Prompt: "do it", Enabled: true, Triggers: triggers(lineshaft.TriggerFilter{WebhookIDs: webhookIDs})}
+func automation(name string, webhookIDs ...string) factories.NewAutomation {
+	return factories.NewAutomation{Name: name, Prompt: "do it", Enabled: true, Triggers: triggers(lineshaft.TriggerFilter{WebhookIDs: webhookIDs})}
 }
 
 func triggers(filters ...lineshaft.TriggerFilter) []lineshaft.Trigger {
@@ -50,7 +51,7 @@ func TestMAutomationKeepsWhatItWasGiven(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "")
 		hook := b.listener(f.UID, "hook")
-		req := control.NewAutomation{
+		req := factories.NewAutomation{
 			Name: "Triage 1", Prompt: "look", Agent: "foreman", MaxRunsPerHour: 7,
 			Triggers: triggers(
 				lineshaft.TriggerFilter{WebhookIDs: []string{hook}, Payload: json.RawMessage(`{"n":[1.0,12345678901234567890],"b":{"a":{"exists":true}}}`)},
@@ -81,11 +82,11 @@ func TestMAutomationHasAnAccount(t *testing.T) {
 		f := b.factory("f", "")
 		made := b.automate(f.UID, "first", b.listener(f.UID, "hook"))
 		account := lineshaft.Principal{UID: "automation_" + made.UID, Type: lineshaft.ServiceAccount}
-		run := must[control.Started](b)(b.as(lineshaft.Caller{Principal: account, Role: lineshaft.RoleManager}, lineshaft.NewRun{})).RunID
+		run := must[runs.Started](b)(b.as(lineshaft.Caller{Principal: account, Role: lineshaft.RoleManager}, lineshaft.NewRun{})).RunID
 		if creator := b.run(run).Creator; creator.DisplayName != "first" || creator.Type != lineshaft.ServiceAccount {
 			b.Fatalf("%+v", creator)
 		}
-		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, control.AutomationChange{Name: ref("second")}))
+		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, factories.AutomationChange{Name: ref("second")}))
 		if creator := b.run(run).Creator; creator.DisplayName != "second" || creator.UID != account.UID {
 			b.Fatalf("%+v", creator)
 		}
@@ -104,37 +105,37 @@ func TestMBadAutomations(t *testing.T) {
 		gone := b.listener(f.UID, "gone")
 		b.deleteListener(f.UID, gone)
 		for name, test := range map[string]struct {
-			change func(*control.NewAutomation)
+			change func(*factories.NewAutomation)
 			code   lineshaft.Code
 			text   string
 		}{
-			"no name":        {func(n *control.NewAutomation) { n.Name = "" }, lineshaft.CodeInvalidRequest, "name"},
-			"name with path": {func(n *control.NewAutomation) { n.Name = "../x" }, lineshaft.CodeInvalidRequest, "name"},
-			"no prompt":      {func(n *control.NewAutomation) { n.Prompt = " " }, lineshaft.CodeInvalidRequest, "prompt"},
-			"huge prompt":    {func(n *control.NewAutomation) { n.Prompt = strings.Repeat("x", 1<<20+1) }, lineshaft.CodeInvalidRequest, "prompt"},
-			"no triggers":    {func(n *control.NewAutomation) { n.Triggers = nil }, lineshaft.CodeInvalidRequest, "triggers"},
-			"brake":          {func(n *control.NewAutomation) { n.MaxRunsPerHour = -1 }, lineshaft.CodeInvalidRequest, "max_runs_per_hour"},
-			"no such agent":  {func(n *control.NewAutomation) { n.Agent = "nobody" }, lineshaft.CodeInvalidRequest, "agent: the factory has no agent of this name; it has: foreman"},
-			"config":         {func(n *control.NewAutomation) { n.Config.TimeoutMinutes = ref(0) }, lineshaft.CodeInvalidRequest, "config.timeout_minutes"},
+			"no name":        {func(n *factories.NewAutomation) { n.Name = "" }, lineshaft.CodeInvalidRequest, "name"},
+			"name with path": {func(n *factories.NewAutomation) { n.Name = "../x" }, lineshaft.CodeInvalidRequest, "name"},
+			"no prompt":      {func(n *factories.NewAutomation) { n.Prompt = " " }, lineshaft.CodeInvalidRequest, "prompt"},
+			"huge prompt":    {func(n *factories.NewAutomation) { n.Prompt = strings.Repeat("x", 1<<20+1) }, lineshaft.CodeInvalidRequest, "prompt"},
+			"no triggers":    {func(n *factories.NewAutomation) { n.Triggers = nil }, lineshaft.CodeInvalidRequest, "triggers"},
+			"brake":          {func(n *factories.NewAutomation) { n.MaxRunsPerHour = -1 }, lineshaft.CodeInvalidRequest, "max_runs_per_hour"},
+			"no such agent":  {func(n *factories.NewAutomation) { n.Agent = "nobody" }, lineshaft.CodeInvalidRequest, "agent: the factory has no agent of this name; it has: foreman"},
+			"config":         {func(n *factories.NewAutomation) { n.Config.TimeoutMinutes = ref(0) }, lineshaft.CodeInvalidRequest, "config.timeout_minutes"},
 			"other trigger": {
-				func(n *control.NewAutomation) { n.Triggers[0].Provider, n.Triggers[0].Event = "pigeon", "landed" },
+				func(n *factories.NewAutomation) { n.Triggers[0].Provider, n.Triggers[0].Event = "pigeon", "landed" },
 				lineshaft.CodeInvalidRequest, "triggers[0].provider: ",
 			},
-			"no webhook":      {func(n *control.NewAutomation) { n.Triggers = triggers(lineshaft.TriggerFilter{}) }, lineshaft.CodeInvalidRequest, "triggers[0].filter: "},
-			"foreign webhook": {func(n *control.NewAutomation) { n.Triggers[0].Filter.WebhookIDs = []string{hook, foreign} }, lineshaft.CodeInvalidRequest, "triggers[0].filter.webhook_ids[1]: \"" + foreign},
-			"deleted webhook": {func(n *control.NewAutomation) { n.Triggers[0].Filter.WebhookIDs[0] = gone }, lineshaft.CodeInvalidRequest, "webhook_ids[0]: \"" + gone},
+			"no webhook":      {func(n *factories.NewAutomation) { n.Triggers = triggers(lineshaft.TriggerFilter{}) }, lineshaft.CodeInvalidRequest, "triggers[0].filter: "},
+			"foreign webhook": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.WebhookIDs = []string{hook, foreign} }, lineshaft.CodeInvalidRequest, "triggers[0].filter.webhook_ids[1]: \"" + foreign},
+			"deleted webhook": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.WebhookIDs[0] = gone }, lineshaft.CodeInvalidRequest, "webhook_ids[0]: \"" + gone},
 			"foreign name": {
-				func(n *control.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"foreign"} },
+				func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"foreign"} },
 				lineshaft.CodeInvalidRequest, `triggers[0].filter.webhooks[0]: "foreign" is no webhook of this factory; it may be deleted or another factory's`,
 			},
-			"deleted name":   {func(n *control.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"hook", "gone"} }, lineshaft.CodeInvalidRequest, `webhooks[1]: "gone"`},
-			"name for a uid": {func(n *control.NewAutomation) { n.Triggers[0].Filter.WebhookIDs[0] = "hook" }, lineshaft.CodeInvalidRequest, "webhook_ids[0]"},
-			"long reference": {func(n *control.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{strings.Repeat("é", 5000)} }, lineshaft.CodeInvalidRequest, "é…"},
+			"deleted name":   {func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"hook", "gone"} }, lineshaft.CodeInvalidRequest, `webhooks[1]: "gone"`},
+			"name for a uid": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.WebhookIDs[0] = "hook" }, lineshaft.CodeInvalidRequest, "webhook_ids[0]"},
+			"long reference": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{strings.Repeat("é", 5000)} }, lineshaft.CodeInvalidRequest, "é…"},
 			"bad filter": {
-				func(n *control.NewAutomation) { n.Triggers[0].Filter.Payload = json.RawMessage(`{"a":{"b":"x"}}`) },
+				func(n *factories.NewAutomation) { n.Triggers[0].Filter.Payload = json.RawMessage(`{"a":{"b":"x"}}`) },
 				lineshaft.CodeInvalidRequest, "triggers[0].filter.payload.a.b: ",
 			},
-			"bad second filter": {func(n *control.NewAutomation) {
+			"bad second filter": {func(n *factories.NewAutomation) {
 				n.Triggers = append(n.Triggers, triggers(lineshaft.TriggerFilter{Webhooks: []string{"hook"}, Payload: json.RawMessage(`[]`)})...)
 			}, lineshaft.CodeInvalidRequest, "triggers[1].filter.payload: "},
 			"unclosed template": {withKey("a-{{payload.x"), lineshaft.CodeInvalidRequest, "concurrency.key"},
@@ -149,7 +150,7 @@ func TestMBadAutomations(t *testing.T) {
 				b.Errorf("%s: %.600v", name, err)
 			}
 		}
-		if page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, 10, "")); len(page.Items) != 0 {
+		if page := must[factories.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, 10, "")); len(page.Items) != 0 {
 			b.Fatalf("refused ones are there: %+v", page)
 		}
 		_, err := b.s.CreateAutomation(b.Context(), b.admin, b.newID(), automation("a", hook))
@@ -157,8 +158,8 @@ func TestMBadAutomations(t *testing.T) {
 	})
 }
 
-func withKey(key string) func(*control.NewAutomation) {
-	return func(n *control.NewAutomation) { n.Config.Concurrency = &lineshaft.Concurrency{Key: key} }
+func withKey(key string) func(*factories.NewAutomation) {
+	return func(n *factories.NewAutomation) { n.Config.Concurrency = &lineshaft.Concurrency{Key: key} }
 }
 
 func (b *bench) deleteListener(factoryUID, uid string) {
@@ -185,16 +186,16 @@ func TestMAutomationNamesAreUniqueInTheirFactory(t *testing.T) {
 		if !strings.Contains(err.Error(), `"a"`) {
 			b.Errorf("unclear: %v", err)
 		}
-		_, err = b.s.UpdateAutomation(b.Context(), b.admin, f.UID, second.UID, control.AutomationChange{Name: ref("a")})
+		_, err = b.s.UpdateAutomation(b.Context(), b.admin, f.UID, second.UID, factories.AutomationChange{Name: ref("a")})
 		wantCode(b, err, lineshaft.CodeConflict)
-		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, first.UID, control.AutomationChange{Name: ref("a")}))
+		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, first.UID, factories.AutomationChange{Name: ref("a")}))
 		for round := range rounds(20) {
 			name := fmt.Sprint("race ", round)
 			won := make(chan bool, 4)
 			together(4, func(who int) {
 				var err error
 				if who == 0 {
-					_, err = b.s.UpdateAutomation(b.Context(), b.admin, f.UID, first.UID, control.AutomationChange{Name: ref(name)})
+					_, err = b.s.UpdateAutomation(b.Context(), b.admin, f.UID, first.UID, factories.AutomationChange{Name: ref(name)})
 				} else {
 					_, err = b.s.CreateAutomation(b.Context(), b.admin, f.UID, automation(name, hook))
 				}
@@ -227,32 +228,32 @@ func TestMUpdateAutomation(t *testing.T) {
 		req.Config = lineshaft.AgentConfig{ModelID: "m", Concurrency: &lineshaft.Concurrency{Key: "k"}}
 		was := must[*lineshaft.Automation](b)(b.s.CreateAutomation(b.Context(), b.admin, f.UID, req))
 		for _, step := range []struct {
-			change control.AutomationChange
+			change factories.AutomationChange
 			apply  func(*lineshaft.Automation)
 		}{
-			{control.AutomationChange{}, func(*lineshaft.Automation) {}},
-			{control.AutomationChange{Enabled: ref(false)}, func(a *lineshaft.Automation) { a.Enabled = false }},
-			{control.AutomationChange{Prompt: ref("new"), Agent: ref(""), MaxRunsPerHour: ref(0)}, func(a *lineshaft.Automation) { a.Prompt, a.Agent, a.MaxRunsPerHour = "new", "", 0 }},
+			{factories.AutomationChange{}, func(*lineshaft.Automation) {}},
+			{factories.AutomationChange{Enabled: ref(false)}, func(a *lineshaft.Automation) { a.Enabled = false }},
+			{factories.AutomationChange{Prompt: ref("new"), Agent: ref(""), MaxRunsPerHour: ref(0)}, func(a *lineshaft.Automation) { a.Prompt, a.Agent, a.MaxRunsPerHour = "new", "", 0 }},
 			{
-				control.AutomationChange{Config: &lineshaft.AgentConfig{BasePrompt: "b"}},
+				factories.AutomationChange{Config: &lineshaft.AgentConfig{BasePrompt: "b"}},
 				func(a *lineshaft.Automation) {
 					a.Config = lineshaft.AgentConfig{BasePrompt: "b", Concurrency: &lineshaft.Concurrency{Key: "k"}}
 				},
 			},
 			{
-				control.AutomationChange{Concurrency: &lineshaft.Concurrency{Key: "{{payload.x}}", Policy: lineshaft.PolicyQueue}},
+				factories.AutomationChange{Concurrency: &lineshaft.Concurrency{Key: "{{payload.x}}", Policy: lineshaft.PolicyQueue}},
 				func(a *lineshaft.Automation) {
 					a.Config.Concurrency = &lineshaft.Concurrency{Key: "{{payload.x}}", Policy: lineshaft.PolicyQueue}
 				},
 			},
-			{control.AutomationChange{Concurrency: &lineshaft.Concurrency{}}, func(a *lineshaft.Automation) { a.Config.Concurrency = nil }},
+			{factories.AutomationChange{Concurrency: &lineshaft.Concurrency{}}, func(a *lineshaft.Automation) { a.Config.Concurrency = nil }},
 			{
-				control.AutomationChange{Triggers: triggers(lineshaft.TriggerFilter{Webhooks: []string{"hook"}})},
+				factories.AutomationChange{Triggers: triggers(lineshaft.TriggerFilter{Webhooks: []string{"hook"}})},
 				func(a *lineshaft.Automation) {
 					a.Triggers = triggers(lineshaft.TriggerFilter{Webhooks: []string{"hook"}})
 				},
 			},
-			{control.AutomationChange{Name: ref("b")}, func(a *lineshaft.Automation) { a.Name = "b" }},
+			{factories.AutomationChange{Name: ref("b")}, func(a *lineshaft.Automation) { a.Name = "b" }},
 		} {
 			changed := must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, was.UID, step.change))
 			if changed.UpdatedAt.Before(was.UpdatedAt) {
@@ -267,7 +268,7 @@ func TestMUpdateAutomation(t *testing.T) {
 			}
 			was = read
 		}
-		for name, change := range map[string]control.AutomationChange{
+		for name, change := range map[string]factories.AutomationChange{
 			"no name": {Name: ref("")}, "no prompt": {Prompt: ref("")}, "no triggers": {Triggers: []lineshaft.Trigger{}}, "no such agent": {Agent: ref("x")},
 			"unknown webhook": {Triggers: triggers(lineshaft.TriggerFilter{Webhooks: []string{"none"}})}, "brake": {MaxRunsPerHour: ref(100_001)},
 			"bad filter": {Triggers: triggers(lineshaft.TriggerFilter{Webhooks: []string{"hook"}, Payload: json.RawMessage(`{"a":{}}`)})},
@@ -280,7 +281,7 @@ func TestMUpdateAutomation(t *testing.T) {
 		if read := b.getAutomation(was); !reflect.DeepEqual(read, was) {
 			b.Fatalf("a refused change left %+v", read)
 		}
-		_, err := b.s.UpdateAutomation(b.Context(), b.admin, f.UID, b.newID(), control.AutomationChange{})
+		_, err := b.s.UpdateAutomation(b.Context(), b.admin, f.UID, b.newID(), factories.AutomationChange{})
 		wantCode(b, err, lineshaft.CodeNotFound)
 	})
 }
@@ -296,8 +297,8 @@ func TestW5AutomationOutlivesItsWebhook(t *testing.T) {
 		if read := b.getAutomation(made); !slices.Equal(read.Triggers[0].Filter.WebhookIDs, []string{hook}) {
 			b.Fatalf("%+v", read)
 		}
-		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, control.AutomationChange{Enabled: ref(false), Name: ref("b"), Agent: ref("")}))
-		_, err := b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, control.AutomationChange{Triggers: made.Triggers})
+		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, factories.AutomationChange{Enabled: ref(false), Name: ref("b"), Agent: ref("")}))
+		_, err := b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, factories.AutomationChange{Triggers: made.Triggers})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 	})
 }
@@ -314,7 +315,7 @@ func TestMListAutomationsIsPagedByName(t *testing.T) {
 		for limit := 1; limit <= len(want)+1; limit++ {
 			var got []string
 			for cursor := ""; ; {
-				page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, limit, cursor))
+				page := must[factories.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, f.UID, limit, cursor))
 				for _, a := range page.Items {
 					got = append(got, a.Name)
 				}
@@ -329,7 +330,7 @@ func TestMListAutomationsIsPagedByName(t *testing.T) {
 				b.Errorf("%d a page: %q", limit, got)
 			}
 		}
-		if page := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, empty.UID, 10, "")); len(page.Items) != 0 {
+		if page := must[factories.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, empty.UID, 10, "")); len(page.Items) != 0 {
 			b.Errorf("%+v", page)
 		}
 	})
@@ -352,7 +353,7 @@ func TestS1AutomationsNameSecretsThatExist(t *testing.T) {
 		}
 		req.Config.Secrets = []string{"TOKEN"}
 		made := must[*lineshaft.Automation](b)(b.s.CreateAutomation(b.Context(), b.admin, f.UID, req))
-		change := control.AutomationChange{Config: &lineshaft.AgentConfig{Secrets: []string{"MISSING"}}}
+		change := factories.AutomationChange{Config: &lineshaft.AgentConfig{Secrets: []string{"MISSING"}}}
 		_, err := b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, change)
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if read := b.getAutomation(made); !slices.Equal(read.Config.Secrets, []string{"TOKEN"}) {
@@ -367,7 +368,7 @@ func TestS5ChangesOfAutomationsAreRecorded(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "")
 		made := b.automate(f.UID, "a", b.listener(f.UID, "hook"))
-		change := control.AutomationChange{Prompt: ref("text that no log needs"), Enabled: ref(false)}
+		change := factories.AutomationChange{Prompt: ref("text that no log needs"), Enabled: ref(false)}
 		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, f.UID, made.UID, change))
 		wantCode(b, b.s.DeleteAutomation(b.Context(), b.admin, f.UID, made.UID), "")
 		wantCode(b, b.s.DeleteAutomation(b.Context(), b.admin, f.UID, made.UID), lineshaft.CodeNotFound)
@@ -391,7 +392,7 @@ func TestS5ChangesOfAutomationsAreRecorded(t *testing.T) {
 // A list of automations reads the newest run of each at once (I-2).
 func TestI2LastRunOfEachAutomation(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		busy, quiet := w.automation("busy", ""), w.automation("quiet", `{"never":["x"]}`)
 		all := []lineshaft.Automation{*busy, *quiet, {UID: "gone"}}
 		w.deliver("1", "{}")

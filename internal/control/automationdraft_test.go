@@ -9,38 +9,39 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 func TestW16BacktestOfADraft(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		saved := w.automation("triage", `{"action": ["opened"]}`)
 		for i, action := range []string{"opened", "opened", "closed", "edited", "closed"} {
 			w.deliver(fmt.Sprint(i), fmt.Sprintf(`{"action": %q}`, action))
 		}
-		draft := func(filter string, change ...func(*control.NewAutomation)) control.NewAutomation {
-			n := control.NewAutomation{Name: "triage", Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
+		draft := func(filter string, change ...func(*factories.NewAutomation)) factories.NewAutomation {
+			n := factories.NewAutomation{Name: "triage", Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
 			for _, fn := range change {
 				fn(&n)
 			}
 			return n
 		}
-		elsewhere := func(n *control.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"other"} }
+		elsewhere := func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"other"} }
 		for name, c := range map[string]struct {
 			uid   string
-			draft control.NewAutomation
-			want  control.DraftBacktest
+			draft factories.NewAutomation
+			want  factories.DraftBacktest
 		}{
-			"wider":     {saved.UID, draft(`{"action": ["opened", "closed"]}`), control.DraftBacktest{Deliveries: 5, Would: 4, Now: 2}},
-			"new":       {"", draft(`{"action": ["edited"]}`), control.DraftBacktest{Deliveries: 5, Would: 1}},
-			"all":       {"", draft(""), control.DraftBacktest{Deliveries: 5, Would: 5}},
-			"disabled":  {saved.UID, draft("", func(n *control.NewAutomation) { n.Enabled = false }), control.DraftBacktest{Deliveries: 5, Now: 2}},
-			"elsewhere": {saved.UID, draft("", elsewhere), control.DraftBacktest{Deliveries: 5, Now: 2}},
-			"nowhere":   {"", draft("", elsewhere), control.DraftBacktest{}},
-			"no agent":  {"", draft("", func(n *control.NewAutomation) { n.Agent = "gone" }), control.DraftBacktest{Deliveries: 5}},
+			"wider":     {saved.UID, draft(`{"action": ["opened", "closed"]}`), factories.DraftBacktest{Deliveries: 5, Would: 4, Now: 2}},
+			"new":       {"", draft(`{"action": ["edited"]}`), factories.DraftBacktest{Deliveries: 5, Would: 1}},
+			"all":       {"", draft(""), factories.DraftBacktest{Deliveries: 5, Would: 5}},
+			"disabled":  {saved.UID, draft("", func(n *factories.NewAutomation) { n.Enabled = false }), factories.DraftBacktest{Deliveries: 5, Now: 2}},
+			"elsewhere": {saved.UID, draft("", elsewhere), factories.DraftBacktest{Deliveries: 5, Now: 2}},
+			"nowhere":   {"", draft("", elsewhere), factories.DraftBacktest{}},
+			"no agent":  {"", draft("", func(n *factories.NewAutomation) { n.Agent = "gone" }), factories.DraftBacktest{Deliveries: 5}},
 		} {
-			got := must[control.DraftBacktest](w.bench)(w.s.BacktestAutomation(w.Context(), w.admin, w.factory, c.uid, c.draft))
+			got := must[factories.DraftBacktest](w.bench)(w.s.BacktestAutomation(w.Context(), w.admin, w.factory, c.uid, c.draft))
 			if got != c.want {
 				w.Errorf("%s: %+v, want %+v", name, got, c.want)
 			}
@@ -62,21 +63,21 @@ func TestW16BacktestOfADraft(t *testing.T) {
 
 func TestF1PartsAreCounted(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("one", "")
 		w.automation("two", "")
-		gone := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "gone"}))
+		gone := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "gone"}))
 		wantCode(w.bench, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, gone.UID), "")
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"}))
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"}))
 		list := []lineshaft.Factory{{UID: w.factory}, *other}
-		want := map[string]control.PartCounts{w.factory: {Agents: 1, Automations: 2, Webhooks: 1}, other.UID: {Agents: 1}}
-		if got := must[map[string]control.PartCounts](w.bench)(w.s.CountParts(w.Context(), w.admin, list)); !reflect.DeepEqual(got, want) {
+		want := map[string]factories.PartCounts{w.factory: {Agents: 1, Automations: 2, Webhooks: 1}, other.UID: {Agents: 1}}
+		if got := must[map[string]factories.PartCounts](w.bench)(w.s.CountParts(w.Context(), w.admin, list)); !reflect.DeepEqual(got, want) {
 			w.Errorf("%+v", got)
 		}
 		limited := w.admin
 		limited.FactoryUIDs = []string{other.UID}
 		delete(want, w.factory)
-		if got := must[map[string]control.PartCounts](w.bench)(w.s.CountParts(w.Context(), limited, list)); !reflect.DeepEqual(got, want) {
+		if got := must[map[string]factories.PartCounts](w.bench)(w.s.CountParts(w.Context(), limited, list)); !reflect.DeepEqual(got, want) {
 			w.Errorf("%+v", got)
 		}
 	})
@@ -98,7 +99,7 @@ func TestW15TriggerTextIsCheckedWithoutAStore(t *testing.T) {
 		"cron":       {lineshaft.Trigger{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "0 9 * *"}}, "", 0, "", ""},
 		"zone":       {lineshaft.Trigger{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily", Timezone: "Europe/Berlim"}}, "", 0, "", "Europe/Berlin"},
 	} {
-		_, problems := control.ReadTrigger(c.trigger, c.text)
+		_, problems := factories.ReadTrigger(c.trigger, c.text)
 		if name == "fine" {
 			if len(problems) > 0 {
 				t.Errorf("%s: %+v", name, problems)
@@ -109,13 +110,13 @@ func TestW15TriggerTextIsCheckedWithoutAStore(t *testing.T) {
 			t.Errorf("%s: %+v", name, problems)
 		}
 	}
-	if fires, err := control.TriggerFires(lineshaft.Timing{Cron: "0 9 * * *"}, time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC), 2); err != nil || len(fires) != 2 || fires[1] != time.Date(2026, 1, 3, 9, 0, 0, 0, time.UTC) {
+	if fires, err := trigger.TriggerFires(lineshaft.Timing{Cron: "0 9 * * *"}, time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC), 2); err != nil || len(fires) != 2 || fires[1] != time.Date(2026, 1, 3, 9, 0, 0, 0, time.UTC) {
 		t.Errorf("%v, %v", fires, err)
 	}
 	for text, doubt := range map[string]bool{
 		`{"action": {"notIn": ["x"]}}`: true, `{"a": {"b": {"exist": {"x": [1]}}}}`: true, `{"action": {"not_in": ["x"]}}`: false, `{"issue": {"id": [1]}}`: false, ``: false,
 	} {
-		if got := control.FilterDoubt([]byte(text)); (got != "") != doubt {
+		if got := factories.FilterDoubt([]byte(text)); (got != "") != doubt {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
@@ -123,9 +124,9 @@ func TestW15TriggerTextIsCheckedWithoutAStore(t *testing.T) {
 
 func TestF1AutomationsOfAllFactoriesPage(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		timed := control.NewAutomation{Prompt: "x", Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"})).UID
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		timed := factories.NewAutomation{Prompt: "x", Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"})).UID
 		var want []string
 		for _, factory := range []string{w.factory, other} {
 			for _, name := range []string{"B", "a", "c-1"} {
@@ -135,7 +136,7 @@ func TestF1AutomationsOfAllFactoriesPage(t *testing.T) {
 		}
 		read := func(c lineshaft.Caller) (got []string) {
 			for cursor := ""; ; {
-				page := must[control.AutomationPage](w.bench)(w.s.AllAutomations(w.Context(), c, 2, cursor))
+				page := must[factories.AutomationPage](w.bench)(w.s.AllAutomations(w.Context(), c, 2, cursor))
 				for _, a := range page.Items {
 					got = append(got, a.FactoryUID+a.Name)
 				}

@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -162,7 +163,7 @@ func TestF4BacktestEqualsARecount(t *testing.T) {
 		uid := b.plain("plain")
 		b.apply(uid, pastFolder(func(c pastCase) pastRule { return c.before }))
 		random := rand.New(rand.NewPCG(20261115, 4))
-		want := map[string]control.Backtest{}
+		want := map[string]factories.Backtest{}
 		var rows []store.NewDelivery
 		for range max(longRounds(10_000), 2_000) {
 			hook := []string{"a", "b", "c"}[random.IntN(3)]
@@ -186,9 +187,9 @@ func TestF4BacktestEqualsARecount(t *testing.T) {
 			b.write(func(ctx context.Context, tx *store.Tx) error { return tx.InsertDeliveries(ctx, chunk) })
 		}
 		begun := time.Now()
-		plan := must[control.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, pastFolder(func(c pastCase) pastRule { return c.after })))
+		plan := must[factories.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, pastFolder(func(c pastCase) pastRule { return c.after })))
 		b.Logf("back-test of %d deliveries and %d automations: %v", len(rows), len(plan.Backtests), time.Since(begun))
-		got := map[string]control.Backtest{}
+		got := map[string]factories.Backtest{}
 		for _, one := range plan.Backtests {
 			name := one.Automation
 			if one.Automation, one.Action = "", ""; one.Starts+one.Stops == 0 {
@@ -211,7 +212,7 @@ func (b *bench) webhookUID(factory, name string) string {
 }
 
 // recount adds one delivery to what a back-test should say.
-func recount(want map[string]control.Backtest, hook string, body any) {
+func recount(want map[string]factories.Backtest, hook string, body any) {
 	for _, c := range pastCases() {
 		if c.name == "same" || !slices.Contains(c.before.hooks, hook) && !slices.Contains(c.after.hooks, hook) {
 			continue
@@ -237,19 +238,19 @@ func TestF4BacktestOfWebhooksThatGo(t *testing.T) {
 		hook := b.webhookUID(uid, "issues")
 		wantCode(b, b.s.RefreshHooks(b.Context()), "")
 		for i := range 3 {
-			must[control.Receipt](b)(b.s.Accept(b.Context(), received(b.s.Hook(b.Context(), hook), fmt.Sprint(i), opened)))
+			must[trigger.Receipt](b)(b.s.Accept(b.Context(), received(b.s.Hook(b.Context(), hook), fmt.Sprint(i), opened)))
 		}
 		moved := with(shop(), "webhooks/issues.yaml", "", "webhooks/fresh.yaml", "secretName: ISSUES\n",
 			"automations/triage/automation.md", strings.ReplaceAll(shop()["automations/triage/automation.md"], "[issues]", "[fresh]"))
-		plan := must[control.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, moved))
-		if want := []control.Backtest{{Automation: "triage", Action: definition.ActionChange, Deliveries: 3, Stops: 3}}; !reflect.DeepEqual(plan.Backtests, want) {
+		plan := must[factories.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, moved))
+		if want := []factories.Backtest{{Automation: "triage", Action: definition.ActionChange, Deliveries: 3, Stops: 3}}; !reflect.DeepEqual(plan.Backtests, want) {
 			b.Errorf("%+v", plan.Backtests)
 		}
 		if !slices.ContainsFunc(plan.Changes, func(c definition.Change) bool { return c.Kind == definition.KindWebhook && c.Note != "" }) {
 			b.Errorf("nothing tells that the address changes: %+v", plan.Changes)
 		}
 		// Other changes need no back-test, and a plan changes nothing.
-		other := must[control.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, replaced(shop(), "automations/triage/automation.md", "Label the issue.", "Label it.")))
+		other := must[factories.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, replaced(shop(), "automations/triage/automation.md", "Label the issue.", "Label it.")))
 		if len(other.Backtests) > 0 || len(other.Changes) != 1 {
 			b.Errorf("%+v", other)
 		}
@@ -281,13 +282,13 @@ func TestF4BacktestOfForgeTriggers(t *testing.T) {
 		b.write(func(ctx context.Context, tx *store.Tx) error { return tx.InsertDeliveries(ctx, rows) })
 		pushes := "---\ntriggers:\n  - provider: github\n    event: push\n    filter:\n      branches: [main]\n---\nLook.\n"
 		added := with(signed, "automations/pushes/automation.md", pushes)
-		plan := must[control.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, added))
-		if want := []control.Backtest{{Automation: "pushes", Action: definition.ActionAdd, Deliveries: 5, Starts: 3}}; !reflect.DeepEqual(plan.Backtests, want) {
+		plan := must[factories.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, added))
+		if want := []factories.Backtest{{Automation: "pushes", Action: definition.ActionAdd, Deliveries: 5, Starts: 3}}; !reflect.DeepEqual(plan.Backtests, want) {
 			b.Errorf("%+v", plan.Backtests)
 		}
 		// With another scheme the webhook does not tell events any more.
-		plan = must[control.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, with(added, "webhooks/issues.yaml", shop()["webhooks/issues.yaml"])))
-		if want := []control.Backtest{{Automation: "pushes", Action: definition.ActionAdd}}; !reflect.DeepEqual(plan.Backtests, want) {
+		plan = must[factories.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, with(added, "webhooks/issues.yaml", shop()["webhooks/issues.yaml"])))
+		if want := []factories.Backtest{{Automation: "pushes", Action: definition.ActionAdd}}; !reflect.DeepEqual(plan.Backtests, want) {
 			b.Errorf("%+v", plan.Backtests)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // spend makes a run of the factory consume something.
@@ -19,10 +19,10 @@ func (w *works) spend(runID string, cost int64) {
 
 func TestX10DailyBudgetStopsAutomations(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("one", "")
 		set := func(b lineshaft.Budget) *lineshaft.Factory {
-			return must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{DailyBudget: &b}))
+			return must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{DailyBudget: &b}))
 		}
 		set(lineshaft.Budget{MaxCostMicros: 2_000_000})
 		first := w.outcomes("1", `{}`)["one"]
@@ -40,15 +40,15 @@ func TestX10DailyBudgetStopsAutomations(t *testing.T) {
 			w.Fatalf("spent: %+v", f.SpentToday)
 		}
 		// People are refused too; other factories and follow-ups to what lives are not.
-		_, err := w.s.DispatchRun(w.Context(), w.admin, w.factory, control.Dispatch{Prompt: "x", Source: lineshaft.SourceAPI}, nil)
+		_, err := w.s.DispatchRun(w.Context(), w.admin, w.factory, factories.Dispatch{Prompt: "x", Source: lineshaft.SourceAPI}, nil)
 		wantCode(w, err, lineshaft.CodeBudgetExceeded)
 		w.followup(first.RunID, "go on")
 		w.cancel(second.RunID)
 		_, err = w.s.Followup(w.Context(), w.admin, lineshaft.NewFollowup{RunID: second.RunID, Message: "once more"}, nil)
 		wantCode(w, err, lineshaft.CodeBudgetExceeded)
 		w.want(second.RunID, lineshaft.Cancelled)
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"}))
-		w.dispatch(other.UID, control.Dispatch{Prompt: "x"}, nil)
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"}))
+		w.dispatch(other.UID, factories.Dispatch{Prompt: "x"}, nil)
 		// More room, no budget, or another day let them start again.
 		set(lineshaft.Budget{MaxTokens: 84})
 		if o := w.outcomes("4", `{}`)["one"]; o.Result != lineshaft.ResultLimit || !strings.Contains(o.Reason, "84 of 84 tokens") {
@@ -70,21 +70,21 @@ func TestX10DailyBudgetStopsAutomations(t *testing.T) {
 
 func TestX10DailyBudgetIsTheOperators(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		change := func(b lineshaft.Budget) error {
-			_, err := w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{DailyBudget: &b})
+			_, err := w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{DailyBudget: &b})
 			return err
 		}
 		wantCode(w, change(lineshaft.Budget{MaxTokens: -1}), lineshaft.CodeInvalidRequest)
 		wantCode(w, change(lineshaft.Budget{MaxTokens: 5}), "")
 		// It is no part of the definition: a folder neither has it nor changes it.
-		exported := must[control.Definition](w.bench)(w.s.ExportDefinition(w.Context(), w.admin, w.factory))
+		exported := must[factories.Definition](w.bench)(w.s.ExportDefinition(w.Context(), w.admin, w.factory))
 		for name, text := range exported.Files {
 			if strings.Contains(text, "udget") {
 				w.Errorf("%s: %s", name, text)
 			}
 		}
-		must[control.Applied](w.bench)(w.s.ApplyDefinition(w.Context(), w.admin, w.factory, control.Application{Files: exported.Files}))
+		must[factories.Applied](w.bench)(w.s.ApplyDefinition(w.Context(), w.admin, w.factory, factories.Application{Files: exported.Files}))
 		if f := must[*lineshaft.Factory](w.bench)(w.s.GetFactory(w.Context(), w.admin, w.factory)); f.DailyBudget.MaxTokens != 5 {
 			w.Errorf("after an apply: %+v", f.DailyBudget)
 		}
@@ -99,15 +99,15 @@ func TestX10DailyBudgetStopsSchedules(t *testing.T) {
 		n := daily("s")
 		n.AgentUID = must[[]lineshaft.Agent](w.bench)(w.store.ListAgents(w.Context(), f.UID))[0].UID
 		made := w.schedule(n)
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, control.FactoryChange{DailyBudget: &lineshaft.Budget{MaxTokens: 1}}))
-		spender := w.dispatch(f.UID, control.Dispatch{Prompt: "x"}, nil)
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, factories.FactoryChange{DailyBudget: &lineshaft.Budget{MaxTokens: 1}}))
+		spender := w.dispatch(f.UID, factories.Dispatch{Prompt: "x"}, nil)
 		job := w.claimOne(lineshaft.HostedWorker, spender.RunID)
 		w.bench.begin(job)
 		wantCode(w, w.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: []lineshaft.Draft{w.usage(1, 0, 0)}}), "")
 		if runs := w.to("2026-06-01 12:00"); runs != 1 || !strings.Contains(w.get(made.ID).LastError, "1 of 1 tokens") {
 			w.Fatalf("%d: %+v", runs, w.get(made.ID))
 		}
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, control.FactoryChange{DailyBudget: &lineshaft.Budget{MaxTokens: 2}}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, factories.FactoryChange{DailyBudget: &lineshaft.Budget{MaxTokens: 2}}))
 		if runs := w.to("2026-06-02 12:00"); runs != 2 || w.get(made.ID).LastError != "" {
 			w.Fatalf("%d: %+v", runs, w.get(made.ID))
 		}

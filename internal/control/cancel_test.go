@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 func TestR7CancelInEveryState(t *testing.T) {
@@ -97,16 +97,16 @@ func TestR7CascadeCancelsDescendants(t *testing.T) {
 		b.cancel(ended)
 		other := b.start(lineshaft.NewRun{}).RunID
 		key := idem("c", "")
-		must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, child, false, nil))
+		must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, child, false, nil))
 		b.want(grandchild, lineshaft.Queued) // without cascade
-		must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, root, true, key))
+		must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, root, true, key))
 		for _, runID := range []string{root, child, grandchild, ended} {
 			b.want(runID, lineshaft.Cancelled)
 		}
 		b.want(other, lineshaft.Queued)
 		// A second call with the same key finishes what the first may have left.
 		late := b.start(lineshaft.NewRun{ParentRunID: root}).RunID
-		result := must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, root, true, key))
+		result := must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, root, true, key))
 		if !result.Replayed {
 			b.Error("it was done twice")
 		}
@@ -253,7 +253,7 @@ func TestR7CancelTellsOfFollowupsThatWereDropped(t *testing.T) {
 			for range n {
 				b.followup(runID, "more")
 			}
-			must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, nil))
+			must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, nil))
 			events := b.events(runID)
 			told := ""
 			for _, e := range events {
@@ -278,7 +278,7 @@ func TestR8InterruptReachesTheWorkerOnce(t *testing.T) {
 		held := []lineshaft.ExecutionRef{job.ExecutionRef}
 		wantCode(b, b.s.Interrupt(b.Context(), b.admin, runID), "")
 		status := func() string { return must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)).Status.Message }
-		if b.want(runID, lineshaft.InProgress); status() != control.StatusInterrupted {
+		if b.want(runID, lineshaft.InProgress); status() != runs.StatusInterrupted {
 			b.Fatalf("the status is %q", status())
 		}
 		count := 0

@@ -12,12 +12,14 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // after gives an automation a run/finished trigger with a filter.
-func after(filter string) func(*control.NewAutomation) { return on("run", "finished", filter) }
+func after(filter string) func(*factories.NewAutomation) { return on("run", "finished", filter) }
 
 // settle lets the service look at every end that has happened.
 func (w *works) settle() {
@@ -26,7 +28,7 @@ func (w *works) settle() {
 		if _, err := w.s.RunChains(w.Context()); err != nil {
 			w.Fatal(err)
 		}
-		done, err := control.ChainsDone(w.Context(), w.s)
+		done, err := w.s.ChainsDone(w.Context())
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -72,9 +74,9 @@ func (w *works) done(runID string, state lineshaft.RunState) {
 
 func TestF6ChainOfRuns(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		b := w.automation("B", "", after(`{"automations":["A"],"states":["SUCCEEDED"]}`), func(n *control.NewAutomation) { n.Agent = "foreman" })
+		b := w.automation("B", "", after(`{"automations":["A"],"states":["SUCCEEDED"]}`), func(n *factories.NewAutomation) { n.Agent = "foreman" })
 		w.automation("C", "", after(`{"automations":["B"]}`))
 		w.watching()
 		first := w.deliverRun("1", opened)
@@ -122,7 +124,7 @@ func TestF6ChainOfRuns(t *testing.T) {
 // started when it was over.
 func TestF6ChainIsNotWithinReach(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
 		w.automation("B", "", after(`{"automations":["A"]}`))
 		w.watching()
@@ -135,7 +137,7 @@ func TestF6ChainIsNotWithinReach(t *testing.T) {
 		agent := must[lineshaft.Caller](w.bench)(w.s.Authenticate(w.Context(), job.RunToken))
 		_, err := w.s.GetRun(w.Context(), agent, second)
 		wantCode(w, err, lineshaft.CodeNotFound)
-		must[control.CancelResult](w.bench)(w.s.Cancel(w.Context(), w.admin, first, true, nil))
+		must[controlruns.CancelResult](w.bench)(w.s.Cancel(w.Context(), w.admin, first, true, nil))
 		if run := w.run(second); run.State.Terminal() {
 			w.Errorf("the run of the chain is %s", run.State)
 		}
@@ -144,8 +146,8 @@ func TestF6ChainIsNotWithinReach(t *testing.T) {
 
 func TestF6LoopEndsVisibly(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		w.automation("loop", "", func(n *control.NewAutomation) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		w.automation("loop", "", func(n *factories.NewAutomation) {
 			after(`{}`)(n)
 			n.Triggers = append(n.Triggers, w.trigger(""))
 		})
@@ -179,9 +181,9 @@ func TestF6LoopEndsVisibly(t *testing.T) {
 // follow-up undoes at once is none.
 func TestF6EveryEndCounts(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		w.automation("B", "", after(`{"automations":["A"]}`), func(n *control.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+		w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
 		w.watching()
 		runID := w.deliverRun("1", opened)
 		w.done(runID, lineshaft.Succeeded)
@@ -217,7 +219,7 @@ func TestF6EveryEndCounts(t *testing.T) {
 // What was never begun has not ended.
 func TestF6SkippedRunsEndNothing(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "", concurrency("k", lineshaft.PolicySkip))
 		w.automation("B", "", after(`{}`))
 		w.watching()
@@ -234,8 +236,8 @@ func TestF6SkippedRunsEndNothing(t *testing.T) {
 
 func TestF6ChainFilters(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"})).UID
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"})).UID
 		matches := map[string]string{
 			`{}`:                                   "A failed,A done",
 			`{"states":["SUCCEEDED"]}`:             "A done",
@@ -257,14 +259,14 @@ func TestF6ChainFilters(t *testing.T) {
 		w.automation("B", `{"never":["comes"]}`)
 		var names []string
 		for filter := range matches {
-			n := control.NewAutomation{Name: fmt.Sprint("on ", len(names)), Prompt: filter, Enabled: true}
+			n := factories.NewAutomation{Name: fmt.Sprint("on ", len(names)), Prompt: filter, Enabled: true}
 			names = append(names, n.Name)
 			after(filter)(&n)
 			n.Config.WorkerHost = "elsewhere"
 			must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, n))
 		}
 		// The other factory listens to this one.
-		foreign := control.NewAutomation{Name: "foreign", Prompt: "foreign", Enabled: true}
+		foreign := factories.NewAutomation{Name: "foreign", Prompt: "foreign", Enabled: true}
 		after(`{"factories":["` + w.factory + `"],"automations":["A"]}`)(&foreign)
 		must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, other, foreign))
 		w.watching()
@@ -297,11 +299,11 @@ func TestF6ChainFilters(t *testing.T) {
 
 func TestF6ChainBrakes(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		apart := func(n *control.NewAutomation) { n.Config.WorkerHost = "elsewhere" }
-		w.automation("off", "", after(`{"automations":["A"]}`), apart, func(n *control.NewAutomation) { n.Enabled = false })
-		w.automation("braked", "", after(`{"automations":["A"]}`), apart, func(n *control.NewAutomation) { n.MaxRunsPerHour = 2 })
+		apart := func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" }
+		w.automation("off", "", after(`{"automations":["A"]}`), apart, func(n *factories.NewAutomation) { n.Enabled = false })
+		w.automation("braked", "", after(`{"automations":["A"]}`), apart, func(n *factories.NewAutomation) { n.MaxRunsPerHour = 2 })
 		w.automation("queue", "", after(`{"automations":["A"]}`), apart, concurrency("q", lineshaft.PolicyQueue))
 		w.automation("skip", "", after(`{"automations":["A"]}`), apart, concurrency("s", lineshaft.PolicySkip))
 		w.automation("follow", "", after(`{"automations":["A"]}`), apart, concurrency("f", lineshaft.PolicyFollowup))
@@ -319,9 +321,9 @@ func TestF6ChainBrakes(t *testing.T) {
 		if skipped := w.named("skip"); skipped[0].State != lineshaft.Queued || skipped[1].State != lineshaft.Cancelled || skipped[2].State != lineshaft.Cancelled {
 			w.Errorf("%v %v %v", skipped[0].State, skipped[1].State, skipped[2].State)
 		}
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Paused: new(true)}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Paused: new(true)}))
 		before := len(w.runs())
-		must[control.Started](w.bench)(w.s.StartRun(w.Context(), w.admin, doIt(), nil))
+		must[controlruns.Started](w.bench)(w.s.StartRun(w.Context(), w.admin, doIt(), nil))
 		w.cancel(w.named("queue")[0].ID)
 		w.settle()
 		if n := len(w.runs()); n != before {
@@ -334,7 +336,7 @@ func TestF6ChainBrakes(t *testing.T) {
 // nothing.
 func TestF6ChainsBeginHere(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
 		w.done(w.deliverRun("old", opened), lineshaft.Succeeded)
 		w.watching() // idle: nobody waits
@@ -355,7 +357,7 @@ func TestF6ChainsBeginHere(t *testing.T) {
 			w.Errorf("%d runs", n)
 		}
 		// One that has just begun goes on where the others are.
-		control.ForgetChains(w.s)
+		w.s.ReadChainsAgain()
 		w.settle()
 		if n := len(w.named("B")); n != 1 {
 			w.Errorf("%d runs after a restart", n)
@@ -365,7 +367,7 @@ func TestF6ChainsBeginHere(t *testing.T) {
 
 func TestF6IdleChainsDoNotWrite(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
 		w.automation("B", "", after(`{"automations":["A"]}`))
 		w.watching()
@@ -382,9 +384,9 @@ func TestF6IdleChainsDoNotWrite(t *testing.T) {
 func TestF6ChainsExactlyOnceOnManyNodes(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
-		w := newWorks(t, database, control.NewWebhook{})
+		w := newWorks(t, database, factories.NewWebhook{})
 		w.automation("A", "")
-		w.automation("B", "", after(`{"automations":["A"]}`), func(n *control.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+		w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
 		w.watching()
 		nodes := []*works{w, w, w}
 		if w.store.Engine() == "postgres" {
@@ -425,9 +427,9 @@ func TestF6ChainsExactlyOnceOnManyNodes(t *testing.T) {
 // of ends which were seen before.
 func TestF6LateEndsAreNotLost(t *testing.T) {
 	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{})
+	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{})
 	w.automation("A", "")
-	w.automation("B", "", after(`{"automations":["A"]}`), func(n *control.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+	w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
 	w.watching()
 	late, early := w.deliverRun("late", opened), w.deliverRun("early", opened)
 	jobs := map[string]lineshaft.Job{}
@@ -486,9 +488,9 @@ func (w *works) endSlowly(runID string) (commit func()) {
 // A node that goes away in the middle of a round leaves everything to the next one.
 func TestF6ChainsOutliveANode(t *testing.T) {
 	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{})
+	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{})
 	w.automation("A", "")
-	w.automation("B", "", after(`{"automations":["A"]}`), func(n *control.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+	w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
 	w.watching()
 	other := w.node()
 	other.watching()
@@ -532,7 +534,7 @@ func TestF6ChainsOutliveANode(t *testing.T) {
 
 func TestF6ChainEnvelopeCannotBeClosed(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
 		w.automation("B", "", after(`{"automations":["A"]}`))
 		w.watching()
@@ -551,8 +553,8 @@ func TestF6ChainEnvelopeCannotBeClosed(t *testing.T) {
 
 func TestF6RefusedChains(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"})).UID
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"})).UID
 		limited := w.caller(lineshaft.RoleManager, w.factory)
 		for name, tc := range map[string]struct {
 			caller lineshaft.Caller
@@ -570,7 +572,7 @@ func TestF6RefusedChains(t *testing.T) {
 			"filter of webhooks":  {w.admin, `{"payload":{"a":[1]}}`, "", "triggers[0].filter.payload"},
 			"key that is a fixed": {w.admin, `{}`, "fixed", ""},
 		} {
-			n := control.NewAutomation{Name: name, Prompt: "p"}
+			n := factories.NewAutomation{Name: name, Prompt: "p"}
 			after(tc.filter)(&n)
 			if tc.key != "" {
 				n.Config.Concurrency = &lineshaft.Concurrency{Key: tc.key}
@@ -578,7 +580,7 @@ func TestF6RefusedChains(t *testing.T) {
 			made, err := w.s.CreateAutomation(w.Context(), tc.caller, w.factory, n)
 			if tc.field == "" {
 				wantCode(w, err, "")
-				_, err = w.s.UpdateAutomation(w.Context(), limited, w.factory, made.UID, control.AutomationChange{Prompt: new("q")})
+				_, err = w.s.UpdateAutomation(w.Context(), limited, w.factory, made.UID, factories.AutomationChange{Prompt: new("q")})
 				wantCode(w, err, "")
 				continue
 			}
@@ -592,7 +594,7 @@ func TestF6RefusedChains(t *testing.T) {
 // An automation whose agent is gone starts nothing and holds nobody up.
 func TestF6BrokenAutomationInAChain(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
 		w.automation("B", "", after(`{"automations":["A"]}`))
 		storetest.Exec(w.T, w.database, "UPDATE automations SET agent = 'gone' WHERE name = 'B'", "UPDATE factories SET revision = revision + 1")
@@ -608,9 +610,9 @@ func TestF6BrokenAutomationInAChain(t *testing.T) {
 
 func TestF6FollowChains(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		w.automation("B", "", after(`{"automations":["A"]}`), func(n *control.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+		w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
 		w.watching()
 		ctx, end := context.WithCancel(w.Context())
 		var following sync.WaitGroup

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -85,7 +87,7 @@ func (w *works) parents() []parent {
 	placed.WorkerHost = "" // the factory's definition decides
 	w.defaults(w.factory, func(f *lineshaft.Factory) { f.Defaults.WorkerHost, f.Defaults.ModelID = "box", "m" })
 	hand := w.agent(w.factory, "hand")
-	w.automation("a", "", func(n *control.NewAutomation) {
+	w.automation("a", "", func(n *controlfactories.NewAutomation) {
 		n.Agent, n.Config = "hand", placed
 		n.Config.ModelID = "" // another agent's model is its harness's; this one is the factory's
 	})
@@ -102,7 +104,7 @@ func (w *works) parents() []parent {
 // same and for less of everything that a configuration has.
 func TestX15ChildrenMatrix(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
 		for _, name := range []string{"A", "B", "DEPLOY_KEY"} {
 			w.managed(name, lineshaft.AccessRuns)
 		}
@@ -129,7 +131,7 @@ func TestX15ChildrenMatrix(t *testing.T) {
 				}
 			}
 		}
-	}, func(cfg *control.Config) { cfg.Trees.Descendants = 1000 })
+	}, func(cfg *base.Config) { cfg.Trees.Descendants = 1000 })
 }
 
 // TestX15MatrixHasEveryField wants a row for whatever a configuration can say.
@@ -178,7 +180,7 @@ func (w *works) noMore(name string, child, parent *lineshaft.Run) {
 // with a parent as without.
 func TestX15ParentRunIDWidensNothing(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
 		for _, name := range []string{"A", "B", "DEPLOY_KEY"} {
 			w.managed(name, lineshaft.AccessGranted)
 		}
@@ -187,7 +189,7 @@ func TestX15ParentRunIDWidensNothing(t *testing.T) {
 		hand := w.agent(w.factory, "hand")
 		limited := w.caller(lineshaft.RoleMember, w.factory)
 		for field, ask := range asks() {
-			parent := must[control.Started](w.bench)(w.as(limited, lineshaft.NewRun{AgentUID: hand.UID})).RunID
+			parent := must[controlruns.Started](w.bench)(w.as(limited, lineshaft.NewRun{AgentUID: hand.UID})).RunID
 			_, alone := w.as(limited, lineshaft.NewRun{AgentUID: hand.UID, Config: ask.wider})
 			_, below := w.as(limited, lineshaft.NewRun{ParentRunID: parent, Config: ask.wider})
 			if alone != nil && (below == nil || lineshaft.CodeOf(alone) != lineshaft.CodeOf(below)) {
@@ -201,7 +203,7 @@ func TestX15ParentRunIDWidensNothing(t *testing.T) {
 // that agent's configuration, and nothing else.
 func TestX15AnAgentIsStartedAsItIs(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
 		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) { a.Config.ModelID, a.Config.TimeoutMinutes = "m", new(20) })
 		token := w.token(w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID)
 		for field, config := range map[string]lineshaft.AgentConfig{
@@ -213,7 +215,7 @@ func TestX15AnAgentIsStartedAsItIs(t *testing.T) {
 				w.Errorf("%s: %v", field, err)
 			}
 		}
-		run := w.run(must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{AgentUID: hand.UID, Config: lineshaft.AgentConfig{ModelID: "m"}})).RunID)
+		run := w.run(must[controlruns.Started](w.bench)(w.as(token, lineshaft.NewRun{AgentUID: hand.UID, Config: lineshaft.AgentConfig{ModelID: "m"}})).RunID)
 		if run.AgentUID != hand.UID || run.Config.ModelID != "m" || *run.Config.TimeoutMinutes != 20 {
 			w.Errorf("%+v", run)
 		}
@@ -227,7 +229,7 @@ func TestX15DescendantsAreCounted(t *testing.T) {
 	each(t, func(b *bench) {
 		root := b.start(lineshaft.NewRun{}).RunID
 		token := b.token(root)
-		first := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+		first := must[controlruns.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
 		below := b.token(first)
 		codes := make([]lineshaft.Code, 14)
 		together(len(codes), func(i int) {
@@ -247,29 +249,29 @@ func TestX15DescendantsAreCounted(t *testing.T) {
 		if taken != 10 || len(b.list(lineshaft.RunFilter{AncestorRunID: root})) != 10 {
 			b.Fatalf("%d descendants, want 10", taken)
 		}
-		must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, first, true, nil))
+		must[controlruns.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, first, true, nil))
 		_, err := b.as(token, lineshaft.NewRun{})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if !strings.Contains(err.Error(), root) {
 			b.Errorf("%v", err)
 		}
-	}, func(cfg *control.Config) { cfg.Trees.Descendants = 10 })
+	}, func(cfg *base.Config) { cfg.Trees.Descendants = 10 })
 }
 
 // TestX15KeysOfChildrenHoldUpNobody keeps a concurrency key that an agent chooses apart
 // from those of its factory and of other trees.
 func TestX15KeysOfChildrenHoldUpNobody(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
 		hand := w.agent(w.factory, "hand")
 		w.automation("deploy", "", concurrency("deploy", lineshaft.PolicySkip))
 		key := lineshaft.AgentConfig{Concurrency: &lineshaft.Concurrency{Key: "deploy"}}
 		token := w.token(w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID)
-		w.want(must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{Config: key})).RunID, lineshaft.Queued)
+		w.want(must[controlruns.Started](w.bench)(w.as(token, lineshaft.NewRun{Config: key})).RunID, lineshaft.Queued)
 		if o := w.deliver("", opened).Outcomes[0]; o.Result != lineshaft.ResultStarted {
 			w.Errorf("%+v", o)
 		}
-		second := w.run(must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{Config: key})).RunID)
+		second := w.run(must[controlruns.Started](w.bench)(w.as(token, lineshaft.NewRun{Config: key})).RunID)
 		if !strings.Contains(second.Status.Message, "waiting for run") { // among the children of one root it is one key
 			w.Errorf("%q", second.Status.Message)
 		}
@@ -291,7 +293,9 @@ func TestX15OnePoolUnderTheRoot(t *testing.T) {
 	each(t, func(b *bench) {
 		root, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{Budget: &lineshaft.Budget{MaxTokens: 1000}}})
 		token := must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken))
-		start := func(c lineshaft.Caller) string { return must[control.Started](b)(b.as(c, lineshaft.NewRun{})).RunID }
+		start := func(c lineshaft.Caller) string {
+			return must[controlruns.Started](b)(b.as(c, lineshaft.NewRun{})).RunID
+		}
 		b.spend(job, 1, 300)
 		one := start(token)
 		first := b.claimOne(lineshaft.HostedWorker, one)
@@ -324,9 +328,9 @@ func TestX15ASpentPoolStartsNothing(t *testing.T) {
 	each(t, func(b *bench) {
 		_, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{Budget: &lineshaft.Budget{MaxTokens: 1000}}})
 		token := must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken))
-		child := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
-		unclaimed := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
-		waiting := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+		child := must[controlruns.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+		unclaimed := must[controlruns.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+		waiting := must[controlruns.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
 		spender := b.claimOne(lineshaft.HostedWorker, child)
 		b.begin(spender)
 		b.spend(spender, 1, 1000)
@@ -364,7 +368,7 @@ func TestX15BoundWorkersTakeRunsOfTheirFactories(t *testing.T) {
 		}
 		free := b.start(lineshaft.NewRun{Config: lineshaft.AgentConfig{WorkerHost: "box"}}).RunID
 		claim := func(bound ...string) []string {
-			remote := must[*control.RemoteWorker](b)(b.s.Remote(b.caller(lineshaft.RoleWorker, bound...), "box", "box/p"+b.newID()))
+			remote := must[*controlruns.RemoteWorker](b)(b.s.Remote(b.caller(lineshaft.RoleWorker, bound...), "box", "box/p"+b.newID()))
 			var taken []string
 			for _, job := range must[[]lineshaft.Job](b)(remote.Claim(b.Context(), lineshaft.ClaimRequest{Limit: 10, Capacity: 10}, nil)) {
 				taken = append(taken, job.RunID)

@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // Below a run that the end of another started, children are counted from that run.
 func TestX15DescendantsBelowAChainAreCounted(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
 		w.automation("B", "", after(`{"automations":["A"]}`))
 		w.watching()
@@ -20,11 +22,11 @@ func TestX15DescendantsBelowAChainAreCounted(t *testing.T) {
 		w.settle()
 		token := w.token(w.named("B")[0].ID)
 		for range 3 {
-			must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{}))
+			must[runs.Started](w.bench)(w.as(token, lineshaft.NewRun{}))
 		}
 		_, err := w.as(token, lineshaft.NewRun{})
 		wantCode(w.bench, err, lineshaft.CodeInvalidRequest)
-	}, func(cfg *control.Config) { cfg.Trees.Descendants = 3 })
+	}, func(cfg *base.Config) { cfg.Trees.Descendants = 3 })
 }
 
 // What models did for a run that was cancelled meanwhile is counted with the last word
@@ -34,10 +36,10 @@ func TestX15CancellingGivesNoTokensBack(t *testing.T) {
 	each(t, func(b *bench) {
 		root, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{Budget: &lineshaft.Budget{MaxTokens: 1000}}})
 		token := must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken))
-		child := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+		child := must[runs.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
 		doing := b.claimOne(lineshaft.HostedWorker, child)
 		b.begin(doing)
-		must[control.CancelResult](b)(b.s.Cancel(b.Context(), token, child, false, nil))
+		must[runs.CancelResult](b)(b.s.Cancel(b.Context(), token, child, false, nil))
 		last := lineshaft.TurnResult{State: lineshaft.Cancelled, Used: []lineshaft.LateUsage{
 			{UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 900}}, {UsageData: lineshaft.UsageData{ModelID: "m", OutputTokens: 200}, Number: 1},
 		}}
@@ -83,8 +85,8 @@ func TestX15BoundKeysAreNoOtherProcess(t *testing.T) {
 		agent := b.agent(theirs, "hand", func(a *lineshaft.Agent) { a.Config.WorkerHost = "box" })
 		for process, key := range map[string]lineshaft.Caller{"box/p1": b.caller(lineshaft.RoleWorker, theirs), "box/p2": b.caller(lineshaft.RoleWorker)} {
 			runID := b.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID
-			b.begin(b.claimAs(must[*control.RemoteWorker](b)(b.s.Remote(key, "box", process)), 5)[0])
-			bad := must[*control.RemoteWorker](b)(b.s.Remote(b.caller(lineshaft.RoleWorker, ours), "box", process))
+			b.begin(b.claimAs(must[*runs.RemoteWorker](b)(b.s.Remote(key, "box", process)), 5)[0])
+			bad := must[*runs.RemoteWorker](b)(b.s.Remote(b.caller(lineshaft.RoleWorker, ours), "box", process))
 			_, connect := bad.Connect(b.Context())
 			_, claim := bad.Claim(b.Context(), lineshaft.ClaimRequest{Limit: 1, Capacity: 1}, nil)
 			_, heartbeat := bad.Heartbeat(b.Context(), nil)
@@ -103,14 +105,14 @@ func TestX15BoundKeysAreNoOtherProcess(t *testing.T) {
 // write to what a person started there.
 func TestX15ChildrenAreOnesOwn(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("DEPLOY_KEY", lineshaft.AccessGranted)
 		rich := w.agent(w.factory, "rich", func(a *lineshaft.Agent) { a.Config.Secrets = []string{"DEPLOY_KEY"} })
 		w.automation("a", "")
 		root := w.deliver("", opened).Outcomes[0].RunID
 		token := w.token(root)
 		persons := w.start(lineshaft.NewRun{ParentRunID: root, AgentUID: rich.UID}).RunID
-		own := must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
+		own := must[runs.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
 		for _, parent := range []string{persons, own} {
 			_, err := w.as(token, lineshaft.NewRun{ParentRunID: parent})
 			wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
@@ -128,7 +130,7 @@ func TestX15ChildrenAreOnesOwn(t *testing.T) {
 // sent into one, nor in a run that the end of one starts.
 func TestX11WhatReachedARunFromOutsideStays(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("DEPLOY_KEY", lineshaft.AccessGranted)
 		hand := w.agent(w.factory, "hand")
 		rich := w.agent(w.factory, "rich", func(a *lineshaft.Agent) { a.Config.Secrets = []string{"DEPLOY_KEY"} })
@@ -140,7 +142,7 @@ func TestX11WhatReachedARunFromOutsideStays(t *testing.T) {
 		}}).RunID
 		token := w.token(persons)
 		secrets := func(token lineshaft.Caller) []string {
-			started := must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{AgentUID: rich.UID}))
+			started := must[runs.Started](w.bench)(w.as(token, lineshaft.NewRun{AgentUID: rich.UID}))
 			defer w.cancel(started.RunID)
 			return w.run(started.RunID).Config.Secrets
 		}
@@ -168,7 +170,7 @@ func TestX15ContinuedChildrenAreLimited(t *testing.T) {
 		token := b.token(b.start(lineshaft.NewRun{}).RunID)
 		var ended []string
 		for range 4 {
-			child := must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
+			child := must[runs.Started](b)(b.as(token, lineshaft.NewRun{})).RunID
 			b.cancel(child)
 			ended = append(ended, child)
 		}
@@ -183,5 +185,5 @@ func TestX15ContinuedChildrenAreLimited(t *testing.T) {
 				b.Errorf("%v", err)
 			}
 		}
-	}, func(cfg *control.Config) { cfg.Trees.LiveChildren = 2 })
+	}, func(cfg *base.Config) { cfg.Trees.LiveChildren = 2 })
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 func TestX1ClaimKeepsTheOrderOfTheQueue(t *testing.T) {
@@ -240,7 +240,7 @@ func TestX2WorkersAreListedWhileTheyLive(t *testing.T) {
 			job = jobs[0]
 			_ = started
 		}
-		workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+		workers := must[[]controlruns.Worker](b)(b.s.Workers(b.Context(), b.admin))
 		if len(workers) != 1 || workers[0].WorkerHost != "box" || workers[0].ConnectionCount != 2 || workers[0].Capacity != 8 || workers[0].ConnectedAt.IsZero() {
 			b.Fatalf("%+v", workers)
 		}
@@ -251,12 +251,12 @@ func TestX2WorkersAreListedWhileTheyLive(t *testing.T) {
 		b.clock.advance(5 * time.Minute)
 		// p2 has no free slot and does not claim; its heartbeats keep it on the list.
 		must[[]lineshaft.Directive](b)(b.s.Heartbeat(b.Context(), "p2", []lineshaft.ExecutionRef{job.ExecutionRef}))
-		workers = must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+		workers = must[[]controlruns.Worker](b)(b.s.Workers(b.Context(), b.admin))
 		if len(workers) != 1 || workers[0].ConnectionCount != 1 || workers[0].Running != 1 {
 			b.Fatalf("%+v", workers)
 		}
 		wantCode(b, b.s.ForgetWorker(b.Context(), "p2"), "")
-		if workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin)); len(workers) != 0 {
+		if workers := must[[]controlruns.Worker](b)(b.s.Workers(b.Context(), b.admin)); len(workers) != 0 {
 			b.Fatalf("%+v", workers)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // waiter is a claim that waits.
@@ -41,11 +41,11 @@ func (b *bench) inLine(n int) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	limit := time.After(20 * time.Second)
-	for control.ClaimsWaiting(b.s, "box") != n {
+	for b.s.ClaimsWaiting("box") != n {
 		select {
 		case <-tick.C:
 		case <-limit:
-			b.Fatalf("%d claims wait, want %d", control.ClaimsWaiting(b.s, "box"), n)
+			b.Fatalf("%d claims wait, want %d", b.s.ClaimsWaiting("box"), n)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestX2WorkersInLineAreListed(t *testing.T) {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {
-			workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+			workers := must[[]runs.Worker](b)(b.s.Workers(b.Context(), b.admin))
 			if len(workers) == 1 && workers[0].ConnectionCount == 2 && workers[0].Capacity == 8 {
 				return
 			}
@@ -124,40 +124,4 @@ func TestX2WorkersInLineAreListed(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A claim takes an even share while others wait, and all that it can alone. What was
-// promised to one is not given to the next.
-func TestX2ClaimTakesItsShare(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name   string
-		queued int
-		limits []int
-		want   []int
-	}{
-		{"alone", 9, []int{5}, []int{5}},
-		{"alone, few runs", 3, []int{5}, []int{3}},
-		{"an even share", 12, []int{12, 12, 12, 12}, []int{3, 3, 3, 3}},
-		{"more than there is room for", 100, []int{2, 2, 2}, []int{2, 2, 2}},
-		{"small and large workers", 10, []int{1, 9, 9}, []int{1, 5, 4}},
-		{"fewer runs than workers", 2, []int{4, 4, 4}, []int{1, 1, 0}},
-		{"nothing", 0, []int{4, 4}, []int{0, 0}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			if got := control.Shares(tc.queued, tc.limits...); !slices.Equal(got, tc.want) {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
-
-// Who finds that another node was faster waits at the front, and the next does not
-// look in its place.
-func TestX2WhoGotNothingIsFirstAgain(t *testing.T) {
-	t.Parallel()
-	if got := control.Missed(); got != "first" {
-		t.Errorf("%s is at the front", got)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -223,15 +224,15 @@ func TestS3ConcurrencyKeyGivesNoPower(t *testing.T) {
 		for _, policy := range []lineshaft.ConcurrencyPolicy{lineshaft.PolicyCancelPrevious, lineshaft.PolicyFollowup} {
 			_, err := b.as(member, keyed(policy))
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
-			b.cancel(must[control.Started](b)(b.as(own, keyed(policy))).RunID) // a child's key is another one
+			b.cancel(must[controlruns.Started](b)(b.as(own, keyed(policy))).RunID) // a child's key is another one
 		}
 		b.want(runID, lineshaft.InProgress)
 		if n := len(b.audits(runID)); n != 1 {
 			b.Fatalf("%d entries", n)
 		}
-		waiting := must[control.Started](b)(b.as(member, keyed(lineshaft.PolicyQueue))).RunID
+		waiting := must[controlruns.Started](b)(b.as(member, keyed(lineshaft.PolicyQueue))).RunID
 		b.end(job, lineshaft.Succeeded)
-		mine := must[control.Started](b)(b.as(member, keyed(lineshaft.PolicyCancelPrevious))).RunID
+		mine := must[controlruns.Started](b)(b.as(member, keyed(lineshaft.PolicyCancelPrevious))).RunID
 		b.want(waiting, lineshaft.Cancelled) // it was the member's own
 		b.claimOne(lineshaft.HostedWorker, mine)
 	})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -25,14 +27,14 @@ type bench struct {
 }
 
 // each runs fn with a fresh control plane on every engine.
-func each(t *testing.T, fn func(b *bench), settings ...func(*control.Config)) {
+func each(t *testing.T, fn func(b *bench), settings ...func(*base.Config)) {
 	t.Helper()
 	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database, settings...)) })
 }
 
 // open returns a control plane on a database, as a node of its own, with its
 // administrator.
-func open(t *testing.T, database string, settings ...func(*control.Config)) *bench {
+func open(t *testing.T, database string, settings ...func(*base.Config)) *bench {
 	t.Helper()
 	b := bare(t, database, settings...)
 	if _, err := b.s.EnsureAdmin(t.Context(), adminKey); err != nil {
@@ -43,7 +45,7 @@ func open(t *testing.T, database string, settings ...func(*control.Config)) *ben
 }
 
 // bare is open without any key.
-func bare(t *testing.T, database string, settings ...func(*control.Config)) *bench {
+func bare(t *testing.T, database string, settings ...func(*base.Config)) *bench {
 	t.Helper()
 	b := &bench{T: t, clock: &clock{}}
 	hub := stream.NewHub()
@@ -58,7 +60,7 @@ func bare(t *testing.T, database string, settings ...func(*control.Config)) *ben
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
 	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
-	cfg := control.Config{Lease: time.Minute}
+	cfg := base.Config{Lease: time.Minute}
 	for _, set := range settings {
 		set(&cfg)
 	}
@@ -70,7 +72,7 @@ func bare(t *testing.T, database string, settings ...func(*control.Config)) *ben
 	return b
 }
 
-func (b *bench) start(req lineshaft.NewRun) control.Started {
+func (b *bench) start(req lineshaft.NewRun) runs.Started {
 	b.Helper()
 	if req.Prompt == "" {
 		req.Prompt = "do it"

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -197,11 +199,11 @@ func TestX15ConversationOutsideTheTree(t *testing.T) {
 		if err == nil {
 			b.Error("it continued itself")
 		}
-		child := must[control.Started](b)(b.as(token, lineshaft.NewRun{Prompt: "child"})).RunID
+		child := must[controlruns.Started](b)(b.as(token, lineshaft.NewRun{Prompt: "child"})).RunID
 		below := b.claimOne(lineshaft.HostedWorker, child)
 		b.begin(below)
 		b.end(below, lineshaft.Succeeded)
-		next := must[control.Started](b)(b.as(token, lineshaft.NewRun{Prompt: "more", ConversationID: b.run(child).ConversationID})).RunID
+		next := must[controlruns.Started](b)(b.as(token, lineshaft.NewRun{Prompt: "more", ConversationID: b.run(child).ConversationID})).RunID
 		if run := b.run(next); run.Continues != child || run.ParentRunID != job.RunID {
 			b.Errorf("%+v", run)
 		}
@@ -263,11 +265,11 @@ func TestR2ConversationStaysInItsFactory(t *testing.T) {
 // for them, and an environment with secrets is not for a key that may not choose it.
 func TestR2ConversationPassesOnNoMoreThanItMay(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("KEY", lineshaft.AccessRuns)
 		first := w.ended(lineshaft.NewRun{Prompt: "one", Config: keyedConfig("KEY")}, "1")
 		granted := lineshaft.AccessGranted
-		must[lineshaft.Secret](w.bench)(w.s.UpdateSecret(w.Context(), w.admin, "KEY", control.SecretChange{Access: &granted}))
+		must[lineshaft.Secret](w.bench)(w.s.UpdateSecret(w.Context(), w.admin, "KEY", secrets.SecretChange{Access: &granted}))
 		next := w.start(lineshaft.NewRun{Prompt: "two", ConversationID: first.ConversationID}).RunID
 		if job := w.claimOne(lineshaft.HostedWorker, next); job.Fault == "" || len(job.ModelKey) != 0 {
 			w.Errorf("fault %q, key of %d bytes; want no key", job.Fault, len(job.ModelKey))

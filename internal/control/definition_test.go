@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -66,7 +66,7 @@ func (b *bench) shopSecrets() {
 // plain is a new factory, with nothing but its foreman.
 func (b *bench) plain(name string) string {
 	b.Helper()
-	return must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: name})).UID
+	return must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: name})).UID
 }
 
 // shopFactory is a factory with the folder of shop applied.
@@ -78,9 +78,9 @@ func (b *bench) shopFactory() string {
 	return uid
 }
 
-func (b *bench) apply(uid string, files definition.Files) control.Applied {
+func (b *bench) apply(uid string, files definition.Files) factories.Applied {
 	b.Helper()
-	done, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: files})
+	done, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: files})
 	if err != nil {
 		b.Fatal(tell(err))
 	}
@@ -98,9 +98,9 @@ func tell(err error) string {
 	return text
 }
 
-func (b *bench) export(uid string) control.Definition {
+func (b *bench) export(uid string) factories.Definition {
 	b.Helper()
-	return must[control.Definition](b)(b.s.ExportDefinition(b.Context(), b.admin, uid))
+	return must[factories.Definition](b)(b.s.ExportDefinition(b.Context(), b.admin, uid))
 }
 
 func (b *bench) drift(uid string, files definition.Files) []definition.Change {
@@ -238,10 +238,10 @@ func TestF4MistakesAgainstTheServer(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
-		must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "other", Alias: "Taken"}))
+		must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "other", Alias: "Taken"}))
 		b.teamSecret("SHORT", "short")
 		b.teamSecret("ODD", "a value with spaces and enough length")
-		made := must[control.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, b.plain("third"), control.NewWebhook{Name: "own"}))
+		made := must[factories.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, b.plain("third"), factories.NewWebhook{Name: "own"}))
 		bad := with(shop(),
 			"factory.yaml", "schemaVersion: v1alpha1\nname: Web shop\nalias: taken\nsecrets:\n  - TEAM_TOKEN\n  - NOWHERE\nagentDefaults:\n  environmentId: AAAAAAAAAAAAAAAAAAAAAA\n  secrets: [GONE]\n",
 			"agents/reviewer/agent.md", "---\nagentType: REVIEW\nsecrets: ["+made.SecretName+"]\n---\nYou review.\n",
@@ -249,7 +249,7 @@ func TestF4MistakesAgainstTheServer(t *testing.T) {
 			"webhooks/a.yaml", "secretName: MISSING\n", "webhooks/b.yaml", "secretName: SHORT\n", "webhooks/c.yaml", "authMode: url_token\nsecretName: ODD\n",
 			"webhooks/d.yaml", "secretName: "+made.SecretName+"\n", "webhooks/e.yaml", "authMode: signature\nsignatureScheme: standard_webhooks\nsecretName: ODD\n")
 		revision := b.export(uid).Revision
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: bad})
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: bad})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		var got []string
 		for _, p := range asPublic(err).Problems {
@@ -272,7 +272,7 @@ func TestF4MistakesAgainstTheServer(t *testing.T) {
 		if out := b.export(uid); !maps.Equal(out.Files, shop()) || out.Revision != revision {
 			b.Errorf("something was done: %+v", out)
 		}
-		validation := must[control.Validation](b)(b.s.ValidateDefinition(b.Context(), b.admin, uid, bad))
+		validation := must[factories.Validation](b)(b.s.ValidateDefinition(b.Context(), b.admin, uid, bad))
 		if !reflect.DeepEqual(validation.Problems, asPublic(err).Problems) {
 			b.Errorf("%+v", validation)
 		}
@@ -280,7 +280,7 @@ func TestF4MistakesAgainstTheServer(t *testing.T) {
 		if planErr == nil || len(asPublic(planErr).Problems) != len(want) {
 			b.Errorf("%v", planErr)
 		}
-		if good := must[control.Validation](b)(b.s.ValidateDefinition(b.Context(), b.admin, uid, shop())); len(good.Problems) > 0 || len(good.Unused) != 1 {
+		if good := must[factories.Validation](b)(b.s.ValidateDefinition(b.Context(), b.admin, uid, shop())); len(good.Problems) > 0 || len(good.Unused) != 1 {
 			b.Errorf("%+v", good)
 		}
 	})
@@ -291,16 +291,17 @@ func TestF4MistakesAgainstTheServer(t *testing.T) {
 func TestF3PlanOfANewFactory(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		bad := with(shop(), "webhooks/a.yaml", "secretName: MISSING\n", "agents/reviewer/agent.md", "---\nenvironmentId: AAAAAAAAAAAAAAAAAAAAAA\nharness: {type: claude, auth: {source: managedSecret, secretName: GONE}}\n---\nYou review.\n")
+		bad := with(shop(), "webhooks/a.yaml", "secretName: MISSING\n", "agents/reviewer/agent.md",
+			"---\nenvironmentId: AAAAAAAAAAAAAAAAAAAAAA\nharness: {type: claude, auth: {source: managedSecret, secretName: GONE}}\n---\nYou review.\n")
 		_, planned := b.s.PlanNewFactory(b.Context(), b.admin, bad)
 		wantCode(b, planned, lineshaft.CodeInvalidRequest)
 		uid := b.plain("Web shop")
-		_, applied := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: bad})
+		_, applied := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: bad})
 		if got, want := asPublic(planned).Problems, asPublic(applied).Problems; len(got) < 4 || !reflect.DeepEqual(got, want) {
 			b.Errorf("%+v, the apply says %+v", got, want)
 		}
 		b.shopSecrets()
-		plan := must[control.Plan](b)(b.s.PlanNewFactory(b.Context(), b.admin, shop()))
+		plan := must[factories.Plan](b)(b.s.PlanNewFactory(b.Context(), b.admin, shop()))
 		if plan.Revision != 0 || len(plan.Changes) < 5 || plan.Changes[0].Kind != definition.KindFactory || len(plan.Changes[0].Fields) > 0 {
 			b.Errorf("%+v", plan)
 		}
@@ -309,7 +310,8 @@ func TestF3PlanOfANewFactory(t *testing.T) {
 				b.Errorf("%+v", change)
 			}
 		}
-		if page := must[control.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, control.FactoryQuery{Limit: 10})); len(page.Factories) != 1 {
+		page := must[factories.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, factories.FactoryQuery{Limit: 10}))
+		if len(page.Factories) != 1 {
 			b.Errorf("a plan made a factory: %+v", page)
 		}
 		limited := b.admin
@@ -333,7 +335,7 @@ func TestF4AllOrNothing(t *testing.T) {
 		wantCode(b, err, "")
 		b.teamSecret("NEW_SECRET", issuesSecret)
 		next := with(shop(), "agents/reviewer/agent.md", "", "automations/triage/automation.md", "", "webhooks/issues.yaml", "", "webhooks/new.yaml", "secretName: NEW_SECRET\n", "runners/big.yaml", "")
-		_, err = b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: next})
+		_, err = b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: next})
 		if err == nil {
 			b.Fatal("it was applied")
 		}
@@ -350,16 +352,16 @@ func TestF4IfRevision(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, uid, control.FactoryChange{Paused: new(true)})) // no change of the definition
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, uid, factories.FactoryChange{Paused: new(true)})) // no change of the definition
 		next := replaced(shop(), "factory.yaml", "sonnet", "opus")
 		for _, tc := range []struct {
 			revision int64
 			code     lineshaft.Code
 		}{{1, lineshaft.CodeConflict}, {3, lineshaft.CodeConflict}, {2, ""}, {2, lineshaft.CodeConflict}} {
-			_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: next, IfRevision: tc.revision, Comment: "why"})
+			_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: next, IfRevision: tc.revision, Comment: "why"})
 			wantCode(b, err, tc.code)
 		}
-		page := must[control.RevisionPage](b)(b.s.ListRevisions(b.Context(), b.admin, uid, 1, ""))
+		page := must[factories.RevisionPage](b)(b.s.ListRevisions(b.Context(), b.admin, uid, 1, ""))
 		if r := page.Revisions[0]; r.Number != 4 || r.Comment != "why" || r.Source != lineshaft.RevisionApply || r.Actor.UID != b.admin.Principal.UID {
 			b.Errorf("%+v", r)
 		}
@@ -374,7 +376,7 @@ func TestS3LimitedKeysNameNoNewSecrets(t *testing.T) {
 		b.teamSecret("OTHER", issuesSecret)
 		limited := b.caller(lineshaft.RoleManager, uid)
 		apply := func(files definition.Files) error {
-			_, err := b.s.ApplyDefinition(b.Context(), limited, uid, control.Application{Files: files})
+			_, err := b.s.ApplyDefinition(b.Context(), limited, uid, factories.Application{Files: files})
 			return err
 		}
 		wantCode(b, apply(replaced(shop(), "factory.yaml", "sonnet", "opus")), "")
@@ -391,7 +393,7 @@ func TestS3LimitedKeysNameNoNewSecrets(t *testing.T) {
 		}
 		other := b.plain("other")
 		for _, err := range []error{
-			second(b.s.ApplyDefinition(b.Context(), limited, other, control.Application{Files: definition.Files{}})),
+			second(b.s.ApplyDefinition(b.Context(), limited, other, factories.Application{Files: definition.Files{}})),
 			second(b.s.PlanDefinition(b.Context(), limited, other, shop())),
 			second(b.s.DriftDefinition(b.Context(), limited, other, shop())),
 			second(b.s.ValidateDefinition(b.Context(), limited, other, shop())),

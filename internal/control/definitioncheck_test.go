@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
 // refusedAt wants a definition to be refused for one reason, at one place.
 func (b *bench) refusedAt(c lineshaft.Caller, uid string, files definition.Files, place, text string) {
 	b.Helper()
-	_, err := b.s.ApplyDefinition(b.Context(), c, uid, control.Application{Files: files})
+	_, err := b.s.ApplyDefinition(b.Context(), c, uid, factories.Application{Files: files})
 	b.refusal(err, place, text)
 }
 
@@ -39,7 +40,7 @@ func TestS3LimitedKeysNameNoNewEnvironments(t *testing.T) {
 		poor := b.newEnvironment(lineshaft.EnvironmentConfig{Name: "poor"}).UID
 		apply := func(c lineshaft.Caller, files definition.Files) {
 			b.Helper()
-			if _, err := b.s.ApplyDefinition(b.Context(), c, uid, control.Application{Files: files}); err != nil {
+			if _, err := b.s.ApplyDefinition(b.Context(), c, uid, factories.Application{Files: files}); err != nil {
 				b.Fatal(tell(err))
 			}
 		}
@@ -77,11 +78,11 @@ func TestS3DefinitionsWatchOnlyWhatTheKeySees(t *testing.T) {
 		b.refusedAt(limited, uid, after(other, ""), file+":6", "that your key may see")
 		b.refusedAt(b.admin, uid, after("AAAAAAAAAAAAAAAAAAAAAA", ""), file+":6", "that your key may see")
 		b.refusedAt(b.admin, uid, after(uid, "concurrency:\n  key: \"{{payload.id}}\"\n"), file+":8", "no payload")
-		wantCode(b, second(b.s.ApplyDefinition(b.Context(), limited, uid, control.Application{Files: after(uid, "")})), "")
+		wantCode(b, second(b.s.ApplyDefinition(b.Context(), limited, uid, factories.Application{Files: after(uid, "")})), "")
 		b.refusedAt(limited, uid, after(other, ""), file+":6", "that your key may see")
 		b.apply(uid, after(other, ""))
 		same := replaced(after(other, ""), file, "Look at it.", "Look well.")
-		wantCode(b, second(b.s.ApplyDefinition(b.Context(), limited, uid, control.Application{Files: same})), "")
+		wantCode(b, second(b.s.ApplyDefinition(b.Context(), limited, uid, factories.Application{Files: same})), "")
 	})
 }
 
@@ -90,7 +91,7 @@ func TestF4AgentsOfSchedulesStay(t *testing.T) {
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
 		const file = "agents/reviewer/agent.md"
-		schedule := must[*lineshaft.Schedule](b)(b.s.CreateSchedule(b.Context(), b.admin, control.NewSchedule{
+		schedule := must[*lineshaft.Schedule](b)(b.s.CreateSchedule(b.Context(), b.admin, trigger.NewSchedule{
 			Name: "weekly", Timing: lineshaft.Timing{Cron: "0 0 * * 0"}, Prompt: "p", AgentUID: b.uids(uid)["agent reviewer"],
 		}))
 		without := with(replaced(shop(), "automations/triage/automation.md", "agent: reviewer\n", ""), file, "")
@@ -112,7 +113,7 @@ func TestS1DefinitionNamesAModelKeyThatRunsMayHave(t *testing.T) {
 			return with(shop(), "agents/reviewer/agent.md", "---\nagentType: REVIEW\nharness:\n  type: claude\n  auth:\n    source: managedSecret\n    secretName: "+secret+"\n---\nYou review.\n")
 		}
 		b.refusedAt(b.admin, uid, keyed("NOBODYS_KEY"), "agents/reviewer/agent.md:7", "there is no secret NOBODYS_KEY")
-		must[control.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, b.factory("other", "").UID, control.NewWebhook{Name: "w", SecretName: "HOOK_KEY"}))
+		must[factories.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, b.factory("other", "").UID, factories.NewWebhook{Name: "w", SecretName: "HOOK_KEY"}))
 		b.refusedAt(b.admin, uid, keyed("HOOK_KEY"), "agents/reviewer/agent.md:7", "HOOK_KEY")
 		b.apply(uid, keyed("TEAM_TOKEN"))
 	})

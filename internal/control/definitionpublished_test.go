@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
@@ -45,7 +45,7 @@ func TestF2PublishedFolderComesBack(t *testing.T) {
 			b.Errorf("applied, and still %+v", changes)
 		}
 		name := "Renamed"
-		if _, err := b.s.UpdateFactory(b.Context(), b.admin, uid, control.FactoryChange{Name: &name}); err != nil {
+		if _, err := b.s.UpdateFactory(b.Context(), b.admin, uid, factories.FactoryChange{Name: &name}); err != nil {
 			b.Fatal(tell(err))
 		}
 		after := b.export(uid).Files
@@ -66,7 +66,7 @@ func TestF3EveryProblemAtOnce(t *testing.T) {
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
 		files := with(replaced(shop(), "factory.yaml", "TEAM_TOKEN", "NOBODYS_TOKEN"), "runners/big.yaml", "size: 1\n", "webhooks/other.yaml", "secretName: MISSING\nauthMode: basic\n")
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: files})
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: files})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		for _, text := range []string{"there is no secret NOBODYS_TOKEN", "size: there is no such key", "there is no secret MISSING", `"basic" is none`} {
 			if !strings.Contains(tell(err), text) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/definition"
 )
 
@@ -33,7 +34,7 @@ func half(name string) definition.Files {
 // two folders, whole, and so is every revision.
 func TestF4AppliesAtOnceNeverMix(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.teamSecret("ISSUES", issuesSecret)
 		uid, nodes := w.plain("plain"), []*works{w, w}
 		if w.store.Engine() == "postgres" {
@@ -53,7 +54,7 @@ func TestF4AppliesAtOnceNeverMix(t *testing.T) {
 					}
 					return
 				}
-				if _, err := nodes[who].s.ApplyDefinition(w.Context(), w.admin, uid, control.Application{Files: folders[who]}); err != nil {
+				if _, err := nodes[who].s.ApplyDefinition(w.Context(), w.admin, uid, factories.Application{Files: folders[who]}); err != nil {
 					w.Error(tell(err))
 				}
 			})
@@ -62,7 +63,7 @@ func TestF4AppliesAtOnceNeverMix(t *testing.T) {
 			}
 		}
 		for number := w.export(uid).Revision; number >= 2; number-- {
-			r := must[control.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, uid, number))
+			r := must[factories.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, uid, number))
 			if !whole(r.Texts) {
 				w.Errorf("revision %d is a mix", number)
 			}
@@ -74,7 +75,7 @@ func TestF4AppliesAtOnceNeverMix(t *testing.T) {
 // or by the one after.
 func TestF4DeliveriesMeetOneRevision(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.teamSecret("ISSUES", issuesSecret)
 		w.factory = w.plain("plain")
 		w.apply(w.factory, half("a"))
@@ -92,7 +93,7 @@ func TestF4DeliveriesMeetOneRevision(t *testing.T) {
 					}
 					h := w.s.Hook(w.Context(), w.hook.UID)
 					_, err := w.s.Accept(w.Context(), received(h, fmt.Sprintf("%d-%d", sender, i), opened))
-					if err != nil && !strings.Contains(err.Error(), control.ErrStale.Error()) {
+					if err != nil && !strings.Contains(err.Error(), trigger.ErrStale.Error()) {
 						w.Error(err)
 						return
 					}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -20,7 +21,7 @@ func (b *bench) history(uid string) []string {
 	b.Helper()
 	var told []string
 	for cursor := ""; ; {
-		page := must[control.RevisionPage](b)(b.s.ListRevisions(b.Context(), b.admin, uid, 2, cursor))
+		page := must[factories.RevisionPage](b)(b.s.ListRevisions(b.Context(), b.admin, uid, 2, cursor))
 		for _, r := range page.Revisions {
 			told = append(told, fmt.Sprintf("%d %s %s", r.Number, r.Source, r.Comment))
 		}
@@ -41,26 +42,26 @@ func (b *bench) wantHistory(uid string, want ...string) {
 // Every edit over the API is a revision of the folder; what no folder shows is none.
 func TestF5EditsAreRevisions(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		a := w.automation("triage", `{"action": ["opened"]}`)
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Paused: new(true)}))
-		must[control.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{}))
-		must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, w.factory, a.UID, control.AutomationChange{Name: new("sort")}))
-		w.update(control.WebhookChange{Enabled: new(false)})
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Description: new("text")}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Paused: new(true)}))
+		must[factories.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{}))
+		must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, w.factory, a.UID, factories.AutomationChange{Name: new("sort")}))
+		w.update(factories.WebhookChange{Enabled: new(false)})
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Description: new("text")}))
 		wantCode(w, w.s.DeleteAutomation(w.Context(), w.admin, w.factory, a.UID), "")
 		w.wantHistory(w.factory,
 			"1 edit added agents/foreman/agent.md, added factory.yaml", "2 edit added webhooks/issues.yaml", "3 edit added automations/triage/automation.md",
 			"6 edit added automations/sort/automation.md, removed automations/triage/automation.md", "7 edit changed webhooks/issues.yaml",
 			"8 edit changed factory.yaml", "9 edit removed automations/sort/automation.md")
 		out := w.export(w.factory)
-		if newest := must[control.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, 9)); !maps.Equal(newest.Texts, out.Files) || out.Revision != 9 {
+		if newest := must[factories.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, 9)); !maps.Equal(newest.Texts, out.Files) || out.Revision != 9 {
 			w.Errorf("exported %v, recorded %v", out.Files, newest.Texts)
 		}
 		if again := w.apply(w.factory, out.Files); again.Changed {
 			w.Errorf("%+v", again)
 		}
-		third := must[control.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, 3))
+		third := must[factories.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, 3))
 		if text := third.Texts["automations/triage/automation.md"]; !strings.Contains(text, "opened") || !strings.Contains(text, "Work on it") {
 			w.Errorf("%s", text)
 		}
@@ -76,7 +77,7 @@ func TestF5EditsKeepOtherFiles(t *testing.T) {
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
 		a := b.uids(uid)["automation triage"]
-		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, uid, a, control.AutomationChange{Enabled: new(false)}))
+		must[*lineshaft.Automation](b)(b.s.UpdateAutomation(b.Context(), b.admin, uid, a, factories.AutomationChange{Enabled: new(false)}))
 		out := b.export(uid).Files
 		for path, text := range shop() {
 			if same := out[path] == text; same == (path == "automations/triage/automation.md") {
@@ -108,11 +109,11 @@ func TestF5FactoriesFromBefore(t *testing.T) {
 		if out.Revision != 1 || len(out.Files) != 2 {
 			b.Errorf("%+v", out)
 		}
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, "old", control.Application{Files: out.Files, IfRevision: 2})
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, "old", factories.Application{Files: out.Files, IfRevision: 2})
 		wantCode(b, err, lineshaft.CodeConflict)
-		must[control.Applied](b)(b.s.ApplyDefinition(b.Context(), b.admin, "old", control.Application{Files: out.Files, IfRevision: 1}))
+		must[factories.Applied](b)(b.s.ApplyDefinition(b.Context(), b.admin, "old", factories.Application{Files: out.Files, IfRevision: 1}))
 		b.wantHistory("old", "2 apply ")
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, "old", control.FactoryChange{Name: new("New")}))
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, "old", factories.FactoryChange{Name: new("New")}))
 		b.wantHistory("old", "2 apply ", "3 edit changed factory.yaml")
 	})
 }
@@ -124,7 +125,7 @@ func TestF4Rollback(t *testing.T) {
 		before := b.uids(uid)
 		b.teamSecret("SECOND", issuesSecret)
 		b.apply(uid, with(shop(), "agents/reviewer/agent.md", "", "automations/triage/automation.md", "", "webhooks/issues.yaml", "secretName: SECOND\n"))
-		back := must[control.Applied](b)(b.s.RollbackDefinition(b.Context(), b.admin, uid, 2))
+		back := must[factories.Applied](b)(b.s.RollbackDefinition(b.Context(), b.admin, uid, 2))
 		if !back.Changed || back.Revision != 4 || !maps.Equal(b.export(uid).Files, shop()) {
 			b.Errorf("%+v", back)
 		}
@@ -132,14 +133,14 @@ func TestF4Rollback(t *testing.T) {
 		if after := b.uids(uid); after["webhook issues"] != before["webhook issues"] || after["automation triage"] == before["automation triage"] {
 			b.Errorf("%v, was %v", after, before)
 		}
-		if again := must[control.Applied](b)(b.s.RollbackDefinition(b.Context(), b.admin, uid, 2)); again.Changed || again.Revision != 4 {
+		if again := must[factories.Applied](b)(b.s.RollbackDefinition(b.Context(), b.admin, uid, 2)); again.Changed || again.Revision != 4 {
 			b.Errorf("%+v", again)
 		}
 		if last := b.audits(uid)[len(b.audits(uid))-1]; last.Action != "definition.rollback" || last.Detail["comment"] != "back to revision 2" {
 			b.Errorf("%+v", last)
 		}
 		// What the revision names may be gone.
-		must[control.Applied](b)(b.s.RollbackDefinition(b.Context(), b.admin, uid, 3))
+		must[factories.Applied](b)(b.s.RollbackDefinition(b.Context(), b.admin, uid, 3))
 		wantCode(b, b.s.DeleteSecret(b.Context(), b.admin, "ISSUES"), "")
 		_, err := b.s.RollbackDefinition(b.Context(), b.admin, uid, 2)
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
@@ -158,9 +159,9 @@ func TestF5RepositoryFactoriesTakeTheirOwnDefinitions(t *testing.T) {
 		b.shopSecrets()
 		f := lineshaft.Factory{UID: "followed", Name: "Followed", Mode: lineshaft.ModeRepository}
 		b.write(func(ctx context.Context, tx *store.Tx) error { return tx.InsertFactory(ctx, f) })
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, "followed", control.Application{Files: shop()})
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, "followed", factories.Application{Files: shop()})
 		wantCode(b, err, lineshaft.CodeConflict)
-		done := must[control.Applied](b)(control.ApplyCommit(b.Context(), b.s, b.admin, "followed", shop(), "c0ffee"))
+		done := must[factories.Applied](b)(control.ApplyCommit(b.Context(), b.s, b.admin, "followed", shop(), "c0ffee"))
 		if !done.Changed || done.Revision != 2 {
 			b.Errorf("%+v", done)
 		}
@@ -169,7 +170,7 @@ func TestF5RepositoryFactoriesTakeTheirOwnDefinitions(t *testing.T) {
 		if changes := b.drift("followed", replaced(shop(), "factory.yaml", "sonnet", "opus")); len(changes) != 1 {
 			b.Errorf("%+v", changes)
 		}
-		if r := must[control.RevisionDetail](b)(b.s.GetRevision(b.Context(), b.admin, "followed", 2)); r.Source != lineshaft.RevisionRepository || r.Commit != "c0ffee" {
+		if r := must[factories.RevisionDetail](b)(b.s.GetRevision(b.Context(), b.admin, "followed", 2)); r.Source != lineshaft.RevisionRepository || r.Commit != "c0ffee" {
 			b.Errorf("%+v", r)
 		}
 		if f := must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, "followed")); f.Foreman != "foreman" || f.Mode != lineshaft.ModeRepository {
@@ -181,10 +182,10 @@ func TestF5RepositoryFactoriesTakeTheirOwnDefinitions(t *testing.T) {
 // Whatever the API makes can be written as a folder and read back.
 func TestF5ApiEditsRoundTrip(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", Secret: new(longToken), HMAC: lineshaft.WebhookHMAC{Header: "X-Sig", Encoding: "base64"}}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", Secret: new(longToken), HMAC: lineshaft.WebhookHMAC{Header: "X-Sig", Encoding: "base64"}}, func(w *works) {
 		w.managed("TOKEN", lineshaft.AccessGranted)
 		w.automation("a", ` {"b": {"in": [1.50, 12345678901234567890, "x", null, true]}, "a": {"not_in": ["é<&>"], "exists": true}, "c d": ["- #"]}`, concurrency("k-{{payload.a}}", lineshaft.PolicyFollowup))
-		w.automation("b.c-D 1", "", func(n *control.NewAutomation) {
+		w.automation("b.c-D 1", "", func(n *factories.NewAutomation) {
 			n.Prompt, n.Enabled, n.MaxRunsPerHour = "---\nodd: front matter\n---\n  indented\n\n\n", false, 7
 			n.Triggers = append(n.Triggers, lineshaft.Trigger{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{WebhookIDs: []string{w.hook.UID}, Payload: json.RawMessage(`{"x":[]}`)}})
 			n.Config = lineshaft.AgentConfig{
@@ -194,7 +195,7 @@ func TestF5ApiEditsRoundTrip(t *testing.T) {
 				MaxAttempts: new(2), StallMinutes: new(3), QueueTimeoutMinutes: new(9), ComputerUseEnabled: new(false), WorkerHost: "mac",
 			}
 		})
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Name: new("yes: #1"), Alias: new("0x1F"), Description: new("a\n b: |\n")}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Name: new("yes: #1"), Alias: new("0x1F"), Description: new("a\n b: |\n")}))
 		out := w.export(w.factory).Files
 		if changes := w.drift(w.factory, out); len(changes) > 0 {
 			w.Errorf("%+v\n%v", changes, out)
@@ -223,15 +224,15 @@ func parsed(w *works, files definition.Files) *definition.Definition {
 // refused until it names another one.
 func TestF5DanglingWebhooksAreTold(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		a := w.automation("triage", "")
 		wantCode(w, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID), "")
-		must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, w.factory, a.UID, control.AutomationChange{Enabled: new(false)}))
+		must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, w.factory, a.UID, factories.AutomationChange{Enabled: new(false)}))
 		out := w.export(w.factory)
 		if text := out.Files["automations/triage/automation.md"]; out.Revision != 5 || !strings.Contains(text, "issues") || !strings.Contains(text, "enabled: false") {
 			w.Errorf("%d\n%s", out.Revision, text)
 		}
-		_, err := w.s.ApplyDefinition(w.Context(), w.admin, w.factory, control.Application{Files: out.Files})
+		_, err := w.s.ApplyDefinition(w.Context(), w.admin, w.factory, factories.Application{Files: out.Files})
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
 		if problems := asPublic(err).Problems; len(problems) != 1 || problems[0].File != "automations/triage/automation.md" || problems[0].Line == 0 {
 			w.Error(tell(err))
@@ -242,12 +243,12 @@ func TestF5DanglingWebhooksAreTold(t *testing.T) {
 // Two edits that began with the same folder both end up in the history.
 func TestF5EditsAtTheSameTimeAreRevisions(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		const edits = 8
 		errs := make(chan error, edits)
 		for i := range edits {
 			go func() {
-				_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, control.NewAutomation{Name: fmt.Sprintf("a%d", i), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger(`{"n": [1]}`)}})
+				_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{Name: fmt.Sprintf("a%d", i), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger(`{"n": [1]}`)}})
 				errs <- err
 			}()
 		}
@@ -257,7 +258,7 @@ func TestF5EditsAtTheSameTimeAreRevisions(t *testing.T) {
 			}
 		}
 		out := w.export(w.factory)
-		newest := must[control.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, out.Revision))
+		newest := must[factories.RevisionDetail](w.bench)(w.s.GetRevision(w.Context(), w.admin, w.factory, out.Revision))
 		if !maps.Equal(newest.Texts, out.Files) || len(w.history(w.factory)) != 2+edits {
 			w.Errorf("history %v, exported %v, recorded %v", w.history(w.factory), out.Files, newest.Texts)
 		}
@@ -271,7 +272,7 @@ func TestH14EditsKeepTheFolderSmall(t *testing.T) {
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
 		add := func(i int) (*lineshaft.Agent, error) {
-			return b.s.CreateAgent(b.Context(), b.admin, control.NewAgent{FactoryUID: uid, Name: fmt.Sprintf("agent %d", i), Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes)})
+			return b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: uid, Name: fmt.Sprintf("agent %d", i), Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes)})
 		}
 		var last *lineshaft.Agent
 		var err error

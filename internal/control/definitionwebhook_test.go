@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -38,7 +41,7 @@ func TestS1SecretsArePickedUp(t *testing.T) {
 		uid := b.shopFactory()
 		hook := b.webhookNamed(uid, "issues").UID
 		const fresh = "the-secret-of-the-issues-webhook-2"
-		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", control.SecretChange{Value: new(fresh)}))
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", secrets.SecretChange{Value: new(fresh)}))
 		if !b.takes(hook, issuesSecret) || b.takes(hook, fresh) {
 			b.Fatal("the value counts before the apply")
 		}
@@ -56,8 +59,8 @@ func TestS1SecretsArePickedUp(t *testing.T) {
 			b.Errorf("%+v", again)
 		}
 		// A value that does not do is a problem, and the old one stays.
-		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", control.SecretChange{Value: new("too short")}))
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: shop()})
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", secrets.SecretChange{Value: new("too short")}))
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: shop()})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if strings.Contains(tell(err), "too short") || !b.takes(hook, fresh) {
 			b.Error(tell(err))
@@ -101,8 +104,8 @@ func TestW2ModeAndSchemeChange(t *testing.T) {
 // changes, too; a changed mode checks it.
 func TestF5OwnedSecretsStay(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		rotated := must[control.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{Overlap: time.Hour}))
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		rotated := must[factories.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{Overlap: time.Hour}))
 		files := w.export(w.factory).Files
 		if again := w.apply(w.factory, files); again.Changed {
 			w.Fatalf("%+v", again)
@@ -117,12 +120,12 @@ func TestF5OwnedSecretsStay(t *testing.T) {
 		if stored = w.webhookNamed(w.factory, "issues"); !stored.OwnsSecret || !w.takes(w.hook.UID, rotated.Secret) || w.takes(w.hook.UID, w.hook.Secret) {
 			w.Errorf("an old secret counts under other rules: %+v", stored)
 		}
-		_, err := w.s.ApplyDefinition(w.Context(), w.admin, w.factory, control.Application{
+		_, err := w.s.ApplyDefinition(w.Context(), w.admin, w.factory, factories.Application{
 			Files: with(files, path, "authMode: signature\nsignatureScheme: discord\n"+files[path]),
 		})
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
 		// Another webhook cannot take it over, renamed or not.
-		_, err = w.s.ApplyDefinition(w.Context(), w.admin, w.factory, control.Application{Files: with(files, path, "", "webhooks/renamed.yaml", files[path])})
+		_, err = w.s.ApplyDefinition(w.Context(), w.admin, w.factory, factories.Application{Files: with(files, path, "", "webhooks/renamed.yaml", files[path])})
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
 		if !strings.Contains(tell(err), "made for another webhook") {
 			w.Error(tell(err))
@@ -144,7 +147,7 @@ func TestW4WaitingWebhooksInAFolder(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		uid := b.plain("works")
-		made := must[control.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, uid, control.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe", SecretName: "PAY"}))
+		made := must[factories.IssuedWebhook](b)(b.s.CreateWebhook(b.Context(), b.admin, uid, factories.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe", SecretName: "PAY"}))
 		files := b.export(uid).Files
 		if again := b.apply(uid, files); again.Changed || !b.webhookNamed(uid, "pay").NeedsSecret {
 			b.Fatalf("%+v", again)
@@ -158,7 +161,7 @@ func TestW4WaitingWebhooksInAFolder(t *testing.T) {
 			"other mode":   "secretName: PAY\n",
 			"other secret": strings.ReplaceAll(files["webhooks/pay.yaml"], "PAY", "OTHER"),
 		} {
-			_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: with(files, "webhooks/pay.yaml", text)})
+			_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: with(files, "webhooks/pay.yaml", text)})
 			if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest || len(asPublic(err).Problems) != 1 {
 				b.Errorf("%s: %s", name, tell(err))
 			}
@@ -182,7 +185,7 @@ func strippedEnabled(files definition.Files) definition.Files {
 // A webhook that leaves the folder ends as if it were deleted; its name is free.
 func TestF5RemovedWebhooksEnd(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.deliver("1", opened)
 		files := w.export(w.factory).Files
 		done := w.apply(w.factory, with(files, "webhooks/issues.yaml", ""))
@@ -195,7 +198,7 @@ func TestF5RemovedWebhooksEnd(t *testing.T) {
 		if w.takes(w.hook.UID, w.hook.Secret) {
 			w.Error("it takes deliveries")
 		}
-		if page := must[control.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, control.DeliveryQuery{Limit: 5})); len(page.Items) != 1 {
+		if page := must[trigger.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, trigger.DeliveryQuery{Limit: 5})); len(page.Items) != 1 {
 			w.Errorf("%+v", page)
 		}
 		w.teamSecret("NEXT", issuesSecret)
@@ -218,13 +221,13 @@ func TestW1NoMoreWebhooksThanAllowed(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			files["webhooks/"+name+".yaml"] = "secretName: ISSUES\n"
 		}
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: files})
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: files})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if problems := asPublic(err).Problems; len(problems) != 1 || problems[0].File != "webhooks/issues.yaml" || !strings.Contains(problems[0].Message, "3 webhooks") {
 			b.Error(tell(err))
 		}
 		b.apply(uid, with(files, "webhooks/a.yaml", ""))
-	}, func(cfg *control.Config) { cfg.MaxWebhooks = 2 })
+	}, func(cfg *base.Config) { cfg.MaxWebhooks = 2 })
 }
 
 // A definition may name webhooks by uid, those that it keeps (F-7).
@@ -238,7 +241,7 @@ func TestF7WebhooksByUID(t *testing.T) {
 		if again := b.apply(uid, b.export(uid).Files); again.Changed {
 			b.Errorf("%+v", again)
 		}
-		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, control.Application{Files: with(byUID, "webhooks/issues.yaml", "")})
+		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: with(byUID, "webhooks/issues.yaml", "")})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if len(asPublic(err).Problems) != 1 {
 			b.Error(tell(err))

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -32,11 +34,11 @@ func (w *works) fill(webhookUID string, n int, newest time.Time) []string {
 }
 
 // page walks through the log and returns the ids.
-func (w *works) page(q control.DeliveryQuery) []string {
+func (w *works) page(q trigger.DeliveryQuery) []string {
 	w.Helper()
 	var ids []string
 	for {
-		page := must[control.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, q))
+		page := must[trigger.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, q))
 		if len(page.Items) > q.Limit {
 			w.Fatalf("%d rows", len(page.Items))
 		}
@@ -51,22 +53,22 @@ func (w *works) page(q control.DeliveryQuery) []string {
 
 func TestH8PagesOfTheLog(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		now := w.clock.now().Truncate(time.Microsecond)
 		ids := w.fill(w.hook.UID, 25, now)
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "other"}))
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "other"}))
 		w.fill(other.UID, 3, now)
 		for _, limit := range []int{1, 7, 24, 25, 26} {
-			if got := w.page(control.DeliveryQuery{Limit: limit}); !slices.Equal(got, ids) {
+			if got := w.page(trigger.DeliveryQuery{Limit: limit}); !slices.Equal(got, ids) {
 				w.Errorf("limit %d: %v", limit, got)
 			}
 		}
-		span := control.DeliveryQuery{After: now.Add(-10 * time.Second), Before: now.Add(-3 * time.Second), Limit: 3}
+		span := trigger.DeliveryQuery{After: now.Add(-10 * time.Second), Before: now.Add(-3 * time.Second), Limit: 3}
 		if got := w.page(span); !slices.Equal(got, ids[4:11]) { // after is inclusive, before exclusive
 			w.Errorf("%d rows: %v", len(got), got)
 		}
-		page := must[control.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, control.DeliveryQuery{Limit: 3}))
-		for name, q := range map[string]control.DeliveryQuery{
+		page := must[trigger.DeliveryPage](w.bench)(w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, trigger.DeliveryQuery{Limit: 3}))
+		for name, q := range map[string]trigger.DeliveryQuery{
 			"garbage": {Limit: 3, Cursor: "garbage"}, "another span": {Limit: 3, Cursor: page.Next, Before: now},
 		} {
 			_, err := w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, q)
@@ -74,10 +76,10 @@ func TestH8PagesOfTheLog(t *testing.T) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
-		_, err := w.s.ListDeliveries(w.Context(), w.admin, w.factory, other.UID, control.DeliveryQuery{Limit: 3, Cursor: page.Next})
+		_, err := w.s.ListDeliveries(w.Context(), w.admin, w.factory, other.UID, trigger.DeliveryQuery{Limit: 3, Cursor: page.Next})
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
 		wantCode(w, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID), "")
-		if got := w.page(control.DeliveryQuery{Limit: 10}); !slices.Equal(got, ids) {
+		if got := w.page(trigger.DeliveryQuery{Limit: 10}); !slices.Equal(got, ids) {
 			w.Errorf("the log of the deleted webhook: %v", got)
 		}
 	})
@@ -85,16 +87,16 @@ func TestH8PagesOfTheLog(t *testing.T) {
 
 func TestS3LogsOfOtherFactories(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		d := w.deliver("1", opened)
 		limited := w.caller(lineshaft.RoleViewer, "elsewhere")
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"})).UID
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"})).UID
 		for name, at := range map[string]struct {
 			c       lineshaft.Caller
 			factory string
 			hook    string
 		}{"foreign key": {limited, w.factory, w.hook.UID}, "wrong factory": {w.admin, other, w.hook.UID}, "no webhook": {w.admin, w.factory, "x"}} {
-			_, listErr := w.s.ListDeliveries(w.Context(), at.c, at.factory, at.hook, control.DeliveryQuery{Limit: 1})
+			_, listErr := w.s.ListDeliveries(w.Context(), at.c, at.factory, at.hook, trigger.DeliveryQuery{Limit: 1})
 			_, getErr := w.s.GetDelivery(w.Context(), at.c, at.factory, at.hook, d.ID, true)
 			for _, err := range []error{listErr, getErr} {
 				if err == nil || lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
@@ -107,17 +109,17 @@ func TestS3LogsOfOtherFactories(t *testing.T) {
 
 func TestW11PayloadAndExplanation(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("match", "")
-		missed := w.automation("missed", `{"action":["closed"],"issue":{"number":[7]}}`, func(n *control.NewAutomation) {
+		missed := w.automation("missed", `{"action":["closed"],"issue":{"number":[7]}}`, func(n *factories.NewAutomation) {
 			elsewhere := w.trigger(`{"never":[1]}`)
 			elsewhere.Filter.WebhookIDs, elsewhere.Filter.Webhooks = []string{w.second()}, nil
 			n.Triggers = append(n.Triggers, elsewhere, w.trigger(`{"issue":{"number":{"not_in":[7.0]},"title":{"exists":true}}}`))
 		})
 		raw := `{"action":"opened", "issue":{"number":7},"issue":{"number":7.00}, "huge":1e400}`
 		d := w.deliver("1", raw)
-		get := func(explain bool) control.DeliveryDetail {
-			return must[control.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, d.ID, explain))
+		get := func(explain bool) trigger.DeliveryDetail {
+			return must[trigger.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, d.ID, explain))
 		}
 		if detail := get(false); string(detail.Payload) != raw || detail.Missed != nil || fmt.Sprint(detail.Delivery) != fmt.Sprint(d) {
 			w.Errorf("%+v", detail)
@@ -138,7 +140,7 @@ func TestW11PayloadAndExplanation(t *testing.T) {
 			}
 		}
 		check()
-		w.update(control.WebhookChange{Enabled: new(false)})
+		w.update(factories.WebhookChange{Enabled: new(false)})
 		check()
 		wantCode(w, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID), "")
 		check()
@@ -148,7 +150,7 @@ func TestW11PayloadAndExplanation(t *testing.T) {
 // second makes another webhook and returns its uid.
 func (w *works) second() string {
 	w.Helper()
-	return must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "second"})).UID
+	return must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "second"})).UID
 }
 
 const day = 24 * time.Hour
@@ -156,14 +158,14 @@ const day = 24 * time.Hour
 // At seven days and a second the newest 50 stay; younger ones all do.
 func TestW11Retention(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		now := w.clock.now()
 		few := w.second()
 		w.fill(w.hook.UID, 450, now.Add(-7*day-time.Second))
 		w.fill(few, 40, now.Add(-100*day))
 		young := w.fill(w.hook.UID, 60, now.Add(-7*day+time.Hour))
 		wantCode(w, w.s.PurgeDeliveries(w.Context()), "")
-		if got := w.page(control.DeliveryQuery{Limit: 100}); !slices.Equal(got, young) {
+		if got := w.page(trigger.DeliveryQuery{Limit: 100}); !slices.Equal(got, young) {
 			w.Errorf("%d rows of 60 young ones are left", len(got))
 		}
 		if left, _, err := w.store.ListDeliveries(w.Context(), few, "", "", 100); err != nil || len(left) != 40 {
@@ -171,7 +173,7 @@ func TestW11Retention(t *testing.T) {
 		}
 		w.clock.advance(2 * time.Hour)
 		wantCode(w, w.s.PurgeDeliveries(w.Context()), "")
-		if got := w.page(control.DeliveryQuery{Limit: 100}); !slices.Equal(got, young[:50]) {
+		if got := w.page(trigger.DeliveryQuery{Limit: 100}); !slices.Equal(got, young[:50]) {
 			w.Errorf("%d rows are left", len(got))
 		}
 		_, err := w.store.GetPayload(w.Context(), young[55])
@@ -190,13 +192,13 @@ func TestW11RetentionIsSetUpward(t *testing.T) {
 	}{"smaller": {time.Hour, 5, 50}, "more rows": {0, 70, 70}, "longer": {9 * day, 0, 100}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachWorks(t, control.NewWebhook{}, func(w *works) {
+			eachWorks(t, factories.NewWebhook{}, func(w *works) {
 				w.fill(w.hook.UID, 100, w.clock.now().Add(-8*day))
 				wantCode(w, w.s.PurgeDeliveries(w.Context()), "")
 				if left := len(w.log()); left != tc.left {
 					w.Errorf("%d left, want %d", left, tc.left)
 				}
-			}, func(cfg *control.Config) { cfg.DeliveryRetention, cfg.DeliveryKeep = tc.retention, tc.keep })
+			}, func(cfg *base.Config) { cfg.DeliveryRetention, cfg.DeliveryKeep = tc.retention, tc.keep })
 		})
 	}
 }
@@ -205,7 +207,7 @@ func TestW11RetentionIsSetUpward(t *testing.T) {
 // still. After 30 days it is forgotten.
 func TestW10IdentitiesOutliveTheLog(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		first := w.deliver("1", opened)
 		step := func(d time.Duration) {
 			w.pass(d)
@@ -229,18 +231,18 @@ func TestW10IdentitiesOutliveTheLog(t *testing.T) {
 // A deleted webhook loses its whole log in time, then its row; a run keeps its file.
 func TestW5TheLogOfADeletedWebhook(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(1000)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(1000)}, func(w *works) {
 		w.automation("it", "")
 		d := w.deliver("1", opened)
 		job := w.claim(1)[0]
 		wantCode(w, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID), "")
 		wantCode(w, w.s.PurgeDeliveries(w.Context()), "")
-		if got := w.page(control.DeliveryQuery{Limit: 10}); !slices.Equal(got, []string{d.ID}) {
+		if got := w.page(trigger.DeliveryQuery{Limit: 10}); !slices.Equal(got, []string{d.ID}) {
 			w.Errorf("%v", got)
 		}
 		w.clock.advance(7*day + time.Minute)
 		wantCode(w, w.s.PurgeDeliveries(w.Context()), "")
-		_, err := w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, control.DeliveryQuery{Limit: 10})
+		_, err := w.s.ListDeliveries(w.Context(), w.admin, w.factory, w.hook.UID, trigger.DeliveryQuery{Limit: 10})
 		wantCode(w, err, lineshaft.CodeNotFound)
 		if got := w.download(job, job.Turn.Attachments[0].BlobID); got != opened {
 			w.Errorf("the file of the run is %q", got)
@@ -250,7 +252,7 @@ func TestW5TheLogOfADeletedWebhook(t *testing.T) {
 
 func TestW12IdleRateWindowsGo(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(1)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(1)}, func(w *works) {
 		w.deliver("1", `{}`)
 		wantCode(w, w.fail(w.ready(), "192.0.2.1"), "")
 		wantCode(w, w.s.PurgeDeliveries(w.Context()), "")

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-func (b *bench) dispatch(factoryUID string, d control.Dispatch, key *control.Idempotency) control.Dispatched {
+func (b *bench) dispatch(factoryUID string, d factories.Dispatch, key *base.Idempotency) factories.Dispatched {
 	b.Helper()
 	d.Source = lineshaft.SourceAPI
-	return must[control.Dispatched](b)(b.s.DispatchRun(b.Context(), b.admin, factoryUID, d, key))
+	return must[factories.Dispatched](b)(b.s.DispatchRun(b.Context(), b.admin, factoryUID, d, key))
 }
 
 func TestF1WorkGoesToTheForeman(t *testing.T) {
@@ -21,8 +22,8 @@ func TestF1WorkGoesToTheForeman(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "").UID
 		foreman := b.foreman(f)
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, f, control.FactoryChange{Paused: ref(true)})) // which is for automations
-		done := b.dispatch(f, control.Dispatch{Prompt: "Mend it.", Title: "t", TicketRef: "jira:A:1", TicketURL: "https://tracker.example/A"}, nil)
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, f, factories.FactoryChange{Paused: ref(true)})) // which is for automations
+		done := b.dispatch(f, factories.Dispatch{Prompt: "Mend it.", Title: "t", TicketRef: "jira:A:1", TicketURL: "https://tracker.example/A"}, nil)
 		run := b.run(done.RunID)
 		if done.Foreman != "foreman" || done.FactoryUID != f || done.State != lineshaft.Queued || done.TicketRef != "jira:A:1" {
 			b.Errorf("%+v", done)
@@ -33,11 +34,11 @@ func TestF1WorkGoesToTheForeman(t *testing.T) {
 		if m := run.Metadata; len(m) != 3 || m["ticket_source"] != "jira" || m["ticket_id"] != "A:1" || m["ticket_url"] != "https://tracker.example/A" {
 			b.Errorf("%v", m)
 		}
-		adhoc := b.dispatch(f, control.Dispatch{Prompt: "x"}, nil)
+		adhoc := b.dispatch(f, factories.Dispatch{Prompt: "x"}, nil)
 		if m := b.run(adhoc.RunID).Metadata; !strings.HasPrefix(adhoc.TicketRef, "adhoc:") || len(m) != 2 || "adhoc:"+m["ticket_id"] != adhoc.TicketRef || m["ticket_source"] != "adhoc" {
 			b.Errorf("%+v, %v", adhoc, m)
 		}
-		if again := b.dispatch(f, control.Dispatch{Prompt: "x"}, nil); again.TicketRef == adhoc.TicketRef {
+		if again := b.dispatch(f, factories.Dispatch{Prompt: "x"}, nil); again.TicketRef == adhoc.TicketRef {
 			b.Error("two tickets are one")
 		}
 	})
@@ -47,11 +48,11 @@ func TestH9DispatchOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		f := b.factory("f", "").UID
-		first, second := b.dispatch(f, control.Dispatch{Prompt: "x"}, idem("k", "1")), b.dispatch(f, control.Dispatch{Prompt: "x"}, idem("k", "1"))
+		first, second := b.dispatch(f, factories.Dispatch{Prompt: "x"}, idem("k", "1")), b.dispatch(f, factories.Dispatch{Prompt: "x"}, idem("k", "1"))
 		if !second.Replayed || first.Replayed || second.RunID != first.RunID || second.TicketRef != first.TicketRef {
 			b.Errorf("%+v, then %+v", first, second)
 		}
-		_, err := b.s.DispatchRun(b.Context(), b.admin, f, control.Dispatch{Prompt: "y", Source: lineshaft.SourceAPI}, idem("k", "2"))
+		_, err := b.s.DispatchRun(b.Context(), b.admin, f, factories.Dispatch{Prompt: "y", Source: lineshaft.SourceAPI}, idem("k", "2"))
 		wantCode(b, err, lineshaft.CodeIdempotencyMismatch)
 	})
 }
@@ -70,24 +71,24 @@ func TestF1WorkThatIsRefused(t *testing.T) {
 		for name, test := range map[string]struct {
 			who     lineshaft.Caller
 			factory string
-			d       control.Dispatch
+			d       factories.Dispatch
 			code    lineshaft.Code
 			field   string
 		}{
-			"own":            {limited, own, control.Dispatch{Prompt: "p"}, "", ""},
-			"another's":      {limited, other, control.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
-			"unknown":        {b.admin, b.newID(), control.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
-			"a run's":        {outside, own, control.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
-			"no foreman":     {b.admin, headless, control.Dispatch{Prompt: "p"}, lineshaft.CodeConflict, ""},
-			"no prompt":      {b.admin, own, control.Dispatch{}, lineshaft.CodeInvalidRequest, "prompt"},
-			"no source":      {b.admin, own, control.Dispatch{Prompt: "p", TicketRef: ":1"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
-			"no id":          {b.admin, own, control.Dispatch{Prompt: "p", TicketRef: "jira:"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
-			"neither":        {b.admin, own, control.Dispatch{Prompt: "p", TicketRef: "jira"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
-			"long id":        {b.admin, own, control.Dispatch{Prompt: "p", TicketRef: "jira:" + long}, lineshaft.CodeInvalidRequest, "ticket_ref"},
-			"long source":    {b.admin, own, control.Dispatch{Prompt: "p", TicketRef: long + ":1"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
-			"no address":     {b.admin, own, control.Dispatch{Prompt: "p", TicketURL: "javascript:x"}, lineshaft.CodeInvalidRequest, "ticket_url"},
-			"long address":   {b.admin, own, control.Dispatch{Prompt: "p", TicketURL: "https://x.example/" + long}, lineshaft.CodeInvalidRequest, "ticket_url"},
-			"NUL in a title": {b.admin, own, control.Dispatch{Prompt: "p", Title: "\x00"}, lineshaft.CodeInvalidRequest, "title"},
+			"own":            {limited, own, factories.Dispatch{Prompt: "p"}, "", ""},
+			"another's":      {limited, other, factories.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
+			"unknown":        {b.admin, b.newID(), factories.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
+			"a run's":        {outside, own, factories.Dispatch{Prompt: "p"}, lineshaft.CodeNotFound, ""},
+			"no foreman":     {b.admin, headless, factories.Dispatch{Prompt: "p"}, lineshaft.CodeConflict, ""},
+			"no prompt":      {b.admin, own, factories.Dispatch{}, lineshaft.CodeInvalidRequest, "prompt"},
+			"no source":      {b.admin, own, factories.Dispatch{Prompt: "p", TicketRef: ":1"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
+			"no id":          {b.admin, own, factories.Dispatch{Prompt: "p", TicketRef: "jira:"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
+			"neither":        {b.admin, own, factories.Dispatch{Prompt: "p", TicketRef: "jira"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
+			"long id":        {b.admin, own, factories.Dispatch{Prompt: "p", TicketRef: "jira:" + long}, lineshaft.CodeInvalidRequest, "ticket_ref"},
+			"long source":    {b.admin, own, factories.Dispatch{Prompt: "p", TicketRef: long + ":1"}, lineshaft.CodeInvalidRequest, "ticket_ref"},
+			"no address":     {b.admin, own, factories.Dispatch{Prompt: "p", TicketURL: "javascript:x"}, lineshaft.CodeInvalidRequest, "ticket_url"},
+			"long address":   {b.admin, own, factories.Dispatch{Prompt: "p", TicketURL: "https://x.example/" + long}, lineshaft.CodeInvalidRequest, "ticket_url"},
+			"NUL in a title": {b.admin, own, factories.Dispatch{Prompt: "p", Title: "\x00"}, lineshaft.CodeInvalidRequest, "title"},
 		} {
 			test.d.Source = lineshaft.SourceAPI
 			_, err := b.s.DispatchRun(b.Context(), test.who, test.factory, test.d, nil)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -20,14 +20,14 @@ func TestR10DownloadLinks(t *testing.T) {
 		if wait := expires.Sub(b.clock.now()); wait > time.Hour || wait < 59*time.Minute {
 			b.Fatalf("expires in %s", wait)
 		}
-		if got := must[control.Download](b)(b.s.OpenDownload(b.Context(), token)); got != (control.Download{Kind: "artifact", ID: id}) {
+		if got := must[runs.Download](b)(b.s.OpenDownload(b.Context(), token)); got != (runs.Download{Kind: "artifact", ID: id}) {
 			b.Fatalf("%+v", got)
 		}
 		if err := b.store.Close(); err != nil {
 			b.Fatal(err)
 		}
 		b = open(t, database) // links outlive a restart
-		must[control.Download](b)(b.s.OpenDownload(b.Context(), token))
+		must[runs.Download](b)(b.s.OpenDownload(b.Context(), token))
 		b.clock.advance(time.Hour)
 		_, err := b.s.OpenDownload(b.Context(), token)
 		wantCode(b, err, lineshaft.CodeNotFound)
@@ -80,7 +80,7 @@ func TestR10LinksAreThePermission(t *testing.T) {
 		wantCode(b, err, lineshaft.CodeNotFound)
 		var events []lineshaft.Event
 		for {
-			page := must[control.EventPage](b)(b.s.Transcript(b.Context(), runID, int64(len(events)), 2))
+			page := must[runs.EventPage](b)(b.s.Transcript(b.Context(), runID, int64(len(events)), 2))
 			events = append(events, page.Events...)
 			if !page.More {
 				break

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -75,7 +77,7 @@ func TestX9ListEnvironments(t *testing.T) {
 			b.clock.advance(1000)
 		}
 		must[*lineshaft.EnvironmentDetail](b)(b.s.UpdateEnvironment(b.Context(), b.admin, uids[0], lineshaft.EnvironmentConfig{Name: "Beta"}))
-		for by, want := range map[control.EnvironmentSort]string{"": "Beta alpha Alpha", control.EnvironmentsByUpdate: "Beta alpha Alpha", control.EnvironmentsByName: "Alpha alpha Beta"} {
+		for by, want := range map[secrets.EnvironmentSort]string{"": "Beta alpha Alpha", secrets.EnvironmentsByUpdate: "Beta alpha Alpha", secrets.EnvironmentsByName: "Alpha alpha Beta"} {
 			var names []string
 			for _, e := range must[[]lineshaft.EnvironmentDetail](b)(b.s.ListEnvironments(b.Context(), b.caller(lineshaft.RoleViewer), by)) {
 				names = append(names, e.Config.Name)
@@ -172,7 +174,7 @@ func TestX9EnvironmentInUseCannotBeDeleted(t *testing.T) {
 		refused(runID)
 		b.end(job, lineshaft.Succeeded)
 		named := lineshaft.AgentConfig{EnvironmentID: e.UID}
-		factory := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "mill"}))
+		factory := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "mill"}))
 		agents := must[[]lineshaft.Agent](b)(b.store.ListAgents(b.Context(), factory.UID))
 		for _, change := range []struct {
 			what string
@@ -195,7 +197,7 @@ func TestX9EnvironmentInUseCannotBeDeleted(t *testing.T) {
 			refused(change.what)
 			b.write(func(ctx context.Context, tx *store.Tx) error { return change.do(ctx, tx, lineshaft.AgentConfig{}) })
 		}
-		schedule := must[*lineshaft.Schedule](b)(b.s.CreateSchedule(b.Context(), b.admin, control.NewSchedule{
+		schedule := must[*lineshaft.Schedule](b)(b.s.CreateSchedule(b.Context(), b.admin, trigger.NewSchedule{
 			Name: "weekly", Timing: lineshaft.Timing{Cron: "0 0 * * 0"}, Prompt: "p", Config: named,
 		}))
 		refused("schedule weekly")
@@ -232,7 +234,7 @@ func TestS3EnvironmentsHideRunsOfOtherFactories(t *testing.T) {
 		mine := b.factory("mine", "").UID
 		limited := b.caller(lineshaft.RoleViewer, mine)
 		look := func(c lineshaft.Caller) []*lineshaft.EnvironmentRun {
-			list := must[[]lineshaft.EnvironmentDetail](b)(b.s.ListEnvironments(b.Context(), c, control.EnvironmentsByName))
+			list := must[[]lineshaft.EnvironmentDetail](b)(b.s.ListEnvironments(b.Context(), c, secrets.EnvironmentsByName))
 			return []*lineshaft.EnvironmentRun{must[*lineshaft.EnvironmentDetail](b)(b.s.GetEnvironment(b.Context(), c, e.UID)).LastRun, list[0].LastRun}
 		}
 		own := b.start(lineshaft.NewRun{Title: "own", AgentUID: b.foreman(mine).UID, Config: lineshaft.AgentConfig{EnvironmentID: e.UID}}).RunID

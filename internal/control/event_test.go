@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -19,7 +20,7 @@ func TestR9EventsArePaged(t *testing.T) {
 		wantCode(b, b.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: b.outputs(1, 450)}), "") // more than one insert
 		var got []int64
 		for {
-			page := must[control.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, int64(len(got)), 100))
+			page := must[runs.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, int64(len(got)), 100))
 			for _, e := range page.Events {
 				got = append(got, e.Sequence)
 				if e.RunID != runID || e.ID == "" || e.Time.IsZero() {
@@ -33,7 +34,7 @@ func TestR9EventsArePaged(t *testing.T) {
 		if len(got) != 455 || !slices.IsSorted(got) {
 			b.Fatalf("%d events", len(got))
 		}
-		page := must[control.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, 455, 10))
+		page := must[runs.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, 455, 10))
 		if len(page.Events) != 0 || page.More {
 			b.Fatalf("%+v", page)
 		}
@@ -170,7 +171,7 @@ func TestR3ServerDefaultsAreTheWidestLayer(t *testing.T) {
 			return
 		}
 		b.Fatal("the slots of another worker were counted")
-	}, func(c *control.Config) {
+	}, func(c *base.Config) {
 		c.Defaults = lineshaft.AgentConfig{ModelID: "house", TimeoutMinutes: new(7), StallMinutes: new(99), WorkerHost: "box"}
 	})
 }

@@ -2,74 +2,55 @@ package control
 
 import (
 	"context"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/definition"
 	"github.com/lineshaft/lineshaft/internal/filter"
 	"github.com/lineshaft/lineshaft/internal/store"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // What other parts of this package call, for the tests outside it.
 
 func InsertSecret(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.Caller, secret lineshaft.Secret, value string) error {
-	return s.insertSecret(ctx, tx, c, secret, value)
+	return s.InsertSecret(ctx, tx, c, secret, value)
 }
 
 func ReplaceSecretValue(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.Caller, name, value string) error {
-	return s.replaceSecretValue(ctx, tx, c, name, value)
+	return s.ReplaceSecretValue(ctx, tx, c, name, value)
 }
 
 func SecretValue(ctx context.Context, s *Service, tx *store.Tx, name string) (string, lineshaft.Secret, error) {
-	return s.secretValue(ctx, tx, name)
+	return s.SecretValue(ctx, tx, name)
 }
 
 func CheckGrants(ctx context.Context, s *Service, tx *store.Tx, names []string) error {
-	return s.checkGrants(ctx, tx, lineshaft.AgentConfig{Secrets: names})
+	return s.CheckGrants(ctx, tx, lineshaft.AgentConfig{Secrets: names})
 }
 
 func SealCredential(s *Service, uid, value string) (string, error) {
-	return s.seal(webhookSeal(uid), []byte(value))
+	return s.SealValue(secrets.WebhookSeal(uid), []byte(value))
 }
 
 func OpenCredential(s *Service, uid, sealed string) ([]byte, error) {
-	return s.open(webhookSeal(uid), sealed)
+	return s.OpenSealed(secrets.WebhookSeal(uid), sealed)
 }
-
-// AcceptTogether takes deliveries in one batch, in this order.
-func AcceptTogether(ctx context.Context, s *Service, list ...Received) ([]Receipt, []error) {
-	var batch []*acceptance
-	for _, r := range list {
-		batch = append(batch, newAcceptance(r))
-	}
-	s.acceptBatch(ctx, batch)
-	receipts, errs := make([]Receipt, len(list)), make([]error, len(list))
-	for i, a := range batch {
-		receipts[i], errs[i] = a.receipt, a.err
-	}
-	return receipts, errs
-}
-
-// LoadHook makes a webhook ready from the store, whatever its state.
-func LoadHook(ctx context.Context, s *Service, factoryUID, uid string) (*Hook, error) {
-	return s.loadHook(ctx, factoryUID, uid)
-}
-
-// Weight is what a delivery takes of a batch.
-func Weight(r Received) int { return newAcceptance(r).weight() }
 
 // StartInFactory starts a run of a factory as those do that have no network.
 func StartInFactory(ctx context.Context, s *Service, tx *store.Tx, c lineshaft.Caller, factoryUID, agentUID string, req lineshaft.NewRun) (string, error) {
-	n, _, err := s.newRun(ctx, tx, c, req)
+	n, _, err := s.NewRun(ctx, tx, c, req)
 	if err != nil {
 		return "", err
 	}
 	n.Head.FactoryUID, n.AgentUID = factoryUID, agentUID
-	if err := s.settleSkills(ctx, tx, n); err != nil {
+	if err := s.SettleSkills(ctx, tx, n); err != nil {
 		return "", err
 	}
-	return n.Head.ID, tx.InsertRun(ctx, n, firstEvents(n))
+	return n.Head.ID, tx.InsertRun(ctx, n, runs.FirstEvents(n))
 }
 
 // TitleOf is what a run of an automation is called.
@@ -78,107 +59,43 @@ func TitleOf(a lineshaft.Automation, provider, body string) string {
 	if err != nil {
 		return err.Error()
 	}
-	return (&hookAutomation{Automation: a}).title(provider, doc)
+	return (&trigger.HookAutomation{Automation: a}).TitleFor(provider, doc)
 }
 
 // PushTo says whether a body tells of a push to what a factory follows.
 func PushTo(source lineshaft.GitSource, body string) bool {
 	doc, err := filter.Parse([]byte(body))
-	return err == nil && pushTo(&source, doc)
+	return err == nil && trigger.PushTo(&source, doc)
 }
 
 // ApplyCommit applies a folder as whoever follows a repository does.
-func ApplyCommit(ctx context.Context, s *Service, c lineshaft.Caller, factoryUID string, files definition.Files, commit string) (Applied, error) {
-	return s.applyFiles(ctx, c, factoryUID, files, revisionNote{Source: lineshaft.RevisionRepository, Commit: commit})
+func ApplyCommit(ctx context.Context, s *Service, c lineshaft.Caller, factoryUID string, files definition.Files, commit string) (factories.Applied, error) {
+	return s.ApplyFiles(ctx, c, factoryUID, files, factories.RevisionNote{Source: lineshaft.RevisionRepository, Commit: commit})
 }
 
 // WithRepositories fills in how far a factory that was read before has followed.
 func WithRepositories(ctx context.Context, s *Service, f *lineshaft.Factory) error {
-	return s.withRepositories(ctx, f)
+	return s.WithRepositories(ctx, f)
 }
 
 // BareHook is a webhook without credentials that an automation with triggers listens to.
-func BareHook(w lineshaft.Webhook, triggers []lineshaft.Trigger) (*Hook, error) {
-	a := &hookAutomation{Automation: lineshaft.Automation{Triggers: triggers}}
-	return (&Service{}).newHook(&lineshaft.Factory{}, store.Webhook{Webhook: w}, []*hookAutomation{a})
+func BareHook(w lineshaft.Webhook, triggers []lineshaft.Trigger) (*trigger.Hook, error) {
+	a := &trigger.HookAutomation{Automation: lineshaft.Automation{Triggers: triggers}}
+	return (&Service{}).NewHook(&lineshaft.Factory{}, store.Webhook{Webhook: w}, []*trigger.HookAutomation{a})
 }
 
 // Evaluate tells how many automations match.
-func Evaluate(h *Hook, event string, body []byte) int { return len(h.evaluate(event, body).matched) }
-
-// ChainsDone says whether every state change that can be seen was looked at.
-func ChainsDone(ctx context.Context, s *Service) (bool, error) {
-	s.chains.mu.Lock()
-	defer s.chains.mu.Unlock()
-	at := s.chains.at.Load()
-	if at == nil {
-		at = &store.StatePosition{}
-	}
-	left, err := s.store.ListUnsettled(ctx, *at)
-	return err == nil && len(left) == 0, err
-}
-
-// ForgetChains makes the service one that has just begun.
-func ForgetChains(s *Service) {
-	s.chains.mu.Lock()
-	defer s.chains.mu.Unlock()
-	s.chains.at.Store(&store.StatePosition{})
-	s.chains.noted, s.chains.last = "", time.Time{}
+func Evaluate(h *trigger.Hook, event string, body []byte) int {
+	return len(h.Evaluate(event, body).Matched)
 }
 
 // ChainSetting is where the place is stored.
-const ChainSetting = chainSetting
-
-// ClaimsWaiting counts the claims that wait for runs of a worker id.
-func ClaimsWaiting(s *Service, host string) int {
-	s.lines.mu.Lock()
-	defer s.lines.mu.Unlock()
-	if line := s.lines.byID[host]; line != nil {
-		return len(line.places)
-	}
-	return 0
-}
-
-// Shares is what claims get that look at a queue one after the other, before any of
-// them has taken its runs out.
-func Shares(queued int, limits ...int) []int {
-	var lines claimLines
-	hub := stream.NewHub()
-	places := make([]*claimPlace, len(limits))
-	for i := range limits {
-		places[i] = lines.join("x", nil, hub)
-	}
-	shares := make([]int, len(limits))
-	for i, p := range places {
-		count, front := p.atFront(limits[i])
-		if !front {
-			continue // the one before found nothing and stays
-		}
-		shares[i] = p.take(min(queued, count), limits[i])
-	}
-	for _, p := range places {
-		p.leave()
-	}
-	return shares
-}
-
-// Missed lets two claims wait, of which the first finds that its run is gone; it says
-// who is at the front then.
-func Missed() string {
-	var lines claimLines
-	hub := stream.NewHub()
-	first, second := lines.join("x", nil, hub), lines.join("x", nil, hub)
-	first.taken(first.take(1, 1), true)
-	if _, front := second.atFront(1); front {
-		return "second"
-	}
-	return "first"
-}
+const ChainSetting = trigger.ChainSetting
 
 // ClaimCallbacks takes what is due of an endpoint as a node does that then dies.
 func ClaimCallbacks(ctx context.Context, s *Service, notificationID string) (claimed int, err error) {
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		now, err := s.timerClock(ctx, tx)
+	err = s.base.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now, err := s.base.TimerClock(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -186,12 +103,9 @@ func ClaimCallbacks(ctx context.Context, s *Service, notificationID string) (cla
 		if err != nil {
 			return err
 		}
-		claims, err := tx.ClaimNotificationDeliveries(ctx, n, now, now.Add(callbackLease), 10)
+		claims, err := tx.ClaimNotificationDeliveries(ctx, n, now, now.Add(notify.CallbackLease), 10)
 		claimed = len(claims)
 		return err
 	})
 	return claimed, err
 }
-
-// EndRound notes how a round of a background loop ended.
-func EndRound(ctx context.Context, s *Service, loop string, err error) { s.endRound(ctx, loop, err) }

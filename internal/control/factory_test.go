@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 func (b *bench) factory(name, alias string) *lineshaft.Factory {
 	b.Helper()
-	return must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: name, Alias: alias}))
+	return must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, controlfactories.NewFactory{Name: name, Alias: alias}))
 }
 
 // write changes the store behind the control plane's back.
@@ -70,7 +70,7 @@ func ref[T any](v T) *T { return &v }
 func TestF1FactoryStartsWithAForeman(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "Web shop", Alias: "Shop 1", Description: "d"}))
+		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, controlfactories.NewFactory{Name: "Web shop", Alias: "Shop 1", Description: "d"}))
 		if !id.Valid(made.UID) || made.Name != "Web shop" || made.Alias != "Shop 1" || made.Description != "d" || made.Mode != lineshaft.ModeManaged ||
 			made.Foreman != "foreman" || made.Revision < 1 || made.Paused || made.CreatedAt.IsZero() || made.UpdatedAt.IsZero() {
 			b.Fatalf("%+v", made)
@@ -94,7 +94,7 @@ func TestF1FactoryStartsWithAForeman(t *testing.T) {
 func TestF1BadFactories(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		for name, n := range map[string]control.NewFactory{
+		for name, n := range map[string]controlfactories.NewFactory{
 			"no name":          {},
 			"blank name":       {Name: " \t"},
 			"long name":        {Name: strings.Repeat("é", 201)},
@@ -112,10 +112,10 @@ func TestF1BadFactories(t *testing.T) {
 		if page := b.factories(b.admin, ""); len(page) != 0 {
 			b.Fatalf("%d factories were made", len(page))
 		}
-		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{
+		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, controlfactories.NewFactory{
 			Name: strings.Repeat("é", 200), Alias: strings.Repeat("a", 60), Description: strings.Repeat("é", 2000),
 		}))
-		for name, change := range map[string]control.FactoryChange{
+		for name, change := range map[string]controlfactories.FactoryChange{
 			"no name": {Name: ref("")}, "bad alias": {Alias: ref("ä!")}, "long description": {Description: ref(strings.Repeat("a", 2001))},
 		} {
 			if _, err := b.s.UpdateFactory(b.Context(), b.admin, made.UID, change); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
@@ -133,7 +133,7 @@ func (b *bench) factories(c lineshaft.Caller, search string) []string {
 	b.Helper()
 	var names []string
 	for cursor := ""; ; {
-		page := must[control.FactoryPage](b)(b.s.ListFactories(b.Context(), c, control.FactoryQuery{Search: search, Limit: 2, Cursor: cursor}))
+		page := must[controlfactories.FactoryPage](b)(b.s.ListFactories(b.Context(), c, controlfactories.FactoryQuery{Search: search, Limit: 2, Cursor: cursor}))
 		for _, f := range page.Factories {
 			names = append(names, f.Name)
 		}
@@ -176,7 +176,7 @@ func TestF1ListSearchesAndPages(t *testing.T) {
 				b.Errorf("%q: %q, want %q", test.search, got, test.want)
 			}
 		}
-		page := must[control.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, control.FactoryQuery{Limit: 5}))
+		page := must[controlfactories.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, controlfactories.FactoryQuery{Limit: 5}))
 		if len(page.Factories) != 5 || page.Next != "" {
 			b.Fatalf("%d, %q", len(page.Factories), page.Next)
 		}
@@ -188,13 +188,13 @@ func TestH8FactoryCursorsBelongToTheirList(t *testing.T) {
 	each(t, func(b *bench) {
 		first, second := b.factory("a", ""), b.factory("ab", "")
 		b.hookFactory(first.UID)
-		factories := must[control.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, control.FactoryQuery{Search: "a", Limit: 1})).Next
-		automations := must[control.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, first.UID, 1, "")).Next
+		factories := must[controlfactories.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, controlfactories.FactoryQuery{Search: "a", Limit: 1})).Next
+		automations := must[controlfactories.AutomationPage](b)(b.s.ListAutomations(b.Context(), b.admin, first.UID, 1, "")).Next
 		if factories == "" || automations == "" {
 			b.Fatal("no cursor to try")
 		}
 		for name, cursor := range map[string]string{"another search": factories, "another list": automations, "garbage": "x", "base64": "eyJ2IjoxfQ"} {
-			if _, err := b.s.ListFactories(b.Context(), b.admin, control.FactoryQuery{Search: "b", Limit: 1, Cursor: cursor}); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
+			if _, err := b.s.ListFactories(b.Context(), b.admin, controlfactories.FactoryQuery{Search: "b", Limit: 1, Cursor: cursor}); lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
 				b.Errorf("%s: %v", name, err)
 			}
 		}
@@ -209,8 +209,8 @@ func TestH8FactoryCursorsBelongToTheirList(t *testing.T) {
 func TestF1UpdateKeepsWhatIsAbsent(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		was := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "n", Alias: "a", Description: "d"}))
-		update := func(change control.FactoryChange) *lineshaft.Factory {
+		was := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, controlfactories.NewFactory{Name: "n", Alias: "a", Description: "d"}))
+		update := func(change controlfactories.FactoryChange) *lineshaft.Factory {
 			b.Helper()
 			changed := must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, was.UID, change))
 			if changed.Revision <= was.Revision || changed.UpdatedAt.Before(was.UpdatedAt) || changed.CreatedAt != was.CreatedAt || changed.Foreman != was.Foreman {
@@ -222,13 +222,13 @@ func TestF1UpdateKeepsWhatIsAbsent(t *testing.T) {
 			was = changed
 			return changed
 		}
-		if f := update(control.FactoryChange{Paused: ref(true)}); !f.Paused || f.Name != "n" || f.Alias != "a" || f.Description != "d" {
+		if f := update(controlfactories.FactoryChange{Paused: ref(true)}); !f.Paused || f.Name != "n" || f.Alias != "a" || f.Description != "d" {
 			b.Fatalf("%+v", f)
 		}
-		if f := update(control.FactoryChange{Name: ref("m"), Alias: ref("A")}); !f.Paused || f.Name != "m" || f.Alias != "A" || f.Description != "d" {
+		if f := update(controlfactories.FactoryChange{Name: ref("m"), Alias: ref("A")}); !f.Paused || f.Name != "m" || f.Alias != "A" || f.Description != "d" {
 			b.Fatalf("%+v", f)
 		}
-		if f := update(control.FactoryChange{Alias: ref(""), Description: ref(""), Paused: ref(false)}); f.Paused || f.Name != "m" || f.Alias != "" || f.Description != "" {
+		if f := update(controlfactories.FactoryChange{Alias: ref(""), Description: ref(""), Paused: ref(false)}); f.Paused || f.Name != "m" || f.Alias != "" || f.Description != "" {
 			b.Fatalf("%+v", f)
 		}
 		if got := b.actions(was.UID); !slices.Equal(got, []string{"factory.create", "factory.update", "factory.update", "factory.update"}) {
@@ -237,7 +237,7 @@ func TestF1UpdateKeepsWhatIsAbsent(t *testing.T) {
 		if detail := b.audits(was.UID)[1].Detail; detail["paused"] != "true" || len(detail) != 1 {
 			b.Fatalf("%v", detail)
 		}
-		_, err := b.s.UpdateFactory(b.Context(), b.admin, b.newID(), control.FactoryChange{})
+		_, err := b.s.UpdateFactory(b.Context(), b.admin, b.newID(), controlfactories.FactoryChange{})
 		wantCode(b, err, lineshaft.CodeNotFound)
 	})
 }
@@ -247,16 +247,16 @@ func TestF2AliasIsUniqueWhateverItsCase(t *testing.T) {
 	each(t, func(b *bench) {
 		first, second := b.factory("one", "Shop"), b.factory("two", "")
 		b.factory("three", "") // no alias may be there twice
-		_, err := b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "x", Alias: "sHOP"})
+		_, err := b.s.CreateFactory(b.Context(), b.admin, controlfactories.NewFactory{Name: "x", Alias: "sHOP"})
 		wantCode(b, err, lineshaft.CodeConflict)
 		if text := err.Error(); !strings.Contains(text, `"sHOP"`) || !strings.Contains(text, "alias") {
 			b.Errorf("unclear: %s", text)
 		}
-		_, err = b.s.UpdateFactory(b.Context(), b.admin, second.UID, control.FactoryChange{Alias: ref("SHOP")})
+		_, err = b.s.UpdateFactory(b.Context(), b.admin, second.UID, controlfactories.FactoryChange{Alias: ref("SHOP")})
 		wantCode(b, err, lineshaft.CodeConflict)
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, first.UID, control.FactoryChange{Alias: ref("SHOP")}))
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, first.UID, control.FactoryChange{Alias: ref("")}))
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, second.UID, control.FactoryChange{Alias: ref("shop")}))
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, first.UID, controlfactories.FactoryChange{Alias: ref("SHOP")}))
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, first.UID, controlfactories.FactoryChange{Alias: ref("")}))
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, second.UID, controlfactories.FactoryChange{Alias: ref("shop")}))
 		wantCode(b, b.s.DeleteFactory(b.Context(), b.admin, second.UID), "")
 		b.factory("again", "shop")
 	})
@@ -274,9 +274,9 @@ func TestF2AliasRace(t *testing.T) {
 			together(4, func(who int) {
 				var err error
 				if who == 0 {
-					_, err = b.s.UpdateFactory(b.Context(), b.admin, spare.UID, control.FactoryChange{Alias: ref(strings.ToUpper(alias))})
+					_, err = b.s.UpdateFactory(b.Context(), b.admin, spare.UID, controlfactories.FactoryChange{Alias: ref(strings.ToUpper(alias))})
 				} else {
-					_, err = b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: fmt.Sprint(who), Alias: alias})
+					_, err = b.s.CreateFactory(b.Context(), b.admin, controlfactories.NewFactory{Name: fmt.Sprint(who), Alias: alias})
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -363,23 +363,23 @@ func TestS3LimitedKeysStayInTheirFactories(t *testing.T) {
 		kept := b.hookFactory(foreign.UID)[0]
 		hook := b.listener(foreign.UID, "another hook")
 		manager := b.caller(lineshaft.RoleManager, own.UID)
-		_, err := b.s.CreateFactory(b.Context(), manager, control.NewFactory{Name: "new"})
+		_, err := b.s.CreateFactory(b.Context(), manager, controlfactories.NewFactory{Name: "new"})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 		if !strings.Contains(err.Error(), "limited to factories") {
 			b.Errorf("no reason: %v", err)
 		}
 		for _, err := range []error{
 			second(b.s.GetFactory(b.Context(), manager, foreign.UID)),
-			second(b.s.UpdateFactory(b.Context(), manager, foreign.UID, control.FactoryChange{Paused: ref(true)})),
+			second(b.s.UpdateFactory(b.Context(), manager, foreign.UID, controlfactories.FactoryChange{Paused: ref(true)})),
 			b.s.DeleteFactory(b.Context(), manager, foreign.UID),
 			second(b.s.ListAutomations(b.Context(), manager, foreign.UID, 10, "")),
 			second(b.s.GetAutomation(b.Context(), manager, foreign.UID, kept)),
 			second(b.s.CreateAutomation(b.Context(), manager, foreign.UID, automation("x", hook))),
-			second(b.s.UpdateAutomation(b.Context(), manager, foreign.UID, kept, control.AutomationChange{Enabled: ref(false)})),
+			second(b.s.UpdateAutomation(b.Context(), manager, foreign.UID, kept, controlfactories.AutomationChange{Enabled: ref(false)})),
 			b.s.DeleteAutomation(b.Context(), manager, foreign.UID, kept),
 			// A foreign automation is not reached through the own factory either.
 			second(b.s.GetAutomation(b.Context(), manager, own.UID, kept)),
-			second(b.s.UpdateAutomation(b.Context(), manager, own.UID, kept, control.AutomationChange{Enabled: ref(false)})),
+			second(b.s.UpdateAutomation(b.Context(), manager, own.UID, kept, controlfactories.AutomationChange{Enabled: ref(false)})),
 			b.s.DeleteAutomation(b.Context(), manager, own.UID, kept),
 		} {
 			wantCode(b, err, lineshaft.CodeNotFound)
@@ -390,7 +390,7 @@ func TestS3LimitedKeysStayInTheirFactories(t *testing.T) {
 		if strings.ReplaceAll(err.Error(), hook, "") == err.Error() || len(err.Error()) != len(unknown.Error()) {
 			b.Errorf("a foreign webhook answers %v, an unknown one %v", err, unknown)
 		}
-		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), manager, own.UID, control.FactoryChange{Paused: ref(true)}))
+		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), manager, own.UID, controlfactories.FactoryChange{Paused: ref(true)}))
 		if f := must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, foreign.UID)); f.Paused || len(b.actions(kept)) != 1 {
 			b.Errorf("%+v, %v", f, b.actions(kept))
 		}
@@ -426,7 +426,7 @@ func TestF5RepositoryFactoriesAreNotEdited(t *testing.T) {
 			return tx.InsertFactory(ctx, lineshaft.Factory{UID: uid, Name: "repo", Mode: lineshaft.ModeRepository, Foreman: "boss", CreatedAt: at, UpdatedAt: at})
 		})
 		before := must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, uid))
-		_, err := b.s.UpdateFactory(b.Context(), b.admin, uid, control.FactoryChange{Name: ref("x")})
+		_, err := b.s.UpdateFactory(b.Context(), b.admin, uid, controlfactories.FactoryChange{Name: ref("x")})
 		wantCode(b, err, lineshaft.CodeConflict)
 		_, err = b.s.CreateAutomation(b.Context(), b.admin, uid, automation("x", b.newID()))
 		wantCode(b, err, lineshaft.CodeConflict)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // rounds is how often a race is tried: all in make soak, a third in make test-all, a
@@ -65,7 +65,7 @@ func TestR6OrderIsKeptBehindFiles(t *testing.T) {
 		runID := b.start(lineshaft.NewRun{Prompt: "prompt"}).RunID
 		b.followup(runID, "first")
 		files := []lineshaft.NewAttachment{{FileName: "f.txt", Data: []byte("x")}}
-		result := must[control.FollowupResult](b)(b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: runID, Message: "second", Attachments: files}, nil))
+		result := must[runs.FollowupResult](b)(b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: runID, Message: "second", Attachments: files}, nil))
 		if result.Outcome != lineshaft.OutcomeQueuedPrompt || result.FollowupID == "" {
 			b.Fatalf("%+v", result)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -56,7 +58,7 @@ func (b *bench) caller(role lineshaft.Role, factories ...string) lineshaft.Calle
 		owner := lineshaft.Principal{UID: "service_account_" + b.newID(), Type: lineshaft.ServiceAccount, DisplayName: "key of a " + string(role)}
 		return must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), b.keyOf(owner, role, factories...)))
 	}
-	n := control.NewAPIKey{Name: "key of a " + string(role), Role: role}
+	n := access.NewAPIKey{Name: "key of a " + string(role), Role: role}
 	if role == lineshaft.RoleWorker {
 		n.WorkerIDs = []string{"box"}
 	}
@@ -68,7 +70,7 @@ func (b *bench) caller(role lineshaft.Role, factories ...string) lineshaft.Calle
 }
 
 // as starts a run for somebody.
-func (b *bench) as(c lineshaft.Caller, req lineshaft.NewRun) (control.Started, error) {
+func (b *bench) as(c lineshaft.Caller, req lineshaft.NewRun) (runs.Started, error) {
 	if req.Prompt == "" {
 		req.Prompt = "do it"
 	}
@@ -121,14 +123,14 @@ func (b *bench) claimOne(host, runID string) lineshaft.Job {
 	return jobs[0]
 }
 
-func (b *bench) followup(runID, message string) control.FollowupResult {
+func (b *bench) followup(runID, message string) runs.FollowupResult {
 	b.Helper()
-	return must[control.FollowupResult](b)(b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: runID, Message: message}, nil))
+	return must[runs.FollowupResult](b)(b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: runID, Message: message}, nil))
 }
 
 func (b *bench) cancel(runID string) {
 	b.Helper()
-	must[control.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, nil))
+	must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, nil))
 }
 
 // report sends events and returns what became of it.
@@ -157,7 +159,7 @@ func (b *bench) lost(job lineshaft.Job) {
 
 func (b *bench) events(runID string) []lineshaft.Event {
 	b.Helper()
-	return must[control.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, 0, 5000)).Events
+	return must[runs.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, 0, 5000)).Events
 }
 
 // states is the way a run went, as its log tells it.
@@ -235,7 +237,7 @@ func (b *bench) sound(runIDs ...string) {
 // audits are the actions on a target, oldest first.
 func (b *bench) audits(targetID string) []lineshaft.AuditEntry {
 	b.Helper()
-	page := must[control.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, control.AuditQuery{Limit: 1000}))
+	page := must[access.AuditPage](b)(b.s.ListAudit(b.Context(), b.admin, access.AuditQuery{Limit: 1000}))
 	found := slices.DeleteFunc(page.Entries, func(e lineshaft.AuditEntry) bool { return e.TargetID != targetID })
 	slices.Reverse(found)
 	return found

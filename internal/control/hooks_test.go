@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -15,7 +15,7 @@ import (
 
 func TestW5OnlyLiveWebhooksAreFound(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		if w.s.Hook(w.Context(), w.hook.UID) == nil {
 			w.Error("a webhook that was just made is not found")
 		}
@@ -23,19 +23,19 @@ func TestW5OnlyLiveWebhooksAreFound(t *testing.T) {
 		if h.UID != w.hook.UID || w.s.Hook(w.Context(), "nobody") != nil || w.s.Hook(w.Context(), "") != nil {
 			w.Errorf("%+v", h.Webhook)
 		}
-		waits := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{
+		waits := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{
 			Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe",
 		}))
 		w.ready()
 		if !waits.NeedsSecret || w.s.Hook(w.Context(), waits.UID) != nil {
 			w.Error("a webhook without its secret takes deliveries")
 		}
-		w.update(control.WebhookChange{Enabled: new(false)})
+		w.update(factories.WebhookChange{Enabled: new(false)})
 		wantCode(w, w.s.RefreshHooks(w.Context()), "")
 		if w.s.Hook(w.Context(), w.hook.UID) != nil {
 			w.Error("a disabled one takes deliveries")
 		}
-		w.update(control.WebhookChange{Enabled: new(true)})
+		w.update(factories.WebhookChange{Enabled: new(true)})
 		if again := w.ready(); again == h {
 			w.Error("the old copy is still there")
 		}
@@ -49,7 +49,7 @@ func TestW5OnlyLiveWebhooksAreFound(t *testing.T) {
 
 func TestW5TokensAndTheirOverlap(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		now, old := w.clock.now(), w.hook.Secret
 		h := w.ready()
 		for token, want := range map[string]bool{old: true, "": false, old + "x": false, old[1:]: false, "whatever": false} {
@@ -57,12 +57,12 @@ func TestW5TokensAndTheirOverlap(t *testing.T) {
 				w.Errorf("CheckToken(%q) is not %v", token, want)
 			}
 		}
-		rotated := must[control.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{Overlap: time.Hour}))
+		rotated := must[factories.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{Overlap: time.Hour}))
 		h = w.ready()
 		if !h.CheckToken(rotated.Secret, now) || !h.CheckToken(old, now) || h.CheckToken(old, now.Add(time.Hour+time.Minute)) || !h.CheckToken(rotated.Secret, now.Add(1000*time.Hour)) {
 			w.Error("the overlap does not hold")
 		}
-		last := must[control.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{}))
+		last := must[factories.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{}))
 		h = w.ready()
 		if h.CheckToken(rotated.Secret, now) || h.CheckToken(old, now) || !h.CheckToken(last.Secret, now) {
 			w.Error("an old token is valid")
@@ -75,7 +75,7 @@ func TestW5TokensAndTheirOverlap(t *testing.T) {
 
 func TestW5SignaturesAndTheirOverlap(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github", Secret: new(longToken)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github", Secret: new(longToken)}, func(w *works) {
 		signed := func(secret string, at time.Time) signature.Request {
 			r := signature.Request{Method: "POST", Header: map[string][]string{}, Body: []byte(opened), Now: at}
 			wantCode(w, signature.Sign("github", signature.HMAC{}, secret, &r, "1"), "")
@@ -86,7 +86,7 @@ func TestW5SignaturesAndTheirOverlap(t *testing.T) {
 		if h.Provider() == nil || h.Verify(signed(longToken, now)) != nil || h.Verify(signed("another-secret-of-some-length", now)) == nil {
 			w.Error("signatures are not told apart")
 		}
-		rotated := must[control.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{Overlap: time.Minute}))
+		rotated := must[factories.IssuedWebhook](w.bench)(w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{Overlap: time.Minute}))
 		h = w.ready()
 		if h.Verify(signed(longToken, now)) != nil || h.Verify(signed(rotated.Secret, now)) != nil || h.Verify(signed(longToken, now.Add(2*time.Minute))) == nil {
 			w.Error("the overlap does not hold")
@@ -97,8 +97,8 @@ func TestW5SignaturesAndTheirOverlap(t *testing.T) {
 // One that cannot be made ready does not take the others down.
 func TestW5ABrokenWebhookIsAlone(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		broken := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "broken"}))
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		broken := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "broken"}))
 		row := must[*store.Webhook](w.bench)(w.store.GetWebhook(w.Context(), w.factory, broken.UID))
 		row.Credential = "not sealed by us"
 		w.changed(func(ctx context.Context, tx *store.Tx) error { return tx.PutWebhook(ctx, *row) })
@@ -114,7 +114,7 @@ func TestW5ABrokenWebhookIsAlone(t *testing.T) {
 func TestW5ChangesReachEveryNode(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
-		w := newWorks(t, database, control.NewWebhook{})
+		w := newWorks(t, database, factories.NewWebhook{})
 		node := w
 		if w.store.Engine() == "postgres" {
 			node = w.node()
@@ -136,9 +136,9 @@ func TestW5ChangesReachEveryNode(t *testing.T) {
 			}
 		}
 		until(true)
-		w.update(control.WebhookChange{Enabled: new(false)})
+		w.update(factories.WebhookChange{Enabled: new(false)})
 		until(false)
-		w.update(control.WebhookChange{Enabled: new(true)})
+		w.update(factories.WebhookChange{Enabled: new(true)})
 		until(true)
 		wantCode(t, w.s.DeleteFactory(t.Context(), w.admin, w.factory), "")
 		until(false)

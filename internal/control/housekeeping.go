@@ -4,49 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // IndexSearch puts new runs into the search index; it returns how many.
 func (s *Service) IndexSearch(ctx context.Context) (int, error) {
-	return s.store.IndexSearch(ctx, sweepBatch)
-}
-
-// NoteKeyUse records when keys and browser sessions were last used: one write for
-// all requests since the last time.
-func (s *Service) NoteKeyUse(ctx context.Context) error {
-	used, sessions := s.keys.takeUsed()
-	if len(used)+len(sessions) == 0 {
-		return nil
-	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for keyID, at := range used {
-			if err := tx.TouchAPIKey(ctx, keyID, at); err != nil {
-				return err
-			}
-		}
-		for sessionID, at := range sessions {
-			if err := tx.TouchSession(ctx, sessionID, at); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return s.base.Store.IndexSearch(ctx, base.SweepBatch)
 }
 
 // Purge removes what nobody needs any more, in small steps: answers kept for
 // idempotency, old browser sessions, blobs without an owner, rows of deleted runs
 // and, if so set, old runs.
 func (s *Service) Purge(ctx context.Context) error {
-	now := s.store.Now()
+	now := s.base.Store.Now()
 	for {
 		var n int64
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			n, err = tx.DeleteOldKeys(ctx, now.Add(-answerLife), 500)
+		err := s.base.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			n, err = tx.DeleteOldKeys(ctx, now.Add(-base.AnswerLife), 500)
 			return err
 		})
 		if err != nil {
@@ -56,30 +34,30 @@ func (s *Service) Purge(ctx context.Context) error {
 			break
 		}
 	}
-	if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	if err := s.base.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.DeleteOldSessions(ctx, now), tx.DeleteOldWorkers(ctx, now.Add(-24*time.Hour)), tx.DeleteOldSpending(ctx, now))
 	}); err != nil {
 		return fmt.Errorf("purge sessions and workers: %w", err)
 	}
 	for {
-		dead, err := s.store.ListDeadBlobs(ctx, now.Add(-24*time.Hour), now, sweepBatch)
+		dead, err := s.base.Store.ListDeadBlobs(ctx, now.Add(-24*time.Hour), now, base.SweepBatch)
 		if err != nil {
 			return fmt.Errorf("list dead blobs: %w", err)
 		}
 		for _, blob := range dead {
-			if err := s.store.DeleteBlob(ctx, blob); err != nil {
+			if err := s.base.Store.DeleteBlob(ctx, blob); err != nil {
 				return err
 			}
 		}
-		if len(dead) < sweepBatch {
+		if len(dead) < base.SweepBatch {
 			break
 		}
 	}
-	if err := s.purgeFires(ctx); err != nil {
+	if err := s.PurgeFires(ctx); err != nil {
 		return err
 	}
-	if s.cfg.RunRetention > 0 {
-		if err := s.purgeRuns(ctx, now.Add(-s.cfg.RunRetention)); err != nil {
+	if s.base.Cfg.RunRetention > 0 {
+		if err := s.purgeRuns(ctx, now.Add(-s.base.Cfg.RunRetention)); err != nil {
 			return err
 		}
 	}
@@ -90,13 +68,13 @@ func (s *Service) Purge(ctx context.Context) error {
 // that can be deleted.
 func (s *Service) purgeRuns(ctx context.Context, before time.Time) error {
 	for {
-		old, err := s.store.ListOldRuns(ctx, before, sweepBatch)
+		old, err := s.base.Store.ListOldRuns(ctx, before, base.SweepBatch)
 		if err != nil {
 			return fmt.Errorf("list old runs: %w", err)
 		}
 		deleted := 0
 		for _, runID := range old {
-			err := s.DeleteRun(ctx, system(), runID)
+			err := s.DeleteRun(ctx, base.System(), runID)
 			if ignoreGone(err) != nil {
 				return fmt.Errorf("delete old run: %w", err)
 			}
@@ -113,16 +91,16 @@ func (s *Service) purgeRuns(ctx context.Context, before time.Time) error {
 // RemoveDeleted removes the rows of runs that were deleted.
 func (s *Service) RemoveDeleted(ctx context.Context) error {
 	for {
-		gone, err := s.store.ListDeletedRuns(ctx, sweepBatch)
+		gone, err := s.base.Store.ListDeletedRuns(ctx, base.SweepBatch)
 		if err != nil {
 			return fmt.Errorf("list deleted runs: %w", err)
 		}
 		for _, runID := range gone {
-			if err := s.store.DeleteRunRows(ctx, runID); err != nil {
+			if err := s.base.Store.DeleteRunRows(ctx, runID); err != nil {
 				return err
 			}
 		}
-		if len(gone) < sweepBatch {
+		if len(gone) < base.SweepBatch {
 			return nil
 		}
 	}
@@ -133,13 +111,4 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// stateSelected says whether a state event leads to one of the wanted states.
-func stateSelected(states []lineshaft.RunState, e lineshaft.Event) bool {
-	if states == nil {
-		return true
-	}
-	to, err := decodeState(e)
-	return err == nil && slices.Contains(states, to)
 }

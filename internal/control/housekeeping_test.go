@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 func TestR12RetentionTakesOldEndedRunsOnly(t *testing.T) {
@@ -42,7 +43,7 @@ func TestR12RetentionTakesOldEndedRunsOnly(t *testing.T) {
 		if left := b.list(lineshaft.RunFilter{}); !slices.Equal(left, []string{waiting}) {
 			b.Fatalf("left are %v, want %v", left, waiting)
 		}
-	}, func(c *control.Config) { c.RunRetention = 7 * 24 * time.Hour })
+	}, func(c *base.Config) { c.RunRetention = 7 * 24 * time.Hour })
 }
 
 func TestR12WithoutRetentionRunsStay(t *testing.T) {
@@ -91,7 +92,7 @@ func TestR2LooseFilesGo(t *testing.T) {
 	each(t, func(b *bench) {
 		req := doIt()
 		req.Attachments = []lineshaft.NewAttachment{{FileName: "f", Data: []byte("x")}}
-		first := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, req, idem("k", "1")))
+		first := must[runs.Started](b)(b.s.StartRun(b.Context(), b.admin, req, idem("k", "1")))
 		if _, _, err := b.store.PutBlob(b.Context(), strings.NewReader("of a call that failed"), 100); err != nil {
 			b.Fatal(err)
 		}

@@ -8,11 +8,13 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	controlbase "github.com/lineshaft/lineshaft/internal/control/base"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-func idem(key, body string) *control.Idempotency {
-	return &control.Idempotency{Key: key, Method: "POST", Path: "/agent/runs", BodyHash: sha256.Sum256([]byte(body))}
+func idem(key, body string) *controlbase.Idempotency {
+	return &controlbase.Idempotency{Key: key, Method: "POST", Path: "/agent/runs", BodyHash: sha256.Sum256([]byte(body))}
 }
 
 func doIt() lineshaft.NewRun { return lineshaft.NewRun{Prompt: "do it", Source: lineshaft.SourceAPI} }
@@ -20,12 +22,12 @@ func doIt() lineshaft.NewRun { return lineshaft.NewRun{Prompt: "do it", Source: 
 func TestH9SameKeyGivesTheSameRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		first := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
+		first := must[controlruns.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
 		if first.Replayed || !first.AtCapacity {
 			b.Fatalf("%+v", first)
 		}
 		b.claimOne(lineshaft.HostedWorker, first.RunID) // the run goes on; the answer stays
-		again := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
+		again := must[controlruns.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
 		if !again.Replayed {
 			b.Fatalf("%+v", again)
 		}
@@ -50,9 +52,9 @@ func TestH9KeysAreScoped(t *testing.T) {
 		seen := map[string]bool{}
 		for _, call := range []struct {
 			caller lineshaft.Caller
-			key    *control.Idempotency
+			key    *controlbase.Idempotency
 		}{{b.admin, base}, {other, base}, {b.admin, method}, {b.admin, path}, {b.admin, idem("k2", "1")}} {
-			started := must[control.Started](b)(b.s.StartRun(b.Context(), call.caller, doIt(), call.key))
+			started := must[controlruns.Started](b)(b.s.StartRun(b.Context(), call.caller, doIt(), call.key))
 			if started.Replayed || seen[started.RunID] {
 				b.Fatalf("%+v is an answer to somebody else", started)
 			}
@@ -85,7 +87,7 @@ func TestH9FollowupOnce(t *testing.T) {
 	each(t, func(b *bench) {
 		runID, job := b.working(lineshaft.NewRun{})
 		req := lineshaft.NewFollowup{RunID: runID, Message: "more"}
-		results := make([]control.FollowupResult, 16)
+		results := make([]controlruns.FollowupResult, 16)
 		errs := make([]error, len(results))
 		together(len(results), func(i int) {
 			results[i], errs[i] = b.s.Followup(b.Context(), b.admin, req, idem("f", "1"))
@@ -151,10 +153,10 @@ func startOnce(b *bench, nodes []*control.Service) {
 func TestH9KeyIsFreeAfterADay(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		first := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
+		first := must[controlruns.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
 		b.clock.advance(23*time.Hour + 59*time.Minute)
 		wantCode(b, b.s.Purge(b.Context()), "") // cleaning up does not free it early
-		again := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
+		again := must[controlruns.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
 		if again.RunID != first.RunID {
 			b.Fatal("the answer was not kept for a day")
 		}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -34,10 +36,10 @@ func TestS3LimitedAdminMakesNoKeyOfSomebodyElse(t *testing.T) {
 	each(t, func(b *bench) {
 		mine := b.factory("B", "").UID
 		limited := b.caller(lineshaft.RoleAdmin, mine)
-		must[string](b)(b.s.CreateIdentitySession(b.Context(), somebody(), control.Visitor{}))
+		must[string](b)(b.s.CreateIdentitySession(b.Context(), somebody(), access.Visitor{}))
 		person := b.sessions(b.admin, true)[0].Principal
 		for _, uid := range []string{b.admin.Principal.UID, person.UID, "user_of-tomorrow"} {
-			_, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{
+			_, _, err := b.s.CreateAPIKey(b.Context(), limited, access.NewAPIKey{
 				Name: "n", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}, Owner: lineshaft.Principal{UID: uid, Type: lineshaft.User, DisplayName: "Mallory"},
 			})
 			if lineshaft.CodeOf(err) != lineshaft.CodeNotAuthorized || fieldOf(err) != "owner.uid" {
@@ -45,12 +47,12 @@ func TestS3LimitedAdminMakesNoKeyOfSomebodyElse(t *testing.T) {
 			}
 		}
 		for _, owner := range []lineshaft.Principal{{}, {Type: lineshaft.User, DisplayName: "New"}, limited.Principal} {
-			made, _, err := b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}, Owner: owner})
+			made, _, err := b.s.CreateAPIKey(b.Context(), limited, access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, FactoryUIDs: []string{mine}, Owner: owner})
 			if err != nil || owner.UID != "" && made.Owner != limited.Principal {
 				b.Errorf("owner %+v: %+v, %v", owner, made.Owner, err)
 			}
 		}
-		made, _, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{
+		made, _, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{
 			Name: "n", Role: lineshaft.RoleViewer, Owner: lineshaft.Principal{UID: person.UID, Type: lineshaft.User, DisplayName: "Renamed", Email: "other@example.com"},
 		})
 		if err != nil || made.Owner != person {
@@ -64,7 +66,7 @@ func TestS3KeysOfTheServersOwnNames(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		for _, uid := range []string{"system", "repository", "run_" + b.newID(), "automation_x", "schedule_x"} {
-			_, _, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, Owner: lineshaft.Principal{UID: uid, Type: lineshaft.User}})
+			_, _, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, Owner: lineshaft.Principal{UID: uid, Type: lineshaft.User}})
 			if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
 				b.Errorf("%s: %v", uid, err)
 			}
@@ -85,11 +87,11 @@ func TestS3LimitedKeyLeavesSessionsThatReachFurther(t *testing.T) {
 		for range 3 {
 			b.session(adminKey)
 		}
-		page := must[control.SessionPage](b)(b.s.ListSessions(b.Context(), mine, false, 1, ""))
+		page := must[access.SessionPage](b)(b.s.ListSessions(b.Context(), mine, false, 1, ""))
 		if len(page.Sessions) != 1 || page.Sessions[0].ID != phone.SessionID || page.Next == "" {
 			b.Fatalf("first page %+v", page)
 		}
-		page = must[control.SessionPage](b)(b.s.ListSessions(b.Context(), mine, false, 1, page.Next))
+		page = must[access.SessionPage](b)(b.s.ListSessions(b.Context(), mine, false, 1, page.Next))
 		if len(page.Sessions) != 1 || page.Sessions[0].ID != mine.SessionID || page.Next != "" {
 			b.Fatalf("second page %+v", page)
 		}
@@ -118,13 +120,13 @@ func TestH9KeysOfOnePrincipalShareAnswersOfTheSameReach(t *testing.T) {
 		caller := func(factories ...string) lineshaft.Caller {
 			return must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), b.keyOf(b.admin.Principal, lineshaft.RoleManager, factories...)))
 		}
-		first := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
-		again := must[control.Started](b)(b.s.StartRun(b.Context(), caller(), doIt(), idem("k", "1")))
+		first := must[runs.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
+		again := must[runs.Started](b)(b.s.StartRun(b.Context(), caller(), doIt(), idem("k", "1")))
 		if !again.Replayed || again.RunID != first.RunID {
 			b.Errorf("another unlimited key of the same principal got %+v", again)
 		}
-		dispatch := func(c lineshaft.Caller) control.Dispatched {
-			return must[control.Dispatched](b)(b.s.DispatchRun(b.Context(), c, mine, control.Dispatch{Prompt: "p", Source: lineshaft.SourceAPI}, idem("k", "1")))
+		dispatch := func(c lineshaft.Caller) controlfactories.Dispatched {
+			return must[controlfactories.Dispatched](b)(b.s.DispatchRun(b.Context(), c, mine, controlfactories.Dispatch{Prompt: "p", Source: lineshaft.SourceAPI}, idem("k", "1")))
 		}
 		one := dispatch(caller(mine, "f2"))
 		if one.Replayed || one.RunID == first.RunID {
@@ -143,7 +145,7 @@ func TestS3KeyFactoriesAreThere(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		for name, uids := range map[string][]string{"none": {}, "unknown": {"f1"}, "empty": {""}, "odd": {"\x00\xff"}, "one of two": {b.factory("B", "").UID, "f1"}} {
-			_, _, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, FactoryUIDs: uids})
+			_, _, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer, FactoryUIDs: uids})
 			if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
 				b.Errorf("%s: %v", name, err)
 			}
@@ -164,7 +166,7 @@ func TestS3KeyOfDeletedFactoriesReachesNothing(t *testing.T) {
 		}
 		_, err := b.s.GetRun(b.Context(), limited, runID)
 		wantCode(b, err, lineshaft.CodeNotFound)
-		_, _, err = b.s.CreateAPIKey(b.Context(), limited, control.NewAPIKey{Name: "n", Role: lineshaft.RoleAdmin})
+		_, _, err = b.s.CreateAPIKey(b.Context(), limited, access.NewAPIKey{Name: "n", Role: lineshaft.RoleAdmin})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 	})
 }
@@ -174,7 +176,7 @@ func TestS3LastAdminKeyStays(t *testing.T) {
 	each(t, func(b *bench) {
 		b.keyOf(lineshaft.Principal{UID: "user_b", Type: lineshaft.User}, lineshaft.RoleAdmin, "f1")
 		b.keyOf(lineshaft.Principal{UID: "user_c", Type: lineshaft.User}, lineshaft.RoleManager)
-		expired, _, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "n", Role: lineshaft.RoleAdmin, ExpiresAt: b.clock.now().Add(time.Hour)})
+		expired, _, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "n", Role: lineshaft.RoleAdmin, ExpiresAt: b.clock.now().Add(time.Hour)})
 		wantCode(b, err, "")
 		b.clock.advance(2 * time.Hour)
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, b.admin.KeyID), lineshaft.CodeConflict)

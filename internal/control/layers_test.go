@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -136,7 +138,7 @@ func (b *bench) checkLayer(runID string, layer int, except ...string) {
 	}
 }
 
-func serverSays(cfg *control.Config) {
+func serverSays(cfg *base.Config) {
 	cfg.Defaults = filled(ofServer)
 	skills := map[string]string{}
 	for layer := range ofServer + 1 {
@@ -148,7 +150,7 @@ func serverSays(cfg *control.Config) {
 // Each field is set in a layer and in all wider ones: the narrowest counts.
 func TestR3NarrowestLayerOfARunWins(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		for layer := range ofServer + 1 {
 			w.environment(fmt.Sprint("environment", layer))
 		}
@@ -161,7 +163,7 @@ func TestR3NarrowestLayerOfARunWins(t *testing.T) {
 		w.checkLayer(child.RunID, ofFactory) // it is the factory's, although of no agent
 		loud := w.agent(w.factory, "loud", func(a *lineshaft.Agent) { a.Config = filled(ofAgent) })
 		w.checkLayer(w.start(lineshaft.NewRun{AgentUID: loud.UID}).RunID, ofAgent)
-		w.automation("loud", "", func(n *control.NewAutomation) { n.Agent, n.Config = "loud", filled(ofAutomation) })
+		w.automation("loud", "", func(n *factories.NewAutomation) { n.Agent, n.Config = "loud", filled(ofAutomation) })
 		w.checkLayer(w.deliver("", opened).Outcomes[0].RunID, ofAutomation)
 		free := w.agent("", "free", func(a *lineshaft.Agent) { a.Config = filled(ofAgent) })
 		w.checkLayer(w.start(lineshaft.NewRun{AgentUID: free.UID, Config: filled(ofRun)}).RunID, ofRun)
@@ -218,7 +220,7 @@ func TestS1DefinitionsGrantTheirSecrets(t *testing.T) {
 			"secrets.OF_ENVIRONMENT": "environment", "mcp_servers.both": "agent", "mcp_servers.wide": "factory", "environment_id": "factory",
 		}
 		for name, who := range map[string]lineshaft.Caller{"team": b.caller(lineshaft.RoleMember), "limited": b.caller(lineshaft.RoleMember, f)} {
-			started := must[control.Started](b)(b.as(who, lineshaft.NewRun{AgentUID: agent.UID, Config: lineshaft.AgentConfig{Secrets: []string{"OF_RUN"}}}))
+			started := must[runs.Started](b)(b.as(who, lineshaft.NewRun{AgentUID: agent.UID, Config: lineshaft.AgentConfig{Secrets: []string{"OF_RUN"}}}))
 			origins := b.origins(started.RunID)
 			maps.DeleteFunc(origins, func(_, from string) bool { return from == "server" })
 			if !maps.Equal(origins, want) {
@@ -322,7 +324,7 @@ func TestX7AnAgentNamesAgentsOfItsFactory(t *testing.T) {
 // and environment name: the payload could have asked for it.
 func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		for _, name := range []string{"OF_AUTOMATION", "OF_AGENT", "OF_FACTORY", "OF_ENVIRONMENT"} {
 			w.managed(name, lineshaft.AccessGranted)
 		}
@@ -331,15 +333,15 @@ func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) {
 			a.Config = lineshaft.AgentConfig{Secrets: []string{"OF_AGENT", "OF_AUTOMATION"}, EnvironmentID: "env"}
 		})
-		w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.run(w.deliver("", opened).Outcomes[0].RunID)
 		if root.AgentUID != hand.UID || root.Executor.DisplayName != "hand" || root.Config.EnvironmentID != "env" || !slices.Equal(root.Config.Secrets, []string{"OF_AUTOMATION"}) {
 			w.Fatalf("%+v", root)
 		}
 		agent := w.token(root.ID)
-		child := must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{})).RunID
+		child := must[runs.Started](w.bench)(w.as(agent, lineshaft.NewRun{})).RunID
 		for name, who := range map[string]lineshaft.Caller{"agent": agent, "below": w.token(child)} {
-			run := w.run(must[control.Started](w.bench)(w.as(who, lineshaft.NewRun{AgentUID: hand.UID})).RunID)
+			run := w.run(must[runs.Started](w.bench)(w.as(who, lineshaft.NewRun{AgentUID: hand.UID})).RunID)
 			if !slices.Equal(run.Config.Secrets, []string{"OF_AUTOMATION"}) || w.origins(run.ID)["secrets.OF_AUTOMATION"] != "agent" {
 				w.Errorf("%s: %v", name, run.Config.Secrets)
 			}
@@ -348,7 +350,7 @@ func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 		_, err := w.as(agent, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: "other"}})
 		wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
 		for _, environment := range []string{"", "env"} { // what its parent has, and no more
-			plain := w.run(must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: environment}})).RunID)
+			plain := w.run(must[runs.Started](w.bench)(w.as(agent, lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: environment}})).RunID)
 			if !slices.Equal(plain.Config.Secrets, []string{"OF_AUTOMATION"}) || plain.Config.EnvironmentID != "env" {
 				w.Errorf("%v in %q", plain.Config.Secrets, plain.Config.EnvironmentID)
 			}
@@ -408,9 +410,9 @@ func TestS1LayersTogetherStayWithinTheLimit(t *testing.T) {
 // A rerun goes to the same agent.
 func TestR12RerunKeepsTheAgent(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		agent := w.agent(w.factory, "a", func(a *lineshaft.Agent) { a.Config.ModelID, a.Config.WorkerHost = "m", "box" })
-		again := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID, lineshaft.SourceAPI, nil)).RunID)
+		again := w.run(must[runs.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, w.start(lineshaft.NewRun{AgentUID: agent.UID}).RunID, lineshaft.SourceAPI, nil)).RunID)
 		if again.AgentUID != agent.UID || again.FactoryUID != w.factory || again.Config.ModelID != "m" || again.Config.WorkerHost != "box" {
 			w.Errorf("%+v", again)
 		}

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // Everything that begins, continues or ends runs with concurrency keys meets on two
@@ -19,7 +21,7 @@ import (
 // another that waits for it. With LINESHAFT_SOAK there are 10,000 deliveries.
 func TestW14NodesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		nodes := []*works{w}
 		if strings.HasSuffix(w.Name(), "postgres") {
 			nodes = append(nodes, w.node())
@@ -63,7 +65,7 @@ func newRush(w *works, nodes []*works, deliveries int) *rush {
 	policies := []lineshaft.ConcurrencyPolicy{lineshaft.PolicySkip, lineshaft.PolicyQueue, lineshaft.PolicyCancelPrevious, lineshaft.PolicyFollowup}
 	for i, policy := range policies {
 		field := []string{"n", "m"}[i%2]
-		w.automation(string(policy), "", concurrency("{{payload."+field+"}}", policy), func(n *control.NewAutomation) {
+		w.automation(string(policy), "", concurrency("{{payload."+field+"}}", policy), func(n *factories.NewAutomation) {
 			n.MaxRunsPerHour = 100_000 * (i % 2)
 		})
 	}
@@ -127,12 +129,12 @@ func (r *rush) send(node *works, sender int) {
 		if i%(4*len(r.nodes)) != sender {
 			continue
 		}
-		var list []control.Received
+		var list []trigger.Received
 		for j := range rushBatch {
 			body := fmt.Sprintf(`{"n":%d,"m":%d}`, rand.IntN(rushKeys), rand.IntN(rushKeys))
 			list = append(list, received(h, fmt.Sprint(i, "-", j), body))
 		}
-		receipts, errs := control.AcceptTogether(r.w.Context(), node.s, list...)
+		receipts, errs := node.s.AcceptTogether(r.w.Context(), list...)
 		for j, err := range errs {
 			r.failed("accept", err)
 			for _, o := range receipts[j].Delivery.Outcomes {
@@ -176,7 +178,7 @@ func (r *rush) startOrEnd(node *works, n int) {
 	case n%5 == 2 && runID != "":
 		_, err = node.s.StartRun(ctx, node.admin, lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI, ParentRunID: runID, Config: lineshaft.AgentConfig{Concurrency: rule}}, nil)
 	default:
-		var started control.Started
+		var started runs.Started
 		started, err = node.s.StartRun(ctx, node.admin, lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{Concurrency: rule}}, nil)
 		r.know(started.RunID)
 	}

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 // problemOf is what Ready says of a part; there is false if it does not name it.
@@ -43,12 +41,12 @@ func TestI5ReadyKnowsTheBackgroundLoops(t *testing.T) {
 			}
 		}
 		for i, want := range []string{"", "", "keeps failing", "keeps failing"} {
-			control.EndRound(b.Context(), b.s, "mine", errors.New("no"))
+			b.s.EndRound(b.Context(), "mine", errors.New("no"))
 			if problem, _ := b.problemOf("mine"); problem != want {
 				b.Errorf("after %d failures it says %q", i+1, problem)
 			}
 		}
-		control.EndRound(b.Context(), b.s, "mine", nil)
+		b.s.EndRound(b.Context(), "mine", nil)
 		if problem, _ := b.problemOf("mine"); problem != "" {
 			b.Errorf("after a success it says %q", problem)
 		}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	controlsecrets "github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -26,27 +29,27 @@ func masterKey(t *testing.T, text string) vault.Key {
 }
 
 // under is a setting that makes a service use these master keys.
-func under(t *testing.T, current string, old ...string) func(*control.Config) {
+func under(t *testing.T, current string, old ...string) func(*base.Config) {
 	t.Helper()
 	var olds []vault.Key
 	for _, text := range old {
 		olds = append(olds, masterKey(t, text))
 	}
 	v := vault.New(masterKey(t, current), olds...)
-	return func(c *control.Config) { c.Vault = v }
+	return func(c *base.Config) { c.Vault = v }
 }
 
 // node opens a further service on the store of b, or says why it cannot.
-func (b *bench) node(set func(*control.Config)) (*bench, error) {
+func (b *bench) node(set func(*base.Config)) (*bench, error) {
 	b.Helper()
-	cfg := control.Config{}
+	cfg := base.Config{}
 	set(&cfg)
 	hub := stream.NewHub()
 	s, err := control.New(b.Context(), b.store, hub, stream.New(b.store, hub, func(lineshaft.Event) []byte { return nil }), cfg)
 	return &bench{T: b.T, s: s, store: b.store, admin: b.admin, clock: b.clock}, err
 }
 
-func (b *bench) with(set func(*control.Config)) *bench {
+func (b *bench) with(set func(*base.Config)) *bench {
 	b.Helper()
 	return must[*bench](b)(b.node(set))
 }
@@ -75,7 +78,7 @@ func TestS1FirstKeyWins(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		errs := make([]error, 8)
-		sets := make([]func(*control.Config), len(errs))
+		sets := make([]func(*base.Config), len(errs))
 		for i := range sets {
 			sets[i] = under(b.T, strconv.Itoa(i))
 		}
@@ -114,7 +117,7 @@ func TestS1RotationRewrapsEverything(t *testing.T) {
 		})
 
 		var log bytes.Buffer
-		next := b.with(func(c *control.Config) {
+		next := b.with(func(c *base.Config) {
 			under(t, "second", "first")(c)
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		})
@@ -203,7 +206,7 @@ func TestS1RotationBesideUpdates(t *testing.T) {
 			if i%2 == 0 {
 				_, err = next.s.RewrapSecrets(t.Context())
 			} else {
-				_, err = b.s.UpdateSecret(t.Context(), b.admin, "TOKEN", control.SecretChange{Value: &value})
+				_, err = b.s.UpdateSecret(t.Context(), b.admin, "TOKEN", controlsecrets.SecretChange{Value: &value})
 			}
 			if err != nil {
 				t.Error(err)
@@ -222,7 +225,7 @@ func TestS1DamageIsToldAndStaysWithItsSecret(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		var log bytes.Buffer
-		b := open(t, database, under(t, "first"), func(c *control.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		b := open(t, database, under(t, "first"), func(c *base.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		b.managed("GOOD", lineshaft.AccessRuns)
 		b.managed("SWAPPED", lineshaft.AccessRuns)
 		good := must[*store.Secret](b)(b.store.GetSecret(t.Context(), "GOOD"))
@@ -240,12 +243,12 @@ func TestS1DamageIsToldAndStaysWithItsSecret(t *testing.T) {
 		if text := log.String(); !strings.Contains(text, "secret=SWAPPED") || !strings.Contains(text, "count=1") || strings.Contains(text, hidden) {
 			t.Errorf("logged %s", text)
 		}
-		found := must[control.SealedCount](b)(control.CountSealed(t.Context(), b.store, vault.New(masterKey(t, "second"), masterKey(t, "first"))))
-		if found != (control.SealedCount{Old: 1, Stuck: 1}) {
+		found := must[controlsecrets.SealedCount](b)(controlsecrets.CountSealed(t.Context(), b.store, vault.New(masterKey(t, "second"), masterKey(t, "first"))))
+		if found != (controlsecrets.SealedCount{Old: 1, Stuck: 1}) {
 			t.Errorf("counted %+v", found)
 		}
 		value := changed
-		must[lineshaft.Secret](b)(b.s.UpdateSecret(t.Context(), b.admin, "SWAPPED", control.SecretChange{Value: &value})) // mends it
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(t.Context(), b.admin, "SWAPPED", controlsecrets.SecretChange{Value: &value})) // mends it
 		b.start(naming("SWAPPED"))
 		if job := b.claim(1)[0]; job.Secrets["SWAPPED"] != changed {
 			t.Errorf("fault %q", job.Fault)
@@ -259,15 +262,15 @@ func TestS1DamageIsToldAndStaysWithItsSecret(t *testing.T) {
 func TestS1NotificationsLeftBehindByAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{Name: "chat"})
-		second, err := vault.New(masterKey(t, "second")).Seal(control.ProbeSetting, []byte(control.ProbeSetting))
+		n := b.endpoint(notify.NewNotification{Name: "chat"})
+		second, err := vault.New(masterKey(t, "second")).Seal(controlsecrets.ProbeSetting, []byte(controlsecrets.ProbeSetting))
 		wantCode(b, err, "")
 		b.write(func(ctx context.Context, tx *store.Tx) error { // as that version does
-			was, err := b.store.GetSetting(ctx, control.ProbeSetting)
+			was, err := b.store.GetSetting(ctx, controlsecrets.ProbeSetting)
 			if err != nil {
 				return err
 			}
-			return tx.ReplaceSetting(ctx, control.ProbeSetting, was, second)
+			return tx.ReplaceSetting(ctx, controlsecrets.ProbeSetting, was, second)
 		})
 		_, err = b.node(under(t, "second"))
 		if err == nil {
@@ -294,8 +297,8 @@ func TestS1NotificationsLeftBehindByAnOlderVersion(t *testing.T) {
 func TestS1ALostSecretOfADisabledNotificationIsNoHindrance(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		b.endpoint(control.NewNotification{Enabled: new(false)})
-		storetest.Exec(t, b.database, "DELETE FROM settings WHERE name = '"+control.ProbeSetting+"'")
+		b.endpoint(notify.NewNotification{Enabled: new(false)})
+		storetest.Exec(t, b.database, "DELETE FROM settings WHERE name = '"+controlsecrets.ProbeSetting+"'")
 		b.with(under(t, "second"))
 	})
 }
@@ -304,7 +307,7 @@ func TestS1ALostSecretOfADisabledNotificationIsNoHindrance(t *testing.T) {
 func TestS1ALostSecretCountsWhileItSigns(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		lost := must[string](b.bench)(vault.New(masterKey(t, "lost")).Seal("notification/"+n.ID, []byte("whsec_x")))
 		for until, starts := range map[string]bool{"1": true, "9000000000000000": false} {
 			storetest.Exec(t, b.database, "UPDATE notifications SET old_credential = '"+lost+"', old_until = "+until)

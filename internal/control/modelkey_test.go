@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -19,10 +20,10 @@ func keyedConfig(secret string) lineshaft.AgentConfig {
 // because no agent ever sees it, and nobody takes it for a run of theirs.
 func TestS1ModelKeyOfAnAgent(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("KEY", lineshaft.AccessGranted)
 		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) { a.Config = keyedConfig("KEY") })
-		w.automation("a", "", func(n *control.NewAutomation) { n.Agent = "hand" })
+		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent = "hand" })
 		wantCode(w, w.s.DeleteSecret(w.Context(), w.admin, "KEY"), lineshaft.CodeConflict)
 		partly := lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{ReasoningLevel: "high"}}
 		own := w.claimOne(lineshaft.HostedWorker, w.start(lineshaft.NewRun{AgentUID: hand.UID, Config: partly}).RunID)
@@ -36,7 +37,7 @@ func TestS1ModelKeyOfAnAgent(t *testing.T) {
 		}
 		w.begin(job)
 		token := must[lineshaft.Caller](w.bench)(w.s.Authenticate(w.Context(), job.RunToken))
-		child := must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{Config: lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Permissions: lineshaft.PermissionsDeny}}}))
+		child := must[runs.Started](w.bench)(w.as(token, lineshaft.NewRun{Config: lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{Permissions: lineshaft.PermissionsDeny}}}))
 		if job := w.claimOne(lineshaft.HostedWorker, child.RunID); string(job.ModelKey) != hidden {
 			w.Errorf("of a child: %q, %v", job.Fault, job.ModelKey)
 		}
@@ -62,7 +63,7 @@ func TestS1ModelKeyThatCannotBe(t *testing.T) {
 		for field, config := range map[string]lineshaft.AgentConfig{
 			"config.harness.auth.secret_name": keyedConfig("NONE"), "config.harness.auth.source": worker, "config.harness.auth": typeless,
 		} {
-			_, err := b.s.CreateAgent(b.Context(), b.admin, control.NewAgent{FactoryUID: f, Name: "a", Config: config})
+			_, err := b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: f, Name: "a", Config: config})
 			if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest || fieldOf(err) != field {
 				b.Errorf("an agent with %+v: %v", config.Harness, err)
 			}
@@ -71,7 +72,7 @@ func TestS1ModelKeyThatCannotBe(t *testing.T) {
 				b.Errorf("a run with %+v: %v", config.Harness, err)
 			}
 		}
-		_, err := b.s.CreateAgent(b.Context(), b.admin, control.NewAgent{FactoryUID: f, Name: "a", Config: keyedConfig("HOOK")})
+		_, err := b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: f, Name: "a", Config: keyedConfig("HOOK")})
 		if err == nil || !strings.Contains(err.Error(), "credential of a webhook") {
 			b.Errorf("with a webhook's: %v", err)
 		}
@@ -90,7 +91,7 @@ func TestF8AChangeLeavesAnEmptyList(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "").UID
 		agent := b.agent(f, "a", func(a *lineshaft.Agent) { a.Config.Secrets = []string{} })
-		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, agent.UID, control.AgentChange{Description: ref("d")}))
+		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, agent.UID, factories.AgentChange{Description: ref("d")}))
 		if changed.Config.Secrets == nil || b.getAgent(agent.UID).Config.Secrets == nil {
 			b.Errorf("%+v", changed.Config)
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -86,7 +88,7 @@ func eachCallback(t *testing.T, fn func(b *callbackBench)) {
 func openCallbacks(t *testing.T, database string, r *receiver) *callbackBench {
 	t.Helper()
 	b := &callbackBench{database: database, receiver: r, log: &bytes.Buffer{}}
-	b.bench = open(t, database, under(t, "callbacks"), func(cfg *control.Config) {
+	b.bench = open(t, database, under(t, "callbacks"), func(cfg *base.Config) {
 		cfg.Callbacks, cfg.Logger = r, slog.New(slog.NewTextHandler(b.log, nil))
 		cfg.Clock = func() time.Time { return b.clock.now() }
 		cfg.RunURL = func(runID string) string { return "https://lineshaft.example/runs/" + runID }
@@ -94,12 +96,12 @@ func openCallbacks(t *testing.T, database string, r *receiver) *callbackBench {
 	return b
 }
 
-func (b *callbackBench) endpoint(n control.NewNotification) control.IssuedNotification {
+func (b *callbackBench) endpoint(n notify.NewNotification) notify.IssuedNotification {
 	b.Helper()
 	if n.URL == "" {
 		n.URL = "https://example.com/hook"
 	}
-	return must[control.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, n))
+	return must[notify.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, n))
 }
 
 // fan makes all deliveries that there are to make. Transactions of other tests on the
@@ -134,7 +136,7 @@ func (b *callbackBench) send() {
 
 func (b *callbackBench) deliveries(id string, status lineshaft.NotificationStatus) []lineshaft.NotificationDelivery {
 	b.Helper()
-	page := must[control.NotificationDeliveryPage](b.bench)(b.s.ListNotificationDeliveries(b.Context(), b.admin, id, control.NotificationDeliveryQuery{Status: status, Limit: 500}))
+	page := must[notify.NotificationDeliveryPage](b.bench)(b.s.ListNotificationDeliveries(b.Context(), b.admin, id, notify.NotificationDeliveryQuery{Status: status, Limit: 500}))
 	return page.Deliveries
 }
 
@@ -188,14 +190,14 @@ func (b *callbackBench) wantEvents(list []lineshaft.NotificationDelivery, ids []
 func TestC1ReceiverDownFor70Hours(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		first, second := b.endpoint(control.NewNotification{URL: "https://a.example/1"}), b.endpoint(control.NewNotification{URL: "https://b.example/2"})
+		first, second := b.endpoint(notify.NewNotification{URL: "https://a.example/1"}), b.endpoint(notify.NewNotification{URL: "https://b.example/2"})
 		b.receiver.says(status(503))
 		runID, job := b.working(lineshaft.NewRun{})
 		b.end(job, lineshaft.Succeeded)
 		ids := b.stateIDs(runID)
 		b.fan()
 		b.passes(70 * time.Hour)
-		for _, n := range []control.IssuedNotification{first, second} {
+		for _, n := range []notify.IssuedNotification{first, second} {
 			b.wantEvents(b.deliveries(n.ID, lineshaft.NotificationPending), ids)
 		}
 		tried := len(b.receiver.taken("https://a.example/1")) / len(ids)
@@ -204,7 +206,7 @@ func TestC1ReceiverDownFor70Hours(t *testing.T) {
 		}
 		b.receiver.says(nil)
 		b.passes(2*time.Hour + time.Second)
-		for _, n := range []control.IssuedNotification{first, second} {
+		for _, n := range []notify.IssuedNotification{first, second} {
 			b.wantEvents(b.deliveries(n.ID, lineshaft.NotificationDelivered), ids)
 			b.wantEvents(b.deliveries(n.ID, ""), ids)
 			arrived := b.receiver.taken(n.URL)
@@ -225,7 +227,7 @@ func TestC1ReceiverDownFor70Hours(t *testing.T) {
 func TestC1WhatACallbackTells(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		b.endpoint(control.NewNotification{States: []lineshaft.RunState{lineshaft.Failed}})
+		b.endpoint(notify.NewNotification{States: []lineshaft.RunState{lineshaft.Failed}})
 		runID, job := b.working(lineshaft.NewRun{Title: "A <b>title</b>", Config: lineshaft.AgentConfig{Name: "doctor"}})
 		_, err := b.s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Failed, Message: "no luck", Code: lineshaft.CodeAgentProcessFailed})
 		wantCode(b, err, "")
@@ -267,11 +269,11 @@ func TestC1FiltersSelectChanges(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
 		factory := b.factory("one", "one").UID
-		all := b.endpoint(control.NewNotification{URL: "https://example.com/all"})
-		ended := b.endpoint(control.NewNotification{URL: "https://example.com/ended", States: []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Succeeded}})
-		own := b.endpoint(control.NewNotification{URL: "https://example.com/own", FactoryUIDs: []string{factory}})
-		named := b.endpoint(control.NewNotification{URL: "https://example.com/named", RunName: "doctor"})
-		off := b.endpoint(control.NewNotification{URL: "https://example.com/off", Enabled: new(false)})
+		all := b.endpoint(notify.NewNotification{URL: "https://example.com/all"})
+		ended := b.endpoint(notify.NewNotification{URL: "https://example.com/ended", States: []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Succeeded}})
+		own := b.endpoint(notify.NewNotification{URL: "https://example.com/own", FactoryUIDs: []string{factory}})
+		named := b.endpoint(notify.NewNotification{URL: "https://example.com/named", RunName: "doctor"})
+		off := b.endpoint(notify.NewNotification{URL: "https://example.com/off", Enabled: new(false)})
 		runID, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{Name: "doctor"}})
 		b.end(job, lineshaft.Succeeded)
 		inside := b.inFactory(factory, lineshaft.NewRun{})
@@ -295,9 +297,9 @@ func TestC1AnEndpointBeginsWithItsCreation(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		b.start(lineshaft.NewRun{})
 		b.fan()
-		first := b.endpoint(control.NewNotification{})
+		first := b.endpoint(notify.NewNotification{})
 		one := b.start(lineshaft.NewRun{}).RunID // not fanned out when the next one is made
-		second := b.endpoint(control.NewNotification{})
+		second := b.endpoint(notify.NewNotification{})
 		two := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
 		b.wantEvents(b.deliveries(first.ID, ""), append(b.stateIDs(one), b.stateIDs(two)...))
@@ -317,7 +319,7 @@ func TestC1AnEndpointBeginsWithItsCreation(t *testing.T) {
 
 func (b *callbackBench) enable(id string, enabled bool) lineshaft.Notification {
 	b.Helper()
-	return must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, id, control.NotificationChange{Enabled: &enabled}))
+	return must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, id, notify.NotificationChange{Enabled: &enabled}))
 }
 
 // Endpoints come and runs start at the same time, while two nodes fan out: whoever was
@@ -352,7 +354,7 @@ func TestC1NothingIsMissedOrDoubledInRaces(t *testing.T) {
 			if err != nil {
 				b.Error(err)
 			}
-			made, err := b.s.CreateNotification(b.Context(), b.admin, control.NewNotification{URL: fmt.Sprintf("https://example.com/%d", i)})
+			made, err := b.s.CreateNotification(b.Context(), b.admin, notify.NewNotification{URL: fmt.Sprintf("https://example.com/%d", i)})
 			if err != nil {
 				b.Error(err)
 				return
@@ -386,7 +388,7 @@ func TestC1TwoServers(t *testing.T) {
 	database, r := storetest.Postgres(t), &receiver{}
 	a := openCallbacks(t, database, r)
 	other := openCallbacks(t, database, r)
-	n := a.endpoint(control.NewNotification{})
+	n := a.endpoint(notify.NewNotification{})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for _, node := range []*callbackBench{a, other} {
@@ -425,7 +427,7 @@ func eventually(t *testing.T, done func() bool) {
 func TestC1AClaimOfADeadNodeIsTakenAgain(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
 		claimed := must[int](b.bench)(control.ClaimCallbacks(b.Context(), b.s, n.ID))
@@ -449,7 +451,7 @@ func TestC1AClaimOfADeadNodeIsTakenAgain(t *testing.T) {
 func TestC1ALateNoteIsNotTaken(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		b.start(lineshaft.NewRun{})
 		b.fan()
 		b.receiver.says(func(lineshaft.Callback) lineshaft.CallbackResult {
@@ -472,7 +474,7 @@ func TestC1ALateNoteIsNotTaken(t *testing.T) {
 func TestC1ASlowEndpointStarvesNobody(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		slow, fast := b.endpoint(control.NewNotification{URL: "https://slow.example/"}), b.endpoint(control.NewNotification{URL: "https://fast.example/"})
+		slow, fast := b.endpoint(notify.NewNotification{URL: "https://slow.example/"}), b.endpoint(notify.NewNotification{URL: "https://fast.example/"})
 		release := make(chan struct{})
 		b.receiver.says(func(c lineshaft.Callback) lineshaft.CallbackResult {
 			if c.URL == slow.URL {
@@ -503,7 +505,7 @@ func TestC1ASlowEndpointStarvesNobody(t *testing.T) {
 func TestC1StoppingGivesBackWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		b.start(lineshaft.NewRun{})
 		b.fan()
 		ctx, stop := context.WithCancel(b.Context())

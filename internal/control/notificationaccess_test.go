@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // every calls all that can be done with an endpoint.
 func (b *callbackBench) every(c lineshaft.Caller, id, deliveryID string) map[string]error {
 	ctx := b.Context()
 	_, get := b.s.GetNotification(ctx, c, id)
-	_, update := b.s.UpdateNotification(ctx, c, id, control.NotificationChange{Description: new("x")})
-	_, rotate := b.s.RotateNotification(ctx, c, id, control.NotificationRotation{})
+	_, update := b.s.UpdateNotification(ctx, c, id, notify.NotificationChange{Description: new("x")})
+	_, rotate := b.s.RotateNotification(ctx, c, id, notify.NotificationRotation{})
 	_, test := b.s.TestNotification(ctx, c, id)
-	_, list := b.s.ListNotificationDeliveries(ctx, c, id, control.NotificationDeliveryQuery{Limit: 5})
+	_, list := b.s.ListNotificationDeliveries(ctx, c, id, notify.NotificationDeliveryQuery{Limit: 5})
 	_, one := b.s.GetNotificationDelivery(ctx, c, id, deliveryID)
 	_, replay := b.s.ReplayNotificationDelivery(ctx, c, id, deliveryID)
 	remove := b.s.DeleteNotification(ctx, c, id)
@@ -29,11 +29,11 @@ func TestS3LimitedKeysAndNotifications(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		own, foreign := b.factory("own", "own").UID, b.factory("foreign", "foreign").UID
 		limited := b.caller(lineshaft.RoleManager, own)
-		create := func(c lineshaft.Caller, factories ...string) (control.IssuedNotification, error) {
-			return b.s.CreateNotification(b.Context(), c, control.NewNotification{URL: "https://example.com/", FactoryUIDs: factories})
+		create := func(c lineshaft.Caller, factories ...string) (notify.IssuedNotification, error) {
+			return b.s.CreateNotification(b.Context(), c, notify.NewNotification{URL: "https://example.com/", FactoryUIDs: factories})
 		}
 		for name, factories := range map[string][]string{"all": nil, "foreign": {foreign}, "both": {own, foreign}} {
-			made := must[control.IssuedNotification](b.bench)(create(b.admin, factories...))
+			made := must[notify.IssuedNotification](b.bench)(create(b.admin, factories...))
 			delivery := must[*lineshaft.NotificationDelivery](b.bench)(b.s.TestNotification(b.Context(), b.admin, made.ID))
 			for call, err := range b.every(limited, made.ID, delivery.ID) {
 				if lineshaft.CodeOf(err) != lineshaft.CodeNotFound || err == nil {
@@ -50,9 +50,9 @@ func TestS3LimitedKeysAndNotifications(t *testing.T) {
 			_, err = create(limited, factories...)
 			wantCode(b, err, lineshaft.CodeInvalidRequest)
 		}
-		mine := must[control.IssuedNotification](b.bench)(create(limited, own))
+		mine := must[notify.IssuedNotification](b.bench)(create(limited, own))
 		for _, factories := range [][]string{{}, {own, foreign}} {
-			_, err = b.s.UpdateNotification(b.Context(), limited, mine.ID, control.NotificationChange{FactoryUIDs: &factories})
+			_, err = b.s.UpdateNotification(b.Context(), limited, mine.ID, notify.NotificationChange{FactoryUIDs: &factories})
 			if err == nil {
 				b.Errorf("it widened its endpoint to %v", factories)
 			}
@@ -69,7 +69,7 @@ func TestS3LimitedKeysAndNotifications(t *testing.T) {
 func TestC1EndpointsAreChecked(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		for _, bad := range []control.NewNotification{
+		for _, bad := range []notify.NewNotification{
 			{URL: "https://example.com/", FactoryUIDs: []string{"nothing"}},
 			{URL: "https://example.com/", FactoryUIDs: []string{}},
 			{URL: "https://example.com/", FactoryUIDs: []string{"a\x00b"}},
@@ -83,19 +83,19 @@ func TestC1EndpointsAreChecked(t *testing.T) {
 			_, err := b.s.CreateNotification(b.Context(), b.admin, bad)
 			wantCode(b, err, lineshaft.CodeInvalidRequest)
 		}
-		first := b.endpoint(control.NewNotification{URL: "https://hooks.example:8443/x?token=t"})
+		first := b.endpoint(notify.NewNotification{URL: "https://hooks.example:8443/x?token=t"})
 		if first.Name != "hooks.example:8443" {
 			b.Errorf("it is called %q", first.Name)
 		}
-		_, err := b.s.UpdateNotification(b.Context(), b.admin, first.ID, control.NotificationChange{URL: new("gopher://x")})
+		_, err := b.s.UpdateNotification(b.Context(), b.admin, first.ID, notify.NotificationChange{URL: new("gopher://x")})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		for i := 1; i < lineshaft.MaxNotifications; i++ {
-			b.endpoint(control.NewNotification{Name: fmt.Sprint(i)})
+			b.endpoint(notify.NewNotification{Name: fmt.Sprint(i)})
 		}
-		_, err = b.s.CreateNotification(b.Context(), b.admin, control.NewNotification{URL: "https://example.com/"})
+		_, err = b.s.CreateNotification(b.Context(), b.admin, notify.NewNotification{URL: "https://example.com/"})
 		wantCode(b, err, lineshaft.CodeConflict)
 		wantCode(b, b.s.DeleteNotification(b.Context(), b.admin, first.ID), "")
-		b.endpoint(control.NewNotification{})
+		b.endpoint(notify.NewNotification{})
 	})
 }
 
@@ -104,11 +104,11 @@ func TestC1EndpointsAreChecked(t *testing.T) {
 func TestS5ChangesOfNotificationsAreAudited(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{URL: "https://example.com/hidden?token=hidden"})
+		n := b.endpoint(notify.NewNotification{URL: "https://example.com/hidden?token=hidden"})
 		d := must[*lineshaft.NotificationDelivery](b.bench)(b.s.TestNotification(b.Context(), b.admin, n.ID))
 		must[*lineshaft.NotificationDelivery](b.bench)(b.s.ReplayNotificationDelivery(b.Context(), b.admin, n.ID, d.ID))
-		must[control.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, n.ID, control.NotificationRotation{}))
-		must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, n.ID, control.NotificationChange{
+		must[notify.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, n.ID, notify.NotificationRotation{}))
+		must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, n.ID, notify.NotificationChange{
 			URL: new("https://example.com/hidden/y?token=hidden"), Name: new("other"), Enabled: new(false), States: &[]lineshaft.RunState{lineshaft.Failed},
 		}))
 		b.enable(n.ID, true)
@@ -137,7 +137,7 @@ func TestS5ChangesOfNotificationsAreAudited(t *testing.T) {
 func TestI5AttemptsAreLogged(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{URL: "https://example.com/hidden?token=hidden"})
+		n := b.endpoint(notify.NewNotification{URL: "https://example.com/hidden?token=hidden"})
 		b.receiver.says(status(502))
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
@@ -162,8 +162,8 @@ func TestS5AddressesAreShortForReaders(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
 		const whole = "https://hooks.example:8443/services/T0/SECRET?token=SECRET"
-		n := b.endpoint(control.NewNotification{URL: whole})
-		bare := b.endpoint(control.NewNotification{URL: "https://hooks.example/"})
+		n := b.endpoint(notify.NewNotification{URL: whole})
+		bare := b.endpoint(notify.NewNotification{URL: "https://hooks.example/"})
 		for _, tc := range []struct {
 			role lineshaft.Role
 			want string
@@ -181,7 +181,7 @@ func TestS5AddressesAreShortForReaders(t *testing.T) {
 			}
 		}
 		short := "https://hooks.example:8443/…" // as a script copies it that reads with one key and writes with another
-		_, err := b.s.UpdateNotification(b.Context(), b.admin, n.ID, control.NotificationChange{URL: &short})
+		_, err := b.s.UpdateNotification(b.Context(), b.admin, n.ID, notify.NotificationChange{URL: &short})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if !strings.Contains(err.Error(), "whole address") {
 			b.Error(err)

@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-func (b *callbackBench) backlog() control.CallbackBacklog {
+func (b *callbackBench) backlog() notify.CallbackBacklog {
 	b.Helper()
 	wantCode(b, b.s.WatchCallbacks(b.Context()), "")
 	return b.s.CallbackBacklog()
 }
 
-func (b *callbackBench) late(c lineshaft.Caller) []control.Attention {
+func (b *callbackBench) late(c lineshaft.Caller) []overview.Attention {
 	b.Helper()
-	return b.attention(c)[control.AttentionLate]
+	return b.attention(c)[overview.AttentionLate]
 }
 
 // What nobody looks at is late, and people are told; what waits for an attempt is counted.
@@ -30,10 +31,10 @@ func TestI5BacklogOfCallbacks(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		b.start(lineshaft.NewRun{})
 		b.clock.advance(time.Hour)
-		if got := b.backlog(); got != (control.CallbackBacklog{}) {
+		if got := b.backlog(); got != (notify.CallbackBacklog{}) {
 			b.Errorf("without an endpoint: %+v", got)
 		}
-		n := b.endpoint(control.NewNotification{States: []lineshaft.RunState{lineshaft.Queued}})
+		n := b.endpoint(notify.NewNotification{States: []lineshaft.RunState{lineshaft.Queued}})
 		if got := b.backlog(); got.Lag > time.Second {
 			b.Errorf("of before the endpoint: %+v", got)
 		}
@@ -76,7 +77,7 @@ func TestI5BacklogOfCallbacks(t *testing.T) {
 		b.fan()
 		b.send()
 		b.clock.advance(time.Hour)
-		if got := b.backlog(); got != (control.CallbackBacklog{}) {
+		if got := b.backlog(); got != (notify.CallbackBacklog{}) {
 			b.Errorf("at rest: %+v", got)
 		}
 	})
@@ -87,7 +88,7 @@ func TestI5BacklogOfCallbacks(t *testing.T) {
 func TestI5BacklogNamesTheTransaction(t *testing.T) {
 	t.Parallel()
 	b := openCallbacks(t, storetest.Postgres(t), &receiver{})
-	b.endpoint(control.NewNotification{})
+	b.endpoint(notify.NewNotification{})
 	elsewhere, err := sql.Open("pgx", storetest.Postgres(t))
 	wantCode(b, err, "")
 	defer func() { _ = elsewhere.Close() }()
@@ -127,7 +128,7 @@ func TestI5BacklogWithoutTheRightToLook(t *testing.T) {
 	database := storetest.Postgres(t)
 	storetest.Exec(t, database, "GRANT ALL ON SCHEMA public TO pg_signal_backend", "GRANT ALL ON ALL TABLES IN SCHEMA public TO pg_signal_backend")
 	b := openCallbacks(t, as(database, "pg_signal_backend"), &receiver{}) // a role that sees as little as any
-	b.endpoint(control.NewNotification{})
+	b.endpoint(notify.NewNotification{})
 	b.start(lineshaft.NewRun{})
 	b.fan()
 	held := storetest.Hold(t, storetest.Postgres(t), "runs") // elsewhere, by somebody else
@@ -162,7 +163,7 @@ func as(database, role string) string {
 func TestI5BacklogDoesNotWaitForARound(t *testing.T) {
 	t.Parallel()
 	b := openCallbacks(t, storetest.Postgres(t), &receiver{})
-	b.endpoint(control.NewNotification{})
+	b.endpoint(notify.NewNotification{})
 	b.start(lineshaft.NewRun{})
 	b.fan()
 	b.start(lineshaft.NewRun{})
@@ -199,7 +200,7 @@ func TestI5BacklogDoesNotWaitForARound(t *testing.T) {
 func TestI5BacklogLeavesOutWhatLiesAhead(t *testing.T) {
 	t.Parallel()
 	before := openCallbacks(t, storetest.Postgres(t), &receiver{})
-	n := before.endpoint(control.NewNotification{})
+	n := before.endpoint(notify.NewNotification{})
 	old := before.ended()
 	before.fan()
 	before.send()
@@ -214,7 +215,7 @@ func TestI5BacklogLeavesOutWhatLiesAhead(t *testing.T) {
 	b.fan()
 	b.send()
 	b.clock.advance(time.Hour)
-	if got := b.backlog(); got != (control.CallbackBacklog{}) || len(b.late(b.admin)) != 0 {
+	if got := b.backlog(); got != (notify.CallbackBacklog{}) || len(b.late(b.admin)) != 0 {
 		t.Errorf("all was looked at: %+v", got)
 	}
 	if since, by, err := b.store.HeldBack(t.Context()); !since.IsZero() || err != nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // Enabling an endpoint changes none of what waits for it, however much that is: all of it
@@ -14,7 +15,7 @@ import (
 func TestD3EnablingTouchesNoDelivery(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		b.receiver.says(status(500))
 		for range 10 {
 			b.start(lineshaft.NewRun{})
@@ -55,7 +56,7 @@ func TestD3AFanOutRoundIsBounded(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		var ids []string
 		for range 40 {
-			ids = append(ids, b.endpoint(control.NewNotification{}).ID)
+			ids = append(ids, b.endpoint(notify.NewNotification{}).ID)
 		}
 		const runs = 20
 		for range runs {
@@ -83,7 +84,7 @@ func TestD3AFanOutRoundIsBounded(t *testing.T) {
 func TestC1DisablingLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		want := b.stateIDs(b.start(lineshaft.NewRun{}).RunID)
 		for range 20 { // more than are kept apart, and then none is lost
 			b.enable(n.ID, false)
@@ -115,14 +116,14 @@ func TestS3NarrowingAnEndpointShowsNothingForeign(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		own, foreign := b.factory("own", "own").UID, b.factory("foreign", "foreign").UID
 		limited := b.caller(lineshaft.RoleManager, own)
-		n := b.endpoint(control.NewNotification{FactoryUIDs: []string{own, foreign}})
+		n := b.endpoint(notify.NewNotification{FactoryUIDs: []string{own, foreign}})
 		mine, other := b.inFactory(own, lineshaft.NewRun{}), b.inFactory(foreign, lineshaft.NewRun{})
 		b.receiver.says(status(500))
 		b.fan()
 		b.send()
 		test := must[*lineshaft.NotificationDelivery](b.bench)(b.s.TestNotification(b.Context(), b.admin, n.ID))
-		must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, n.ID, control.NotificationChange{FactoryUIDs: &[]string{own}}))
-		page := must[control.NotificationDeliveryPage](b.bench)(b.s.ListNotificationDeliveries(b.Context(), limited, n.ID, control.NotificationDeliveryQuery{Limit: 9}))
+		must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, n.ID, notify.NotificationChange{FactoryUIDs: &[]string{own}}))
+		page := must[notify.NotificationDeliveryPage](b.bench)(b.s.ListNotificationDeliveries(b.Context(), limited, n.ID, notify.NotificationDeliveryQuery{Limit: 9}))
 		b.wantEvents(page.Deliveries, append(b.stateIDs(mine), test.EventID))
 		for _, d := range b.deliveries(n.ID, "") {
 			_, get := b.s.GetNotificationDelivery(b.Context(), limited, n.ID, d.ID)
@@ -135,7 +136,7 @@ func TestS3NarrowingAnEndpointShowsNothingForeign(t *testing.T) {
 				wantCode(b, err, lineshaft.CodeConflict)
 			}
 		}
-		must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), limited, n.ID, control.NotificationChange{URL: new("https://elsewhere.example/")}))
+		must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), limited, n.ID, notify.NotificationChange{URL: new("https://elsewhere.example/")}))
 		b.receiver.says(nil)
 		b.clock.advance(time.Minute)
 		b.send()
@@ -157,10 +158,10 @@ func TestS3NarrowingAnEndpointShowsNothingForeign(t *testing.T) {
 func TestC1TheFanOutGoesByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		runID := b.start(lineshaft.NewRun{}).RunID
 		at := b.clock.now()
-		ahead := b.with(func(cfg *control.Config) { under(b.T, "callbacks")(cfg); cfg.Clock = func() time.Time { return at } })
+		ahead := b.with(func(cfg *base.Config) { under(b.T, "callbacks")(cfg); cfg.Clock = func() time.Time { return at } })
 		b.clock.advance(100 * time.Hour) // that of the nodes, but not of the database
 		b.settle()
 		must[bool](b.bench)(ahead.s.FanOut(b.Context()))
@@ -172,7 +173,7 @@ func TestC1TheFanOutGoesByTheDatabasesClock(t *testing.T) {
 func TestC1OldChangesArePassedOver(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		b.start(lineshaft.NewRun{})
 		b.clock.advance(73 * time.Hour)
 		b.fan()
@@ -189,9 +190,9 @@ func TestS3LimitedKeysMakeFewNotifications(t *testing.T) {
 	eachCallback(t, func(b *callbackBench) {
 		own := b.factory("own", "own").UID
 		limited := b.caller(lineshaft.RoleManager, own)
-		asked := control.NewNotification{URL: "https://example.com/", FactoryUIDs: []string{own}}
+		asked := notify.NewNotification{URL: "https://example.com/", FactoryUIDs: []string{own}}
 		for range lineshaft.MaxNotificationsLimited {
-			must[control.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), limited, asked))
+			must[notify.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), limited, asked))
 		}
 		_, err := b.s.CreateNotification(b.Context(), limited, asked)
 		wantCode(b, err, lineshaft.CodeConflict)

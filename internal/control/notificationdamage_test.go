@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -18,7 +18,7 @@ func TestC1ADamagedEndpointHoldsUpNobody(t *testing.T) {
 		t.Run(column, func(t *testing.T) {
 			t.Parallel()
 			eachCallback(t, func(b *callbackBench) {
-				bad, good := b.endpoint(control.NewNotification{URL: "https://bad.example/"}), b.endpoint(control.NewNotification{URL: "https://good.example/"})
+				bad, good := b.endpoint(notify.NewNotification{URL: "https://bad.example/"}), b.endpoint(notify.NewNotification{URL: "https://good.example/"})
 				before := b.start(lineshaft.NewRun{}).RunID
 				b.fan()
 				storetest.Exec(b.T, b.database, "UPDATE notifications SET "+column+" = '[\"' WHERE id = '"+bad.ID+"'")
@@ -37,9 +37,9 @@ func TestC1ADamagedEndpointHoldsUpNobody(t *testing.T) {
 				if told := b.found(bad.ID); told.Enabled || !strings.Contains(told.DisabledReason, "delete it") || len(b.notices()) != 1 || strings.Count(b.log.String(), bad.ID) != 1 {
 					b.Errorf("%+v; %s", told, b.log)
 				}
-				_, err = b.s.UpdateNotification(b.Context(), b.admin, bad.ID, control.NotificationChange{Enabled: new(true)})
+				_, err = b.s.UpdateNotification(b.Context(), b.admin, bad.ID, notify.NotificationChange{Enabled: new(true)})
 				wantCode(b, err, lineshaft.CodeConflict)
-				_, err = b.s.RotateNotification(b.Context(), b.admin, bad.ID, control.NotificationRotation{})
+				_, err = b.s.RotateNotification(b.Context(), b.admin, bad.ID, notify.NotificationRotation{})
 				wantCode(b, err, lineshaft.CodeConflict)
 				_, err = b.s.TestNotification(b.Context(), b.admin, bad.ID)
 				wantCode(b, err, lineshaft.CodeConflict)
@@ -55,7 +55,7 @@ func TestC1ADamagedEndpointHoldsUpNobody(t *testing.T) {
 func TestC1ADamagedRunHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		bad, good := b.start(lineshaft.NewRun{Title: "Damaged"}).RunID, b.start(lineshaft.NewRun{}).RunID
 		ids := append(b.stateIDs(bad), b.stateIDs(good)...)
 		storetest.Exec(b.T, b.database, "UPDATE run_bodies SET metadata = '{' WHERE run_id = '"+bad+"'")
@@ -73,7 +73,7 @@ func TestC1ADamagedRunHoldsUpNobody(t *testing.T) {
 func TestC1ADamagedDeliveryHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		first, second := b.endpoint(control.NewNotification{URL: "https://first.example/"}), b.endpoint(control.NewNotification{URL: "https://second.example/"})
+		first, second := b.endpoint(notify.NewNotification{URL: "https://first.example/"}), b.endpoint(notify.NewNotification{URL: "https://second.example/"})
 		ids := append(b.stateIDs(b.start(lineshaft.NewRun{}).RunID), b.stateIDs(b.start(lineshaft.NewRun{}).RunID)...)
 		b.fan()
 		b.receiver.says(status(500))
@@ -82,7 +82,7 @@ func TestC1ADamagedDeliveryHoldsUpNobody(t *testing.T) {
 		storetest.Exec(b.T, b.database, "UPDATE notification_deliveries SET attempts = '[{' WHERE id = '"+bad+"'")
 		b.receiver.says(nil)
 		b.passes(time.Minute)
-		for _, n := range []control.IssuedNotification{first, second} {
+		for _, n := range []notify.IssuedNotification{first, second} {
 			b.wantEvents(b.deliveries(n.ID, lineshaft.NotificationDelivered), ids)
 		}
 		d := must[*lineshaft.NotificationDelivery](b.bench)(b.s.GetNotificationDelivery(b.Context(), b.admin, first.ID, bad))

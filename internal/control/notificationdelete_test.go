@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -19,7 +20,7 @@ func (b *callbackBench) ended() string {
 }
 
 // told says whether the payload of a delivery can be read.
-func (b *callbackBench) told(n control.IssuedNotification, deliveryID string) bool {
+func (b *callbackBench) told(n notify.IssuedNotification, deliveryID string) bool {
 	b.Helper()
 	d := must[*lineshaft.NotificationDelivery](b.bench)(b.s.GetNotificationDelivery(b.Context(), b.admin, n.ID, deliveryID))
 	return strings.Contains(string(d.Body), "Confidential")
@@ -30,9 +31,9 @@ func (b *callbackBench) told(n control.IssuedNotification, deliveryID string) bo
 func TestR12ADeletedRunIsToldOfToItsEnd(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n, off := b.endpoint(control.NewNotification{}), b.endpoint(control.NewNotification{Enabled: new(false)})
+		n, off := b.endpoint(notify.NewNotification{}), b.endpoint(notify.NewNotification{Enabled: new(false)})
 		runID := b.ended()
-		late := b.endpoint(control.NewNotification{})
+		late := b.endpoint(notify.NewNotification{})
 		ids := b.stateIDs(runID)
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, runID), "")
 		wantCode(b, b.s.RemoveDeleted(b.Context()), "")
@@ -55,11 +56,11 @@ func TestR12RetentionTellsOfTheEnd(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		b := openCallbacks(t, database, &receiver{})
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		runID := b.ended()
 		ids := b.stateIDs(runID)
 		b.clock.advance(48 * time.Hour)
-		short := b.with(func(c *control.Config) {
+		short := b.with(func(c *base.Config) {
 			under(t, "callbacks")(c)
 			c.RunRetention = 24 * time.Hour
 			c.Clock = b.clock.now
@@ -77,7 +78,7 @@ func TestR12RetentionTellsOfTheEnd(t *testing.T) {
 func TestR12PayloadsGoWithTheirRun(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		taken, waits, expires := b.endpoint(control.NewNotification{URL: "https://a.example/"}), b.endpoint(control.NewNotification{URL: "https://b.example/"}), b.endpoint(control.NewNotification{URL: "https://c.example/"})
+		taken, waits, expires := b.endpoint(notify.NewNotification{URL: "https://a.example/"}), b.endpoint(notify.NewNotification{URL: "https://b.example/"}), b.endpoint(notify.NewNotification{URL: "https://c.example/"})
 		kept, runID := b.ended(), b.ended()
 		ids := b.stateIDs(runID)
 		b.fan()
@@ -90,7 +91,7 @@ func TestR12PayloadsGoWithTheirRun(t *testing.T) {
 		})
 		b.send()
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, runID), "")
-		for _, n := range []control.IssuedNotification{taken, waits, expires} {
+		for _, n := range []notify.IssuedNotification{taken, waits, expires} {
 			for _, d := range b.deliveries(n.ID, "") {
 				if told := b.told(n, d.ID); told != (d.RunID == kept) {
 					b.Errorf("of a run that is deleted (%v) the payload is there: %v", d.RunID == runID, told)

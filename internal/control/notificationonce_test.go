@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
-func onceKey(path, token string) *control.Idempotency {
-	return &control.Idempotency{Key: token, Method: "POST", Path: path, BodyHash: sha256.Sum256([]byte("form"))}
+func onceKey(path, token string) *base.Idempotency {
+	return &base.Idempotency{Key: token, Method: "POST", Path: path, BodyHash: sha256.Sum256([]byte("form"))}
 }
 
 // H-9: a second call with the same key makes no second endpoint, and tells that the
@@ -19,12 +20,12 @@ func onceKey(path, token string) *control.Idempotency {
 func TestH9CreateNotificationOnce(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		asked := control.NewNotification{URL: "https://example.com/", Name: "Chat", Once: onceKey("/notifications", "a-token-of-a-form-1")}
+		asked := notify.NewNotification{URL: "https://example.com/", Name: "Chat", Once: onceKey("/notifications", "a-token-of-a-form-1")}
 		bad := asked
 		bad.URL = "nothing"
 		_, err := b.s.CreateNotification(b.Context(), b.admin, bad)
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		first := must[control.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, asked))
+		first := must[notify.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, asked))
 		if !strings.HasPrefix(first.Secret, "whsec_") {
 			b.Errorf("secret %q", first.Secret)
 		}
@@ -34,11 +35,11 @@ func TestH9CreateNotificationOnce(t *testing.T) {
 			b.Errorf("%v with %+v", err, again)
 		}
 		asked.Once = onceKey("/notifications", "a-token-of-a-form-2")
-		if other := must[control.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, asked)); other.ID == first.ID {
+		if other := must[notify.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, asked)); other.ID == first.ID {
 			b.Error("another form made nothing")
 		}
 		asked.Once = nil
-		must[control.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, asked))
+		must[notify.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, asked))
 		if list := must[[]lineshaft.Notification](b.bench)(b.s.ListNotifications(b.Context(), b.admin)); len(list) != 3 {
 			b.Errorf("%d endpoints", len(list))
 		}
@@ -50,14 +51,14 @@ func TestH9CreateNotificationOnce(t *testing.T) {
 func TestH9RotateNotificationOnce(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		made := must[control.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, control.NewNotification{URL: "https://example.com/"}))
+		made := must[notify.IssuedNotification](b.bench)(b.s.CreateNotification(b.Context(), b.admin, notify.NewNotification{URL: "https://example.com/"}))
 		signs := func() []string {
 			must[*lineshaft.NotificationDelivery](b.bench)(b.s.TestNotification(b.Context(), b.admin, made.ID))
 			must[int](b.bench)(b.s.SendDue(b.Context()))
 			return b.receiver.last().Secrets
 		}
-		asked := control.NotificationRotation{Once: onceKey("/rotate", "a-token-of-a-form-1")}
-		shown := must[control.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, made.ID, asked))
+		asked := notify.NotificationRotation{Once: onceKey("/rotate", "a-token-of-a-form-1")}
+		shown := must[notify.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, made.ID, asked))
 		again, err := b.s.RotateNotification(b.Context(), b.admin, made.ID, asked)
 		wantCode(b, err, lineshaft.CodeConflict)
 		if again.Secret != "" || !strings.Contains(err.Error(), "shown once") {
@@ -66,15 +67,15 @@ func TestH9RotateNotificationOnce(t *testing.T) {
 		if secrets := signs(); len(secrets) != 1 || secrets[0] != shown.Secret {
 			b.Error("what was shown signs no more")
 		}
-		overlap := control.NotificationRotation{Overlap: time.Hour, Once: onceKey("/rotate", "a-token-of-a-form-2")}
-		second := must[control.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, made.ID, overlap))
+		overlap := notify.NotificationRotation{Overlap: time.Hour, Once: onceKey("/rotate", "a-token-of-a-form-2")}
+		second := must[notify.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, made.ID, overlap))
 		if secrets := signs(); len(secrets) != 2 || secrets[0] != second.Secret || secrets[1] != shown.Secret {
 			b.Error("not both sign in the overlap")
 		}
-		refused := control.NotificationRotation{Overlap: time.Hour, Once: onceKey("/rotate", "a-token-of-a-form-3")}
+		refused := notify.NotificationRotation{Overlap: time.Hour, Once: onceKey("/rotate", "a-token-of-a-form-3")}
 		_, err = b.s.RotateNotification(b.Context(), b.admin, made.ID, refused)
 		wantCode(b, err, lineshaft.CodeConflict)
 		refused.Overlap = 0 // the refusal kept nothing, so that the form can be sent as it is now
-		must[control.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, made.ID, refused))
+		must[notify.IssuedNotification](b.bench)(b.s.RotateNotification(b.Context(), b.admin, made.ID, refused))
 	})
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -18,17 +20,17 @@ func (b *callbackBench) found(id string) lineshaft.Notification {
 	return must[lineshaft.Notification](b.bench)(b.s.GetNotification(b.Context(), b.admin, id))
 }
 
-func (b *callbackBench) notices() []control.Attention {
+func (b *callbackBench) notices() []overview.Attention {
 	b.Helper()
-	view := must[*control.Overview](b.bench)(b.s.Overview(b.Context(), b.admin, control.LastDay))
-	return slices.DeleteFunc(view.Attention, func(a control.Attention) bool { return a.Kind != control.AttentionCallback })
+	view := must[*overview.Overview](b.bench)(b.s.Overview(b.Context(), b.admin, overview.LastDay))
+	return slices.DeleteFunc(view.Attention, func(a overview.Attention) bool { return a.Kind != overview.AttentionCallback })
 }
 
 // An endpoint that says it is gone is disabled at once, and everybody hears of it.
 func TestC1GoneDisablesAtOnce(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{URL: "https://example.com/hidden?token=hidden"})
+		n := b.endpoint(notify.NewNotification{URL: "https://example.com/hidden?token=hidden"})
 		b.receiver.says(status(410))
 		first := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
@@ -65,7 +67,7 @@ func TestC1GoneDisablesAtOnce(t *testing.T) {
 func TestC1NothingFor72HoursDisables(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		b.receiver.says(status(500))
 		first := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
@@ -102,7 +104,7 @@ func TestC1NothingFor72HoursDisables(t *testing.T) {
 func TestC1OneBadEventDisablesNothing(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		bad := b.stateIDs(b.start(lineshaft.NewRun{}).RunID)[0]
 		b.receiver.says(func(c lineshaft.Callback) lineshaft.CallbackResult {
 			if c.ID == bad {
@@ -127,7 +129,7 @@ func TestC1OneBadEventDisablesNothing(t *testing.T) {
 func TestC1AClockThatJumpsLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
 		b.clock.advance(100 * time.Hour)
@@ -156,7 +158,7 @@ func TestC1AClockThatJumpsLosesNothing(t *testing.T) {
 func TestC1WaitingForADisabledEndpointEnds(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		purged, enabled := b.endpoint(control.NewNotification{}), b.endpoint(control.NewNotification{})
+		purged, enabled := b.endpoint(notify.NewNotification{}), b.endpoint(notify.NewNotification{})
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
 		b.enable(purged.ID, false)
@@ -182,7 +184,7 @@ func TestC1WaitingForADisabledEndpointEnds(t *testing.T) {
 func TestC1RetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		b.start(lineshaft.NewRun{})
 		b.fan()
 		for _, tc := range []struct{ asked, least, most time.Duration }{
@@ -208,7 +210,7 @@ func TestC1RetryAfterIsHonoured(t *testing.T) {
 func TestC1RotationOverlaps(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		signed := func() []string {
 			b.Helper()
 			must[*lineshaft.NotificationDelivery](b.bench)(b.s.TestNotification(b.Context(), b.admin, n.ID))
@@ -218,31 +220,31 @@ func TestC1RotationOverlaps(t *testing.T) {
 		if got := signed(); !slices.Equal(got, []string{n.Secret}) || !strings.HasPrefix(n.Secret, "whsec_") {
 			b.Fatalf("signed with %d secrets", len(got))
 		}
-		rotate := func(r control.NotificationRotation) (control.IssuedNotification, error) {
+		rotate := func(r notify.NotificationRotation) (notify.IssuedNotification, error) {
 			return b.s.RotateNotification(b.Context(), b.admin, n.ID, r)
 		}
-		fresh := must[control.IssuedNotification](b.bench)(rotate(control.NotificationRotation{Overlap: time.Hour}))
+		fresh := must[notify.IssuedNotification](b.bench)(rotate(notify.NotificationRotation{Overlap: time.Hour}))
 		if got := signed(); !slices.Equal(got, []string{fresh.Secret, n.Secret}) || fresh.OldSecretUntil.IsZero() {
 			b.Fatalf("signed with %d secrets: %+v", len(got), fresh.Notification)
 		}
-		_, err := rotate(control.NotificationRotation{Overlap: time.Hour})
+		_, err := rotate(notify.NotificationRotation{Overlap: time.Hour})
 		wantCode(b, err, lineshaft.CodeConflict)
 		b.clock.advance(time.Hour + time.Second)
 		if got := signed(); !slices.Equal(got, []string{fresh.Secret}) || !b.found(n.ID).OldSecretUntil.IsZero() {
 			b.Fatalf("signed with %d secrets after the overlap", len(got))
 		}
 		own := "whsec_" + strings.Repeat("QUJD", 8)
-		if given := must[control.IssuedNotification](b.bench)(rotate(control.NotificationRotation{Secret: &own})); given.Secret != "" {
+		if given := must[notify.IssuedNotification](b.bench)(rotate(notify.NotificationRotation{Secret: &own})); given.Secret != "" {
 			b.Error("a secret that was given is shown")
 		}
 		if got := signed(); !slices.Equal(got, []string{own}) {
 			b.Fatalf("signed with %d secrets", len(got))
 		}
 		for _, bad := range []string{"", "hello", "whsec_", "whsec_!!!!", "whsec_QUJD", "whpk_" + strings.Repeat("QUJD", 11)} {
-			_, err := rotate(control.NotificationRotation{Secret: &bad})
+			_, err := rotate(notify.NotificationRotation{Secret: &bad})
 			wantCode(b, err, lineshaft.CodeInvalidRequest)
 		}
-		_, err = rotate(control.NotificationRotation{Overlap: 1000 * time.Hour})
+		_, err = rotate(notify.NotificationRotation{Overlap: 1000 * time.Hour})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		if log := b.log.String(); strings.Contains(log, n.Secret) || strings.Contains(log, own) || strings.Contains(fmt.Sprint(b.audits(n.ID)), "whsec_") {
 			b.Error("a secret is in the log")
@@ -254,7 +256,7 @@ func TestC1RotationOverlaps(t *testing.T) {
 func TestC1Replay(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n, other := b.endpoint(control.NewNotification{}), b.endpoint(control.NewNotification{URL: "https://example.com/other"})
+		n, other := b.endpoint(notify.NewNotification{}), b.endpoint(notify.NewNotification{URL: "https://example.com/other"})
 		b.receiver.says(status(500))
 		runID := b.start(lineshaft.NewRun{}).RunID
 		b.fan()
@@ -298,7 +300,7 @@ func TestC1Replay(t *testing.T) {
 func TestC1TheLogOfAttemptsIsBounded(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		n := b.endpoint(control.NewNotification{})
+		n := b.endpoint(notify.NewNotification{})
 		d := must[*lineshaft.NotificationDelivery](b.bench)(b.s.TestNotification(b.Context(), b.admin, n.ID))
 		for range lineshaft.MaxNotificationAttempts + 5 {
 			b.send()
@@ -315,7 +317,7 @@ func TestC1TheLogOfAttemptsIsBounded(t *testing.T) {
 func TestC1PurgeOfTheLog(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
-		kept, deleted := b.endpoint(control.NewNotification{}), b.endpoint(control.NewNotification{})
+		kept, deleted := b.endpoint(notify.NewNotification{}), b.endpoint(notify.NewNotification{})
 		for range 250 { // more than a batch
 			b.start(lineshaft.NewRun{})
 		}
@@ -323,7 +325,7 @@ func TestC1PurgeOfTheLog(t *testing.T) {
 		wantCode(b, b.s.DeleteNotification(b.Context(), b.admin, deleted.ID), "")
 		_, err := b.s.GetNotification(b.Context(), b.admin, deleted.ID)
 		wantCode(b, err, lineshaft.CodeNotFound)
-		_, err = b.s.ListNotificationDeliveries(b.Context(), b.admin, deleted.ID, control.NotificationDeliveryQuery{Limit: 5})
+		_, err = b.s.ListNotificationDeliveries(b.Context(), b.admin, deleted.ID, notify.NotificationDeliveryQuery{Limit: 5})
 		wantCode(b, err, lineshaft.CodeNotFound)
 		wantCode(b, b.s.PurgeNotifications(b.Context()), "")
 		left, err := b.store.ListNotificationDeliveries(b.Context(), deleted.ID, "", "", 10)
@@ -344,14 +346,14 @@ func TestS1NotificationSecretsFollowTheMasterKey(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		b := open(t, database, under(t, "first"))
-		made := must[control.IssuedNotification](b)(b.s.CreateNotification(t.Context(), b.admin, control.NewNotification{URL: "https://example.com/"}))
-		must[control.IssuedNotification](b)(b.s.RotateNotification(t.Context(), b.admin, made.ID, control.NotificationRotation{Overlap: time.Hour}))
+		made := must[notify.IssuedNotification](b)(b.s.CreateNotification(t.Context(), b.admin, notify.NewNotification{URL: "https://example.com/"}))
+		must[notify.IssuedNotification](b)(b.s.RotateNotification(t.Context(), b.admin, made.ID, notify.NotificationRotation{Overlap: time.Hour}))
 		second := b.with(under(t, "second", "first"))
 		if n := must[int](b)(second.s.RewrapSecrets(t.Context())); n != 2 {
 			t.Fatalf("%d were wrapped anew", n)
 		}
 		r := &receiver{}
-		third := b.with(func(cfg *control.Config) { under(t, "second")(cfg); cfg.Callbacks = r })
+		third := b.with(func(cfg *base.Config) { under(t, "second")(cfg); cfg.Callbacks = r })
 		must[*lineshaft.NotificationDelivery](b)(third.s.TestNotification(t.Context(), b.admin, made.ID))
 		must[int](b)(third.s.SendDue(t.Context()))
 		if got := r.last().Secrets; len(got) != 2 || got[1] != made.Secret {
@@ -364,7 +366,7 @@ func TestS1NotificationSecretsFollowTheMasterKey(t *testing.T) {
 func TestC1AHangingRequestDoesNotKeepTheServer(t *testing.T) {
 	t.Parallel()
 	b := openCallbacks(t, storetest.SQLite(t), &receiver{})
-	n := b.endpoint(control.NewNotification{})
+	n := b.endpoint(notify.NewNotification{})
 	ctx, stop := context.WithCancel(b.Context())
 	release, sent := make(chan struct{}), make(chan struct{})
 	b.receiver.says(func(lineshaft.Callback) lineshaft.CallbackResult {

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -15,12 +16,12 @@ import (
 // automation names; it waits for it.
 func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		for _, name := range []string{"OWN", "TEAM"} {
 			w.managed(name, lineshaft.AccessRuns)
 		}
 		hand := w.agent(w.factory, "hand")
-		own := func(n *control.NewAutomation) { n.Config.Secrets = []string{"OWN"} }
+		own := func(n *factories.NewAutomation) { n.Config.Secrets = []string{"OWN"} }
 		w.automation("ours", `{"k": ["rich"]}`, concurrency("rich", lineshaft.PolicyFollowup), own)
 		w.automation("same", `{"k": ["same"]}`, concurrency("same", lineshaft.PolicyFollowup), own)
 		w.automation("chained", "", after(`{"states":["CANCELLED"]}`), concurrency("rich", lineshaft.PolicyFollowup))
@@ -58,7 +59,7 @@ func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
 // when that one is gone, and also the second time.
 func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		for _, name := range []string{"OF_AUTOMATION", "OF_AGENT", "OF_FACTORY", "OF_ENVIRONMENT"} {
 			w.managed(name, lineshaft.AccessRuns)
 		}
@@ -68,15 +69,15 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		})
 		w.environment("env")
 		inside := w.agent(w.factory, "inside", func(a *lineshaft.Agent) { a.Config = hand.Config; a.Config.EnvironmentID = "env" })
-		w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.deliver("", opened).Outcomes[0].RunID
 		agent := w.token(root)
 		child := func(of *lineshaft.Agent) string {
-			return must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: of.UID})).RunID
+			return must[controlruns.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: of.UID})).RunID
 		}
 		plain, housed := child(hand), child(inside)
 		again := func(runID string) string {
-			started := must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, runID, lineshaft.SourceAPI, nil))
+			started := must[controlruns.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, runID, lineshaft.SourceAPI, nil))
 			run := w.run(started.RunID)
 			if !slices.Equal(run.Config.Secrets, []string{"OF_AUTOMATION"}) || run.Config.ModelID != "m" || run.Metadata[lineshaft.MetadataDelivery] != "" {
 				w.Errorf("%v, %q, %v", run.Config.Secrets, run.Config.ModelID, run.Metadata)
@@ -96,7 +97,7 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		}
 		// The team's own run of the same agent has what definitions name.
 		own := w.start(lineshaft.NewRun{AgentUID: hand.UID}).RunID
-		if run := w.run(must[control.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own, lineshaft.SourceAPI, nil)).RunID); len(run.Config.Secrets) != 3 {
+		if run := w.run(must[controlruns.Started](w.bench)(w.s.Rerun(w.Context(), w.admin, own, lineshaft.SourceAPI, nil)).RunID); len(run.Config.Secrets) != 3 {
 			w.Errorf("%v", run.Config.Secrets)
 		}
 		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, root) })
@@ -108,7 +109,7 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 // somebody else put into their environment; where a definition names it, the manager may.
 func TestS3FollowupsReachNoForeignEnvironment(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("TEAM", lineshaft.AccessRuns)
 		w.environment("secret", "TEAM")
 		w.environment("plain")
@@ -142,7 +143,7 @@ func TestS3FollowupsReachNoForeignEnvironment(t *testing.T) {
 // message to a run that their agent started.
 func TestS3NoWayAroundReachesAForeignEnvironment(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("TEAM", lineshaft.AccessRuns)
 		w.environment("secret", "TEAM")
 		limited := w.caller(lineshaft.RoleManager, w.factory)
@@ -157,16 +158,16 @@ func TestS3NoWayAroundReachesAForeignEnvironment(t *testing.T) {
 		_, err := w.as(limited, lineshaft.NewRun{AgentUID: hand.UID, Config: follow("mine")})
 		wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
 		token := must[lineshaft.Caller](w.bench)(w.s.Authenticate(w.Context(), job.RunToken))
-		child := must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
+		child := must[controlruns.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
 		_, err = w.s.Followup(w.Context(), limited, lineshaft.NewFollowup{RunID: child, Message: "print them"}, nil)
 		wantCode(w.bench, err, lineshaft.CodeNotAuthorized)
 
 		w.cancel(child)
 		// Where a definition names the environment, both are the manager's to do.
 		_, job = w.working(lineshaft.NewRun{AgentUID: housed.UID, Config: follow("theirs")})
-		must[control.Started](w.bench)(w.as(limited, lineshaft.NewRun{AgentUID: housed.UID, Config: follow("theirs")}))
+		must[controlruns.Started](w.bench)(w.as(limited, lineshaft.NewRun{AgentUID: housed.UID, Config: follow("theirs")}))
 		token = must[lineshaft.Caller](w.bench)(w.s.Authenticate(w.Context(), job.RunToken))
-		child = must[control.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
-		must[control.FollowupResult](w.bench)(w.s.Followup(w.Context(), limited, lineshaft.NewFollowup{RunID: child, Message: "go on"}, nil))
+		child = must[controlruns.Started](w.bench)(w.as(token, lineshaft.NewRun{})).RunID
+		must[controlruns.FollowupResult](w.bench)(w.s.Followup(w.Context(), limited, lineshaft.NewFollowup{RunID: child, Message: "go on"}, nil))
 	})
 }

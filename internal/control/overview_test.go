@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -33,13 +33,13 @@ func (b *bench) past(factory string, state lineshaft.RunState, at time.Time, cod
 	return id
 }
 
-func (b *bench) overview(c lineshaft.Caller, over control.OverviewRange) *control.Overview {
+func (b *bench) overview(c lineshaft.Caller, over overview.OverviewRange) *overview.Overview {
 	b.Helper()
-	return must[*control.Overview](b)(b.s.Overview(b.Context(), c, over))
+	return must[*overview.Overview](b)(b.s.Overview(b.Context(), c, over))
 }
 
 // counts are the ends of each outcome: succeeded, failed, errored, cancelled.
-func counts(p control.Period) [4]int64 {
+func counts(p overview.Period) [4]int64 {
 	return [4]int64{p.Succeeded, p.Failed, p.Errored, p.Cancelled}
 }
 
@@ -70,7 +70,7 @@ func (b *bench) edges(now time.Time) {
 func (b *bench) wantEdges(when string) {
 	b.Helper()
 	hour := halfPast().Truncate(time.Hour)
-	day := b.overview(b.admin, control.LastDay)
+	day := b.overview(b.admin, overview.LastDay)
 	bars := map[int][4]int64{0: {0, 0, 1, 0}, 22: {0, 1, 0, 0}, 23: {1, 0, 0, 1}}
 	for i, bar := range day.Bars {
 		if counts(bar) != bars[i] || !bar.From.Equal(hour.Add(time.Duration(i-23)*time.Hour)) || bar.Until.Sub(bar.From) != time.Hour {
@@ -80,19 +80,19 @@ func (b *bench) wantEdges(when string) {
 	if len(day.Bars) != 24 || counts(day.Total) != [4]int64{1, 1, 1, 1} || day.Total.Judged() != 3 || len(day.Reasons) != 2 {
 		b.Errorf("%s, day: %d bars, %v, %v", when, len(day.Bars), counts(day.Total), day.Reasons)
 	}
-	week := b.overview(b.admin, control.LastWeek)
+	week := b.overview(b.admin, overview.LastWeek)
 	if len(week.Bars) != 28 || counts(week.Total) != [4]int64{2, 2, 1, 1} || counts(week.Bars[27]) != [4]int64{1, 0, 0, 1} || counts(week.Bars[26]) != [4]int64{0, 1, 0, 0} {
 		b.Errorf("%s, week: %d bars, %v, last %v %v", when, len(week.Bars), counts(week.Total), counts(week.Bars[26]), counts(week.Bars[27]))
 	}
-	if week.Reasons[0] != (control.Reason{Code: lineshaft.CodeAgentProcessFailed, Count: 1}) && week.Reasons[0].Count != 2 {
+	if week.Reasons[0] != (overview.Reason{Code: lineshaft.CodeAgentProcessFailed, Count: 1}) && week.Reasons[0].Count != 2 {
 		b.Errorf("%s, reasons %v", when, week.Reasons)
 	}
-	last := b.overview(b.admin, control.LastHour)
+	last := b.overview(b.admin, overview.LastHour)
 	if len(last.Bars) != 12 || counts(last.Total) != [4]int64{1, 1, 0, 1} || counts(last.Bars[5]) != [4]int64{1, 0, 0, 0} || counts(last.Bars[4]) != [4]int64{0, 1, 0, 0} {
 		b.Errorf("%s, hour: %d bars, %v, %v %v", when, len(last.Bars), counts(last.Total), counts(last.Bars[4]), counts(last.Bars[5]))
 	}
 	for _, latency := range []struct {
-		got  control.Latency
+		got  overview.Latency
 		want time.Duration
 	}{{day.Total.Start, time.Second}, {day.Total.Work, time.Minute}} {
 		for _, d := range []time.Duration{latency.got.P50, latency.got.P95} {
@@ -101,7 +101,7 @@ func (b *bench) wantEdges(when string) {
 			}
 		}
 	}
-	some := b.overview(b.caller(lineshaft.RoleViewer, "f1", "f3"), control.LastDay)
+	some := b.overview(b.caller(lineshaft.RoleViewer, "f1", "f3"), overview.LastDay)
 	if counts(some.Total) != [4]int64{1, 1, 0, 0} || len(some.Reasons) != 1 {
 		b.Errorf("%s, of f1 and f3: %v", when, counts(some.Total))
 	}
@@ -127,7 +127,7 @@ func TestI2OverviewCountsEachEndInItsBar(t *testing.T) {
 		// Nothing is left when it is out of every range.
 		b.at(now.Add(9 * 24 * time.Hour))
 		wantCode(b, b.s.PurgeRates(b.Context()), "")
-		if week := b.overview(b.admin, control.LastWeek); week.Total.Ended() != 0 || week.Unused {
+		if week := b.overview(b.admin, overview.LastWeek); week.Total.Ended() != 0 || week.Unused {
 			b.Errorf("later: %+v", week)
 		}
 	})
@@ -147,7 +147,7 @@ func TestEndsAreCountedWhenTheyAreSettled(t *testing.T) {
 			if n := b.folded(); n != fold {
 				b.Errorf("%s: %d counted, want %d", when, n, fold)
 			}
-			if view := b.overview(b.admin, control.LastHour); view.Total.Ended() != ended || view.Late {
+			if view := b.overview(b.admin, overview.LastHour); view.Total.Ended() != ended || view.Late {
 				b.Errorf("%s: %d ended, want %d", when, view.Total.Ended(), ended)
 			}
 		}
@@ -187,7 +187,7 @@ func TestEndsAreCountedOnceByManyNodes(t *testing.T) {
 		if sum := sums[0] + sums[1] + sums[2] + sums[3]; sum != n-1 { // one is of this minute
 			b.Errorf("%v counted, want %d", sums, n-1)
 		}
-		if got := b.overview(b.admin, control.LastDay).Total.Ended(); got != n {
+		if got := b.overview(b.admin, overview.LastDay).Total.Ended(); got != n {
 			b.Errorf("%d ended, want %d", got, n)
 		}
 	})
@@ -207,7 +207,7 @@ func TestRunThatEndsTwice(t *testing.T) {
 			job := b.claimOne(lineshaft.HostedWorker, runID)
 			b.begin(job)
 			b.end(job, lineshaft.Succeeded)
-			if got := b.overview(b.admin, control.LastHour).Total.Ended(); got != want {
+			if got := b.overview(b.admin, overview.LastHour).Total.Ended(); got != want {
 				b.Errorf("%d ended, want %d", got, want)
 			}
 		}
@@ -221,7 +221,7 @@ func TestRunThatEndsTwice(t *testing.T) {
 		if n := b.folded(); n != 1 {
 			b.Fatalf("%d counted", n)
 		}
-		if got := counts(b.overview(b.admin, control.LastHour).Total); got != [4]int64{2, 0, 0, 0} {
+		if got := counts(b.overview(b.admin, overview.LastHour).Total); got != [4]int64{2, 0, 0, 0} {
 			b.Errorf("%v", got)
 		}
 	})
@@ -230,19 +230,19 @@ func TestRunThatEndsTwice(t *testing.T) {
 func TestOverviewOfNothingAndForWhom(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		view := b.overview(b.admin, control.LastDay)
-		if !view.Unused || view.Late || len(view.Attention) != 0 || len(view.Bars) != 24 || len(view.Active) != 5 || view.Total.Start != (control.Latency{}) {
+		view := b.overview(b.admin, overview.LastDay)
+		if !view.Unused || view.Late || len(view.Attention) != 0 || len(view.Bars) != 24 || len(view.Active) != 5 || view.Total.Start != (overview.Latency{}) {
 			b.Errorf("%+v", view)
 		}
 		_, err := b.s.Overview(b.Context(), b.admin, "2h")
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		_, job := b.working(lineshaft.NewRun{})
 		for _, c := range []lineshaft.Caller{must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken)), b.caller(lineshaft.RoleWorker)} {
-			_, err = b.s.Overview(b.Context(), c, control.LastDay)
+			_, err = b.s.Overview(b.Context(), c, overview.LastDay)
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
 		b.past("f1", lineshaft.Succeeded, time.Now().Add(-30*24*time.Hour), "")
-		if b.overview(b.admin, control.LastDay).Unused || b.overview(b.caller(lineshaft.RoleViewer, "f1"), control.LastDay).Unused || !b.overview(b.caller(lineshaft.RoleViewer, "f2"), control.LastDay).Unused {
+		if b.overview(b.admin, overview.LastDay).Unused || b.overview(b.caller(lineshaft.RoleViewer, "f1"), overview.LastDay).Unused || !b.overview(b.caller(lineshaft.RoleViewer, "f2"), overview.LastDay).Unused {
 			b.Error("a server with an old run is not new, except to those who cannot see it")
 		}
 	})
@@ -259,7 +259,7 @@ func TestOverviewCountsWhatIsActive(t *testing.T) {
 		b.begin(jobs[0])
 		want := func(who lineshaft.Caller, queued, running int, age time.Duration) {
 			b.Helper()
-			view := b.overview(who, control.LastHour)
+			view := b.overview(who, overview.LastHour)
 			got := map[lineshaft.RunState]int{}
 			for _, a := range view.Active {
 				got[a.State] = a.Count

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // Published clients read environments and schedules as one list, so that there are no more
@@ -31,7 +32,7 @@ func TestH14SetUpHasLimits(t *testing.T) {
 		last.Config.SetupCommands = commands[:1]
 		must[*lineshaft.EnvironmentDetail](b)(b.s.UpdateEnvironment(ctx, b.admin, last.UID, last.Config))
 
-		n := control.NewSchedule{Name: "n", Timing: lineshaft.Timing{Cron: "@daily"}, Prompt: "p"}
+		n := trigger.NewSchedule{Name: "n", Timing: lineshaft.Timing{Cron: "@daily"}, Prompt: "p"}
 		var id string
 		for range lineshaft.MaxSchedules {
 			id = must[*lineshaft.Schedule](b)(b.s.CreateSchedule(ctx, b.admin, n)).ID
@@ -39,7 +40,7 @@ func TestH14SetUpHasLimits(t *testing.T) {
 		_, err = b.s.CreateSchedule(ctx, b.admin, n)
 		wantCode(b, err, lineshaft.CodeConflict)
 		must[*lineshaft.Schedule](b)(b.s.UpdateSchedule(ctx, b.admin, id, n))
-		if page := must[control.Page[lineshaft.Schedule]](b)(b.s.ListSchedules(ctx, b.admin, "", control.MaxPage, "")); len(page.Items) != lineshaft.MaxSchedules || page.Next != "" {
+		if page := must[base.Page[lineshaft.Schedule]](b)(b.s.ListSchedules(ctx, b.admin, "", base.MaxPage, "")); len(page.Items) != lineshaft.MaxSchedules || page.Next != "" {
 			b.Errorf("%d schedules, more %v", len(page.Items), page.Next != "")
 		}
 	})

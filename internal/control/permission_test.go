@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -40,7 +40,7 @@ func TestS3WhoMayChangeARun(t *testing.T) {
 		member, other := b.caller(lineshaft.RoleMember), b.caller(lineshaft.RoleMember)
 		own := func() string {
 			b.Helper()
-			runID := must[control.Started](b)(b.as(member, lineshaft.NewRun{})).RunID
+			runID := must[runs.Started](b)(b.as(member, lineshaft.NewRun{})).RunID
 			b.begin(b.claimOne(lineshaft.HostedWorker, runID))
 			return runID
 		}
@@ -117,7 +117,7 @@ func TestS3FactoryKeysSeeTheirFactoriesOnly(t *testing.T) {
 		// It cannot start what it could not see, and a child is in its parent's factory.
 		_, err := b.as(limited, lineshaft.NewRun{})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
-		child := must[control.Started](b)(b.as(limited, lineshaft.NewRun{ParentRunID: inside})).RunID
+		child := must[runs.Started](b)(b.as(limited, lineshaft.NewRun{ParentRunID: inside})).RunID
 		if run := b.run(child); run.FactoryUID != "f1" {
 			b.Fatalf("%+v", run)
 		}
@@ -167,7 +167,7 @@ func TestX7RunTokenReachesItsTree(t *testing.T) {
 		if token.Role != lineshaft.RoleRun || token.RunID != runID || token.KeyID != job.ExecutionID || token.Principal.DisplayName != "agent" {
 			b.Fatalf("%+v", token)
 		}
-		child := b.run(must[control.Started](b)(b.as(token, lineshaft.NewRun{})).RunID)
+		child := b.run(must[runs.Started](b)(b.as(token, lineshaft.NewRun{})).RunID)
 		if child.ParentRunID != runID || child.Depth != 1 || child.Metadata["t"] != "1" || child.Creator.UID != token.Principal.UID || child.Creator.DisplayName != "agent" {
 			b.Fatalf("%+v", child)
 		}

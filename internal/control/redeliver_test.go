@@ -7,32 +7,33 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
-func (w *works) again(deliveryID string, dryRun bool) control.Redelivery {
-	return control.Redelivery{FactoryUID: w.factory, WebhookUID: w.hook.UID, DeliveryID: deliveryID, DryRun: dryRun}
+func (w *works) again(deliveryID string, dryRun bool) trigger.Redelivery {
+	return trigger.Redelivery{FactoryUID: w.factory, WebhookUID: w.hook.UID, DeliveryID: deliveryID, DryRun: dryRun}
 }
 
-func (w *works) redeliver(deliveryID string, dryRun bool) control.Redelivered {
+func (w *works) redeliver(deliveryID string, dryRun bool) trigger.Redelivered {
 	w.Helper()
-	return must[control.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, w.again(deliveryID, dryRun), nil))
+	return must[trigger.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, w.again(deliveryID, dryRun), nil))
 }
 
 func TestW15RedeliverWithTheAutomationsOfToday(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(1), ReplayGuard: true}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(1), ReplayGuard: true}, func(w *works) {
 		w.automation("old", `{"action":["opened"]}`)
 		first := w.deliver("1", opened)
 		w.automation("new", `{"action":["opened"]}`)
 		w.automation("other", `{"action":["closed"]}`)
-		w.update(control.WebhookChange{Enabled: new(false)})
+		w.update(factories.WebhookChange{Enabled: new(false)})
 		result := w.redeliver(first.ID, false) // over its rate, known, disabled: it was asked for
 		outcomes := byName(result.Outcomes)
 		if len(outcomes) != 2 || outcomes["old"].Result != lineshaft.ResultStarted || outcomes["new"].Result != lineshaft.ResultStarted || result.DeliveryID == first.ID {
 			w.Fatalf("%+v", result)
 		}
-		detail := must[control.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, result.DeliveryID, false))
+		detail := must[trigger.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, result.DeliveryID, false))
 		if detail.RedeliveryOf != first.ID || detail.Identity != result.DeliveryID || detail.IdentitySource != "redelivery" || detail.Status != lineshaft.DeliveryAccepted ||
 			detail.NotMatched != 1 || string(detail.Payload) != opened || detail.Size != int64(len(opened)) || fmt.Sprint(detail.Outcomes) != fmt.Sprint(result.Outcomes) {
 			w.Errorf("%+v", detail)
@@ -63,14 +64,14 @@ func (w *works) runStates() string {
 
 func TestW15DryRun(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("a follow", "", concurrency("k", lineshaft.PolicyFollowup))
 		w.automation("b cancel", "", concurrency("c", lineshaft.PolicyCancelPrevious))
 		first := w.deliver("1", opened)
 		w.automation("c new", "")
 		w.automation("d filtered", `{"issue":{"number":[7],"state":["open"]},"action":["closed"]}`)
-		w.automation("e disabled", "", func(n *control.NewAutomation) { n.Enabled = false })
-		w.automation("f braked", "", func(n *control.NewAutomation) { n.MaxRunsPerHour = 1 })
+		w.automation("e disabled", "", func(n *factories.NewAutomation) { n.Enabled = false })
+		w.automation("f braked", "", func(n *factories.NewAutomation) { n.MaxRunsPerHour = 1 })
 		runs, log := w.runStates(), fmt.Sprint(w.log())
 		for range 2 { // the second finds the brake untouched
 			result := w.redeliver(first.ID, true)
@@ -98,20 +99,20 @@ func TestW15DryRun(t *testing.T) {
 
 func TestW15WhatCannotBeRedelivered(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		first := w.deliver("1", opened)
 		duplicate := w.deliver("1", opened)
 		_, err := w.s.Redeliver(w.Context(), w.admin, w.again(duplicate.ID, false), nil)
 		wantConflict(w, err, first.ID)
 		wantCode(w, w.fail(w.ready(), "192.0.2.1"), "")
-		bad := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), control.Received{Hook: w.ready(), Body: []byte("{"), InvalidJSON: true}))
+		bad := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), trigger.Received{Hook: w.ready(), Body: []byte("{"), InvalidJSON: true}))
 		for _, d := range []lineshaft.Delivery{w.log()[2], bad.Delivery} {
 			_, err = w.s.Redeliver(w.Context(), w.admin, w.again(d.ID, false), nil)
 			wantConflict(w, err, string(d.Status))
 		}
 		_, err = w.s.Redeliver(w.Context(), w.admin, w.again("nothing", false), nil)
 		wantCode(w, err, lineshaft.CodeNotFound)
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "other"}))
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "other"}))
 		foreign := w.again(first.ID, false)
 		foreign.WebhookUID = other.UID
 		_, err = w.s.Redeliver(w.Context(), w.admin, foreign, nil)
@@ -131,10 +132,10 @@ func TestW15WhatCannotBeRedelivered(t *testing.T) {
 
 func TestH9RedeliverOnce(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("it", "")
 		first := w.deliver("1", opened)
-		results, errs := make([]control.Redelivered, 8), make([]error, 8)
+		results, errs := make([]trigger.Redelivered, 8), make([]error, 8)
 		together(len(errs), func(i int) {
 			results[i], errs[i] = w.s.Redeliver(w.Context(), w.admin, w.again(first.ID, false), idem("/redeliver", "1"))
 		})
@@ -154,14 +155,14 @@ func TestH9RedeliverOnce(t *testing.T) {
 // is stored.
 func TestW15RedeliverWhileTheFactoryChanges(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		it := w.automation("it", "")
 		first := w.deliver("1", opened)
 		together(2, func(i int) {
 			for n := range 10 {
 				if i == 0 {
 					on := n%2 == 0
-					if _, err := w.s.UpdateAutomation(w.Context(), w.admin, w.factory, it.UID, control.AutomationChange{Enabled: &on}); err != nil {
+					if _, err := w.s.UpdateAutomation(w.Context(), w.admin, w.factory, it.UID, factories.AutomationChange{Enabled: &on}); err != nil {
 						w.Error(err)
 					}
 					continue

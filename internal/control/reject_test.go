@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // fail is a request with a wrong credential.
-func (w *works) fail(h *control.Hook, from string) error {
+func (w *works) fail(h *trigger.Hook, from string) error {
 	w.Helper()
-	return w.s.Reject(w.Context(), control.Rejected{Hook: h, Status: lineshaft.DeliveryRejectedAuth, Size: 3, Source: netip.MustParseAddr(from)})
+	return w.s.Reject(w.Context(), trigger.Rejected{Hook: h, Status: lineshaft.DeliveryRejectedAuth, Size: 3, Source: netip.MustParseAddr(from)})
 }
 
 func TestW6FailuresOfOneSource(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{RateLimit: new(60)}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{RateLimit: new(60)}, func(w *works) {
 		h := w.ready()
 		for range 30 {
 			wantCode(w, w.fail(h, "192.0.2.1"), "")
@@ -50,7 +51,7 @@ func TestW6FailuresOfOneSource(t *testing.T) {
 
 func TestW6FailuresOfAWebhook(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		h := w.ready()
 		for i := range 300 {
 			wantCode(w, w.fail(h, fmt.Sprintf("192.0.2.%d", i%100)), "")
@@ -68,7 +69,7 @@ func TestW6FailuresOfAWebhook(t *testing.T) {
 // All addresses that a sender is given count as one; the log has the real one.
 func TestW6SourcesOfIPv6(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		h := w.ready()
 		for i := range 30 {
 			wantCode(w, w.fail(h, fmt.Sprintf("2001:db8:0:1::%x", i+1)), "")
@@ -78,7 +79,7 @@ func TestW6SourcesOfIPv6(t *testing.T) {
 		if row := w.log()[29]; row.RemoteAddr != "2001:db8:0:1::1e" {
 			w.Errorf("%+v", row)
 		}
-		wantCode(w, w.s.Reject(w.Context(), control.Rejected{Hook: h, Status: lineshaft.DeliveryRejectedSize}), "")
+		wantCode(w, w.s.Reject(w.Context(), trigger.Rejected{Hook: h, Status: lineshaft.DeliveryRejectedSize}), "")
 		if rows := w.log(); rows[len(rows)-1].RemoteAddr != "" || rows[len(rows)-1].Status != lineshaft.DeliveryRejectedSize {
 			w.Errorf("%+v", rows[len(rows)-1])
 		}
@@ -88,9 +89,9 @@ func TestW6SourcesOfIPv6(t *testing.T) {
 // An unsigned handshake is logged within the same budget.
 func TestW9UnsignedHandshakes(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		h := w.ready()
-		ask := control.Rejected{Hook: h, Source: netip.MustParseAddr("192.0.2.1"), Handshake: true}
+		ask := trigger.Rejected{Hook: h, Source: netip.MustParseAddr("192.0.2.1"), Handshake: true}
 		for range 30 {
 			wantCode(w, w.s.Reject(w.Context(), ask), "")
 		}
@@ -101,7 +102,7 @@ func TestW9UnsignedHandshakes(t *testing.T) {
 		}
 		_, err := w.s.Redeliver(w.Context(), w.admin, w.again(row.ID, false), nil)
 		wantConflict(w, err, "handshake")
-		detail := must[control.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, row.ID, true))
+		detail := must[trigger.DeliveryDetail](w.bench)(w.s.GetDelivery(w.Context(), w.admin, w.factory, w.hook.UID, row.ID, true))
 		if detail.Payload != nil || detail.Missed != nil {
 			w.Errorf("%+v", detail)
 		}
@@ -110,9 +111,9 @@ func TestW9UnsignedHandshakes(t *testing.T) {
 
 func TestW6FailuresOnManyNodes(t *testing.T) {
 	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{})
+	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{})
 	nodes := []*works{w, w.node()}
-	hooks := []*control.Hook{nodes[0].ready(), nodes[1].ready()}
+	hooks := []*trigger.Hook{nodes[0].ready(), nodes[1].ready()}
 	errs := make([]error, 100)
 	together(len(errs), func(i int) { errs[i] = nodes[i%2].fail(hooks[i%2], "192.0.2.1") })
 	logged := 0

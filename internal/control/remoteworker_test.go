@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // remote is a process of the worker "box".
-func (b *bench) remote(process string) *control.RemoteWorker {
+func (b *bench) remote(process string) *runs.RemoteWorker {
 	b.Helper()
-	return must[*control.RemoteWorker](b)(b.s.Remote(b.caller(lineshaft.RoleWorker), "box", "box/"+process))
+	return must[*runs.RemoteWorker](b)(b.s.Remote(b.caller(lineshaft.RoleWorker), "box", "box/"+process))
 }
 
 // forBox queues a run for the worker "box".
@@ -22,7 +22,7 @@ func (b *bench) forBox(attempts int) string {
 	return b.start(lineshaft.NewRun{Config: lineshaft.AgentConfig{WorkerHost: "box", MaxAttempts: &attempts}}).RunID
 }
 
-func (b *bench) claimAs(w *control.RemoteWorker, limit int, known ...string) []lineshaft.Job {
+func (b *bench) claimAs(w *runs.RemoteWorker, limit int, known ...string) []lineshaft.Job {
 	b.Helper()
 	return must[[]lineshaft.Job](b)(w.Claim(b.Context(), lineshaft.ClaimRequest{Limit: limit, Capacity: limit, Version: "v"}, known))
 }
@@ -199,7 +199,7 @@ func TestX2LabelsAreShown(t *testing.T) {
 			b.forBox(1)
 			must[[]lineshaft.Job](b)(b.remote(process).Claim(b.Context(), lineshaft.ClaimRequest{Limit: 1, Capacity: 1, Labels: labels}, nil))
 		}
-		workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+		workers := must[[]runs.Worker](b)(b.s.Workers(b.Context(), b.admin))
 		if len(workers) != 1 || !slices.Equal(workers[0].Labels, []string{"os=linux", "gpu=none", "gpu=a100"}) {
 			b.Errorf("workers %+v", workers)
 		}
@@ -215,12 +215,12 @@ func TestX2ProcessesOfOneIDAreCounted(t *testing.T) {
 		b.claimAs(one, 1)
 		b.forBox(1)
 		b.claimAs(two, 3)
-		workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin))
+		workers := must[[]runs.Worker](b)(b.s.Workers(b.Context(), b.admin))
 		if len(workers) != 1 || workers[0].WorkerHost != "box" || workers[0].ConnectionCount != 2 || workers[0].Capacity != 4 {
 			b.Errorf("workers %+v", workers)
 		}
 		wantCode(b, one.Leave(b.Context()), "")
-		if workers := must[[]control.Worker](b)(b.s.Workers(b.Context(), b.admin)); len(workers) != 1 || workers[0].ConnectionCount != 1 {
+		if workers := must[[]runs.Worker](b)(b.s.Workers(b.Context(), b.admin)); len(workers) != 1 || workers[0].ConnectionCount != 1 {
 			b.Errorf("workers %+v", workers)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -17,12 +17,12 @@ import (
 func TestR9ReportsOfAnAgentAreCapped(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		setting func(*control.Config)
+		setting func(*base.Config)
 		text    string
 		taken   int
 	}{
-		"events": {func(c *control.Config) { c.OutputEvents = 3 }, "x", 3},
-		"bytes":  {func(c *control.Config) { c.OutputBytes = 2500 }, strings.Repeat("x", 1000), 2},
+		"events": {func(c *base.Config) { c.OutputEvents = 3 }, "x", 3},
+		"bytes":  {func(c *base.Config) { c.OutputBytes = 2500 }, strings.Repeat("x", 1000), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,5 +168,5 @@ func TestR11UploadedArtifactsAreBoundedPerRunAndTree(t *testing.T) {
 		wantCode(b, upload(other, text(100)), "")
 		_, err := b.s.Upload(b.Context(), rootJob.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobSnapshot}, text(500))
 		wantCode(b, err, "")
-	}, func(c *control.Config) { c.ArtifactBytes, c.ArtifactTreeBytes = 100, 250 })
+	}, func(c *base.Config) { c.ArtifactBytes, c.ArtifactTreeBytes = 100, 250 })
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -19,7 +21,7 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 	t.Parallel()
 	eachOrigin(t, func(b *bench, o *origin) {
 		source := lineshaft.GitSource{URL: o.bare, Branch: "main"}
-		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "Given", Repository: &source}))
+		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "Given", Repository: &source}))
 		if made.Mode != lineshaft.ModeRepository || made.Repository == nil || made.Repository.Source != source || made.Name != "Given" || made.Foreman != lineshaft.ForemanName {
 			b.Fatalf("made %+v", made)
 		}
@@ -39,7 +41,7 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 		if again.Revision != f.Revision || !again.Repository.AppliedAt.Equal(f.Repository.AppliedAt) || !again.Repository.CheckedAt.After(f.Repository.CheckedAt) {
 			b.Errorf("a look at nothing new: %+v\nbefore: %+v", again.Repository, f.Repository)
 		}
-		listed := must[control.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, control.FactoryQuery{Limit: 5}))
+		listed := must[factories.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, factories.FactoryQuery{Limit: 5}))
 		if len(listed.Factories) != 1 || listed.Factories[0].Repository == nil || listed.Factories[0].Repository.Applied != second {
 			b.Errorf("listed as %+v", listed.Factories)
 		}
@@ -200,32 +202,32 @@ func TestF5SyncOnDemand(t *testing.T) {
 // the factory is not.
 func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		o := newOrigin(w.T)
 		o.push("main", folder("Broken", "titel: x")) // so that the webhook and the automation stay
 		automated := w.automation("a", "")
 		source := lineshaft.GitSource{URL: o.bare, Branch: "main", Path: "shop"}
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Repository: &source}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Repository: &source}))
 		ctx, c, f := w.Context(), w.admin, w.factory
 		for name, edit := range map[string]func() error{
-			"name": func() error { return second(w.s.UpdateFactory(ctx, c, f, control.FactoryChange{Name: ref("x")})) },
+			"name": func() error { return second(w.s.UpdateFactory(ctx, c, f, factories.FactoryChange{Name: ref("x")})) },
 			"alias and pause": func() error {
-				return second(w.s.UpdateFactory(ctx, c, f, control.FactoryChange{Alias: ref("x"), Paused: ref(true)}))
+				return second(w.s.UpdateFactory(ctx, c, f, factories.FactoryChange{Alias: ref("x"), Paused: ref(true)}))
 			},
 			"description": func() error {
-				return second(w.s.UpdateFactory(ctx, c, f, control.FactoryChange{Description: ref("x")}))
+				return second(w.s.UpdateFactory(ctx, c, f, factories.FactoryChange{Description: ref("x")}))
 			},
-			"nothing":           func() error { return second(w.s.UpdateFactory(ctx, c, f, control.FactoryChange{})) },
+			"nothing":           func() error { return second(w.s.UpdateFactory(ctx, c, f, factories.FactoryChange{})) },
 			"create automation": func() error { return second(w.s.CreateAutomation(ctx, c, f, automation("b", w.hook.UID))) },
 			"update automation": func() error {
-				return second(w.s.UpdateAutomation(ctx, c, f, automated.UID, control.AutomationChange{Enabled: ref(false)}))
+				return second(w.s.UpdateAutomation(ctx, c, f, automated.UID, factories.AutomationChange{Enabled: ref(false)}))
 			},
 			"delete automation": func() error { return w.s.DeleteAutomation(ctx, c, f, automated.UID) },
-			"create webhook":    func() error { return second(w.s.CreateWebhook(ctx, c, f, control.NewWebhook{Name: "b"})) },
+			"create webhook":    func() error { return second(w.s.CreateWebhook(ctx, c, f, factories.NewWebhook{Name: "b"})) },
 			"update webhook": func() error {
-				return second(w.s.UpdateWebhook(ctx, c, f, w.hook.UID, control.WebhookChange{Enabled: ref(false)}))
+				return second(w.s.UpdateWebhook(ctx, c, f, w.hook.UID, factories.WebhookChange{Enabled: ref(false)}))
 			},
-			"rotate webhook": func() error { return second(w.s.RotateWebhook(ctx, c, f, w.hook.UID, control.WebhookRotation{})) },
+			"rotate webhook": func() error { return second(w.s.RotateWebhook(ctx, c, f, w.hook.UID, factories.WebhookRotation{})) },
 			"delete webhook": func() error { return w.s.DeleteWebhook(ctx, c, f, w.hook.UID) },
 		} {
 			err := edit()
@@ -234,7 +236,7 @@ func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 				w.Errorf("%s: %v, want a conflict with the repository", name, err)
 			}
 		}
-		paused := must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(ctx, c, f, control.FactoryChange{Paused: ref(true)}))
+		paused := must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(ctx, c, f, factories.FactoryChange{Paused: ref(true)}))
 		if !paused.Paused || paused.Name != "works" || paused.Repository == nil {
 			w.Errorf("paused: %+v", paused)
 		}
@@ -256,13 +258,13 @@ func TestS1SecretsOfARepositorysWebhooksAreChanged(t *testing.T) {
 		o.push("main", files)
 		f := b.following(lineshaft.GitSource{URL: o.bare, Branch: "main"})
 		hook := b.webhookNamed(f.UID, "issues")
-		_, err := b.s.RotateWebhook(b.Context(), b.admin, f.UID, hook.UID, control.WebhookRotation{})
+		_, err := b.s.RotateWebhook(b.Context(), b.admin, f.UID, hook.UID, factories.WebhookRotation{})
 		wantCode(b, err, lineshaft.CodeConflict)
 		if !strings.Contains(err.Error(), "`lineshaft secret update ISSUES --team`, then apply the repository again with `lineshaft factory sync`") {
 			b.Errorf("advises %v", err)
 		}
 		fresh := strings.Repeat("fresh", 8)
-		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", control.SecretChange{Value: &fresh}))
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "ISSUES", secrets.SecretChange{Value: &fresh}))
 		must[*lineshaft.Factory](b)(b.s.SyncRepository(b.Context(), b.admin, f.UID))
 		if !b.takes(hook.UID, fresh) {
 			b.Error("the new secret is not in force")
@@ -274,11 +276,11 @@ func TestF5LinkAndUnlink(t *testing.T) {
 	t.Parallel()
 	eachOrigin(t, func(b *bench, o *origin) {
 		uid := b.factory("Managed", "").UID
-		change := func(c control.FactoryChange) (*lineshaft.Factory, error) {
+		change := func(c factories.FactoryChange) (*lineshaft.Factory, error) {
 			return b.s.UpdateFactory(b.Context(), b.admin, uid, c)
 		}
 		source := lineshaft.GitSource{URL: o.bare, Branch: "main"}
-		linked := must[*lineshaft.Factory](b)(change(control.FactoryChange{Repository: &source}))
+		linked := must[*lineshaft.Factory](b)(change(factories.FactoryChange{Repository: &source}))
 		if linked.Mode != lineshaft.ModeRepository || linked.Repository == nil || linked.Repository.Source != source || linked.Name != "Managed" {
 			b.Fatalf("linked: %+v", linked)
 		}
@@ -289,29 +291,29 @@ func TestF5LinkAndUnlink(t *testing.T) {
 		second := o.push("dev", folder("Second"))
 		dev := source
 		dev.Branch = "dev"
-		relinked := must[*lineshaft.Factory](b)(change(control.FactoryChange{Repository: &dev, Paused: ref(true)}))
+		relinked := must[*lineshaft.Factory](b)(change(factories.FactoryChange{Repository: &dev, Paused: ref(true)}))
 		if relinked.Repository.Applied != "" || relinked.Name != "First" || !relinked.Paused {
 			b.Fatalf("linked again: %+v %+v", relinked, relinked.Repository)
 		}
 		b.wantRepository(b.round(uid), "Second", second, second)
-		unlinked := must[*lineshaft.Factory](b)(change(control.FactoryChange{Unlink: true}))
+		unlinked := must[*lineshaft.Factory](b)(change(factories.FactoryChange{Unlink: true}))
 		if unlinked.Mode != lineshaft.ModeManaged || unlinked.Repository != nil || unlinked.Name != "Second" || unlinked.Foreman != "boss" {
 			b.Fatalf("unlinked: %+v", unlinked)
 		}
-		edited := must[*lineshaft.Factory](b)(change(control.FactoryChange{Name: ref("Mine")}))
+		edited := must[*lineshaft.Factory](b)(change(factories.FactoryChange{Name: ref("Mine")}))
 		if edited.Name != "Mine" || edited.Foreman != "boss" {
 			b.Errorf("edited: %+v", edited)
 		}
 		if n := must[int](b)(b.s.SyncRepositories(b.Context())); n != 0 {
 			b.Errorf("%d repositories are due without a link", n)
 		}
-		_, err := change(control.FactoryChange{Repository: &source, Name: ref("x")})
+		_, err := change(factories.FactoryChange{Repository: &source, Name: ref("x")})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		_, err = change(control.FactoryChange{Unlink: true, Alias: ref("x")})
+		_, err = change(factories.FactoryChange{Unlink: true, Alias: ref("x")})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		// What a repository says may name secrets of the whole team.
 		limited := b.caller(lineshaft.RoleManager, uid)
-		_, err = b.s.UpdateFactory(b.Context(), limited, uid, control.FactoryChange{Repository: &source})
+		_, err = b.s.UpdateFactory(b.Context(), limited, uid, factories.FactoryChange{Repository: &source})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 		details := ""
 		for _, e := range b.audits(uid) {
@@ -342,20 +344,20 @@ func TestF5SourcesThatAreRefused(t *testing.T) {
 			"git":         {lineshaft.GitSource{URL: "https://example.com/r", Path: "a/.git"}, "repository.path"},
 			"long":        {lineshaft.GitSource{URL: "https://example.com/r", Path: strings.Repeat("x", 600)}, "repository.path"},
 		} {
-			_, createErr := b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "x", Repository: &tc.source})
-			_, updateErr := b.s.UpdateFactory(b.Context(), b.admin, uid, control.FactoryChange{Repository: &tc.source})
+			_, createErr := b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "x", Repository: &tc.source})
+			_, updateErr := b.s.UpdateFactory(b.Context(), b.admin, uid, factories.FactoryChange{Repository: &tc.source})
 			for _, err := range []error{createErr, updateErr} {
 				if wrong, ok := errors.AsType[*lineshaft.Error](err); !ok || wrong.Code != lineshaft.CodeInvalidRequest || wrong.Field != tc.field || strings.Contains(wrong.Message, "u:p@") {
 					b.Errorf("%s: %v, want %s to be refused", name, err, tc.field)
 				}
 			}
 		}
-		if page := must[control.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, control.FactoryQuery{Limit: 5})); len(page.Factories) != 1 {
+		if page := must[factories.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, factories.FactoryQuery{Limit: 5})); len(page.Factories) != 1 {
 			b.Errorf("%d factories", len(page.Factories))
 		}
 	}, localGit(t))
 	each(t, func(b *bench) {
-		_, err := b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "x", Repository: &lineshaft.GitSource{URL: "https://example.com/r"}})
+		_, err := b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "x", Repository: &lineshaft.GitSource{URL: "https://example.com/r"}})
 		wantCode(b, err, lineshaft.CodeNotSupported)
 		if n := must[int](b)(b.s.SyncRepositories(b.Context())); n != 0 {
 			b.Errorf("a server without git looked at %d", n)

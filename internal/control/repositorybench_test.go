@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -85,7 +86,7 @@ func below(top string, files map[string]string) map[string]string {
 
 // localGit lets a control plane read repositories of this machine. Nothing is looked
 // at but when a test says so.
-func localGit(t *testing.T) func(*control.Config) {
+func localGit(t *testing.T) func(*base.Config) {
 	t.Helper()
 	client, err := git.New(git.Config{Cache: t.TempDir(), AllowFile: true})
 	if err != nil {
@@ -94,8 +95,8 @@ func localGit(t *testing.T) func(*control.Config) {
 	return withGit(client)
 }
 
-func withGit(g control.Git) func(*control.Config) {
-	return func(cfg *control.Config) { cfg.Git, cfg.RepositoryPoll = g, time.Hour }
+func withGit(g base.Git) func(*base.Config) {
+	return func(cfg *base.Config) { cfg.Git, cfg.RepositoryPoll = g, time.Hour }
 }
 
 // eachOrigin runs fn on every engine with a repository that has a definition.
@@ -111,7 +112,7 @@ func eachOrigin(t *testing.T, fn func(b *bench, o *origin)) {
 // following makes a factory that follows a repository and looks at it.
 func (b *bench) following(source lineshaft.GitSource) *lineshaft.Factory {
 	b.Helper()
-	made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "Given", Repository: &source}))
+	made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "Given", Repository: &source}))
 	return b.round(made.UID)
 }
 

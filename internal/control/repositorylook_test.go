@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -27,7 +27,7 @@ func eachFake(t *testing.T, fn func(b *bench, g *fakeGit, uid string)) {
 			tree: func(context.Context) (map[string]string, error) { return folder("A"), nil },
 		}
 		b := open(t, database, withGit(g))
-		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{
+		made := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{
 			Name: "Given", Repository: &lineshaft.GitSource{URL: "https://forge.example/o/r", Branch: "main"},
 		}))
 		fn(b, g, made.UID)
@@ -74,11 +74,11 @@ func TestF5FactoryThatChangesDuringALook(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(b *bench, uid string) error{
 		"unlinked": func(b *bench, uid string) error {
-			return second(b.s.UpdateFactory(b.Context(), b.admin, uid, control.FactoryChange{Unlink: true}))
+			return second(b.s.UpdateFactory(b.Context(), b.admin, uid, factories.FactoryChange{Unlink: true}))
 		},
 		"linked elsewhere": func(b *bench, uid string) error {
 			source := lineshaft.GitSource{URL: "https://forge.example/o/other"}
-			return second(b.s.UpdateFactory(b.Context(), b.admin, uid, control.FactoryChange{Repository: &source}))
+			return second(b.s.UpdateFactory(b.Context(), b.admin, uid, factories.FactoryChange{Repository: &source}))
 		},
 		"deleted": func(b *bench, uid string) error { return b.s.DeleteFactory(b.Context(), b.admin, uid) },
 	} {
@@ -187,7 +187,7 @@ func TestF5FollowersAreWoken(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { defer close(ended); b.s.FollowRepositories(ctx) }()
 		<-looked
-		must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "Second", Repository: &lineshaft.GitSource{URL: "https://forge.example/o/r"}}))
+		must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "Second", Repository: &lineshaft.GitSource{URL: "https://forge.example/o/r"}}))
 		<-looked
 		cancel()
 		<-ended

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestF5PushesThatForgesTellOf(t *testing.T) {
@@ -52,11 +53,11 @@ func TestF5PushesThatForgesTellOf(t *testing.T) {
 // A delivery that tells of a push makes the repository due, with the delivery durable.
 func TestF5PushDeliveryMakesTheRepositoryDue(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		o := newOrigin(w.T)
 		broken := o.push("main", folder("Broken", "titel: x")) // so that the webhook stays
 		w.automation("any", "")
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"}))
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"}))
 		source := lineshaft.GitSource{URL: o.bare, Branch: "main"}
 		push := `{"ref":"refs/heads/main","n":%d,"repository":{"clone_url":"` + o.bare + `"}}`
 		due := func(want bool) {
@@ -68,7 +69,7 @@ func TestF5PushDeliveryMakesTheRepositoryDue(t *testing.T) {
 		// A factory that follows nothing has nothing to look at.
 		w.deliver("1", fmt.Sprintf(push, 1))
 		due(false)
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, control.FactoryChange{Repository: &source}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Repository: &source}))
 		if f := w.round(w.factory); f.Repository.Seen != broken || len(f.Repository.Problems) == 0 {
 			w.Fatalf("%+v", f.Repository)
 		}

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 func (b *bench) rerun(runID string, source lineshaft.Source) *lineshaft.Run {
 	b.Helper()
-	return b.run(must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, runID, source, nil)).RunID)
+	return b.run(must[runs.Started](b)(b.s.Rerun(b.Context(), b.admin, runID, source, nil)).RunID)
 }
 
 // Reruns know the first run and their number, the first knows them, and source is who asked.
@@ -45,12 +46,12 @@ func TestR13RerunsAreNumbered(t *testing.T) {
 // and environment, with the secrets that the automation names, and so does the next one.
 func TestR13RerunKeepsItsAutomation(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("OF_AUTOMATION", lineshaft.AccessGranted)
 		w.environment("env")
 		hand := w.agent(w.factory, "hand", func(*lineshaft.Agent) {})
 		w.automation("first", "")
-		made := w.automation("second", "", after(`{"automations": ["first"]}`), func(n *control.NewAutomation) {
+		made := w.automation("second", "", after(`{"automations": ["first"]}`), func(n *factories.NewAutomation) {
 			n.Agent, n.Config.Secrets, n.Config.EnvironmentID = "hand", []string{"OF_AUTOMATION"}, "env"
 		})
 		w.watching()

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -202,7 +202,7 @@ func TestR12RerunRepeatsTheRequest(t *testing.T) {
 		}).RunID
 		b.followup(first, "and more")
 		b.cancel(first)
-		second := b.run(must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, first, lineshaft.SourceAPI, nil)).RunID)
+		second := b.run(must[runs.Started](b)(b.s.Rerun(b.Context(), b.admin, first, lineshaft.SourceAPI, nil)).RunID)
 		if second.ID == first || second.Title != "A title" || second.Submitted != "again" || second.Config.ModelID != "m" ||
 			second.Config.WorkerHost != "box" || second.Metadata["a"] != "1" || second.Metadata["b"] != "2" || second.State != lineshaft.Queued {
 			b.Fatalf("%+v", second)

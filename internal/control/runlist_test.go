@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // pages reads a whole list page by page.
@@ -30,7 +34,7 @@ func (b *bench) pages(c lineshaft.Caller, q lineshaft.RunQuery) []string {
 }
 
 // someSkills is a forge with a repository of skills.
-func someSkills(cfg *control.Config) {
+func someSkills(cfg *base.Config) {
 	files := map[string]string{}
 	for _, name := range []string{"s", "0", "1"} {
 		files["skills/"+name+"/SKILL.md"] = skillText(name, "x")
@@ -222,7 +226,7 @@ func TestS3RunsByID(t *testing.T) {
 		if run := must[[]lineshaft.Run](b)(b.s.RunsByID(b.Context(), b.admin, []string{none}))[0]; !strings.Contains(run.Status.Message, "not connected") {
 			b.Errorf("a run that waits says %q", run.Status.Message)
 		}
-		_, err := b.s.RunsByID(b.Context(), b.admin, make([]string, control.MaxRunsByID+1))
+		_, err := b.s.RunsByID(b.Context(), b.admin, make([]string, runs.MaxRunsByID+1))
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 	})
 }
@@ -250,11 +254,11 @@ func TestR9CancelMatchingSkipsEndedRuns(t *testing.T) {
 func TestH8ManyFactories(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		many := []string{must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "mill"})).UID}
+		many := []string{must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "mill"})).UID}
 		for i := range 99 {
 			many = append(many, fmt.Sprintf("01890000-0000-7000-8000-%012d", i))
 		}
-		foreman := must[control.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, many[0], control.MaxPage, "")).Items[0].UID
+		foreman := must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, many[0], base.MaxPage, "")).Items[0].UID
 		own := b.start(lineshaft.NewRun{Prompt: "own", AgentUID: foreman}).RunID
 		b.start(lineshaft.NewRun{Prompt: "of nobody"})
 		reader := b.caller(lineshaft.RoleViewer, many...)
@@ -265,7 +269,7 @@ func TestH8ManyFactories(t *testing.T) {
 				}
 			}
 		}
-		view, err := b.s.Overview(b.Context(), reader, control.LastDay)
+		view, err := b.s.Overview(b.Context(), reader, overview.LastDay)
 		if err != nil || view.Unused {
 			b.Errorf("overview: %+v, %v", view, err)
 		}
@@ -282,7 +286,7 @@ func TestH8ManyFactories(t *testing.T) {
 				b.Errorf("cancel by too many values: %v", err)
 			}
 		}
-		_, _, err = b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "all", Role: lineshaft.RoleViewer, FactoryUIDs: slices.Repeat(many, 3)})
+		_, _, err = b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "all", Role: lineshaft.RoleViewer, FactoryUIDs: slices.Repeat(many, 3)})
 		if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest {
 			b.Errorf("a key for 300 factories: %v", err)
 		}
@@ -298,7 +302,7 @@ func TestX15ARunTokenListsItsOwnRun(t *testing.T) {
 		b.start(lineshaft.NewRun{Prompt: "a stranger"})
 		want := []string{root}
 		for _, title := range []string{"a", "z", "n"} {
-			want = append(want, must[control.Started](b)(b.as(agent, lineshaft.NewRun{Prompt: title, Title: title})).RunID)
+			want = append(want, must[runs.Started](b)(b.as(agent, lineshaft.NewRun{Prompt: title, Title: title})).RunID)
 		}
 		slices.Sort(want)
 		for _, sort := range []lineshaft.RunSort{lineshaft.SortCreated, lineshaft.SortUpdated, lineshaft.SortTitle, lineshaft.SortAgent} {

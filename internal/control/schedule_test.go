@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -34,7 +36,7 @@ func eachTimed(t *testing.T, fn func(w *timing)) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		at := &stopped{}
 		at.set(time.Date(2026, 6, 1, 10, 0, 0, 0, time.UTC))
-		fn(&timing{bench: open(t, database, func(cfg *control.Config) { cfg.Clock = at.now }), at: at, database: database})
+		fn(&timing{bench: open(t, database, func(cfg *base.Config) { cfg.Clock = at.now }), at: at, database: database})
 	})
 }
 
@@ -75,11 +77,11 @@ func (w *timing) runs() []*lineshaft.Run {
 	}
 }
 
-func daily(name string) control.NewSchedule {
-	return control.NewSchedule{Name: name, Timing: lineshaft.Timing{Cron: "0 12 * * *"}, Enabled: true, Prompt: "look around"}
+func daily(name string) trigger.NewSchedule {
+	return trigger.NewSchedule{Name: name, Timing: lineshaft.Timing{Cron: "0 12 * * *"}, Enabled: true, Prompt: "look around"}
 }
 
-func (w *timing) schedule(n control.NewSchedule) *lineshaft.Schedule {
+func (w *timing) schedule(n trigger.NewSchedule) *lineshaft.Schedule {
 	w.Helper()
 	return must[*lineshaft.Schedule](w.bench)(w.s.CreateSchedule(w.Context(), w.admin, n))
 }
@@ -193,20 +195,20 @@ func TestF9BadSchedulesAreRefused(t *testing.T) {
 		good := w.schedule(daily("good"))
 		for name, test := range map[string]struct {
 			field  string
-			change func(n *control.NewSchedule)
+			change func(n *trigger.NewSchedule)
 		}{
-			"name":        {"name", func(n *control.NewSchedule) { n.Name = " " }},
-			"prompt":      {"prompt", func(n *control.NewSchedule) { n.Prompt = "" }},
-			"cron":        {"cron_schedule", func(n *control.NewSchedule) { n.Timing.Cron = "0 25 * * *" }},
-			"no cron":     {"cron_schedule", func(n *control.NewSchedule) { n.Timing.Cron = "" }},
-			"never":       {"cron_schedule", func(n *control.NewSchedule) { n.Timing.Cron = "0 0 31 2 *" }},
-			"zone":        {"timezone", func(n *control.NewSchedule) { n.Timing.Timezone = "Berlin" }},
-			"overlap":     {"overlap", func(n *control.NewSchedule) { n.Timing.Overlap = "perhaps" }},
-			"agent":       {"agent_uid", func(n *control.NewSchedule) { n.AgentUID = "0190f4f8-0000-7000-8000-000000000000" }},
-			"environment": {"agent_config.environment_id", func(n *control.NewSchedule) { n.Config.EnvironmentID = "0190f4f8-0000-7000-8000-000000000000" }},
-			"secret":      {"agent_config.secrets", func(n *control.NewSchedule) { n.Config.Secrets = []string{"NONE"} }},
-			"metadata":    {"metadata", func(n *control.NewSchedule) { n.Metadata = map[string]string{"ä": "x"} }},
-			"two rules": {"overlap", func(n *control.NewSchedule) {
+			"name":        {"name", func(n *trigger.NewSchedule) { n.Name = " " }},
+			"prompt":      {"prompt", func(n *trigger.NewSchedule) { n.Prompt = "" }},
+			"cron":        {"cron_schedule", func(n *trigger.NewSchedule) { n.Timing.Cron = "0 25 * * *" }},
+			"no cron":     {"cron_schedule", func(n *trigger.NewSchedule) { n.Timing.Cron = "" }},
+			"never":       {"cron_schedule", func(n *trigger.NewSchedule) { n.Timing.Cron = "0 0 31 2 *" }},
+			"zone":        {"timezone", func(n *trigger.NewSchedule) { n.Timing.Timezone = "Berlin" }},
+			"overlap":     {"overlap", func(n *trigger.NewSchedule) { n.Timing.Overlap = "perhaps" }},
+			"agent":       {"agent_uid", func(n *trigger.NewSchedule) { n.AgentUID = "0190f4f8-0000-7000-8000-000000000000" }},
+			"environment": {"agent_config.environment_id", func(n *trigger.NewSchedule) { n.Config.EnvironmentID = "0190f4f8-0000-7000-8000-000000000000" }},
+			"secret":      {"agent_config.secrets", func(n *trigger.NewSchedule) { n.Config.Secrets = []string{"NONE"} }},
+			"metadata":    {"metadata", func(n *trigger.NewSchedule) { n.Metadata = map[string]string{"ä": "x"} }},
+			"two rules": {"overlap", func(n *trigger.NewSchedule) {
 				n.Timing.Overlap, n.Config.Concurrency = lineshaft.OverlapSkip, &lineshaft.Concurrency{Key: "k"}
 			}},
 		} {
@@ -220,7 +222,7 @@ func TestF9BadSchedulesAreRefused(t *testing.T) {
 				}
 			}
 		}
-		if all := must[control.Page[lineshaft.Schedule]](w.bench)(w.s.ListSchedules(w.Context(), w.admin, "", control.MaxPage, "")).Items; len(all) != 1 || all[0].Name != "good" {
+		if all := must[base.Page[lineshaft.Schedule]](w.bench)(w.s.ListSchedules(w.Context(), w.admin, "", base.MaxPage, "")).Items; len(all) != 1 || all[0].Name != "good" {
 			w.Errorf("there are %+v", all)
 		}
 	})
@@ -263,7 +265,7 @@ func TestS3SchedulesOfLimitedKeys(t *testing.T) {
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
 		made := must[*lineshaft.Schedule](w.bench)(w.s.CreateSchedule(w.Context(), limited, inside))
 		hidden := []string{w.schedule(free).ID, w.schedule(outside).ID}
-		all := must[control.Page[lineshaft.Schedule]](w.bench)(w.s.ListSchedules(w.Context(), limited, "", control.MaxPage, "")).Items
+		all := must[base.Page[lineshaft.Schedule]](w.bench)(w.s.ListSchedules(w.Context(), limited, "", base.MaxPage, "")).Items
 		if len(all) != 1 || all[0].ID != made.ID {
 			w.Errorf("it sees %+v", all)
 		}
@@ -298,7 +300,7 @@ func TestF9LastSpawnError(t *testing.T) {
 		n.AgentUID = must[[]lineshaft.Agent](w.bench)(w.store.ListAgents(w.Context(), f.UID))[0].UID
 		made := w.schedule(n)
 		set := func(paused bool) {
-			must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, control.FactoryChange{Paused: &paused}))
+			must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, factories.FactoryChange{Paused: &paused}))
 		}
 		set(true)
 		if w.to("2026-06-01 12:00") != 0 || !strings.Contains(w.get(made.ID).LastError, "paused") || !w.get(made.ID).LastRun.IsZero() {

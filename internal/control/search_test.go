@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 // search tells what a search finds, each as its kind and what identifies it.
 func (b *bench) search(c lineshaft.Caller, text string) string {
 	b.Helper()
-	found := must[control.Found](b)(b.s.Search(b.Context(), c, text))
+	found := must[overview.Found](b)(b.s.Search(b.Context(), c, text))
 	var out []string
 	for _, run := range found.Runs {
 		out = append(out, "run "+run.Title)
@@ -24,7 +26,7 @@ func (b *bench) search(c lineshaft.Caller, text string) string {
 	for _, f := range found.Factories {
 		out = append(out, "factory "+f.Name)
 	}
-	for kind, named := range map[string][]control.FoundNamed{"agent": found.Agents, "automation": found.Automations, "webhook": found.Webhooks, "notification": found.Notifications} {
+	for kind, named := range map[string][]overview.FoundNamed{"agent": found.Agents, "automation": found.Automations, "webhook": found.Webhooks, "notification": found.Notifications} {
 		for _, n := range named {
 			out = append(out, kind+" "+n.FactoryUID+"/"+n.Name)
 		}
@@ -80,7 +82,7 @@ func TestI2SearchByIDAndWords(t *testing.T) {
 
 func TestI2SearchByDeliveryAndName(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
 		w.automation("triage", "")
 		delivery := w.deliver("1", `{"a":1}`)
 		other := w.bench.factory("Other works", "other")
@@ -92,7 +94,7 @@ func TestI2SearchByDeliveryAndName(t *testing.T) {
 			return strings.Join(list, ", ")
 		}
 		for name, factories := range map[string][]string{"to everybody": nil, "to the works": {w.factory}} {
-			must[control.IssuedNotification](w.bench)(w.s.CreateNotification(w.Context(), w.admin, control.NewNotification{Name: name, URL: "https://example.com/", FactoryUIDs: factories}))
+			must[notify.IssuedNotification](w.bench)(w.s.CreateNotification(w.Context(), w.admin, notify.NewNotification{Name: name, URL: "https://example.com/", FactoryUIDs: factories}))
 		}
 		limited := w.caller(lineshaft.RoleViewer, w.factory)
 		for text, want := range map[string][2]string{

@@ -14,6 +14,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
@@ -55,7 +57,7 @@ func TestS1SecretLife(t *testing.T) {
 		_, err := b.s.CreateSecret(ctx, b.admin, lineshaft.Secret{Name: "TOKEN"}, hidden)
 		wantCode(b, err, lineshaft.CodeConflict)
 		value, text, runs := changed, "for tickets", lineshaft.AccessRuns
-		now := must[lineshaft.Secret](b)(b.s.UpdateSecret(ctx, b.admin, "TOKEN", control.SecretChange{Value: &value, Description: &text, Access: &runs}))
+		now := must[lineshaft.Secret](b)(b.s.UpdateSecret(ctx, b.admin, "TOKEN", secrets.SecretChange{Value: &value, Description: &text, Access: &runs}))
 		if now.Description != text || now.Access != runs || !now.UpdatedAt.After(made.CreatedAt) {
 			b.Errorf("updated to %+v", now)
 		}
@@ -68,7 +70,7 @@ func TestS1SecretLife(t *testing.T) {
 		}
 		wantCode(b, b.s.DeleteSecret(ctx, b.admin, "TOKEN"), "")
 		wantCode(b, b.s.DeleteSecret(ctx, b.admin, "TOKEN"), lineshaft.CodeNotFound)
-		_, err = b.s.UpdateSecret(ctx, b.admin, "TOKEN", control.SecretChange{Value: &value})
+		_, err = b.s.UpdateSecret(ctx, b.admin, "TOKEN", secrets.SecretChange{Value: &value})
 		wantCode(b, err, lineshaft.CodeNotFound)
 		var actions []string
 		for _, e := range b.audits("TOKEN") {
@@ -88,7 +90,7 @@ func TestS1ListSecretsInPages(t *testing.T) {
 		}
 		var seen []string
 		for cursor := ""; ; {
-			page := must[control.SecretPage](b)(b.s.ListSecrets(b.Context(), b.admin, 2, cursor))
+			page := must[secrets.SecretPage](b)(b.s.ListSecrets(b.Context(), b.admin, 2, cursor))
 			for _, s := range page.Items {
 				seen = append(seen, s.Name)
 			}
@@ -152,7 +154,7 @@ func TestS1WebhookCredentialsReachNoRun(t *testing.T) {
 		b.secretHook("w1", "LINESHAFT_WEBHOOK_SECRET", true)
 		value := changed
 		wantCode(b, b.s.DeleteSecret(b.Context(), b.admin, "LINESHAFT_WEBHOOK_SECRET"), lineshaft.CodeConflict)
-		_, err := b.s.UpdateSecret(b.Context(), b.admin, "LEFT", control.SecretChange{Value: &value})
+		_, err := b.s.UpdateSecret(b.Context(), b.admin, "LEFT", secrets.SecretChange{Value: &value})
 		wantCode(b, err, "")
 		_, err = b.as(b.admin, naming("LEFT")) // whatever its access
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
@@ -248,7 +250,7 @@ func TestS1SecretThatIsGoneFailsTheRunAlone(t *testing.T) {
 		}
 		gone, shut, good := b.start(naming("GONE", "GOOD")).RunID, b.start(naming("SHUT")).RunID, b.start(naming("GOOD")).RunID
 		granted := lineshaft.AccessGranted
-		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "SHUT", control.SecretChange{Access: &granted}))
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "SHUT", secrets.SecretChange{Access: &granted}))
 		wantCode(b, b.s.DeleteSecret(b.Context(), b.admin, "GONE"), "")
 		for _, job := range b.claim(3) {
 			want := map[string]string{gone: "GONE does not exist any more", shut: "SHUT is granted by definitions only", good: ""}[job.RunID]
@@ -305,7 +307,7 @@ func TestS2ValuesAreNowhere(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "l.db")
 	var log bytes.Buffer
-	b := open(t, database, func(c *control.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	b := open(t, database, func(c *base.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	b.managed("TOKEN", lineshaft.AccessRuns)
 	b.start(naming("TOKEN"))
 	job := b.claim(1)[0]

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -18,39 +19,39 @@ func somebody() lineshaft.Identity {
 func TestS6SessionsOfBrowsers(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{}))
+		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey, access.Visitor{}))
 		if c := must[lineshaft.Caller](b)(b.s.SessionCaller(b.Context(), session)); c.Principal != b.admin.Principal || c.Role != lineshaft.RoleAdmin {
 			b.Fatalf("%+v", c)
 		}
 		wantCode(b, b.s.EndSession(b.Context(), session), "")
 		_, err := b.s.SessionCaller(b.Context(), session)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		session = must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{}))
+		session = must[string](b)(b.s.CreateSession(b.Context(), adminKey, access.Visitor{}))
 		b.clock.advance(15 * 24 * time.Hour)
 		_, err = b.s.SessionCaller(b.Context(), session)
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 		wantCode(b, b.s.Purge(b.Context()), "")
 		_, err = b.s.SessionCaller(b.Context(), "")
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		_, worker, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}})
+		_, worker, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}})
 		wantCode(b, err, "")
-		_, err = b.s.CreateSession(b.Context(), worker, control.Visitor{})
+		_, err = b.s.CreateSession(b.Context(), worker, access.Visitor{})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 		_, job := b.working(lineshaft.NewRun{})
-		_, err = b.s.CreateSession(b.Context(), job.RunToken, control.Visitor{})
+		_, err = b.s.CreateSession(b.Context(), job.RunToken, access.Visitor{})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 	})
 }
 
 func (b *bench) session(key string) (string, lineshaft.Caller) {
 	b.Helper()
-	token := must[string](b)(b.s.CreateSession(b.Context(), key, control.Visitor{RemoteAddr: "192.0.2.1", UserAgent: "Firefox/1"}))
+	token := must[string](b)(b.s.CreateSession(b.Context(), key, access.Visitor{RemoteAddr: "192.0.2.1", UserAgent: "Firefox/1"}))
 	return token, must[lineshaft.Caller](b)(b.s.SessionCaller(b.Context(), token))
 }
 
 func (b *bench) sessions(c lineshaft.Caller, everybody bool) []lineshaft.Session {
 	b.Helper()
-	return must[control.SessionPage](b)(b.s.ListSessions(b.Context(), c, everybody, 100, "")).Sessions
+	return must[access.SessionPage](b)(b.s.ListSessions(b.Context(), c, everybody, 100, "")).Sessions
 }
 
 func TestS3IdentityProviderGivesARoleAndAStablePrincipal(t *testing.T) {
@@ -58,7 +59,7 @@ func TestS3IdentityProviderGivesARoleAndAStablePrincipal(t *testing.T) {
 	each(t, func(b *bench) {
 		sign := func(who lineshaft.Identity) lineshaft.Caller {
 			b.Helper()
-			token := must[string](b)(b.s.CreateIdentitySession(b.Context(), who, control.Visitor{RemoteAddr: "192.0.2.1"}))
+			token := must[string](b)(b.s.CreateIdentitySession(b.Context(), who, access.Visitor{RemoteAddr: "192.0.2.1"}))
 			return must[lineshaft.Caller](b)(b.s.SessionCaller(b.Context(), token))
 		}
 		first := sign(somebody())
@@ -83,12 +84,12 @@ func TestS3IdentityProviderGivesARoleAndAStablePrincipal(t *testing.T) {
 		for _, role := range []lineshaft.Role{"", lineshaft.RoleWorker, lineshaft.RoleRun, "root"} {
 			who := somebody()
 			who.Role = role
-			_, err := b.s.CreateIdentitySession(b.Context(), who, control.Visitor{})
+			_, err := b.s.CreateIdentitySession(b.Context(), who, access.Visitor{})
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
-		_, err := b.s.CreateIdentitySession(b.Context(), lineshaft.Identity{Role: lineshaft.RoleAdmin}, control.Visitor{})
+		_, err := b.s.CreateIdentitySession(b.Context(), lineshaft.Identity{Role: lineshaft.RoleAdmin}, access.Visitor{})
 		wantCode(b, err, lineshaft.CodeAuthenticationRequired)
-		b.clock.advance(control.OIDCSessionLife)
+		b.clock.advance(base.OIDCSessionLife)
 		wantCode(b, b.s.Recheck(b.Context(), first), lineshaft.CodeAuthenticationRequired)
 	})
 }
@@ -97,7 +98,7 @@ func TestS4SessionTokenRotatesAtSignIn(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		token, _ := b.session(adminKey)
-		next := must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{Token: token}))
+		next := must[string](b)(b.s.CreateSession(b.Context(), adminKey, access.Visitor{Token: token}))
 		if next == token {
 			b.Error("the token stayed")
 		}
@@ -110,7 +111,7 @@ func TestS4SessionTokenRotatesAtSignIn(t *testing.T) {
 func TestS4SessionsAreListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		_, viewerKey, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "v", Role: lineshaft.RoleViewer})
+		_, viewerKey, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "v", Role: lineshaft.RoleViewer})
 		wantCode(b, err, "")
 		_, mine := b.session(viewerKey)
 		_, elsewhere := b.session(viewerKey)
@@ -145,7 +146,7 @@ func TestS4SessionsAreListedAndRevoked(t *testing.T) {
 func TestS4AllOtherSessionsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		_, viewerKey, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "v", Role: lineshaft.RoleViewer})
+		_, viewerKey, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "v", Role: lineshaft.RoleViewer})
 		wantCode(b, err, "")
 		_, mine := b.session(adminKey)
 		_, phone := b.session(adminKey)
@@ -162,7 +163,7 @@ func TestS4AllOtherSessionsEndAtOnce(t *testing.T) {
 func TestS4SessionsOfARevokedKeyAreNotListed(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "v", Role: lineshaft.RoleViewer})
+		stored, key, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "v", Role: lineshaft.RoleViewer})
 		wantCode(b, err, "")
 		_, c := b.session(key)
 		wantCode(b, b.s.RevokeAPIKey(b.Context(), b.admin, stored.ID), "")
@@ -181,7 +182,7 @@ func TestH8SessionsPageWithoutGapOrRepeat(t *testing.T) {
 		}
 		seen, cursor := map[string]bool{}, ""
 		for {
-			page := must[control.SessionPage](b)(b.s.ListSessions(b.Context(), b.admin, false, 3, cursor))
+			page := must[access.SessionPage](b)(b.s.ListSessions(b.Context(), b.admin, false, 3, cursor))
 			for _, s := range page.Sessions {
 				if seen[s.ID] {
 					b.Errorf("%s twice", s.ID)
@@ -221,11 +222,11 @@ func TestS4LastSeenIsStoredNowAndThen(t *testing.T) {
 func TestS4WhatBrowsersSayOfThemselvesIsBounded(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{UserAgent: strings.Repeat("\u00e4", 5000) + "\xff\x00"}))
+		must[string](b)(b.s.CreateSession(b.Context(), adminKey, access.Visitor{UserAgent: strings.Repeat("\u00e4", 5000) + "\xff\x00"}))
 		if list := b.sessions(b.admin, false); len(list) != 1 || len([]rune(list[0].UserAgent)) != 300 {
 			b.Errorf("%d sessions", len(list))
 		}
-		must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{UserAgent: "\xff\x00x"}))
+		must[string](b)(b.s.CreateSession(b.Context(), adminKey, access.Visitor{UserAgent: "\xff\x00x"}))
 	})
 }
 

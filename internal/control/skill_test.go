@@ -13,6 +13,10 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
+	controlskills "github.com/lineshaft/lineshaft/internal/control/skills"
 	"github.com/lineshaft/lineshaft/internal/skill"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -95,7 +99,7 @@ func skilled(t *testing.T, fn func(b *bench, f *forge)) {
 	t.Helper()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		f := newForge()
-		fn(open(t, database, func(c *control.Config) { c.Git = f }), f)
+		fn(open(t, database, func(c *base.Config) { c.Git = f }), f)
 	})
 }
 
@@ -105,7 +109,7 @@ func skillRun(prompt string, specs ...string) lineshaft.NewRun {
 
 func (b *bench) startSkill(prompt string, specs ...string) string {
 	b.Helper()
-	return must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, skillRun(prompt, specs...), nil)).RunID
+	return must[runs.Started](b)(b.s.StartRun(b.Context(), b.admin, skillRun(prompt, specs...), nil)).RunID
 }
 
 // told is what an agent of a job is told first.
@@ -201,9 +205,9 @@ func TestX8ServerWithoutForgeSaysSo(t *testing.T) {
 		if !strings.Contains(err.Error(), "--forge-url") {
 			b.Error(err)
 		}
-		_, err = b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{Repository: "acme/tools"})
+		_, err = b.s.ListSkills(b.Context(), b.admin, controlskills.SkillQuery{Repository: "acme/tools"})
 		wantCode(b, err, lineshaft.CodeNotSupported)
-		if list := must[[]control.ListedSkill](b)(b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{})); len(list) != 0 {
+		if list := must[[]controlskills.ListedSkill](b)(b.s.ListSkills(b.Context(), b.admin, controlskills.SkillQuery{})); len(list) != 0 {
 			b.Errorf("%+v", list)
 		}
 	})
@@ -251,7 +255,7 @@ func TestX8SkillsAreCached(t *testing.T) {
 			f.files["acme/tools"] = maps.Clone(f.files["acme/tools"])
 			f.files["acme/tools"]["skills/new/SKILL.md"] = skillText("new", "x")
 		})
-		must[[]control.ListedSkill](b)(b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{Repository: "acme/tools", Refresh: true}))
+		must[[]controlskills.ListedSkill](b)(b.s.ListSkills(b.Context(), b.admin, controlskills.SkillQuery{Repository: "acme/tools", Refresh: true}))
 		if run := b.run(b.startSkill("x", "acme/tools:new")); run.Skills[0].Commit != "commit-6" {
 			b.Fatalf("%+v", run.Skills)
 		}
@@ -282,7 +286,7 @@ func TestX8ReadersShareOneReading(t *testing.T) {
 func TestX8DefinitionSkills(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, _ *forge) {
-		factory := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, control.NewFactory{Name: "f"}))
+		factory := must[*lineshaft.Factory](b)(b.s.CreateFactory(b.Context(), b.admin, factories.NewFactory{Name: "f"}))
 		skills := []lineshaft.Skill{
 			{Name: "triage", Description: "d", Body: "Shared."},
 			{Name: "review", Description: "d", Body: "Review."},

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -55,7 +55,7 @@ func TestX8SkillsFromARealRepository(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := open(t, database, func(c *control.Config) { c.Git = client })
+		b := open(t, database, func(c *base.Config) { c.Git = client })
 		run := b.run(b.startSkill("issue-7", "acme/tools:triage"))
 		if len(run.Skills) != 1 || run.Skills[0].Commit != commit || run.Config.Name != "Triage" {
 			b.Fatalf("%+v, want commit %s", run.Skills, commit)

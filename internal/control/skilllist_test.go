@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/skills"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // listed shows a list shortly.
-func listed(list []control.ListedSkill) []string {
+func listed(list []skills.ListedSkill) []string {
 	var out []string
 	for _, one := range list {
 		out = append(out, fmt.Sprintf("%s %s %t", one.Name, one.Spec, !one.LastRun.IsZero()))
@@ -25,17 +26,17 @@ func listed(list []control.ListedSkill) []string {
 func TestF8SkillsOfRepositoriesAreListed(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {
-		list := func(q control.SkillQuery) []control.ListedSkill {
+		list := func(q skills.SkillQuery) []skills.ListedSkill {
 			b.Helper()
-			return must[[]control.ListedSkill](b)(b.s.ListSkills(b.Context(), b.admin, q))
+			return must[[]skills.ListedSkill](b)(b.s.ListSkills(b.Context(), b.admin, q))
 		}
-		if got := list(control.SkillQuery{}); len(got) != 0 {
+		if got := list(skills.SkillQuery{}); len(got) != 0 {
 			b.Fatalf("without environments: %v", listed(got))
 		}
 		b.environmentOf("e1", "one", lineshaft.Repository{Owner: "acme", Name: "tools"}, lineshaft.Repository{Owner: "gone", Name: "gone"})
 		b.environmentOf("e2", "two", lineshaft.Repository{Owner: "acme", Name: "tools"}, lineshaft.Repository{Owner: "acme", Name: "empty"})
 		b.startSkill("x", "acme/tools:review")
-		all := list(control.SkillQuery{})
+		all := list(skills.SkillQuery{})
 		want := []string{"Triage acme/tools:.agents/skills/triage/SKILL.md false", "review acme/tools:skills/review/SKILL.md true"}
 		if !slices.Equal(listed(all), want) {
 			b.Fatalf("listed %v, want %v", listed(all), want)
@@ -43,20 +44,20 @@ func TestF8SkillsOfRepositoriesAreListed(t *testing.T) {
 		if one := all[0]; len(one.Environments) != 2 || one.Description != "About Triage." || one.Body != "Look at $ARGUMENTS." || one.Commit != "commit-5" {
 			b.Fatalf("%+v", one)
 		}
-		if got := listed(list(control.SkillQuery{ByLastRun: true})); got[0] != want[1] {
+		if got := listed(list(skills.SkillQuery{ByLastRun: true})); got[0] != want[1] {
 			b.Fatalf("by last run: %v", got)
 		}
-		broken := list(control.SkillQuery{Malformed: true})
-		at := slices.IndexFunc(broken, func(l control.ListedSkill) bool { return l.Name == "broken" })
+		broken := list(skills.SkillQuery{Malformed: true})
+		at := slices.IndexFunc(broken, func(l skills.ListedSkill) bool { return l.Name == "broken" })
 		if at < 0 || !strings.Contains(broken[at].Problem, "no front matter") {
 			b.Fatalf("with malformed ones: %v", listed(broken))
 		}
 		// One that is asked for needs no environment.
-		if got := listed(list(control.SkillQuery{Repository: "other/only"})); !slices.Equal(got, []string{"deploy other/only:skills/deploy/SKILL.md false"}) {
+		if got := listed(list(skills.SkillQuery{Repository: "other/only"})); !slices.Equal(got, []string{"deploy other/only:skills/deploy/SKILL.md false"}) {
 			b.Fatalf("of a repository: %v", got)
 		}
 		f.set(func(f *forge) { f.away = true })
-		if got := list(control.SkillQuery{Refresh: true}); len(got) != 0 {
+		if got := list(skills.SkillQuery{Refresh: true}); len(got) != 0 {
 			b.Fatalf("of a forge that is away: %v", listed(got))
 		}
 	})
@@ -84,18 +85,18 @@ func TestR4SkillFilterTakesNamesAndListedIDs(t *testing.T) {
 func TestF8AgentsNameSkillsThatAreThere(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {
-		with := func(specs ...string) control.NewAgent {
-			return control.NewAgent{Name: "n" + b.newID(), Config: lineshaft.AgentConfig{Skills: specs}}
+		with := func(specs ...string) factories.NewAgent {
+			return factories.NewAgent{Name: "n" + b.newID(), Config: lineshaft.AgentConfig{Skills: specs}}
 		}
 		made := b.newAgent(with("acme/tools:triage"))
 		_, err := b.s.CreateAgent(b.Context(), b.admin, with("acme/tools:triage", "acme/tools:triag"))
 		if public := asPublic(err); public == nil || public.Code != lineshaft.CodeInvalidRequest || public.Field != "config.skills[1]" {
 			b.Errorf("unknown skill: %v", err)
 		}
-		_, err = b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{Skills: []string{"acme/nothing:x"}})
+		_, err = b.s.UpdateAgent(b.Context(), b.admin, made.UID, factories.AgentChange{Skills: []string{"acme/nothing:x"}})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		f.set(func(f *forge) { f.away = true })
-		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, control.AgentChange{Skills: []string{"acme/tools:triage", "other/only:deploy"}}))
+		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, made.UID, factories.AgentChange{Skills: []string{"acme/tools:triage", "other/only:deploy"}}))
 	})
 }
 
@@ -112,13 +113,13 @@ func TestF8ListOfOneRepositorySaysWhatIsWrong(t *testing.T) {
 			{b.admin, "acme/nothing", lineshaft.CodeNotFound},
 			{viewer, "acme/tools", lineshaft.CodeNotAuthorized},
 		} {
-			_, err := b.s.ListSkills(b.Context(), c.caller, control.SkillQuery{Repository: c.repo})
+			_, err := b.s.ListSkills(b.Context(), c.caller, skills.SkillQuery{Repository: c.repo})
 			wantCode(b, err, c.code)
 		}
 		b.environmentOf("e1", "one", lineshaft.Repository{Owner: "acme", Name: "tools"})
-		must[[]control.ListedSkill](b)(b.s.ListSkills(b.Context(), viewer, control.SkillQuery{Repository: "acme/tools"}))
+		must[[]skills.ListedSkill](b)(b.s.ListSkills(b.Context(), viewer, skills.SkillQuery{Repository: "acme/tools"}))
 		f.set(func(f *forge) { f.away = true })
-		_, err := b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{Repository: "acme/tools", Refresh: true})
+		_, err := b.s.ListSkills(b.Context(), b.admin, skills.SkillQuery{Repository: "acme/tools", Refresh: true})
 		wantCode(b, err, lineshaft.CodeUnavailable)
 	})
 }
@@ -133,7 +134,7 @@ func TestS3ListOfSkillsKeepsToTheFactoriesOfAKey(t *testing.T) {
 			want      int
 		}{{nil, 3}, {[]string{mine}, 2}, {[]string{theirs}, 1}} {
 			caller := b.caller(lineshaft.RoleViewer, c.factories...)
-			got := must[[]control.ListedSkill](b)(b.s.ListSkills(b.Context(), caller, control.SkillQuery{}))
+			got := must[[]skills.ListedSkill](b)(b.s.ListSkills(b.Context(), caller, skills.SkillQuery{}))
 			if len(got) != c.want {
 				b.Errorf("a key of %v sees %v", c.factories, listed(got))
 			}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
@@ -19,7 +21,7 @@ func (b *bench) heldRun(f *forge, prompt string, change ...func(*lineshaft.NewRu
 	for _, fn := range change {
 		fn(&req)
 	}
-	started := must[control.Started](b)(b.s.StartRun(b.Context(), b.admin, req, nil))
+	started := must[runs.Started](b)(b.s.StartRun(b.Context(), b.admin, req, nil))
 	if len(b.claimable(lineshaft.HostedWorker)) != 0 {
 		b.Fatal("a run without its skill was claimed")
 	}
@@ -184,7 +186,7 @@ func TestX8HeldRunCanBeRunAgain(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {
 		runID := b.heldRun(f, "")
-		again := must[control.Started](b)(b.s.Rerun(b.Context(), b.admin, runID, lineshaft.SourceAPI, nil))
+		again := must[runs.Started](b)(b.s.Rerun(b.Context(), b.admin, runID, lineshaft.SourceAPI, nil))
 		if n := b.forgeBack(f); n != 2 {
 			b.Fatalf("%d runs are through", n)
 		}
@@ -291,9 +293,9 @@ func TestW13AutomationsWithSkillsDoNotWaitForTheForge(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		f := newForge()
-		w := newWorks(t, database, control.NewWebhook{}, func(c *control.Config) { c.Git = f })
-		w.automation("a", "", func(n *control.NewAutomation) { n.Config.Skills = []string{"acme/tools:review"} })
-		w.automation("local", "", func(n *control.NewAutomation) { n.Config.Skills = []string{"nothing"} })
+		w := newWorks(t, database, factories.NewWebhook{}, func(c *base.Config) { c.Git = f })
+		w.automation("a", "", func(n *factories.NewAutomation) { n.Config.Skills = []string{"acme/tools:review"} })
+		w.automation("local", "", func(n *factories.NewAutomation) { n.Config.Skills = []string{"nothing"} })
 		outcomes := w.outcomes("1", "{}")
 		runID := outcomes["a"].RunID
 		if heads, _ := f.asked(); heads != 0 || runID == "" {
@@ -321,7 +323,7 @@ func TestX8NodesShareTheWaitingRuns(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		f := newForge()
 		f.away = true
-		setting := func(c *control.Config) { c.Git = f }
+		setting := func(c *base.Config) { c.Git = f }
 		b := open(t, database, setting)
 		other := b // SQLite has one node, which may look twice at once
 		if b.store.Engine() == "postgres" {

@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 // podOf is the process that works on an execution alone, with its run token.
-func (b *bench) podOf(job lineshaft.Job, host, word string) *control.RemoteWorker {
+func (b *bench) podOf(job lineshaft.Job, host, word string) *runs.RemoteWorker {
 	b.Helper()
 	c := must[lineshaft.Caller](b)(b.s.AuthenticateExecution(b.Context(), job.RunToken))
 	if c.Role != lineshaft.RoleRun || c.KeyID != job.ExecutionID || c.RunID != job.RunID {
 		b.Fatalf("%+v", c)
 	}
-	return must[*control.RemoteWorker](b)(b.s.Remote(c, host, host+"/"+job.ExecutionID+"."+word))
+	return must[*runs.RemoteWorker](b)(b.s.Remote(c, host, host+"/"+job.ExecutionID+"."+word))
 }
 
 // toldToStop says whether a heartbeat was answered with a stop.
@@ -239,7 +239,7 @@ func TestR8InterruptBeforeThePodHasItsExecution(t *testing.T) {
 		wantCode(b, err, "")
 		wantCode(b, answers[0], "")
 		b.want(runID, lineshaft.InProgress)
-		if run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)); run.Status.Message != control.StatusInterrupted {
+		if run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)); run.Status.Message != runs.StatusInterrupted {
 			b.Errorf("status %q", run.Status.Message)
 		}
 		if directives, err := pod.Heartbeat(b.Context(), held); toldInterrupts(b, directives, err) != 0 {

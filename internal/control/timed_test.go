@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-func (w *timing) automateAt(factoryUID string, n control.NewAutomation) *lineshaft.Automation {
+func (w *timing) automateAt(factoryUID string, n factories.NewAutomation) *lineshaft.Automation {
 	w.Helper()
 	return must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, factoryUID, n))
 }
 
-func (w *timing) change(a *lineshaft.Automation, change control.AutomationChange) {
+func (w *timing) change(a *lineshaft.Automation, change factories.AutomationChange) {
 	w.Helper()
 	must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, a.FactoryUID, a.UID, change))
 }
@@ -45,11 +45,11 @@ func TestF6TimersFollowTheirAutomations(t *testing.T) {
 		}
 		a := w.automateAt(f.UID, timedAutomation("a", "0 12 * * *", "0 13 * * *", "0 12 * * *"))
 		want("made", "0 12 * * *", "0 13 * * *")
-		w.change(a, control.AutomationChange{Prompt: ref("other")})
+		w.change(a, factories.AutomationChange{Prompt: ref("other")})
 		want("another prompt", "0 12 * * *", "0 13 * * *")
 		before := must[[]store.Timer](w.bench)(w.store.ListTimers(w.Context(), f.UID))
 		w.at.set(w.at.now().AddDate(0, 0, 3)) // both are due
-		w.change(a, control.AutomationChange{Triggers: timedAutomation("", "0 14 * * *", "0 13 * * *").Triggers})
+		w.change(a, factories.AutomationChange{Triggers: timedAutomation("", "0 14 * * *", "0 13 * * *").Triggers})
 		want("other triggers", "0 13 * * *", "0 14 * * *")
 		for _, timer := range must[[]store.Timer](w.bench)(w.store.ListTimers(w.Context(), f.UID)) {
 			kept := slices.ContainsFunc(before, func(b store.Timer) bool { return b.Owner == timer.Owner && b.NextAt.Equal(timer.NextAt) })
@@ -57,9 +57,9 @@ func TestF6TimersFollowTheirAutomations(t *testing.T) {
 				w.Errorf("the timer of %s is %+v", timer.Timing.Cron, timer)
 			}
 		}
-		w.change(a, control.AutomationChange{Enabled: ref(false)})
+		w.change(a, factories.AutomationChange{Enabled: ref(false)})
 		want("disabled")
-		w.change(a, control.AutomationChange{Enabled: ref(true)})
+		w.change(a, factories.AutomationChange{Enabled: ref(true)})
 		want("enabled", "0 13 * * *", "0 14 * * *")
 		w.automateAt(f.UID, timedAutomation("b", "@daily"))
 		want("another", "0 13 * * *", "0 14 * * *", "@daily")
@@ -123,14 +123,14 @@ func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 	eachTimed(t, func(w *timing) {
 		f := w.factory("f", "")
 		var list []*lineshaft.Automation
-		for name, change := range map[string]func(n *control.NewAutomation){
-			"no payload": func(n *control.NewAutomation) {
+		for name, change := range map[string]func(n *factories.NewAutomation){
+			"no payload": func(n *factories.NewAutomation) {
 				n.Config.Concurrency = &lineshaft.Concurrency{Key: "{{payload.x}}"}
 				n.Triggers = append(n.Triggers, lineshaft.Trigger{Provider: "github", Event: "push"}) // which has one
 			},
-			"brake": func(n *control.NewAutomation) { n.MaxRunsPerHour = 1 },
-			"skip":  func(n *control.NewAutomation) { n.Triggers[0].Schedule.Overlap = lineshaft.OverlapSkip },
-			"good":  func(*control.NewAutomation) {},
+			"brake": func(n *factories.NewAutomation) { n.MaxRunsPerHour = 1 },
+			"skip":  func(n *factories.NewAutomation) { n.Triggers[0].Schedule.Overlap = lineshaft.OverlapSkip },
+			"good":  func(*factories.NewAutomation) {},
 		} {
 			n := timedAutomation(name, "*/10 * * * *")
 			change(&n)
@@ -159,7 +159,7 @@ func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 				w.Errorf("%s: the audit log says %q", a.Name, told)
 			}
 		}
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, control.FactoryChange{Paused: ref(true)}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, factories.FactoryChange{Paused: ref(true)}))
 		if before := len(w.runs()); w.to("2026-06-01 10:30") != before {
 			w.Error("a paused factory starts runs")
 		}
@@ -167,7 +167,7 @@ func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 			agents, err := tx.ListAgents(ctx, f.UID)
 			return errors.Join(err, tx.DeleteAgent(ctx, agents[0].UID))
 		})
-		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, control.FactoryChange{Paused: ref(false)}))
+		must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, f.UID, factories.FactoryChange{Paused: ref(false)}))
 		if before := len(w.runs()); w.to("2026-06-01 10:40") != before {
 			w.Error("runs start without an agent")
 		}
@@ -188,7 +188,7 @@ func TestF6BadTriggersAreRefused(t *testing.T) {
 			n.Triggers = append(n.Triggers, cronTriggers(timing)...)
 			n.Config.Concurrency = &lineshaft.Concurrency{Key: "k"}
 			_, created := w.s.CreateAutomation(w.Context(), w.admin, f.UID, n)
-			_, updated := w.s.UpdateAutomation(w.Context(), w.admin, f.UID, good.UID, control.AutomationChange{Triggers: n.Triggers, Concurrency: n.Config.Concurrency})
+			_, updated := w.s.UpdateAutomation(w.Context(), w.admin, f.UID, good.UID, factories.AutomationChange{Triggers: n.Triggers, Concurrency: n.Config.Concurrency})
 			for _, err := range []error{created, updated} {
 				if public, ok := errors.AsType[*lineshaft.Error](err); !ok || public.Code != lineshaft.CodeInvalidRequest || public.Field != field {
 					w.Errorf("%v, want an error of %s", err, field)
@@ -222,9 +222,9 @@ func TestF6FiresMeetChanges(t *testing.T) {
 				case 0, 1:
 					_, err = w.s.FireDue(w.Context())
 				case 2:
-					_, err = w.s.UpdateAutomation(w.Context(), w.admin, f.UID, list[0].UID, control.AutomationChange{Prompt: ref("p")})
+					_, err = w.s.UpdateAutomation(w.Context(), w.admin, f.UID, list[0].UID, factories.AutomationChange{Prompt: ref("p")})
 				case 3:
-					_, err = w.s.UpdateAutomation(w.Context(), w.admin, f.UID, list[1].UID, control.AutomationChange{Triggers: list[1].Triggers})
+					_, err = w.s.UpdateAutomation(w.Context(), w.admin, f.UID, list[1].UID, factories.AutomationChange{Triggers: list[1].Triggers})
 				case 4:
 					_, err = w.s.UpdateSchedule(w.Context(), w.admin, made.ID, one)
 				}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -174,7 +176,7 @@ type year struct {
 // they share its store.
 func nodesOf(t *testing.T, database string, clock *stopped) (*bench, []*control.Service) {
 	t.Helper()
-	set := func(cfg *control.Config) { cfg.Clock = clock.now }
+	set := func(cfg *base.Config) { cfg.Clock = clock.now }
 	first := open(t, database, set)
 	nodes := []*control.Service{first.s}
 	for len(nodes) < 3 {
@@ -184,7 +186,7 @@ func nodesOf(t *testing.T, database string, clock *stopped) (*bench, []*control.
 		}
 		hub := stream.NewHub()
 		streams := stream.New(first.store, hub, func(lineshaft.Event) []byte { return nil })
-		s, err := control.New(t.Context(), first.store, hub, streams, control.Config{Lease: time.Minute, Clock: clock.now})
+		s, err := control.New(t.Context(), first.store, hub, streams, base.Config{Lease: time.Minute, Clock: clock.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +307,7 @@ func TestF6SimulatedYear(t *testing.T) {
 		y := &year{T: t, nodes: nodes, first: first, clock: clock, random: rand.New(rand.NewPCG(6, 2026))}
 		for i := range yearSchedules() {
 			p := plan(y.random)
-			made, err := nodes[i%3].CreateSchedule(t.Context(), first.admin, control.NewSchedule{
+			made, err := nodes[i%3].CreateSchedule(t.Context(), first.admin, trigger.NewSchedule{
 				Name: fmt.Sprint(i), Timing: lineshaft.Timing{Cron: p.cron, Timezone: p.zone}, Enabled: true, Prompt: "p",
 			})
 			if err != nil {

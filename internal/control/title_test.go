@@ -6,6 +6,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // The title of a run is the automation's own, filled in from the payload: what is missing
@@ -21,8 +22,8 @@ func TestW17TitleFromPayload(t *testing.T) {
 	} {
 		t.Run(template, func(t *testing.T) {
 			t.Parallel()
-			eachWorks(t, control.NewWebhook{}, func(w *works) {
-				w.automation("titled", "", func(n *control.NewAutomation) { n.Title = template })
+			eachWorks(t, factories.NewWebhook{}, func(w *works) {
+				w.automation("titled", "", func(n *factories.NewAutomation) { n.Title = template })
 				d := w.deliver("", `{"issue": {"number": 7, "title": "Fix\u0000 it\u202e\n now", "labels": ["x"]}, "long": "`+strings.Repeat("ü", 900)+`"}`)
 				run := w.run(d.Outcomes[0].RunID)
 				if run.Title != want {
@@ -38,8 +39,8 @@ func TestW17TitleFromPayload(t *testing.T) {
 
 func TestW17TitleIsChecked(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		n := control.NewAutomation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		n := factories.NewAutomation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
 		for _, bad := range []string{strings.Repeat("x", 201), "{{issue.number}}", "{{payload.", "{{payload.}}", "a\x00b"} {
 			n.Title = bad
 			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, n)
@@ -48,7 +49,7 @@ func TestW17TitleIsChecked(t *testing.T) {
 		n.Title = "{{payload.x}}"
 		made := must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, n))
 		title := "another"
-		must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, w.factory, made.UID, control.AutomationChange{Title: &title}))
+		must[*lineshaft.Automation](w.bench)(w.s.UpdateAutomation(w.Context(), w.admin, w.factory, made.UID, factories.AutomationChange{Title: &title}))
 		if got := must[*lineshaft.Automation](w.bench)(w.s.GetAutomation(w.Context(), w.admin, w.factory, made.UID)); got.Title != title {
 			w.Errorf("%+v", got)
 		}

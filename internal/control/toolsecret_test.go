@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // toolsWith has one tool server that names a secret in a header.
@@ -30,7 +31,7 @@ func TestS1SecretsOfToolServers(t *testing.T) {
 				b.Errorf("%s blames %q", name, field)
 			}
 		}
-		runID := must[control.Started](b)(b.as(b.admin, usingTools("OPEN"))).RunID
+		runID := must[runs.Started](b)(b.as(b.admin, usingTools("OPEN"))).RunID
 		job := b.claimOne(lineshaft.HostedWorker, runID)
 		if len(job.Secrets) != 0 || job.ToolSecrets["OPEN"] != hidden || job.Fault != "" {
 			b.Errorf("secrets %d, for tools %d, fault %q", len(job.Secrets), len(job.ToolSecrets), job.Fault)
@@ -48,7 +49,7 @@ func TestS1SecretsOfToolServers(t *testing.T) {
 		agent := must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken))
 		_, err := b.as(agent, naming("OPEN"))
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
-		must[control.Started](b)(b.as(agent, usingTools("OPEN"))) // the same server, for the same use
+		must[runs.Started](b)(b.as(agent, usingTools("OPEN"))) // the same server, for the same use
 	})
 }
 
@@ -66,7 +67,7 @@ func TestS1SecretOfAToolServerIsGone(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		b.managed("GONE", lineshaft.AccessRuns)
-		runID := must[control.Started](b)(b.as(b.admin, usingTools("GONE"))).RunID
+		runID := must[runs.Started](b)(b.as(b.admin, usingTools("GONE"))).RunID
 		wantCode(b, b.s.DeleteSecret(b.Context(), b.admin, "GONE"), "")
 		job := b.claimOne(lineshaft.HostedWorker, runID)
 		if !strings.Contains(job.Fault, "secret GONE does not exist any more") || len(job.ToolSecrets) > 0 {
@@ -79,7 +80,7 @@ func TestS1SecretOfAToolServerIsGone(t *testing.T) {
 // deleted, and strangers' payloads do not get at it unless the automation says so.
 func TestX11ToolServersOfDefinitions(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("OF_AGENT", lineshaft.AccessGranted)
 		w.managed("OF_AUTOMATION", lineshaft.AccessGranted)
 		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) {
@@ -97,7 +98,7 @@ func TestX11ToolServersOfDefinitions(t *testing.T) {
 		if job := w.claimOne(lineshaft.HostedWorker, own.ID); job.ToolSecrets["OF_AGENT"] != hidden || job.ToolSecrets["OF_AUTOMATION"] != hidden || job.Fault != "" {
 			w.Errorf("fault %q, %d secrets", job.Fault, len(job.ToolSecrets))
 		}
-		w.automation("a", "", func(n *control.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.deliver("", opened).Outcomes[0].RunID
 		check := func(runID string) {
 			w.Helper()
@@ -108,6 +109,6 @@ func TestX11ToolServersOfDefinitions(t *testing.T) {
 		}
 		check(root)
 		agent := w.token(root)
-		check(must[control.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: hand.UID})).RunID)
+		check(must[runs.Started](w.bench)(w.as(agent, lineshaft.NewRun{AgentUID: hand.UID})).RunID)
 	})
 }

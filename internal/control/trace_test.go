@@ -11,6 +11,10 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -27,9 +31,9 @@ const (
 )
 
 // traced gives a control plane a tracer of its own.
-func traced() (func(*control.Config), tracingtest.Spans) {
+func traced() (func(*base.Config), tracingtest.Spans) {
 	tracer, spans := tracingtest.New()
-	return func(cfg *control.Config) { cfg.Tracer = tracer }, spans
+	return func(cfg *base.Config) { cfg.Tracer = tracer }, spans
 }
 
 // one is the only span of a name.
@@ -49,7 +53,7 @@ func TestI5ARunKeepsItsTrace(t *testing.T) {
 		on, spans := traced()
 		b := open(t, database, on)
 		ctx := tracing.WithParent(t.Context(), callerParent)
-		started := must[control.Started](b)(b.s.StartRun(ctx, b.admin, lineshaft.NewRun{Prompt: "secret plan", Source: lineshaft.SourceAPI}, nil))
+		started := must[runs.Started](b)(b.s.StartRun(ctx, b.admin, lineshaft.NewRun{Prompt: "secret plan", Source: lineshaft.SourceAPI}, nil))
 		start := one(t, spans, "start run")
 		kept := "00-" + callerTrace + "-" + start.SpanID() + "-01"
 		if got := b.run(started.RunID).TraceParent; got != kept || start.ParentID() != callerSpan || start.Attribute("lineshaft.run.id") != started.RunID || start.Attribute("lineshaft.run.source") != "API" {
@@ -89,7 +93,7 @@ func TestI5OffPassesTheCallersTraceOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		ctx := tracing.WithParent(b.Context(), callerParent)
-		started := must[control.Started](b)(b.s.StartRun(ctx, b.admin, lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI}, nil))
+		started := must[runs.Started](b)(b.s.StartRun(ctx, b.admin, lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI}, nil))
 		if job := b.claimOne(lineshaft.HostedWorker, started.RunID); job.TraceParent != callerParent {
 			b.Errorf("the job has %q", job.TraceParent)
 		}
@@ -108,8 +112,8 @@ func TestI5AReplayKeepsTheFirstTrace(t *testing.T) {
 		b := open(t, database, on)
 		var ids []string
 		for range 2 {
-			started := must[control.Started](b)(b.s.StartRun(t.Context(), b.admin, lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI},
-				&control.Idempotency{Method: "POST", Path: "/x", Key: "k"}))
+			started := must[runs.Started](b)(b.s.StartRun(t.Context(), b.admin, lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI},
+				&base.Idempotency{Method: "POST", Path: "/x", Key: "k"}))
 			ids = append(ids, started.RunID)
 		}
 		list := spans.Named("start run")
@@ -125,13 +129,13 @@ func TestI5DeliveriesAndChains(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		on, spans := traced()
-		w := newWorks(t, database, control.NewWebhook{}, on)
+		w := newWorks(t, database, factories.NewWebhook{}, on)
 		w.automation("A", "")
 		w.automation("B", "", after(`{"automations":["A"],"states":["SUCCEEDED"]}`))
 		w.watching()
 		r := received(w.ready(), "1", opened)
 		r.TraceParent = callerParent
-		d := must[control.Receipt](w.bench)(w.s.Accept(w.Context(), r)).Delivery
+		d := must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), r)).Delivery
 		start := one(t, spans, "start run")
 		runID := d.Outcomes[0].RunID
 		if start.TraceID() != callerTrace || start.ParentID() != callerSpan || start.Attribute("lineshaft.delivery.id") != d.ID || start.Attribute("lineshaft.run.id") != runID || start.Attribute("lineshaft.automation.id") == "" {
@@ -144,9 +148,9 @@ func TestI5DeliveriesAndChains(t *testing.T) {
 			t.Fatalf("the chain has %d starts", len(list))
 		}
 		// A delivery that comes again starts nothing, and makes no span.
-		must[control.Receipt](w.bench)(w.s.Accept(w.Context(), r))
+		must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), r))
 		// Without a trace of its own a delivery begins one.
-		must[control.Receipt](w.bench)(w.s.Accept(tracing.WithParent(w.Context(), callerParent), received(w.ready(), "2", opened)))
+		must[trigger.Receipt](w.bench)(w.s.Accept(tracing.WithParent(w.Context(), callerParent), received(w.ready(), "2", opened)))
 		if list = spans.Named("start run"); len(list) != 3 || list[2].TraceID() == callerTrace || list[2].ParentID() != noSpan {
 			t.Errorf("%d starts", len(list))
 		}
@@ -158,7 +162,7 @@ func TestI5NoSpansOfWhatWasTakenBack(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		on, spans := traced()
-		w := newWorks(t, database, control.NewWebhook{}, on)
+		w := newWorks(t, database, factories.NewWebhook{}, on)
 		w.automation("A", "")
 		d := w.deliver("1", opened)
 		w.redeliver(d.ID, true)
@@ -179,7 +183,7 @@ func TestI5SchedulesBeginATrace(t *testing.T) {
 		on, spans := traced()
 		at := &stopped{}
 		at.set(time.Date(2026, 6, 1, 10, 0, 0, 0, time.UTC))
-		w := &timing{bench: open(t, database, on, func(cfg *control.Config) { cfg.Clock = at.now }), at: at, database: database}
+		w := &timing{bench: open(t, database, on, func(cfg *base.Config) { cfg.Clock = at.now }), at: at, database: database}
 		good, bad := w.schedule(daily("good")), daily("poison")
 		w.schedule(bad)
 		w.poison("bad_run", "INSERT", "runs", "NEW.title = 'poison'")
@@ -222,7 +226,7 @@ func BenchmarkStartRun(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = st.Close() }()
-			s, err := control.New(b.Context(), st, hub, stream.New(st, hub, func(lineshaft.Event) []byte { return nil }), control.Config{Tracer: bc.tracer})
+			s, err := control.New(b.Context(), st, hub, stream.New(st, hub, func(lineshaft.Event) []byte { return nil }), base.Config{Tracer: bc.tracer})
 			if err != nil {
 				b.Fatal(err)
 			}

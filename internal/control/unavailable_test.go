@@ -9,6 +9,14 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+	"github.com/lineshaft/lineshaft/internal/control/skills"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // With the store away every call says so. "Not found" would make a client forget
@@ -19,7 +27,7 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 		runID, job := b.working(lineshaft.NewRun{})
 		must[string](b)(b.s.Upload(b.Context(), job.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobArtifact, FileName: "f"}, strings.NewReader("x")))
 		run := b.run(runID)
-		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey, control.Visitor{}))
+		session := must[string](b)(b.s.CreateSession(b.Context(), adminKey, access.Visitor{}))
 		if err := b.store.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -30,7 +38,21 @@ func TestH5StoreAwayIsUnavailable(t *testing.T) {
 				b.Errorf("%s: %v", name, err)
 			}
 		}
-	}, localGit(t), func(cfg *control.Config) { cfg.Callbacks = &receiver{} })
+	}, localGit(t), func(cfg *base.Config) { cfg.Callbacks = &receiver{} })
+}
+
+// takesStoreType says that a method is for other rooms: transports know no such type.
+func takesStoreType(method reflect.Type) bool {
+	for i := range method.NumIn() {
+		kind := method.In(i)
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		if strings.HasSuffix(kind.PkgPath(), "/internal/store") {
+			return true
+		}
+	}
+	return false
 }
 
 // No method is forgotten here.
@@ -45,8 +67,9 @@ func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	}
 	service := reflect.TypeFor[*control.Service]()
 	for i := range service.NumMethod() {
-		if name := service.Method(i).Name; !slices.Contains(known, name) {
-			t.Errorf("%s is not tried", name)
+		method := service.Method(i)
+		if !slices.Contains(known, method.Name) && !slices.Contains(betweenRooms(), method.Name) && !takesStoreType(method.Type) {
+			t.Errorf("%s is not tried", method.Name)
 		}
 	}
 }
@@ -139,7 +162,7 @@ func awayPlatformCalls(b *bench, one func(name string, call func() (any, error))
 		runs, _, err := s.ListConversation(ctx, c, factoryF, "", 1)
 		return runs, err
 	})
-	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, control.AuditQuery{Limit: 5}) })
+	one("ListAudit", func() (any, error) { return s.ListAudit(ctx, c, access.AuditQuery{Limit: 5}) })
 	one("GetAPIKey", func() (any, error) { return s.GetAPIKey(ctx, c, factoryF) })
 	one("WaitingWorkers", func() (any, error) { return s.WaitingWorkers(ctx, c) })
 	one("EnvironmentUses", func() (any, error) {
@@ -154,22 +177,22 @@ func awaySkillCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("Search", func() (any, error) { return b.s.Search(b.Context(), b.admin, "words") })
 	one("Search, id", func() (any, error) { return b.s.Search(b.Context(), b.admin, someID) })
 	one("FindSkills", func() (any, error) { return b.s.FindSkills(b.Context()) })
-	one("ListSkills", func() (any, error) { return b.s.ListSkills(b.Context(), b.admin, control.SkillQuery{}) })
+	one("ListSkills", func() (any, error) { return b.s.ListSkills(b.Context(), b.admin, skills.SkillQuery{}) })
 }
 
 func awayNotificationCalls(b *bench, one func(name string, call func() (any, error))) {
 	ctx, s, c := b.Context(), b.s, b.admin
 	one("CreateNotification", func() (any, error) {
-		return s.CreateNotification(ctx, c, control.NewNotification{URL: "https://example.com"})
+		return s.CreateNotification(ctx, c, notify.NewNotification{URL: "https://example.com"})
 	})
 	one("GetNotification", func() (any, error) { return s.GetNotification(ctx, c, "n") })
 	one("ListNotifications", func() (any, error) { return s.ListNotifications(ctx, c) })
-	one("UpdateNotification", func() (any, error) { return s.UpdateNotification(ctx, c, "n", control.NotificationChange{}) })
-	one("RotateNotification", func() (any, error) { return s.RotateNotification(ctx, c, "n", control.NotificationRotation{}) })
+	one("UpdateNotification", func() (any, error) { return s.UpdateNotification(ctx, c, "n", notify.NotificationChange{}) })
+	one("RotateNotification", func() (any, error) { return s.RotateNotification(ctx, c, "n", notify.NotificationRotation{}) })
 	one("DeleteNotification", func() (any, error) { return nil, s.DeleteNotification(ctx, c, "n") })
 	one("TestNotification", func() (any, error) { return s.TestNotification(ctx, c, "n") })
 	one("ListNotificationDeliveries", func() (any, error) {
-		return s.ListNotificationDeliveries(ctx, c, "n", control.NotificationDeliveryQuery{Limit: 5})
+		return s.ListNotificationDeliveries(ctx, c, "n", notify.NotificationDeliveryQuery{Limit: 5})
 	})
 	one("GetNotificationDelivery", func() (any, error) { return s.GetNotificationDelivery(ctx, c, "n", "d") })
 	one("ReplayNotificationDelivery", func() (any, error) { return s.ReplayNotificationDelivery(ctx, c, "n", "d") })
@@ -192,20 +215,20 @@ func awayFactoryCalls(b *bench, one func(name string, call func() (any, error)))
 	awayDefinitionCalls(b, one)
 	awayDeliveryCalls(b, one)
 	ctx, s, c := b.Context(), b.s, b.admin
-	one("CreateFactory", func() (any, error) { return s.CreateFactory(ctx, c, control.NewFactory{Name: "f"}) })
+	one("CreateFactory", func() (any, error) { return s.CreateFactory(ctx, c, factories.NewFactory{Name: "f"}) })
 	one("GetFactory", func() (any, error) { return s.GetFactory(ctx, c, "f") })
-	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, control.FactoryQuery{Limit: 5}) })
-	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", control.FactoryChange{}) })
+	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, factories.FactoryQuery{Limit: 5}) })
+	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", factories.FactoryChange{}) })
 	one("DeleteFactory", func() (any, error) { return nil, s.DeleteFactory(ctx, c, "f") })
 	one("CountParts", func() (any, error) { return s.CountParts(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
-	one("BacktestAutomation", func() (any, error) { return s.BacktestAutomation(ctx, c, "f", "", control.NewAutomation{}) })
+	one("BacktestAutomation", func() (any, error) { return s.BacktestAutomation(ctx, c, "f", "", factories.NewAutomation{}) })
 	one("SyncRepositories", func() (any, error) { return s.SyncRepositories(ctx) })
 	one("SyncRepository", func() (any, error) { return s.SyncRepository(ctx, c, "f") })
 	one("CreateAutomation", func() (any, error) { return s.CreateAutomation(ctx, c, "f", automation("a", "w")) })
 	one("GetAutomation", func() (any, error) { return s.GetAutomation(ctx, c, "f", "a") })
 	one("ListAutomations", func() (any, error) { return s.ListAutomations(ctx, c, "f", 5, "") })
 	one("AllAutomations", func() (any, error) { return s.AllAutomations(ctx, c, 5, "") })
-	one("UpdateAutomation", func() (any, error) { return s.UpdateAutomation(ctx, c, "f", "a", control.AutomationChange{}) })
+	one("UpdateAutomation", func() (any, error) { return s.UpdateAutomation(ctx, c, "f", "a", factories.AutomationChange{}) })
 	one("DeleteAutomation", func() (any, error) { return nil, s.DeleteAutomation(ctx, c, "f", "a") })
 }
 
@@ -229,8 +252,9 @@ func awayDefinitionCalls(b *bench, one func(name string, call func() (any, error
 	one("PlanDefinition", func() (any, error) { return s.PlanDefinition(ctx, c, "f", shop()) })
 	one("PlanNewFactory", func() (any, error) { return s.PlanNewFactory(ctx, c, shop()) })
 	one("DriftDefinition", func() (any, error) { return s.DriftDefinition(ctx, c, "f", shop()) })
+	one("ApplyFiles", func() (any, error) { return s.ApplyFiles(ctx, c, "f", shop(), factories.RevisionNote{}) })
 	one("ApplyDefinition", func() (any, error) {
-		return s.ApplyDefinition(ctx, c, "f", control.Application{Files: shop()})
+		return s.ApplyDefinition(ctx, c, "f", factories.Application{Files: shop()})
 	})
 	one("ExportDefinition", func() (any, error) { return s.ExportDefinition(ctx, c, "f") })
 	one("ListRevisions", func() (any, error) { return s.ListRevisions(ctx, c, "f", 5, "") })
@@ -240,42 +264,42 @@ func awayDefinitionCalls(b *bench, one func(name string, call func() (any, error
 
 func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
 	ctx, s, c := b.Context(), b.s, b.admin
-	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{Name: "a"}) })
-	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, control.NewAgent{FactoryUID: "f", Name: "a"}) })
+	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, factories.NewAgent{Name: "a"}) })
+	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, factories.NewAgent{FactoryUID: "f", Name: "a"}) })
 	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
 	one("FindAgents", func() (any, error) { return s.FindAgents(ctx, c, "", "a") })
 	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "", 1, "") })
 	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f", 1, "") })
-	one("UpdateAgent", func() (any, error) { return s.UpdateAgent(ctx, c, factoryF, control.AgentChange{}) })
+	one("UpdateAgent", func() (any, error) { return s.UpdateAgent(ctx, c, factoryF, factories.AgentChange{}) })
 	one("DeleteAgent", func() (any, error) { return nil, s.DeleteAgent(ctx, c, factoryF) })
-	one("DispatchRun", func() (any, error) { return s.DispatchRun(ctx, c, "f", control.Dispatch{Prompt: "x"}, nil) })
+	one("DispatchRun", func() (any, error) { return s.DispatchRun(ctx, c, "f", factories.Dispatch{Prompt: "x"}, nil) })
 	one("StartRun of an agent", func() (any, error) {
 		return s.StartRun(ctx, c, lineshaft.NewRun{Prompt: "x", AgentUID: factoryF}, nil)
 	})
 }
 
 func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))) {
-	ctx, s, c, h := b.Context(), b.s, b.admin, &control.Hook{}
+	ctx, s, c, h := b.Context(), b.s, b.admin, &trigger.Hook{}
 	one("Accept", func() (any, error) { return s.Accept(ctx, received(h, "1", "{}")) })
-	one("Reject", func() (any, error) { return nil, s.Reject(ctx, control.Rejected{Hook: h}) })
+	one("Reject", func() (any, error) { return nil, s.Reject(ctx, trigger.Rejected{Hook: h}) })
 	one("RefreshHooks", func() (any, error) { return nil, s.RefreshHooks(ctx) })
 	one("Listeners", func() (any, error) { return s.Listeners(ctx, c, "f", "w") })
 	one("LastDeliveries", func() (any, error) { return s.LastDeliveries(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
 	one("WebhooksOf", func() (any, error) { return s.WebhooksOf(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
 	one("LastRuns", func() (any, error) { return s.LastRuns(ctx, c, []lineshaft.Automation{{UID: "a"}}) })
-	one("ListDeliveries", func() (any, error) { return s.ListDeliveries(ctx, c, "f", "w", control.DeliveryQuery{Limit: 5}) })
+	one("ListDeliveries", func() (any, error) { return s.ListDeliveries(ctx, c, "f", "w", trigger.DeliveryQuery{Limit: 5}) })
 	one("GetDelivery", func() (any, error) { return s.GetDelivery(ctx, c, "f", "w", "d", true) })
-	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, control.Redelivery{}, nil) })
-	one("TestFilter", func() (any, error) { return s.TestFilter(ctx, c, "f", control.FilterTest{DeliveryID: "d"}) })
+	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, trigger.Redelivery{}, nil) })
+	one("TestFilter", func() (any, error) { return s.TestFilter(ctx, c, "f", factories.FilterTest{DeliveryID: "d"}) })
 	one("PurgeDeliveries", func() (any, error) { return nil, s.PurgeDeliveries(ctx) })
 }
 
-func keyRequest() control.NewAPIKey { return control.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer} }
+func keyRequest() access.NewAPIKey { return access.NewAPIKey{Name: "n", Role: lineshaft.RoleViewer} }
 
 func secretCalls(b *bench, one func(name string, call func() (any, error))) {
 	ctx, s, c, text := b.Context(), b.s, b.admin, "a value of these tests"
 	one("CreateSecret", func() (any, error) { return s.CreateSecret(ctx, c, lineshaft.Secret{Name: "A"}, text) })
-	one("UpdateSecret", func() (any, error) { return s.UpdateSecret(ctx, c, "A", control.SecretChange{Value: &text}) })
+	one("UpdateSecret", func() (any, error) { return s.UpdateSecret(ctx, c, "A", secrets.SecretChange{Value: &text}) })
 	one("GetSecret", func() (any, error) { return s.GetSecret(ctx, c, "A") })
 	one("ListSecrets", func() (any, error) { return s.ListSecrets(ctx, c, 5, "") })
 	one("RewrapSecrets", func() (any, error) { return s.RewrapSecrets(ctx) })
@@ -291,7 +315,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
-	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, control.LastDay) })
+	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay) })
 }
 
 // reportCalls are those of an agent about its own run.
@@ -318,11 +342,11 @@ func moreCalls(b *bench, job lineshaft.Job, one func(string, func() (any, error)
 
 func sessionCalls(b *bench, session string, one func(string, func() (any, error))) {
 	ctx, s, c := b.Context(), b.s, b.admin
-	one("CreateIdentitySession", func() (any, error) { return s.CreateIdentitySession(ctx, somebody(), control.Visitor{}) })
+	one("CreateIdentitySession", func() (any, error) { return s.CreateIdentitySession(ctx, somebody(), access.Visitor{}) })
 	one("ListSessions", func() (any, error) { return s.ListSessions(ctx, c, true, 5, "") })
 	one("GetSession", func() (any, error) { return s.GetSession(ctx, c, "x") })
 	one("RevokeSession", func() (any, error) { return nil, s.RevokeSession(ctx, c, "x") })
 	one("RevokeOtherSessions", func() (any, error) { return s.RevokeOtherSessions(ctx, c) })
-	one("CreateSession", func() (any, error) { return s.CreateSession(ctx, adminKey, control.Visitor{}) })
+	one("CreateSession", func() (any, error) { return s.CreateSession(ctx, adminKey, access.Visitor{}) })
 	one("SessionCaller", func() (any, error) { return s.SessionCaller(ctx, session) })
 }

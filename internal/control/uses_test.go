@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 func TestS1UsesOfASecret(t *testing.T) {
@@ -13,13 +14,13 @@ func TestS1UsesOfASecret(t *testing.T) {
 	each(t, func(b *bench) {
 		ctx := b.Context()
 		must[lineshaft.Secret](b)(b.s.CreateSecret(ctx, b.admin, lineshaft.Secret{Name: "TOKEN"}, "v"))
-		if uses := must[control.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN")); uses.Any() || uses.More {
+		if uses := must[secrets.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN")); uses.Any() || uses.More {
 			b.Errorf("nobody uses it: %+v", uses)
 		}
 		for range 7 {
 			must[*lineshaft.EnvironmentDetail](b)(b.s.CreateEnvironment(ctx, b.admin, lineshaft.EnvironmentConfig{Name: "shop", Secrets: []string{"TOKEN"}}))
 		}
-		uses := must[control.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN"))
+		uses := must[secrets.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN"))
 		if !uses.More || len(uses.Named) != 5 || strings.Join(uses.Named[:1], "") != "environment shop" {
 			b.Errorf("%+v", uses)
 		}
@@ -39,7 +40,7 @@ func TestX9UsesOfAnEnvironment(t *testing.T) {
 		n.Config.EnvironmentID = made.UID
 		must[*lineshaft.Schedule](b)(b.s.CreateSchedule(ctx, b.admin, n))
 		runID := b.start(lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: made.UID}}).RunID
-		uses := must[control.Uses](b)(b.s.EnvironmentUses(ctx, b.admin, made.UID))
+		uses := must[secrets.Uses](b)(b.s.EnvironmentUses(ctx, b.admin, made.UID))
 		if uses.RunID != runID || strings.Join(uses.Named, ",") != "schedule watch" || uses.More {
 			b.Errorf("%+v", uses)
 		}
@@ -53,7 +54,7 @@ func TestX9UsesOfAnEnvironment(t *testing.T) {
 func TestS3GetAPIKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		made, _, err := b.s.CreateAPIKey(b.Context(), b.admin, control.NewAPIKey{Name: "ci", Role: lineshaft.RoleMember})
+		made, _, err := b.s.CreateAPIKey(b.Context(), b.admin, access.NewAPIKey{Name: "ci", Role: lineshaft.RoleMember})
 		if err != nil {
 			b.Fatal(err)
 		}

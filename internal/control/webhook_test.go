@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/vault"
@@ -24,14 +25,14 @@ type hookBench struct {
 }
 
 // eachHook runs fn with a fresh control plane on every engine.
-func eachHook(t *testing.T, fn func(b *hookBench), settings ...func(*control.Config)) {
+func eachHook(t *testing.T, fn func(b *hookBench), settings ...func(*base.Config)) {
 	t.Helper()
 	key, err := vault.NewKey([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	box := vault.New(key)
-	settings = append(settings, func(cfg *control.Config) { cfg.Vault = box })
+	settings = append(settings, func(cfg *base.Config) { cfg.Vault = box })
 	each(t, func(b *bench) { fn(&hookBench{b, box}) }, settings...)
 }
 
@@ -47,9 +48,9 @@ func wantConflict(tb testing.TB, err error, says string) {
 // works makes a factory and returns its uid.
 func (b *hookBench) works() string { return b.factory("works", "").UID }
 
-func (b *hookBench) hook(factory string, n control.NewWebhook) control.IssuedWebhook {
+func (b *hookBench) hook(factory string, n controlfactories.NewWebhook) controlfactories.IssuedWebhook {
 	b.Helper()
-	return must[control.IssuedWebhook](b.bench)(b.s.CreateWebhook(b.Context(), b.admin, factory, n))
+	return must[controlfactories.IssuedWebhook](b.bench)(b.s.CreateWebhook(b.Context(), b.admin, factory, n))
 }
 
 // stored is a webhook with its sealed credentials.
@@ -87,7 +88,7 @@ func TestW1DefaultsOfAWebhook(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
-		made := b.hook(f, control.NewWebhook{Name: "internal-ci"})
+		made := b.hook(f, controlfactories.NewWebhook{Name: "internal-ci"})
 		if len(made.UID) < 26 || !lineshaft.URLSafe(made.UID) || made.UID[0] == '-' {
 			b.Errorf("uid %q", made.UID)
 		}
@@ -115,63 +116,63 @@ func TestW1WhatIsRefused(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
-		sign := func(scheme string, change ...func(*control.NewWebhook)) control.NewWebhook {
-			n := control.NewWebhook{Name: "n", AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme}
+		sign := func(scheme string, change ...func(*controlfactories.NewWebhook)) controlfactories.NewWebhook {
+			n := controlfactories.NewWebhook{Name: "n", AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme}
 			for _, fn := range change {
 				fn(&n)
 			}
 			return n
 		}
-		idHeader := func(name string) func(*control.NewWebhook) {
-			return func(n *control.NewWebhook) { n.DeliveryIDHeader = name }
+		idHeader := func(name string) func(*controlfactories.NewWebhook) {
+			return func(n *controlfactories.NewWebhook) { n.DeliveryIDHeader = name }
 		}
-		hmac := func(n *control.NewWebhook) {
+		hmac := func(n *controlfactories.NewWebhook) {
 			n.HMAC = lineshaft.WebhookHMAC{Header: "X-Sig", TimestampHeader: "X-Time", Template: "{timestamp}.{body}", IDHeader: "X-Id"}
 		}
 		for name, tc := range map[string]struct {
-			n     control.NewWebhook
+			n     controlfactories.NewWebhook
 			field string
 		}{
-			"no name":                 {control.NewWebhook{}, "name"},
-			"slash":                   {control.NewWebhook{Name: "a/b"}, "name"},
-			"emoji":                   {control.NewWebhook{Name: "hook 🪝"}, "name"},
-			"dots":                    {control.NewWebhook{Name: ".."}, "name"},
-			"long name":               {control.NewWebhook{Name: strings.Repeat("n", 101)}, "name"},
-			"unknown mode":            {control.NewWebhook{Name: "n", AuthMode: "basic"}, "auth_mode"},
-			"scheme without mode":     {control.NewWebhook{Name: "n", SignatureScheme: "github"}, "signature_scheme"},
+			"no name":                 {controlfactories.NewWebhook{}, "name"},
+			"slash":                   {controlfactories.NewWebhook{Name: "a/b"}, "name"},
+			"emoji":                   {controlfactories.NewWebhook{Name: "hook 🪝"}, "name"},
+			"dots":                    {controlfactories.NewWebhook{Name: ".."}, "name"},
+			"long name":               {controlfactories.NewWebhook{Name: strings.Repeat("n", 101)}, "name"},
+			"unknown mode":            {controlfactories.NewWebhook{Name: "n", AuthMode: "basic"}, "auth_mode"},
+			"scheme without mode":     {controlfactories.NewWebhook{Name: "n", SignatureScheme: "github"}, "signature_scheme"},
 			"mode without scheme":     {sign(""), "signature_scheme"},
 			"unknown scheme":          {sign("GitHub"), "signature_scheme"},
-			"negative rate":           {control.NewWebhook{Name: "n", RateLimit: new(-1)}, "rate_limit"},
-			"too much rate":           {control.NewWebhook{Name: "n", RateLimit: new(60_001)}, "rate_limit"},
-			"no bytes":                {control.NewWebhook{Name: "n", MaxBodyBytes: new(0)}, "max_body_bytes"},
-			"too many bytes":          {control.NewWebhook{Name: "n", MaxBodyBytes: new(1<<20 + 1)}, "max_body_bytes"},
+			"negative rate":           {controlfactories.NewWebhook{Name: "n", RateLimit: new(-1)}, "rate_limit"},
+			"too much rate":           {controlfactories.NewWebhook{Name: "n", RateLimit: new(60_001)}, "rate_limit"},
+			"no bytes":                {controlfactories.NewWebhook{Name: "n", MaxBodyBytes: new(0)}, "max_body_bytes"},
+			"too many bytes":          {controlfactories.NewWebhook{Name: "n", MaxBodyBytes: new(1<<20 + 1)}, "max_body_bytes"},
 			"hmac elsewhere":          {sign("github", hmac), "hmac"},
 			"hmac without settings":   {sign("hmac"), "hmac.header"},
-			"not a header":            {control.NewWebhook{Name: "n", DeliveryIDHeader: "X Id"}, "delivery_id_header"},
-			"header with colon":       {control.NewWebhook{Name: "n", DeliveryIDHeader: "X-Id:"}, "delivery_id_header"},
-			"credential header":       {control.NewWebhook{Name: "n", DeliveryIDHeader: "aUTHORIZATION"}, "delivery_id_header"},
-			"cookie":                  {control.NewWebhook{Name: "n", DeliveryIDHeader: "Cookie"}, "delivery_id_header"},
-			"length as id":            {control.NewWebhook{Name: "n", DeliveryIDHeader: "content-length"}, "delivery_id_header"},
-			"host as id":              {control.NewWebhook{Name: "n", DeliveryIDHeader: "HOST"}, "delivery_id_header"},
+			"not a header":            {controlfactories.NewWebhook{Name: "n", DeliveryIDHeader: "X Id"}, "delivery_id_header"},
+			"header with colon":       {controlfactories.NewWebhook{Name: "n", DeliveryIDHeader: "X-Id:"}, "delivery_id_header"},
+			"credential header":       {controlfactories.NewWebhook{Name: "n", DeliveryIDHeader: "aUTHORIZATION"}, "delivery_id_header"},
+			"cookie":                  {controlfactories.NewWebhook{Name: "n", DeliveryIDHeader: "Cookie"}, "delivery_id_header"},
+			"length as id":            {controlfactories.NewWebhook{Name: "n", DeliveryIDHeader: "content-length"}, "delivery_id_header"},
+			"host as id":              {controlfactories.NewWebhook{Name: "n", DeliveryIDHeader: "HOST"}, "delivery_id_header"},
 			"signature header":        {sign("github", idHeader("x-hub-signature-256")), "delivery_id_header"},
 			"gitlab's token header":   {sign("gitlab", idHeader("X-GITLAB-TOKEN")), "delivery_id_header"},
 			"time header":             {sign("slack", idHeader("x-slack-request-timestamp")), "delivery_id_header"},
 			"hmac's own header":       {sign("hmac", hmac, idHeader("x-sig")), "delivery_id_header"},
 			"hmac's time header":      {sign("hmac", hmac, idHeader("x-time")), "delivery_id_header"},
-			"empty secret":            {control.NewWebhook{Name: "n", Secret: new("")}, "secret"},
-			"empty signing secret":    {sign("github", func(n *control.NewWebhook) { n.Secret = new("") }), "secret"},
-			"empty issued secret":     {sign("stripe", func(n *control.NewWebhook) { n.Secret = new("") }), "secret"},
-			"short token":             {control.NewWebhook{Name: "n", Secret: new(longToken[:23])}, "secret"},
-			"long token":              {control.NewWebhook{Name: "n", Secret: new(strings.Repeat("x", 4097))}, "secret"},
-			"token with a line end":   {control.NewWebhook{Name: "n", Secret: new(longToken + "\n")}, "secret"},
-			"token with a space":      {control.NewWebhook{Name: "n", Secret: new(longToken + " x")}, "secret"},
-			"token outside ASCII":     {control.NewWebhook{Name: "n", Secret: new(longToken + "é")}, "secret"},
-			"token not for URLs":      {control.NewWebhook{Name: "n", AuthMode: lineshaft.AuthURLToken, Secret: new(longToken + "/x")}, "secret"},
-			"short token in a URL":    {control.NewWebhook{Name: "n", AuthMode: lineshaft.AuthURLToken, Secret: new("short")}, "secret"},
-			"short Standard Webhooks": {sign("standard_webhooks", func(n *control.NewWebhook) { n.Secret = new("whsec_c2hvcnQ=") }), "secret"},
-			"no public key":           {sign("discord", func(n *control.NewWebhook) { n.Secret = new("xyz") }), "secret"},
-			"secret name":             {control.NewWebhook{Name: "n", SecretName: "lower"}, "secret_name"},
-			"long secret name":        {control.NewWebhook{Name: "n", SecretName: strings.Repeat("N", 129)}, "secret_name"},
+			"empty secret":            {controlfactories.NewWebhook{Name: "n", Secret: new("")}, "secret"},
+			"empty signing secret":    {sign("github", func(n *controlfactories.NewWebhook) { n.Secret = new("") }), "secret"},
+			"empty issued secret":     {sign("stripe", func(n *controlfactories.NewWebhook) { n.Secret = new("") }), "secret"},
+			"short token":             {controlfactories.NewWebhook{Name: "n", Secret: new(longToken[:23])}, "secret"},
+			"long token":              {controlfactories.NewWebhook{Name: "n", Secret: new(strings.Repeat("x", 4097))}, "secret"},
+			"token with a line end":   {controlfactories.NewWebhook{Name: "n", Secret: new(longToken + "\n")}, "secret"},
+			"token with a space":      {controlfactories.NewWebhook{Name: "n", Secret: new(longToken + " x")}, "secret"},
+			"token outside ASCII":     {controlfactories.NewWebhook{Name: "n", Secret: new(longToken + "é")}, "secret"},
+			"token not for URLs":      {controlfactories.NewWebhook{Name: "n", AuthMode: lineshaft.AuthURLToken, Secret: new(longToken + "/x")}, "secret"},
+			"short token in a URL":    {controlfactories.NewWebhook{Name: "n", AuthMode: lineshaft.AuthURLToken, Secret: new("short")}, "secret"},
+			"short Standard Webhooks": {sign("standard_webhooks", func(n *controlfactories.NewWebhook) { n.Secret = new("whsec_c2hvcnQ=") }), "secret"},
+			"no public key":           {sign("discord", func(n *controlfactories.NewWebhook) { n.Secret = new("xyz") }), "secret"},
+			"secret name":             {controlfactories.NewWebhook{Name: "n", SecretName: "lower"}, "secret_name"},
+			"long secret name":        {controlfactories.NewWebhook{Name: "n", SecretName: strings.Repeat("N", 129)}, "secret_name"},
 		} {
 			_, err := b.s.CreateWebhook(b.Context(), b.admin, f, tc.n)
 			ours, ok := errors.AsType[*lineshaft.Error](err)
@@ -198,7 +199,7 @@ func TestW4EveryScheme(t *testing.T) {
 			b.Errorf("only %d schemes", len(schemes))
 		}
 		for _, scheme := range schemes {
-			n := control.NewWebhook{Name: scheme.Name, AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme.Name}
+			n := controlfactories.NewWebhook{Name: scheme.Name, AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme.Name}
 			if scheme.Name == "hmac" {
 				n.HMAC = lineshaft.WebhookHMAC{Header: "X-Sig"}
 			}
@@ -224,16 +225,16 @@ func TestW3GivenSecretIsNotEchoed(t *testing.T) {
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
 		for _, mode := range []lineshaft.AuthMode{lineshaft.AuthToken, lineshaft.AuthURLToken} {
-			made := b.hook(f, control.NewWebhook{Name: string(mode), AuthMode: mode, Secret: new(longToken)})
+			made := b.hook(f, controlfactories.NewWebhook{Name: string(mode), AuthMode: mode, Secret: new(longToken)})
 			if made.Secret != "" || b.inForce(made.Webhook) != longToken || !made.OwnsSecret {
 				b.Errorf("%+v", made)
 			}
 		}
-		made := b.hook(f, control.NewWebhook{Name: "stripe", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe", Secret: new("whsec_x"), SecretName: "MY_STRIPE"})
+		made := b.hook(f, controlfactories.NewWebhook{Name: "stripe", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe", Secret: new("whsec_x"), SecretName: "MY_STRIPE"})
 		if made.Secret != "" || made.NeedsSecret || !made.Enabled || made.SecretName != "MY_STRIPE" || b.secretOf("MY_STRIPE") != "whsec_x" {
 			b.Errorf("%+v", made)
 		}
-		disabled := b.hook(f, control.NewWebhook{Name: "off", Enabled: new(false), RateLimit: new(0), MaxBodyBytes: new(1 << 20), ReplayGuard: true, DeliveryIDHeader: "X-My-Id"})
+		disabled := b.hook(f, controlfactories.NewWebhook{Name: "off", Enabled: new(false), RateLimit: new(0), MaxBodyBytes: new(1 << 20), ReplayGuard: true, DeliveryIDHeader: "X-My-Id"})
 		if disabled.Enabled || disabled.NeedsSecret || disabled.RateLimit != 0 || disabled.MaxBodyBytes != 1<<20 || !disabled.ReplayGuard || disabled.DeliveryIDHeader != "X-My-Id" || disabled.Secret == "" {
 			b.Errorf("%+v", disabled)
 		}
@@ -244,21 +245,21 @@ func TestW1NamesAreUniqueInAFactory(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		f, other := b.works(), b.works()
-		first := b.hook(f, control.NewWebhook{Name: "ci"})
-		_, err := b.s.CreateWebhook(b.Context(), b.admin, f, control.NewWebhook{Name: "ci"})
+		first := b.hook(f, controlfactories.NewWebhook{Name: "ci"})
+		_, err := b.s.CreateWebhook(b.Context(), b.admin, f, controlfactories.NewWebhook{Name: "ci"})
 		wantConflict(b, err, `"ci"`)
-		second := b.hook(other, control.NewWebhook{Name: "ci"})
-		third := b.hook(b.works(), control.NewWebhook{Name: "ci"})
+		second := b.hook(other, controlfactories.NewWebhook{Name: "ci"})
+		third := b.hook(b.works(), controlfactories.NewWebhook{Name: "ci"})
 		if first.SecretName != "CI_WEBHOOK_SECRET" || second.SecretName != "CI_WEBHOOK_SECRET_2" || third.SecretName != "CI_WEBHOOK_SECRET_3" {
 			b.Errorf("%s, %s, %s", first.SecretName, second.SecretName, third.SecretName)
 		}
 		wantCode(b, b.s.DeleteWebhook(b.Context(), b.admin, f, first.UID), "")
-		again := b.hook(f, control.NewWebhook{Name: "ci"})
+		again := b.hook(f, controlfactories.NewWebhook{Name: "ci"})
 		if again.UID == first.UID || again.SecretName != "CI_WEBHOOK_SECRET" {
 			b.Errorf("%+v", again)
 		}
-		b.hook(f, control.NewWebhook{Name: "aa"})
-		b.hook(f, control.NewWebhook{Name: "B"})
+		b.hook(f, controlfactories.NewWebhook{Name: "aa"})
+		b.hook(f, controlfactories.NewWebhook{Name: "B"})
 		var names []string
 		for _, w := range must[[]lineshaft.Webhook](b.bench)(b.s.ListWebhooks(b.Context(), b.admin, f)) {
 			names = append(names, w.Name)
@@ -276,7 +277,7 @@ func TestW1LimitHoldsInARace(t *testing.T) {
 		f := b.works()
 		errs := make([]error, 30)
 		together(len(errs), func(i int) {
-			_, errs[i] = b.s.CreateWebhook(b.Context(), b.admin, f, control.NewWebhook{Name: fmt.Sprint("hook ", i)})
+			_, errs[i] = b.s.CreateWebhook(b.Context(), b.admin, f, controlfactories.NewWebhook{Name: fmt.Sprint("hook ", i)})
 		})
 		refused := 0
 		for _, err := range errs {
@@ -290,10 +291,10 @@ func TestW1LimitHoldsInARace(t *testing.T) {
 			b.Fatalf("%d refused, %d made", refused, len(list))
 		}
 		wantCode(b, b.s.DeleteWebhook(b.Context(), b.admin, f, list[3].UID), "")
-		b.hook(f, control.NewWebhook{Name: "one more"})
-		_, err := b.s.CreateWebhook(b.Context(), b.admin, f, control.NewWebhook{Name: "too many"})
+		b.hook(f, controlfactories.NewWebhook{Name: "one more"})
+		_, err := b.s.CreateWebhook(b.Context(), b.admin, f, controlfactories.NewWebhook{Name: "too many"})
 		wantConflict(b, err, "20 webhooks")
-		b.hook(b.works(), control.NewWebhook{Name: "elsewhere"})
+		b.hook(b.works(), controlfactories.NewWebhook{Name: "elsewhere"})
 	})
 }
 
@@ -307,7 +308,7 @@ func TestW3SuggestedNamesInARace(t *testing.T) {
 		}
 		names := make([]string, len(factories))
 		together(len(factories), func(i int) {
-			made, err := b.s.CreateWebhook(b.Context(), b.admin, factories[i], control.NewWebhook{Name: "ci"})
+			made, err := b.s.CreateWebhook(b.Context(), b.admin, factories[i], controlfactories.NewWebhook{Name: "ci"})
 			if err != nil {
 				b.Error(err)
 			}
@@ -324,8 +325,8 @@ func TestW3DeleteWebhook(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
-		made := b.hook(f, control.NewWebhook{Name: "ci"})
-		must[control.IssuedWebhook](b.bench)(b.s.RotateWebhook(b.Context(), b.admin, f, made.UID, control.WebhookRotation{Overlap: lineshaft.MaxOverlap}))
+		made := b.hook(f, controlfactories.NewWebhook{Name: "ci"})
+		must[controlfactories.IssuedWebhook](b.bench)(b.s.RotateWebhook(b.Context(), b.admin, f, made.UID, controlfactories.WebhookRotation{Overlap: lineshaft.MaxOverlap}))
 		wantCode(b, b.s.DeleteWebhook(b.Context(), b.admin, f, made.UID), "")
 		row := b.stored(made.Webhook)
 		if row.DeletedAt.IsZero() || row.Credential != "" || row.OldCredential != "" || row.Enabled || b.secretOf(made.SecretName) != "" {
@@ -334,9 +335,9 @@ func TestW3DeleteWebhook(t *testing.T) {
 		_, err := b.s.GetWebhook(b.Context(), b.admin, f, made.UID)
 		wantCode(b, err, lineshaft.CodeNotFound)
 		wantCode(b, b.s.DeleteWebhook(b.Context(), b.admin, f, made.UID), lineshaft.CodeNotFound)
-		_, err = b.s.UpdateWebhook(b.Context(), b.admin, f, made.UID, control.WebhookChange{Enabled: new(true)})
+		_, err = b.s.UpdateWebhook(b.Context(), b.admin, f, made.UID, controlfactories.WebhookChange{Enabled: new(true)})
 		wantCode(b, err, lineshaft.CodeNotFound)
-		_, err = b.s.RotateWebhook(b.Context(), b.admin, f, made.UID, control.WebhookRotation{})
+		_, err = b.s.RotateWebhook(b.Context(), b.admin, f, made.UID, controlfactories.WebhookRotation{})
 		wantCode(b, err, lineshaft.CodeNotFound)
 	})
 }
@@ -347,15 +348,15 @@ func TestS3WebhooksOfOtherFactories(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		f, other := b.works(), b.works()
-		made := b.hook(f, control.NewWebhook{Name: "ci"})
+		made := b.hook(f, controlfactories.NewWebhook{Name: "ci"})
 		limited, ctx := b.caller(lineshaft.RoleManager, other), b.Context()
 		for name, at := range map[string]struct {
 			c       lineshaft.Caller
 			factory string
 		}{"foreign factory": {limited, f}, "wrong factory": {b.admin, other}, "no factory": {b.admin, "nowhere"}} {
 			_, getErr := b.s.GetWebhook(ctx, at.c, at.factory, made.UID)
-			_, updateErr := b.s.UpdateWebhook(ctx, at.c, at.factory, made.UID, control.WebhookChange{Enabled: new(false)})
-			_, rotateErr := b.s.RotateWebhook(ctx, at.c, at.factory, made.UID, control.WebhookRotation{})
+			_, updateErr := b.s.UpdateWebhook(ctx, at.c, at.factory, made.UID, controlfactories.WebhookChange{Enabled: new(false)})
+			_, rotateErr := b.s.RotateWebhook(ctx, at.c, at.factory, made.UID, controlfactories.WebhookRotation{})
 			for _, err := range []error{getErr, updateErr, rotateErr, b.s.DeleteWebhook(ctx, at.c, at.factory, made.UID)} {
 				if err == nil || lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
 					b.Errorf("%s: %v", name, err)
@@ -363,7 +364,7 @@ func TestS3WebhooksOfOtherFactories(t *testing.T) {
 			}
 		}
 		_, listErr := b.s.ListWebhooks(ctx, limited, f)
-		_, createErr := b.s.CreateWebhook(ctx, limited, f, control.NewWebhook{Name: "x"})
+		_, createErr := b.s.CreateWebhook(ctx, limited, f, controlfactories.NewWebhook{Name: "x"})
 		for _, err := range []error{listErr, createErr} {
 			wantCode(b, err, lineshaft.CodeNotFound)
 		}
@@ -375,10 +376,10 @@ func TestS3WebhooksOfOtherFactories(t *testing.T) {
 
 func awayWebhookCalls(b *bench, one func(name string, call func() (any, error))) {
 	ctx, s, c := b.Context(), b.s, b.admin
-	one("CreateWebhook", func() (any, error) { return s.CreateWebhook(ctx, c, "f", control.NewWebhook{Name: "w"}) })
+	one("CreateWebhook", func() (any, error) { return s.CreateWebhook(ctx, c, "f", controlfactories.NewWebhook{Name: "w"}) })
 	one("GetWebhook", func() (any, error) { return s.GetWebhook(ctx, c, "f", "w") })
 	one("ListWebhooks", func() (any, error) { return s.ListWebhooks(ctx, c, "f") })
-	one("UpdateWebhook", func() (any, error) { return s.UpdateWebhook(ctx, c, "f", "w", control.WebhookChange{}) })
-	one("RotateWebhook", func() (any, error) { return s.RotateWebhook(ctx, c, "f", "w", control.WebhookRotation{}) })
+	one("UpdateWebhook", func() (any, error) { return s.UpdateWebhook(ctx, c, "f", "w", controlfactories.WebhookChange{}) })
+	one("RotateWebhook", func() (any, error) { return s.RotateWebhook(ctx, c, "f", "w", controlfactories.WebhookRotation{}) })
 	one("DeleteWebhook", func() (any, error) { return nil, s.DeleteWebhook(ctx, c, "f", "w") })
 }

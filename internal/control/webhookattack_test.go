@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -18,7 +19,7 @@ import (
 // A key that a payload leaves empty is no key: it must not be held by anybody.
 func TestX10EmptyKeyFromAPayload(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("one", "", concurrency("{{payload.id}}", lineshaft.PolicyQueue))
 		for i := range 3 {
 			d := w.deliver(fmt.Sprint(i), `{"id": ""}`)
@@ -41,7 +42,7 @@ func TestX10EmptyKeyFromAPayload(t *testing.T) {
 // it writes into a payload.
 func TestX11KeysFromPayloadsAreTheAutomationsOwn(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("trusted", `{"kind": ["trusted"]}`, concurrency("pr-{{payload.n}}", lineshaft.PolicyQueue))
 		w.automation("public", `{"kind": ["public"]}`, concurrency("{{payload.ref}}", lineshaft.PolicyFollowup))
 		first := w.deliver("1", `{"kind": "trusted", "n": 7}`)
@@ -69,11 +70,11 @@ func TestX11KeysFromPayloadsAreTheAutomationsOwn(t *testing.T) {
 // a replay, in the same batch.
 func TestW10NewBodyBesideAReplay(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{ReplayGuard: true}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{ReplayGuard: true}, func(w *works) {
 		w.automation("all", "")
 		w.deliver("old", `{"body": "old"}`)
 		h := w.ready()
-		receipts, errs := control.AcceptTogether(w.Context(), w.s, received(h, "x", `{"body": "old"}`), received(h, "x", `{"body": "new"}`))
+		receipts, errs := w.s.AcceptTogether(w.Context(), received(h, "x", `{"body": "old"}`), received(h, "x", `{"body": "new"}`))
 		for i, want := range []lineshaft.DeliveryStatus{lineshaft.DeliveryDuplicate, lineshaft.DeliveryAccepted} {
 			if errs[i] != nil || receipts[i].Delivery.Status != want {
 				w.Errorf("%d: %+v, %v", i, receipts[i].Delivery, errs[i])
@@ -85,20 +86,20 @@ func TestW10NewBodyBesideAReplay(t *testing.T) {
 // A key that is limited to a factory cannot get at the team's secrets by naming them.
 func TestS3LimitedManagerNamesNoSecrets(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		if _, err := w.s.CreateSecret(w.Context(), w.admin, lineshaft.Secret{Name: "TEAM_TOKEN"}, "a value of the team's"); err != nil {
 			w.Fatal(err)
 		}
 		limited := w.caller(lineshaft.RoleManager, w.factory)
-		n := control.NewAutomation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
+		n := factories.NewAutomation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
 		n.Config.Secrets = []string{"TEAM_TOKEN"}
 		_, err := w.s.CreateAutomation(w.Context(), limited, w.factory, n)
 		wantCode(w, err, lineshaft.CodeNotAuthorized)
 		made := must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, n))
 		prompt := "another prompt"
-		_, err = w.s.UpdateAutomation(w.Context(), limited, w.factory, made.UID, control.AutomationChange{Prompt: &prompt})
+		_, err = w.s.UpdateAutomation(w.Context(), limited, w.factory, made.UID, factories.AutomationChange{Prompt: &prompt})
 		wantCode(w, err, "")
-		_, err = w.s.CreateWebhook(w.Context(), limited, w.factory, control.NewWebhook{Name: "w", SecretName: "TEAM_TOKEN"})
+		_, err = w.s.CreateWebhook(w.Context(), limited, w.factory, factories.NewWebhook{Name: "w", SecretName: "TEAM_TOKEN"})
 		wantCode(w, err, lineshaft.CodeNotAuthorized)
 	})
 }
@@ -107,7 +108,7 @@ func TestS3LimitedManagerNamesNoSecrets(t *testing.T) {
 // the automation gave it.
 func TestR13RerunOfAWebhookRun(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("plain", "")
 		d := w.deliver("1", `{"kind": "plain"}`)
 		_, err := w.s.Rerun(w.Context(), w.admin, d.Outcomes[0].RunID, lineshaft.SourceAPI, nil)
@@ -121,20 +122,20 @@ func TestR13RerunOfAWebhookRun(t *testing.T) {
 // Too large bodies of a sender that is known do not use up the budget of failures.
 func TestW11KnownSendersOfLargeBodies(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		large := control.Rejected{Hook: w.ready(), Status: lineshaft.DeliveryRejectedSize, Authentic: true, Size: 300_000}
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		large := trigger.Rejected{Hook: w.ready(), Status: lineshaft.DeliveryRejectedSize, Authentic: true, Size: 300_000}
 		for range 60 {
 			wantCode(w, w.s.Reject(w.Context(), large), "")
 		}
 		wantCode(w, w.s.Reject(w.Context(), large), lineshaft.CodeUnavailable)
-		wantCode(w, w.s.Reject(w.Context(), control.Rejected{Hook: w.ready(), Status: lineshaft.DeliveryRejectedAuth}), "")
+		wantCode(w, w.s.Reject(w.Context(), trigger.Rejected{Hook: w.ready(), Status: lineshaft.DeliveryRejectedAuth}), "")
 	})
 }
 
 // A batch is bounded by what it has to write, not only by how many it is.
 func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		for i := range 40 {
 			w.automation(fmt.Sprintf("a%02d", i), "", concurrency("{{payload.k}}", lineshaft.PolicyQueue))
 		}
@@ -150,7 +151,7 @@ func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 		}
 		senders.Wait()
 		w.Logf("320 runs with keys in %s", time.Since(began).Round(time.Millisecond))
-		if weight := control.Weight(received(h, "x", `{"k": 1}`)); weight < 160 {
+		if weight := received(h, "x", `{"k": 1}`).Weight(); weight < 160 {
 			w.Errorf("a delivery with 40 keyed runs weighs %d", weight)
 		}
 	})
@@ -160,17 +161,17 @@ func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 // of others: the sender may have the newest secret.
 func TestW6BlockedSenderWithTheNewSecret(t *testing.T) {
 	t.Parallel()
-	w := newWorks(t, storetest.Postgres(t), control.NewWebhook{})
+	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{})
 	other := w.node()
-	failed := control.Rejected{Hook: other.ready(), Status: lineshaft.DeliveryRejectedAuth}
+	failed := trigger.Rejected{Hook: other.ready(), Status: lineshaft.DeliveryRejectedAuth}
 	for range 30 {
 		wantCode(w, other.s.Reject(w.Context(), failed), "")
 	}
 	wantCode(w, other.s.Reject(w.Context(), failed), lineshaft.CodeUnavailable)
-	if _, err := w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, control.WebhookRotation{}); err != nil {
+	if _, err := w.s.RotateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, factories.WebhookRotation{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.s.Reject(w.Context(), failed); !errors.Is(err, control.ErrStale) {
+	if err := other.s.Reject(w.Context(), failed); !errors.Is(err, trigger.ErrStale) {
 		t.Errorf("%v", err)
 	}
 	failed.Hook = other.ready()

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
@@ -64,10 +64,10 @@ func TestW9DocsHaveTheTableOfSchemes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("GitHub, Stripe, Slack and [%d other schemes]", len(control.SignatureSchemes())-3); !strings.Contains(string(readme), want) {
+	if want := fmt.Sprintf("GitHub, Stripe, Slack and [%d other schemes]", len(factories.SignatureSchemes())-3); !strings.Contains(string(readme), want) {
 		t.Errorf("README.md does not say %q", want)
 	}
-	for _, name := range control.SignatureSchemes() {
+	for _, name := range factories.SignatureSchemes() {
 		if !strings.Contains(string(text), "| `"+name+"` |") {
 			t.Errorf("docs/webhooks.md has no row for %s", name)
 		}

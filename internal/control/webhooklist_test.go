@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestW5ListenersAreWhatFallsSilent(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"}, func(w *works) {
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "other"}))
+	eachWorks(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"}, func(w *works) {
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "other"}))
 		listen := func(name string, t lineshaft.Trigger) {
-			must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, control.NewAutomation{
+			must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{
 				Name: name, Prompt: "p", Triggers: []lineshaft.Trigger{t},
 			}))
 		}
@@ -49,9 +49,9 @@ func TestW5ListenersAreWhatFallsSilent(t *testing.T) {
 
 func TestW11LastDeliveryOfEachWebhook(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{}, func(w *works) {
-		other := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "other"}))
-		quiet := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "quiet"}))
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "other"}))
+		quiet := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "quiet"}))
 		here := []lineshaft.Factory{{UID: w.factory}, {UID: "another"}}
 		first, second := w.fill(w.hook.UID, 5, w.clock.now()), w.fill(other.UID, 3, w.clock.now())
 		last := must[map[string]lineshaft.Delivery](w.bench)(w.s.LastDeliveries(w.Context(), w.admin, here))
@@ -72,14 +72,14 @@ func TestW11LastDeliveryOfEachWebhook(t *testing.T) {
 
 func TestW11WebhooksOfSeveralFactories(t *testing.T) {
 	t.Parallel()
-	eachWorks(t, control.NewWebhook{Name: "m"}, func(w *works) {
+	eachWorks(t, factories.NewWebhook{Name: "m"}, func(w *works) {
 		for _, name := range []string{"z", "a"} {
-			must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: name}))
+			must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: name}))
 		}
-		gone := must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, control.NewWebhook{Name: "gone"}))
+		gone := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "gone"}))
 		wantCode(w, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, gone.UID), "")
-		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, control.NewFactory{Name: "other"}))
-		must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, other.UID, control.NewWebhook{Name: "b"}))
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"}))
+		must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, other.UID, factories.NewWebhook{Name: "b"}))
 		both := []lineshaft.Factory{{UID: w.factory}, *other}
 		names := func(c lineshaft.Caller) string {
 			found := must[map[string][]lineshaft.Webhook](w.bench)(w.s.WebhooksOf(w.Context(), c, both))

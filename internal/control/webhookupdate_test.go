@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-func (b *hookBench) update(w lineshaft.Webhook, change control.WebhookChange) (lineshaft.Webhook, error) {
+func (b *hookBench) update(w lineshaft.Webhook, change factories.WebhookChange) (lineshaft.Webhook, error) {
 	return b.s.UpdateWebhook(b.Context(), b.admin, w.FactoryUID, w.UID, change)
 }
 
 // toggle switches a webhook off and on.
 func (b *hookBench) toggle(w lineshaft.Webhook) error {
-	_, off := b.update(w, control.WebhookChange{Enabled: new(false)})
-	_, on := b.update(w, control.WebhookChange{Enabled: new(true)})
+	_, off := b.update(w, factories.WebhookChange{Enabled: new(false)})
+	_, on := b.update(w, factories.WebhookChange{Enabled: new(true)})
 	return errors.Join(off, on)
 }
 
@@ -40,9 +40,9 @@ func (b *hookBench) people(name, value string) {
 func TestW3UpdateWebhook(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
-		made := b.hook(b.works(), control.NewWebhook{Name: "ci", DeliveryIDHeader: "X-Id"})
+		made := b.hook(b.works(), factories.NewWebhook{Name: "ci", DeliveryIDHeader: "X-Id"})
 		b.clock.advance(time.Second)
-		changed := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, control.WebhookChange{
+		changed := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, factories.WebhookChange{
 			Name: new("ci"), AuthMode: new(lineshaft.AuthToken), SignatureScheme: new(""), SecretName: new(made.SecretName), // as they are
 			DeliveryIDHeader: new("X-Other"), Enabled: new(false), RateLimit: new(0), MaxBodyBytes: new(1000), ReplayGuard: new(true),
 		}))
@@ -55,10 +55,10 @@ func TestW3UpdateWebhook(t *testing.T) {
 			b.Errorf("%+v", read)
 		}
 		b.clock.advance(time.Second)
-		if same := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, control.WebhookChange{RateLimit: new(0), Enabled: new(false)})); same != want {
+		if same := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, factories.WebhookChange{RateLimit: new(0), Enabled: new(false)})); same != want {
 			b.Errorf("no change changed %+v", same)
 		}
-		cleared := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, control.WebhookChange{DeliveryIDHeader: new("")}))
+		cleared := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, factories.WebhookChange{DeliveryIDHeader: new("")}))
 		if cleared.DeliveryIDHeader != "" || b.inForce(made.Webhook) != made.Secret {
 			b.Errorf("%+v", cleared)
 		}
@@ -68,29 +68,29 @@ func TestW3UpdateWebhook(t *testing.T) {
 func TestW3WhatAWebhookKeeps(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
-		made := b.hook(b.works(), control.NewWebhook{
+		made := b.hook(b.works(), factories.NewWebhook{
 			Name: "ci", AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", HMAC: lineshaft.WebhookHMAC{Header: "X-Sig"},
 		})
 		before := b.stored(made.Webhook)
 		for name, tc := range map[string]struct {
-			change control.WebhookChange
+			change factories.WebhookChange
 			code   lineshaft.Code
 			field  string
 		}{
-			"name":           {control.WebhookChange{Name: new("other")}, lineshaft.CodeNotSupported, "name"},
-			"no name":        {control.WebhookChange{Name: new("")}, lineshaft.CodeNotSupported, "name"},
-			"mode":           {control.WebhookChange{AuthMode: new(lineshaft.AuthToken)}, lineshaft.CodeNotSupported, "auth_mode"},
-			"scheme":         {control.WebhookChange{SignatureScheme: new("github")}, lineshaft.CodeNotSupported, "signature_scheme"},
-			"secret":         {control.WebhookChange{Secret: new(longToken)}, lineshaft.CodeInvalidRequest, "secret"},
-			"rate":           {control.WebhookChange{RateLimit: new(-5)}, lineshaft.CodeInvalidRequest, "rate_limit"},
-			"bytes":          {control.WebhookChange{MaxBodyBytes: new(2 << 20)}, lineshaft.CodeInvalidRequest, "max_body_bytes"},
-			"id header":      {control.WebhookChange{DeliveryIDHeader: new("X-SIG")}, lineshaft.CodeInvalidRequest, "delivery_id_header"},
-			"no hmac":        {control.WebhookChange{HMAC: new(lineshaft.WebhookHMAC{})}, lineshaft.CodeInvalidRequest, "hmac.header"},
-			"bad hmac":       {control.WebhookChange{HMAC: &lineshaft.WebhookHMAC{Header: "X-Sig", Digest: "md5"}}, lineshaft.CodeInvalidRequest, "hmac.digest"},
-			"bad name":       {control.WebhookChange{SecretName: new("lower")}, lineshaft.CodeInvalidRequest, "secret_name"},
-			"no such name":   {control.WebhookChange{SecretName: new("NOT_THERE")}, lineshaft.CodeInvalidRequest, "secret_name"},
-			"one of twain":   {control.WebhookChange{RateLimit: new(7), Name: new("x")}, lineshaft.CodeNotSupported, "name"},
-			"without a name": {control.WebhookChange{SecretName: new("")}, lineshaft.CodeInvalidRequest, "secret_name"},
+			"name":           {factories.WebhookChange{Name: new("other")}, lineshaft.CodeNotSupported, "name"},
+			"no name":        {factories.WebhookChange{Name: new("")}, lineshaft.CodeNotSupported, "name"},
+			"mode":           {factories.WebhookChange{AuthMode: new(lineshaft.AuthToken)}, lineshaft.CodeNotSupported, "auth_mode"},
+			"scheme":         {factories.WebhookChange{SignatureScheme: new("github")}, lineshaft.CodeNotSupported, "signature_scheme"},
+			"secret":         {factories.WebhookChange{Secret: new(longToken)}, lineshaft.CodeInvalidRequest, "secret"},
+			"rate":           {factories.WebhookChange{RateLimit: new(-5)}, lineshaft.CodeInvalidRequest, "rate_limit"},
+			"bytes":          {factories.WebhookChange{MaxBodyBytes: new(2 << 20)}, lineshaft.CodeInvalidRequest, "max_body_bytes"},
+			"id header":      {factories.WebhookChange{DeliveryIDHeader: new("X-SIG")}, lineshaft.CodeInvalidRequest, "delivery_id_header"},
+			"no hmac":        {factories.WebhookChange{HMAC: new(lineshaft.WebhookHMAC{})}, lineshaft.CodeInvalidRequest, "hmac.header"},
+			"bad hmac":       {factories.WebhookChange{HMAC: &lineshaft.WebhookHMAC{Header: "X-Sig", Digest: "md5"}}, lineshaft.CodeInvalidRequest, "hmac.digest"},
+			"bad name":       {factories.WebhookChange{SecretName: new("lower")}, lineshaft.CodeInvalidRequest, "secret_name"},
+			"no such name":   {factories.WebhookChange{SecretName: new("NOT_THERE")}, lineshaft.CodeInvalidRequest, "secret_name"},
+			"one of twain":   {factories.WebhookChange{RateLimit: new(7), Name: new("x")}, lineshaft.CodeNotSupported, "name"},
+			"without a name": {factories.WebhookChange{SecretName: new("")}, lineshaft.CodeInvalidRequest, "secret_name"},
 		} {
 			_, err := b.update(made.Webhook, tc.change)
 			ours, ok := errors.AsType[*lineshaft.Error](err)
@@ -101,7 +101,7 @@ func TestW3WhatAWebhookKeeps(t *testing.T) {
 		if after := b.stored(made.Webhook); *after != *before {
 			b.Errorf("changed %+v", after)
 		}
-		changed := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, control.WebhookChange{HMAC: &lineshaft.WebhookHMAC{Header: "X-Other", Digest: "sha512"}}))
+		changed := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, factories.WebhookChange{HMAC: &lineshaft.WebhookHMAC{Header: "X-Other", Digest: "sha512"}}))
 		if changed.HMAC.Header != "X-Other" || b.inForce(made.Webhook) != made.Secret {
 			b.Errorf("%+v", changed)
 		}
@@ -115,17 +115,17 @@ func TestS1ReferencedSecret(t *testing.T) {
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
 		b.people("CI_TOKEN", longToken)
-		made := b.hook(f, control.NewWebhook{Name: "ci", SecretName: "CI_TOKEN"})
+		made := b.hook(f, factories.NewWebhook{Name: "ci", SecretName: "CI_TOKEN"})
 		if made.Secret != "" || made.OwnsSecret || made.SecretName != "CI_TOKEN" || b.inForce(made.Webhook) != longToken {
 			b.Fatalf("%+v", made)
 		}
-		_, err := b.rotate(made.Webhook, control.WebhookRotation{})
+		_, err := b.rotate(made.Webhook, factories.WebhookRotation{})
 		wantConflict(b, err, "lineshaft secret update CI_TOKEN")
-		_, err = b.s.CreateWebhook(b.Context(), b.admin, f, control.NewWebhook{Name: "x", SecretName: "CI_TOKEN", Secret: new(longToken)})
+		_, err = b.s.CreateWebhook(b.Context(), b.admin, f, factories.NewWebhook{Name: "x", SecretName: "CI_TOKEN", Secret: new(longToken)})
 		wantConflict(b, err, "CI_TOKEN")
 
 		b.people("CI_TOKEN", longToken+"-2")
-		must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, control.WebhookChange{Enabled: new(true), RateLimit: new(3)}))
+		must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, factories.WebhookChange{Enabled: new(true), RateLimit: new(3)}))
 		if b.inForce(made.Webhook) != longToken {
 			b.Error("the new value came without switching")
 		}
@@ -155,12 +155,12 @@ func TestW3ReferencesThatDoNotDo(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
-		owner := b.hook(f, control.NewWebhook{Name: "owner"})
-		_, err := b.s.CreateWebhook(b.Context(), b.admin, f, control.NewWebhook{Name: "thief", SecretName: owner.SecretName})
+		owner := b.hook(f, factories.NewWebhook{Name: "owner"})
+		_, err := b.s.CreateWebhook(b.Context(), b.admin, f, factories.NewWebhook{Name: "thief", SecretName: owner.SecretName})
 		wantConflict(b, err, "another webhook")
 		b.people("SHORT", "short")
 		b.people("SPACED", longToken+" x")
-		for name, n := range map[string]control.NewWebhook{
+		for name, n := range map[string]factories.NewWebhook{
 			"short":         {Name: "n", SecretName: "SHORT"},
 			"not for a URL": {Name: "n", AuthMode: lineshaft.AuthURLToken, SecretName: "SPACED"},
 			"not a key":     {Name: "n", AuthMode: lineshaft.AuthSignature, SignatureScheme: "standard_webhooks", SecretName: "SHORT"},
@@ -179,24 +179,24 @@ func TestW3SwitchToAnotherSecret(t *testing.T) {
 	eachHook(t, func(b *hookBench) {
 		f := b.works()
 		b.people("CI_TOKEN", longToken)
-		made := b.hook(f, control.NewWebhook{Name: "ci"})
-		must[control.IssuedWebhook](b.bench)(b.rotate(made.Webhook, control.WebhookRotation{Overlap: time.Hour}))
-		changed := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, control.WebhookChange{SecretName: new("CI_TOKEN")}))
+		made := b.hook(f, factories.NewWebhook{Name: "ci"})
+		must[factories.IssuedWebhook](b.bench)(b.rotate(made.Webhook, factories.WebhookRotation{Overlap: time.Hour}))
+		changed := must[lineshaft.Webhook](b.bench)(b.update(made.Webhook, factories.WebhookChange{SecretName: new("CI_TOKEN")}))
 		row := b.stored(made.Webhook)
 		if changed.OwnsSecret || changed.SecretName != "CI_TOKEN" || b.inForce(made.Webhook) != longToken || row.OldCredential != "" || b.secretOf(made.SecretName) != "" {
 			b.Errorf("%+v, %+v", changed, row)
 		}
 		// A webhook that waits can be pointed at one, also at one of the name it waits for.
 		for _, name := range []string{"PAY_WEBHOOK_SECRET", "CI_TOKEN"} {
-			waiting := b.hook(f, control.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
+			waiting := b.hook(f, factories.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
 			b.people("PAY_WEBHOOK_SECRET", "whsec_people")
-			_, err := b.rotate(waiting.Webhook, control.WebhookRotation{Secret: new("whsec_x")})
+			_, err := b.rotate(waiting.Webhook, factories.WebhookRotation{Secret: new("whsec_x")})
 			if name == waiting.SecretName {
 				wantConflict(b, err, waiting.SecretName)
 			} else {
 				wantCode(b, err, "")
 			}
-			changed := must[lineshaft.Webhook](b.bench)(b.update(waiting.Webhook, control.WebhookChange{SecretName: new(name), Enabled: new(true)}))
+			changed := must[lineshaft.Webhook](b.bench)(b.update(waiting.Webhook, factories.WebhookChange{SecretName: new(name), Enabled: new(true)}))
 			if changed.NeedsSecret || !changed.Enabled || changed.OwnsSecret || b.inForce(waiting.Webhook) != b.secretOf(name) || b.secretOf("PAY_WEBHOOK_SECRET") != "whsec_people" {
 				b.Errorf("%s: %+v", name, changed)
 			}
@@ -210,14 +210,14 @@ func TestW3DeletingAWaitingWebhookSparesSecrets(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {
 		first, second := b.works(), b.works()
-		stripe := control.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"}
+		stripe := factories.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"}
 		waiting := b.hook(first, stripe)
 		b.people(waiting.SecretName, "whsec_people")
 		wantCode(b, b.s.DeleteWebhook(b.Context(), b.admin, first, waiting.UID), "")
 		stripe.Name = "pay more"
 		more := b.hook(second, stripe)
 		b.people(more.SecretName, "whsec_more")
-		owner := b.hook(second, control.NewWebhook{Name: "owner"})
+		owner := b.hook(second, factories.NewWebhook{Name: "owner"})
 		wantCode(b, b.s.DeleteFactory(b.Context(), b.admin, second), "")
 		if b.secretOf(waiting.SecretName) != "whsec_people" || b.secretOf(more.SecretName) != "whsec_more" || b.secretOf(owner.SecretName) != "" {
 			b.Error("a secret went that should stay, or the other way round")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 func TestX2WorkersThatRunsWaitFor(t *testing.T) {
@@ -13,7 +13,7 @@ func TestX2WorkersThatRunsWaitFor(t *testing.T) {
 	each(t, func(b *bench) {
 		waiting := func() string {
 			b.Helper()
-			return fmt.Sprint(must[[]control.WaitingWorker](b)(b.s.WaitingWorkers(b.Context(), b.admin)))
+			return fmt.Sprint(must[[]runs.WaitingWorker](b)(b.s.WaitingWorkers(b.Context(), b.admin)))
 		}
 		if got := waiting(); got != "[]" {
 			b.Errorf("nothing waits: %s", got)
@@ -29,7 +29,7 @@ func TestX2WorkersThatRunsWaitFor(t *testing.T) {
 			b.Errorf("with mac: %s", got)
 		}
 		limited := b.caller(lineshaft.RoleViewer, "f")
-		if list := must[[]control.WaitingWorker](b)(b.s.WaitingWorkers(b.Context(), limited)); list != nil {
+		if list := must[[]runs.WaitingWorker](b)(b.s.WaitingWorkers(b.Context(), limited)); list != nil {
 			b.Errorf("a limited key is told %v", list)
 		}
 	})

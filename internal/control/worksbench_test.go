@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/vault"
@@ -22,32 +24,32 @@ type works struct {
 	*bench
 	database string
 	factory  string
-	hook     control.IssuedWebhook
-	settings []func(*control.Config)
+	hook     factories.IssuedWebhook
+	settings []func(*base.Config)
 }
 
 // eachWorks runs fn on every engine. The webhook has no limit unless hook sets one.
-func eachWorks(t *testing.T, hook control.NewWebhook, fn func(w *works), settings ...func(*control.Config)) {
+func eachWorks(t *testing.T, hook factories.NewWebhook, fn func(w *works), settings ...func(*base.Config)) {
 	t.Helper()
 	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(newWorks(t, database, hook, settings...)) })
 }
 
-func newWorks(t *testing.T, database string, hook control.NewWebhook, settings ...func(*control.Config)) *works {
+func newWorks(t *testing.T, database string, hook factories.NewWebhook, settings ...func(*base.Config)) *works {
 	t.Helper()
 	key, err := vault.NewKey([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings = append(settings, func(cfg *control.Config) { cfg.Vault = vault.New(key) })
+	settings = append(settings, func(cfg *base.Config) { cfg.Vault = vault.New(key) })
 	w := &works{bench: open(t, database, settings...), database: database, settings: settings}
-	w.factory = must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(t.Context(), w.admin, control.NewFactory{Name: "works"})).UID
+	w.factory = must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(t.Context(), w.admin, factories.NewFactory{Name: "works"})).UID
 	if hook.Name == "" {
 		hook.Name = "issues"
 	}
 	if hook.RateLimit == nil {
 		hook.RateLimit = new(0)
 	}
-	w.hook = must[control.IssuedWebhook](w.bench)(w.s.CreateWebhook(t.Context(), w.admin, w.factory, hook))
+	w.hook = must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(t.Context(), w.admin, w.factory, hook))
 	return w
 }
 
@@ -60,9 +62,9 @@ func (w *works) node() *works {
 }
 
 // automation adds one that listens to the webhook; an empty filter matches all.
-func (w *works) automation(name, filter string, change ...func(*control.NewAutomation)) *lineshaft.Automation {
+func (w *works) automation(name, filter string, change ...func(*factories.NewAutomation)) *lineshaft.Automation {
 	w.Helper()
-	n := control.NewAutomation{Name: name, Prompt: "Work on it: " + name, Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
+	n := factories.NewAutomation{Name: name, Prompt: "Work on it: " + name, Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
 	for _, fn := range change {
 		fn(&n)
 	}
@@ -74,14 +76,14 @@ func (w *works) trigger(filter string) lineshaft.Trigger {
 }
 
 // concurrency sets the rule of an automation.
-func concurrency(key string, policy lineshaft.ConcurrencyPolicy) func(*control.NewAutomation) {
-	return func(n *control.NewAutomation) {
+func concurrency(key string, policy lineshaft.ConcurrencyPolicy) func(*factories.NewAutomation) {
+	return func(n *factories.NewAutomation) {
 		n.Config.Concurrency = &lineshaft.Concurrency{Key: key, Policy: policy}
 	}
 }
 
 // ready is the webhook as of now.
-func (w *works) ready() *control.Hook {
+func (w *works) ready() *trigger.Hook {
 	w.Helper()
 	if err := w.s.RefreshHooks(w.Context()); err != nil {
 		w.Fatal(err)
@@ -94,8 +96,8 @@ func (w *works) ready() *control.Hook {
 }
 
 // received is an authentic request with a body and an id; without one the body is it.
-func received(h *control.Hook, identity, body string) control.Received {
-	r := control.Received{Hook: h, Body: []byte(body), Identity: identity, IdentitySource: "header X-Id", RemoteAddr: "192.0.2.1"}
+func received(h *trigger.Hook, identity, body string) trigger.Received {
+	r := trigger.Received{Hook: h, Body: []byte(body), Identity: identity, IdentitySource: "header X-Id", RemoteAddr: "192.0.2.1"}
 	if identity == "" {
 		sum := sha256.Sum256(r.Body)
 		r.Identity, r.IdentitySource = hex.EncodeToString(sum[:]), "hash of the body"
@@ -106,7 +108,7 @@ func received(h *control.Hook, identity, body string) control.Received {
 // deliver has a body accepted and returns its row.
 func (w *works) deliver(identity, body string) lineshaft.Delivery {
 	w.Helper()
-	return must[control.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.ready(), identity, body))).Delivery
+	return must[trigger.Receipt](w.bench)(w.s.Accept(w.Context(), received(w.ready(), identity, body))).Delivery
 }
 
 // outcomes delivers a body and returns what each automation made of it.
@@ -173,7 +175,7 @@ func limited(tb testing.TB, err error) time.Duration {
 }
 
 // update changes the webhook.
-func (w *works) update(change control.WebhookChange) {
+func (w *works) update(change factories.WebhookChange) {
 	w.Helper()
 	must[lineshaft.Webhook](w.bench)(w.s.UpdateWebhook(w.Context(), w.admin, w.factory, w.hook.UID, change))
 }

@@ -51,7 +51,7 @@ func (p *parsing) noteSecrets(a *lineshaft.Automation, agent lineshaft.AgentConf
 	kept := slices.DeleteFunc(slices.Clone(inherited.GivenSecrets()), func(name string) bool { return contains(own, name) })
 	if names := strings.Join(kept, ", "); names != "" {
 		p.notice("secrets "+names, p.def.Problem(KindAutomation, a.Name, "secrets",
-			fmt.Sprintf("secrets: runs that a delivery or another run starts do not get %s of the agent and the factory, nor tool servers that need it", names),
+			"secrets: runs that a delivery or another run starts do not get "+names+" of the agent and the factory, nor tool servers that need it",
 			"name in the automation's secrets what its runs may have"))
 	}
 }
@@ -64,7 +64,7 @@ func (p *parsing) noteModel(kind Kind, name, path string, c lineshaft.AgentConfi
 	}
 	if model == "auto" || strings.HasPrefix(model, "auto-") {
 		p.notice("model auto", p.def.Problem(kind, name, at,
-			fmt.Sprintf("%s: %q leaves the choice to the hosted service; here it is the name of a model, which the endpoints may not have", at, model),
+			fmt.Sprintf("%s: %q leaves the choice to the hosted service; here it is a name that endpoints may not have", at, model),
 			"name one that `lineshaft model list` shows, or leave it out for the server's own"))
 	}
 }

@@ -45,7 +45,7 @@ func TestF6PlansNoteTriggersThatNeverFire(t *testing.T) {
 // Where a rule differs from the published one, a plan says so, once.
 func TestF2PlansNoteOtherRules(t *testing.T) {
 	t.Parallel()
-	const push = "triggers: [{provider: github, event: push}]\n"
+	const push, shared, of = "triggers: [{provider: github, event: push}]\n", "secrets: [S]\n", "authMode: signature\nsecretName: A\nsignatureScheme: "
 	unheard := "automations/a/automation.md:2:12: triggers[0]: the factory has no webhook that takes events of github"
 	limited := func(names string) string {
 		return "automations/a/automation.md:1:1: secrets: runs that a delivery or another run starts do not get " + names + " of"
@@ -55,20 +55,21 @@ func TestF2PlansNoteOtherRules(t *testing.T) {
 		want                                []string
 	}{
 		"no webhook":               {automation: push, want: []string{unheard}},
-		"a webhook of another":     {automation: push, webhook: "authMode: signature\nsignatureScheme: gitlab\nsecretName: A\n", want: []string{unheard}},
-		"its webhook":              {automation: push, webhook: "authMode: signature\nsignatureScheme: github\nsecretName: A\n"},
-		"two triggers, said once":  {automation: "triggers: [{provider: github, event: push}, {provider: github, event: issue_created}]\n", want: []string{unheard}},
-		"secrets of all":           {automation: push, factory: "secrets: [S]\nagentDefaults: {secrets: [D]}\n", agent: "secrets: [A]\n", want: []string{limited("A, S"), unheard}},
+		"a webhook of another":     {automation: push, webhook: of + "gitlab\n", want: []string{unheard}},
+		"its webhook":              {automation: push, webhook: of + "github\n"},
+		"two triggers, said once":  {automation: strings.Replace(push, "}]", "}, {provider: github, event: create}]", 1), want: []string{unheard}},
+		"secrets of all":           {automation: push, factory: shared + "agentDefaults: {secrets: [D]}\n", agent: "secrets: [A]\n", want: []string{limited("A, S"), unheard}},
 		"secrets of defaults":      {automation: push, factory: "agentDefaults: {secrets: [D]}\n", want: []string{limited("D"), unheard}},
-		"its own beside all":       {automation: push + "secrets: [S, A]\n", factory: "secrets: [S]\n", agent: "secrets: [A]\n", want: []string{unheard}},
-		"secrets of a tool server": {automation: push, factory: "mcpServers: {m: {url: 'https://m.example', headers: {A: '{{T}}'}}}\n", want: []string{limited("T"), unheard}},
-		"after another run":        {automation: "triggers: [{provider: run, event: finished}]\n", factory: "secrets: [S]\n", want: []string{limited("S")}},
-		"by the clock":             {automation: "triggers: [{provider: schedule, event: cron_fired, schedule: '@daily'}]\n", factory: "secrets: [S]\n"},
-		"a model that is chosen":   {factory: "agentDefaults: {model: auto-genius}\n", agent: "model: auto\n", want: []string{`factory.yaml:3:24: agentDefaults.model: "auto-genius" leaves the choice`}},
-		"in the harness":           {agent: "harness: {model: auto}\n", want: []string{`agents/boss/agent.md:3:18: harness.model: "auto" leaves the choice`}},
+		"its own beside all":       {automation: push + "secrets: [S, A]\n", factory: shared, agent: "secrets: [A]\n", want: []string{unheard}},
+		"secrets of a tool server": {automation: push, factory: "mcpServers: {m: {command: a, env: {A: '{{T}}'}}}\n", want: []string{limited("T"), unheard}},
+		"after another run":        {automation: "triggers: [{provider: run, event: finished}]\n", factory: shared, want: []string{limited("S")}},
+		"by the clock":             {automation: "triggers: [{provider: schedule, event: cron_fired, schedule: '@daily'}]\n", factory: shared},
+		"a model that is chosen":   {factory: "agentDefaults: {model: auto-x}\n", agent: "model: auto\n", want: []string{`factory.yaml:3:24: agentDefaults.model: "auto-x" leaves`}},
+		"in the harness":           {agent: "harness: {model: auto}\n", want: []string{`agents/boss/agent.md:3:18: harness.model: "auto" leaves`}},
 		"a model like it":          {agent: "model: autobahn\n"},
 	} {
-		files := Files{factoryFile: "schemaVersion: v1alpha1\nname: acme\n" + c.factory, "agents/boss/agent.md": "---\nagentType: FOREMAN\n" + c.agent + "---\nGo.\n"}
+		files := Files{factoryFile: "schemaVersion: v1alpha1\nname: acme\n" + c.factory}
+		files["agents/boss/agent.md"] = "---\nagentType: FOREMAN\n" + c.agent + "---\nGo.\n"
 		if c.automation != "" {
 			files["automations/a/automation.md"] = "---\n" + c.automation + "---\nGo.\n"
 		}

@@ -21,7 +21,7 @@ func TestArchImportsCanFail(t *testing.T) {
 	t.Parallel()
 	const ours = archModule + "/internal/"
 	archTry(t, archImports, []archSample{
-		{"control may use store", map[string]string{"internal/control/run.go": archImporting(ours + "store")}, nil},
+		{"control may use store", map[string]string{"internal/control/runs/run.go": archImporting(ours + "store")}, nil},
 		{"a part of a room counts as the room", map[string]string{"internal/harness/acp/acp.go": archImporting(ours + "mask")}, nil},
 		{"a room may use its parts", map[string]string{"internal/worker/w.go": archImporting(ours + "harness/acp")}, nil},
 		{"a part may use its room", map[string]string{"internal/sandbox/bwrap/b.go": archImporting(ours + "sandbox")}, nil},
@@ -49,6 +49,8 @@ func TestArchOutsideImportsCanFail(t *testing.T) {
 		{"a driver in a test elsewhere", map[string]string{"internal/app/a_test.go": archImporting(sqlite)}, []string{"only store knows the database drivers"}},
 		{"database/sql elsewhere", map[string]string{"internal/control/a.go": archImporting("database/sql")}, []string{"every SQL statement is in store"}},
 		{"HTTP in control", map[string]string{"internal/control/a.go": archImporting("net/http")}, []string{"HTTP belongs to the transports"}},
+		{"HTTP in a room of control", map[string]string{"internal/control/runs/a.go": archImporting("net/http")}, []string{"HTTP belongs to the transports"}},
+		{"a room that looks down", map[string]string{"internal/control/runs/a.go": archImporting(archModule + "/internal/control/trigger")}, []string{"the row of internal/control/runs"}},
 		{"HTTP below net/http", map[string]string{"internal/sandbox/k/a.go": archImporting("net/http/httputil")}, []string{"HTTP belongs"}},
 		{"HTTP in a transport", map[string]string{"internal/api/a.go": archImporting("net/http")}, nil},
 		{"root uses net/url", map[string]string{"a.go": archImporting("net/url")}, nil},

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/peer"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/signature"
@@ -43,8 +43,8 @@ func (in *Ingress) challenge(r *http.Request, uid string) (answer, bool) {
 		return answer{}, false
 	}
 	a := answer{outcome: "handshake", fixed: greeting(reply), delivery: lineshaft.Delivery{WebhookUID: hook.UID}}
-	err := in.Control.Reject(r.Context(), control.Rejected{Hook: hook, Source: peer.Addr(r, in.TrustedProxies), Handshake: true})
-	if err != nil && !errors.Is(err, control.ErrStale) {
+	err := in.Control.Reject(r.Context(), trigger.Rejected{Hook: hook, Source: peer.Addr(r, in.TrustedProxies), Handshake: true})
+	if err != nil && !errors.Is(err, trigger.ErrStale) {
 		a = in.failed(a.delivery, err)
 	}
 	return a, true

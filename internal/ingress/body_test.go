@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func packed(tb testing.TB, body string) string {
@@ -37,8 +37,8 @@ func TestW6SizeAtItsEdge(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
 		const limit = 262_144
-		w := g.hook(control.NewWebhook{RateLimit: number(0)})
-		small := g.hook(control.NewWebhook{Name: "small", MaxBodyBytes: number(10)})
+		w := g.hook(factories.NewWebhook{RateLimit: number(0)})
+		small := g.hook(factories.NewWebhook{Name: "small", MaxBodyBytes: number(10)})
 		zip := http.Header{"Content-Encoding": {"gzip"}}
 		for name, tc := range map[string]struct {
 			s      sending
@@ -94,7 +94,7 @@ func framed(t *testing.T, text string) string {
 func TestW6FormsAreNamed(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{RateLimit: number(0)})
+		w := g.hook(factories.NewWebhook{RateLimit: number(0)})
 		for body, form := range map[string]bool{"payload=%7B%7D": true, "AccountSid=AC1&Body=hi+there": true, "not JSON": false, `{"a"=1}`: false, "=": false, "": false} {
 			a := g.send(sending{path: path(w.UID), token: w.Secret, body: body})
 			g.wants(body, a, http.StatusBadRequest)
@@ -119,7 +119,7 @@ func noise(n int) string {
 func TestW13PayloadIsByteForByte(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{})
+		w := g.hook(factories.NewWebhook{})
 		body := "\t{\"b\" : 1.0, \"a\": \"\\u00e9\", \"a\":2}\r\n"
 		plain := g.deliveryID(g.send(sending{path: path(w.UID), token: w.Secret, body: body, header: http.Header{"X-Service-Delivery-Id": {"1"}}}))
 		zipped := g.deliveryID(g.send(sending{
@@ -138,7 +138,7 @@ func TestW13PayloadIsByteForByte(t *testing.T) {
 func TestW6CutBodies(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{})
+		w := g.hook(factories.NewWebhook{})
 		for _, request := range []string{
 			"Content-Length: 100\r\n\r\n{\"a\":",
 			"Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":",

@@ -17,6 +17,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -75,7 +77,7 @@ func newGate(t *testing.T, database string, change ...func(*ingress.Deps)) *gate
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	g := &gate{T: t, store: st, log: &safeBuffer{}, outcomes: map[string]int{}}
-	g.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, func(lineshaft.Event) []byte { return nil }), control.Config{})
+	g.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, func(lineshaft.Event) []byte { return nil }), base.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func newGate(t *testing.T, database string, change ...func(*ingress.Deps)) *gate
 	if g.admin, err = g.control.Authenticate(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	f, err := g.control.CreateFactory(t.Context(), g.admin, control.NewFactory{Name: "works"})
+	f, err := g.control.CreateFactory(t.Context(), g.admin, factories.NewFactory{Name: "works"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func newGate(t *testing.T, database string, change ...func(*ingress.Deps)) *gate
 }
 
 // hook makes a webhook and an automation that takes everything.
-func (g *gate) hook(n control.NewWebhook) control.IssuedWebhook {
+func (g *gate) hook(n factories.NewWebhook) factories.IssuedWebhook {
 	g.Helper()
 	if n.Name == "" {
 		n.Name = "hook"
@@ -127,7 +129,7 @@ func (g *gate) hook(n control.NewWebhook) control.IssuedWebhook {
 
 func (g *gate) automation(name, webhookUID, payload string) string {
 	g.Helper()
-	a, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, control.NewAutomation{
+	a, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, factories.NewAutomation{
 		Name: name, Prompt: "```sh\ntrue\n```", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{
 			WebhookIDs: []string{webhookUID}, Payload: json.RawMessage(payload),
@@ -263,7 +265,7 @@ func (g *gate) newest(uid string) lineshaft.Delivery {
 }
 
 // signed signs a body as a sender of a scheme would.
-func (g *gate) signed(w control.IssuedWebhook, secret, body, id string, at time.Time) http.Header {
+func (g *gate) signed(w factories.IssuedWebhook, secret, body, id string, at time.Time) http.Header {
 	g.Helper()
 	r := signature.Request{
 		Method: http.MethodPost, URL: "https://hooks.example" + ingress.Prefix + w.UID, Header: http.Header{}, Body: []byte(body), Now: at,

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestW10IdentityIsTheFirstThatIsThere(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
 		secret := "a-secret-that-github-was-told"
-		w := g.hook(control.NewWebhook{
+		w := g.hook(factories.NewWebhook{
 			AuthMode: lineshaft.AuthSignature, SignatureScheme: "github", Secret: &secret, DeliveryIDHeader: "X-My-Id", RateLimit: number(0),
 		})
 		long := strings.Repeat("x", 2000)
@@ -53,7 +53,7 @@ func TestW10IdentityIsTheFirstThatIsThere(t *testing.T) {
 func TestW10TwoHundredAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{RateLimit: number(0)})
+		w := g.hook(factories.NewWebhook{RateLimit: number(0)})
 		ids := make([]string, 200)
 		var wg sync.WaitGroup
 		for i := range ids {
@@ -88,8 +88,8 @@ func TestW10TwoHundredAtOnce(t *testing.T) {
 func TestS2NothingSecretIsWritten(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		token := g.hook(control.NewWebhook{Name: "t"})
-		inURL := g.hook(control.NewWebhook{Name: "u", AuthMode: lineshaft.AuthURLToken})
+		token := g.hook(factories.NewWebhook{Name: "t"})
+		inURL := g.hook(factories.NewWebhook{Name: "u", AuthMode: lineshaft.AuthURLToken})
 		signed, secret := g.signatureHook("github")
 		header := g.signed(signed, secret, "{}", "1", time.Now())
 		var seen strings.Builder

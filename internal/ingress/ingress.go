@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/peer"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/tracing"
@@ -30,10 +30,10 @@ const Prefix = "/webhooks/w/"
 
 // Plane is the part of the control plane that takes deliveries.
 type Plane interface {
-	Hook(ctx context.Context, uid string) *control.Hook
+	Hook(ctx context.Context, uid string) *trigger.Hook
 	RefreshHooks(ctx context.Context) error
-	Accept(ctx context.Context, r control.Received) (control.Receipt, error)
-	Reject(ctx context.Context, r control.Rejected) error
+	Accept(ctx context.Context, r trigger.Received) (trigger.Receipt, error)
+	Reject(ctx context.Context, r trigger.Rejected) error
 }
 
 // Deps is what the ingress needs.
@@ -173,7 +173,7 @@ func (in *Ingress) answer(r *http.Request, q *request) answer {
 			return answer{outcome: "not_found", fixed: in.notFound, unread: r.ContentLength != 0}
 		}
 		a, err := q.handle(r.Context())
-		if !errors.Is(err, control.ErrStale) {
+		if !errors.Is(err, trigger.ErrStale) {
 			return a
 		}
 		if err := in.Control.RefreshHooks(r.Context()); err != nil {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestW7AcceptedDeliveryIsLoggedAndStartsItsRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{})
+		w := g.hook(factories.NewWebhook{})
 		g.automation("never", w.UID, `{"action": ["closed"]}`)
 		a := g.send(sending{path: path(w.UID), token: w.Secret, body: ` {"action": "opened"} `})
 		g.wants("delivery", a, http.StatusAccepted)
@@ -42,7 +42,7 @@ func TestW7AcceptedDeliveryIsLoggedAndStartsItsRun(t *testing.T) {
 func TestW6StatusTable(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{RateLimit: number(0)})
+		w := g.hook(factories.NewWebhook{RateLimit: number(0)})
 		for name, tc := range map[string]struct {
 			s      sending
 			status int
@@ -99,9 +99,9 @@ func TestW6StatusTable(t *testing.T) {
 func TestW6UnknownDisabledAndDeletedAnswerAlike(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		off, gone := g.hook(control.NewWebhook{Name: "off"}), g.hook(control.NewWebhook{Name: "gone"})
+		off, gone := g.hook(factories.NewWebhook{Name: "off"}), g.hook(factories.NewWebhook{Name: "gone"})
 		no := false
-		if _, err := g.control.UpdateWebhook(g.Context(), g.admin, g.factory, off.UID, control.WebhookChange{Enabled: &no}); err != nil {
+		if _, err := g.control.UpdateWebhook(g.Context(), g.admin, g.factory, off.UID, factories.WebhookChange{Enabled: &no}); err != nil {
 			g.Fatal(err)
 		}
 		if err := g.control.DeleteWebhook(g.Context(), g.admin, g.factory, gone.UID); err != nil {
@@ -139,19 +139,19 @@ func headerText(h http.Header) string {
 func TestW5ChangesCountAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{RateLimit: number(0)})
+		w := g.hook(factories.NewWebhook{RateLimit: number(0)})
 		post := func(secret, id string) int {
 			g.Helper()
 			return g.send(sending{path: path(w.UID), token: secret, body: "{}", header: http.Header{"X-Service-Delivery-Id": {id}}}).status
 		}
-		rotated, err := g.control.RotateWebhook(g.Context(), g.admin, g.factory, w.UID, control.WebhookRotation{})
+		rotated, err := g.control.RotateWebhook(g.Context(), g.admin, g.factory, w.UID, factories.WebhookRotation{})
 		if err != nil {
 			g.Fatal(err)
 		}
 		if got := []int{post(w.Secret, "1"), post(rotated.Secret, "2")}; got[0] != 401 || got[1] != 202 {
 			g.Fatalf("after the rotation old and new got %v", got)
 		}
-		both, err := g.control.RotateWebhook(g.Context(), g.admin, g.factory, w.UID, control.WebhookRotation{Overlap: time.Hour})
+		both, err := g.control.RotateWebhook(g.Context(), g.admin, g.factory, w.UID, factories.WebhookRotation{Overlap: time.Hour})
 		if err != nil {
 			g.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestW5ChangesCountAtOnce(t *testing.T) {
 			enabled *bool
 			status  int
 		}{{&no, 404}, {&yes, 202}, {&no, 404}} {
-			if _, err := g.control.UpdateWebhook(g.Context(), g.admin, g.factory, w.UID, control.WebhookChange{Enabled: step.enabled}); err != nil {
+			if _, err := g.control.UpdateWebhook(g.Context(), g.admin, g.factory, w.UID, factories.WebhookChange{Enabled: step.enabled}); err != nil {
 				g.Fatal(err)
 			}
 			if *step.enabled { // a webhook that is not known cannot be found out of date
@@ -183,9 +183,9 @@ func TestW5ChangesCountAtOnce(t *testing.T) {
 func TestW6URLToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{AuthMode: lineshaft.AuthURLToken})
+		w := g.hook(factories.NewWebhook{AuthMode: lineshaft.AuthURLToken})
 		tilde := "a~secret~of-some_length.0123456789"
-		wavy := g.hook(control.NewWebhook{Name: "wavy", AuthMode: lineshaft.AuthURLToken, Secret: &tilde})
+		wavy := g.hook(factories.NewWebhook{Name: "wavy", AuthMode: lineshaft.AuthURLToken, Secret: &tilde})
 		for name, tc := range map[string]struct {
 			s      sending
 			status int
@@ -210,7 +210,7 @@ func TestW6URLToken(t *testing.T) {
 func TestW12SixtyAMinute(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{})
+		w := g.hook(factories.NewWebhook{})
 		for i := range 60 {
 			body := strconv.Itoa(i)
 			if i%10 == 9 {
@@ -238,7 +238,7 @@ func TestW12SixtyAMinute(t *testing.T) {
 func TestW6FailedAuthenticationHasItsOwnBudget(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		w := g.hook(control.NewWebhook{})
+		w := g.hook(factories.NewWebhook{})
 		for i := range 100 {
 			a := g.send(sending{path: path(w.UID), token: "guess", body: "{}", from: "203.0.113.7"})
 			if want := 401; i >= 30 {

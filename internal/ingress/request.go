@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/jsonbody"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/signature"
@@ -24,7 +24,7 @@ import (
 type request struct {
 	in     *Ingress
 	r      *http.Request
-	hook   *control.Hook
+	hook   *trigger.Hook
 	token  string
 	source netip.Addr
 	body   *body
@@ -108,7 +108,7 @@ func bearer(header http.Header) (token string, ok bool) {
 // accept hands an authentic request to the control plane.
 func (q *request) accept(ctx context.Context, signed signature.Request) (answer, error) {
 	ctx = q.continueTrace(ctx)
-	received := control.Received{Hook: q.hook, Body: q.body.data, TraceParent: tracing.Parent(ctx)}
+	received := trigger.Received{Hook: q.hook, Body: q.body.data, TraceParent: tracing.Parent(ctx)}
 	if q.source.IsValid() {
 		received.RemoteAddr = q.source.String()
 	}
@@ -145,7 +145,7 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 
 // reject logs a refused request, unless too many were.
 func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, reason string, fixed problem.Fixed) (answer, error) {
-	rejected := control.Rejected{Hook: q.hook, Status: status, Reason: reason, Source: q.source, Size: max(q.r.ContentLength, 0)}
+	rejected := trigger.Rejected{Hook: q.hook, Status: status, Reason: reason, Source: q.source, Size: max(q.r.ContentLength, 0)}
 	// Token modes look at the size of bodies of senders they know only.
 	rejected.Authentic = q.hook.AuthMode != lineshaft.AuthSignature && status == lineshaft.DeliveryRejectedSize
 	unread := q.r.ContentLength != 0
@@ -162,7 +162,7 @@ func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, r
 		return a, nil
 	}
 	// An authentic sender of large bodies is told about the size, logged or not.
-	if rejected.Authentic && limited(err) && !errors.Is(err, control.ErrStale) {
+	if rejected.Authentic && limited(err) && !errors.Is(err, trigger.ErrStale) {
 		return a, nil
 	}
 	failed := q.in.failed(a.delivery, err)

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
 // signatureHook makes a webhook of a scheme with a secret that suits it.
-func (g *gate) signatureHook(scheme string) (control.IssuedWebhook, string) {
+func (g *gate) signatureHook(scheme string) (factories.IssuedWebhook, string) {
 	g.Helper()
-	n := control.NewWebhook{Name: strings.ReplaceAll(scheme, "_", "-"), AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme, RateLimit: number(0)}
+	n := factories.NewWebhook{Name: strings.ReplaceAll(scheme, "_", "-"), AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme, RateLimit: number(0)}
 	secret := signature.Generate(scheme)
 	if scheme == "hmac" {
 		n.HMAC = lineshaft.WebhookHMAC{Header: "X-Mac", Digest: "sha512", Encoding: "base64", Template: "{timestamp}.{body}", TimestampHeader: "X-Time"}
@@ -42,7 +42,7 @@ func TestW9EverySchemeEndToEnd(t *testing.T) {
 	each(t, func(g *gate) {
 		for i, scheme := range signable() {
 			if i%15 == 14 { // a factory takes twenty webhooks
-				f, err := g.control.CreateFactory(g.Context(), g.admin, control.NewFactory{Name: "more"})
+				f, err := g.control.CreateFactory(g.Context(), g.admin, factories.NewFactory{Name: "more"})
 				if err != nil {
 					g.Fatal(err)
 				}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/tracing"
@@ -25,7 +25,7 @@ func TestI5DeliveriesGoOnInTheTraceOfTheirSender(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		tracer, spans := tracingtest.New()
 		g := newGate(t, database, func(d *ingress.Deps) { d.Tracer = tracer })
-		hook := g.hook(control.NewWebhook{})
+		hook := g.hook(factories.NewWebhook{})
 		header := http.Header{"Traceparent": {senderParent}}
 		good := g.send(sending{path: "/webhooks/w/" + hook.UID, token: hook.Secret, body: `{"text": "marker"}`, header: header})
 		bad := g.send(sending{path: "/webhooks/w/" + hook.UID, token: "marker-of-a-token", body: `{}`, header: header})
@@ -68,7 +68,7 @@ func TestI5DeliveriesGoOnInTheTraceOfTheirSender(t *testing.T) {
 func TestI5OffPassesTheSendersTraceOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
-		hook := g.hook(control.NewWebhook{})
+		hook := g.hook(factories.NewWebhook{})
 		a := g.send(sending{path: "/webhooks/w/" + hook.UID, token: hook.Secret, body: `{}`, header: http.Header{"Traceparent": {senderParent}}})
 		runs := g.started()
 		if len(runs) != 1 || runs[0].TraceParent != senderParent || a.header.Get("Traceparent") != "" {

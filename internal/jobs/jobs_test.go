@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/lineshaft/lineshaft/internal/control"
 )
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -101,7 +103,7 @@ func TestH1HealthLeavesOutWhoOnlyLooks(t *testing.T) {
 			t.Errorf("after %d failures: %q", rounds, h)
 		}
 	})
-	for _, job := range For(nil, time.Second) {
+	for _, job := range For(&control.Service{}, time.Second) {
 		if job.Observes != (job.Name == "callbacks") {
 			t.Errorf("job %s observes: %v", job.Name, job.Observes)
 		}
@@ -130,7 +132,7 @@ func TestStopEndsAJobThatIsWorkingAndMayBeCalledAnyTime(t *testing.T) {
 func TestForListsEveryJobWithARhythm(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for _, job := range For(nil, 8*time.Second) {
+	for _, job := range For(&control.Service{}, 8*time.Second) {
 		if job.Every <= 0 || job.Do == nil || names[job.Name] {
 			t.Errorf("job %+v", job)
 		}

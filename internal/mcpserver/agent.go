@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // Agent is an agent as the tools show it.
@@ -35,7 +36,7 @@ func (s *Server) listAgents(ctx context.Context, c *call, in listAgentsIn) (list
 	if err != nil {
 		return listAgentsOut{}, "", err
 	}
-	page, err := s.Control.ListAgents(ctx, c.Caller, factoryUID, control.MaxPage, in.Cursor)
+	page, err := s.Control.ListAgents(ctx, c.Caller, factoryUID, base.MaxPage, in.Cursor)
 	if err != nil {
 		return listAgentsOut{}, "", err
 	}
@@ -79,7 +80,7 @@ func (s *Server) environmentUID(ctx context.Context, c *call, ref string) (strin
 	if ref == "" || !c.Role.May(see) {
 		return ref, nil
 	}
-	environments, err := s.Control.ListEnvironments(ctx, c.Caller, control.EnvironmentsByName)
+	environments, err := s.Control.ListEnvironments(ctx, c.Caller, secrets.EnvironmentsByName)
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // maxPayload is how much of a payload is shown, maxPayloadText how much in words.
@@ -59,7 +59,7 @@ func (s *Server) listDeliveries(ctx context.Context, c *call, in listDeliveriesI
 	if err != nil {
 		return listDeliveriesOut{}, "", err
 	}
-	query := control.DeliveryQuery{Limit: in.Limit, Cursor: in.Cursor}
+	query := trigger.DeliveryQuery{Limit: in.Limit, Cursor: in.Cursor}
 	if query.After, err = moment("received_after", in.ReceivedAfter); err != nil {
 		return listDeliveriesOut{}, "", err
 	}
@@ -153,7 +153,7 @@ func (s *Server) getDelivery(ctx context.Context, c *call, in getDeliveryIn) (ge
 	return out, text, nil
 }
 
-func showMissed(list []control.MissedAutomation) []MissedAutomation {
+func showMissed(list []trigger.MissedAutomation) []MissedAutomation {
 	var shown []MissedAutomation
 	for _, missed := range list {
 		one := MissedAutomation{AutomationID: missed.UID, AutomationName: missed.Name, Checks: []Check{}}

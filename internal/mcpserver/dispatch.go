@@ -8,7 +8,9 @@ import (
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 type (
@@ -67,7 +69,7 @@ func (s *Server) started(ctx context.Context, c *call, in dispatchIn) (dispatchO
 		if len(in.Metadata) > 0 {
 			return dispatchOut{}, lineshaft.Invalid("metadata", "work for a foreman is found by its ticket; give ticket instead, or name the agent")
 		}
-		done, err := s.Control.DispatchRun(ctx, c.Caller, factoryUID, control.Dispatch{
+		done, err := s.Control.DispatchRun(ctx, c.Caller, factoryUID, factories.Dispatch{
 			Prompt: in.Prompt, Title: in.Title, TicketRef: in.Ticket, Config: config, Source: c.source(),
 		}, once)
 		if err != nil {
@@ -96,7 +98,7 @@ func (s *Server) started(ctx context.Context, c *call, in dispatchIn) (dispatchO
 	return startedOut(done), nil
 }
 
-func startedOut(done control.Started) dispatchOut {
+func startedOut(done runs.Started) dispatchOut {
 	return dispatchOut{RunID: done.RunID, State: string(done.State), AtCapacity: done.AtCapacity, Replayed: done.Replayed}
 }
 
@@ -105,7 +107,7 @@ func (s *Server) runURL(runID string) string { return s.BaseURL + "/runs/" + run
 // again tells a call that is made a second time from a new one, or is nil without a key.
 // What counts are the arguments and not how they were written down: a model writes
 // them anew each time.
-func again(tool, key string, in any) *control.Idempotency {
+func again(tool, key string, in any) *base.Idempotency {
 	if key == "" {
 		return nil
 	}
@@ -113,5 +115,5 @@ func again(tool, key string, in any) *control.Idempotency {
 	if err != nil { // they came as JSON
 		return nil
 	}
-	return &control.Idempotency{Key: key, Method: http.MethodPost, Path: "/api/v1/mcp#" + tool, BodyHash: sha256.Sum256(arguments)}
+	return &base.Idempotency{Key: key, Method: http.MethodPost, Path: "/api/v1/mcp#" + tool, BodyHash: sha256.Sum256(arguments)}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 type started struct {
@@ -25,7 +25,7 @@ func TestI4DispatchFindsWhoDoesIt(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {
 		shop := s.factory("Shop")
-		reviewer, err := s.control.CreateAgent(s.Context(), s.admin, control.NewAgent{FactoryUID: shop.UID, Name: "reviewer", Type: lineshaft.AgentReview})
+		reviewer, err := s.control.CreateAgent(s.Context(), s.admin, factories.NewAgent{FactoryUID: shop.UID, Name: "reviewer", Type: lineshaft.AgentReview})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestI4DispatchSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	s.factory("Twin")
-	if _, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "twin"}); err != nil {
+	if _, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "twin"}); err != nil {
 		t.Fatal(err)
 	}
 	c := s.as(s.adminKey)

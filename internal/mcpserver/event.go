@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 const (
@@ -73,7 +73,7 @@ func (s *Server) getRunEvents(ctx context.Context, c *call, in getRunEventsIn) (
 }
 
 // add shows a stretch of the log, as far as there is room.
-func (out *getRunEventsOut) add(page control.EventPage, types []string, room *int) error {
+func (out *getRunEventsOut) add(page runs.EventPage, types []string, room *int) error {
 	out.More = page.More
 	for i := range page.Events {
 		e := &page.Events[i]

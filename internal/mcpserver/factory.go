@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // Factory is a factory as the tools show it.
@@ -34,7 +34,7 @@ type (
 )
 
 func (s *Server) listFactories(ctx context.Context, c *call, in listFactoriesIn) (listFactoriesOut, string, error) {
-	page, err := s.Control.ListFactories(ctx, c.Caller, control.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
+	page, err := s.Control.ListFactories(ctx, c.Caller, factories.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return listFactoriesOut{}, "", err
 	}
@@ -82,7 +82,7 @@ func (s *Server) factoryUID(ctx context.Context, c *call, ref string) (string, e
 	}
 	var named []string
 	for cursor := ""; ; {
-		page, err := s.Control.ListFactories(ctx, c.Caller, control.FactoryQuery{Search: ref, Limit: 100, Cursor: cursor})
+		page, err := s.Control.ListFactories(ctx, c.Caller, factories.FactoryQuery{Search: ref, Limit: 100, Cursor: cursor})
 		if err != nil {
 			return "", err
 		}

@@ -7,27 +7,29 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
 )
 
 // works is a factory with a webhook, an automation on it and a delivery.
 type works struct {
 	factory  *lineshaft.Factory
-	webhook  control.IssuedWebhook
-	delivery control.Receipt
+	webhook  factories.IssuedWebhook
+	delivery trigger.Receipt
 }
 
 func (s *site) works(name, payload string) works {
 	s.Helper()
 	w := works{factory: s.factory(name)}
 	var err error
-	if w.webhook, err = s.control.CreateWebhook(s.Context(), s.admin, w.factory.UID, control.NewWebhook{Name: "ci"}); err != nil {
+	if w.webhook, err = s.control.CreateWebhook(s.Context(), s.admin, w.factory.UID, factories.NewWebhook{Name: "ci"}); err != nil {
 		s.Fatal(err)
 	}
 	filter := lineshaft.TriggerFilter{Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["broken"]}`)}
 	for automation, f := range map[string]lineshaft.TriggerFilter{"mend": filter, "other": {Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["fine"]}`)}} {
-		if _, err := s.control.CreateAutomation(s.Context(), s.admin, w.factory.UID, control.NewAutomation{
+		if _, err := s.control.CreateAutomation(s.Context(), s.admin, w.factory.UID, factories.NewAutomation{
 			Name: automation, Prompt: "mend it", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: f}},
 		}); err != nil {
 			s.Fatal(err)
@@ -36,7 +38,7 @@ func (s *site) works(name, payload string) works {
 	if err := s.control.RefreshHooks(s.Context()); err != nil {
 		s.Fatal(err)
 	}
-	if w.delivery, err = s.control.Accept(s.Context(), control.Received{Hook: s.control.Hook(s.Context(), w.webhook.UID), Body: []byte(payload), Identity: "1", IdentitySource: "test"}); err != nil {
+	if w.delivery, err = s.control.Accept(s.Context(), trigger.Received{Hook: s.control.Hook(s.Context(), w.webhook.UID), Body: []byte(payload), Identity: "1", IdentitySource: "test"}); err != nil {
 		s.Fatal(err)
 	}
 	return w
@@ -76,7 +78,7 @@ func TestI4ForeignFactoriesAreNotThere(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {
 		own, foreign := s.works("Own", `{"status": "broken"}`), s.works("Foreign", `{"status": "broken", "secret": "tea"}`)
-		agents, err := s.control.ListAgents(s.Context(), s.admin, foreign.factory.UID, control.MaxPage, "")
+		agents, err := s.control.ListAgents(s.Context(), s.admin, foreign.factory.UID, base.MaxPage, "")
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -19,6 +19,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -68,7 +71,7 @@ func newSite(t *testing.T, database string, options ...func(*api.Deps)) *site {
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; st.Close() })
 	s := &site{T: t, store: st, log: &logBuffer{}, stopping: make(chan struct{})}
-	if s.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), control.Config{Lease: time.Minute}); err != nil {
+	if s.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Lease: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	if s.adminKey, err = s.control.EnsureAdmin(t.Context(), ""); err != nil {
@@ -98,7 +101,7 @@ func (s *site) serve(options []func(*api.Deps)) {
 // key makes a key.
 func (s *site) key(role lineshaft.Role, factories ...string) string {
 	s.Helper()
-	wanted := control.NewAPIKey{Name: string(role), Role: role, FactoryUIDs: factories}
+	wanted := access.NewAPIKey{Name: string(role), Role: role, FactoryUIDs: factories}
 	if role == lineshaft.RoleWorker {
 		wanted.WorkerIDs = []string{"farm"}
 	}
@@ -111,7 +114,7 @@ func (s *site) key(role lineshaft.Role, factories ...string) string {
 
 func (s *site) factory(name string) *lineshaft.Factory {
 	s.Helper()
-	made, err := s.control.CreateFactory(s.Context(), s.admin, control.NewFactory{Name: name, Alias: name + " alias"})
+	made, err := s.control.CreateFactory(s.Context(), s.admin, controlfactories.NewFactory{Name: name, Alias: name + " alias"})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 // Paging is how a list goes on.
@@ -20,7 +20,7 @@ type Paging struct {
 const maxItems = 4 << 20
 
 // showPage shows the items of a page until they are too long; the page then ends there.
-func showPage[T, W any](page *control.Page[T], show func(*T) W) ([]W, error) {
+func showPage[T, W any](page *base.Page[T], show func(*T) W) ([]W, error) {
 	shown, cut, err := showWithin(page.Items, show)
 	if err == nil && cut {
 		err = page.Cut(len(shown))

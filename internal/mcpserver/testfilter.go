@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 type (
@@ -41,7 +41,7 @@ type Check struct {
 // maxExpected is how much of what a filter wants is shown: the caller has the filter.
 const maxExpected = 8 << 10
 
-func showCheck(c *control.Check) Check {
+func showCheck(c *factories.Check) Check {
 	return Check{
 		Path: shorten(c.Path, maxExpected), Operator: c.Operator, Expected: shortened(c.Expected, maxExpected),
 		Untrusted: c.Seen, Passed: c.Passed,
@@ -64,7 +64,7 @@ func (s *Server) testFilter(ctx context.Context, c *call, in testFilterIn) (test
 	if err != nil {
 		return testFilterOut{}, "", err
 	}
-	test := control.FilterTest{
+	test := factories.FilterTest{
 		Provider: in.Provider, Event: in.Event, Filter: filter, DeliveryID: in.DeliveryID, Payload: sent.Payload, PayloadEvent: in.PayloadEvent,
 	}
 	if in.Webhook != "" {

@@ -15,6 +15,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/remote"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -95,7 +97,7 @@ func open(t *testing.T, database string, options ...func(*api.Deps)) *bench {
 	done := make(chan struct{})
 	go func() { defer close(done); nodes.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
-	service, err := control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), control.Config{Lease: time.Minute})
+	service, err := control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Lease: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func open(t *testing.T, database string, options ...func(*api.Deps)) *bench {
 	if b.admin, err = service.Authenticate(t.Context(), adminKey); err != nil {
 		t.Fatal(err)
 	}
-	if _, b.key, err = service.CreateAPIKey(t.Context(), b.admin, control.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{host}}); err != nil {
+	if _, b.key, err = service.CreateAPIKey(t.Context(), b.admin, access.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{host}}); err != nil {
 		t.Fatal(err)
 	}
 	deps := api.Deps{Control: service, Version: "0.4.0", Rate: rate.New(5), Logger: slog.New(slog.NewJSONHandler(b.log, nil))}

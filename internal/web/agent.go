@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // agentsPerPage is how many agents a page of the list has.
@@ -135,7 +136,7 @@ func (s *server) newAgentForm(r *http.Request, c lineshaft.Caller, a lineshaft.A
 		return form, err
 	}
 	form.Factories = chooser.Managed()
-	form.Environments, err = s.Control.ListEnvironments(r.Context(), c, control.EnvironmentsByName)
+	form.Environments, err = s.Control.ListEnvironments(r.Context(), c, secrets.EnvironmentsByName)
 	return form, err
 }
 
@@ -209,7 +210,7 @@ func (s *server) createAgent(w http.ResponseWriter, r *http.Request, c lineshaft
 		return err
 	}
 	form.read(r)
-	made, err := s.Control.CreateAgent(r.Context(), c, control.NewAgent{
+	made, err := s.Control.CreateAgent(r.Context(), c, factories.NewAgent{
 		FactoryUID: form.FactoryUID, Name: form.Name, Type: form.Type, Description: form.Description, Prompt: form.Prompt, Config: form.Config,
 	})
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *server) saveAgent(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	p := agentFormPage(form) // its crumbs bear the name that is stored
 	form.read(r)
 	p.Data = form
-	_, err = s.Control.UpdateAgent(r.Context(), c, form.UID, control.AgentChange{
+	_, err = s.Control.UpdateAgent(r.Context(), c, form.UID, factories.AgentChange{
 		Name: &form.Name, Type: &form.Type, Description: &form.Description, Prompt: &form.Prompt, ModelID: &form.Config.ModelID,
 		EnvironmentID: &form.Config.EnvironmentID, WorkerHost: &form.Config.WorkerHost, Harness: &form.Harness,
 		Secrets: form.Config.Secrets, Skills: form.Config.Skills,

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
@@ -66,7 +67,7 @@ func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
 func TestI2AgentFormKeepsToolServers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).signedIn(lineshaft.RoleManager)
-	made, err := s.control.CreateAgent(t.Context(), s.admin, control.NewAgent{Name: "tooled", Config: lineshaft.AgentConfig{
+	made, err := s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{Name: "tooled", Config: lineshaft.AgentConfig{
 		MCPServers: map[string]lineshaft.MCPServer{"tracker": {URL: "https://tracker.example/mcp", Headers: map[string]string{"Authorization": "a-value-of-a-header"}}},
 	}})
 	if err != nil {
@@ -88,7 +89,7 @@ func TestI2AgentFormKeepsToolServers(t *testing.T) {
 func TestF1ForemanStays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).signedIn(lineshaft.RoleManager)
-	agents, err := s.control.ListAgents(t.Context(), s.admin, s.factory("Shop").UID, control.MaxPage, "")
+	agents, err := s.control.ListAgents(t.Context(), s.admin, s.factory("Shop").UID, base.MaxPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 func (s *server) apiKeyRoutes() []route {
@@ -41,7 +42,7 @@ type keysData struct {
 }
 
 func (s *server) keysPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	found, err := s.Control.ListAPIKeys(r.Context(), c, control.MaxPage, r.URL.Query().Get("cursor"))
+	found, err := s.Control.ListAPIKeys(r.Context(), c, base.MaxPage, r.URL.Query().Get("cursor"))
 	if err != nil {
 		return err
 	}
@@ -165,8 +166,8 @@ func readKeyForm(r *http.Request) keyForm {
 }
 
 // key is the key that the form asks for.
-func (f keyForm) key(now time.Time) (control.NewAPIKey, error) {
-	key := control.NewAPIKey{
+func (f keyForm) key(now time.Time) (access.NewAPIKey, error) {
+	key := access.NewAPIKey{
 		Name: f.Name, Role: lineshaft.Role(f.Role), FactoryUIDs: f.Chosen,
 		WorkerIDs: strings.FieldsFunc(f.Workers, separates),
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 var shownKey = regexp.MustCompile(`ls_[A-Za-z0-9_-]{30,}`)
@@ -57,7 +58,7 @@ func TestS3KeyForms(t *testing.T) {
 	if made := must(s.control.GetAPIKey(t.Context(), s.admin, c.KeyID)); strings.Join(made.WorkerIDs, " ") != "mac-mini big-box" || made.ExpiresAt.UTC().Format(time.DateOnly) != "2100-01-01" {
 		t.Errorf("%+v", made)
 	}
-	before := len(must(s.control.ListAPIKeys(t.Context(), s.admin, control.MaxPage, "")).Items)
+	before := len(must(s.control.ListAPIKeys(t.Context(), s.admin, base.MaxPage, "")).Items)
 	for name, form := range map[string]url.Values{
 		"no name":    {"role": {"member"}},
 		"no role":    {"name": {"n"}},
@@ -74,7 +75,7 @@ func TestS3KeyForms(t *testing.T) {
 			t.Errorf("%s: %d\n%s", name, status, content(text))
 		}
 	}
-	if after := len(must(s.control.ListAPIKeys(t.Context(), s.admin, control.MaxPage, "")).Items); after != before {
+	if after := len(must(s.control.ListAPIKeys(t.Context(), s.admin, base.MaxPage, "")).Items); after != before {
 		t.Errorf("%d keys more", after-before)
 	}
 }
@@ -95,7 +96,7 @@ func TestS3KeysOfALimitedAdmin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	factory := s.factory("Shop").UID
-	wide, _, err := s.control.CreateAPIKey(t.Context(), s.admin, control.NewAPIKey{Name: "wide key", Role: lineshaft.RoleViewer})
+	wide, _, err := s.control.CreateAPIKey(t.Context(), s.admin, access.NewAPIKey{Name: "wide key", Role: lineshaft.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}

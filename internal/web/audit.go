@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 // auditPerPage is how many entries a page of the audit log has.
@@ -114,8 +114,8 @@ func (s *server) auditPage(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	p := page{Title: "Audit log", Section: "audit"}
 	filter, err := form.filter()
 	if err == nil {
-		var found control.AuditPage
-		if found, err = s.Control.ListAudit(r.Context(), c, control.AuditQuery{Filter: filter, Limit: auditPerPage, Cursor: r.URL.Query().Get("cursor")}); err == nil {
+		var found access.AuditPage
+		if found, err = s.Control.ListAudit(r.Context(), c, access.AuditQuery{Filter: filter, Limit: auditPerPage, Cursor: r.URL.Query().Get("cursor")}); err == nil {
 			data.fill(found.Entries)
 			data.Next, data.First = pageAddress(r, found.Next), firstAddress(r)
 			p.Data = data

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 // exportBatch is how many entries of an export are in memory at once.
@@ -40,7 +40,7 @@ func (s *server) exportAudit(w http.ResponseWriter, r *http.Request, c lineshaft
 	if err != nil {
 		return err
 	}
-	query := control.AuditQuery{Filter: filter, Limit: exportBatch}
+	query := access.AuditQuery{Filter: filter, Limit: exportBatch}
 	batch, err := s.Control.ListAudit(r.Context(), c, query)
 	if err != nil {
 		return err

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 func (s *server) automationRoutes() []route {
@@ -37,7 +39,7 @@ type triggerView struct {
 func viewTrigger(t lineshaft.Trigger, fires int) triggerView {
 	v := triggerView{Head: triggerHead(t), Conditions: triggerConditions(t)}
 	if t.Schedule != nil {
-		v.Fires, _ = control.TriggerFires(*t.Schedule, time.Now(), fires) // one that cannot be read has none
+		v.Fires, _ = trigger.TriggerFires(*t.Schedule, time.Now(), fires) // one that cannot be read has none
 	}
 	return v
 }
@@ -85,7 +87,7 @@ func (s *server) automationRows(ctx context.Context, c lineshaft.Caller, list []
 		}
 		for _, t := range a.Triggers {
 			row.Triggers = append(row.Triggers, viewTrigger(t, 1))
-			row.Gone = append(row.Gone, control.GoneWebhooks(t, hooks)...)
+			row.Gone = append(row.Gone, trigger.GoneWebhooks(t, hooks)...)
 		}
 		if run, ok := last[a.UID]; ok {
 			row.Last = &run
@@ -108,7 +110,7 @@ func (s *server) automationList(w http.ResponseWriter, r *http.Request, c linesh
 		return err
 	}
 	cursor := r.URL.Query().Get("cursor")
-	var found control.AutomationPage
+	var found controlfactories.AutomationPage
 	if chooser.Chosen == "" {
 		found, err = s.Control.AllAutomations(r.Context(), c, listPage, cursor)
 	} else {
@@ -175,7 +177,7 @@ func (s *server) automationPage(w http.ResponseWriter, r *http.Request, c linesh
 	for _, t := range a.Triggers {
 		data.Triggers = append(data.Triggers, viewTrigger(t, 5))
 	}
-	agents, err := s.Control.ListAgents(ctx, c, f.UID, control.MaxPage, "")
+	agents, err := s.Control.ListAgents(ctx, c, f.UID, base.MaxPage, "")
 	if err != nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (s *server) automationPage(w http.ResponseWriter, r *http.Request, c linesh
 			data.AgentUID = agent.UID
 		}
 	}
-	if data.Runs, err = s.recentRuns(ctx, c, control.AutomationRuns(a.UID)); err != nil {
+	if data.Runs, err = s.recentRuns(ctx, c, controlfactories.AutomationRuns(a.UID)); err != nil {
 		return err
 	}
 	hooks, err := s.Control.ListWebhooks(ctx, c, f.UID)
@@ -192,7 +194,7 @@ func (s *server) automationPage(w http.ResponseWriter, r *http.Request, c linesh
 		return err
 	}
 	for _, t := range a.Triggers {
-		data.Gone = append(data.Gone, control.GoneWebhooks(t, hooks)...)
+		data.Gone = append(data.Gone, trigger.GoneWebhooks(t, hooks)...)
 	}
 	if data.Past, err = s.pastDeliveries(ctx, c, f.UID, listening(a.Triggers, hooks)); err != nil {
 		return err
@@ -209,7 +211,7 @@ func automationCrumbs(f *lineshaft.Factory) []crumb {
 
 func (s *server) enableAutomation(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	enabled := r.PostFormValue("enabled") == "true"
-	a, err := s.Control.UpdateAutomation(r.Context(), c, r.PathValue("factory"), r.PathValue("uid"), control.AutomationChange{Enabled: &enabled})
+	a, err := s.Control.UpdateAutomation(r.Context(), c, r.PathValue("factory"), r.PathValue("uid"), controlfactories.AutomationChange{Enabled: &enabled})
 	if err != nil {
 		return err
 	}

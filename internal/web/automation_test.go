@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // shop is a factory with a webhook.
@@ -22,7 +23,7 @@ func newShop(t *testing.T, role lineshaft.Role) *shop {
 	t.Helper()
 	s := newSite(t).signedIn(role)
 	f := s.factory("Shop")
-	hook, err := s.control.CreateWebhook(t.Context(), s.admin, f.UID, control.NewWebhook{Name: "issues"})
+	hook, err := s.control.CreateWebhook(t.Context(), s.admin, f.UID, factories.NewWebhook{Name: "issues"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func newShop(t *testing.T, role lineshaft.Role) *shop {
 // deliver has the webhook accept a body and returns the delivery's id.
 func (s *shop) deliver(body string) string {
 	s.Helper()
-	receipt, err := s.control.Accept(s.Context(), control.Received{
+	receipt, err := s.control.Accept(s.Context(), trigger.Received{
 		Hook: s.control.Hook(s.Context(), s.hook.UID), Body: []byte(body), Identity: body, IdentitySource: "hash of the body", RemoteAddr: "192.0.2.1",
 	})
 	if err != nil {
@@ -245,7 +246,7 @@ func TestI2AutomationsOfSeveralFactories(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleManager)
 	other := s.site.factory("Docs").UID
-	timed := control.NewAutomation{Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
+	timed := factories.NewAutomation{Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
 	for i := range 30 {
 		timed.Name = fmt.Sprintf("a%02d", i)
 		for _, f := range []string{s.factory, other} {
@@ -274,7 +275,7 @@ func TestS3ViewersLookAtAutomations(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleViewer)
 	delivery := s.deliver(`{"action": "opened"}`)
-	a, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, control.NewAutomation{Name: "triage", Prompt: hostile, Enabled: true, Triggers: []lineshaft.Trigger{
+	a, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, factories.NewAutomation{Name: "triage", Prompt: hostile, Enabled: true, Triggers: []lineshaft.Trigger{
 		{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{Webhooks: []string{"issues"}}},
 	}})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func automationFormPage(form automationForm, stored lineshaft.Automation) page {
@@ -120,7 +120,7 @@ func (s *server) saveAutomation(w http.ResponseWriter, r *http.Request, c linesh
 		if rule == nil {
 			rule = &lineshaft.Concurrency{} // takes it away
 		}
-		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, control.AutomationChange{
+		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, factories.AutomationChange{
 			Name: &asked.Name, Prompt: &asked.Prompt, Enabled: &asked.Enabled, Agent: &asked.Agent, Triggers: asked.Triggers,
 			Config: &asked.Config, Concurrency: rule, Title: &asked.Title, MaxRunsPerHour: &asked.MaxRunsPerHour,
 		})
@@ -181,7 +181,7 @@ func (s *server) backtestForm(r *http.Request, c lineshaft.Caller, form *automat
 		form.BacktestProblem = "A trigger has a mistake. Mend it to count."
 		return
 	}
-	found, err := s.Control.BacktestAutomation(r.Context(), c, form.Factory.UID, form.UID, control.NewAutomation{
+	found, err := s.Control.BacktestAutomation(r.Context(), c, form.Factory.UID, form.UID, factories.NewAutomation{
 		Name: form.Automation.Name, Enabled: form.Enabled, Agent: form.Agent, Triggers: sound,
 	})
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // automationForm is an automation as the editor has it.
@@ -23,7 +25,7 @@ type automationForm struct {
 	Hooks        []lineshaft.Webhook
 	Past         []pastDelivery
 	Trial        *trial
-	Backtest     *control.DraftBacktest
+	Backtest     *factories.DraftBacktest
 	// BacktestProblem is why nothing was counted.
 	BacktestProblem string
 	// Secrets, Timeout and Brake are as they were typed.
@@ -123,7 +125,7 @@ type triggerCheck struct {
 func (s *server) newAutomationForm(r *http.Request, c lineshaft.Caller, f *lineshaft.Factory) (automationForm, error) {
 	form := automationForm{Factory: f, Policy: lineshaft.PolicyQueue}
 	var err error
-	agents, err := s.Control.ListAgents(r.Context(), c, f.UID, control.MaxPage, "")
+	agents, err := s.Control.ListAgents(r.Context(), c, f.UID, base.MaxPage, "")
 	if err != nil {
 		return form, err
 	}
@@ -131,7 +133,7 @@ func (s *server) newAutomationForm(r *http.Request, c lineshaft.Caller, f *lines
 	if form.Hooks, err = s.Control.ListWebhooks(r.Context(), c, f.UID); err != nil {
 		return form, err
 	}
-	if form.Environments, err = s.Control.ListEnvironments(r.Context(), c, control.EnvironmentsByName); err != nil {
+	if form.Environments, err = s.Control.ListEnvironments(r.Context(), c, secrets.EnvironmentsByName); err != nil {
 		return form, err
 	}
 	form.Past, err = s.pastDeliveries(r.Context(), c, f.UID, form.Hooks)
@@ -151,7 +153,7 @@ func (f *automationForm) show(a lineshaft.Automation) {
 		f.Key, f.Policy = rule.Key, rule.Policy
 	}
 	for i, t := range a.Triggers {
-		f.Triggers = append(f.Triggers, f.trigger(i, t, control.WriteTriggerFilter(t)))
+		f.Triggers = append(f.Triggers, f.trigger(i, t, factories.WriteTriggerFilter(t)))
 	}
 }
 
@@ -159,7 +161,7 @@ func (f *automationForm) show(a lineshaft.Automation) {
 func (f *automationForm) trigger(index int, t lineshaft.Trigger, text string) triggerForm {
 	form := triggerForm{Index: index, Provider: t.Provider, Event: t.Event, Name: providerName(t.Provider), Text: text, Draft: f.Draft(), NewHook: factoryAddress(f.Factory.UID) + "/webhooks/new"}
 	if t.Sent() {
-		form.Events = control.TriggerEvents(t.Provider)
+		form.Events = factories.TriggerEvents(t.Provider)
 	}
 	if t.Schedule != nil {
 		form.Timing = *t.Schedule
@@ -169,10 +171,10 @@ func (f *automationForm) trigger(index int, t lineshaft.Trigger, text string) tr
 	if form.Check.Unticked = unticked(t); form.Check.Unticked {
 		t.Filter.Webhooks = []string{"any"} // so that the text is checked all the same
 	}
-	form.read, form.Check.Problems = control.ReadTrigger(t, text)
+	form.read, form.Check.Problems = factories.ReadTrigger(t, text)
 	form.Check.Told = text != ""
 	if len(form.Check.Problems) == 0 && !form.Check.Unticked {
-		form.Check.View, form.Check.Doubt = viewTrigger(form.read, 5), control.FilterDoubt(form.read.Filter.Payload)
+		form.Check.View, form.Check.Doubt = viewTrigger(form.read, 5), factories.FilterDoubt(form.read.Filter.Payload)
 		form.Check.All = form.Filtered() && len(form.Check.View.Conditions) == 0
 	}
 	return form
@@ -250,8 +252,8 @@ func (f *automationForm) readTrigger(r *http.Request, index int, prefix string) 
 }
 
 // asked is the automation that the form asks for, or what is wrong with it.
-func (f *automationForm) asked() (control.NewAutomation, error) {
-	n := control.NewAutomation{Name: f.Automation.Name, Prompt: f.Prompt, Enabled: f.Enabled, Agent: f.Agent, Config: f.Config, Title: f.Title}
+func (f *automationForm) asked() (factories.NewAutomation, error) {
+	n := factories.NewAutomation{Name: f.Automation.Name, Prompt: f.Prompt, Enabled: f.Enabled, Agent: f.Agent, Config: f.Config, Title: f.Title}
 	n.Config.Concurrency = nil
 	if f.Key != "" {
 		n.Config.Concurrency = &lineshaft.Concurrency{Key: f.Key, Policy: f.Policy}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 var (
@@ -57,12 +57,12 @@ func sent(t *testing.T, page string) url.Values {
 func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleAdmin)
-	hub, err := s.control.CreateWebhook(t.Context(), s.admin, s.factory, control.NewWebhook{Name: "hub", AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"})
+	hub, err := s.control.CreateWebhook(t.Context(), s.admin, s.factory, factories.NewWebhook{Name: "hub", AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	minutes := 20
-	for name, n := range map[string]control.NewAutomation{
+	for name, n := range map[string]factories.NewAutomation{
 		"by name": {Prompt: "one\ntwo\n\"three\" <b>&amp;", Enabled: true, Triggers: []lineshaft.Trigger{
 			{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{Webhooks: []string{"issues"}, Payload: json.RawMessage(`{"a":["x: y","#",1.50],"b":{"not_in":[null,"null"]}}`)}},
 		}},
@@ -108,7 +108,7 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 func TestW17TheTitleIsEdited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleAdmin)
-	made, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, control.NewAutomation{
+	made, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, factories.NewAutomation{
 		Name: "titled", Prompt: "p", Title: "Old", Triggers: []lineshaft.Trigger{{Provider: "factory", Event: "work_item_stage_changed"}},
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func TestI2AnyFormIsAnswered(t *testing.T) {
 func TestI2EditorBeginsWithTheWebhook(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleManager)
-	if _, err := s.control.CreateWebhook(t.Context(), s.admin, s.factory, control.NewWebhook{Name: "other"}); err != nil {
+	if _, err := s.control.CreateWebhook(t.Context(), s.admin, s.factory, factories.NewWebhook{Name: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, ref := range []string{s.hook.UID, s.hook.Name} {

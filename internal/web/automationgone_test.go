@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // An automation whose webhook is deleted does not look healthy anywhere.
@@ -50,7 +50,7 @@ func TestI2AutomationOfADeletedWebhook(t *testing.T) {
 func TestI2EditorWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleManager)
-	if _, err := s.control.CreateWebhook(t.Context(), s.admin, s.factory, control.NewWebhook{Name: "other"}); err != nil {
+	if _, err := s.control.CreateWebhook(t.Context(), s.admin, s.factory, factories.NewWebhook{Name: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	const tick = "Tick at least one webhook."

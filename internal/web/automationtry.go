@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	controltrigger "github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // How many stored deliveries a trial offers, of each webhook and together.
@@ -47,7 +48,7 @@ func listening(triggers []lineshaft.Trigger, hooks []lineshaft.Webhook) []linesh
 func (s *server) pastDeliveries(ctx context.Context, c lineshaft.Caller, factoryUID string, hooks []lineshaft.Webhook) ([]pastDelivery, error) {
 	var list []pastDelivery
 	for _, h := range hooks {
-		found, err := s.Control.ListDeliveries(ctx, c, factoryUID, h.UID, control.DeliveryQuery{Limit: pastOfEach})
+		found, err := s.Control.ListDeliveries(ctx, c, factoryUID, h.UID, controltrigger.DeliveryQuery{Limit: pastOfEach})
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func (s *server) try(ctx context.Context, c lineshaft.Caller, factoryUID string,
 			t.Verdicts = append(t.Verdicts, v)
 			continue
 		}
-		test := control.FilterTest{Provider: trigger.Provider, Event: trigger.Event, Filter: trigger.Filter, DeliveryID: subject.Delivery, PayloadEvent: subject.Event}
+		test := factories.FilterTest{Provider: trigger.Provider, Event: trigger.Event, Filter: trigger.Filter, DeliveryID: subject.Delivery, PayloadEvent: subject.Event}
 		if subject.Delivery == "" {
 			test.Payload = json.RawMessage(subject.Body)
 		}
@@ -134,7 +135,7 @@ func (s *server) problemText(ctx context.Context, err error) string {
 	return "Something went wrong here. The log has the details."
 }
 
-func showCheck(check control.Check) shownCheck {
+func showCheck(check factories.Check) shownCheck {
 	operators := map[string]string{"in": "is one of", "not_in": "is none of", "exists": "exists", "object": "is an object like"}
 	return shownCheck{
 		Path: strings.TrimPrefix(check.Path, "payload."), Operator: cmp.Or(operators[check.Operator], check.Operator), Wanted: string(check.Expected),

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 const (
@@ -178,7 +178,7 @@ type logData struct {
 
 func (s *server) deliveryLog(r *http.Request, c lineshaft.Caller, v hookView) (logData, error) {
 	cursor := r.URL.Query().Get("cursor")
-	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, control.DeliveryQuery{Limit: deliveryPage, Cursor: cursor})
+	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, trigger.DeliveryQuery{Limit: deliveryPage, Cursor: cursor})
 	if err != nil {
 		return logData{}, err
 	}
@@ -253,7 +253,7 @@ type deliveryData struct {
 	Hook     hookView
 	Delivery shownDelivery
 	Outcomes []outcomeRow
-	Missed   []control.MissedAutomation
+	Missed   []trigger.MissedAutomation
 	// Text is the beginning of the payload, laid out; Cut says that there is more.
 	Text    string
 	Cut     bool
@@ -326,7 +326,7 @@ func (s *server) chain(r *http.Request, c lineshaft.Caller, data *deliveryData) 
 		data.Earlier = append(data.Earlier, shownAll(v, []lineshaft.Delivery{found.Delivery})...)
 		of = found.RedeliveryOf
 	}
-	newest, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, control.DeliveryQuery{Limit: chainLooked, After: data.Delivery.ReceivedAt})
+	newest, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, trigger.DeliveryQuery{Limit: chainLooked, After: data.Delivery.ReceivedAt})
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 func TestW11DeliveryPageTellsWhatCameOfIt(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	triage := h.automate("Triage", "")
 	picky := h.automate("Picky", `{"action": ["opened"]}`)
 	delivery := h.deliver("first-of-all", `{"action":"closed","n":[1,{}]}`)
@@ -48,11 +49,11 @@ func TestW11DeliveryPageTellsWhatCameOfIt(t *testing.T) {
 
 func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	first := h.deliver("same", `{"a":1}`)
 	h.deliver("same", `{"a":1}`)
 	hook := h.control.Hook(t.Context(), h.hook.UID)
-	for _, rejected := range []control.Rejected{
+	for _, rejected := range []trigger.Rejected{
 		{Status: lineshaft.DeliveryRejectedAuth, Reason: "a token in the wrong place"},
 		{Status: lineshaft.DeliveryRejectedSize},
 		{Status: lineshaft.DeliveryRejectedJSON},
@@ -64,7 +65,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 	}
 	_, _, text := h.get(h.at)
 	h.wants("log", text, "Duplicate", "nothing new to start", "Accepted", "Rejected (auth)", "Rejected (too large)", "Rejected (invalid JSON)", first+"</code>", "a token in the wrong place", "too large", "no automation listens")
-	found, err := h.control.ListDeliveries(t.Context(), h.admin, h.factory, h.hook.UID, control.DeliveryQuery{Limit: 10})
+	found, err := h.control.ListDeliveries(t.Context(), h.admin, h.factory, h.hook.UID, trigger.DeliveryQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 // download, and nothing a browser runs.
 func TestX7PayloadIsText(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	long := strings.Repeat("x", 200<<10)
 	evil := `{"a":"</pre><script>alert(1)</script><img src=x onerror=alert(2)>","b":"\u202e` + "\u202egnp.exe" + ` \u001b[31m","{}":"` + long + `"}`
 	at := h.at + "/deliveries/" + h.deliver("<b>id</b>", evil)
@@ -130,7 +131,7 @@ func TestX7PayloadIsText(t *testing.T) {
 
 func TestH8DeliveriesArePagedAndLive(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	fresh := func(after string) (int, string, http.Header) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+h.at+"/deliveries?after="+after, nil)
 		if err != nil {
@@ -190,7 +191,7 @@ func TestH8DeliveriesArePagedAndLive(t *testing.T) {
 
 func TestW15RedeliverTellsAndDoes(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	first := h.deliver("1", `{"action":"closed"}`)
 	h.automate("Triage", "")
 	h.automate("Picky", `{"action": ["opened"]}`)
@@ -224,11 +225,11 @@ func TestW15RedeliverTellsAndDoes(t *testing.T) {
 
 func TestW9HandshakeIsNoDeliveryToRepeat(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"})
+	h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"})
 	if err := h.control.RefreshHooks(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	receipt, err := h.control.Accept(t.Context(), control.Received{Hook: h.control.Hook(t.Context(), h.hook.UID), Body: []byte(`{"zen":"x"}`), Identity: "p", Handshake: true, Event: "ping"})
+	receipt, err := h.control.Accept(t.Context(), trigger.Received{Hook: h.control.Hook(t.Context(), h.hook.UID), Body: []byte(`{"zen":"x"}`), Identity: "p", Handshake: true, Event: "ping"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestW9HandshakeIsNoDeliveryToRepeat(t *testing.T) {
 // W-5 over the page: at once, with an overlap, and what people manage themselves.
 func TestW5RotateThroughThePage(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	_, _, text := h.post(h.at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"3600"}})
 	fresh := copied(text)["secret"]
 	h.wants("rotated", text, "New secret of", "The old secret works as well; it ends")
@@ -274,7 +275,7 @@ func TestW5RotateThroughThePage(t *testing.T) {
 	if _, err := h.control.CreateSecret(t.Context(), h.admin, lineshaft.Secret{Name: "SHARED"}, "a-shared-secret-of-enough-length"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.control.UpdateWebhook(t.Context(), h.admin, h.factory, h.hook.UID, control.WebhookChange{SecretName: new("SHARED")}); err != nil {
+	if _, err := h.control.UpdateWebhook(t.Context(), h.admin, h.factory, h.hook.UID, factories.WebhookChange{SecretName: new("SHARED")}); err != nil {
 		t.Fatal(err)
 	}
 	_, _, text = h.get(h.at + "/rotate")
@@ -287,7 +288,7 @@ func TestW5RotateThroughThePage(t *testing.T) {
 
 func TestW4FinishSetUp(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
+	h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
 	_, _, text := h.get(h.at)
 	h.wants("page", text, "Needs its secret", "Enter the secret", "It takes them once it has its secret")
 	h.lacks("page", text, h.at+"/enable", "PASTE THE SECRET HERE")
@@ -309,7 +310,7 @@ func TestW4FinishSetUp(t *testing.T) {
 // which does not; once its webhook was deleted it offers neither.
 func TestR13RunOfADeliveryIsRedelivered(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	h.automate("Triage", "")
 	delivery := h.deliver("one", `{"a":1}`)
 	runs, err := h.control.ListRuns(t.Context(), h.admin, lineshaft.RunQuery{Limit: 5})

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -243,7 +243,7 @@ func TestS4OnlyTrustedProxiesNameTheAddress(t *testing.T) {
 func TestS4WorkersCannotSignIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, control.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}})
+	_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, access.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{"box"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 // S-3, S-4: files of a run are sent to who may see the run, each time they are asked
@@ -17,7 +17,7 @@ func TestS4DownloadsAskForTheSession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	factory, other := s.factory("Shop").UID, s.factory("Other").UID
-	agents := must(s.control.ListAgents(t.Context(), s.admin, factory, control.MaxPage, "")).Items
+	agents := must(s.control.ListAgents(t.Context(), s.admin, factory, base.MaxPage, "")).Items
 	runID, job := s.working(lineshaft.NewRun{
 		AgentUID: agents[0].UID, Attachments: []lineshaft.NewAttachment{{FileName: "in \"é\".svg", MimeType: "image/svg+xml", Data: []byte("<svg onload=x>")}},
 	})

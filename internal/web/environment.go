@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // recentRuns is how many runs a page of something shows that they belong to.
@@ -30,7 +30,7 @@ func environmentCrumbs(way ...crumb) []crumb {
 }
 
 func (s *server) environmentsPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	list, err := s.Control.ListEnvironments(r.Context(), c, control.EnvironmentsByName)
+	list, err := s.Control.ListEnvironments(r.Context(), c, secrets.EnvironmentsByName)
 	if err != nil {
 		return err
 	}

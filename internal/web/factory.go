@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 const (
@@ -34,7 +34,7 @@ func (s *server) factoryRoutes() []route {
 type factoryRow struct {
 	lineshaft.Factory
 
-	Parts control.PartCounts
+	Parts factories.PartCounts
 }
 
 type factoryListData struct {
@@ -45,7 +45,7 @@ type factoryListData struct {
 
 func (s *server) factoryList(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	query := r.URL.Query()
-	found, err := s.Control.ListFactories(r.Context(), c, control.FactoryQuery{Search: query.Get("search"), Limit: listPage, Cursor: query.Get("cursor")})
+	found, err := s.Control.ListFactories(r.Context(), c, factories.FactoryQuery{Search: query.Get("search"), Limit: listPage, Cursor: query.Get("cursor")})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *server) newFactoryPage(w http.ResponseWriter, r *http.Request, c linesh
 
 func (s *server) createFactory(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	form := readFactoryForm(r)
-	made, err := s.Control.CreateFactory(r.Context(), c, control.NewFactory{Name: form.Name, Alias: form.Alias, Description: form.Description, Repository: form.source()})
+	made, err := s.Control.CreateFactory(r.Context(), c, factories.NewFactory{Name: form.Name, Alias: form.Alias, Description: form.Description, Repository: form.source()})
 	if err != nil {
 		return s.renderAgain(w, r, c, "factoryedit", newFactory(form), err)
 	}
@@ -178,7 +178,7 @@ func (s *server) saveFactory(w http.ResponseWriter, r *http.Request, c lineshaft
 		return err
 	}
 	form := readFactoryForm(r)
-	_, err = s.Control.UpdateFactory(r.Context(), c, f.UID, control.FactoryChange{Name: &form.Name, Alias: &form.Alias, Description: &form.Description})
+	_, err = s.Control.UpdateFactory(r.Context(), c, f.UID, factories.FactoryChange{Name: &form.Name, Alias: &form.Alias, Description: &form.Description})
 	if err != nil {
 		return s.renderAgain(w, r, c, "factoryedit", editFactory(f, form), err)
 	}
@@ -187,7 +187,7 @@ func (s *server) saveFactory(w http.ResponseWriter, r *http.Request, c lineshaft
 
 func (s *server) pauseFactory(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	paused := r.PostFormValue("paused") == "true"
-	f, err := s.Control.UpdateFactory(r.Context(), c, r.PathValue("factory"), control.FactoryChange{Paused: &paused})
+	f, err := s.Control.UpdateFactory(r.Context(), c, r.PathValue("factory"), factories.FactoryChange{Paused: &paused})
 	if err != nil {
 		return err
 	}
@@ -271,6 +271,6 @@ func (f factoryChooser) Managed() []lineshaft.Factory {
 }
 
 func (s *server) chooser(r *http.Request, c lineshaft.Caller) (factoryChooser, error) {
-	found, err := s.Control.ListFactories(r.Context(), c, control.FactoryQuery{Limit: chooserMost})
+	found, err := s.Control.ListFactories(r.Context(), c, factories.FactoryQuery{Limit: chooserMost})
 	return factoryChooser{Factories: found.Factories, Chosen: r.URL.Query().Get("factory")}, err
 }

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/git"
 )
 
@@ -155,13 +155,13 @@ func (o *origin) push(files map[string]string) {
 	o.git(o.work, "push", "--quiet", "origin", "HEAD:refs/heads/main")
 }
 
-func localGit(t *testing.T) func(*control.Config) {
+func localGit(t *testing.T) func(*base.Config) {
 	t.Helper()
 	client, err := git.New(git.Config{Cache: t.TempDir(), AllowFile: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(cfg *control.Config) { cfg.Git, cfg.RepositoryPoll = client, time.Hour }
+	return func(cfg *base.Config) { cfg.Git, cfg.RepositoryPoll = client, time.Hour }
 }
 
 func shopFolder() map[string]string {
@@ -193,7 +193,7 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 	if err != nil || len(automations.Items) != 1 {
 		t.Fatal(automations, err)
 	}
-	agents, err := s.control.ListAgents(t.Context(), s.admin, f.UID, control.MaxPage, "")
+	agents, err := s.control.ListAgents(t.Context(), s.admin, f.UID, base.MaxPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func (s *server) factoryRepositoryRoutes() []route {
@@ -44,7 +44,7 @@ func (s *server) linkRepository(w http.ResponseWriter, r *http.Request, c linesh
 	}
 	form := readFactoryForm(r)
 	form.Name = f.Name
-	_, err = s.Control.UpdateFactory(r.Context(), c, f.UID, control.FactoryChange{Repository: &lineshaft.GitSource{URL: form.URL, Branch: form.Branch, Path: form.Path}})
+	_, err = s.Control.UpdateFactory(r.Context(), c, f.UID, factories.FactoryChange{Repository: &lineshaft.GitSource{URL: form.URL, Branch: form.Branch, Path: form.Path}})
 	if err != nil {
 		return s.renderAgain(w, r, c, "factoryrepository", repositoryForm(f, form), err)
 	}
@@ -64,7 +64,7 @@ func (s *server) unlinkRepositoryPage(w http.ResponseWriter, r *http.Request, c 
 }
 
 func (s *server) unlinkRepository(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	f, err := s.Control.UpdateFactory(r.Context(), c, r.PathValue("factory"), control.FactoryChange{Unlink: true})
+	f, err := s.Control.UpdateFactory(r.Context(), c, r.PathValue("factory"), factories.FactoryChange{Unlink: true})
 	if err != nil {
 		return err
 	}

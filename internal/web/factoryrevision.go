@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // factoryRevisionRoutes need more than looking does: definitions are sources, with what
@@ -66,7 +66,7 @@ type revisionData struct {
 	Newest bool
 	Files  []fileChange
 	Same   int
-	Plan   *control.Plan
+	Plan   *factories.Plan
 	// Problem is why it cannot be rolled back to; Mends are the steps that help.
 	Problem string
 	Mends   []mendStep

@@ -13,6 +13,9 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 	"github.com/lineshaft/lineshaft/internal/stream"
@@ -31,13 +34,13 @@ type site struct {
 	store   *store.Store
 }
 
-func newSite(t *testing.T, settings ...func(*control.Config)) *site {
+func newSite(t *testing.T, settings ...func(*base.Config)) *site {
 	t.Helper()
 	sealing, err := vault.NewKey([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := control.Config{Vault: vault.New(sealing)}
+	config := base.Config{Vault: vault.New(sealing)}
 	for _, set := range settings {
 		set(&config)
 	}
@@ -148,7 +151,7 @@ func (s *site) stranger() *site {
 
 func (s *site) newKey(role lineshaft.Role, factories ...string) string {
 	s.Helper()
-	_, key, err := s.control.CreateAPIKey(s.Context(), s.admin, control.NewAPIKey{Name: "key of a " + string(role), Role: role, FactoryUIDs: factories})
+	_, key, err := s.control.CreateAPIKey(s.Context(), s.admin, access.NewAPIKey{Name: "key of a " + string(role), Role: role, FactoryUIDs: factories})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -216,7 +219,7 @@ func content(page string) string {
 
 func (s *site) factory(name string) *lineshaft.Factory {
 	s.Helper()
-	f, err := s.control.CreateFactory(s.Context(), s.admin, control.NewFactory{Name: name})
+	f, err := s.control.CreateFactory(s.Context(), s.admin, controlfactories.NewFactory{Name: name})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -25,11 +26,11 @@ func literalSite(t *testing.T) (s *site, address func(pattern string) string) {
 	config := lineshaft.AgentConfig{MCPServers: servers}
 	p := s.platform()
 	factory := s.factory("Shop").UID
-	agent := must(s.control.CreateAgent(t.Context(), s.admin, control.NewAgent{FactoryUID: factory, Name: "Coder", Type: lineshaft.AgentCustom, Config: config}))
-	automation := must(s.control.CreateAutomation(t.Context(), s.admin, factory, control.NewAutomation{
+	agent := must(s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{FactoryUID: factory, Name: "Coder", Type: lineshaft.AgentCustom, Config: config}))
+	automation := must(s.control.CreateAutomation(t.Context(), s.admin, factory, factories.NewAutomation{
 		Name: "Nightly", Prompt: "p", Agent: "Coder", Config: config, Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished}},
 	}))
-	schedule := must(s.control.CreateSchedule(t.Context(), s.admin, control.NewSchedule{
+	schedule := must(s.control.CreateSchedule(t.Context(), s.admin, trigger.NewSchedule{
 		Name: "watch tools", Timing: lineshaft.Timing{Cron: "0 9 * * *", Timezone: "UTC"}, Enabled: true, Prompt: "look", Config: config,
 	}))
 	runID, job := s.working(lineshaft.NewRun{Config: config})

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 // signedIn asks for a session with a permission, and sends browsers without a
@@ -153,7 +153,7 @@ func (s *server) login(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, nil, err)
 		return
 	}
-	s.setCookie(w, r, sessionCookie, token, control.SessionLife)
+	s.setCookie(w, r, sessionCookie, token, access.SessionLife)
 	s.forgetWay(w, r)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
@@ -67,7 +68,7 @@ func (s *server) newRunForm(ctx context.Context, c lineshaft.Caller, data newRun
 	if data.Options, err = s.runOptions(ctx, c); err != nil {
 		return page{}, err
 	}
-	agents, err := s.Control.ListAgents(ctx, c, "", control.MaxPage, "")
+	agents, err := s.Control.ListAgents(ctx, c, "", base.MaxPage, "")
 	if err != nil {
 		return page{}, err
 	}
@@ -138,7 +139,7 @@ func (s *server) whyQueued(ctx context.Context, c lineshaft.Caller, runID string
 		return "The run is queued."
 	}
 	workers, err := s.Control.Workers(ctx, c)
-	connected := slices.ContainsFunc(workers, func(w control.Worker) bool { return w.WorkerHost == run.Config.WorkerHost })
+	connected := slices.ContainsFunc(workers, func(w runs.Worker) bool { return w.WorkerHost == run.Config.WorkerHost })
 	switch {
 	case err != nil || run.State != lineshaft.Queued:
 		return "The run has been started."
@@ -162,10 +163,10 @@ func (d newRunData) request() lineshaft.NewRun {
 
 // once makes a second sending of the same form start nothing; one that was changed in
 // between is another.
-func (d newRunData) once() *control.Idempotency {
+func (d newRunData) once() *base.Idempotency {
 	if len(d.Once) < 16 || len(d.Once) > 100 {
 		return nil
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q %q %q", d.Prompt, d.Title, d.Agent, d.Model, d.Environment, d.Harness, d.Host, d.Skills))
-	return &control.Idempotency{Key: fmt.Sprintf("%s-%x", d.Once, sum[:8]), Method: http.MethodPost, Path: "/runs", BodyHash: sum}
+	return &base.Idempotency{Key: fmt.Sprintf("%s-%x", d.Once, sum[:8]), Method: http.MethodPost, Path: "/runs", BodyHash: sum}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 // notice is something that needs attention, in words.
@@ -22,7 +22,7 @@ type notice struct {
 }
 
 // notices puts what needs attention into words and says where to go.
-func notices(view *control.Overview) []notice {
+func notices(view *overview.Overview) []notice {
 	list := make([]notice, len(view.Attention))
 	for i, a := range view.Attention {
 		n := noticeOf(a)
@@ -51,15 +51,15 @@ func certificateNotices(all []Certificate) []notice {
 	return list
 }
 
-func noticeOf(a control.Attention) notice {
+func noticeOf(a overview.Attention) notice {
 	webhook := "/factories/" + a.FactoryUID + "/webhooks/" + a.ID
 	switch a.Kind {
-	case control.AttentionBlocked:
+	case overview.AttentionBlocked:
 		return notice{
 			Kind: "warn", What: "Waits for you", Href: "/runs/" + a.ID, Text: wordsOr(a.Reason, "The agent asked a question. Answer it with a follow-up."),
 			More: "All runs that wait for an answer", MoreHref: "/runs?state=BLOCKED",
 		}
-	case control.AttentionWorker:
+	case overview.AttentionWorker:
 		n := notice{
 			Kind: "bad", What: "No worker", Href: "/workers", Text: runsWait(a.Count) + fmt.Sprintf(" Start it with lineshaft worker --id %s.", a.ID),
 			More: "All workers", MoreHref: "/workers",
@@ -68,41 +68,41 @@ func noticeOf(a control.Attention) notice {
 			n.Text = runsWait(a.Count) + " The server's own worker is off or just starting."
 		}
 		return n
-	case control.AttentionQueue:
+	case overview.AttentionQueue:
 		text := "It has waited long for a free worker."
 		if a.Count > 1 {
 			text = fmt.Sprintf("%s runs have waited more than 5 minutes for a free worker. Add workers, or cancel what is not needed.", count(a.Count))
 		}
 		return notice{Kind: "warn", What: "Old queue", Href: "/runs/" + a.ID, Text: text}
-	case control.AttentionSecret:
+	case overview.AttentionSecret:
 		return notice{
 			Kind: "warn", What: "Webhook", Href: webhook, Where: a.FactoryName, Text: "It takes no deliveries until its secret is entered.",
 			More: "All webhooks", MoreHref: "/webhooks",
 		}
-	case control.AttentionRefused:
+	case overview.AttentionRefused:
 		return notice{Kind: "bad", What: "Webhook", Href: webhook, Where: a.FactoryName, Text: refusedText(a), More: "All webhooks", MoreHref: "/webhooks"}
-	case control.AttentionSilent:
+	case overview.AttentionSilent:
 		return notice{
 			Kind: "warn", What: "Automation", Href: automationAddress(a.FactoryUID, a.ID), Where: a.FactoryName,
 			Text: "It listens to a webhook that is gone: " + a.Reason + ". Let it listen to another one, or disable it.",
 			More: "All automations", MoreHref: "/automations",
 		}
-	case control.AttentionRepository:
+	case overview.AttentionRepository:
 		text := "Its repository cannot be read: " + a.Reason
 		if a.Count > 0 {
 			text = "The newest commit is not in force: " + a.Reason
 		}
 		return notice{Kind: "bad", What: "Factory", Href: "/factories/" + a.ID, Text: text, More: "All factories", MoreHref: "/factories"}
-	case control.AttentionSchedule:
+	case overview.AttentionSchedule:
 		return notice{Kind: "bad", What: "Schedule", Href: "/schedules/" + a.ID, Text: "It started no run: " + a.Reason, More: "All schedules", MoreHref: "/schedules"}
-	case control.AttentionCallback:
+	case overview.AttentionCallback:
 		return notice{
 			Kind: "bad", What: "Notification", Href: "/notifications/" + a.ID,
 			Text: "It gets no callbacks any more: " + a.Reason + ". Mend the receiver, then enable it again.", More: "All notifications", MoreHref: "/notifications",
 		}
-	case control.AttentionLate:
+	case overview.AttentionLate:
 		return notice{Kind: "warn", What: "Callbacks", Href: "/notifications", Text: "They are late, and are sent when this is mended: " + a.Reason + ".", More: "All notifications", MoreHref: "/notifications"}
-	case control.AttentionFailed:
+	case overview.AttentionFailed:
 		what := "Failed"
 		if a.State == lineshaft.Errored {
 			what = "Error"
@@ -126,7 +126,7 @@ func runsWait(n int) string {
 	return count(n) + " runs wait for it."
 }
 
-func refusedText(a control.Attention) string {
+func refusedText(a overview.Attention) string {
 	why := map[string]string{
 		string(lineshaft.DeliveryRejectedAuth): "the signature or token was wrong",
 		string(lineshaft.DeliveryRejectedJSON): "the body was not JSON",

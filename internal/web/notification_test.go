@@ -14,7 +14,9 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/callback"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // receiver stands for all endpoints: what their addresses end in is what they answer.
@@ -70,7 +72,7 @@ type told struct {
 func newTold(t *testing.T) *told {
 	t.Helper()
 	w := &told{receiver: &receiver{Sender: callback.New(callback.Config{})}}
-	w.site = newSite(t, func(c *control.Config) {
+	w.site = newSite(t, func(c *base.Config) {
 		c.Callbacks = w.receiver
 		c.Clock = func() time.Time {
 			w.mu.Lock()
@@ -83,7 +85,7 @@ func newTold(t *testing.T) *told {
 }
 
 // endpoint makes one whose address ends in a word, and returns where its page is.
-func (w *told) endpoint(n control.NewNotification) (at string, made control.IssuedNotification) {
+func (w *told) endpoint(n notify.NewNotification) (at string, made notify.IssuedNotification) {
 	w.Helper()
 	if !strings.HasPrefix(n.URL, "https://") {
 		n.URL = "https://hooks.example/" + n.URL
@@ -120,7 +122,7 @@ func (w *told) wait(d time.Duration) {
 }
 
 // test sends a test to an endpoint and returns where its page is.
-func (w *told) test(made control.IssuedNotification) string {
+func (w *told) test(made notify.IssuedNotification) string {
 	w.Helper()
 	sent, err := w.control.TestNotification(w.Context(), w.admin, made.ID)
 	if err != nil {
@@ -154,11 +156,11 @@ func TestI2NotificationListTellsTheState(t *testing.T) {
 	w.shows("/notifications", "No notifications yet", "lineshaft notification create", "/notifications/new")
 	shop := w.factory("<b>Shop</b>").UID
 	ends := []lineshaft.RunState{lineshaft.Cancelled, lineshaft.Errored, lineshaft.Failed, lineshaft.Succeeded}
-	ok, healthy := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok", States: ends})
-	_, failing := w.endpoint(control.NewNotification{Name: "Board", URL: "bad"})
-	_, gone := w.endpoint(control.NewNotification{Name: "Pager", URL: "https://hooks.example/x/gone", States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Blocked}})
-	_, off := w.endpoint(control.NewNotification{Name: "Store", URL: "ok?token=of-the-query", Enabled: new(false), FactoryUIDs: []string{shop}, RunName: "build <i>doctor</i>"})
-	for _, one := range []control.IssuedNotification{healthy, failing, gone} {
+	ok, healthy := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok", States: ends})
+	_, failing := w.endpoint(notify.NewNotification{Name: "Board", URL: "bad"})
+	_, gone := w.endpoint(notify.NewNotification{Name: "Pager", URL: "https://hooks.example/x/gone", States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Blocked}})
+	_, off := w.endpoint(notify.NewNotification{Name: "Store", URL: "ok?token=of-the-query", Enabled: new(false), FactoryUIDs: []string{shop}, RunName: "build <i>doctor</i>"})
+	for _, one := range []notify.IssuedNotification{healthy, failing, gone} {
 		w.test(one)
 	}
 	text := w.shows("/notifications", `href="`+ok+`"`, "!of-the-query", "!<b>Shop", "!<i>doctor", "!No notifications yet")
@@ -181,7 +183,7 @@ func TestI2NotificationListTellsTheState(t *testing.T) {
 func TestI2NotificationIsInTheMenu(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, _ := w.endpoint(control.NewNotification{URL: "ok"})
+	at, _ := w.endpoint(notify.NewNotification{URL: "ok"})
 	for _, path := range []string{"/notifications", "/notifications/new", at, at + "/edit", at + "/rotate", at + "/delete"} {
 		w.shows(path, `<a href="/notifications" aria-current="page">`)
 	}
@@ -191,12 +193,12 @@ func TestI2NotificationPageTellsWhatItIs(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop := w.factory("Shop").UID
-	at, made := w.endpoint(control.NewNotification{
+	at, made := w.endpoint(notify.NewNotification{
 		Name: "Chat", URL: "ok?token=x", Description: "Ask <i>Ada</i>", States: []lineshaft.RunState{lineshaft.Blocked}, FactoryUIDs: []string{shop}, RunName: "doctor",
 	})
 	w.shows(at, "https://hooks.example/ok?token=x", "Ask &lt;i&gt;Ada", ">Blocked<", "named <bdi>doctor</bdi>, in", `href="/factories/`+shop+`"`,
 		"Nothing was sent yet", "Send a test", "webhook-signature", "!"+made.Secret, "!Old secret", "!gave up", `hx-trigger="every 2s"`)
-	every, _ := w.endpoint(control.NewNotification{URL: "ok"})
+	every, _ := w.endpoint(notify.NewNotification{URL: "ok"})
 	w.shows(every, "Every change", "<dd>any</dd>", "<bdi>hooks.example</bdi>")
 	for _, path := range []string{"/notifications/nobody", "/notifications/01890000-0000-7000-8000-000000000000", at + "/deliveries/nobody"} {
 		if status, _, _ := w.get(path); status != http.StatusNotFound {
@@ -210,7 +212,7 @@ func TestI2NotificationPageTellsWhatItIs(t *testing.T) {
 func TestC1GivenUpAndEnabledAgain(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Pager", URL: "gone"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Pager", URL: "gone"})
 	w.test(made)
 	w.shows(at, "The server gave up", "it answered 410 Gone", `action="`+at+`/enable"`, "!Send a test", "!"+at+"/disable")
 	w.shows("/", `href="`+at+`"`, "It gets no callbacks any more", "it answered 410 Gone")
@@ -225,7 +227,7 @@ func TestC1GivenUpAndEnabledAgain(t *testing.T) {
 func TestC1FailingAndDisabled(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Board", URL: "bad"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Board", URL: "bad"})
 	log := w.test(made)
 	w.shows(at, ">Failing<", "Each callback is tried for 72 hours", "Trying again", "It answered 500 Internal Server Error", "1 attempt, next")
 	w.shows(log, "Trying again", "Next attempt", "Tried until", "!Replay", `hx-get="`+log)
@@ -245,7 +247,7 @@ func TestC1FailingAndDisabled(t *testing.T) {
 func TestC1GivenUpAfterThreeDays(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Board", URL: "bad"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Board", URL: "bad"})
 	log := w.test(made)
 	for range lineshaft.MinNotificationAttempts - 1 {
 		w.wait(lineshaft.NotificationPeriod + time.Minute)
@@ -260,7 +262,7 @@ func TestC1GivenUpAfterThreeDays(t *testing.T) {
 func TestI2DeleteNotification(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, _ := w.endpoint(control.NewNotification{Name: "<b>Chat</b>", URL: "ok?token=of-the-query"})
+	at, _ := w.endpoint(notify.NewNotification{Name: "<b>Chat</b>", URL: "ok?token=of-the-query"})
 	w.shows(at+"/delete", "Delete <bdi>&lt;b&gt;Chat", "https://hooks.example.", "cannot be undone", "its log", "!of-the-query")
 	if len(w.all()) != 1 {
 		t.Fatal("the question alone deleted it")
@@ -280,9 +282,9 @@ func TestI2DeleteNotification(t *testing.T) {
 func TestS3NotificationRoles(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok"})
 	log := w.test(made)
-	gone, goneMade := w.endpoint(control.NewNotification{Name: "Pager", URL: "gone"})
+	gone, goneMade := w.endpoint(notify.NewNotification{Name: "Pager", URL: "gone"})
 	w.test(goneMade)
 	changes := []string{"/notifications", at + "/edit", at + "/enable", at + "/disable", at + "/test", at + "/rotate", at + "/delete", log + "/replay"}
 	buttons := []string{"!/notifications/new", "!" + at + "/edit", "!/enable", "!/disable", "!/test", "!/rotate", "!/delete", "!/replay"}
@@ -327,10 +329,10 @@ func TestS3LimitedKeyAndNotificationPages(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	own, foreign := w.factory("Own works").UID, w.factory("Foreign works").UID
-	mine, _ := w.endpoint(control.NewNotification{Name: "Mine", URL: "ok", FactoryUIDs: []string{own}})
-	hidden := map[string]control.IssuedNotification{}
+	mine, _ := w.endpoint(notify.NewNotification{Name: "Mine", URL: "ok", FactoryUIDs: []string{own}})
+	hidden := map[string]notify.IssuedNotification{}
 	for name, factories := range map[string][]string{"Everything": nil, "Foreign": {foreign}, "Both": {own, foreign}} {
-		at, made := w.endpoint(control.NewNotification{Name: "Hidden " + name, URL: "gone", FactoryUIDs: factories})
+		at, made := w.endpoint(notify.NewNotification{Name: "Hidden " + name, URL: "gone", FactoryUIDs: factories})
 		w.test(made)
 		hidden[at] = made
 	}
@@ -369,7 +371,7 @@ func TestS3LimitedKeyAndNotificationPages(t *testing.T) {
 func TestS4NotificationsRefuseOtherOrigins(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{URL: "ok"})
+	at, made := w.endpoint(notify.NewNotification{URL: "ok"})
 	for _, path := range []string{"/notifications", at + "/delete", at + "/disable", at + "/rotate", at + "/test"} {
 		if status, _, _ := w.do(http.MethodPost, path, url.Values{"url": {"https://evil.example/"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); status != http.StatusForbidden {
 			t.Errorf("%s: %d", path, status)
@@ -384,7 +386,7 @@ func TestS4NotificationsRefuseOtherOrigins(t *testing.T) {
 func TestI2NotificationPageIsLive(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok"})
 	asks := regexp.MustCompile(`hx-get="([^"]+)"`)
 	ask := func(page string) (int, string) {
 		w.Helper()
@@ -427,7 +429,7 @@ func TestI2NotificationPageIsLive(t *testing.T) {
 func TestC1LogNamesTheRuns(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, _ := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok", States: []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Queued}})
+	at, _ := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok", States: []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Queued}})
 	runID := w.startFor(w.admin, lineshaft.NewRun{Title: "<b>Mend</b> the build"})
 	w.finish(lineshaft.TurnResult{State: lineshaft.Succeeded})
 	w.send()
@@ -449,7 +451,7 @@ func TestC1LogNamesTheRuns(t *testing.T) {
 func TestI2LogIsPagedAndFiltered(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok"})
 	for range 27 {
 		if _, err := w.control.TestNotification(t.Context(), w.admin, made.ID); err != nil {
 			t.Fatal(err)
@@ -489,7 +491,7 @@ func TestI2LogIsPagedAndFiltered(t *testing.T) {
 func TestC1Replay(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	_, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok"})
+	_, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok"})
 	log := w.test(made)
 	w.sends(log+"/replay", nil, http.StatusOK, log, "It is sent again", "To be sent again", ">Sending<")
 	w.send()
@@ -500,7 +502,7 @@ func TestC1Replay(t *testing.T) {
 	if status, _, _ := w.post("/notifications/"+made.ID+"/deliveries/nobody/replay", nil); status != http.StatusNotFound {
 		t.Errorf("replay of nothing: %d", status)
 	}
-	audit, err := w.control.ListAudit(t.Context(), w.admin, control.AuditQuery{Limit: 20})
+	audit, err := w.control.ListAudit(t.Context(), w.admin, access.AuditQuery{Limit: 20})
 	if err != nil || !slices.ContainsFunc(audit.Entries, func(e lineshaft.AuditEntry) bool { return e.Action == "notification.replay" }) {
 		t.Errorf("the audit log has no replay: %v", err)
 	}
@@ -511,7 +513,7 @@ func TestS4HostileAnswersAndNames(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	evil := `"><script>alert(1)</script><img src=x onerror=alert(2)>`
-	at, made := w.endpoint(control.NewNotification{Name: evil, Description: evil, RunName: evil, URL: "https://hooks.example/" + url.PathEscape(evil) + "/evil"})
+	at, made := w.endpoint(notify.NewNotification{Name: evil, Description: evil, RunName: evil, URL: "https://hooks.example/" + url.PathEscape(evil) + "/evil"})
 	log := w.test(made)
 	for _, path := range []string{"/notifications", at, log, at + "/edit", at + "/rotate", at + "/delete"} {
 		w.shows(path, "&lt;script&gt;alert(1)")
@@ -527,7 +529,7 @@ func TestS4HostileAnswersAndNames(t *testing.T) {
 func TestC1WordsOfAttempts(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Board", URL: "bad"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Board", URL: "bad"})
 	log := w.test(made)
 	w.wait(time.Minute)
 	w.send()

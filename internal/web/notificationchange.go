@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // callbackSecretName is what examples call the secret in the receiver's environment.
@@ -24,7 +24,7 @@ type callbackSecret struct {
 }
 
 // showCallbackSecret answers a POST: no address leads to it again.
-func (s *server) showCallbackSecret(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, made control.IssuedNotification, fresh bool) error {
+func (s *server) showCallbackSecret(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, made notify.IssuedNotification, fresh bool) error {
 	v := newNotificationView(made.Notification, nil)
 	title := "New secret"
 	if fresh {
@@ -64,7 +64,7 @@ func (s *server) switchNotification(on bool) handler {
 		said = "Enabled. What waits and is younger than 72 hours is sent now."
 	}
 	return func(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-		n, err := s.Control.UpdateNotification(r.Context(), c, r.PathValue("id"), control.NotificationChange{Enabled: &on})
+		n, err := s.Control.UpdateNotification(r.Context(), c, r.PathValue("id"), notify.NotificationChange{Enabled: &on})
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *server) rotateNotification(w http.ResponseWriter, r *http.Request, c li
 	if err != nil {
 		return again(err)
 	}
-	made, err := s.Control.RotateNotification(r.Context(), c, v.ID, control.NotificationRotation{
+	made, err := s.Control.RotateNotification(r.Context(), c, v.ID, notify.NotificationRotation{
 		Secret: secret, Overlap: time.Duration(seconds) * time.Second, Once: onceOf(r),
 	})
 	if err != nil {

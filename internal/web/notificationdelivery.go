@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // shownCallback is a delivery to an endpoint, with words for how it stands.
@@ -123,7 +123,7 @@ func (s *server) listCallbacks(r *http.Request, c lineshaft.Caller, v notificati
 		}[status]
 		log.Statuses = append(log.Statuses, statusLink{name, v.At + "?status=" + string(status), here})
 	}
-	found, err := s.Control.ListNotificationDeliveries(r.Context(), c, v.ID, control.NotificationDeliveryQuery{
+	found, err := s.Control.ListNotificationDeliveries(r.Context(), c, v.ID, notify.NotificationDeliveryQuery{
 		Status: log.Status, Limit: deliveryPage, Cursor: query.Get("cursor"),
 	})
 	log.Next, log.First = pageAddress(r, found.Next), firstAddress(r)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
 // notificationForm is an endpoint as its form has it. It never holds a secret.
@@ -135,7 +135,7 @@ func (s *server) createNotification(w http.ResponseWriter, r *http.Request, c li
 	if err != nil {
 		return s.formAgain(w, r, c, form, nil, err)
 	}
-	made, err := s.Control.CreateNotification(r.Context(), c, control.NewNotification{
+	made, err := s.Control.CreateNotification(r.Context(), c, notify.NewNotification{
 		URL: form.URL, Name: form.Name, Description: form.Description, States: form.states(), FactoryUIDs: form.Chosen, RunName: form.RunName,
 		Secret: secret, Once: onceOf(r),
 	})
@@ -169,7 +169,7 @@ func (s *server) editNotification(w http.ResponseWriter, r *http.Request, c line
 		return err
 	}
 	form := readNotificationForm(r)
-	if _, err := s.Control.UpdateNotification(r.Context(), c, v.ID, control.NotificationChange{
+	if _, err := s.Control.UpdateNotification(r.Context(), c, v.ID, notify.NotificationChange{
 		URL: &form.URL, Name: &form.Name, Description: &form.Description, RunName: &form.RunName, States: new(form.states()),
 		FactoryUIDs: chosenFactories(form.Chosen), AllFactories: len(form.Chosen) == 0,
 	}); err != nil {

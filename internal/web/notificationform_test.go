@@ -13,7 +13,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/client/callback"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
@@ -106,7 +106,7 @@ func TestS4CallbackSecretIsShownOnce(t *testing.T) {
 	}
 	paths := []string{"/notifications", "/notifications/new", "/audit", "/"}
 	for _, n := range w.all() {
-		log := w.test(control.IssuedNotification{Notification: n})
+		log := w.test(notify.IssuedNotification{Notification: n})
 		at := "/notifications/" + n.ID
 		paths = append(paths, at, at+"/edit", at+"/rotate", at+"/delete", log)
 	}
@@ -134,14 +134,14 @@ func TestC1ShownSecretVerifies(t *testing.T) {
 	second := html.UnescapeString(copied(text)["secret"])
 	w.shows(at, "Old secret", "signs, too", "!"+second)
 	w.shows(at+"/rotate", "The one before ends")
-	w.test(control.IssuedNotification{Notification: n})
+	w.test(notify.IssuedNotification{Notification: n})
 	if first == second || !w.verifies(first) || !w.verifies(second) {
 		t.Error("in an overlap not both verify")
 	}
 	w.sends(at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"3600"}}, http.StatusConflict, "", "still signs until")
 	text = w.sends(at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"0"}}, http.StatusOK, "", "The old secret has ended")
 	third := html.UnescapeString(copied(text)["secret"])
-	w.test(control.IssuedNotification{Notification: n})
+	w.test(notify.IssuedNotification{Notification: n})
 	if w.verifies(first) || w.verifies(second) || !w.verifies(third) {
 		t.Error("after an end at once not the newest alone verifies")
 	}
@@ -188,7 +188,7 @@ func TestS4OwnCallbackSecret(t *testing.T) {
 		t.Error("it is shown")
 	}
 	n := w.all()[0]
-	w.test(control.IssuedNotification{Notification: n})
+	w.test(notify.IssuedNotification{Notification: n})
 	if !w.verifies(own) {
 		t.Error("it does not sign")
 	}
@@ -198,7 +198,7 @@ func TestS4OwnCallbackSecret(t *testing.T) {
 	if strings.Contains(text, other) {
 		t.Error("the new one is shown")
 	}
-	w.test(control.IssuedNotification{Notification: n})
+	w.test(notify.IssuedNotification{Notification: n})
 	if w.verifies(own) || !w.verifies(other) {
 		t.Error("the new one does not sign alone")
 	}
@@ -220,7 +220,7 @@ func TestH9CallbackSecretsAreMadeOnce(t *testing.T) {
 	again := url.Values{"from": {"make"}, "overlap_seconds": {"0"}, "once": {w.onceIn(at+"/rotate", `action="`+at+`/rotate"`)}}
 	secret := html.UnescapeString(copied(w.sends(at+"/rotate", again, http.StatusOK, ""))["secret"])
 	w.sends(at+"/rotate", again, http.StatusConflict, "", "shown once")
-	w.test(control.IssuedNotification{Notification: n})
+	w.test(notify.IssuedNotification{Notification: n})
 	if !w.verifies(secret) {
 		t.Error("sent twice, the form ended the secret that was shown")
 	}
@@ -287,7 +287,7 @@ func TestI2EditNotification(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop := w.factory("Shop").UID
-	at, made := w.endpoint(control.NewNotification{
+	at, made := w.endpoint(notify.NewNotification{
 		Name: "Chat", Description: "Ask Ada", URL: "ok", RunName: "doctor", States: []lineshaft.RunState{lineshaft.Failed}, FactoryUIDs: []string{shop},
 	})
 	page := w.shows(at+"/edit", `value="Chat"`, `value="Ask Ada"`, `value="https://hooks.example/ok"`, `value="doctor"`, `action="`+at+`/edit"`, "!Signing secret")
@@ -312,7 +312,7 @@ func TestI2EditKeepsFactoriesThatAreGone(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop := w.factory("Shop").UID
-	at, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok", FactoryUIDs: []string{shop}})
+	at, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok", FactoryUIDs: []string{shop}})
 	if err := w.control.DeleteFactory(t.Context(), w.admin, shop); err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestI2EditKeepsFactoriesThatAreGone(t *testing.T) {
 func TestI2EditLeavesTheSwitchAlone(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok", Enabled: new(false)})
+	at, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok", Enabled: new(false)})
 	w.sends(at+"/edit", callbackForm("name", "Talk"), http.StatusOK, at, "Saved.")
 	if n := w.stored(made.ID); n.Enabled || n.Name != "Talk" {
 		t.Errorf("%+v", n)
@@ -340,7 +340,7 @@ func TestI2EditLeavesTheSwitchAlone(t *testing.T) {
 func TestI2RotateFormComesBack(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
-	at, made := w.endpoint(control.NewNotification{Name: "Chat", URL: "ok"})
+	at, made := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok"})
 	w.shows(at+"/rotate", "Ends at once", "Works for one more hour", "Works for three more days", "two signatures", "!The one before ends")
 	for name, tc := range map[string]struct {
 		form url.Values
@@ -371,7 +371,7 @@ func TestI2NotificationLimit(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	for i := range lineshaft.MaxNotifications {
-		w.endpoint(control.NewNotification{Name: "n" + strconv.Itoa(i), URL: "ok"})
+		w.endpoint(notify.NewNotification{Name: "n" + strconv.Itoa(i), URL: "ok"})
 	}
 	w.sends("/notifications", callbackForm(), http.StatusConflict, "/notifications", "delete one first", `value="Chat"`)
 }

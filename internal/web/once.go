@@ -6,7 +6,7 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 // onceField tells a form from others that are alike: {{once}} puts it into one.
@@ -14,7 +14,7 @@ const onceField = "once"
 
 // onceOf makes a second sending of the same form do nothing; one that was changed in
 // between is another.
-func onceOf(r *http.Request) *control.Idempotency {
+func onceOf(r *http.Request) *base.Idempotency {
 	token := r.PostFormValue(onceField)
 	if len(token) < 16 || len(token) > 100 {
 		return nil
@@ -22,5 +22,5 @@ func onceOf(r *http.Request) *control.Idempotency {
 	rest := maps.Clone(r.PostForm)
 	rest.Del(onceField)
 	sum := sha256.Sum256([]byte(rest.Encode()))
-	return &control.Idempotency{Key: fmt.Sprintf("%s-%x", token, sum[:8]), Method: r.Method, Path: r.URL.Path, BodyHash: sum}
+	return &base.Idempotency{Key: fmt.Sprintf("%s-%x", token, sum[:8]), Method: r.Method, Path: r.URL.Path, BodyHash: sum}
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
 // onceIn is the token of a form on a page, found by what stands before it.
@@ -59,13 +60,13 @@ func TestH9KeyFormSentTwiceMakesOneKey(t *testing.T) {
 	s := newSite(t)
 	s.signIn(s.key)
 	form := url.Values{"name": {"ci"}, "role": {"member"}, "expires": {"90"}, "once": {s.onceIn("/keys/new", `action="/keys"`)}}
-	if status, _, text := s.post("/keys", form); status != http.StatusOK || !strings.Contains(text, control.KeyPrefix) {
+	if status, _, text := s.post("/keys", form); status != http.StatusOK || !strings.Contains(text, access.KeyPrefix) {
 		t.Errorf("the first: %d", status)
 	}
 	if status, _, text := s.post("/keys", form); status != http.StatusConflict || !strings.Contains(text, "was made already") {
 		t.Errorf("the second: %d\n%s", status, text)
 	}
-	keys, err := s.control.ListAPIKeys(t.Context(), s.admin, control.MaxPage, "")
+	keys, err := s.control.ListAPIKeys(t.Context(), s.admin, base.MaxPage, "")
 	if n := len(slices.DeleteFunc(keys.Items, func(k lineshaft.APIKey) bool { return k.Name != "ci" })); err != nil || n != 1 {
 		t.Errorf("%d keys (%v)", n, err)
 	}
@@ -107,7 +108,7 @@ func TestH10PagesNameTheirRequest(t *testing.T) {
 	given := map[string]string{"X-Request-Id": "req-of-a-page"}
 	s.do(http.MethodPost, "/environments", url.Values{"name": {"shop"}}, given)
 	s.do(http.MethodPost, "/login", url.Values{"key": {s.key}}, given)
-	page, err := s.control.ListAudit(t.Context(), s.admin, control.AuditQuery{Limit: 10})
+	page, err := s.control.ListAudit(t.Context(), s.admin, access.AuditQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 func (s *server) overviewRoutes() []route {
@@ -18,7 +18,7 @@ func (s *server) overviewRoutes() []route {
 }
 
 type overviewData struct {
-	*control.Overview
+	*overview.Overview
 
 	Ranges []rangeLink
 	// Words are the range as people say it, such as "last 24 hours".
@@ -39,20 +39,20 @@ type rangeLink struct {
 	Here       bool
 }
 
-func rangeWords(over control.OverviewRange) string {
+func rangeWords(over overview.OverviewRange) string {
 	switch over {
-	case control.LastHour:
+	case overview.LastHour:
 		return "last hour"
-	case control.LastWeek:
+	case overview.LastWeek:
 		return "last 7 days"
-	case control.LastDay:
+	case overview.LastDay:
 	}
 	return "last 24 hours"
 }
 
 // overviewPage shows how everything stands; its refresh asks for the part that changes.
 func (s *server) overviewPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	over := control.OverviewRange(cmp.Or(r.URL.Query().Get("range"), string(control.LastDay)))
+	over := overview.OverviewRange(cmp.Or(r.URL.Query().Get("range"), string(overview.LastDay)))
 	view, err := s.Control.Overview(r.Context(), c, over)
 	if err != nil {
 		return err
@@ -72,33 +72,33 @@ func (s *server) overviewPage(w http.ResponseWriter, r *http.Request, c lineshaf
 	return s.render(w, r, c, "overview", page{Title: "Overview", Section: "overview", Data: data})
 }
 
-func newOverviewData(view *control.Overview) overviewData {
+func newOverviewData(view *overview.Overview) overviewData {
 	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
-	for _, over := range control.OverviewRanges() {
-		data.Ranges = append(data.Ranges, rangeLink{Name: map[control.OverviewRange]string{
-			control.LastHour: "1 hour", control.LastDay: "24 hours", control.LastWeek: "7 days",
+	for _, over := range overview.OverviewRanges() {
+		data.Ranges = append(data.Ranges, rangeLink{Name: map[overview.OverviewRange]string{
+			overview.LastHour: "1 hour", overview.LastDay: "24 hours", overview.LastWeek: "7 days",
 		}[over], Href: "/?range=" + string(over), Here: over == view.Range})
 	}
 	data.Tiles = tiles(view)
 	data.Notices = notices(view)
 	data.Throughput = throughput(view)
-	data.Start = latencyChart("start", "Time to start", view, func(p control.Period) control.Latency { return p.Start })
-	data.Work = latencyChart("work", "Time at work", view, func(p control.Period) control.Latency { return p.Work })
+	data.Start = latencyChart("start", "Time to start", view, func(p overview.Period) overview.Latency { return p.Start })
+	data.Work = latencyChart("work", "Time at work", view, func(p overview.Period) overview.Latency { return p.Work })
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	return data
 }
 
-func slots(view *control.Overview, said func(control.Period) string) []slot {
+func slots(view *overview.Overview, said func(overview.Period) string) []slot {
 	list := make([]slot, len(view.Bars))
 	for i, bar := range view.Bars {
-		list[i] = slotOf(bar.From, bar.Until, view.Range == control.LastWeek)
+		list[i] = slotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
 		list[i].Said = list[i].Name + ": " + said(bar)
 	}
 	return list
 }
 
-func throughput(view *control.Overview) chart {
+func throughput(view *overview.Overview) chart {
 	all := []series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
 	for _, bar := range view.Bars {
 		for i, n := range []int64{bar.Succeeded, bar.Failed, bar.Errored, bar.Cancelled} {
@@ -106,7 +106,7 @@ func throughput(view *control.Overview) chart {
 			all[i].Texts = append(all[i].Texts, count(n))
 		}
 	}
-	c := stackedChart("throughput", "Ended runs", slots(view, func(p control.Period) string {
+	c := stackedChart("throughput", "Ended runs", slots(view, func(p overview.Period) string {
 		return fmt.Sprintf("%s succeeded, %s failed, %s ended in an error, %s cancelled", count(p.Succeeded), count(p.Failed), count(p.Errored), count(p.Cancelled))
 	}), all)
 	total := view.Total
@@ -118,7 +118,7 @@ func throughput(view *control.Overview) chart {
 	return c
 }
 
-func latencyChart(id, title string, view *control.Overview, of func(control.Period) control.Latency) chart {
+func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart {
 	all := []series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
 	for _, bar := range view.Bars {
 		l := of(bar)
@@ -131,7 +131,7 @@ func latencyChart(id, title string, view *control.Overview, of func(control.Peri
 			all[i].Texts = append(all[i].Texts, text)
 		}
 	}
-	c := stepChart(id, title, slots(view, func(p control.Period) string {
+	c := stepChart(id, title, slots(view, func(p overview.Period) string {
 		l := of(p)
 		if l.Count == 0 {
 			return "no run"
@@ -146,7 +146,7 @@ func latencyChart(id, title string, view *control.Overview, of func(control.Peri
 	return c
 }
 
-func stateRows(view *control.Overview) []barRow {
+func stateRows(view *overview.Overview) []barRow {
 	var rows []barRow
 	var values []float64
 	for _, a := range view.Active {
@@ -159,7 +159,7 @@ func stateRows(view *control.Overview) []barRow {
 // mostReasons is how many reasons have a line of their own.
 const mostReasons = 6
 
-func reasonRows(view *control.Overview) []barRow {
+func reasonRows(view *overview.Overview) []barRow {
 	var rows []barRow
 	var values []float64
 	var rest int64

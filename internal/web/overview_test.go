@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -71,7 +71,7 @@ func TestI2OverviewShowsWhatHappened(t *testing.T) {
 func TestS3OverviewKeepsToTheKeysFactories(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	mine, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "Mine"})
+	mine, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "Mine"})
 	if err != nil {
 		t.Fatal(err)
 	}

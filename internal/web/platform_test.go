@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 const hostileName = `<script>alert(1)</script> "quoted" ` + "\u202egnp.exe"
@@ -25,13 +27,13 @@ func (s *site) platform() platform {
 	if err != nil {
 		s.Fatal(err)
 	}
-	schedule, err := s.control.CreateSchedule(s.Context(), s.admin, control.NewSchedule{
+	schedule, err := s.control.CreateSchedule(s.Context(), s.admin, trigger.NewSchedule{
 		Name: "watch", Timing: lineshaft.Timing{Cron: "0 9 * * 1-5", Timezone: "Europe/Berlin"}, Enabled: true, Prompt: "look",
 	})
 	if err != nil {
 		s.Fatal(err)
 	}
-	key, _, err := s.control.CreateAPIKey(s.Context(), s.admin, control.NewAPIKey{Name: "ci", Role: lineshaft.RoleMember})
+	key, _, err := s.control.CreateAPIKey(s.Context(), s.admin, access.NewAPIKey{Name: "ci", Role: lineshaft.RoleMember})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -95,7 +97,7 @@ func TestS3PlatformPagesAskForTheirRole(t *testing.T) {
 			}
 		}
 	}
-	if after := fmt.Sprint(len(must(s.control.ListEnvironments(t.Context(), s.admin, ""))), len(must(s.control.ListSchedules(t.Context(), s.admin, "", control.MaxPage, "")).Items)); after != "1 1" {
+	if after := fmt.Sprint(len(must(s.control.ListEnvironments(t.Context(), s.admin, ""))), len(must(s.control.ListSchedules(t.Context(), s.admin, "", base.MaxPage, "")).Items)); after != "1 1" {
 		t.Errorf("environments and schedules afterwards: %s", after)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
@@ -96,7 +96,7 @@ func TestH11TheLimitIsOfTheKeyAndOfThePerson(t *testing.T) {
 // enterAs gives the browser a session of an identity provider.
 func (s *site) enterAs(who lineshaft.Identity) {
 	s.Helper()
-	s.keep("lineshaft_session", must(s.control.CreateIdentitySession(s.Context(), who, control.Visitor{})))
+	s.keep("lineshaft_session", must(s.control.CreateIdentitySession(s.Context(), who, access.Visitor{})))
 }
 
 // keep plants a cookie; an empty value takes it away.

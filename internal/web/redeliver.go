@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 type redeliverData struct {
@@ -22,7 +22,7 @@ func (s *server) redeliverPage(w http.ResponseWriter, r *http.Request, c linesha
 	if err != nil {
 		return err
 	}
-	wanted := control.Redelivery{FactoryUID: v.Factory.UID, WebhookUID: v.UID, DeliveryID: r.PathValue("delivery"), DryRun: true}
+	wanted := trigger.Redelivery{FactoryUID: v.Factory.UID, WebhookUID: v.UID, DeliveryID: r.PathValue("delivery"), DryRun: true}
 	foreseen, err := s.Control.Redeliver(r.Context(), c, wanted, nil)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *server) redeliver(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	if err != nil {
 		return err
 	}
-	made, err := s.Control.Redeliver(r.Context(), c, control.Redelivery{FactoryUID: v.Factory.UID, WebhookUID: v.UID, DeliveryID: r.PathValue("delivery")}, onceOf(r))
+	made, err := s.Control.Redeliver(r.Context(), c, trigger.Redelivery{FactoryUID: v.Factory.UID, WebhookUID: v.UID, DeliveryID: r.PathValue("delivery")}, onceOf(r))
 	if err != nil {
 		return err
 	}

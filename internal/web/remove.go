@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // removal is the question that is asked before something goes for good.
@@ -16,7 +16,7 @@ type removal struct {
 	Gone    []string
 	Effects []string
 	// Uses keep it from going.
-	Uses control.Uses
+	Uses secrets.Uses
 	// Action is where the answer goes, Back where to go without one.
 	Action, Back string
 	// Verb is what the button says.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -65,7 +65,7 @@ func TestS3EveryRouteAsksForItsPermission(t *testing.T) {
 		}
 	}
 	for _, role := range []lineshaft.Role{lineshaft.RoleViewer, lineshaft.RoleMember, lineshaft.RoleManager} {
-		_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, control.NewAPIKey{Name: string(role), Role: role})
+		_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, access.NewAPIKey{Name: string(role), Role: role})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestS3MenuShowsWhatOpens(t *testing.T) {
 	link := regexp.MustCompile(`<li><a href="(/[a-z]*)"`)
 	shown := map[lineshaft.Role]int{}
 	for _, role := range []lineshaft.Role{lineshaft.RoleViewer, lineshaft.RoleMember, lineshaft.RoleManager, lineshaft.RoleAdmin} {
-		_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, control.NewAPIKey{Name: string(role), Role: role})
+		_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, access.NewAPIKey{Name: string(role), Role: role})
 		if err != nil {
 			t.Fatal(err)
 		}

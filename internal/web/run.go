@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 const (
@@ -141,7 +141,7 @@ func (s *server) runItems(w http.ResponseWriter, r *http.Request, c lineshaft.Ca
 // stretch makes the items of a window. A call without a result in an earlier one may
 // have got it later: of an execution that is over it is not said to be running.
 func (s *server) stretch(c lineshaft.Caller, run *lineshaft.Run, events []lineshaft.Event, win window) []item {
-	items := s.transcribe(run.ID, control.MayChange(c, run), events)
+	items := s.transcribe(run.ID, runs.MayChange(c, run), events)
 	if win.Follow || !run.State.Terminal() && run.State != lineshaft.Queued {
 		return items
 	}

@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlbase "github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 var sequences = regexp.MustCompile(`data-seq="(\d+)"`)
@@ -225,15 +226,15 @@ func TestI2SideOfARun(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.signIn(s.key)
-	factory, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "Shop <b>"})
+	factory, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "Shop <b>"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook, err := s.control.CreateWebhook(t.Context(), s.admin, factory.UID, control.NewWebhook{Name: "Orders"})
+	hook, err := s.control.CreateWebhook(t.Context(), s.admin, factory.UID, factories.NewWebhook{Name: "Orders"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents, err := s.control.ListAgents(t.Context(), s.admin, factory.UID, control.MaxPage, "")
+	agents, err := s.control.ListAgents(t.Context(), s.admin, factory.UID, controlbase.MaxPage, "")
 	if err != nil || len(agents.Items) == 0 {
 		t.Fatal(agents, err)
 	}
@@ -392,7 +393,7 @@ func TestR13RunAgainIsOfferedWhereItCanWork(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.signIn(s.key)
-	agent, err := s.control.CreateAgent(t.Context(), s.admin, control.NewAgent{Name: "helper"})
+	agent, err := s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{Name: "helper"})
 	if err != nil {
 		t.Fatal(err)
 	}

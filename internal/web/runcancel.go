@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // someRuns is how many of the runs that a filter selects the page names before they
@@ -80,7 +80,7 @@ func (s *server) pickedRuns(ctx context.Context, c lineshaft.Caller, ids []strin
 	var live []lineshaft.Run
 	for i := range runs {
 		switch {
-		case !control.MayChange(c, &runs[i]):
+		case !controlruns.MayChange(c, &runs[i]):
 			return cancelData{}, lineshaft.Denied("run %s is not yours; a manager may cancel it", runs[i].ID)
 		case runs[i].State.Terminal():
 			data.Ended++

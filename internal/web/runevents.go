@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
@@ -57,7 +57,7 @@ func (s *server) runEvents(w http.ResponseWriter, r *http.Request, c lineshaft.C
 	ctx, cancel := s.whileLive(r.Context(), c)
 	defer cancel()
 	p := &runStream{
-		server: s, w: w, out: beginStream(w), caller: c, runID: run.ID, answers: control.MayChange(c, run),
+		server: s, w: w, out: beginStream(w), caller: c, runID: run.ID, answers: runs.MayChange(c, run),
 	}
 	if run.LastSequence-after > farBehind {
 		_ = p.write("event: far\ndata: {}\n\n") // a reader that went away is nobody's error

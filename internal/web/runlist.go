@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // runsPerPage is how many rows the list has at most, however many runs there are.
@@ -194,7 +194,7 @@ func rowsOf(c lineshaft.Caller, runs []lineshaft.Run, factories map[string]strin
 	rows := make([]runRow, len(runs))
 	for i := range runs {
 		run := &runs[i]
-		rows[i] = runRow{Run: run, Factory: factories[run.FactoryUID], Picks: picks, Pickable: picks && !run.State.Terminal() && control.MayChange(c, run), Worked: run.RunTime}
+		rows[i] = runRow{Run: run, Factory: factories[run.FactoryUID], Picks: picks, Pickable: picks && !run.State.Terminal() && controlruns.MayChange(c, run), Worked: run.RunTime}
 		if run.State == lineshaft.InProgress || run.State == lineshaft.Blocked {
 			rows[i].Since = run.StartedAt
 			rows[i].Worked = time.Since(run.StartedAt)

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // maxOptions bounds what a form lets one choose from; more can be written into the address.
@@ -29,14 +30,14 @@ func (runOptions) Sources() []lineshaft.Source { return lineshaft.Sources()[:10]
 
 func (s *server) runOptions(ctx context.Context, c lineshaft.Caller) (runOptions, error) {
 	var o runOptions
-	factories, err := s.Control.ListFactories(ctx, c, control.FactoryQuery{Limit: maxOptions})
+	factories, err := s.Control.ListFactories(ctx, c, controlfactories.FactoryQuery{Limit: maxOptions})
 	if err != nil {
 		return o, err
 	}
 	for _, f := range factories.Factories {
 		o.Factories = append(o.Factories, option{f.UID, f.Name})
 	}
-	environments, err := s.Control.ListEnvironments(ctx, c, control.EnvironmentsByName)
+	environments, err := s.Control.ListEnvironments(ctx, c, secrets.EnvironmentsByName)
 	if err != nil {
 		return o, err
 	}
@@ -81,7 +82,7 @@ func byValue(list []option) map[string]string {
 }
 
 func (s *server) factoryNames(ctx context.Context, c lineshaft.Caller) (map[string]string, error) {
-	found, err := s.Control.ListFactories(ctx, c, control.FactoryQuery{Limit: maxOptions})
+	found, err := s.Control.ListFactories(ctx, c, controlfactories.FactoryQuery{Limit: maxOptions})
 	names := map[string]string{}
 	for _, f := range found.Factories {
 		names[f.UID] = f.Name

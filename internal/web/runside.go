@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 const (
@@ -72,9 +72,9 @@ func (s *server) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft
 	for _, a := range run.Artifacts[:min(len(run.Artifacts), shownFiles)] {
 		live.Artifacts = append(live.Artifacts, artifactFile(a))
 	}
-	changes := control.MayChange(c, run)
+	changes := runs.MayChange(c, run)
 	live.CanSend = changes
-	live.CanInterrupt = changes && run.Status.Message != control.StatusInterrupted && run.State.Interruptible()
+	live.CanInterrupt = changes && run.Status.Message != runs.StatusInterrupted && run.State.Interruptible()
 	live.CanCancel = changes && !run.State.Terminal()
 	if run.State.Terminal() && !run.Source.Delivered() && c.Role.May(lineshaft.PermissionRunsStart) {
 		if live.NoRerun, err = s.Control.RerunProblem(ctx, c, run.ID, lineshaft.SourceWebApp); err != nil {
@@ -125,7 +125,7 @@ func artifactFile(a lineshaft.Artifact) file {
 // advice says what to do about a run that ended badly or waits.
 func advice(run *lineshaft.Run) string {
 	switch {
-	case run.State == lineshaft.InProgress && run.Status.Message == control.StatusInterrupted:
+	case run.State == lineshaft.InProgress && run.Status.Message == runs.StatusInterrupted:
 		return "Say below what to do next, or cancel the run."
 	case run.State == lineshaft.Blocked:
 		return "Answer below, or cancel the run."

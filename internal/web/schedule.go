@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 const (
@@ -68,7 +68,7 @@ type scheduleRow struct {
 	Enabled             bool
 	Fires               []fire
 	LastRun             time.Time
-	Run                 *control.ScheduledRun
+	Run                 *trigger.ScheduledRun
 	Problem             string
 }
 
@@ -105,15 +105,15 @@ func (s *server) schedulesPage(w http.ResponseWriter, r *http.Request, c linesha
 func rowOfSchedule(one lineshaft.Schedule) scheduleRow {
 	return scheduleRow{
 		ID: one.ID, Name: one.Name, Href: under("schedules", one.ID), Timing: one.Timing, Words: cronWords(one.Timing.Cron), Enabled: one.Enabled,
-		Fires: firesOf(control.NextFires(one.Timing, one.NextRun, shownFires)), LastRun: one.LastRun, Problem: one.LastError,
+		Fires: firesOf(trigger.NextFires(one.Timing, one.NextRun, shownFires)), LastRun: one.LastRun, Problem: one.LastError,
 	}
 }
 
-func rowOfTimed(one control.TimedAutomation) scheduleRow {
+func rowOfTimed(one trigger.TimedAutomation) scheduleRow {
 	row := scheduleRow{
 		ID: one.RunsID(), Name: one.Automation, Href: automationAddress(one.FactoryUID, one.AutomationUID),
 		Factory: one.Factory, FactoryUID: one.FactoryUID, Timing: one.Timing, Words: cronWords(one.Timing.Cron), Enabled: !one.Paused,
-		Fires: firesOf(control.NextFires(one.Timing, one.NextRun, shownFires)),
+		Fires: firesOf(trigger.NextFires(one.Timing, one.NextRun, shownFires)),
 	}
 	if one.Paused {
 		row.Problem = "The factory is paused."

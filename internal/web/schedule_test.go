@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 func TestF6ScheduleIsMadeChangedAndDeleted(t *testing.T) {
@@ -33,7 +35,7 @@ func TestF6ScheduleIsMadeChangedAndDeleted(t *testing.T) {
 	s.sends(at+"/pause", url.Values{"back": {"list"}}, http.StatusOK, "/schedules", "is paused", "Resume")
 	s.sends(at+"/resume", nil, http.StatusOK, at, "is on")
 	// What the form does not have stays.
-	change := control.NewSchedule{Name: "kept", Timing: found.Timing, Prompt: "x", Metadata: map[string]string{"team": "shop"}}
+	change := trigger.NewSchedule{Name: "kept", Timing: found.Timing, Prompt: "x", Metadata: map[string]string{"team": "shop"}}
 	change.Config.Harness = &lineshaft.HarnessConfig{Type: "shell"}
 	must(s.control.UpdateSchedule(t.Context(), s.admin, found.ID, change))
 	s.shows(at+"/edit", "Kept as they are: harness", `value="30 2 * * *"`, "02:30 JST")
@@ -100,7 +102,7 @@ func TestF6ScheduleMistakes(t *testing.T) {
 			t.Errorf("%s: %d\n%s", name, status, content(text))
 		}
 	}
-	if list := must(s.control.ListSchedules(t.Context(), s.admin, "", control.MaxPage, "")).Items; len(list) != 0 {
+	if list := must(s.control.ListSchedules(t.Context(), s.admin, "", base.MaxPage, "")).Items; len(list) != 0 {
 		t.Errorf("%d schedules", len(list))
 	}
 }
@@ -111,7 +113,7 @@ func TestF6SchedulesOfAutomations(t *testing.T) {
 	s := newSite(t)
 	own, other := s.factory("Own").UID, s.factory("Other").UID
 	for _, uid := range []string{own, other} {
-		must(s.control.CreateAutomation(t.Context(), s.admin, uid, control.NewAutomation{
+		must(s.control.CreateAutomation(t.Context(), s.admin, uid, factories.NewAutomation{
 			Name: "nightly-" + uid[len(uid)-4:], Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{
 				{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "30 2 * * *", Timezone: "America/New_York"}},
 			},
@@ -119,7 +121,7 @@ func TestF6SchedulesOfAutomations(t *testing.T) {
 	}
 	s.signIn(s.key)
 	s.shows("/schedules", "nightly-"+own[len(own)-4:], "nightly-"+other[len(other)-4:], "Of automations", "02:30 E")
-	must(s.control.UpdateFactory(t.Context(), s.admin, own, control.FactoryChange{Paused: new(true)}))
+	must(s.control.UpdateFactory(t.Context(), s.admin, own, factories.FactoryChange{Paused: new(true)}))
 	s.shows("/schedules", "The factory is paused")
 	s.as(lineshaft.RoleManager, own)
 	s.shows("/schedules", "nightly-"+own[len(own)-4:], "!nightly-"+other[len(other)-4:])
@@ -131,7 +133,7 @@ func TestH8SchedulesArePaged(t *testing.T) {
 	s := newSite(t)
 	s.signIn(s.key)
 	for range 103 {
-		must(s.control.CreateSchedule(t.Context(), s.admin, control.NewSchedule{Name: "n", Timing: lineshaft.Timing{Cron: "@daily"}, Prompt: "p", Enabled: true}))
+		must(s.control.CreateSchedule(t.Context(), s.admin, trigger.NewSchedule{Name: "n", Timing: lineshaft.Timing{Cron: "@daily"}, Prompt: "p", Enabled: true}))
 	}
 	first := s.shows("/schedules", "Next <svg", "!>First<")
 	at := strings.Index(first, `href="/schedules?cursor=`)

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // scheduleForm is a schedule as its form has it.
 type scheduleForm struct {
-	Schedule control.NewSchedule
+	Schedule trigger.NewSchedule
 	Agents   []option
 	// Environments may be chosen; Kept names settings that the form does not have and
 	// that stay as they are.
@@ -33,7 +35,7 @@ type firesData struct {
 }
 
 func (s *server) newSchedulePage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	n := control.NewSchedule{Enabled: true, AgentUID: r.URL.Query().Get("agent")}
+	n := trigger.NewSchedule{Enabled: true, AgentUID: r.URL.Query().Get("agent")}
 	p, err := s.scheduleForm(r, c, "", n)
 	if err != nil {
 		return err
@@ -53,14 +55,14 @@ func (s *server) editSchedulePage(w http.ResponseWriter, r *http.Request, c line
 	return s.render(w, r, c, "scheduleform", p)
 }
 
-func newScheduleOf(one lineshaft.Schedule) control.NewSchedule {
-	return control.NewSchedule{
+func newScheduleOf(one lineshaft.Schedule) trigger.NewSchedule {
+	return trigger.NewSchedule{
 		Name: one.Name, Timing: one.Timing, Enabled: one.Enabled, Prompt: one.Prompt, AgentUID: one.AgentUID, Config: one.Config, Metadata: one.Metadata,
 	}
 }
 
 // scheduleForm is the page of the form for a schedule, or for a new one.
-func (s *server) scheduleForm(r *http.Request, c lineshaft.Caller, id string, n control.NewSchedule) (page, error) {
+func (s *server) scheduleForm(r *http.Request, c lineshaft.Caller, id string, n trigger.NewSchedule) (page, error) {
 	form := scheduleForm{Schedule: n, Action: "/schedules", Back: "/schedules", Verb: "Create schedule", Kept: keptSettings(n.Config)}
 	p := page{Title: "New schedule", Section: "schedules", Crumbs: []crumb{{"Schedules", "/schedules"}}}
 	if id != "" {
@@ -71,7 +73,7 @@ func (s *server) scheduleForm(r *http.Request, c lineshaft.Caller, id string, n 
 	if form.Agents, err = s.agentOptions(r.Context(), c); err != nil {
 		return page{}, err
 	}
-	environments, err := s.Control.ListEnvironments(r.Context(), c, control.EnvironmentsByName)
+	environments, err := s.Control.ListEnvironments(r.Context(), c, secrets.EnvironmentsByName)
 	if err != nil {
 		return page{}, err
 	}
@@ -89,7 +91,7 @@ func (s *server) scheduleForm(r *http.Request, c lineshaft.Caller, id string, n 
 
 // agentOptions are the agents by factory and name.
 func (s *server) agentOptions(ctx context.Context, c lineshaft.Caller) ([]option, error) {
-	agents, err := s.Control.ListAgents(ctx, c, "", control.MaxPage, "")
+	agents, err := s.Control.ListAgents(ctx, c, "", base.MaxPage, "")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func (s *server) fires(ctx context.Context, c lineshaft.Caller, timing lineshaft
 }
 
 func (s *server) createSchedule(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	n := readSchedule(r, control.NewSchedule{})
+	n := readSchedule(r, trigger.NewSchedule{})
 	made, err := s.Control.CreateSchedule(r.Context(), c, n)
 	if err != nil {
 		return s.scheduleAgain(w, r, c, "", n, err)
@@ -177,7 +179,7 @@ func (s *server) updateSchedule(w http.ResponseWriter, r *http.Request, c linesh
 }
 
 // readSchedule writes the form into a schedule; what the form does not have stays.
-func readSchedule(r *http.Request, n control.NewSchedule) control.NewSchedule {
+func readSchedule(r *http.Request, n trigger.NewSchedule) trigger.NewSchedule {
 	text := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	n.Name, n.AgentUID, n.Enabled = text("name"), text("agent"), r.PostFormValue("enabled") != ""
 	n.Prompt = strings.ReplaceAll(r.PostFormValue("prompt"), "\r\n", "\n")
@@ -186,7 +188,7 @@ func readSchedule(r *http.Request, n control.NewSchedule) control.NewSchedule {
 	return n
 }
 
-func (s *server) scheduleAgain(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, id string, n control.NewSchedule, wrong error) error {
+func (s *server) scheduleAgain(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, id string, n trigger.NewSchedule, wrong error) error {
 	p, err := s.scheduleForm(r, c, id, n)
 	if err != nil {
 		return err

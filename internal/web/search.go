@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 func (s *server) searchRoutes() []route {
@@ -60,7 +60,7 @@ func (s *server) searchPage(w http.ResponseWriter, r *http.Request, c lineshaft.
 	return s.render(w, r, c, "search", page{Title: "Search", Data: data, Query: text})
 }
 
-func searchGroups(found control.Found, factories map[string]string) []searchGroup {
+func searchGroups(found overview.Found, factories map[string]string) []searchGroup {
 	var groups []searchGroup
 	add := func(name, icon string, hits []searchHit) {
 		if len(hits) > 0 {
@@ -80,12 +80,12 @@ func searchGroups(found control.Found, factories map[string]string) []searchGrou
 	add("Runs by id", "runs", runs)
 	add("Deliveries", "webhooks", deliveries)
 	add("Factories", "factories", names)
-	add("Agents", "agents", namedHits(found.Agents, factories, func(n control.FoundNamed) string { return "/agents/" + url.PathEscape(n.UID) }))
-	add("Automations", "automations", namedHits(found.Automations, factories, func(n control.FoundNamed) string {
+	add("Agents", "agents", namedHits(found.Agents, factories, func(n overview.FoundNamed) string { return "/agents/" + url.PathEscape(n.UID) }))
+	add("Automations", "automations", namedHits(found.Automations, factories, func(n overview.FoundNamed) string {
 		return "/factories/" + url.PathEscape(n.FactoryUID) + "/automations/" + url.PathEscape(n.UID)
 	}))
-	add("Webhooks", "webhooks", namedHits(found.Webhooks, factories, func(n control.FoundNamed) string { return webhookHref(n.FactoryUID, n.UID) }))
-	add("Notifications", "notifications", namedHits(found.Notifications, factories, func(n control.FoundNamed) string { return "/notifications/" + url.PathEscape(n.UID) }))
+	add("Webhooks", "webhooks", namedHits(found.Webhooks, factories, func(n overview.FoundNamed) string { return webhookHref(n.FactoryUID, n.UID) }))
+	add("Notifications", "notifications", namedHits(found.Notifications, factories, func(n overview.FoundNamed) string { return "/notifications/" + url.PathEscape(n.UID) }))
 	return groups
 }
 
@@ -93,7 +93,7 @@ func webhookHref(factoryUID, uid string) string {
 	return "/factories/" + url.PathEscape(factoryUID) + "/webhooks/" + url.PathEscape(uid)
 }
 
-func namedHits(found []control.FoundNamed, factories map[string]string, href func(control.FoundNamed) string) []searchHit {
+func namedHits(found []overview.FoundNamed, factories map[string]string, href func(overview.FoundNamed) string) []searchHit {
 	var hits []searchHit
 	for _, n := range found {
 		hits = append(hits, searchHit{Name: n.Name, Detail: factories[n.FactoryUID], Href: href(n)})

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 // I-2: what can only be meant is gone to; the rest is shown by kind.
@@ -15,7 +17,7 @@ func TestI2Search(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.signIn(s.key)
-	factory, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "Web shop", Alias: "shop"})
+	factory, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "Web shop", Alias: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestI2Search(t *testing.T) {
 	if at, _ := search("Web shop"); at != "/factories/"+factory.UID {
 		t.Errorf("a name leads to %s", at)
 	}
-	issued, err := s.control.CreateNotification(t.Context(), s.admin, control.NewNotification{Name: "chat", URL: "https://example.com/"})
+	issued, err := s.control.CreateNotification(t.Context(), s.admin, notify.NewNotification{Name: "chat", URL: "https://example.com/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +73,13 @@ func TestI2SearchLeadsToAllRunsWithTheWords(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.signIn(s.key)
-	for range control.SearchLimit + 1 {
+	for range overview.SearchLimit + 1 {
 		s.startFor(s.admin, lineshaft.NewRun{Title: "one of many"})
 	}
 	if _, err := s.control.IndexSearch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, body := s.get("/search?q=of+many"); len(shown(body)) != control.SearchLimit || !strings.Contains(body, `href="/runs?q=of&#43;many"`) && !strings.Contains(body, `href="/runs?q=of+many"`) {
+	if _, _, body := s.get("/search?q=of+many"); len(shown(body)) != overview.SearchLimit || !strings.Contains(body, `href="/runs?q=of&#43;many"`) && !strings.Contains(body, `href="/runs?q=of+many"`) {
 		t.Errorf("%d rows\n%s", len(shown(body)), body)
 	}
 }

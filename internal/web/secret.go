@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // secretsPerPage is how many secrets a page of the list has.
@@ -45,7 +45,7 @@ type secretData struct {
 	// New says that it is not stored yet.
 	New    bool
 	Secret lineshaft.Secret
-	Uses   control.Uses
+	Uses   secrets.Uses
 	// Owned says that a webhook keeps this credential, which is changed there.
 	Owned bool
 }
@@ -107,18 +107,18 @@ func (s *server) secretForm(r *http.Request, c lineshaft.Caller) (page, error) {
 
 func (s *server) describeSecret(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	description, access := r.PostFormValue("description"), lineshaft.SecretAccess(r.PostFormValue("access"))
-	return s.changeSecret(w, r, c, control.SecretChange{Description: &description, Access: &access}, "The secret is changed.")
+	return s.changeSecret(w, r, c, secrets.SecretChange{Description: &description, Access: &access}, "The secret is changed.")
 }
 
 func (s *server) replaceSecret(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	value, err := secretValue(r)
 	if err != nil {
-		return s.secretAgain(w, r, c, control.SecretChange{}, err)
+		return s.secretAgain(w, r, c, secrets.SecretChange{}, err)
 	}
-	return s.changeSecret(w, r, c, control.SecretChange{Value: &value}, "The value is replaced. Runs get it with their next execution.")
+	return s.changeSecret(w, r, c, secrets.SecretChange{Value: &value}, "The value is replaced. Runs get it with their next execution.")
 }
 
-func (s *server) changeSecret(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, change control.SecretChange, notice string) error {
+func (s *server) changeSecret(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, change secrets.SecretChange, notice string) error {
 	name := r.PathValue("name")
 	if _, err := s.Control.UpdateSecret(r.Context(), c, name, change); err != nil {
 		return s.secretAgain(w, r, c, change, err)
@@ -127,7 +127,7 @@ func (s *server) changeSecret(w http.ResponseWriter, r *http.Request, c lineshaf
 }
 
 // secretAgain shows a secret with what was written of it, but for the value.
-func (s *server) secretAgain(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, change control.SecretChange, wrong error) error {
+func (s *server) secretAgain(w http.ResponseWriter, r *http.Request, c lineshaft.Caller, change secrets.SecretChange, wrong error) error {
 	p, err := s.secretForm(r, c)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -104,7 +104,7 @@ func TestS4EndASession(t *testing.T) {
 			t.Errorf("still signed in at %s", at)
 		}
 	}
-	audit, err := s.control.ListAudit(t.Context(), s.admin, control.AuditQuery{Limit: 50})
+	audit, err := s.control.ListAudit(t.Context(), s.admin, access.AuditQuery{Limit: 50})
 	if err != nil || len(audit.Entries) < 3 || audit.Entries[0].Action != "session.revoke" || audit.Entries[0].RemoteAddr != "127.0.0.1" {
 		t.Errorf("%+v, %v", audit.Entries, err)
 	}
@@ -153,7 +153,7 @@ func TestH8SessionsPageThroughMany(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for range 60 {
-		if _, err := s.control.CreateSession(t.Context(), s.key, control.Visitor{}); err != nil {
+		if _, err := s.control.CreateSession(t.Context(), s.key, access.Visitor{}); err != nil {
 			t.Fatal(err)
 		}
 	}

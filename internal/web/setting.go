@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 // examineWithin bounds an examination that somebody waits for.
@@ -21,7 +22,7 @@ func (s *server) settingRoutes() []route {
 }
 
 type settingsData struct {
-	State control.ServerState
+	State overview.ServerState
 	// Given are the settings that somebody has chosen, Defaults all others.
 	Given, Defaults []Setting
 	BaseURL         string
@@ -32,8 +33,8 @@ type settingsData struct {
 }
 
 // Problems are the parts of the server that do not work.
-func (d settingsData) Problems() []control.Part {
-	var broken []control.Part
+func (d settingsData) Problems() []base.Part {
+	var broken []base.Part
 	for _, part := range d.State.Parts {
 		if part.Problem != "" {
 			broken = append(broken, part)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -143,8 +143,8 @@ func TestS4NobodyIsSentToTheProviderUnasked(t *testing.T) {
 func TestS3SessionsOfTheProviderEndInTime(t *testing.T) {
 	t.Parallel()
 	there := &provider{who: lineshaft.Identity{Issuer: "i", Subject: "1", Role: lineshaft.RoleViewer}}
-	life := control.OIDCSessionLife / 4
-	s := newSite(t, func(c *control.Config) { c.OIDCSessionLife = life }).withDeps(func(d *web.Deps) { d.Identity = there })
+	life := base.OIDCSessionLife / 4
+	s := newSite(t, func(c *base.Config) { c.OIDCSessionLife = life }).withDeps(func(d *web.Deps) { d.Identity = there })
 	s.signInElsewhere()
 	list := must(s.control.ListSessions(t.Context(), s.admin, true, 10, ""))
 	for _, one := range list.Sessions {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
 // tile is a number that people look for first.
@@ -18,18 +18,18 @@ type tile struct {
 
 // activeCount is a number of active runs, which is not counted to the end.
 func activeCount(n int) string {
-	if n >= control.MaxActiveCount {
-		return count(control.MaxActiveCount) + "+"
+	if n >= overview.MaxActiveCount {
+		return count(overview.MaxActiveCount) + "+"
 	}
 	return count(n)
 }
 
-func tiles(view *control.Overview) []tile {
+func tiles(view *overview.Overview) []tile {
 	active := map[lineshaft.RunState]int{}
 	for _, a := range view.Active {
 		active[a.State] = a.Count
 	}
-	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], control.MaxActiveCount)
+	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], overview.MaxActiveCount)
 	total := view.Total
 	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: "/runs?state=QUEUED"}
 	if !view.OldestQueued.IsZero() {
@@ -93,7 +93,7 @@ func needAnswer(n int) string {
 	return activeCount(n) + " need an answer"
 }
 
-func latencyTile(name string, l control.Latency) tile {
+func latencyTile(name string, l overview.Latency) tile {
 	if l.Count == 0 {
 		return tile{Name: name, Value: "–", Note: "no run started"}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // phase is a stretch of a run's life.
@@ -24,7 +24,7 @@ type phase struct {
 
 // timeline tells the life of a run: what it waited for, where each execution worked,
 // how long that took, and how it ended.
-func timeline(run *lineshaft.Run, executions []control.Execution) []phase {
+func timeline(run *lineshaft.Run, executions []runs.Execution) []phase {
 	var list []phase
 	waiting := run.CreatedAt
 	for _, e := range executions {
@@ -56,7 +56,7 @@ func endOf(run *lineshaft.Run) time.Time {
 }
 
 // worked are the two parts of an execution: its preparation and the agent's work.
-func worked(e control.Execution) []phase {
+func worked(e runs.Execution) []phase {
 	name := fmt.Sprintf("Execution %d", e.Number)
 	preparing := phase{Kind: "busy", Name: name + ": prepared", Detail: e.WorkerHost, At: e.ClaimedAt}
 	switch {

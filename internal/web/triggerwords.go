@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // condition is one condition of a trigger in plain words.
@@ -52,7 +52,7 @@ func providerName(provider string) string {
 // triggerConditions are what has to hold besides, in the order of the text.
 func triggerConditions(t lineshaft.Trigger) []condition {
 	var list []condition
-	for _, spec := range control.FilterKeys() {
+	for _, spec := range factories.FilterKeys() {
 		choice := t.Filter.Set(spec.Name)
 		if choice == nil {
 			continue

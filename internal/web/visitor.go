@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
@@ -17,8 +17,8 @@ func (s *server) address(r *http.Request) string {
 }
 
 // visitor is the browser that signs in.
-func (s *server) visitor(r *http.Request) control.Visitor {
-	return control.Visitor{RemoteAddr: s.address(r), UserAgent: r.UserAgent(), Token: s.cookie(r, sessionCookie), RequestID: requestID(r)}
+func (s *server) visitor(r *http.Request) access.Visitor {
+	return access.Visitor{RemoteAddr: s.address(r), UserAgent: r.UserAgent(), Token: s.cookie(r, sessionCookie), RequestID: requestID(r)}
 }
 
 // browserName says in words what a browser calls itself, as far as that is known.

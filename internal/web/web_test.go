@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
 func TestS4PagesNeedASession(t *testing.T) {
@@ -103,7 +103,7 @@ func TestS4CrossOriginChangesAreRefused(t *testing.T) {
 func TestS3ViewerSeesButCannotChange(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, control.NewAPIKey{Name: "eyes", Role: lineshaft.RoleViewer})
+	_, key, err := s.control.CreateAPIKey(t.Context(), s.admin, access.NewAPIKey{Name: "eyes", Role: lineshaft.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}

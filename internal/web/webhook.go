@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 const (
@@ -104,7 +105,7 @@ func (s *server) findLog(r *http.Request, c lineshaft.Caller) (hookView, error) 
 		return v, factoryErr
 	}
 	uid := r.PathValue("webhook")
-	if _, listErr := s.Control.ListDeliveries(r.Context(), c, f.UID, uid, control.DeliveryQuery{Limit: 1}); listErr != nil {
+	if _, listErr := s.Control.ListDeliveries(r.Context(), c, f.UID, uid, trigger.DeliveryQuery{Limit: 1}); listErr != nil {
 		return v, err
 	}
 	v = s.hookView(f, lineshaft.Webhook{UID: uid, FactoryUID: f.UID, Name: "Deleted webhook"})
@@ -139,7 +140,7 @@ type webhooksData struct {
 
 func (s *server) webhooksPage(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
 	q := r.URL.Query()
-	found, err := s.Control.ListFactories(r.Context(), c, control.FactoryQuery{Limit: listedFactories, Cursor: q.Get("cursor")})
+	found, err := s.Control.ListFactories(r.Context(), c, controlfactories.FactoryQuery{Limit: listedFactories, Cursor: q.Get("cursor")})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	controltrigger "github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
@@ -18,16 +20,16 @@ import (
 type hooked struct {
 	*site
 	factory string
-	hook    control.IssuedWebhook
+	hook    factories.IssuedWebhook
 	at      string
 }
 
-func newHooked(t *testing.T, n control.NewWebhook) *hooked {
+func newHooked(t *testing.T, n factories.NewWebhook) *hooked {
 	t.Helper()
 	s := newSite(t)
 	s.signIn(s.key)
 	h := &hooked{site: s}
-	f, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "works"})
+	f, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "works"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func (h *hooked) automate(name, filter string) *lineshaft.Automation {
 		Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived,
 		Filter: lineshaft.TriggerFilter{WebhookIDs: []string{h.hook.UID}, Payload: []byte(filter)},
 	}
-	a, err := h.control.CreateAutomation(h.Context(), h.admin, h.factory, control.NewAutomation{Name: name, Prompt: "do it", Enabled: true, Triggers: []lineshaft.Trigger{trigger}})
+	a, err := h.control.CreateAutomation(h.Context(), h.admin, h.factory, factories.NewAutomation{Name: name, Prompt: "do it", Enabled: true, Triggers: []lineshaft.Trigger{trigger}})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func (h *hooked) deliver(identity, body string) string {
 	if err := h.control.RefreshHooks(h.Context()); err != nil {
 		h.Fatal(err)
 	}
-	receipt, err := h.control.Accept(h.Context(), control.Received{
+	receipt, err := h.control.Accept(h.Context(), controltrigger.Received{
 		Hook: h.control.Hook(h.Context(), h.hook.UID), Body: []byte(body), Identity: identity, IdentitySource: "header X-Id", RemoteAddr: "192.0.2.7",
 	})
 	if err != nil {
@@ -103,8 +105,8 @@ func (h *hooked) now() lineshaft.Webhook {
 
 func TestI2WebhookListTellsTheState(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
-	for _, n := range []control.NewWebhook{
+	h := newHooked(t, factories.NewWebhook{})
+	for _, n := range []factories.NewWebhook{
 		{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"},
 		{Name: "off", AuthMode: lineshaft.AuthURLToken, Enabled: new(false)},
 	} {
@@ -116,7 +118,7 @@ func TestI2WebhookListTellsTheState(t *testing.T) {
 	_, _, text := h.get("/webhooks")
 	h.wants("list", text, "issues", "Bearer token", "Stripe signature", "Needs its secret", "Disabled", "Token in the URL", "Accepted", "no delivery yet", "New webhook")
 	h.lacks("list of one factory", text, "All factories")
-	other, err := h.control.CreateFactory(t.Context(), h.admin, control.NewFactory{Name: "<b>other</b>"})
+	other, err := h.control.CreateFactory(t.Context(), h.admin, factories.NewFactory{Name: "<b>other</b>"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,13 +136,13 @@ func TestI2WebhookListTellsTheState(t *testing.T) {
 
 func TestI2WebhookListIsPaged(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	for i := range 24 {
-		f, err := h.control.CreateFactory(t.Context(), h.admin, control.NewFactory{Name: "f" + strconv.Itoa(i)})
+		f, err := h.control.CreateFactory(t.Context(), h.admin, factories.NewFactory{Name: "f" + strconv.Itoa(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.control.CreateWebhook(t.Context(), h.admin, f.UID, control.NewWebhook{Name: "hook" + strconv.Itoa(i) + "x"}); err != nil {
+		if _, err := h.control.CreateWebhook(t.Context(), h.admin, f.UID, factories.NewWebhook{Name: "hook" + strconv.Itoa(i) + "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +167,7 @@ func TestI2NoFactoryNoWebhook(t *testing.T) {
 		_, _, text := s.get(path)
 		h.wants(path, text, "First a factory", "/factories/new", "lineshaft factory create")
 	}
-	f, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "one"})
+	f, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,7 @@ func TestI2NoFactoryNoWebhook(t *testing.T) {
 	if _, at, _ := s.get("/webhooks/new"); at != "/factories/"+f.UID+"/webhooks/new" {
 		t.Errorf("with one factory there is nothing to choose: %s", at)
 	}
-	if _, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "two"}); err != nil {
+	if _, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "two"}); err != nil {
 		t.Fatal(err)
 	}
 	_, at, text := s.get("/webhooks/new")
@@ -187,7 +189,7 @@ func TestI2NoFactoryNoWebhook(t *testing.T) {
 
 func TestI2WebhookPageTellsWhatItIs(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{AuthMode: lineshaft.AuthURLToken, DeliveryIDHeader: "X-Own", ReplayGuard: true, RateLimit: new(0)})
+	h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthURLToken, DeliveryIDHeader: "X-Own", ReplayGuard: true, RateLimit: new(0)})
 	a := h.automate("Triage", "")
 	status, _, text := h.get(h.at)
 	if status != http.StatusOK {
@@ -207,7 +209,7 @@ func TestI2WebhookPageTellsWhatItIs(t *testing.T) {
 // gets 403 for each change, and sees no button for it.
 func TestS3WebhookRoutesByRole(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	h.automate("Triage", "")
 	delivery := h.deliver("1", `{"a": 1}`)
 	for _, role := range []lineshaft.Role{lineshaft.RoleViewer, lineshaft.RoleMember} {
@@ -240,7 +242,7 @@ func TestS3WebhookRoutesByRole(t *testing.T) {
 
 func TestW5SwitchOffAndOn(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	_, at, text := h.post(h.at+"/disable", nil)
 	h.wants("after disable at "+at, text, "Disabled. Senders get 404", "Enable</button>")
 	if h.now().Enabled {
@@ -248,7 +250,7 @@ func TestW5SwitchOffAndOn(t *testing.T) {
 	}
 	_, _, text = h.post(h.at+"/enable", nil)
 	h.wants("after enable", text, "takes deliveries again", "Disable</button>")
-	waiting, err := h.control.CreateWebhook(t.Context(), h.admin, h.factory, control.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
+	waiting, err := h.control.CreateWebhook(t.Context(), h.admin, h.factory, factories.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +261,7 @@ func TestW5SwitchOffAndOn(t *testing.T) {
 
 func TestW5DeleteNamesWhatFallsSilent(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	h.automate("Triage", "")
 	h.automate("Notify", "")
 	delivery := h.deliver("1", `{"a": 1}`)
@@ -285,7 +287,7 @@ func TestW5DeleteNamesWhatFallsSilent(t *testing.T) {
 
 func TestI2WebhookSettings(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", HMAC: lineshaft.WebhookHMAC{Header: "X-Sig"}})
+	h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", HMAC: lineshaft.WebhookHMAC{Header: "X-Sig"}})
 	_, _, text := h.get(h.at + "/edit")
 	h.wants("form", text, `value="X-Sig"`, `value="60"`, `value="262144"`)
 	form := url.Values{"hmac_header": {"X-Other"}, "rate_limit": {"5"}, "max_body_bytes": {"1000"}, "delivery_id_header": {"X-Id"}, "replay_guard": {"1"}}
@@ -311,20 +313,20 @@ func TestF5WebhookOfARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, func(cfg *control.Config) { cfg.Git = client })
+	s := newSite(t, func(cfg *base.Config) { cfg.Git = client })
 	s.signIn(s.key)
 	h := &hooked{site: s}
-	f, err := s.control.CreateFactory(t.Context(), s.admin, control.NewFactory{Name: "works"})
+	f, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "works"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.factory = f.UID
-	if h.hook, err = s.control.CreateWebhook(t.Context(), s.admin, f.UID, control.NewWebhook{Name: "issues"}); err != nil {
+	if h.hook, err = s.control.CreateWebhook(t.Context(), s.admin, f.UID, factories.NewWebhook{Name: "issues"}); err != nil {
 		t.Fatal(err)
 	}
 	h.at = "/factories/" + f.UID + "/webhooks/" + h.hook.UID
 	const source = "https://git.example/owner/repo.git"
-	if _, err := s.control.UpdateFactory(t.Context(), s.admin, f.UID, control.FactoryChange{Repository: &lineshaft.GitSource{URL: source, Branch: "main"}}); err != nil {
+	if _, err := s.control.UpdateFactory(t.Context(), s.admin, f.UID, factories.FactoryChange{Repository: &lineshaft.GitSource{URL: source, Branch: "main"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{h.at, h.at + "/rotate", h.at + "/delete", h.at + "/edit", "/factories/" + f.UID + "/webhooks/new"} {

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // issued is a webhook with the secret that was made or given just now.
 type issued struct {
-	control.IssuedWebhook
+	factories.IssuedWebhook
 
 	Factory *lineshaft.Factory
 	// Given is what people brought; it decides how to sign and is not shown.
@@ -76,7 +76,7 @@ func (s *server) switchWebhook(on bool) handler {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Control.UpdateWebhook(r.Context(), c, v.Factory.UID, v.UID, control.WebhookChange{Enabled: &on}); err != nil {
+		if _, err := s.Control.UpdateWebhook(r.Context(), c, v.Factory.UID, v.UID, factories.WebhookChange{Enabled: &on}); err != nil {
 			return err
 		}
 		return s.done(w, r, v.At, said)
@@ -132,7 +132,7 @@ func (s *server) rotateWebhook(w http.ResponseWriter, r *http.Request, c linesha
 	again := func(err error) error {
 		return s.renderAgain(w, r, c, "webhookrotate", rotateView(v, from, overlap), err)
 	}
-	var wanted control.WebhookRotation
+	var wanted factories.WebhookRotation
 	seconds, err := strconv.Atoi(overlap)
 	if err != nil || seconds < 0 || seconds > int(lineshaft.MaxOverlap/time.Second) {
 		return again(lineshaft.Invalid("overlap_seconds", "write a whole number of seconds, at most %d", int(lineshaft.MaxOverlap/time.Second)))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // mostFactories is how many factories a webhook can be made in by choosing from a
@@ -17,7 +17,7 @@ const mostFactories = 200
 
 // chooseFactory is where a webhook begins that has no factory yet.
 func (s *server) chooseFactory(w http.ResponseWriter, r *http.Request, c lineshaft.Caller) error {
-	found, err := s.Control.ListFactories(r.Context(), c, control.FactoryQuery{Limit: mostFactories})
+	found, err := s.Control.ListFactories(r.Context(), c, factories.FactoryQuery{Limit: mostFactories})
 	if err != nil {
 		return err
 	}
@@ -177,8 +177,8 @@ func (s *server) sameName(r *http.Request, c lineshaft.Caller, data newWebhookDa
 }
 
 // wantedWebhook turns a filled-in form into what is asked for.
-func (s *server) wantedWebhook(r *http.Request, c lineshaft.Caller, form *hookForm) (control.NewWebhook, error) {
-	wanted := control.NewWebhook{Name: form.Name, AuthMode: form.Kind.AuthMode, SignatureScheme: form.Kind.Scheme}
+func (s *server) wantedWebhook(r *http.Request, c lineshaft.Caller, form *hookForm) (factories.NewWebhook, error) {
+	wanted := factories.NewWebhook{Name: form.Name, AuthMode: form.Kind.AuthMode, SignatureScheme: form.Kind.Scheme}
 	change, err := form.Options.change(form.Kind.Scheme)
 	if err != nil {
 		return wanted, err

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -25,13 +26,13 @@ func copied(text string) map[string]string {
 
 func TestW3EveryKindIsMadeThroughTheForm(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	to := "/factories/" + h.factory + "/webhooks"
 	_, _, cards := h.get(to + "/new")
 	for i, kind := range web.WebhookKinds() {
 		h.wants("cards", cards, `href="?kind=`+kind.Name+`"`)
 		if i%18 == 17 { // a factory has at most 20
-			f, err := h.control.CreateFactory(t.Context(), h.admin, control.NewFactory{Name: "more"})
+			f, err := h.control.CreateFactory(t.Context(), h.admin, factories.NewFactory{Name: "more"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +77,7 @@ func TestW3EveryKindIsMadeThroughTheForm(t *testing.T) {
 // nowhere after.
 func TestS5SecretIsShownOnce(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	to := "/factories/" + h.factory + "/webhooks"
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+to, strings.NewReader(url.Values{"kind": {"token"}, "name": {"ci"}, "from": {"make"}}.Encode()))
 	if err != nil {
@@ -112,7 +113,7 @@ func TestS5SecretIsShownOnce(t *testing.T) {
 
 func TestW4SecretFromElsewhere(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	to := "/factories/" + h.factory + "/webhooks"
 	const own = "an-own-secret-of-enough-length"
 	_, _, text := h.post(to, url.Values{"kind": {"github"}, "name": {"own"}, "from": {"own"}, "secret": {" " + own + "\n"}})
@@ -142,7 +143,7 @@ func TestW4SecretFromElsewhere(t *testing.T) {
 // the secret does not.
 func TestI2WebhookFormComesBack(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	to := "/factories/" + h.factory + "/webhooks"
 	for name, tc := range map[string]struct {
 		status int
@@ -177,7 +178,7 @@ func TestI2WebhookFormComesBack(t *testing.T) {
 
 func TestI2SuggestedNameIsFree(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{Name: "url-token", AuthMode: lineshaft.AuthURLToken})
+	h := newHooked(t, factories.NewWebhook{Name: "url-token", AuthMode: lineshaft.AuthURLToken})
 	_, _, text := h.get("/factories/" + h.factory + "/webhooks/new?kind=url_token")
 	h.wants("form", text, `value="url-token-2"`)
 }
@@ -185,14 +186,14 @@ func TestI2SuggestedNameIsFree(t *testing.T) {
 // The page that waits is told of what came: refused ones, then the first accepted.
 func TestI2WaitForTheFirstDelivery(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	_, _, text := h.get(h.at + "/first")
 	h.wants("at first", text, "Waiting for the first delivery", `hx-trigger="every 1s"`)
 	if err := h.control.RefreshHooks(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	hook := h.control.Hook(t.Context(), h.hook.UID)
-	if err := h.control.Reject(t.Context(), control.Rejected{Hook: hook, Status: lineshaft.DeliveryRejectedAuth, Source: netip.MustParseAddr("192.0.2.7"), Reason: "the token is <wrong>"}); err != nil {
+	if err := h.control.Reject(t.Context(), trigger.Rejected{Hook: hook, Status: lineshaft.DeliveryRejectedAuth, Source: netip.MustParseAddr("192.0.2.7"), Reason: "the token is <wrong>"}); err != nil {
 		t.Fatal(err)
 	}
 	_, _, text = h.get(h.at + "/first")
@@ -209,7 +210,7 @@ func TestI2WaitForTheFirstDelivery(t *testing.T) {
 // what there is.
 func TestW5WebhookMadeTwiceLeadsToTheFirst(t *testing.T) {
 	t.Parallel()
-	h := newHooked(t, control.NewWebhook{})
+	h := newHooked(t, factories.NewWebhook{})
 	status, _, text := h.post("/factories/"+h.factory+"/webhooks", url.Values{"kind": {"token"}, "name": {"issues"}, "from": {"make"}})
 	if status != http.StatusConflict {
 		t.Errorf("status %d", status)
@@ -221,7 +222,7 @@ func TestW5WebhookMadeTwiceLeadsToTheFirst(t *testing.T) {
 func TestW3TestCommandsOfForgesNameTheirEvent(t *testing.T) {
 	t.Parallel()
 	for scheme, event := range map[string]string{"github": "X-GitHub-Event: push", "gitlab": "X-Gitlab-Event: Push Hook"} {
-		h := newHooked(t, control.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme})
+		h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: scheme})
 		_, name, _ := strings.Cut(event, ": ")
 		_, _, text := h.get(h.at)
 		h.wants(scheme, text, event, "<code>"+name+"</code>", "acme/shop")

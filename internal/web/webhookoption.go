@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // hookOptions are the settings of a webhook as a form has them.
@@ -47,8 +47,8 @@ func readOptions(r *http.Request) hookOptions {
 }
 
 // change is the form as a change; the settings of the scheme hmac go with that alone.
-func (o hookOptions) change(scheme string) (control.WebhookChange, error) {
-	change := control.WebhookChange{DeliveryIDHeader: &o.DeliveryIDHeader, ReplayGuard: &o.ReplayGuard}
+func (o hookOptions) change(scheme string) (factories.WebhookChange, error) {
+	change := factories.WebhookChange{DeliveryIDHeader: &o.DeliveryIDHeader, ReplayGuard: &o.ReplayGuard}
 	var err error
 	if change.RateLimit, err = optionalNumber("rate_limit", o.RateLimit); err != nil {
 		return change, err

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
 // waitData is the wait for a first delivery: what has come after one that was known.
@@ -24,7 +24,7 @@ func (s *server) firstDelivery(w http.ResponseWriter, r *http.Request, c linesha
 		return err
 	}
 	const looked = 10
-	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, control.DeliveryQuery{Limit: looked})
+	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, trigger.DeliveryQuery{Limit: looked})
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *server) firstDelivery(w http.ResponseWriter, r *http.Request, c linesha
 
 // newestDelivery is the id of the newest delivery so far, if there is one.
 func (s *server) newestDelivery(r *http.Request, c lineshaft.Caller, v hookView) (string, error) {
-	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, control.DeliveryQuery{Limit: 1})
+	found, err := s.Control.ListDeliveries(r.Context(), c, v.Factory.UID, v.UID, trigger.DeliveryQuery{Limit: 1})
 	if err != nil || len(found.Items) == 0 {
 		return "", err
 	}

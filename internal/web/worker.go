@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 func (s *server) workerRoutes() []route {
@@ -16,14 +16,14 @@ func (s *server) workerRoutes() []route {
 
 // workerRow is a connected worker, with its load as a bar of 100.
 type workerRow struct {
-	control.Worker
+	runs.Worker
 
 	Own  bool
 	Load int
 }
 
 type waitingRow struct {
-	control.WaitingWorker
+	runs.WaitingWorker
 
 	Own bool
 	// Command starts it.

@@ -1,0 +1,77 @@
+package base
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+const (
+	// ChangeBatch is how many state changes one round of a reader looks at.
+	ChangeBatch = 200
+	// ChangePoll is how often readers look even when nothing woke them: a change may be
+	// announced before all that comes before it has settled.
+	ChangePoll = 500 * time.Millisecond
+	// bookmarkNote is how long a node goes on without noting how far it is, as long as
+	// there was nothing to do.
+	bookmarkNote = 5 * time.Second
+)
+
+// Bookmark is how far this node has read the state changes of runs. All nodes share the
+// note of it in the settings; what lies between the note and where this node is gave
+// nothing to do, so that it does no harm to read it again.
+type Bookmark struct {
+	Setting string
+	// At is nil before the first round. Only rounds change it.
+	At    atomic.Pointer[store.StatePosition]
+	Noted string
+	Last  time.Time // when it was noted
+}
+
+// GoTo continues at a note that this node did not write.
+func (m *Bookmark) GoTo(noted string, at store.StatePosition) {
+	m.At.Store(&at)
+	m.Noted, m.Last = noted, time.Now()
+}
+
+// Rested says that it is time to note the place again.
+func (m *Bookmark) Rested() bool { return time.Since(m.Last) >= bookmarkNote }
+
+// Note stores where this node is, unless another one was faster.
+func (m *Bookmark) Note(ctx context.Context, st *store.Store) error {
+	m.Last = time.Now()
+	to := m.At.Load().Encode()
+	if to == m.Noted {
+		return nil
+	}
+	err := st.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.ReplaceSetting(ctx, m.Setting, m.Noted, to)
+	})
+	if err == nil {
+		m.Noted = to // if another one was faster, the next round reads its note
+	}
+	return err
+}
+
+// Move does what the changes up to a place ask for and notes that place, in one
+// transaction with the note locked: of several nodes one does it. The others read its
+// note in their next round.
+func (m *Bookmark) Move(ctx context.Context, st *store.Store, to store.StatePosition, do func(ctx context.Context, tx *store.Tx) error) error {
+	faster := false
+	err := st.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		noted, err := tx.LockSetting(ctx, m.Setting)
+		if faster = err == nil && noted != m.Noted; err != nil || faster {
+			return err
+		}
+		if err := do(ctx, tx); err != nil {
+			return err
+		}
+		return tx.ReplaceSetting(ctx, m.Setting, noted, to.Encode())
+	})
+	if err == nil && !faster {
+		m.GoTo(to.Encode(), to)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package base
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// MaxPage is how many rows a page of a list has at most (H-14).
+const MaxPage = 500
+
+// Page is a part of a list; Next is the cursor of the part after it.
+type Page[T any] struct {
+	Items []T
+	Next  string
+
+	// cursor leads to what comes after an item.
+	cursor func(*T) (string, error)
+}
+
+// Cut ends the page after its first n items, as if it had been asked for that many.
+func (p *Page[T]) Cut(n int) (err error) {
+	p.Items = p.Items[:n]
+	p.Next, err = p.cursor(&p.Items[n-1])
+	return err
+}
+
+// ReadPage reads a page of the list of that name. Read gives what comes after a key, and
+// whether there is more; keyOf is the key of an item.
+func ReadPage[T, K any](list, cursor string, keyOf func(*T) K, read func(after K) ([]T, bool, error)) (Page[T], error) {
+	list = Fingerprint(list)
+	var after K
+	if cursor != "" {
+		key, err := DecodeCursor[K](list, cursor)
+		if err != nil {
+			return Page[T]{}, err
+		}
+		after = *key
+	}
+	items, more, err := read(after)
+	page := Page[T]{Items: items, cursor: func(item *T) (string, error) { return EncodeCursor(list, keyOf(item)) }}
+	if err != nil || !more {
+		return page, err
+	}
+	return page, page.Cut(len(items))
+}
+
+// PageOf makes a page of a list that was read whole, as there is never much of it. Its items
+// are in the order of their keys.
+func PageOf[T, K any](list []T, name, cursor string, limit int, keyOf func(*T) K, compare func(a, b K) int) (Page[T], error) {
+	return ReadPage(name, cursor, keyOf, func(after K) ([]T, bool, error) {
+		rest := list
+		if cursor != "" {
+			begin, _ := slices.BinarySearchFunc(list, after, func(one T, key K) int {
+				if compare(keyOf(&one), key) <= 0 {
+					return -1
+				}
+				return 1
+			})
+			rest = list[begin:]
+		}
+		return rest[:min(len(rest), limit)], len(rest) > limit, nil
+	})
+}
+
+// ListedFactories are the factories whose parts a list shows, nil for all of them: the one
+// that is asked for, or what the caller's key reaches. False means that there are none.
+func ListedFactories(c lineshaft.Caller, asked string) (uids []string, ok bool) {
+	if asked != "" {
+		return []string{asked}, c.MaySeeFactory(asked)
+	}
+	return c.FactoryUIDs, c.Role != lineshaft.RoleRun || c.FactoryUIDs[0] != ""
+}
+
+// PutWithin makes a change unless there is too much of something after it, and more than
+// before: what is there already can still be changed and made smaller.
+func PutWithin(ctx context.Context, things string, most store.Extent, measure func(context.Context) (store.Extent, error), put func() error) error {
+	before, err := measure(ctx)
+	if err != nil {
+		return err
+	}
+	if err := put(); err != nil {
+		return err
+	}
+	after, err := measure(ctx)
+	switch {
+	case err != nil:
+		return err
+	case after.Rows > most.Rows && after.Rows > before.Rows:
+		return lineshaft.Conflict("there are %d %s, which is the limit; delete one that is not needed first", before.Rows, things)
+	case after.Bytes > most.Bytes && after.Bytes > before.Bytes:
+		return lineshaft.Conflict("the %s would have %d bytes together, and at most %d are allowed; make this one shorter, or delete one that is not needed first", things, after.Bytes, most.Bytes)
+	}
+	return nil
+}

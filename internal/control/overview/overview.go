@@ -1,0 +1,209 @@
+package overview
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+const (
+	// MaxActiveCount is how far runs in one state are counted: from there on it is more.
+	MaxActiveCount = 1000
+	// maxUnsettled is how many ends that are not in the tallies yet a look counts itself.
+	maxUnsettled = 2000
+)
+
+// OverviewRange is how far back an overview looks.
+type OverviewRange string
+
+// The ranges.
+const (
+	LastHour OverviewRange = "1h"
+	LastDay  OverviewRange = "24h"
+	LastWeek OverviewRange = "7d"
+)
+
+// OverviewRanges lists the ranges, the shortest first.
+func OverviewRanges() []OverviewRange { return []OverviewRange{LastHour, LastDay, LastWeek} }
+
+// measure says of a range what it reads, and how long and how many its bars are.
+func (r OverviewRange) measure() (span, bar time.Duration, bars int, ok bool) {
+	switch r {
+	case LastHour:
+		return runs.ShortSpan, runs.ShortSpan, 12, true
+	case LastDay:
+		return runs.LongSpan, runs.LongSpan, 24, true
+	case LastWeek:
+		return runs.LongSpan, 6 * time.Hour, 28, true
+	}
+	return 0, 0, 0, false
+}
+
+// Latency is what is known of durations; both are within 5 %.
+type Latency struct {
+	Count    int64
+	P50, P95 time.Duration
+}
+
+// Period tells of the runs that ended in a stretch of time.
+type Period struct {
+	From, Until                           time.Time
+	Succeeded, Failed, Errored, Cancelled int64
+	// Start is the time from creation to the start, Work the time at work.
+	Start, Work Latency
+}
+
+// Ended is how many runs ended.
+func (p Period) Ended() int64 { return p.Succeeded + p.Failed + p.Errored + p.Cancelled }
+
+// Judged is how many ended by success or failure: who cancels says nothing of either.
+func (p Period) Judged() int64 { return p.Succeeded + p.Failed + p.Errored }
+
+// StateCount is how many runs are in a state; MaxActiveCount may be more.
+type StateCount struct {
+	State lineshaft.RunState
+	Count int
+}
+
+// Reason is how often runs failed with a code.
+type Reason struct {
+	Code  lineshaft.Code
+	Count int64
+}
+
+// Overview is how the runs stand that a caller may see.
+type Overview struct {
+	At    time.Time
+	Range OverviewRange
+	// Unused says that there is no run at all yet.
+	Unused bool
+	// Late says that the newest ends are not all counted yet.
+	Late      bool
+	Attention []Attention
+	// Active has every state that is no end.
+	Active []StateCount
+	// OldestQueued is since when the run waits that waits longest; zero for none.
+	OldestQueued time.Time
+	Total        Period
+	Bars         []Period
+	// Reasons are why runs failed, the most frequent first.
+	Reasons []Reason
+}
+
+// Overview tells how the runs stand. Its cost does not depend on how many there are.
+func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over OverviewRange) (*Overview, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
+	if !c.Role.May(lineshaft.PermissionRunsRead) || c.Role == lineshaft.RoleRun {
+		return nil, lineshaft.Denied("the overview is for people; your role is %s", c.Role)
+	}
+	if _, _, _, ok := over.measure(); !ok {
+		return nil, lineshaft.Invalid("range", "choose 1h, 24h or 7d")
+	}
+	view := &Overview{At: s.Store.Now(), Range: over}
+	if err := s.countEnded(ctx, c, view); err != nil {
+		return nil, err
+	}
+	if err := s.countActive(ctx, c, view); err != nil {
+		return nil, err
+	}
+	if err := s.findAttention(ctx, c, view); err != nil {
+		return nil, err
+	}
+	if view.Total.Ended() > 0 || slices.ContainsFunc(view.Active, func(a StateCount) bool { return a.Count > 0 }) {
+		return view, nil
+	}
+	page, err := s.runs.ListRuns(ctx, c, lineshaft.RunQuery{Sort: lineshaft.SortCreated, Limit: 1})
+	view.Unused = len(page.Runs) == 0 && page.Next == ""
+	return view, err
+}
+
+// countEnded fills the bars from the tallies and from the ends that are not in them yet.
+func (s *Overviews) countEnded(ctx context.Context, c lineshaft.Caller, view *Overview) error {
+	span, bar, bars, _ := view.Range.measure()
+	first := view.At.Truncate(bar).Add(-time.Duration(bars-1) * bar)
+	factories := []string{store.RateAll}
+	if len(c.FactoryUIDs) > 0 {
+		factories = c.FactoryUIDs
+	}
+	rates, mark, err := s.Store.ListRates(ctx, span, factories, first)
+	if err != nil {
+		return err
+	}
+	sums := make([]*store.Tally, bars)
+	for i := range sums {
+		sums[i] = store.NewTally()
+	}
+	// What a clock ahead of this one dated goes with the newest.
+	place := func(at time.Time) int { return min(int(at.Sub(first)/bar), bars-1) }
+	for _, rate := range rates {
+		sums[place(rate.Bucket)].Merge(rate.Tally)
+	}
+	if mark.FinishedAt.Before(first) {
+		mark = store.RateMark{FinishedAt: first.Add(-time.Microsecond), RunID: "~"}
+	}
+	recent, err := s.Store.EndedAfter(ctx, mark, view.At.AddDate(1, 0, 0), maxUnsettled+1)
+	if err != nil {
+		return err
+	}
+	view.Late = len(recent) > maxUnsettled
+	for _, e := range recent[:min(len(recent), maxUnsettled)] {
+		if c.MaySeeFactory(e.FactoryUID) {
+			sums[place(e.FinishedAt)].End(e)
+		}
+	}
+	all := store.NewTally()
+	for i, sum := range sums {
+		from := first.Add(time.Duration(i) * bar)
+		view.Bars = append(view.Bars, period(sum, from, from.Add(bar)))
+		all.Merge(sum)
+	}
+	view.Total = period(all, first, view.At)
+	for code, n := range all.Reasons {
+		view.Reasons = append(view.Reasons, Reason{Code: lineshaft.Code(code), Count: n})
+	}
+	slices.SortFunc(view.Reasons, func(a, b Reason) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code, b.Code)) })
+	return nil
+}
+
+func period(t *store.Tally, from, until time.Time) Period {
+	latency := func(h store.Histogram) Latency {
+		return Latency{Count: h.Count(), P50: h.Quantile(.5), P95: h.Quantile(.95)}
+	}
+	return Period{
+		From: from, Until: until, Succeeded: t.Succeeded, Failed: t.Failed, Errored: t.Errored, Cancelled: t.Cancelled,
+		Start: latency(t.Waits), Work: latency(t.Times),
+	}
+}
+
+func (s *Overviews) countActive(ctx context.Context, c lineshaft.Caller, view *Overview) error {
+	active := slices.DeleteFunc(lineshaft.RunStates(), lineshaft.RunState.Terminal)
+	counts, err := s.Store.CountActive(ctx, c.FactoryUIDs, active, MaxActiveCount)
+	if err != nil {
+		return err
+	}
+	for _, state := range active {
+		view.Active = append(view.Active, StateCount{State: state, Count: counts[state]})
+	}
+	return nil
+}
+
+// hosts lists the ids of workers that are connected.
+func (s *Overviews) hosts(ctx context.Context) ([]string, error) {
+	workers, err := s.Store.ListWorkers(ctx, s.WorkerCutoff())
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, w := range workers {
+		found[w.WorkerHost] = true
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}

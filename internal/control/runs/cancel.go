@@ -1,0 +1,268 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/skills"
+	"github.com/lineshaft/lineshaft/internal/store"
+)
+
+// StatusInterrupted is the status of a run whose turn was interrupted, until the next begins.
+const StatusInterrupted = "interrupted; a follow-up continues the run"
+
+// Cancel ends a run that has not ended. When it returns, the state is CANCELLED
+// and the worker has been told; the processes are gone soon after.
+func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cascade bool, idem *base.Idempotency) (CancelResult, error) {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return CancelResult{}, err
+	}
+	kept := CancelResult{Replayed: true}
+	if replayed, err := s.Replay(ctx, c, idem, &kept); err != nil || replayed {
+		if err == nil && cascade { // the first call may have been cut off before it was through
+			err = s.cancelBelow(ctx, c, runID)
+		}
+		return kept, err
+	}
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return CancelResult{}, err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
+		return CancelResult{}, err
+	}
+	below := false
+	if cascade && run.State.Terminal() {
+		if below, err = s.hasBelow(ctx, runID); err != nil {
+			return CancelResult{}, err
+		}
+	}
+	var result CancelResult
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		result = CancelResult{}
+		replayed, err := s.Idempotently(ctx, tx, c, idem, &result, func() error {
+			result.RunID = runID
+			h, err := tx.LockRunAndKey(ctx, runID)
+			if err != nil {
+				return err
+			}
+			if h.State.Terminal() && (below || cascade && !run.State.Terminal()) {
+				return nil // what is below may live
+			}
+			if h.State.Terminal() {
+				return lineshaft.Invalid("runId", "run %s is %s already; only runs that have not ended can be cancelled", runID, h.State)
+			}
+			return s.cancelLocked(ctx, tx, c, h, "cancelled by "+c.Principal.DisplayName)
+		})
+		result.Replayed = replayed
+		return err
+	})
+	if err != nil || !cascade {
+		return result, err
+	}
+	return result, s.cancelBelow(ctx, c, runID)
+}
+
+// cancelLocked cancels a run whose row is locked and that has not ended.
+func (s *Runs) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, why string) error {
+	return errors.Join(s.stopLocked(ctx, tx, h, lineshaft.Cancelled, lineshaft.StatusMessage{Message: why}), s.Audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
+}
+
+// stopLocked ends a run whose row is locked and that has not ended, whatever it does;
+// its worker is notified.
+func (s *Runs) stopLocked(ctx context.Context, tx *store.Tx, h *store.RunHead, to lineshaft.RunState, status lineshaft.StatusMessage) error {
+	now, from := s.Store.Now(), h.State
+	if err := h.Move(to, status, now); err != nil {
+		return err
+	}
+	if from.Held() {
+		h.Hold |= store.HoldExecution // a follow-up must wait until the old processes are gone
+	}
+	if from == lineshaft.InProgress || from == lineshaft.Blocked {
+		h.PromptDone = true // a follow-up continues it and does not begin it again
+	}
+	s.wakeRun(ctx, tx, h)
+	drafts, err := dropFollowups(ctx, tx, h, now)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		tx.SaveRun(ctx, h, append(drafts, stateDraft(now, from, to, status, ""))...),
+		s.settle(ctx, tx, h, now))
+}
+
+// settle passes the concurrency key of a run that is over on to the next one. A
+// run is over when it has ended and no execution of it can be alive. Its end must
+// be saved before: else it could be taken for one that waits.
+func (s *Runs) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, now time.Time) error {
+	if h.ConcurrencyKey == "" || !h.State.Terminal() || h.Hold&store.HoldExecution != 0 {
+		return nil
+	}
+	runID := h.ID
+	for {
+		next, err := tx.FreeSlot(ctx, h.ConcurrencyKey, runID)
+		if err != nil || next == "" {
+			return err
+		}
+		waiting, err := tx.LockRun(ctx, next)
+		if base.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err == nil && waiting.State == lineshaft.Queued {
+			waiting.Hold &^= store.HoldConcurrency
+			waiting.Status = queuedStatus(waiting.Hold)
+			waiting.Touch(now)
+			s.wakeRun(ctx, tx, waiting)
+			return tx.SaveRun(ctx, waiting)
+		}
+		runID = next // it was cancelled, or even deleted, just now: pass the key on
+	}
+}
+
+// hasBelow says whether a run has descendants.
+func (s *Runs) hasBelow(ctx context.Context, runID string) (bool, error) {
+	runs, _, _, err := s.Store.ScanRuns(ctx, store.RunScan{Filter: lineshaft.RunFilter{AncestorRunID: runID}, Sort: lineshaft.SortCreated, Limit: 1})
+	return len(runs) > 0, err
+}
+
+// liveOnly narrows a filter to runs that have not ended: there may be a million others.
+func liveOnly(f lineshaft.RunFilter) lineshaft.RunFilter {
+	states := f.States
+	if states == nil {
+		states = lineshaft.RunStates()
+	}
+	f.States = slices.DeleteFunc(slices.Clone(states), lineshaft.RunState.Terminal)
+	return f
+}
+
+// cancelBelow cancels all live descendants of a run.
+func (s *Runs) cancelBelow(ctx context.Context, c lineshaft.Caller, runID string) error {
+	for { // again, until nothing was started by one that was not cancelled yet
+		cancelled, err := s.cancelAll(ctx, c, lineshaft.RunFilter{AncestorRunID: runID}, "cancelled with run "+runID)
+		if err != nil || len(cancelled) == 0 {
+			return err
+		}
+	}
+}
+
+// CancelMatching cancels every live run that a filter selects, and returns their ids.
+func (s *Runs) CancelMatching(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter) ([]string, error) {
+	if err := c.Need(lineshaft.PermissionRunsManage); err != nil {
+		return nil, err
+	}
+	return s.matching(ctx, c, f, func(ctx context.Context, filter lineshaft.RunFilter) ([]string, error) {
+		return s.cancelAll(ctx, c, filter, "cancelled by "+c.Principal.DisplayName)
+	})
+}
+
+// WouldCancel returns the ids of the runs that CancelMatching would cancel now.
+func (s *Runs) WouldCancel(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter) ([]string, error) {
+	if err := c.Need(lineshaft.PermissionRunsManage); err != nil {
+		return nil, err
+	}
+	return s.matching(ctx, c, f, func(ctx context.Context, filter lineshaft.RunFilter) ([]string, error) {
+		return s.eachLive(ctx, filter, nil)
+	})
+}
+
+func (s *Runs) matching(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, do func(context.Context, lineshaft.RunFilter) ([]string, error)) ([]string, error) {
+	if !c.Role.May(lineshaft.PermissionRunsManage) {
+		return nil, lineshaft.Denied("only a manager may cancel runs by filter; cancel your own one by one")
+	}
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	filter, ok := skills.ScopeFilter(c, f)
+	if !ok {
+		return nil, nil
+	}
+	return do(ctx, filter)
+}
+
+func (s *Runs) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, why string) ([]string, error) {
+	return s.eachLive(ctx, f, func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
+		return s.cancelLocked(ctx, tx, c, h, why)
+	})
+}
+
+// eachLive ends the live runs that a filter selects, each in a transaction of its own,
+// and returns their ids. Without an end it only looks.
+func (s *Runs) eachLive(ctx context.Context, f lineshaft.RunFilter, end endRun) ([]string, error) {
+	var ended []string
+	scan := store.RunScan{Filter: liveOnly(f), Sort: lineshaft.SortCreated, Ascending: true, Limit: 100}
+	for {
+		runs, last, more, err := s.Store.ScanRuns(ctx, scan)
+		if err != nil {
+			return ended, err
+		}
+		for _, run := range runs {
+			ok, err := s.endOne(ctx, run.ID, end)
+			if err != nil {
+				return ended, err
+			}
+			if ok {
+				ended = append(ended, run.ID)
+			}
+		}
+		if !more {
+			return ended, nil
+		}
+		scan.After = last
+	}
+}
+
+// endRun ends a run whose row is locked and that has not ended.
+type endRun func(context.Context, *store.Tx, *store.RunHead) error
+
+// endOne ends a run unless it has ended meanwhile.
+func (s *Runs) endOne(ctx context.Context, runID string, end endRun) (ended bool, err error) {
+	if end == nil {
+		return true, nil
+	}
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ended = false
+		h, err := tx.LockRunAndKey(ctx, runID)
+		if err != nil {
+			return base.IgnoreNotFound(err)
+		}
+		if h.State.Terminal() {
+			return nil
+		}
+		ended = true
+		return end(ctx, tx, h)
+	})
+	return ended, err
+}
+
+// Interrupt asks the agent to stop its current turn; the run goes on. When a worker has
+// the run and the agent has not begun, as while its pod starts, it ends the first turn at
+// its beginning, in whichever process that is.
+func (s *Runs) Interrupt(ctx context.Context, c lineshaft.Caller, runID string) error {
+	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
+		return err
+	}
+	run, err := s.visibleRun(ctx, c, runID)
+	if err != nil {
+		return err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return err
+		}
+		if !h.State.Interruptible() {
+			return lineshaft.Conflict("run %s is %s; only a run that a worker has can be interrupted", runID, h.State)
+		}
+		h.Status = lineshaft.StatusMessage{Message: StatusInterrupted}
+		h.Touch(s.Store.Now())
+		s.wakeRun(ctx, tx, h)
+		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID), tx.SaveRun(ctx, h), s.Audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
+	})
+}

@@ -1,0 +1,163 @@
+package runs
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lineshaft/lineshaft/internal/stream"
+)
+
+// maxCount bounds how many queued runs a claim counts to find its share.
+const maxCount = 1000
+
+// claimLines are the lines of waiting claims, one for each worker id and the factories
+// that it is bound to. Only the first
+// of a line looks at the queue, so that hundreds of idle workers cost no more than
+// one, and a new run wakes one of them and not all. Who was served goes to the end:
+// workers of one id get their runs in turn. Other nodes have lines of their own; the
+// store decides between them. The zero value is ready.
+type claimLines struct {
+	mu   sync.Mutex
+	byID map[string]*claimLine
+}
+
+// claimLine is one of them. All is guarded by the lock of claimLines.
+type claimLine struct {
+	places []*claimPlace // the first is at the front
+	// promised is how many runs are about to be taken out of the queue: who looks
+	// meanwhile still sees them there.
+	promised int
+	// users keeps the line alive: those who wait and those who take.
+	users int
+	sub   *stream.Subscription
+}
+
+// claimPlace is one claim in a line.
+type claimPlace struct {
+	lines *claimLines
+	id    string
+	line  *claimLine
+	// look is sent when the queue is to be looked at: the place came to the front, or
+	// what was promised to others has been taken.
+	look chan struct{}
+}
+
+// join goes to the end of a line.
+func (c *claimLines) join(host string, factories []string, hub *stream.Hub) *claimPlace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := strings.Join(append([]string{host}, factories...), " ")
+	line := c.byID[id]
+	if line == nil {
+		if c.byID == nil {
+			c.byID = map[string]*claimLine{}
+		}
+		line = &claimLine{sub: hub.Subscribe(stream.QueueTopic(host))}
+		c.byID[id] = line
+	}
+	line.users++
+	p := &claimPlace{lines: c, id: id, line: line, look: make(chan struct{}, 1)}
+	line.places = append(line.places, p)
+	return p
+}
+
+// leave ends it, wherever it stands.
+func (p *claimPlace) leave() {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	p.stepOut()
+	p.line.users--
+	if p.line.users == 0 {
+		p.line.sub.Close()
+		delete(p.lines.byID, p.id)
+	}
+}
+
+// stepOut makes room for the next. The lock is held.
+func (p *claimPlace) stepOut() {
+	i := slices.Index(p.line.places, p)
+	if i < 0 {
+		return
+	}
+	p.line.places = slices.Delete(p.line.places, i, i+1)
+	if i == 0 {
+		p.line.wakeFirst()
+	}
+}
+
+// wakeFirst makes who is at the front look. The lock is held.
+func (l *claimLine) wakeFirst() {
+	if len(l.places) > 0 {
+		select {
+		case l.places[0].look <- struct{}{}:
+		default: // it was told already
+		}
+	}
+}
+
+// woken is the wake-up of the queue for who is at the front, and nothing for others.
+func (p *claimPlace) woken() <-chan struct{} {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	if p.line.places[0] != p {
+		return nil
+	}
+	return p.line.sub.C
+}
+
+// passOn is called by who was woken: while it waited, one who got nothing may have
+// come back before it.
+func (p *claimPlace) passOn() {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	if p.line.places[0] != p {
+		p.line.wakeFirst()
+	}
+}
+
+// atFront says whether this is who looks, and how many queued runs it has to count.
+func (p *claimPlace) atFront(limit int) (count int, front bool) {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	return p.line.promised + min(limit*len(p.line.places), maxCount), p.line.places[0] == p
+}
+
+// take steps out of the line with a part of the runs that were counted: an even share
+// when others wait, so that one worker does not take everything while others have
+// nothing to do. It is 0 when there is nothing for it; then it stays where it is.
+func (p *claimPlace) take(queued, limit int) (share int) {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	left, waiting := queued-p.line.promised, len(p.line.places)
+	if left <= 0 {
+		return 0
+	}
+	share = min(limit, (left+waiting-1)/waiting)
+	p.line.promised += share
+	p.stepOut()
+	return share
+}
+
+// taken says that what was promised has been taken, by this one or by others. Who got
+// nothing is at the front again.
+func (p *claimPlace) taken(share int, empty bool) {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	p.line.promised -= share
+	if empty {
+		p.line.places = slices.Insert(p.line.places, 0, p)
+		return // it waits; the run that it missed is somebody's
+	}
+	p.line.wakeFirst()
+}
+
+// ClaimsWaiting counts the claims that wait for runs of a worker id.
+func (s *Runs) ClaimsWaiting(host string) int {
+	s.lines.mu.Lock()
+	defer s.lines.mu.Unlock()
+	if line := s.lines.byID[host]; line != nil {
+		return len(line.places)
+	}
+	return 0
+}
