@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -110,13 +111,41 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 			if !sh.forPeople() {
 				return documents(sh, map[string]any{"api_keys": keys}, keys)
 			}
-			sh.showKeys(keys)
+			names, err := factoryNames(cmd.Context(), c, keys)
+			if err != nil {
+				return err
+			}
+			sh.showKeys(keys, names)
 			return nil
 		},
 	}
 }
 
-func (sh *shell) showKeys(keys []client.APIKey) {
+// factoryNames are what the factories of limited keys are called, by uid.
+func factoryNames(ctx context.Context, c *client.Client, keys []client.APIKey) (map[string]string, error) {
+	names := map[string]string{}
+	if !slices.ContainsFunc(keys, func(key client.APIKey) bool { return len(key.FactoryUIDs) > 0 }) {
+		return names, nil
+	}
+	for f, err := range c.Factories.All(ctx, client.FactoryQuery{Limit: 100}) {
+		if err != nil {
+			return nil, err
+		}
+		names[f.UID] = cmp.Or(f.Alias, f.Name)
+	}
+	return names, nil
+}
+
+// factoriesOf says what a key is limited to; a factory that is gone goes by its uid.
+func factoriesOf(key client.APIKey, names map[string]string) string {
+	var list []string
+	for _, uid := range key.FactoryUIDs {
+		list = append(list, oneLine(cmp.Or(names[uid], uid)))
+	}
+	return cmp.Or(strings.Join(list, ", "), "all")
+}
+
+func (sh *shell) showKeys(keys []client.APIKey, names map[string]string) {
 	var rows [][]cell
 	for _, key := range keys {
 		state := cell{"valid", styleGood}
@@ -127,11 +156,11 @@ func (sh *shell) showKeys(keys []client.APIKey) {
 			state = cell{"expired", styleDim}
 		}
 		rows = append(rows, []cell{
-			plain(oneLine(key.ID)), plain(oneLine(key.Role)), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
+			plain(oneLine(key.ID)), plain(oneLine(key.Role)), plain(factoriesOf(key, names)), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
 			plain(orDash(sh.whenSet(key.LastUsedAt))), plain(oneLine(key.Name)),
 		})
 	}
-	sh.table([]string{"KEY ID", "ROLE", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"}, rows)
+	sh.table([]string{"KEY ID", "ROLE", "FACTORIES", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"}, rows)
 }
 
 func orDash(text string) string {
