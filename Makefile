@@ -90,10 +90,11 @@ fmt: $(GOLANGCI) ## Format all Go files.
 	@$(GOLANGCI) fmt ./...
 
 .PHONY: generate
-generate: ## Write the generated files again: api/openapi.yaml.
+generate: ## Write the generated files again: api/openapi.yaml, client/types_gen.go.
 	@mkdir -p api
 	@go run ./cmd/lineshaft openapi >api/openapi.yaml.new
 	@mv api/openapi.yaml.new api/openapi.yaml
+	@go run ./scripts/clienttypes
 
 .PHONY: man
 man: build ## Write the manual pages to bin/man and the completions to bin/completions.
@@ -119,6 +120,7 @@ cross:
 .PHONY: generate-check
 generate-check: build
 	@bin/lineshaft openapi | diff -u api/openapi.yaml - || { echo "run: make generate" >&2; exit 1; }
+	@go run ./scripts/clienttypes --check
 
 # Named with its version, so that another version is another file.
 $(GOLANGCI):

@@ -123,7 +123,9 @@ type Run struct {
 	Executions int
 	// SandboxRunning says that a worker still holds a live agent process for this run.
 	SandboxRunning bool
-	LastSequence   int64
+	// Interrupted says that somebody interrupted the turn that it is at.
+	Interrupted  bool
+	LastSequence int64
 	// TraceParent is the W3C traceparent of the run's start; empty when nobody traces.
 	TraceParent string
 	// Truncated says that this run is one of a list, with the beginning of longer texts.

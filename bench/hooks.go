@@ -106,7 +106,7 @@ func createHook(ctx context.Context, c *control.Service, boss lineshaft.Caller, 
 	if err != nil {
 		return hitTarget{}, err
 	}
-	_, err = c.CreateAutomation(ctx, boss, factory, factories.NewAutomation{
+	_, err = c.CreateAutomation(ctx, boss, factory, lineshaft.Automation{
 		Name: name, Prompt: "Look at the issue and say in one sentence what it is about.", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: lineshaft.TriggerFilter{
 			WebhookIDs: []string{made.UID}, Payload: json.RawMessage(plan.filter),

@@ -59,9 +59,9 @@ func hostileRun(ctx context.Context, st *store.Store, prompt string) (string, er
 	runID, now := st.NewID()
 	config := lineshaft.AgentConfig{BasePrompt: prompt, WorkerHost: lineshaft.HostedWorker}
 	run := &store.NewRun{
-		Head: store.RunHead{
+		Head: store.RunHead{RunLife: lineshaft.RunLife{
 			ID: runID, State: lineshaft.Cancelled, WorkerHost: lineshaft.HostedWorker, CreatorUID: "user_bench", UpdatedAt: now, FinishedAt: now, MaxAttempts: 1,
-		},
+		}},
 		Body:  store.RunBody{Prompt: prompt, Submitted: prompt, Config: config, Request: config},
 		Title: "malice", Source: lineshaft.SourceAPI, ConversationID: runID, SessionID: runID, RootRunID: runID, CreatedAt: now,
 	}

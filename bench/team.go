@@ -64,7 +64,7 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 			return err
 		}},
 		{"agent", teamAgents, func(i int) error {
-			made, err := c.CreateAgent(ctx, boss, factories.NewAgent{FactoryUID: t.factories[i%len(t.factories)], Name: fmt.Sprintf("agent-%02d", i), Prompt: "Be brief."})
+			made, err := c.CreateAgent(ctx, boss, lineshaft.Agent{FactoryUID: t.factories[i%len(t.factories)], Name: fmt.Sprintf("agent-%02d", i), Prompt: "Be brief."})
 			if err == nil {
 				t.agent = made.UID
 			}
@@ -103,10 +103,10 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 	return t, nil
 }
 
-func (t *team) newAutomation(i int) factories.NewAutomation {
+func (t *team) newAutomation(i int) lineshaft.Automation {
 	hooks := []string{t.webhooks[i%len(t.factories)]} // of the same factory
 	filter := lineshaft.TriggerFilter{WebhookIDs: hooks, Payload: json.RawMessage(filterMatches)}
-	return factories.NewAutomation{
+	return lineshaft.Automation{
 		Name: fmt.Sprintf("automation-%02d", i), Prompt: "Look at the issue and say in one sentence what it is about.", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: filter}},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 const agentsPath = "/agent/identities"
@@ -12,67 +11,6 @@ const agentsPath = "/agent/identities"
 // AgentsService manages agents: named configurations that runs go to. It is part of
 // a Client.
 type AgentsService struct{ c *Client }
-
-// Agent is a named configuration, of a factory or of the whole team.
-type Agent struct {
-	UID  string `json:"uid"`
-	Name string `json:"name"`
-	// Available says that runs can go to it.
-	Available bool `json:"available"`
-	// AgentType is CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW or VERIFY.
-	AgentType string `json:"agent_type"`
-	// FactoryUID is empty for agents of the whole team.
-	FactoryUID  string `json:"factory_uid,omitempty"`
-	Description string `json:"description,omitempty"`
-	// Prompt is put before the prompt of each of its runs.
-	Prompt string `json:"prompt,omitempty"`
-	// PromptTruncated says that a list shows the first 4096 bytes of longer prompts, or not
-	// all of the configuration; Get has all of it.
-	PromptTruncated  bool                 `json:"prompt_truncated,omitempty"`
-	EnvironmentID    string               `json:"environment_id,omitempty"`
-	BaseModel        string               `json:"base_model,omitempty"`
-	Harness          *Harness             `json:"harness,omitempty"`
-	MCPServers       map[string]MCPServer `json:"mcp_servers,omitempty"`
-	WorkerHost       string               `json:"worker_host,omitempty"`
-	DefaultRunnerUID string               `json:"default_runner_uid,omitempty"`
-	Secrets          []SecretRef          `json:"secrets"`
-	Skills           []string             `json:"skills"`
-	CreatedAt        time.Time            `json:"created_at"`
-	UpdatedAt        time.Time            `json:"updated_at"`
-}
-
-// AgentRequest asks for an agent; only the name is needed.
-type AgentRequest struct {
-	Name             string               `json:"name"`
-	AgentType        string               `json:"agent_type,omitempty"`
-	FactoryUID       string               `json:"factory_uid,omitempty"`
-	Description      string               `json:"description,omitempty"`
-	Prompt           string               `json:"prompt,omitempty"`
-	EnvironmentID    string               `json:"environment_id,omitempty"`
-	BaseModel        string               `json:"base_model,omitempty"`
-	Harness          *Harness             `json:"harness,omitempty"`
-	MCPServers       map[string]MCPServer `json:"mcp_servers,omitempty"`
-	WorkerHost       string               `json:"worker_host,omitempty"`
-	DefaultRunnerUID string               `json:"default_runner_uid,omitempty"`
-	Secrets          []SecretRef          `json:"secrets,omitempty"`
-	Skills           []string             `json:"skills,omitempty"`
-}
-
-// AgentUpdate changes an agent: nil keeps, an empty value clears.
-type AgentUpdate struct {
-	Name             *string               `json:"name,omitempty"`
-	AgentType        *string               `json:"agent_type,omitempty"`
-	Description      *string               `json:"description,omitempty"`
-	Prompt           *string               `json:"prompt,omitempty"`
-	EnvironmentID    *string               `json:"environment_id,omitempty"`
-	BaseModel        *string               `json:"base_model,omitempty"`
-	Harness          *Harness              `json:"harness,omitempty"`
-	MCPServers       *map[string]MCPServer `json:"mcp_servers,omitempty"`
-	WorkerHost       *string               `json:"worker_host,omitempty"`
-	DefaultRunnerUID *string               `json:"default_runner_uid,omitempty"`
-	Secrets          *[]SecretRef          `json:"secrets,omitempty"`
-	Skills           *[]string             `json:"skills,omitempty"`
-}
 
 // Create makes an agent. It is not repeated when its answer is lost: the server
 // would say that the name is taken.

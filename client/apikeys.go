@@ -4,44 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 const apiKeysPath = "/apikeys"
 
 // APIKeysService manages API keys. It is part of a Client.
 type APIKeysService struct{ c *Client }
-
-// APIKeyRequest asks for a key.
-type APIKeyRequest struct {
-	Name string `json:"name"`
-	// Role is viewer, member, manager, admin or worker.
-	Role      string     `json:"role"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	// WorkerIDs are the ids that a worker key may claim runs for.
-	WorkerIDs []string `json:"worker_ids,omitempty"`
-	// FactoryUIDs limits what the key sees and touches; empty means everything.
-	FactoryUIDs []string `json:"factory_uids,omitempty"`
-	// Owner is who the key acts as; nil is a service account with the key's name.
-	Owner *Principal `json:"owner,omitempty"`
-}
-
-// APIKey describes a key.
-type APIKey struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Role string `json:"role"`
-	// Key is the key itself. Only Create returns it; the server does not keep it.
-	Key         string     `json:"key,omitempty"`
-	Hint        string     `json:"hint,omitempty"`
-	Owner       *Principal `json:"owner,omitempty"`
-	WorkerIDs   []string   `json:"worker_ids,omitempty"`
-	FactoryUIDs []string   `json:"factory_uids,omitempty"`
-	CreatedAt   time.Time  `json:"created_at"`
-	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
-	RevokedAt   *time.Time `json:"revoked_at,omitempty"`
-	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
-}
 
 // Create makes a key. It is not repeated when its answer is lost: a key that
 // nobody has would stay behind.

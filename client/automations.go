@@ -8,46 +8,10 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"time"
 )
 
 // AutomationsService manages the automations of factories. It is part of a Client.
 type AutomationsService struct{ c *Client }
-
-// Automation starts a run when one of its triggers fires.
-type Automation struct {
-	UID        string `json:"uid"`
-	FactoryUID string `json:"factory_uid"`
-	Name       string `json:"name"`
-	Prompt     string `json:"prompt"`
-	// PromptTruncated says that a list shows the first 4096 bytes of longer prompts, or not
-	// all of the configuration; Get has all of it.
-	PromptTruncated bool `json:"prompt_truncated,omitempty"`
-	Enabled         bool `json:"enabled"`
-	// Agent is the name of one of the factory's agents; empty means the foreman.
-	Agent    string    `json:"agent"`
-	Triggers []Trigger `json:"triggers"`
-	// Config is what the automation says about the configuration of its runs.
-	Config      *AgentConfig `json:"config,omitempty"`
-	Concurrency *Concurrency `json:"concurrency,omitempty"`
-	// Title is what its runs are called; empty takes the provider's words or the name.
-	Title string `json:"title"`
-	// MaxRunsPerHour is a brake; 0 means none.
-	MaxRunsPerHour int `json:"max_runs_per_hour"`
-	// Notices say what of it has no effect on the server, and why; lists do not have them.
-	Notices   []string  `json:"notices,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-// Trigger says what starts an automation, such as webhook and received.
-type Trigger struct {
-	Provider string        `json:"provider"`
-	Event    string        `json:"event"`
-	Filter   TriggerFilter `json:"filter"`
-	// Schedule is for provider schedule only.
-	Schedule *TriggerSchedule `json:"schedule,omitempty"`
-}
 
 // TriggerSchedule says when a trigger of provider schedule fires.
 type TriggerSchedule struct {
@@ -196,47 +160,11 @@ func (v *choiceValue) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// AutomationRequest asks for an automation.
-type AutomationRequest struct {
-	Name     string    `json:"name"`
-	Prompt   string    `json:"prompt"`
-	Triggers []Trigger `json:"triggers"`
-	// Enabled is true when nil.
-	Enabled *bool `json:"enabled,omitempty"`
-	// Agent is the name of one of the factory's agents; empty means the foreman.
-	Agent  string       `json:"agent,omitempty"`
-	Config *AgentConfig `json:"config,omitempty"`
-	// Concurrency is a rule whose key may hold {{payload.path}}.
-	Concurrency    *Concurrency `json:"concurrency,omitempty"`
-	Title          string       `json:"title,omitempty"`
-	MaxRunsPerHour int          `json:"max_runs_per_hour,omitempty"`
-}
-
-// AutomationUpdate changes an automation; nil keeps. An empty agent means the
-// foreman again; the triggers and the configuration are replaced as a whole.
-type AutomationUpdate struct {
-	Name           *string      `json:"name,omitempty"`
-	Prompt         *string      `json:"prompt,omitempty"`
-	Enabled        *bool        `json:"enabled,omitempty"`
-	Agent          *string      `json:"agent,omitempty"`
-	Triggers       []Trigger    `json:"triggers,omitempty"`
-	Config         *AgentConfig `json:"config,omitempty"`
-	Concurrency    *Concurrency `json:"concurrency,omitempty"`
-	Title          *string      `json:"title,omitempty"`
-	MaxRunsPerHour *int         `json:"max_runs_per_hour,omitempty"`
-}
-
 // AutomationQuery selects a page of automations.
 type AutomationQuery struct {
 	// Limit is the size of a page: 1 to 500; the default is 20.
 	Limit  int
 	Cursor string
-}
-
-// AutomationPage is one page of automations.
-type AutomationPage struct {
-	Automations []Automation `json:"automations"`
-	PageInfo    PageInfo     `json:"page_info"`
 }
 
 // Create makes an automation. Sending it twice is a conflict, not a second one.
@@ -304,35 +232,6 @@ func automationPath(factoryUID, uid string) (string, error) {
 		return "", err
 	}
 	return factoryPath(factoryUID, "/automations/"+part)
-}
-
-// TriggerEvent is an event that automations can be triggered by.
-type TriggerEvent struct {
-	// Event is its name; * stands for any, of a provider whose events are not established.
-	Event string `json:"event"`
-	// FilterFields are the keys that its filters may have.
-	FilterFields     []string          `json:"filter_fields"`
-	FilterFieldSpecs []FilterFieldSpec `json:"filter_field_specs"`
-	// Notice is why a trigger with it never fires on this server.
-	Notice string `json:"notice,omitempty"`
-}
-
-// FilterFieldSpec is a key of a trigger's filter.
-type FilterFieldSpec struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	// Type of the values is string or integer; Value is what one is.
-	Type  string `json:"type"`
-	Value string `json:"value,omitempty"`
-	// Match is exact, any_case, pattern or part.
-	Match string `json:"match"`
-	// Forms are list, in and not_in.
-	Forms []string `json:"forms"`
-	// AliasOf is the key that it stands for; the two exclude each other.
-	AliasOf  string `json:"alias_of,omitempty"`
-	Required bool   `json:"required,omitempty"`
-	// Notice is why events usually do not have it.
-	Notice string `json:"notice,omitempty"`
 }
 
 // Events lists the events of a provider, such as github or slack, with the keys of their

@@ -4,68 +4,16 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"time"
 )
 
 // ConversationsService reads and continues conversations: what was said in a run and
 // in those that continued it.
 type ConversationsService struct{ c *Client }
 
-// Conversation is what was said and done, step by step.
-type Conversation struct {
-	ConversationID string             `json:"conversation_id"`
-	Steps          []ConversationStep `json:"steps"`
-	// PageInfo is set when the conversation is too long for one answer; its last block is
-	// then an event named truncated.
-	PageInfo *PageInfo `json:"page_info,omitempty"`
-}
-
-// ConversationStep is a message of the user and what the agent made of it.
-type ConversationStep struct {
-	ID          string                `json:"id"`
-	Messages    []ConversationMessage `json:"messages"`
-	Steps       []ConversationStep    `json:"steps"`
-	StartedAt   *time.Time            `json:"started_at,omitempty"`
-	CompletedAt *time.Time            `json:"completed_at,omitempty"`
-}
-
-// ConversationMessage is what one side said.
-type ConversationMessage struct {
-	// Role is user, assistant, tool or system.
-	Role    string                `json:"role"`
-	Content []ConversationContent `json:"content"`
-	// MessageIDs are the events that it is made of.
-	MessageIDs []string   `json:"message_ids,omitempty"`
-	Timestamp  *time.Time `json:"timestamp,omitempty"`
-}
-
-// ConversationContent is a part of a message; which fields it has depends on Type.
-type ConversationContent struct {
-	// Type is text, action, action_result or event.
-	Type string `json:"type"`
-	Text string `json:"text,omitempty"`
-	// ID is that of an action, ActionID the one that a result belongs to.
-	ID       string `json:"id,omitempty"`
-	ActionID string `json:"action_id,omitempty"`
-	Category string `json:"category,omitempty"`
-	Name     string `json:"name,omitempty"`
-	// State of a result is running, completed, failed or denied.
-	State     string         `json:"state,omitempty"`
-	Input     map[string]any `json:"input,omitempty"`
-	Output    map[string]any `json:"output,omitempty"`
-	Data      map[string]any `json:"data,omitempty"`
-	MessageID string         `json:"message_id,omitempty"`
-}
-
 // ConversationFollowup tells how a follow-up reaches the agent, and in which run.
 type ConversationFollowup struct {
 	RunID string `json:"run_id"`
 	FollowupResult
-}
-
-// RunReference names a run.
-type RunReference struct {
-	RunID string `json:"run_id"`
 }
 
 // Get reads the conversation as its newest run has it.

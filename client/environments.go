@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 const environmentsPath = "/agent/environments"
@@ -12,52 +11,6 @@ const environmentsPath = "/agent/environments"
 // EnvironmentsService manages what is made ready before agents start. It is part of
 // a Client.
 type EnvironmentsService struct{ c *Client }
-
-// EnvironmentConfig is what is written of an environment.
-type EnvironmentConfig struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	DockerImage string `json:"docker_image,omitempty"`
-	// GithubRepos are cloned into folders of their names.
-	GithubRepos []Repository `json:"github_repos,omitempty"`
-	// SetupCommands are run in order, each in a shell of its own.
-	SetupCommands []string `json:"setup_commands,omitempty"`
-	// Secrets are granted to every run in the environment.
-	Secrets []SecretRef `json:"secrets,omitempty"`
-	// GitCredentials names the secret to clone with.
-	GitCredentials string `json:"git_credentials,omitempty"`
-}
-
-// Repository names a repository at the server's forge.
-type Repository struct {
-	Owner string `json:"owner"`
-	Repo  string `json:"repo"`
-}
-
-// Environment is an environment with what is known of its use.
-type Environment struct {
-	UID         string            `json:"uid"`
-	Config      EnvironmentConfig `json:"config"`
-	LastUpdated time.Time         `json:"last_updated"`
-	// SetupFailed says that its newest run could not be set up.
-	SetupFailed bool `json:"setup_failed"`
-	// LastRunAt is when its newest run was created; zero when there is none.
-	LastRunAt  *time.Time      `json:"last_task_run_timestamp"`
-	LastRun    *EnvironmentRun `json:"last_task_created,omitempty"`
-	Creator    Principal       `json:"creator"`
-	LastEditor Principal       `json:"last_editor"`
-	Scope      *Scope          `json:"scope,omitempty"`
-}
-
-// EnvironmentRun is the newest run of an environment.
-type EnvironmentRun struct {
-	ID        string     `json:"id"`
-	Title     string     `json:"title"`
-	State     string     `json:"state"`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
-	StartedAt *time.Time `json:"started_at"`
-}
 
 // List reads all environments; by is name or last_updated, which is newest first and
 // the default.

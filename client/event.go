@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // EventType names what an event tells. A newer server may send further types.
@@ -24,20 +23,6 @@ const (
 	EventArtifact   EventType = "artifact"           // ArtifactEventData
 	EventNotice     EventType = "notice"             // NoticeData
 )
-
-// Event is one entry of a run's log. Sequences start at 1 and have no holes.
-type Event struct {
-	ID       string `json:"id"`
-	Sequence int64  `json:"sequence"`
-	// RunID is set where events of several runs come together.
-	RunID       string          `json:"run_id,omitempty"`
-	ExecutionID string          `json:"execution_id,omitempty"`
-	Type        EventType       `json:"type"`
-	Time        time.Time       `json:"time"`
-	Data        json.RawMessage `json:"data"`
-
-	raw json.RawMessage
-}
 
 // UnmarshalJSON decodes an event and keeps the text for RawJSON.
 func (e *Event) UnmarshalJSON(data []byte) error {

@@ -17,12 +17,6 @@ type EventQuery struct {
 	Limit int
 }
 
-// EventPage is a stretch of a run's log.
-type EventPage struct {
-	Events   []Event  `json:"events"`
-	PageInfo PageInfo `json:"page_info"`
-}
-
 // Events reads one page of a run's log; it does not wait for more. See Stream.
 func (s *RunsService) Events(ctx context.Context, runID string, q EventQuery) (*EventPage, error) {
 	path, err := runPath(runID, "/events")

@@ -82,6 +82,9 @@ func exampleTypes() map[string]any {
 			Versions       []string `json:"versions"`
 			CurrentVersion string   `json:"current_version"`
 		}{},
+		"list_schemas_response": map[string]any{}, "validate_files_request": DefinitionRequest{}, "validate_files_response": map[string]any{},
+		"list_trigger_events_response": eventsOfProvider{},
+		"test_notification_response":   NotificationDelivery{}, "replay_notification_response": NotificationDelivery{},
 		"whoami_response": Whoami{},
 		"workers_response": struct {
 			Workers []Worker `json:"workers"`
@@ -89,7 +92,12 @@ func exampleTypes() map[string]any {
 	}
 }
 
-// leftInExamples are fields that the types leave out; wireTypes says why.
+type eventsOfProvider struct {
+	Provider string         `json:"provider"`
+	Events   []TriggerEvent `json:"events"`
+}
+
+// leftInExamples are fields that the types leave out; scripts/clienttypes/types.yaml says why.
 var leftInExamples = []string{"task_id", "memory", "problems", "mode", "team"}
 
 // Every example goes through its type and comes back with nothing lost.

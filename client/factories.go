@@ -5,65 +5,12 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 const factoriesPath = "/factory"
 
 // FactoriesService manages factories. It is part of a Client.
 type FactoriesService struct{ c *Client }
-
-// Factory groups agents, automations and webhooks.
-type Factory struct {
-	UID  string `json:"uid"`
-	Name string `json:"name"`
-	// Alias is a short name; it is unique, whatever its case, or empty.
-	Alias       string `json:"alias"`
-	Description string `json:"description"`
-	// Mode is managed or repository.
-	Mode string `json:"mode"`
-	// Repository tells how far it has followed its repository; nil when it is managed.
-	Repository *FactoryRepository `json:"repository,omitempty"`
-	// ForemanAgent is the agent that work goes to when no other is named.
-	ForemanAgent string `json:"foreman_agent"`
-	// Revision grows with every change to the factory or a part of it.
-	Revision int64 `json:"revision"`
-	// Paused stops its automations from starting runs.
-	Paused bool `json:"paused"`
-	// DailyBudget keeps it from starting more runs in a day of UTC; nil when there is none.
-	DailyBudget *Budget `json:"daily_budget,omitempty"`
-	// SpentToday is what its runs consumed since 00:00 UTC; nil in lists.
-	SpentToday *Spending `json:"spent_today,omitempty"`
-	CreatedAt  time.Time `json:"created_at"`
-	UpdatedAt  time.Time `json:"updated_at"`
-}
-
-// Spending is what was consumed in a stretch of time.
-type Spending struct {
-	Tokens  int64   `json:"tokens"`
-	CostUSD float64 `json:"cost_usd"`
-}
-
-// FactoryRequest asks for a factory; only the name is needed.
-type FactoryRequest struct {
-	Name        string `json:"name"`
-	Alias       string `json:"alias,omitempty"`
-	Description string `json:"description,omitempty"`
-	// Repository is what it follows; nil makes a managed one.
-	Repository *RepositorySource `json:"repository,omitempty"`
-}
-
-// FactoryUpdate changes a factory: nil keeps, an empty alias or description clears.
-type FactoryUpdate struct {
-	Name        *string `json:"name,omitempty"`
-	Alias       *string `json:"alias,omitempty"`
-	Description *string `json:"description,omitempty"`
-	Paused      *bool   `json:"paused,omitempty"`
-	// DailyBudget is the whole new one; an empty one takes it away.
-	DailyBudget *Budget `json:"daily_budget,omitempty"`
-	// Repository is what it is to follow. Unlink takes that away.
-	Repository *RepositorySource `json:"repository,omitempty"`
-}
 
 // FactoryQuery selects a page of factories.
 type FactoryQuery struct {
@@ -72,12 +19,6 @@ type FactoryQuery struct {
 	// Limit is the size of a page: 1 to 100; the default is 50.
 	Limit  int
 	Cursor string
-}
-
-// FactoryPage is one page of factories.
-type FactoryPage struct {
-	Factories []Factory `json:"factories"`
-	PageInfo  PageInfo  `json:"page_info"`
 }
 
 // Create makes a factory with its foreman. It is not repeated when its

@@ -2,10 +2,8 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
-	"time"
 )
 
 const notificationsPath = "/notifications"
@@ -14,105 +12,6 @@ const notificationsPath = "/notifications"
 // callbacks. It is part of a Client.
 type NotificationsService struct{ c *Client }
 
-// Notification is an endpoint that gets the state changes of runs.
-type Notification struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	URL         string `json:"url"`
-	Description string `json:"description"`
-	// States and RunName select changes when they are not empty, FactoryUIDs unless AllFactories is set.
-	States       []RunState `json:"states"`
-	FactoryUIDs  []string   `json:"factory_uids"`
-	AllFactories bool       `json:"all_factories,omitempty"`
-	RunName      string     `json:"run_name"`
-	Enabled      bool       `json:"enabled"`
-	// DisabledReason is why the server disabled it; empty when people did.
-	DisabledReason string     `json:"disabled_reason,omitempty"`
-	DisabledAt     *time.Time `json:"disabled_at,omitempty"`
-	// OldSecretUntil is until when the secret of before the last rotation signs, too.
-	OldSecretUntil *time.Time `json:"old_secret_until,omitempty"`
-	LastSuccessAt  *time.Time `json:"last_success_at,omitempty"`
-	LastFailureAt  *time.Time `json:"last_failure_at,omitempty"`
-	CreatedAt      time.Time  `json:"created_at"`
-	UpdatedAt      time.Time  `json:"updated_at"`
-	// Secret is what the server generated. Only Create and Rotate return it, once.
-	Secret string `json:"secret,omitempty"`
-}
-
-// NotificationRequest asks for an endpoint; only the URL is needed.
-type NotificationRequest struct {
-	URL string `json:"url"`
-	// Name is the host of the URL when empty.
-	Name        string     `json:"name,omitempty"`
-	Description string     `json:"description,omitempty"`
-	States      []RunState `json:"states,omitempty"`
-	FactoryUIDs []string   `json:"factory_uids,omitempty"`
-	// AllFactories may be given in place of FactoryUIDs; it is what their absence means.
-	AllFactories *bool  `json:"all_factories,omitempty"`
-	RunName      string `json:"run_name,omitempty"`
-	// Enabled is true when nil.
-	Enabled *bool `json:"enabled,omitempty"`
-	// Secret is whsec_ and base64; empty has one generated.
-	Secret string `json:"secret,omitempty"`
-}
-
-// NotificationUpdate changes an endpoint: nil keeps, an empty list selects all.
-type NotificationUpdate struct {
-	URL         *string     `json:"url,omitempty"`
-	Name        *string     `json:"name,omitempty"`
-	Description *string     `json:"description,omitempty"`
-	States      *[]RunState `json:"states,omitempty"`
-	FactoryUIDs *[]string   `json:"factory_uids,omitempty"`
-	// AllFactories is given in place of FactoryUIDs; an empty list is refused.
-	AllFactories bool    `json:"all_factories,omitempty"`
-	RunName      *string `json:"run_name,omitempty"`
-	Enabled      *bool   `json:"enabled,omitempty"`
-}
-
-// NotificationRotation asks for a new secret.
-type NotificationRotation struct {
-	// Secret is the new one; empty has one generated.
-	Secret string `json:"secret,omitempty"`
-	// OverlapSeconds is how long callbacks are signed with the old one, too.
-	OverlapSeconds int `json:"overlap_seconds,omitempty"`
-}
-
-// NotificationDelivery is one event for one endpoint.
-type NotificationDelivery struct {
-	ID             string `json:"id"`
-	NotificationID string `json:"notification_id"`
-	// EventID is that of the run's log; the receiver sees it as webhook-id.
-	EventID string `json:"event_id"`
-	// Type is run.state_changed or notification.test.
-	Type string `json:"type"`
-	// RunID and State are empty for a test.
-	RunID string   `json:"run_id,omitempty"`
-	State RunState `json:"state,omitempty"`
-	// Status is pending, delivered or failed.
-	Status       string `json:"status"`
-	AttemptCount int    `json:"attempt_count"`
-	// NextAttemptAt is nil once there is none.
-	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
-	// LastStatusCode is 0 when there was no answer.
-	LastStatusCode int        `json:"last_status_code,omitempty"`
-	LastError      string     `json:"last_error,omitempty"`
-	CreatedAt      time.Time  `json:"created_at"`
-	FinishedAt     *time.Time `json:"finished_at,omitempty"`
-	// Attempts and Payload are what only Delivery returns.
-	Attempts []NotificationAttempt `json:"attempts,omitempty"`
-	Payload  json.RawMessage       `json:"payload,omitempty"`
-}
-
-// NotificationAttempt is one request of a delivery.
-type NotificationAttempt struct {
-	Number int       `json:"number"`
-	Time   time.Time `json:"time"`
-	// StatusCode is 0 when there was no answer; Error then says why.
-	StatusCode int    `json:"status_code,omitempty"`
-	Error      string `json:"error,omitempty"`
-	DurationMS int64  `json:"duration_ms"`
-}
-
 // NotificationDeliveryQuery selects a part of an endpoint's log.
 type NotificationDeliveryQuery struct {
 	// Status is pending, delivered or failed; empty is all.
@@ -120,12 +19,6 @@ type NotificationDeliveryQuery struct {
 	// Limit is the size of a page: 1 to 500; the default is 20.
 	Limit  int
 	Cursor string
-}
-
-// NotificationDeliveryPage is one page of an endpoint's log, newest first.
-type NotificationDeliveryPage struct {
-	Deliveries []NotificationDelivery `json:"deliveries"`
-	PageInfo   PageInfo               `json:"page_info"`
 }
 
 // Create makes an endpoint. It is not repeated when its answer is lost: the secret

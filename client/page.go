@@ -48,12 +48,6 @@ type RunQuery struct {
 	Cursor string
 }
 
-// RunPage is one page of runs.
-type RunPage struct {
-	Runs     []Run    `json:"runs"`
-	PageInfo PageInfo `json:"page_info"`
-}
-
 func (q RunQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{

@@ -5,34 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 )
-
-// Timeline tells the stations of a run with their times.
-type Timeline struct {
-	Events []TimelineEvent `json:"events"`
-}
-
-// TimelineEvent is one station of a run.
-type TimelineEvent struct {
-	EventUUID string `json:"event_uuid"`
-	RunID     string `json:"run_id"`
-	// EventType is such as oz_run_created or agent_started.
-	EventType  string    `json:"event_type"`
-	OccurredAt time.Time `json:"occurred_at"`
-	// ExecutionID counts the executions of the run from 1.
-	ExecutionID int64          `json:"execution_id,omitempty"`
-	Payload     map[string]any `json:"payload,omitempty"`
-}
-
-// RunAttachment is a file that went with a run's messages.
-type RunAttachment struct {
-	AttachmentID string `json:"attachment_id"`
-	// DownloadURL needs no key and works for a quarter of an hour.
-	DownloadURL string `json:"download_url"`
-	FileName    string `json:"filename"`
-	MimeType    string `json:"mime_type,omitempty"`
-}
 
 // Conversation reads what was said in a run.
 func (s *RunsService) Conversation(ctx context.Context, runID string) (*Conversation, error) {

@@ -9,37 +9,6 @@ import (
 	"net/url"
 )
 
-// RunReport is what an agent tells about its own run. Only a run token may report, and
-// only on its own run.
-type RunReport struct {
-	// Type is message, notice, plan, pull_request or reference.
-	Type string `json:"type"`
-	// Text is that of a message or notice.
-	Text string `json:"text,omitempty"`
-	// Level of a notice is info, warning or error.
-	Level string `json:"level,omitempty"`
-	// Steps are the whole plan.
-	Steps []PlanStep `json:"steps,omitempty"`
-	// URL is the address of a pull request or another reference.
-	URL string `json:"url,omitempty"`
-}
-
-// PlanStep is one step of a plan.
-type PlanStep struct {
-	Text string `json:"text"`
-	// State is pending, in_progress or completed.
-	State string `json:"state,omitempty"`
-	// Priority is high, medium, low or empty.
-	Priority string `json:"priority,omitempty"`
-}
-
-// RunReported says what became of a report.
-type RunReported struct {
-	RunID string `json:"run_id"`
-	// ArtifactUID is the artifact that the report made, if any.
-	ArtifactUID string `json:"artifact_uid,omitempty"`
-}
-
 // NewArtifact describes a file that an agent reports.
 type NewArtifact struct {
 	FileName string

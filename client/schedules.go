@@ -4,77 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 const schedulesPath = "/agent/schedules"
 
 // SchedulesService manages what starts runs at given times. It is part of a Client.
 type SchedulesService struct{ c *Client }
-
-// Schedule starts a run at given times.
-type Schedule struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	// CronSchedule has five fields, or is @daily and the like, or @every 1h.
-	CronSchedule string `json:"cron_schedule"`
-	// Timezone is an IANA name; empty is UTC.
-	Timezone string `json:"timezone,omitempty"`
-	// Overlap is skip or queue while the last run is live; empty starts the next beside it.
-	Overlap string `json:"overlap,omitempty"`
-	Enabled bool   `json:"enabled"`
-	Prompt  string `json:"prompt"`
-	// PromptTruncated says that a list shows the first 4096 bytes of longer prompts, or not
-	// all of the configuration; Get has all of it.
-	PromptTruncated bool              `json:"prompt_truncated,omitempty"`
-	AgentConfig     *AgentConfig      `json:"agent_config,omitempty"`
-	AgentUID        string            `json:"agent_uid,omitempty"`
-	Metadata        map[string]string `json:"metadata,omitempty"`
-	// Environment is the one of AgentConfig, as it is now.
-	Environment *EnvironmentConfig `json:"environment,omitempty"`
-	Scope       *Scope             `json:"scope,omitempty"`
-	History     ScheduleHistory    `json:"history"`
-	// LastSpawnError is why the last fire started no run; nil when it did.
-	LastSpawnError *string    `json:"last_spawn_error"`
-	CreatedBy      *Principal `json:"created_by,omitempty"`
-	UpdatedBy      *Principal `json:"updated_by,omitempty"`
-	CreatedAt      time.Time  `json:"created_at"`
-	UpdatedAt      time.Time  `json:"updated_at"`
-}
-
-// ScheduleHistory tells when a schedule started a run and when it will; nil is never,
-// and not while it is paused.
-type ScheduleHistory struct {
-	LastRan *time.Time `json:"last_ran"`
-	NextRun *time.Time `json:"next_run"`
-}
-
-// ScheduleRequest asks for a schedule.
-type ScheduleRequest struct {
-	Name         string `json:"name"`
-	CronSchedule string `json:"cron_schedule"`
-	Timezone     string `json:"timezone,omitempty"`
-	Overlap      string `json:"overlap,omitempty"`
-	Prompt       string `json:"prompt,omitempty"`
-	// Enabled is true when nil.
-	Enabled     *bool             `json:"enabled,omitempty"`
-	AgentUID    string            `json:"agent_uid,omitempty"`
-	AgentConfig *AgentConfig      `json:"agent_config,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"`
-}
-
-// ScheduleUpdate replaces a schedule: what is empty is cleared.
-type ScheduleUpdate struct {
-	Name         string            `json:"name"`
-	CronSchedule string            `json:"cron_schedule"`
-	Enabled      bool              `json:"enabled"`
-	Timezone     string            `json:"timezone,omitempty"`
-	Overlap      string            `json:"overlap,omitempty"`
-	Prompt       string            `json:"prompt,omitempty"`
-	AgentUID     string            `json:"agent_uid,omitempty"`
-	AgentConfig  *AgentConfig      `json:"agent_config,omitempty"`
-	Metadata     map[string]string `json:"metadata,omitempty"`
-}
 
 // Create makes a schedule; it fires from now on. It is not sent again by itself:
 // names are not unique, so that there could be two.

@@ -7,14 +7,6 @@ import (
 
 const schemasPath = "/factory-files/schemas"
 
-// Schemas are the JSON Schemas of the files of a definition.
-type Schemas struct {
-	Version string `json:"version"`
-	// Documents are what the schemas are called in addresses.
-	Documents []string                   `json:"documents"`
-	Schemas   map[string]json.RawMessage `json:"schemas"`
-}
-
 // SchemaVersions lists the versions of the format that the server reads.
 func (s *DefinitionsService) SchemaVersions(ctx context.Context) ([]string, error) {
 	out, err := get[struct {

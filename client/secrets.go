@@ -4,40 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 const secretsPath = "/secrets"
 
 // SecretsService manages the team's secrets. It is part of a Client.
 type SecretsService struct{ c *Client }
-
-// SecretRequest stores a secret.
-type SecretRequest struct {
-	Name        string `json:"name"`
-	Value       string `json:"value"`
-	Description string `json:"description,omitempty"`
-	// Access is granted (default) or runs.
-	Access string `json:"access,omitempty"`
-}
-
-// SecretChange changes a secret; nil leaves it as it is.
-type SecretChange struct {
-	Value       *string `json:"value,omitempty"`
-	Description *string `json:"description,omitempty"`
-	Access      *string `json:"access,omitempty"`
-}
-
-// Secret describes a secret; its value cannot be read.
-type Secret struct {
-	Name string `json:"name"`
-	// Kind is managed, or webhook for a webhook's credential.
-	Kind        string    `json:"kind"`
-	Access      string    `json:"access"`
-	Description string    `json:"description,omitempty"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
-}
 
 // Create stores a secret; a taken name is an error with status 409.
 func (s *SecretsService) Create(ctx context.Context, req SecretRequest) (*Secret, error) {

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/url"
-	"time"
 )
 
 // SkillsService lists skills, which runs use as RunRequest.Skill. It is part of a Client.
@@ -19,41 +18,6 @@ type SkillQuery struct {
 	SortBy string
 	// Malformed also lists files that are no skills, with their error.
 	Malformed bool
-}
-
-// NamedSkills is a name with the skills that have it.
-type NamedSkills struct {
-	Name     string  `json:"name"`
-	Variants []Skill `json:"variants"`
-}
-
-// Skill is a skill of a repository.
-type Skill struct {
-	// ID is what to start a run with: owner/repo:path.
-	ID          string `json:"id"`
-	Description string `json:"description"`
-	// BasePrompt is its text.
-	BasePrompt   string             `json:"base_prompt"`
-	Source       SkillSource        `json:"source"`
-	Environments []SkillEnvironment `json:"environments"`
-	// LastRunAt is when it was last used; nil when never.
-	LastRunAt *time.Time `json:"last_run_timestamp"`
-	// Error is why a malformed one cannot be used.
-	Error string `json:"error,omitempty"`
-}
-
-// SkillSource is where a skill is kept.
-type SkillSource struct {
-	Owner     string `json:"owner"`
-	Name      string `json:"name"`
-	SkillPath string `json:"skill_path"`
-	Commit    string `json:"commit,omitempty"`
-}
-
-// SkillEnvironment is an environment that has the skill's repository.
-type SkillEnvironment struct {
-	UID  string `json:"uid"`
-	Name string `json:"name"`
 }
 
 // List reads the skills that a query selects, by name.

@@ -15,13 +15,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/shell"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
-	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -43,27 +42,8 @@ func newShopFloor(t *testing.T, database string) *shopFloor {
 	}
 	f := &shopFloor{T: t, data: t.TempDir(), log: &lockedBuffer{}}
 	logger := slog.New(slog.NewTextHandler(f.log, nil))
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, logger)
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(t.Context())
-	listening := make(chan struct{})
-	go func() { defer close(listening); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-listening; _ = st.Close() })
-	if f.s, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Logger: logger}); err != nil {
-		t.Fatal(err)
-	}
-	key, err := f.s.EnsureAdmin(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.admin, err = f.s.Authenticate(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	plane := controltest.Open(t, database, controltest.Options{Config: base.Config{Logger: logger}, Encode: api.EncodeSSE})
+	f.s, f.admin = plane.Service, plane.Admin
 	repositories, err := git.New(git.Config{Cache: filepath.Join(f.data, "git"), Forge: f.forge()})
 	if err != nil {
 		t.Fatal(err)

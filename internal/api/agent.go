@@ -131,7 +131,7 @@ func (s *server) createIdentity(ctx context.Context, in *createAgentInput) (*age
 	if err != nil {
 		return nil, err
 	}
-	n := factories.NewAgent{
+	n := lineshaft.Agent{
 		FactoryUID: in.Body.FactoryUID, Name: in.Body.Name, Type: lineshaft.AgentType(in.Body.AgentType),
 		Description: textOf(change.Description), Prompt: textOf(change.Prompt),
 		Config: lineshaft.AgentConfig{

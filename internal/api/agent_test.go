@@ -122,7 +122,7 @@ func TestR2RunOfAnAgentOverTheWire(t *testing.T) {
 	}
 	b.play(t, []scenario{
 		{name: "executor", method: get, path: "/agent/runs?executor=" + agent.UID, as: lineshaft.RoleViewer, status: 200, has: []string{started.RunID}},
-		{name: "another executor", method: get, path: "/agent/runs?executor=" + exampleAgentUID, as: lineshaft.RoleViewer, status: 200, has: []string{`"runs":[]`}},
+		{name: "another executor", method: get, path: "/agent/runs?executor=" + exampleRunID, as: lineshaft.RoleViewer, status: 200, has: []string{`"runs":[]`}},
 		{name: "host", method: post, path: "/agent/runs", as: lineshaft.RoleMember, body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `","config":{"worker_host":"box"}}`, status: 400, code: "invalid_request", has: []string{`"detail":"config.worker_host: `}},
 		{name: "limited", method: post, path: "/agent/runs", header: b.limited(lineshaft.RoleMember, factory), body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `"}`, status: 200},
 		{name: "foreign", method: post, path: "/agent/runs", header: b.limited(lineshaft.RoleMember, b.elsewhere()), body: `{"prompt":"p","agent_identity_uid":"` + agent.UID + `"}`, status: 400, code: "invalid_request", has: []string{`"detail":"agent_identity_uid: `}},

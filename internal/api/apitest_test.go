@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -17,14 +16,37 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // testBase is the public address of the servers in tests.
 const testBase = "https://ls.test"
+
+// Ids of the examples, which no test makes.
+const (
+	exampleRunID      = "01980f6e-5b7c-7c1a-9d53-0c8a7f3e2b11"
+	exampleFactoryUID = "01980f10-2233-7445-9667-8899aabbccdd"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// readExample decodes api/examples/NAME.json.
+func readExample[T any](t *testing.T, name string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal(example(name), &value); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return value
+}
+
+// exampleFiles is the folder of the examples of definitions.
+func exampleFiles(t *testing.T) map[string]string {
+	t.Helper()
+	return readExample[DefinitionRequest](t, "validate_definition_request").Files
+}
 
 // bench is an API server on a control plane with a fresh database, and one
 // worker's view of it.
@@ -59,30 +81,14 @@ func newServerOn(t *testing.T, cfg base.Config, options ...func(*Deps)) *bench {
 // newServerWith is newServerOn with a database of its own.
 func newServerWith(t *testing.T, database string, cfg base.Config, options ...func(*Deps)) *bench {
 	t.Helper()
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; st.Close() })
-	service, err := control.New(t.Context(), st, hub, stream.New(st, hub, EncodeSSE), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{T: t, control: service, store: st, keys: map[lineshaft.Role]string{}, log: &logBuffer{}}
+	plane := controltest.Open(t, database, controltest.Options{Config: cfg, Encode: EncodeSSE})
+	service := plane.Service
+	b := &bench{T: t, control: service, store: plane.Store, keys: map[lineshaft.Role]string{lineshaft.RoleAdmin: plane.AdminKey}, log: &logBuffer{}}
 	deps := Deps{Control: service, BaseURL: testBase + "/", Logger: slog.New(slog.NewJSONHandler(b.log, nil))}
 	for _, option := range options {
 		option(&deps)
 	}
 	b.srv = build(deps)
-	if b.keys[lineshaft.RoleAdmin], err = service.EnsureAdmin(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
 	return b
 }
 

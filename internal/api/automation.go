@@ -145,7 +145,7 @@ func (s *server) createAutomation(ctx context.Context, in *createAutomationInput
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.NewAutomation{
+	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, lineshaft.Automation{
 		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Agent: in.Body.Agent,
 		Triggers: triggers, Config: config, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
 	})

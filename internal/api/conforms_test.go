@@ -132,14 +132,7 @@ func TestConformsNoticesWhatIsWrong(t *testing.T) {
 		"an unknown below":     {func(m map[string]any) { m["creator"] = map[string]any{"password": "x"} }, false, true},
 		"any metadata is fine": {func(m map[string]any) { m["metadata"] = map[string]any{"a": "b"} }, false, false},
 	} {
-		text, err := marshal(exampleRun())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var value map[string]any
-		if err := json.Unmarshal(text, &value); err != nil {
-			t.Fatal(err)
-		}
+		value := readExample[map[string]any](t, "run_item")
 		tc.change(value)
 		res := &huma.ValidateResult{}
 		huma.Validate(registry, run, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, any(value), res)

@@ -10,8 +10,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +77,7 @@ func TestF4DefinitionsOverTheWire(t *testing.T) {
 	b := newServer(t)
 	path := b.shop(t)
 	manager := lineshaft.RoleManager
-	files := exampleFiles()
+	files := exampleFiles(t)
 	other := changed(files, "factory.yaml", "schemaVersion: v1alpha1\nname: Other shop\n")
 	bad := changed(files, "webhooks/issues.yaml", "secretNam: ISSUES\n")
 	b.play(t, []scenario{
@@ -116,7 +114,7 @@ func TestF3AllProblemsInOneAnswer(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	path := b.shop(t)
-	files := exampleFiles()
+	files := exampleFiles(t)
 	for i := range 30 {
 		files[fmt.Sprintf("webhooks/w%02d.yaml", i)] = "secretName: NOWHERE\n"
 	}
@@ -137,7 +135,7 @@ func TestF4ArchivesInAndOut(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	path := b.shop(t)
-	files := exampleFiles()
+	files := exampleFiles(t)
 	pack := archived(t, files)
 	gz := map[string]string{"Content-Type": "application/gzip"}
 	b.play(t, []scenario{
@@ -193,7 +191,7 @@ func TestF3PublicSchemasAndValidation(t *testing.T) {
 		{name: "versions", method: get, path: "/factory-files/schemas", status: 200, has: []string{`"versions":["v1alpha1"]`, `"current_version":"v1alpha1"`}},
 		{name: "other version", method: get, path: "/factory-files/schemas/v2", status: 404, code: "resource_not_found", has: []string{"v1alpha1"}},
 		{name: "other document", method: get, path: "/factory-files/schemas/v1alpha1/inbox", status: 404, code: "resource_not_found", has: []string{"webhook"}},
-		{name: "valid", method: post, path: "/factory-files/validate", body: folderBody(t, exampleFiles()), status: 200, has: []string{`"valid":true`}},
+		{name: "valid", method: post, path: "/factory-files/validate", body: folderBody(t, exampleFiles(t)), status: 200, has: []string{`"valid":true`}},
 		{name: "mistakes", method: post, path: "/factory-files/validate", body: `{"files":{"factory.yml":"x"}}`, status: 200, has: []string{`"valid":false`, `"hint"`}},
 		{
 			name: "published form", method: post, path: "/factory-files/validate", status: 200,
@@ -227,12 +225,8 @@ func TestContractDefinitionExampleIsAccepted(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	path := b.shop(t)
-	for file, operation := range map[string]string{"validate_definition_request.json": "/validate", "apply_definition_request.json": "/apply"} {
-		text, err := os.ReadFile(filepath.Join(contract, "examples", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body := strings.Replace(string(text), `"if_revision": 6`, `"if_revision": 1`, 1)
+	for file, operation := range map[string]string{"validate_definition_request": "/validate", "apply_definition_request": "/apply"} {
+		body := strings.Replace(string(example(file)), `"if_revision": 6`, `"if_revision": 1`, 1)
 		b.check(t, scenario{method: post, path: path + operation, as: lineshaft.RoleManager, body: body, status: http.StatusOK, not: []string{`"valid":false`}})
 	}
 }

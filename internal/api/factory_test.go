@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -152,24 +151,10 @@ func TestContractAutomationExamplesAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	uid, _ := b.factory("Web shop", "issues")
-	var path string
-	for _, step := range []struct {
-		method, file string
-		status       int
-	}{{post, "create_automation_request.json", 201}, {patch, "update_automation_request.json", 200}} {
-		text, err := os.ReadFile(filepath.Join(contract, "examples", step.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if step.method == post {
-			path = "/factory/" + uid + "/automations"
-		}
-		made := decode[Automation](t, b.check(t, scenario{method: step.method, path: path, as: lineshaft.RoleManager, body: string(text), status: step.status}))
-		path += "/" + made.UID
+	as := func(method, path, name string, status int, has ...string) *httptest.ResponseRecorder {
+		return b.check(t, scenario{method: method, path: path, as: lineshaft.RoleManager, body: string(example(name)), status: status, has: has})
 	}
-	text, err := os.ReadFile(filepath.Join(contract, "examples", "update_factory_request.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.check(t, scenario{method: patch, path: "/factory/" + uid, as: lineshaft.RoleManager, body: string(text), status: 200, has: []string{`"paused":true`}})
+	made := decode[Automation](t, as(post, "/factory/"+uid+"/automations", "create_automation_request", 201))
+	as(patch, "/factory/"+uid+"/automations/"+made.UID, "update_automation_request", 200)
+	as(patch, "/factory/"+uid, "update_factory_request", 200, `"paused":true`)
 }

@@ -212,7 +212,7 @@ func finishOpenAPI(doc *huma.OpenAPI) error {
 	registry.Schema(reflect.TypeFor[ListRunEventsResponse](), true, "")
 	registry.Schema(reflect.TypeFor[FactoryDefinition](), true, "")
 	if e := registry.Map()["Error"]; e != nil {
-		e.Examples = []any{exampleProblem()}
+		e.Examples = []any{example("error")}
 	}
 	seen := map[*huma.Schema]bool{}
 	for _, schema := range registry.Map() {
@@ -245,14 +245,6 @@ func neverNull(s *huma.Schema, seen map[*huma.Schema]bool) {
 	neverNull(s.Items, seen)
 	for _, property := range s.Properties {
 		neverNull(property, seen)
-	}
-}
-
-func exampleProblem() problem.Document {
-	return problem.Document{
-		Type: exampleBase + problem.PagePath + "invalid_request", Title: "Invalid request", Status: http.StatusBadRequest,
-		Detail: "config.name: expected length <= 200", Instance: Prefix + "/agent/runs",
-		Error: "Invalid request (config.name: expected length <= 200)", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Code: "invalid_request",
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/api/examples"
+	"github.com/lineshaft/lineshaft/internal/problem"
 )
 
 // update rewrites the checked-in files instead of comparing them.
@@ -46,77 +48,104 @@ func compareFile(t *testing.T, path string, want []byte) {
 	}
 }
 
-// exampleSchemas says which schema each example file is of.
-func exampleSchemas() map[string]reflect.Type {
-	types := map[string]reflect.Type{}
-	for name, value := range exampleValues() {
-		types[name+".json"] = reflect.TypeOf(value)
-	}
-	return types
-}
-
+// Each example decodes into the type of its operation without an unknown field, and
+// encodes to the same text again: none is stale, and none lacks what is always there.
+// With -update, what is lacking is added.
 func TestContractExamplesRoundTrip(t *testing.T) {
 	t.Parallel()
-	files, err := Examples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := map[string][]reflect.Type{}
+	add := func(text json.RawMessage, kind reflect.Type) { kinds[string(text)] = append(kinds[string(text)], kind) }
 	s := testServer()
-	for name, text := range files {
-		path := filepath.Join(contract, "examples", name)
-		compareFile(t, path, text)
-		stored, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	s.eachExample(func(_ huma.ValidateMode, schema *huma.Schema, text json.RawMessage) {
+		if schema.Ref != "" { // not a text or any object
+			add(text, s.api.OpenAPI().Components.Schemas.TypeFromRef(schema.Ref))
 		}
-		// Decoding the file and encoding it again loses nothing.
-		kind := exampleSchemas()[name]
-		value := reflect.New(kind)
-		if err := json.Unmarshal(stored, value.Interface()); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		again, err := json.MarshalIndent(value.Interface(), "", "  ")
-		if err != nil || !bytes.Equal(append(again, '\n'), stored) {
-			t.Errorf("%s does not survive the round trip (%v):\n%s", name, err, again)
-		}
-		mode := huma.ModeReadFromServer
-		if strings.HasSuffix(name, "_request.json") {
-			mode = huma.ModeWriteToServer
-		}
-		s.conformsAs(t, mode, s.api.OpenAPI().Components.Schemas.Schema(kind, true, ""), stored)
+	})
+	add(example("error"), reflect.TypeFor[problem.Document]())
+	add(example("follow_repository_request"), reflect.TypeFor[UpdateFactoryRequest]())
+	add(example("unlink_repository_request"), reflect.TypeFor[UpdateFactoryRequest]())
+	entries, err := examples.Files.ReadDir(".")
+	if err != nil || len(entries) < 60 {
+		t.Fatalf("%d examples, %v", len(entries), err)
 	}
-	entries, err := os.ReadDir(filepath.Join(contract, "examples"))
-	if err != nil || len(entries) != len(files) {
-		t.Errorf("%d files for %d examples, %v", len(entries), len(files), err)
+	for _, entry := range entries {
+		text := string(example(strings.TrimSuffix(entry.Name(), ".json")))
+		if kinds[text] == nil {
+			t.Errorf("api/examples/%s is the example of no operation", entry.Name())
+		}
+		for _, kind := range kinds[text] {
+			var again bytes.Buffer
+			if err := json.Indent(&again, roundTrip(t, kind, text), "", "  "); err != nil {
+				t.Error(err)
+			}
+			compareFile(t, filepath.Join(contract, "examples", entry.Name()), append(again.Bytes(), '\n'))
+		}
+	}
+	for text, of := range kinds {
+		if strings.HasSuffix(text, "\n") {
+			continue // a file; the others are in operations.go
+		}
+		for _, kind := range of {
+			if again := roundTrip(t, kind, text); string(again) != text {
+				t.Errorf("the example of %s, written again, is %s, but was %s", kind, again, text)
+			}
+		}
+	}
+}
+
+func roundTrip(t *testing.T, kind reflect.Type, text string) []byte {
+	t.Helper()
+	value := reflect.New(kind).Interface()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(value); err != nil {
+		t.Errorf("the example of %s: %v: %s", kind, err, text)
+	}
+	again, err := json.Marshal(value)
+	if err != nil {
+		t.Errorf("the example of %s: %v", kind, err)
+	}
+	return again
+}
+
+func exampleOf(media *huma.MediaType) json.RawMessage {
+	text, _ := media.Example.(json.RawMessage)
+	return text
+}
+
+// eachExample visits the JSON examples of all operations.
+func (s *server) eachExample(visit func(mode huma.ValidateMode, schema *huma.Schema, text json.RawMessage)) {
+	for _, op := range operationsOf(s.api.OpenAPI()) {
+		if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil { // a file has no schema
+			media := op.RequestBody.Content["application/json"]
+			visit(huma.ModeWriteToServer, media.Schema, exampleOf(media))
+		}
+		for _, response := range op.Responses {
+			if media := response.Content["application/json"]; media != nil {
+				visit(huma.ModeReadFromServer, media.Schema, exampleOf(media))
+			}
+		}
 	}
 }
 
 func TestContractExamplesOfRequestsAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
-	// The run's request names the secret.
-	examples := []string{
-		"create_secret_request.json", "run_agent_request.json", "create_apikey_request.json", "create_factory_request.json",
-		"environment_request.json", "cancel_runs_request.json", "run_followup_request.json",
-	}
-	scenarios := map[string]scenario{
-		"run_agent_request.json":      {method: post, path: "/agent/runs", status: 200},
-		"create_apikey_request.json":  {method: post, path: "/apikeys", status: 201},
-		"create_factory_request.json": {method: post, path: "/factory", status: 201},
-		"environment_request.json":    {method: post, path: "/agent/environments", status: 201},
-		"create_secret_request.json":  {method: post, path: "/secrets", status: 201},
-		"cancel_runs_request.json":    {method: post, path: "/agent/runs/cancel", status: 200},
-		"run_followup_request.json":   {method: post, path: "/agent/runs/" + b.start(lineshaft.NewRun{Prompt: "x"}) + "/followups", status: 200},
-	}
-	for _, name := range examples {
-		sc := scenarios[name]
-		text, err := os.ReadFile(filepath.Join(contract, "examples", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sc.as, sc.body = lineshaft.RoleAdmin, string(text)
-		b.check(t, sc)
+	for _, step := range []struct {
+		example, path string
+		status        int
+	}{
+		{"create_secret_request", "/secrets", 201}, // which the run's request names
+		{"run_agent_request", "/agent/runs", 200},
+		{"create_apikey_request", "/apikeys", 201},
+		{"create_factory_request", "/factory", 201},
+		{"environment_request", "/agent/environments", 201},
+		{"cancel_runs_request", "/agent/runs/cancel", 200},
+		{"run_followup_request", "/agent/runs/" + b.start(lineshaft.NewRun{Prompt: "x"}) + "/followups", 200},
+	} {
+		b.check(t, scenario{
+			name: step.example, method: post, path: step.path, as: lineshaft.RoleAdmin, body: string(example(step.example)), status: step.status,
+		})
 	}
 }
 
@@ -166,46 +195,25 @@ func TestContractEveryOperationIsDocumented(t *testing.T) {
 			t.Errorf("%s has a default answer", row.ID)
 		}
 		for status, response := range op.Responses {
-			if media := response.Content["application/json"]; media != nil && media.Example == nil {
+			if media := response.Content["application/json"]; media != nil && exampleOf(media) == nil {
 				t.Errorf("%s: no example for %s", row.ID, status)
 			}
 		}
-		if op.RequestBody != nil && !s.docs[op.OperationID].upload && op.RequestBody.Content["application/json"].Example == nil {
+		if op.RequestBody != nil && !s.docs[op.OperationID].upload && exampleOf(op.RequestBody.Content["application/json"]) == nil {
 			t.Errorf("%s: no example of a request", row.ID)
 		}
 	}
 }
 
-func TestContractOperationExamplesFitTheirSchemas(t *testing.T) {
+func TestContractExamplesFitTheirSchemas(t *testing.T) {
 	t.Parallel()
 	s := testServer()
-	for path, item := range s.api.OpenAPI().Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
-			if op == nil {
-				continue
-			}
-			bodies := []*huma.MediaType{}
-			if op.RequestBody != nil && !s.docs[op.OperationID].upload { // a file has no schema
-				media := op.RequestBody.Content["application/json"]
-				text, err := marshal(media.Example)
-				if err != nil {
-					t.Errorf("%s: %v", path, err)
-				}
-				s.conformsAs(t, huma.ModeWriteToServer, media.Schema, text)
-			}
-			for _, response := range op.Responses {
-				if media := response.Content["application/json"]; media != nil {
-					bodies = append(bodies, media)
-				}
-			}
-			for _, media := range bodies {
-				text, err := marshal(media.Example)
-				if err != nil {
-					t.Errorf("%s: %v", path, err)
-				}
-				s.conformsTo(t, media.Schema, text)
-			}
-		}
+	s.eachExample(func(mode huma.ValidateMode, schema *huma.Schema, text json.RawMessage) {
+		s.conformsAs(t, mode, schema, text)
+	})
+	change := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[UpdateFactoryRequest](), true, "")
+	for _, name := range []string{"follow_repository_request", "unlink_repository_request"} {
+		s.conformsAs(t, huma.ModeWriteToServer, change, example(name))
 	}
 }
 

@@ -129,7 +129,8 @@ func TestX6Models(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
 	b.check(t, scenario{method: get, path: "/agent/models", as: lineshaft.RoleViewer, status: 200, has: []string{`{"default_model_id":"","models":[]}`}})
-	b = newServer(t, func(d *Deps) { d.Models = func(context.Context) ListModelsResponse { return exampleModels() } })
+	models := readExample[ListModelsResponse](t, "models_response")
+	b = newServer(t, func(d *Deps) { d.Models = func(context.Context) ListModelsResponse { return models } })
 	b.check(t, scenario{method: get, path: "/agent/models", as: lineshaft.RoleViewer, status: 200, has: []string{`"default_model_id":"sonnet"`, `"provider":"ANTHROPIC"`, `"harnesses":[`}})
 	b.check(t, scenario{method: get, path: "/api/v1/networking/egress-ranges", as: lineshaft.RoleViewer, status: 200, has: []string{`{"cidrs":[]}`}})
 }

@@ -87,13 +87,3 @@ func (s *server) reportArtifact(ctx context.Context, in *uploadInput) (*reportOu
 	}
 	return &reportOutput{Body: RunReportResponse{RunID: in.RunID, ArtifactUID: a.UID}}, nil
 }
-
-func exampleRunReport() RunReportRequest {
-	return RunReportRequest{Type: "plan", Steps: []RunReportStep{
-		{Text: "Find the failing test", State: "completed"}, {Text: "Fix it", State: "in_progress", Priority: "high"}, {Text: "Open a pull request", State: "pending"},
-	}}
-}
-
-func exampleReported() RunReportResponse {
-	return RunReportResponse{RunID: exampleRunID, ArtifactUID: exampleArtifactID}
-}

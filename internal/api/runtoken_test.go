@@ -41,9 +41,9 @@ func (b *bench) others() map[string][]string {
 	fatal(err)
 	environment, err := b.control.CreateEnvironment(ctx, admin, lineshaft.EnvironmentConfig{Name: planted})
 	fatal(err)
-	agent, err := b.control.CreateAgent(ctx, admin, factories.NewAgent{Name: planted, Type: lineshaft.AgentCustom, FactoryUID: factory.UID})
+	agent, err := b.control.CreateAgent(ctx, admin, lineshaft.Agent{Name: planted, Type: lineshaft.AgentCustom, FactoryUID: factory.UID})
 	fatal(err)
-	team, err := b.control.CreateAgent(ctx, admin, factories.NewAgent{Name: planted + "team", Type: lineshaft.AgentCustom})
+	team, err := b.control.CreateAgent(ctx, admin, lineshaft.Agent{Name: planted + "team", Type: lineshaft.AgentCustom})
 	fatal(err)
 	b.start(lineshaft.NewRun{Prompt: planted, Config: lineshaft.AgentConfig{WorkerHost: planted}})
 	_, err = b.control.Claim(ctx, lineshaft.ClaimRequest{WorkerHost: planted, WorkerID: planted, Limit: 1, Capacity: 1})
@@ -75,7 +75,7 @@ func TestX15ARunTokenOpensItsOwnTreeOnly(t *testing.T) {
 		}
 		var hand *lineshaft.Agent
 		for name, prompt := range map[string]string{"colleague": planted, "hand": "mine"} {
-			made, err := b.control.CreateAgent(t.Context(), b.admin(), factories.NewAgent{Name: name, Type: lineshaft.AgentCustom, FactoryUID: own.UID, Prompt: prompt})
+			made, err := b.control.CreateAgent(t.Context(), b.admin(), lineshaft.Agent{Name: name, Type: lineshaft.AgentCustom, FactoryUID: own.UID, Prompt: prompt})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -106,7 +106,7 @@ func TestF9RunsShowTheirSchedule(t *testing.T) {
 	want := `"schedule":{"schedule_id":"` + made.ID + `","schedule_name":"watch","cron_schedule":"30 2 * * *","slot":"2026-10-25T02:30"}`
 	b.play(t, []scenario{
 		{name: "runs", method: get, path: "/agent/runs?schedule_id=" + made.ID, as: lineshaft.RoleViewer, status: 200, has: []string{want, `"source":"SCHEDULED_AGENT"`, `"title":"watch"`}},
-		{name: "others", method: get, path: "/agent/runs?schedule_id=" + exampleScheduleID, as: lineshaft.RoleViewer, status: 200, has: []string{`"runs":[]`}},
+		{name: "others", method: get, path: "/agent/runs?schedule_id=" + exampleRunID, as: lineshaft.RoleViewer, status: 200, has: []string{`"runs":[]`}},
 		{name: "history", method: get, path: "/agent/schedules/" + made.ID, as: lineshaft.RoleViewer, status: 200, has: []string{`"last_ran":"2026-10-25T00:40:00`, `"next_run":"2026-10-26T01:30:00`}},
 	})
 }

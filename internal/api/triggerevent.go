@@ -81,12 +81,3 @@ func wireKey(k factories.FilterKey) FilterFieldSpec {
 	}
 	return spec
 }
-
-func exampleTriggerEvents() ListTriggerEventsResponse {
-	return ListTriggerEventsResponse{Provider: "slack", Events: []TriggerEvent{{
-		Event: "app_mention", FilterFields: []string{"channel_ids"},
-		FieldSpecs: []FilterFieldSpec{{
-			Name: "channel_ids", Description: "Channels, by id.", Type: "string", Value: "id of a channel, such as C0123456789", Forms: []string{"list", "in", "not_in"}, Match: "exact",
-		}},
-	}}}
-}

@@ -19,11 +19,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
-	"github.com/lineshaft/lineshaft/internal/store"
-	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/vault"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
@@ -43,27 +42,8 @@ func newWorld(t *testing.T, database string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
-	w := &world{T: t}
-	if w.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Lease: time.Hour, Vault: vault.New(sealing)}); err != nil {
-		t.Fatal(err)
-	}
-	if w.adminKey, err = w.control.EnsureAdmin(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
-	if w.admin, err = w.control.Authenticate(t.Context(), w.adminKey); err != nil {
-		t.Fatal(err)
-	}
+	plane := controltest.Open(t, database, controltest.Options{Config: base.Config{Lease: time.Hour, Vault: vault.New(sealing)}, Encode: api.EncodeSSE})
+	w := &world{T: t, control: plane.Service, adminKey: plane.AdminKey, admin: plane.Admin}
 	stopping := make(chan struct{})
 	close(stopping) // streams say what there is and end
 	logger := slog.New(slog.DiscardHandler)

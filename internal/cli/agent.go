@@ -42,31 +42,19 @@ func (sh *shell) agentListCommand() *cobra.Command {
 		Short:   "List the agents that your key may see",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft agent list", "all of them", "lineshaft agent list --factory shop -o json", "those of one factory"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list, err := sh.agents(cmd.Context(), c, factory)
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"agents": list}, list)
-			}
-			if len(list) == 0 {
-				fmt.Fprintln(sh.err, "-- no agents; make one: lineshaft agent create NAME")
-				return nil
-			}
-			var rows [][]cell
-			for _, a := range list {
-				rows = append(rows, []cell{
-					plain(oneLine(a.UID)), plain(strings.ToLower(oneLine(a.AgentType))), plain(orDash(oneLine(a.FactoryUID))), plain(sh.when(a.UpdatedAt)), plain(oneLine(a.Name)),
-				})
-			}
-			sh.table([]string{"UID", "TYPE", "FACTORY", "UPDATED", "NAME"}, rows)
-			return nil
-		},
+			return listing[client.Agent]{
+				key: "agents", none: "no agents; make one: lineshaft agent create NAME",
+				head: []string{"UID", "TYPE", "FACTORY", "UPDATED", "NAME"},
+				row: func(a *client.Agent) []cell {
+					return []cell{
+						plain(oneLine(a.UID)), plain(strings.ToLower(oneLine(a.AgentType))), plain(orDash(oneLine(a.FactoryUID))),
+						plain(sh.when(a.UpdatedAt)), plain(oneLine(a.Name)),
+					}
+				},
+			}.show(sh, list, err)
+		}),
 	}
 	agentsFlag(cmd, &factory, "only those of this `FACTORY`, by uid, alias or name")
 	return cmd
@@ -129,11 +117,7 @@ func (sh *shell) agentDeleteCommand() *cobra.Command {
 		Short:   "Delete agents; their runs stay",
 		Args:    needs(1, -1, agentRefs),
 		Example: example("lineshaft agent delete reviewer --factory shop", "neither the foreman, nor one that an automation names"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.agentUID(ctx, c, factory, ref)
 				if err != nil {
@@ -141,7 +125,7 @@ func (sh *shell) agentDeleteCommand() *cobra.Command {
 				}
 				return c.Agents.Delete(ctx, uid)
 			})
-		},
+		}),
 	}
 	agentsFlag(cmd, &factory, "the `FACTORY` they belong to, where several have that name")
 	return cmd

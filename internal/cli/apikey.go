@@ -99,25 +99,18 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 		Short:   "List the keys; the keys themselves are not known to the server",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			keys, err := c.APIKeys.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"api_keys": keys}, keys)
-			}
 			names, err := factoryNames(cmd.Context(), c, keys)
-			if err != nil {
-				return err
-			}
-			sh.showKeys(keys, names)
-			return nil
-		},
+			return listing[client.APIKey]{
+				key:  "api_keys",
+				head: []string{"KEY ID", "ROLE", "FACTORIES", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"},
+				row:  func(key *client.APIKey) []cell { return sh.keyRow(key, factoriesOf(key, names)) },
+			}.show(sh, keys, err)
+		}),
 	}
 }
 
@@ -137,7 +130,7 @@ func factoryNames(ctx context.Context, c *client.Client, keys []client.APIKey) (
 }
 
 // factoriesOf says what a key is limited to; a factory that is gone goes by its uid.
-func factoriesOf(key client.APIKey, names map[string]string) string {
+func factoriesOf(key *client.APIKey, names map[string]string) string {
 	var list []string
 	for _, uid := range key.FactoryUIDs {
 		list = append(list, oneLine(cmp.Or(names[uid], uid)))
@@ -145,22 +138,18 @@ func factoriesOf(key client.APIKey, names map[string]string) string {
 	return cmp.Or(strings.Join(list, ", "), "all")
 }
 
-func (sh *shell) showKeys(keys []client.APIKey, names map[string]string) {
-	var rows [][]cell
-	for _, key := range keys {
-		state := cell{"valid", styleGood}
-		switch {
-		case key.RevokedAt != nil:
-			state = cell{"revoked", styleDim}
-		case key.ExpiresAt != nil && !sh.now().Before(*key.ExpiresAt):
-			state = cell{"expired", styleDim}
-		}
-		rows = append(rows, []cell{
-			plain(oneLine(key.ID)), plain(oneLine(key.Role)), plain(factoriesOf(key, names)), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
-			plain(orDash(sh.whenSet(key.LastUsedAt))), plain(oneLine(key.Name)),
-		})
+func (sh *shell) keyRow(key *client.APIKey, factories string) []cell {
+	state := cell{"valid", styleGood}
+	switch {
+	case key.RevokedAt != nil:
+		state = cell{"revoked", styleDim}
+	case key.ExpiresAt != nil && !sh.now().Before(*key.ExpiresAt):
+		state = cell{"expired", styleDim}
 	}
-	sh.table([]string{"KEY ID", "ROLE", "FACTORIES", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"}, rows)
+	return []cell{
+		plain(oneLine(key.ID)), plain(oneLine(key.Role)), plain(factories), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
+		plain(orDash(sh.whenSet(key.LastUsedAt))), plain(oneLine(key.Name)),
+	}
 }
 
 func orDash(text string) string {

@@ -295,6 +295,15 @@ func (f *automationFlags) add(cmd *cobra.Command) {
 	completeWords(cmd, "concurrency-policy", concurrencyPolicies()...)
 }
 
+// set puts the flags that are fields by themselves into a change.
+func (f *automationFlags) set(cmd *cobra.Command, change *client.AutomationUpdate) {
+	ifChanged(cmd, "prompt", &change.Prompt, f.req.Prompt)
+	ifChanged(cmd, "name", &change.Name, f.req.Name)
+	ifChanged(cmd, "title", &change.Title, f.req.Title)
+	ifChanged(cmd, "agent", &change.Agent, f.req.Agent)
+	ifChanged(cmd, "max-runs-per-hour", &change.MaxRunsPerHour, f.req.MaxRunsPerHour)
+}
+
 func concurrencyPolicies() []string { return []string{"queue", "skip", "cancel_previous", "followup"} }
 
 // check is about the values of flags.

@@ -69,11 +69,7 @@ func (f *automationFlags) change(cmd *cobra.Command, sh *shell) (client.Automati
 		}
 		change.Prompt = &text
 	}
-	ifChanged(cmd, "prompt", &change.Prompt, f.req.Prompt)
-	ifChanged(cmd, "name", &change.Name, f.req.Name)
-	ifChanged(cmd, "title", &change.Title, f.req.Title)
-	ifChanged(cmd, "agent", &change.Agent, f.req.Agent)
-	ifChanged(cmd, "max-runs-per-hour", &change.MaxRunsPerHour, f.req.MaxRunsPerHour)
+	f.set(cmd, &change)
 	if reflect.ValueOf(change).IsZero() && !anyChanged(cmd, "webhook", "filter", "concurrency-key", "concurrency-policy", "secret") {
 		return change, usage("there is nothing to change", "Give --prompt, --filter, --webhook, --secret or another flag; see `lineshaft automation update --help`.")
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/tracing"
@@ -67,6 +69,17 @@ func (sh *shell) choose() error {
 	}
 	sh.saved, err = file.find(name, where)
 	return err
+}
+
+// withClient is a command that needs a server from its first step on.
+func (sh *shell) withClient(run func(cmd *cobra.Command, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := sh.connect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return run(cmd, c, args)
+	}
 }
 
 // connect makes a client. Nothing is sent yet.

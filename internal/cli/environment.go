@@ -52,14 +52,16 @@ func (sh *shell) environmentListCommand() *cobra.Command {
 				return err
 			}
 			list, err := c.Environments.List(cmd.Context(), order)
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"environments": list}, list)
-			}
-			sh.showEnvironments(list)
-			return nil
+			return listing[client.Environment]{
+				key: "environments", none: "no environments; make one: lineshaft environment create NAME",
+				head: []string{"UID", "SET-UP", "UPDATED", "NAME", "REPOSITORIES"},
+				row: func(e *client.Environment) []cell {
+					return []cell{
+						plain(oneLine(e.UID)), environmentState(e), plain(sh.when(e.LastUpdated)), plain(oneLine(e.Config.Name)),
+						plain(orDash(repositories(e.Config, " "))),
+					}
+				},
+			}.show(sh, list, err)
 		},
 	}
 	cmd.Flags().StringVar(&by, "sort", "updated", "`ORDER`: name or updated")
@@ -67,22 +69,8 @@ func (sh *shell) environmentListCommand() *cobra.Command {
 	return cmd
 }
 
-func (sh *shell) showEnvironments(list []client.Environment) {
-	if len(list) == 0 {
-		fmt.Fprintln(sh.err, "-- no environments; make one: lineshaft environment create NAME")
-		return
-	}
-	var rows [][]cell
-	for _, e := range list {
-		rows = append(rows, []cell{
-			plain(oneLine(e.UID)), environmentState(e), plain(sh.when(e.LastUpdated)), plain(oneLine(e.Config.Name)), plain(orDash(repositories(e.Config, " "))),
-		})
-	}
-	sh.table([]string{"UID", "SET-UP", "UPDATED", "NAME", "REPOSITORIES"}, rows)
-}
-
 // environmentState is how the set-up of the newest run went.
-func environmentState(e client.Environment) cell {
+func environmentState(e *client.Environment) cell {
 	switch {
 	case e.SetupFailed:
 		return cell{"failed", styleBad}
@@ -139,7 +127,7 @@ func (sh *shell) showEnvironment(e *client.Environment) error {
 	if run := e.LastRun; run != nil {
 		rows = append(rows, [2]string{"Newest run", oneLine(run.ID + " " + run.State)})
 	}
-	state := environmentState(*e)
+	state := environmentState(e)
 	sh.pairs(append(rows, [2]string{"Set-up", sh.paint(sh.outWidth, state.style, state.text)}, [2]string{"Updated", sh.when(e.LastUpdated)}))
 	return nil
 }

@@ -150,11 +150,7 @@ func (sh *shell) environmentDeleteCommand() *cobra.Command {
 		Short:   "Delete environments; one that a live run, factory, agent or automation uses is refused",
 		Args:    needs(1, -1, "the name or uid of an environment (`lineshaft environment list` shows them)"),
 		Example: example("lineshaft environment delete shop", "by name or uid"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, ref string) error {
 				uid, err := sh.environmentUID(ctx, c, ref)
 				if err != nil {
@@ -162,6 +158,6 @@ func (sh *shell) environmentDeleteCommand() *cobra.Command {
 				}
 				return c.Environments.Delete(ctx, uid)
 			})
-		},
+		}),
 	}
 }

@@ -38,11 +38,7 @@ func (sh *shell) factoryListCommand() *cobra.Command {
 		Short:   "List the factories that your key may see",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft factory list", "all of them", "lineshaft factory list --search shop -o json", "by a part of the name or alias"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list := []client.Factory{}
 			for f, err := range c.Factories.All(cmd.Context(), client.FactoryQuery{Search: search, Limit: 100}) {
 				if err != nil {
@@ -50,32 +46,20 @@ func (sh *shell) factoryListCommand() *cobra.Command {
 				}
 				list = append(list, f)
 			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"factories": list}, list)
-			}
-			sh.showFactories(list)
-			return nil
-		},
+			return listing[client.Factory]{
+				key: "factories", none: "no factories; make one: lineshaft factory create NAME",
+				head: []string{"UID", "ALIAS", "STATE", "UPDATED", "NAME"},
+				row: func(f *client.Factory) []cell {
+					return []cell{plain(oneLine(f.UID)), plain(orDash(oneLine(f.Alias))), factoryState(f), plain(sh.when(f.UpdatedAt)), plain(oneLine(f.Name))}
+				},
+			}.show(sh, list, nil)
+		}),
 	}
 	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in their name or alias, in any case")
 	return cmd
 }
 
-func (sh *shell) showFactories(list []client.Factory) {
-	if len(list) == 0 {
-		fmt.Fprintln(sh.err, "-- no factories; make one: lineshaft factory create NAME")
-		return
-	}
-	var rows [][]cell
-	for _, f := range list {
-		rows = append(rows, []cell{
-			plain(oneLine(f.UID)), plain(orDash(oneLine(f.Alias))), factoryState(f), plain(sh.when(f.UpdatedAt)), plain(oneLine(f.Name)),
-		})
-	}
-	sh.table([]string{"UID", "ALIAS", "STATE", "UPDATED", "NAME"}, rows)
-}
-
-func factoryState(f client.Factory) cell {
+func factoryState(f *client.Factory) cell {
 	if f.Paused {
 		return cell{"paused", styleWait}
 	}
@@ -158,7 +142,7 @@ func (sh *shell) showFactory(f *client.Factory) error {
 	if !sh.forPeople() {
 		return sh.document(f)
 	}
-	state := factoryState(*f)
+	state := factoryState(f)
 	list := [][2]string{
 		{"Factory", oneLine(f.UID)},
 		{"Name", oneLine(f.Name)},
@@ -263,11 +247,7 @@ func (sh *shell) factoryDeleteCommand() *cobra.Command {
 			"lineshaft factory delete shop", "asks on a terminal; its webhooks answer 404 from then on",
 			"lineshaft factory delete shop --yes", "does not ask",
 		),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			if !yes && sh.asks() {
 				what := strings.Join(args, ", ") + " with all automations and webhooks? Secrets of webhooks cannot be had again."
 				if err := sh.confirm(cmd.Context(), "Delete "+what); err != nil {
@@ -281,7 +261,7 @@ func (sh *shell) factoryDeleteCommand() *cobra.Command {
 				}
 				return c.Factories.Delete(ctx, uid)
 			})
-		},
+		}),
 	}
 	yesFlag(cmd, &yes)
 	return cmd

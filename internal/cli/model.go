@@ -26,11 +26,7 @@ func (sh *shell) modelListCommand() *cobra.Command {
 		Short:   "List the models and harnesses, and what is missing for those that cannot be used",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft model list", "ids, providers, the default", "lineshaft model list -o json", "for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			models, err := c.Models(cmd.Context())
 			if err != nil {
 				return err
@@ -40,7 +36,7 @@ func (sh *shell) modelListCommand() *cobra.Command {
 			}
 			sh.showModels(models)
 			return nil
-		},
+		}),
 	}
 }
 

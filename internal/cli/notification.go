@@ -66,30 +66,16 @@ func (sh *shell) notificationListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the endpoints that get callbacks, the oldest first", Args: needs(0, 0, ""),
 		Example: example("lineshaft notification list", "states and addresses", "lineshaft notification list -o ndjson", "one line for each"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list, err := c.Notifications.List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"notifications": list}, list)
-			}
-			if len(list) == 0 {
-				fmt.Fprintln(sh.err, "-- no notifications; make one: lineshaft notification create URL")
-				return nil
-			}
-			var rows [][]cell
-			for i := range list {
-				n := &list[i]
-				rows = append(rows, []cell{plain(oneLine(n.Name)), notificationState(n), plain(heardStates(n)), plain(oneLine(n.ID)), plain(oneLine(n.URL))})
-			}
-			sh.table([]string{"NAME", "STATE", "HEARS OF", "ID", "URL"}, rows)
-			return nil
-		},
+			return listing[client.Notification]{
+				key: "notifications", none: "no notifications; make one: lineshaft notification create URL",
+				head: []string{"NAME", "STATE", "HEARS OF", "ID", "URL"},
+				row: func(n *client.Notification) []cell {
+					return []cell{plain(oneLine(n.Name)), notificationState(n), plain(heardStates(n)), plain(oneLine(n.ID)), plain(oneLine(n.URL))}
+				},
+			}.show(sh, list, err)
+		}),
 	}
 }
 

@@ -53,6 +53,35 @@ func (sh *shell) document(v any) error {
 	return err
 }
 
+// listing is how a list command shows what it found.
+type listing[T any] struct {
+	// key is what programs find the list under.
+	key string
+	// none is said to people when the list is empty, instead of a table.
+	none string
+	head []string
+	row  func(*T) []cell
+}
+
+// show prints what was found, or passes on why nothing was.
+func (l listing[T]) show(sh *shell, list []T, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case !sh.forPeople():
+		return documents(sh, map[string]any{l.key: list}, list)
+	case len(list) == 0 && l.none != "":
+		fmt.Fprintln(sh.err, "-- "+l.none)
+		return nil
+	}
+	rows := make([][]cell, len(list))
+	for i := range list {
+		rows[i] = l.row(&list[i])
+	}
+	sh.table(l.head, rows)
+	return nil
+}
+
 // documents prints a list: whole for json and yaml, a line each for ndjson.
 func documents[T any](sh *shell, whole any, items []T) error {
 	if sh.format != formatNDJSON {

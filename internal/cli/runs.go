@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
 )
 
 const runIDs = "a run id (`lineshaft runs list` shows them)"
@@ -31,11 +33,7 @@ func (sh *shell) getCommand() *cobra.Command {
 		Short:   "Show one run in full",
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs get RUN_ID", "state, times, settings, prompt", "lineshaft runs get RUN_ID -o json", "everything the server knows"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			run, err := c.Runs.Get(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -45,6 +43,6 @@ func (sh *shell) getCommand() *cobra.Command {
 			}
 			sh.showRun(run)
 			return nil
-		},
+		}),
 	}
 }

@@ -53,13 +53,9 @@ type eachRun struct {
 func (sh *shell) eachRun(e eachRun) *cobra.Command {
 	return &cobra.Command{
 		Use: e.use, Short: e.short, Example: e.example, Args: needs(1, -1, runIDs),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			return sh.each(cmd.Context(), args, e.done, func(ctx context.Context, id string) error { return e.do(ctx, c, id) })
-		},
+		}),
 	}
 }
 

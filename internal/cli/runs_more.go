@@ -112,17 +112,13 @@ func (sh *shell) rerunCommand() *cobra.Command {
 		Short:   "Start a new run with the request of an old one",
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs rerun RUN_ID --follow", "try it again and watch"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			started, err := c.Runs.Rerun(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			return sh.started(cmd.Context(), c, started, a)
-		},
+		}),
 	}
 	a.flags(cmd)
 	return cmd
@@ -134,17 +130,13 @@ func (sh *shell) openCommand() *cobra.Command {
 		Short:   "Show a run in the browser, or print its address when there is no terminal",
 		Args:    needs(1, 1, runIDs),
 		Example: example("lineshaft runs open RUN_ID", "the live session of the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			run, err := c.Runs.Get(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			return sh.open(cmd.Context(), run)
-		},
+		}),
 	}
 }
 

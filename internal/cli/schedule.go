@@ -36,32 +36,19 @@ func (sh *shell) scheduleListCommand() *cobra.Command {
 		Short:   "List the schedules by name",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft schedule list", "when they ran, and run next", "lineshaft schedule list -o ndjson", "one line for each"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list, err := c.Schedules.List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"schedules": list}, list)
-			}
-			if len(list) == 0 {
-				fmt.Fprintln(sh.err, "-- no schedules; make one: lineshaft schedule create NAME --cron CRON --prompt TEXT")
-				return nil
-			}
-			var rows [][]cell
-			for i := range list {
-				s := &list[i]
-				rows = append(rows, []cell{
-					plain(oneLine(s.ID)), scheduleState(s), plain(oneLine(timingText(s))), plain(orDash(instantText(s.History.LastRan))), plain(orDash(instantText(s.History.NextRun))), plain(oneLine(s.Name)),
-				})
-			}
-			sh.table([]string{"ID", "STATE", "CRON", "LAST (UTC)", "NEXT (UTC)", "NAME"}, rows)
-			return nil
-		},
+			return listing[client.Schedule]{
+				key: "schedules", none: "no schedules; make one: lineshaft schedule create NAME --cron CRON --prompt TEXT",
+				head: []string{"ID", "STATE", "CRON", "LAST (UTC)", "NEXT (UTC)", "NAME"},
+				row: func(s *client.Schedule) []cell {
+					return []cell{
+						plain(oneLine(s.ID)), scheduleState(s), plain(oneLine(timingText(s))), plain(orDash(instantText(s.History.LastRan))),
+						plain(orDash(instantText(s.History.NextRun))), plain(oneLine(s.Name)),
+					}
+				},
+			}.show(sh, list, err)
+		}),
 	}
 }
 
@@ -126,11 +113,7 @@ func (sh *shell) scheduleGetCommand() *cobra.Command {
 		Short:   "Show a schedule with its history and its prompt",
 		Args:    needs(1, 1, scheduleRefs),
 		Example: example("lineshaft schedule get watch", "by name or id", "lineshaft schedule get watch -o json", "everything about it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			id, err := sh.scheduleID(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
@@ -140,7 +123,7 @@ func (sh *shell) scheduleGetCommand() *cobra.Command {
 				return err
 			}
 			return sh.showSchedule(s)
-		},
+		}),
 	}
 }
 

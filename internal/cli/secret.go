@@ -167,31 +167,20 @@ func (sh *shell) secretListCommand() *cobra.Command {
 		Short:   "List the secrets, without their values",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft secret list", "names, and who gets them", "lineshaft secret list -o json", "for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			secrets, err := c.Secrets.List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"secrets": secrets}, secrets)
-			}
-			var rows [][]cell
-			for _, s := range secrets {
-				access := s.Access
-				if s.Kind == "webhook" {
-					access = "-"
-				}
-				rows = append(rows, []cell{
-					plain(oneLine(s.Name)), plain(oneLine(s.Kind)), plain(oneLine(access)), plain(sh.when(s.UpdatedAt)), plain(oneLine(s.Description)),
-				})
-			}
-			sh.table([]string{"NAME", "KIND", "ACCESS", "UPDATED", "DESCRIPTION"}, rows)
-			return nil
-		},
+			return listing[client.Secret]{
+				key:  "secrets",
+				head: []string{"NAME", "KIND", "ACCESS", "UPDATED", "DESCRIPTION"},
+				row: func(s *client.Secret) []cell {
+					access := s.Access
+					if s.Kind == "webhook" {
+						access = "-"
+					}
+					return []cell{plain(oneLine(s.Name)), plain(oneLine(s.Kind)), plain(oneLine(access)), plain(sh.when(s.UpdatedAt)), plain(oneLine(s.Description))}
+				},
+			}.show(sh, secrets, err)
+		}),
 	}
 }
 
@@ -201,15 +190,11 @@ func (sh *shell) secretDeleteCommand() *cobra.Command {
 		Short:   "Delete secrets; one that a webhook, factory, agent or automation names is refused",
 		Args:    needs(1, -1, "the name of a secret (`lineshaft secret list` shows them)"),
 		Example: example("lineshaft secret delete TRACKER_TOKEN", "a waiting run that names it itself will fail"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			return sh.each(cmd.Context(), args, "deleted", func(ctx context.Context, name string) error {
 				return sh.meantSecret(ctx, c, name, c.Secrets.Delete(ctx, name))
 			})
-		},
+		}),
 	}
 }
 

@@ -37,17 +37,13 @@ func (sh *shell) skillListCommand() *cobra.Command {
 			"lineshaft skill list --repo acme/tools --refresh", "of one repository, as it is now",
 			"lineshaft skill list --all -o json", "malformed ones too, for programs",
 		),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list, err := c.Skills.List(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
 			return sh.showSkills(list)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&q.Repository, "repo", "", "only those of a `REPOSITORY`, as owner/name")
 	cmd.Flags().BoolVar(&q.Refresh, "refresh", false, "ask the forge anew instead of trusting what was read in the last minute")

@@ -86,18 +86,13 @@ func (w *webhookShell) listCommand() *cobra.Command {
 				return err
 			}
 			list, err := c.Webhooks.List(cmd.Context(), factory)
-			if err != nil {
-				return err
-			}
-			if !w.forPeople() {
-				return documents(w.shell, map[string]any{"webhooks": list}, list)
-			}
-			var rows [][]cell
-			for i := range list {
-				rows = append(rows, []cell{plain(oneLine(list[i].Name)), webhookState(&list[i]), plain(oneLine(webhookMode(&list[i]))), plain(oneLine(list[i].IngressURL))})
-			}
-			w.table([]string{"NAME", "STATE", "MODE", "URL"}, rows)
-			return nil
+			return listing[client.Webhook]{
+				key:  "webhooks",
+				head: []string{"NAME", "STATE", "MODE", "URL"},
+				row: func(hook *client.Webhook) []cell {
+					return []cell{plain(oneLine(hook.Name)), webhookState(hook), plain(oneLine(webhookMode(hook))), plain(oneLine(hook.IngressURL))}
+				},
+			}.show(w.shell, list, err)
 		},
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
 )
 
 func (sh *shell) whoamiCommand() *cobra.Command {
@@ -13,11 +15,7 @@ func (sh *shell) whoamiCommand() *cobra.Command {
 		Short:   "Show who the key belongs to and what it may do",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft whoami", "server, name, role, limits", "lineshaft whoami --context prod -o json", "at another server, for programs"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			me, err := c.Whoami(cmd.Context())
 			if err != nil {
 				return err
@@ -47,6 +45,6 @@ func (sh *shell) whoamiCommand() *cobra.Command {
 				{"May", oneLine(strings.Join(me.Permissions, ", "))},
 			})
 			return nil
-		},
+		}),
 	}
 }

@@ -144,35 +144,18 @@ func (sh *shell) workerListCommand() *cobra.Command {
 		Short:   "List the workers that are connected",
 		Args:    needs(0, 0, ""),
 		Example: example("lineshaft worker list", "who takes runs now"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := sh.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			list, err := c.Workers(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !sh.forPeople() {
-				return documents(sh, map[string]any{"workers": list}, list)
-			}
-			sh.showWorkers(list)
-			return nil
-		},
+			return listing[client.Worker]{
+				key: "workers", none: "no workers are connected; start one: lineshaft worker --id NAME --server ADDRESS",
+				head: []string{"WORKER", "CONNECTIONS", "RUNNING", "SINCE", "LAST SEEN", "LABELS"},
+				row: func(w *client.Worker) []cell {
+					return []cell{
+						plain(oneLine(w.WorkerHost)), plain(strconv.Itoa(w.ConnectionCount)), plain(fmt.Sprintf("%d of %d", w.Load, w.Capacity)),
+						plain(sh.when(w.ConnectedAt)), plain(sh.when(w.LastSeenAt)), plain(oneLine(strings.Join(w.Labels, " "))),
+					}
+				},
+			}.show(sh, list, err)
+		}),
 	}
-}
-
-func (sh *shell) showWorkers(list []client.Worker) {
-	if len(list) == 0 {
-		fmt.Fprintln(sh.err, "-- no workers are connected; start one: lineshaft worker --id NAME --server ADDRESS")
-		return
-	}
-	var rows [][]cell
-	for _, w := range list {
-		rows = append(rows, []cell{
-			plain(oneLine(w.WorkerHost)), plain(strconv.Itoa(w.ConnectionCount)), plain(fmt.Sprintf("%d of %d", w.Load, w.Capacity)),
-			plain(sh.when(w.ConnectedAt)), plain(sh.when(w.LastSeenAt)), plain(oneLine(strings.Join(w.Labels, " "))),
-		})
-	}
-	sh.table([]string{"WORKER", "CONNECTIONS", "RUNNING", "SINCE", "LAST SEEN", "LABELS"}, rows)
 }

@@ -26,7 +26,7 @@ func TestW7OneRunForEachMatch(t *testing.T) {
 		all := w.automation("all", "")
 		match := w.automation("match", `{"action":["opened"]}`)
 		w.automation("other", `{"action":["closed"]}`)
-		w.automation("elsewhere", "", func(n *factories.NewAutomation) {
+		w.automation("elsewhere", "", func(n *lineshaft.Automation) {
 			other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "elsewhere"}))
 			n.Triggers[0].Filter = lineshaft.TriggerFilter{WebhookIDs: []string{other.UID}}
 		})
@@ -78,12 +78,12 @@ func (w *works) checkRun(runID string, a *lineshaft.Automation, d lineshaft.Deli
 func TestW14SeveralTriggersStartOneRun(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
-		w.automation("many", "", func(n *factories.NewAutomation) {
+		w.automation("many", "", func(n *lineshaft.Automation) {
 			byID := w.trigger(`{"issue":{"number":[7]}}`)
 			byID.Filter.Webhooks, byID.Filter.WebhookIDs = nil, []string{w.hook.UID}
 			n.Triggers = []lineshaft.Trigger{w.trigger(`{"action":["closed"]}`), w.trigger(`{"action":["opened"]}`), byID, w.trigger("")}
 		})
-		w.automation("never", `{"action":[]}`, func(n *factories.NewAutomation) { n.Triggers = append(n.Triggers, w.trigger(`{"no":{"exists":true}}`)) })
+		w.automation("never", `{"action":[]}`, func(n *lineshaft.Automation) { n.Triggers = append(n.Triggers, w.trigger(`{"no":{"exists":true}}`)) })
 		d := w.deliver("", opened)
 		if len(d.Outcomes) != 1 || d.NotMatched != 1 || len(w.runs()) != 1 {
 			w.Errorf("%+v, %d runs", d, len(w.runs()))
@@ -146,7 +146,7 @@ func TestW11OutcomesWithoutARun(t *testing.T) {
 		result  lineshaft.OutcomeResult
 		reason  string
 	}{
-		"disabled": {func(w *works) { w.automation("it", "", func(n *factories.NewAutomation) { n.Enabled = false }) }, opened, lineshaft.ResultDisabled, "disabled"},
+		"disabled": {func(w *works) { w.automation("it", "", func(n *lineshaft.Automation) { n.Enabled = false }) }, opened, lineshaft.ResultDisabled, "disabled"},
 		"paused": {func(w *works) {
 			w.automation("it", "")
 			must[*lineshaft.Factory](w.bench)(w.s.UpdateFactory(w.Context(), w.admin, w.factory, factories.FactoryChange{Paused: new(true)}))

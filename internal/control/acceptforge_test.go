@@ -19,8 +19,8 @@ func githubHook() factories.NewWebhook {
 }
 
 // on gives an automation triggers of a forge: event, then the filter as JSON.
-func on(provider string, pairs ...string) func(*factories.NewAutomation) {
-	return func(n *factories.NewAutomation) {
+func on(provider string, pairs ...string) func(*lineshaft.Automation) {
+	return func(n *lineshaft.Automation) {
 		n.Triggers = nil
 		for i := 0; i < len(pairs); i += 2 {
 			t := lineshaft.Trigger{Provider: provider, Event: pairs[i]}
@@ -47,7 +47,7 @@ func TestF6ForgeTriggersStartRuns(t *testing.T) {
 	eachWorks(t, githubHook(), func(w *works) {
 		w.automation("a opened", "", on("github", "issue_opened", `{"labels":["bug"]}`))
 		w.automation("b any", "", on("github", "issue_closed", `{}`, "issue_*", `{}`))
-		both := func(n *factories.NewAutomation) {
+		both := func(n *lineshaft.Automation) {
 			on("github", "issue_opened", `{}`)(n)
 			n.Triggers = append(n.Triggers, w.trigger(""))
 		}
@@ -57,7 +57,7 @@ func TestF6ForgeTriggersStartRuns(t *testing.T) {
 		w.automation("f other label", "", on("github", "issue_opened", `{"labels":["docs"]}`))
 		w.automation("g other forge", "", on("gitlab", "issue_opened", `{}`))
 		w.automation("h named", "", on("github", "issue_opened", `{"webhooks":["issues"]}`))
-		w.automation("i off", "", on("github", "issue_opened", `{}`), func(n *factories.NewAutomation) { n.Enabled = false })
+		w.automation("i off", "", on("github", "issue_opened", `{}`), func(n *lineshaft.Automation) { n.Enabled = false })
 		w.automation("j payload", "", on("github", "issue_opened", `{"payload":{"action":["closed"]}}`))
 		d := w.told("1", "issues", issueOpened)
 		if d.Event != "issues" || w.log()[0].Event != "issues" {
@@ -133,7 +133,7 @@ func TestF6RefusedForgeTriggers(t *testing.T) {
 			"other scheme":    {"gitlab", "push", `{"webhooks":["issues"]}`, "triggers[1].filter.webhooks[0]"},
 			"no scheme":       {"github", "push", `{"webhook_ids":["` + other.UID + `"]}`, "triggers[1].filter.webhook_ids[0]"},
 		} {
-			n := factories.NewAutomation{Name: "it", Prompt: "p"}
+			n := lineshaft.Automation{Name: "it", Prompt: "p"}
 			on(tc.provider, "push", `{}`, tc.event, tc.filter)(&n)
 			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, n)
 			wantCode(w, err, lineshaft.CodeInvalidRequest)

@@ -105,7 +105,7 @@ func TestW12RateIsPerWebhook(t *testing.T) {
 func TestW7RunsPerHour(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
-		w.automation("braked", "", func(n *factories.NewAutomation) { n.MaxRunsPerHour = 2 })
+		w.automation("braked", "", func(n *lineshaft.Automation) { n.MaxRunsPerHour = 2 })
 		w.automation("free", "")
 		h := w.ready()
 		_, errs := w.s.AcceptTogether(w.Context(), received(h, "1", `{}`), received(h, "2", `{}`))

@@ -39,7 +39,7 @@ func changes() []change {
 			return err
 		}},
 		{"add automation", func(w *works) error {
-			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{
+			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, lineshaft.Automation{
 				Name: "new " + w.newID(), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger("")},
 			})
 			return err

@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-func (b *bench) newAgent(n factories.NewAgent) *lineshaft.Agent {
+func (b *bench) newAgent(n lineshaft.Agent) *lineshaft.Agent {
 	b.Helper()
 	return must[*lineshaft.Agent](b)(b.s.CreateAgent(b.Context(), b.admin, n))
 }
@@ -54,7 +54,7 @@ func TestF8AgentLife(t *testing.T) {
 		b.write(func(ctx context.Context, tx *store.Tx) error {
 			return tx.ReplaceSkills(ctx, f.UID, []lineshaft.Skill{{Agent: "reviewer", Name: "own", Body: "b"}})
 		})
-		made := b.newAgent(factories.NewAgent{
+		made := b.newAgent(lineshaft.Agent{
 			FactoryUID: f.UID, Name: "reviewer", Type: lineshaft.AgentReview, Description: "d", Prompt: "You review.",
 			Config: lineshaft.AgentConfig{
 				ModelID: "m", EnvironmentID: "env", WorkerHost: "box", Secrets: []string{"TOKEN"}, Skills: []string{"o/r:s", "own"},
@@ -99,30 +99,30 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 		b.secret("HOOK_SECRET")
 		runner := lineshaft.Runner{UID: b.newID(), FactoryUID: other, Name: "big"}
 		b.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutRunner(ctx, runner) })
-		b.newAgent(factories.NewAgent{FactoryUID: f, Name: "taken"})
-		b.newAgent(factories.NewAgent{Name: "taken, too"})
-		config := func(c lineshaft.AgentConfig) factories.NewAgent {
-			return factories.NewAgent{FactoryUID: f, Name: "new", Config: c}
+		b.newAgent(lineshaft.Agent{FactoryUID: f, Name: "taken"})
+		b.newAgent(lineshaft.Agent{Name: "taken, too"})
+		config := func(c lineshaft.AgentConfig) lineshaft.Agent {
+			return lineshaft.Agent{FactoryUID: f, Name: "new", Config: c}
 		}
 		acp := &lineshaft.HarnessConfig{Type: "acp"}
 		for name, test := range map[string]struct {
-			n     factories.NewAgent
+			n     lineshaft.Agent
 			code  lineshaft.Code
 			field string
 		}{
-			"no name":          {factories.NewAgent{FactoryUID: f}, lineshaft.CodeInvalidRequest, "name"},
-			"no file name":     {factories.NewAgent{FactoryUID: f, Name: "a/b"}, lineshaft.CodeInvalidRequest, "name"},
-			"team, blank":      {factories.NewAgent{Name: " "}, lineshaft.CodeInvalidRequest, "name"},
-			"team, NUL":        {factories.NewAgent{Name: "a\x00"}, lineshaft.CodeInvalidRequest, "name"},
-			"name taken":       {factories.NewAgent{FactoryUID: f, Name: "taken"}, lineshaft.CodeConflict, "name"},
-			"team name taken":  {factories.NewAgent{Name: "taken, too"}, lineshaft.CodeConflict, "name"},
-			"type":             {factories.NewAgent{FactoryUID: f, Name: "new", Type: "MAIN"}, lineshaft.CodeInvalidRequest, "agent_type"},
-			"second foreman":   {factories.NewAgent{FactoryUID: f, Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeConflict, "agent_type"},
-			"team's foreman":   {factories.NewAgent{Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeInvalidRequest, "agent_type"},
-			"factory":          {factories.NewAgent{FactoryUID: b.newID(), Name: "new"}, lineshaft.CodeInvalidRequest, "factory_uid"},
-			"long description": {factories.NewAgent{FactoryUID: f, Name: "new", Description: strings.Repeat("x", 2001)}, lineshaft.CodeInvalidRequest, "description"},
-			"long prompt":      {factories.NewAgent{FactoryUID: f, Name: "new", Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes+1)}, lineshaft.CodeInvalidRequest, "prompt"},
-			"NUL":              {factories.NewAgent{FactoryUID: f, Name: "new", Prompt: "\x00"}, lineshaft.CodeInvalidRequest, "prompt"},
+			"no name":          {lineshaft.Agent{FactoryUID: f}, lineshaft.CodeInvalidRequest, "name"},
+			"no file name":     {lineshaft.Agent{FactoryUID: f, Name: "a/b"}, lineshaft.CodeInvalidRequest, "name"},
+			"team, blank":      {lineshaft.Agent{Name: " "}, lineshaft.CodeInvalidRequest, "name"},
+			"team, NUL":        {lineshaft.Agent{Name: "a\x00"}, lineshaft.CodeInvalidRequest, "name"},
+			"name taken":       {lineshaft.Agent{FactoryUID: f, Name: "taken"}, lineshaft.CodeConflict, "name"},
+			"team name taken":  {lineshaft.Agent{Name: "taken, too"}, lineshaft.CodeConflict, "name"},
+			"type":             {lineshaft.Agent{FactoryUID: f, Name: "new", Type: "MAIN"}, lineshaft.CodeInvalidRequest, "agent_type"},
+			"second foreman":   {lineshaft.Agent{FactoryUID: f, Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeConflict, "agent_type"},
+			"team's foreman":   {lineshaft.Agent{Name: "new", Type: lineshaft.AgentForeman}, lineshaft.CodeInvalidRequest, "agent_type"},
+			"factory":          {lineshaft.Agent{FactoryUID: b.newID(), Name: "new"}, lineshaft.CodeInvalidRequest, "factory_uid"},
+			"long description": {lineshaft.Agent{FactoryUID: f, Name: "new", Description: strings.Repeat("x", 2001)}, lineshaft.CodeInvalidRequest, "description"},
+			"long prompt":      {lineshaft.Agent{FactoryUID: f, Name: "new", Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes+1)}, lineshaft.CodeInvalidRequest, "prompt"},
+			"NUL":              {lineshaft.Agent{FactoryUID: f, Name: "new", Prompt: "\x00"}, lineshaft.CodeInvalidRequest, "prompt"},
 			"secret":           {config(lineshaft.AgentConfig{Secrets: []string{"NONE"}}), lineshaft.CodeInvalidRequest, "config.secrets"},
 			"credential":       {config(lineshaft.AgentConfig{Secrets: []string{"HOOK_SECRET"}}), lineshaft.CodeInvalidRequest, "config.secrets"},
 			"environment":      {config(lineshaft.AgentConfig{EnvironmentID: "none"}), lineshaft.CodeInvalidRequest, "config.environment_id"},
@@ -130,8 +130,8 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 			"another's runner": {config(lineshaft.AgentConfig{RunnerID: runner.UID}), lineshaft.CodeInvalidRequest, "config.runner_id"},
 			"skill":            {config(lineshaft.AgentConfig{Skills: []string{"o/r:s", "../x"}}), lineshaft.CodeInvalidRequest, "config.skills[1]"},
 			"many skills":      {config(lineshaft.AgentConfig{Skills: make([]string, lineshaft.MaxSkills+1)}), lineshaft.CodeInvalidRequest, "config.skills"},
-			"unknown skill":    {factories.NewAgent{FactoryUID: f, Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"o/r:s", "nothing"}}}, lineshaft.CodeInvalidRequest, "config.skills[1]"},
-			"local skill":      {factories.NewAgent{Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"own"}}}, lineshaft.CodeInvalidRequest, "config.skills[0]"},
+			"unknown skill":    {lineshaft.Agent{FactoryUID: f, Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"o/r:s", "nothing"}}}, lineshaft.CodeInvalidRequest, "config.skills[1]"},
+			"local skill":      {lineshaft.Agent{Name: "new", Config: lineshaft.AgentConfig{Skills: []string{"own"}}}, lineshaft.CodeInvalidRequest, "config.skills[0]"},
 			"two models":       {config(lineshaft.AgentConfig{ModelID: "m", Harness: acp}), lineshaft.CodeInvalidRequest, "config.model_id"},
 		} {
 			_, err := b.s.CreateAgent(b.Context(), b.admin, test.n)
@@ -169,7 +169,7 @@ func TestF8FactoryHasOneForeman(t *testing.T) {
 		}
 		err = b.s.DeleteAgent(b.Context(), b.admin, first.UID)
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		next := b.newAgent(factories.NewAgent{FactoryUID: f, Name: "next", Type: lineshaft.AgentTriage})
+		next := b.newAgent(lineshaft.Agent{FactoryUID: f, Name: "next", Type: lineshaft.AgentTriage})
 		must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, next.UID, factories.AgentChange{Type: ref(lineshaft.AgentForeman)}))
 		if now := b.foreman(f); now.UID != next.UID || b.getAgent(first.UID).Type != lineshaft.AgentCustom {
 			b.Fatalf("%+v", now)
@@ -192,7 +192,7 @@ func TestF8ForemanRace(t *testing.T) {
 		f := b.factory("f", "").UID
 		var agents []*lineshaft.Agent
 		for i := range 4 {
-			agents = append(agents, b.newAgent(factories.NewAgent{FactoryUID: f, Name: fmt.Sprint("a", i)}))
+			agents = append(agents, b.newAgent(lineshaft.Agent{FactoryUID: f, Name: fmt.Sprint("a", i)}))
 		}
 		for range rounds(10) {
 			together(len(agents), func(who int) {
@@ -212,7 +212,7 @@ func TestF8TeamAgentNameRace(t *testing.T) {
 		for round := range rounds(10) {
 			errs := make([]error, 4)
 			together(len(errs), func(who int) {
-				_, errs[who] = b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{Name: fmt.Sprint("n", round)})
+				_, errs[who] = b.s.CreateAgent(b.Context(), b.admin, lineshaft.Agent{Name: fmt.Sprint("n", round)})
 			})
 			won := 0
 			for _, err := range errs {
@@ -234,7 +234,7 @@ func TestF8RenamedAgentKeepsItsWork(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "").UID
 		hook := b.listener(f, "hook")
-		agent := b.newAgent(factories.NewAgent{FactoryUID: f, Name: "old"})
+		agent := b.newAgent(lineshaft.Agent{FactoryUID: f, Name: "old"})
 		named := automation("named", hook)
 		named.Agent = "old"
 		one := must[*lineshaft.Automation](b)(b.s.CreateAutomation(b.Context(), b.admin, f, named))
@@ -295,7 +295,7 @@ func TestF5AgentsOfARepositoryAreNotEdited(t *testing.T) {
 			return tx.InsertFactory(ctx, lineshaft.Factory{UID: uid, Name: "repo", Mode: lineshaft.ModeRepository, Foreman: "boss", CreatedAt: at, UpdatedAt: at})
 		})
 		agent := b.agent(uid, "boss")
-		_, err := b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: uid, Name: "x"})
+		_, err := b.s.CreateAgent(b.Context(), b.admin, lineshaft.Agent{FactoryUID: uid, Name: "x"})
 		wantCode(b, err, lineshaft.CodeConflict)
 		_, err = b.s.UpdateAgent(b.Context(), b.admin, agent.UID, factories.AgentChange{Description: ref("x")})
 		wantCode(b, err, lineshaft.CodeConflict)
@@ -335,12 +335,12 @@ func TestS3AgentsWithinReach(t *testing.T) {
 				wantCode(b, err, lineshaft.CodeNotFound)
 			}
 		}
-		_, err := b.s.CreateAgent(b.Context(), limited, factories.NewAgent{Name: "x"})
+		_, err := b.s.CreateAgent(b.Context(), limited, lineshaft.Agent{Name: "x"})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
-		_, err = b.s.CreateAgent(b.Context(), limited, factories.NewAgent{FactoryUID: other, Name: "x"})
+		_, err = b.s.CreateAgent(b.Context(), limited, lineshaft.Agent{FactoryUID: other, Name: "x"})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		for _, config := range []lineshaft.AgentConfig{{Secrets: []string{"TEAM"}}, {EnvironmentID: "rich"}} {
-			_, err = b.s.CreateAgent(b.Context(), limited, factories.NewAgent{FactoryUID: own, Name: "x", Config: config})
+			_, err = b.s.CreateAgent(b.Context(), limited, lineshaft.Agent{FactoryUID: own, Name: "x", Config: config})
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
 		// What others have given an agent stays while the key changes something else.
@@ -349,7 +349,7 @@ func TestS3AgentsWithinReach(t *testing.T) {
 		if changed.Config.EnvironmentID != "rich" || len(changed.Config.Secrets) != 1 {
 			b.Errorf("%+v", changed)
 		}
-		made := must[*lineshaft.Agent](b)(b.s.CreateAgent(b.Context(), limited, factories.NewAgent{FactoryUID: own, Name: "x"}))
+		made := must[*lineshaft.Agent](b)(b.s.CreateAgent(b.Context(), limited, lineshaft.Agent{FactoryUID: own, Name: "x"}))
 		wantCode(b, b.s.DeleteAgent(b.Context(), limited, made.UID), "")
 	})
 }
@@ -362,8 +362,8 @@ func TestS1SecretsOfDefinitionsAreKept(t *testing.T) {
 		for _, name := range []string{"OF_AGENT", "OF_TEAM", "OF_FACTORY", "OF_DEFAULTS", "OF_ENVIRONMENT", "OF_CLONES", "FREE"} {
 			b.managed(name, lineshaft.AccessGranted)
 		}
-		inside := b.newAgent(factories.NewAgent{FactoryUID: f, Name: "inside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_AGENT"}}})
-		b.newAgent(factories.NewAgent{Name: "outside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_TEAM"}}})
+		inside := b.newAgent(lineshaft.Agent{FactoryUID: f, Name: "inside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_AGENT"}}})
+		b.newAgent(lineshaft.Agent{Name: "outside", Config: lineshaft.AgentConfig{Secrets: []string{"OF_TEAM"}}})
 		b.defaults(f, func(f *lineshaft.Factory) {
 			f.Secrets, f.Defaults.Secrets = []string{"OF_FACTORY"}, []string{"OF_DEFAULTS"}
 		})

@@ -17,8 +17,8 @@ import (
 )
 
 // automation asks for one that listens to webhooks by uid.
-func automation(name string, webhookIDs ...string) factories.NewAutomation {
-	return factories.NewAutomation{Name: name, Prompt: "do it", Enabled: true, Triggers: triggers(lineshaft.TriggerFilter{WebhookIDs: webhookIDs})}
+func automation(name string, webhookIDs ...string) lineshaft.Automation {
+	return lineshaft.Automation{Name: name, Prompt: "do it", Enabled: true, Triggers: triggers(lineshaft.TriggerFilter{WebhookIDs: webhookIDs})}
 }
 
 func triggers(filters ...lineshaft.TriggerFilter) []lineshaft.Trigger {
@@ -51,7 +51,7 @@ func TestMAutomationKeepsWhatItWasGiven(t *testing.T) {
 	each(t, func(b *bench) {
 		f := b.factory("f", "")
 		hook := b.listener(f.UID, "hook")
-		req := factories.NewAutomation{
+		req := lineshaft.Automation{
 			Name: "Triage 1", Prompt: "look", Agent: "foreman", MaxRunsPerHour: 7,
 			Triggers: triggers(
 				lineshaft.TriggerFilter{WebhookIDs: []string{hook}, Payload: json.RawMessage(`{"n":[1.0,12345678901234567890],"b":{"a":{"exists":true}}}`)},
@@ -105,37 +105,37 @@ func TestMBadAutomations(t *testing.T) {
 		gone := b.listener(f.UID, "gone")
 		b.deleteListener(f.UID, gone)
 		for name, test := range map[string]struct {
-			change func(*factories.NewAutomation)
+			change func(*lineshaft.Automation)
 			code   lineshaft.Code
 			text   string
 		}{
-			"no name":        {func(n *factories.NewAutomation) { n.Name = "" }, lineshaft.CodeInvalidRequest, "name"},
-			"name with path": {func(n *factories.NewAutomation) { n.Name = "../x" }, lineshaft.CodeInvalidRequest, "name"},
-			"no prompt":      {func(n *factories.NewAutomation) { n.Prompt = " " }, lineshaft.CodeInvalidRequest, "prompt"},
-			"huge prompt":    {func(n *factories.NewAutomation) { n.Prompt = strings.Repeat("x", 1<<20+1) }, lineshaft.CodeInvalidRequest, "prompt"},
-			"no triggers":    {func(n *factories.NewAutomation) { n.Triggers = nil }, lineshaft.CodeInvalidRequest, "triggers"},
-			"brake":          {func(n *factories.NewAutomation) { n.MaxRunsPerHour = -1 }, lineshaft.CodeInvalidRequest, "max_runs_per_hour"},
-			"no such agent":  {func(n *factories.NewAutomation) { n.Agent = "nobody" }, lineshaft.CodeInvalidRequest, "agent: the factory has no agent of this name; it has: foreman"},
-			"config":         {func(n *factories.NewAutomation) { n.Config.TimeoutMinutes = ref(0) }, lineshaft.CodeInvalidRequest, "config.timeout_minutes"},
+			"no name":        {func(n *lineshaft.Automation) { n.Name = "" }, lineshaft.CodeInvalidRequest, "name"},
+			"name with path": {func(n *lineshaft.Automation) { n.Name = "../x" }, lineshaft.CodeInvalidRequest, "name"},
+			"no prompt":      {func(n *lineshaft.Automation) { n.Prompt = " " }, lineshaft.CodeInvalidRequest, "prompt"},
+			"huge prompt":    {func(n *lineshaft.Automation) { n.Prompt = strings.Repeat("x", 1<<20+1) }, lineshaft.CodeInvalidRequest, "prompt"},
+			"no triggers":    {func(n *lineshaft.Automation) { n.Triggers = nil }, lineshaft.CodeInvalidRequest, "triggers"},
+			"brake":          {func(n *lineshaft.Automation) { n.MaxRunsPerHour = -1 }, lineshaft.CodeInvalidRequest, "max_runs_per_hour"},
+			"no such agent":  {func(n *lineshaft.Automation) { n.Agent = "nobody" }, lineshaft.CodeInvalidRequest, "agent: the factory has no agent of this name; it has: foreman"},
+			"config":         {func(n *lineshaft.Automation) { n.Config.TimeoutMinutes = ref(0) }, lineshaft.CodeInvalidRequest, "config.timeout_minutes"},
 			"other trigger": {
-				func(n *factories.NewAutomation) { n.Triggers[0].Provider, n.Triggers[0].Event = "pigeon", "landed" },
+				func(n *lineshaft.Automation) { n.Triggers[0].Provider, n.Triggers[0].Event = "pigeon", "landed" },
 				lineshaft.CodeInvalidRequest, "triggers[0].provider: ",
 			},
-			"no webhook":      {func(n *factories.NewAutomation) { n.Triggers = triggers(lineshaft.TriggerFilter{}) }, lineshaft.CodeInvalidRequest, "triggers[0].filter: "},
-			"foreign webhook": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.WebhookIDs = []string{hook, foreign} }, lineshaft.CodeInvalidRequest, "triggers[0].filter.webhook_ids[1]: \"" + foreign},
-			"deleted webhook": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.WebhookIDs[0] = gone }, lineshaft.CodeInvalidRequest, "webhook_ids[0]: \"" + gone},
+			"no webhook":      {func(n *lineshaft.Automation) { n.Triggers = triggers(lineshaft.TriggerFilter{}) }, lineshaft.CodeInvalidRequest, "triggers[0].filter: "},
+			"foreign webhook": {func(n *lineshaft.Automation) { n.Triggers[0].Filter.WebhookIDs = []string{hook, foreign} }, lineshaft.CodeInvalidRequest, "triggers[0].filter.webhook_ids[1]: \"" + foreign},
+			"deleted webhook": {func(n *lineshaft.Automation) { n.Triggers[0].Filter.WebhookIDs[0] = gone }, lineshaft.CodeInvalidRequest, "webhook_ids[0]: \"" + gone},
 			"foreign name": {
-				func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"foreign"} },
+				func(n *lineshaft.Automation) { n.Triggers[0].Filter.Webhooks = []string{"foreign"} },
 				lineshaft.CodeInvalidRequest, `triggers[0].filter.webhooks[0]: "foreign" is no webhook of this factory; it may be deleted or another factory's`,
 			},
-			"deleted name":   {func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"hook", "gone"} }, lineshaft.CodeInvalidRequest, `webhooks[1]: "gone"`},
-			"name for a uid": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.WebhookIDs[0] = "hook" }, lineshaft.CodeInvalidRequest, "webhook_ids[0]"},
-			"long reference": {func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{strings.Repeat("é", 5000)} }, lineshaft.CodeInvalidRequest, "é…"},
+			"deleted name":   {func(n *lineshaft.Automation) { n.Triggers[0].Filter.Webhooks = []string{"hook", "gone"} }, lineshaft.CodeInvalidRequest, `webhooks[1]: "gone"`},
+			"name for a uid": {func(n *lineshaft.Automation) { n.Triggers[0].Filter.WebhookIDs[0] = "hook" }, lineshaft.CodeInvalidRequest, "webhook_ids[0]"},
+			"long reference": {func(n *lineshaft.Automation) { n.Triggers[0].Filter.Webhooks = []string{strings.Repeat("é", 5000)} }, lineshaft.CodeInvalidRequest, "é…"},
 			"bad filter": {
-				func(n *factories.NewAutomation) { n.Triggers[0].Filter.Payload = json.RawMessage(`{"a":{"b":"x"}}`) },
+				func(n *lineshaft.Automation) { n.Triggers[0].Filter.Payload = json.RawMessage(`{"a":{"b":"x"}}`) },
 				lineshaft.CodeInvalidRequest, "triggers[0].filter.payload.a.b: ",
 			},
-			"bad second filter": {func(n *factories.NewAutomation) {
+			"bad second filter": {func(n *lineshaft.Automation) {
 				n.Triggers = append(n.Triggers, triggers(lineshaft.TriggerFilter{Webhooks: []string{"hook"}, Payload: json.RawMessage(`[]`)})...)
 			}, lineshaft.CodeInvalidRequest, "triggers[1].filter.payload: "},
 			"unclosed template": {withKey("a-{{payload.x"), lineshaft.CodeInvalidRequest, "concurrency.key"},
@@ -158,8 +158,8 @@ func TestMBadAutomations(t *testing.T) {
 	})
 }
 
-func withKey(key string) func(*factories.NewAutomation) {
-	return func(n *factories.NewAutomation) { n.Config.Concurrency = &lineshaft.Concurrency{Key: key} }
+func withKey(key string) func(*lineshaft.Automation) {
+	return func(n *lineshaft.Automation) { n.Config.Concurrency = &lineshaft.Concurrency{Key: key} }
 }
 
 func (b *bench) deleteListener(factoryUID, uid string) {

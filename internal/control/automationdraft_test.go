@@ -20,26 +20,26 @@ func TestW16BacktestOfADraft(t *testing.T) {
 		for i, action := range []string{"opened", "opened", "closed", "edited", "closed"} {
 			w.deliver(fmt.Sprint(i), fmt.Sprintf(`{"action": %q}`, action))
 		}
-		draft := func(filter string, change ...func(*factories.NewAutomation)) factories.NewAutomation {
-			n := factories.NewAutomation{Name: "triage", Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
+		draft := func(filter string, change ...func(*lineshaft.Automation)) lineshaft.Automation {
+			n := lineshaft.Automation{Name: "triage", Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
 			for _, fn := range change {
 				fn(&n)
 			}
 			return n
 		}
-		elsewhere := func(n *factories.NewAutomation) { n.Triggers[0].Filter.Webhooks = []string{"other"} }
+		elsewhere := func(n *lineshaft.Automation) { n.Triggers[0].Filter.Webhooks = []string{"other"} }
 		for name, c := range map[string]struct {
 			uid   string
-			draft factories.NewAutomation
+			draft lineshaft.Automation
 			want  factories.DraftBacktest
 		}{
 			"wider":     {saved.UID, draft(`{"action": ["opened", "closed"]}`), factories.DraftBacktest{Deliveries: 5, Would: 4, Now: 2}},
 			"new":       {"", draft(`{"action": ["edited"]}`), factories.DraftBacktest{Deliveries: 5, Would: 1}},
 			"all":       {"", draft(""), factories.DraftBacktest{Deliveries: 5, Would: 5}},
-			"disabled":  {saved.UID, draft("", func(n *factories.NewAutomation) { n.Enabled = false }), factories.DraftBacktest{Deliveries: 5, Now: 2}},
+			"disabled":  {saved.UID, draft("", func(n *lineshaft.Automation) { n.Enabled = false }), factories.DraftBacktest{Deliveries: 5, Now: 2}},
 			"elsewhere": {saved.UID, draft("", elsewhere), factories.DraftBacktest{Deliveries: 5, Now: 2}},
 			"nowhere":   {"", draft("", elsewhere), factories.DraftBacktest{}},
-			"no agent":  {"", draft("", func(n *factories.NewAutomation) { n.Agent = "gone" }), factories.DraftBacktest{Deliveries: 5}},
+			"no agent":  {"", draft("", func(n *lineshaft.Automation) { n.Agent = "gone" }), factories.DraftBacktest{Deliveries: 5}},
 		} {
 			got := must[factories.DraftBacktest](w.bench)(w.s.BacktestAutomation(w.Context(), w.admin, w.factory, c.uid, c.draft))
 			if got != c.want {
@@ -125,7 +125,7 @@ func TestW15TriggerTextIsCheckedWithoutAStore(t *testing.T) {
 func TestF1AutomationsOfAllFactoriesPage(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
-		timed := factories.NewAutomation{Prompt: "x", Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
+		timed := lineshaft.Automation{Prompt: "x", Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
 		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"})).UID
 		var want []string
 		for _, factory := range []string{w.factory, other} {

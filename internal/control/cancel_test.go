@@ -278,7 +278,7 @@ func TestR8InterruptReachesTheWorkerOnce(t *testing.T) {
 		held := []lineshaft.ExecutionRef{job.ExecutionRef}
 		wantCode(b, b.s.Interrupt(b.Context(), b.admin, runID), "")
 		status := func() string { return must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)).Status.Message }
-		if b.want(runID, lineshaft.InProgress); status() != runs.StatusInterrupted {
+		if b.want(runID, lineshaft.InProgress); status() != "interrupted; a follow-up continues the run" {
 			b.Fatalf("the status is %q", status())
 		}
 		count := 0

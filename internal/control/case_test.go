@@ -18,9 +18,9 @@ func TestF5NamesThatDifferOnlyInCaseAreRefused(t *testing.T) {
 		agent := w.agent(w.factory, "hand", func(*lineshaft.Agent) {})
 		second := w.agent(w.factory, "second", func(*lineshaft.Agent) {})
 		_, hook := w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "Issues"})
-		_, created := w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{Name: "Triage", Prompt: "p", Triggers: a.Triggers})
+		_, created := w.s.CreateAutomation(w.Context(), w.admin, w.factory, lineshaft.Automation{Name: "Triage", Prompt: "p", Triggers: a.Triggers})
 		_, renamed := w.s.UpdateAutomation(w.Context(), w.admin, w.factory, other.UID, factories.AutomationChange{Name: ref("TRIAGE")})
-		_, hired := w.s.CreateAgent(w.Context(), w.admin, factories.NewAgent{FactoryUID: w.factory, Name: "Hand"})
+		_, hired := w.s.CreateAgent(w.Context(), w.admin, lineshaft.Agent{FactoryUID: w.factory, Name: "Hand"})
 		_, moved := w.s.UpdateAgent(w.Context(), w.admin, second.UID, factories.AgentChange{Name: ref("HAND")})
 		for what, err := range map[string]error{"webhook": hook, "automation": created, "renamed automation": renamed, "agent": hired, "renamed agent": moved} {
 			if lineshaft.CodeOf(err) != lineshaft.CodeConflict {
@@ -42,7 +42,7 @@ func TestF2NamesAreFoldedFully(t *testing.T) {
 		must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "one", Alias: "σας"}))
 		_, factory := w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "two", Alias: "ΣΑΣ"})
 		_, hook := w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "ΣΑΣ"})
-		same := factories.NewAutomation{Name: "STRASSE", Prompt: "p", Triggers: a.Triggers}
+		same := lineshaft.Automation{Name: "STRASSE", Prompt: "p", Triggers: a.Triggers}
 		_, automation := w.s.CreateAutomation(w.Context(), w.admin, w.factory, same)
 		for what, err := range map[string]error{"factory": factory, "webhook": hook, "automation": automation} {
 			if lineshaft.CodeOf(err) != lineshaft.CodeConflict {
@@ -67,7 +67,7 @@ func TestF6ChainsFollowARenamedAutomation(t *testing.T) {
 		if len(got.In) != 1 || got.In[0] != "first" || got.NotIn[0] != "B" {
 			w.Errorf("B waits for %+v", got)
 		}
-		n := factories.NewAutomation{Name: "C", Prompt: "p"}
+		n := lineshaft.Automation{Name: "C", Prompt: "p"}
 		after(`{"automations":["A"]}`)(&n)
 		_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, n)
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
@@ -89,7 +89,7 @@ func TestF6ChainsFollowARenamedAutomation(t *testing.T) {
 func TestF5ExportAppliesWithoutADeletedWebhook(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
-		w.automation("silent", "", func(n *factories.NewAutomation) {
+		w.automation("silent", "", func(n *lineshaft.Automation) {
 			n.Triggers[0].Filter.Webhooks, n.Triggers[0].Filter.WebhookIDs = nil, []string{w.hook.UID}
 		})
 		wantCode(w, w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID), "")

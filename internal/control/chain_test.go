@@ -19,7 +19,7 @@ import (
 )
 
 // after gives an automation a run/finished trigger with a filter.
-func after(filter string) func(*factories.NewAutomation) { return on("run", "finished", filter) }
+func after(filter string) func(*lineshaft.Automation) { return on("run", "finished", filter) }
 
 // settle lets the service look at every end that has happened.
 func (w *works) settle() {
@@ -76,7 +76,7 @@ func TestF6ChainOfRuns(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		b := w.automation("B", "", after(`{"automations":["A"],"states":["SUCCEEDED"]}`), func(n *factories.NewAutomation) { n.Agent = "foreman" })
+		b := w.automation("B", "", after(`{"automations":["A"],"states":["SUCCEEDED"]}`), func(n *lineshaft.Automation) { n.Agent = "foreman" })
 		w.automation("C", "", after(`{"automations":["B"]}`))
 		w.watching()
 		first := w.deliverRun("1", opened)
@@ -147,7 +147,7 @@ func TestF6ChainIsNotWithinReach(t *testing.T) {
 func TestF6LoopEndsVisibly(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
-		w.automation("loop", "", func(n *factories.NewAutomation) {
+		w.automation("loop", "", func(n *lineshaft.Automation) {
 			after(`{}`)(n)
 			n.Triggers = append(n.Triggers, w.trigger(""))
 		})
@@ -183,7 +183,7 @@ func TestF6EveryEndCounts(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+		w.automation("B", "", after(`{"automations":["A"]}`), func(n *lineshaft.Automation) { n.Config.WorkerHost = "elsewhere" })
 		w.watching()
 		runID := w.deliverRun("1", opened)
 		w.done(runID, lineshaft.Succeeded)
@@ -259,14 +259,14 @@ func TestF6ChainFilters(t *testing.T) {
 		w.automation("B", `{"never":["comes"]}`)
 		var names []string
 		for filter := range matches {
-			n := factories.NewAutomation{Name: fmt.Sprint("on ", len(names)), Prompt: filter, Enabled: true}
+			n := lineshaft.Automation{Name: fmt.Sprint("on ", len(names)), Prompt: filter, Enabled: true}
 			names = append(names, n.Name)
 			after(filter)(&n)
 			n.Config.WorkerHost = "elsewhere"
 			must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, n))
 		}
 		// The other factory listens to this one.
-		foreign := factories.NewAutomation{Name: "foreign", Prompt: "foreign", Enabled: true}
+		foreign := lineshaft.Automation{Name: "foreign", Prompt: "foreign", Enabled: true}
 		after(`{"factories":["` + w.factory + `"],"automations":["A"]}`)(&foreign)
 		must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, other, foreign))
 		w.watching()
@@ -301,9 +301,9 @@ func TestF6ChainBrakes(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		apart := func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" }
-		w.automation("off", "", after(`{"automations":["A"]}`), apart, func(n *factories.NewAutomation) { n.Enabled = false })
-		w.automation("braked", "", after(`{"automations":["A"]}`), apart, func(n *factories.NewAutomation) { n.MaxRunsPerHour = 2 })
+		apart := func(n *lineshaft.Automation) { n.Config.WorkerHost = "elsewhere" }
+		w.automation("off", "", after(`{"automations":["A"]}`), apart, func(n *lineshaft.Automation) { n.Enabled = false })
+		w.automation("braked", "", after(`{"automations":["A"]}`), apart, func(n *lineshaft.Automation) { n.MaxRunsPerHour = 2 })
 		w.automation("queue", "", after(`{"automations":["A"]}`), apart, concurrency("q", lineshaft.PolicyQueue))
 		w.automation("skip", "", after(`{"automations":["A"]}`), apart, concurrency("s", lineshaft.PolicySkip))
 		w.automation("follow", "", after(`{"automations":["A"]}`), apart, concurrency("f", lineshaft.PolicyFollowup))
@@ -386,7 +386,7 @@ func TestF6ChainsExactlyOnceOnManyNodes(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		w := newWorks(t, database, factories.NewWebhook{})
 		w.automation("A", "")
-		w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+		w.automation("B", "", after(`{"automations":["A"]}`), func(n *lineshaft.Automation) { n.Config.WorkerHost = "elsewhere" })
 		w.watching()
 		nodes := []*works{w, w, w}
 		if w.store.Engine() == "postgres" {
@@ -429,7 +429,7 @@ func TestF6LateEndsAreNotLost(t *testing.T) {
 	t.Parallel()
 	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{})
 	w.automation("A", "")
-	w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+	w.automation("B", "", after(`{"automations":["A"]}`), func(n *lineshaft.Automation) { n.Config.WorkerHost = "elsewhere" })
 	w.watching()
 	late, early := w.deliverRun("late", opened), w.deliverRun("early", opened)
 	jobs := map[string]lineshaft.Job{}
@@ -467,7 +467,7 @@ func (w *works) endSlowly(runID string) (commit func()) {
 				return err
 			}
 			data := lineshaft.StateData{From: h.State, To: lineshaft.Cancelled}
-			if err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, w.clock.now()); err != nil {
+			if _, err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, "", w.clock.now()); err != nil {
 				return err
 			}
 			if err := tx.SaveRun(ctx, h, lineshaft.NewDraft(lineshaft.EventState, w.clock.now(), data)); err != nil {
@@ -490,7 +490,7 @@ func TestF6ChainsOutliveANode(t *testing.T) {
 	t.Parallel()
 	w := newWorks(t, storetest.Postgres(t), factories.NewWebhook{})
 	w.automation("A", "")
-	w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+	w.automation("B", "", after(`{"automations":["A"]}`), func(n *lineshaft.Automation) { n.Config.WorkerHost = "elsewhere" })
 	w.watching()
 	other := w.node()
 	other.watching()
@@ -572,7 +572,7 @@ func TestF6RefusedChains(t *testing.T) {
 			"filter of webhooks":  {w.admin, `{"payload":{"a":[1]}}`, "", "triggers[0].filter.payload"},
 			"key that is a fixed": {w.admin, `{}`, "fixed", ""},
 		} {
-			n := factories.NewAutomation{Name: name, Prompt: "p"}
+			n := lineshaft.Automation{Name: name, Prompt: "p"}
 			after(tc.filter)(&n)
 			if tc.key != "" {
 				n.Config.Concurrency = &lineshaft.Concurrency{Key: tc.key}
@@ -612,7 +612,7 @@ func TestF6FollowChains(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("A", "")
-		w.automation("B", "", after(`{"automations":["A"]}`), func(n *factories.NewAutomation) { n.Config.WorkerHost = "elsewhere" })
+		w.automation("B", "", after(`{"automations":["A"]}`), func(n *lineshaft.Automation) { n.Config.WorkerHost = "elsewhere" })
 		w.watching()
 		ctx, end := context.WithCancel(w.Context())
 		var following sync.WaitGroup

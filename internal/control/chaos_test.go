@@ -162,7 +162,7 @@ func (c *chaos) checkMessages(runID string) {
 		if err != nil {
 			return err
 		}
-		if h.Unread != 0 || h.Taken || h.Hold&store.HoldExecution != 0 || h.SandboxRunning {
+		if h.Unread != 0 || h.Taken || h.Hold&lineshaft.HoldExecution != 0 || h.SandboxRunning {
 			c.b.Errorf("run %s ended as %+v", runID, h)
 		}
 		executions, err := tx.ListExecutions(ctx, runID)

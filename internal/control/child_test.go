@@ -87,7 +87,7 @@ func (w *works) parents() []parent {
 	placed.WorkerHost = "" // the factory's definition decides
 	w.defaults(w.factory, func(f *lineshaft.Factory) { f.Defaults.WorkerHost, f.Defaults.ModelID = "box", "m" })
 	hand := w.agent(w.factory, "hand")
-	w.automation("a", "", func(n *controlfactories.NewAutomation) {
+	w.automation("a", "", func(n *lineshaft.Automation) {
 		n.Agent, n.Config = "hand", placed
 		n.Config.ModelID = "" // another agent's model is its harness's; this one is the factory's
 	})

@@ -1,17 +1,19 @@
 package control_test
 
 import (
-	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // adminKey opens every control plane of these tests.
@@ -26,10 +28,44 @@ type bench struct {
 	clock *clock
 }
 
-// each runs fn with a fresh control plane on every engine.
+// each runs fn with a fresh control plane on every engine, or on SQLite where it is about
+// rules alone.
 func each(t *testing.T, fn func(b *bench), settings ...func(*base.Config)) {
 	t.Helper()
+	if rulesAlone() {
+		t.Run("sqlite", func(t *testing.T) {
+			t.Parallel()
+			fn(open(t, storetest.SQLite(t), settings...))
+		})
+		return
+	}
 	storetest.EachDatabase(t, func(t *testing.T, database string) { fn(open(t, database, settings...)) })
+}
+
+// ruleFiles have tests that ask what is allowed and what is answered. Nothing in them is
+// about locks, order, time or several nodes, and their SQL has tests on both engines in
+// internal/store; make test-all runs them on both, too.
+const ruleFiles = " agent attention automation automationdraft backtest case childattack definition definitioncheck definitionpublished " +
+	"definitionrevision definitionround definitionwebhook dispatch environment factory keyowner layers modelkey needs notificationaccess notificationchange " +
+	"outsideattack overview permission prepare repository repositorylook repositorypush schedule schedulefires skill skillgit skilllist testfilter title " +
+	"toolsecret webhook webhookattack webhookdocs webhooklist webhookrotate webhookupdate "
+
+// rulesAlone says whether the test that calls is in one of them.
+func rulesAlone() bool {
+	if os.Getenv("LINESHAFT_TEST_ALL") != "" {
+		return false
+	}
+	callers := make([]uintptr, 16)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.Contains(frame.Function, "control_test.Test") {
+			return strings.Contains(ruleFiles, " "+strings.TrimSuffix(filepath.Base(frame.File), "_test.go")+" ")
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // open returns a control plane on a database, as a node of its own, with its
@@ -48,27 +84,12 @@ func open(t *testing.T, database string, settings ...func(*base.Config)) *bench 
 func bare(t *testing.T, database string, settings ...func(*base.Config)) *bench {
 	t.Helper()
 	b := &bench{T: t, clock: &clock{}}
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, discard())
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish, Now: b.clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
-	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
-	cfg := base.Config{Lease: time.Minute}
+	cfg := base.Config{}
 	for _, set := range settings {
 		set(&cfg)
 	}
-	s, err := control.New(t.Context(), st, hub, streams, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.s, b.store = s, st
+	plane := controltest.Open(t, database, controltest.Options{Config: cfg, Now: b.clock.now, NoAdmin: true})
+	b.s, b.store = plane.Service, plane.Store
 	return b
 }
 

@@ -185,7 +185,7 @@ func TestF5ApiEditsRoundTrip(t *testing.T) {
 	eachWorks(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "hmac", Secret: new(longToken), HMAC: lineshaft.WebhookHMAC{Header: "X-Sig", Encoding: "base64"}}, func(w *works) {
 		w.managed("TOKEN", lineshaft.AccessGranted)
 		w.automation("a", ` {"b": {"in": [1.50, 12345678901234567890, "x", null, true]}, "a": {"not_in": ["é<&>"], "exists": true}, "c d": ["- #"]}`, concurrency("k-{{payload.a}}", lineshaft.PolicyFollowup))
-		w.automation("b.c-D 1", "", func(n *factories.NewAutomation) {
+		w.automation("b.c-D 1", "", func(n *lineshaft.Automation) {
 			n.Prompt, n.Enabled, n.MaxRunsPerHour = "---\nodd: front matter\n---\n  indented\n\n\n", false, 7
 			n.Triggers = append(n.Triggers, lineshaft.Trigger{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{WebhookIDs: []string{w.hook.UID}, Payload: json.RawMessage(`{"x":[]}`)}})
 			n.Config = lineshaft.AgentConfig{
@@ -248,7 +248,7 @@ func TestF5EditsAtTheSameTimeAreRevisions(t *testing.T) {
 		errs := make(chan error, edits)
 		for i := range edits {
 			go func() {
-				_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{Name: fmt.Sprintf("a%d", i), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger(`{"n": [1]}`)}})
+				_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, lineshaft.Automation{Name: fmt.Sprintf("a%d", i), Prompt: "x", Triggers: []lineshaft.Trigger{w.trigger(`{"n": [1]}`)}})
 				errs <- err
 			}()
 		}
@@ -272,7 +272,7 @@ func TestH14EditsKeepTheFolderSmall(t *testing.T) {
 	each(t, func(b *bench) {
 		uid := b.shopFactory()
 		add := func(i int) (*lineshaft.Agent, error) {
-			return b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: uid, Name: fmt.Sprintf("agent %d", i), Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes)})
+			return b.s.CreateAgent(b.Context(), b.admin, lineshaft.Agent{FactoryUID: uid, Name: fmt.Sprintf("agent %d", i), Prompt: strings.Repeat("x", lineshaft.MaxPromptBytes)})
 		}
 		var last *lineshaft.Agent
 		var err error

@@ -111,7 +111,7 @@ func TestW11PayloadAndExplanation(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.automation("match", "")
-		missed := w.automation("missed", `{"action":["closed"],"issue":{"number":[7]}}`, func(n *factories.NewAutomation) {
+		missed := w.automation("missed", `{"action":["closed"],"issue":{"number":[7]}}`, func(n *lineshaft.Automation) {
 			elsewhere := w.trigger(`{"never":[1]}`)
 			elsewhere.Filter.WebhookIDs, elsewhere.Filter.Webhooks = []string{w.second()}, nil
 			n.Triggers = append(n.Triggers, elsewhere, w.trigger(`{"issue":{"number":{"not_in":[7.0]},"title":{"exists":true}}}`))

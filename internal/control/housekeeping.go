@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +34,13 @@ func (s *Service) Purge(ctx context.Context) error {
 		}
 	}
 	if err := s.base.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return errors.Join(tx.DeleteOldSessions(ctx, now), tx.DeleteOldWorkers(ctx, now.Add(-24*time.Hour)), tx.DeleteOldSpending(ctx, now))
+		if err := tx.DeleteOldSessions(ctx, now); err != nil {
+			return err
+		}
+		if err := tx.DeleteOldWorkers(ctx, now.Add(-24*time.Hour)); err != nil {
+			return err
+		}
+		return tx.DeleteOldSpending(ctx, now)
 	}); err != nil {
 		return fmt.Errorf("purge sessions and workers: %w", err)
 	}

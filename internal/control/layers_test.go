@@ -163,7 +163,7 @@ func TestR3NarrowestLayerOfARunWins(t *testing.T) {
 		w.checkLayer(child.RunID, ofFactory) // it is the factory's, although of no agent
 		loud := w.agent(w.factory, "loud", func(a *lineshaft.Agent) { a.Config = filled(ofAgent) })
 		w.checkLayer(w.start(lineshaft.NewRun{AgentUID: loud.UID}).RunID, ofAgent)
-		w.automation("loud", "", func(n *factories.NewAutomation) { n.Agent, n.Config = "loud", filled(ofAutomation) })
+		w.automation("loud", "", func(n *lineshaft.Automation) { n.Agent, n.Config = "loud", filled(ofAutomation) })
 		w.checkLayer(w.deliver("", opened).Outcomes[0].RunID, ofAutomation)
 		free := w.agent("", "free", func(a *lineshaft.Agent) { a.Config = filled(ofAgent) })
 		w.checkLayer(w.start(lineshaft.NewRun{AgentUID: free.UID, Config: filled(ofRun)}).RunID, ofRun)
@@ -333,7 +333,7 @@ func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) {
 			a.Config = lineshaft.AgentConfig{Secrets: []string{"OF_AGENT", "OF_AUTOMATION"}, EnvironmentID: "env"}
 		})
-		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		w.automation("a", "", func(n *lineshaft.Automation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.run(w.deliver("", opened).Outcomes[0].RunID)
 		if root.AgentUID != hand.UID || root.Executor.DisplayName != "hand" || root.Config.EnvironmentID != "env" || !slices.Equal(root.Config.Secrets, []string{"OF_AUTOMATION"}) {
 			w.Fatalf("%+v", root)

@@ -65,7 +65,7 @@ func newRush(w *works, nodes []*works, deliveries int) *rush {
 	policies := []lineshaft.ConcurrencyPolicy{lineshaft.PolicySkip, lineshaft.PolicyQueue, lineshaft.PolicyCancelPrevious, lineshaft.PolicyFollowup}
 	for i, policy := range policies {
 		field := []string{"n", "m"}[i%2]
-		w.automation(string(policy), "", concurrency("{{payload."+field+"}}", policy), func(n *factories.NewAutomation) {
+		w.automation(string(policy), "", concurrency("{{payload."+field+"}}", policy), func(n *lineshaft.Automation) {
 			n.MaxRunsPerHour = 100_000 * (i % 2)
 		})
 	}

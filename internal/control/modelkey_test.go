@@ -23,7 +23,7 @@ func TestS1ModelKeyOfAnAgent(t *testing.T) {
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
 		w.managed("KEY", lineshaft.AccessGranted)
 		hand := w.agent(w.factory, "hand", func(a *lineshaft.Agent) { a.Config = keyedConfig("KEY") })
-		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent = "hand" })
+		w.automation("a", "", func(n *lineshaft.Automation) { n.Agent = "hand" })
 		wantCode(w, w.s.DeleteSecret(w.Context(), w.admin, "KEY"), lineshaft.CodeConflict)
 		partly := lineshaft.AgentConfig{Harness: &lineshaft.HarnessConfig{ReasoningLevel: "high"}}
 		own := w.claimOne(lineshaft.HostedWorker, w.start(lineshaft.NewRun{AgentUID: hand.UID, Config: partly}).RunID)
@@ -63,7 +63,7 @@ func TestS1ModelKeyThatCannotBe(t *testing.T) {
 		for field, config := range map[string]lineshaft.AgentConfig{
 			"config.harness.auth.secret_name": keyedConfig("NONE"), "config.harness.auth.source": worker, "config.harness.auth": typeless,
 		} {
-			_, err := b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: f, Name: "a", Config: config})
+			_, err := b.s.CreateAgent(b.Context(), b.admin, lineshaft.Agent{FactoryUID: f, Name: "a", Config: config})
 			if lineshaft.CodeOf(err) != lineshaft.CodeInvalidRequest || fieldOf(err) != field {
 				b.Errorf("an agent with %+v: %v", config.Harness, err)
 			}
@@ -72,7 +72,7 @@ func TestS1ModelKeyThatCannotBe(t *testing.T) {
 				b.Errorf("a run with %+v: %v", config.Harness, err)
 			}
 		}
-		_, err := b.s.CreateAgent(b.Context(), b.admin, factories.NewAgent{FactoryUID: f, Name: "a", Config: keyedConfig("HOOK")})
+		_, err := b.s.CreateAgent(b.Context(), b.admin, lineshaft.Agent{FactoryUID: f, Name: "a", Config: keyedConfig("HOOK")})
 		if err == nil || !strings.Contains(err.Error(), "credential of a webhook") {
 			b.Errorf("with a webhook's: %v", err)
 		}

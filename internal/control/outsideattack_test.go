@@ -21,7 +21,7 @@ func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
 			w.managed(name, lineshaft.AccessRuns)
 		}
 		hand := w.agent(w.factory, "hand")
-		own := func(n *factories.NewAutomation) { n.Config.Secrets = []string{"OWN"} }
+		own := func(n *lineshaft.Automation) { n.Config.Secrets = []string{"OWN"} }
 		w.automation("ours", `{"k": ["rich"]}`, concurrency("rich", lineshaft.PolicyFollowup), own)
 		w.automation("same", `{"k": ["same"]}`, concurrency("same", lineshaft.PolicyFollowup), own)
 		w.automation("chained", "", after(`{"states":["CANCELLED"]}`), concurrency("rich", lineshaft.PolicyFollowup))
@@ -69,7 +69,7 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 		})
 		w.environment("env")
 		inside := w.agent(w.factory, "inside", func(a *lineshaft.Agent) { a.Config = hand.Config; a.Config.EnvironmentID = "env" })
-		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		w.automation("a", "", func(n *lineshaft.Automation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.deliver("", opened).Outcomes[0].RunID
 		agent := w.token(root)
 		child := func(of *lineshaft.Agent) string {

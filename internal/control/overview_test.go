@@ -175,10 +175,10 @@ func TestEndsAreCountedOnceByManyNodes(t *testing.T) {
 			var runs []*store.NewRun
 			for i := range n {
 				id, at := b.store.NewID()
-				runs = append(runs, &store.NewRun{Title: "t", Source: lineshaft.SourceAPI, CreatedAt: at, RootRunID: id, ConversationID: id, SessionID: id, Head: store.RunHead{
+				runs = append(runs, &store.NewRun{Title: "t", Source: lineshaft.SourceAPI, CreatedAt: at, RootRunID: id, ConversationID: id, SessionID: id, Head: store.RunHead{RunLife: lineshaft.RunLife{
 					ID: id, State: lineshaft.Succeeded, WorkerHost: lineshaft.HostedWorker, CreatorUID: b.admin.Principal.UID,
 					UpdatedAt: at, QueuedAt: at, FinishedAt: now.Add(-time.Duration(i) * time.Minute),
-				}})
+				}}})
 			}
 			return tx.InsertRuns(ctx, runs)
 		})

@@ -72,10 +72,10 @@ func (b *bench) inFactory(factory string, req lineshaft.NewRun) string {
 	n := &store.NewRun{
 		Title: "in " + factory, Source: lineshaft.SourceAPI, CreatedAt: at, RootRunID: id, ConversationID: b.newID(), SessionID: b.newID(),
 		Body: store.RunBody{Prompt: "p", Submitted: "p", Config: config, Metadata: req.Metadata},
-		Head: store.RunHead{
+		Head: store.RunHead{RunLife: lineshaft.RunLife{
 			ID: id, State: lineshaft.Queued, WorkerHost: config.WorkerHost, CreatorUID: b.admin.Principal.UID, FactoryUID: factory,
 			UpdatedAt: at, QueuedAt: at, QueueDeadline: at.AddDate(0, 0, 1), MaxAttempts: 1,
-		},
+		}},
 	}
 	first := lineshaft.NewDraft(lineshaft.EventState, at, lineshaft.StateData{To: lineshaft.Queued})
 	err := b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertRun(ctx, n, []lineshaft.Draft{first}) })

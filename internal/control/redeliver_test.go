@@ -70,8 +70,8 @@ func TestW15DryRun(t *testing.T) {
 		first := w.deliver("1", opened)
 		w.automation("c new", "")
 		w.automation("d filtered", `{"issue":{"number":[7],"state":["open"]},"action":["closed"]}`)
-		w.automation("e disabled", "", func(n *factories.NewAutomation) { n.Enabled = false })
-		w.automation("f braked", "", func(n *factories.NewAutomation) { n.MaxRunsPerHour = 1 })
+		w.automation("e disabled", "", func(n *lineshaft.Automation) { n.Enabled = false })
+		w.automation("f braked", "", func(n *lineshaft.Automation) { n.MaxRunsPerHour = 1 })
 		runs, log := w.runStates(), fmt.Sprint(w.log())
 		for range 2 { // the second finds the brake untouched
 			result := w.redeliver(first.ID, true)

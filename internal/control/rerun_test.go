@@ -51,7 +51,7 @@ func TestR13RerunKeepsItsAutomation(t *testing.T) {
 		w.environment("env")
 		hand := w.agent(w.factory, "hand", func(*lineshaft.Agent) {})
 		w.automation("first", "")
-		made := w.automation("second", "", after(`{"automations": ["first"]}`), func(n *factories.NewAutomation) {
+		made := w.automation("second", "", after(`{"automations": ["first"]}`), func(n *lineshaft.Automation) {
 			n.Agent, n.Config.Secrets, n.Config.EnvironmentID = "hand", []string{"OF_AUTOMATION"}, "env"
 		})
 		w.watching()

@@ -85,8 +85,8 @@ func TestR4SkillFilterTakesNamesAndListedIDs(t *testing.T) {
 func TestF8AgentsNameSkillsThatAreThere(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {
-		with := func(specs ...string) factories.NewAgent {
-			return factories.NewAgent{Name: "n" + b.newID(), Config: lineshaft.AgentConfig{Skills: specs}}
+		with := func(specs ...string) lineshaft.Agent {
+			return lineshaft.Agent{Name: "n" + b.newID(), Config: lineshaft.AgentConfig{Skills: specs}}
 		}
 		made := b.newAgent(with("acme/tools:triage"))
 		_, err := b.s.CreateAgent(b.Context(), b.admin, with("acme/tools:triage", "acme/tools:triag"))

@@ -294,8 +294,8 @@ func TestW13AutomationsWithSkillsDoNotWaitForTheForge(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		f := newForge()
 		w := newWorks(t, database, factories.NewWebhook{}, func(c *base.Config) { c.Git = f })
-		w.automation("a", "", func(n *factories.NewAutomation) { n.Config.Skills = []string{"acme/tools:review"} })
-		w.automation("local", "", func(n *factories.NewAutomation) { n.Config.Skills = []string{"nothing"} })
+		w.automation("a", "", func(n *lineshaft.Automation) { n.Config.Skills = []string{"acme/tools:review"} })
+		w.automation("local", "", func(n *lineshaft.Automation) { n.Config.Skills = []string{"nothing"} })
 		outcomes := w.outcomes("1", "{}")
 		runID := outcomes["a"].RunID
 		if heads, _ := f.asked(); heads != 0 || runID == "" {

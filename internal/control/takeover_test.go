@@ -239,7 +239,7 @@ func TestR8InterruptBeforeThePodHasItsExecution(t *testing.T) {
 		wantCode(b, err, "")
 		wantCode(b, answers[0], "")
 		b.want(runID, lineshaft.InProgress)
-		if run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)); run.Status.Message != runs.StatusInterrupted {
+		if run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)); run.Status.Message != "interrupted; a follow-up continues the run" {
 			b.Errorf("status %q", run.Status.Message)
 		}
 		if directives, err := pod.Heartbeat(b.Context(), held); toldInterrupts(b, directives, err) != 0 {

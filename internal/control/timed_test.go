@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-func (w *timing) automateAt(factoryUID string, n factories.NewAutomation) *lineshaft.Automation {
+func (w *timing) automateAt(factoryUID string, n lineshaft.Automation) *lineshaft.Automation {
 	w.Helper()
 	return must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, factoryUID, n))
 }
@@ -152,14 +152,14 @@ func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 	eachTimed(t, func(w *timing) {
 		f := w.factory("f", "")
 		var list []*lineshaft.Automation
-		for name, change := range map[string]func(n *factories.NewAutomation){
-			"no payload": func(n *factories.NewAutomation) {
+		for name, change := range map[string]func(n *lineshaft.Automation){
+			"no payload": func(n *lineshaft.Automation) {
 				n.Config.Concurrency = &lineshaft.Concurrency{Key: "{{payload.x}}"}
 				n.Triggers = append(n.Triggers, lineshaft.Trigger{Provider: "github", Event: "push"}) // which has one
 			},
-			"brake": func(n *factories.NewAutomation) { n.MaxRunsPerHour = 1 },
-			"skip":  func(n *factories.NewAutomation) { n.Triggers[0].Schedule.Overlap = lineshaft.OverlapSkip },
-			"good":  func(*factories.NewAutomation) {},
+			"brake": func(n *lineshaft.Automation) { n.MaxRunsPerHour = 1 },
+			"skip":  func(n *lineshaft.Automation) { n.Triggers[0].Schedule.Overlap = lineshaft.OverlapSkip },
+			"good":  func(*lineshaft.Automation) {},
 		} {
 			n := timedAutomation(name, "*/10 * * * *")
 			change(&n)

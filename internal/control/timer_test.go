@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
@@ -222,10 +221,10 @@ func cronTriggers(timings ...lineshaft.Timing) []lineshaft.Trigger {
 	return list
 }
 
-func timedAutomation(name string, crons ...string) factories.NewAutomation {
+func timedAutomation(name string, crons ...string) lineshaft.Automation {
 	var timings []lineshaft.Timing
 	for _, cron := range crons {
 		timings = append(timings, lineshaft.Timing{Cron: cron})
 	}
-	return factories.NewAutomation{Name: name, Prompt: "tidy up", Enabled: true, Triggers: cronTriggers(timings...)}
+	return lineshaft.Automation{Name: name, Prompt: "tidy up", Enabled: true, Triggers: cronTriggers(timings...)}
 }

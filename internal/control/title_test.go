@@ -23,7 +23,7 @@ func TestW17TitleFromPayload(t *testing.T) {
 		t.Run(template, func(t *testing.T) {
 			t.Parallel()
 			eachWorks(t, factories.NewWebhook{}, func(w *works) {
-				w.automation("titled", "", func(n *factories.NewAutomation) { n.Title = template })
+				w.automation("titled", "", func(n *lineshaft.Automation) { n.Title = template })
 				d := w.deliver("", `{"issue": {"number": 7, "title": "Fix\u0000 it\u202e\n now", "labels": ["x"]}, "long": "`+strings.Repeat("ü", 900)+`"}`)
 				run := w.run(d.Outcomes[0].RunID)
 				if run.Title != want {
@@ -40,7 +40,7 @@ func TestW17TitleFromPayload(t *testing.T) {
 func TestW17TitleIsChecked(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
-		n := factories.NewAutomation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
+		n := lineshaft.Automation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
 		for _, bad := range []string{strings.Repeat("x", 201), "{{issue.number}}", "{{payload.", "{{payload.}}", "a\x00b"} {
 			n.Title = bad
 			_, err := w.s.CreateAutomation(w.Context(), w.admin, w.factory, n)

@@ -98,7 +98,7 @@ func TestX11ToolServersOfDefinitions(t *testing.T) {
 		if job := w.claimOne(lineshaft.HostedWorker, own.ID); job.ToolSecrets["OF_AGENT"] != hidden || job.ToolSecrets["OF_AUTOMATION"] != hidden || job.Fault != "" {
 			w.Errorf("fault %q, %d secrets", job.Fault, len(job.ToolSecrets))
 		}
-		w.automation("a", "", func(n *factories.NewAutomation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
+		w.automation("a", "", func(n *lineshaft.Automation) { n.Agent, n.Config.Secrets = "hand", []string{"OF_AUTOMATION"} })
 		root := w.deliver("", opened).Outcomes[0].RunID
 		check := func(runID string) {
 			w.Helper()

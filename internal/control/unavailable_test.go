@@ -221,7 +221,7 @@ func awayFactoryCalls(b *bench, one func(name string, call func() (any, error)))
 	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", factories.FactoryChange{}) })
 	one("DeleteFactory", func() (any, error) { return nil, s.DeleteFactory(ctx, c, "f") })
 	one("CountParts", func() (any, error) { return s.CountParts(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
-	one("BacktestAutomation", func() (any, error) { return s.BacktestAutomation(ctx, c, "f", "", factories.NewAutomation{}) })
+	one("BacktestAutomation", func() (any, error) { return s.BacktestAutomation(ctx, c, "f", "", lineshaft.Automation{}) })
 	one("SyncRepositories", func() (any, error) { return s.SyncRepositories(ctx) })
 	one("SyncRepository", func() (any, error) { return s.SyncRepository(ctx, c, "f") })
 	one("CreateAutomation", func() (any, error) { return s.CreateAutomation(ctx, c, "f", automation("a", "w")) })
@@ -264,8 +264,8 @@ func awayDefinitionCalls(b *bench, one func(name string, call func() (any, error
 
 func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
 	ctx, s, c := b.Context(), b.s, b.admin
-	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, factories.NewAgent{Name: "a"}) })
-	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, factories.NewAgent{FactoryUID: "f", Name: "a"}) })
+	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, lineshaft.Agent{Name: "a"}) })
+	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, lineshaft.Agent{FactoryUID: "f", Name: "a"}) })
 	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
 	one("FindAgents", func() (any, error) { return s.FindAgents(ctx, c, "", "a") })
 	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "", 1, "") })

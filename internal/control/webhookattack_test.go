@@ -91,7 +91,7 @@ func TestS3LimitedManagerNamesNoSecrets(t *testing.T) {
 			w.Fatal(err)
 		}
 		limited := w.caller(lineshaft.RoleManager, w.factory)
-		n := factories.NewAutomation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
+		n := lineshaft.Automation{Name: "a", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{w.trigger("")}}
 		n.Config.Secrets = []string{"TEAM_TOKEN"}
 		_, err := w.s.CreateAutomation(w.Context(), limited, w.factory, n)
 		wantCode(w, err, lineshaft.CodeNotAuthorized)

@@ -14,7 +14,7 @@ func TestW5ListenersAreWhatFallsSilent(t *testing.T) {
 	eachWorks(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github"}, func(w *works) {
 		other := must[factories.IssuedWebhook](w.bench)(w.s.CreateWebhook(w.Context(), w.admin, w.factory, factories.NewWebhook{Name: "other"}))
 		listen := func(name string, t lineshaft.Trigger) {
-			must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, factories.NewAutomation{
+			must[*lineshaft.Automation](w.bench)(w.s.CreateAutomation(w.Context(), w.admin, w.factory, lineshaft.Automation{
 				Name: name, Prompt: "p", Triggers: []lineshaft.Trigger{t},
 			}))
 		}

@@ -62,9 +62,9 @@ func (w *works) node() *works {
 }
 
 // automation adds one that listens to the webhook; an empty filter matches all.
-func (w *works) automation(name, filter string, change ...func(*factories.NewAutomation)) *lineshaft.Automation {
+func (w *works) automation(name, filter string, change ...func(*lineshaft.Automation)) *lineshaft.Automation {
 	w.Helper()
-	n := factories.NewAutomation{Name: name, Prompt: "Work on it: " + name, Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
+	n := lineshaft.Automation{Name: name, Prompt: "Work on it: " + name, Enabled: true, Triggers: []lineshaft.Trigger{w.trigger(filter)}}
 	for _, fn := range change {
 		fn(&n)
 	}
@@ -76,8 +76,8 @@ func (w *works) trigger(filter string) lineshaft.Trigger {
 }
 
 // concurrency sets the rule of an automation.
-func concurrency(key string, policy lineshaft.ConcurrencyPolicy) func(*factories.NewAutomation) {
-	return func(n *factories.NewAutomation) {
+func concurrency(key string, policy lineshaft.ConcurrencyPolicy) func(*lineshaft.Automation) {
+	return func(n *lineshaft.Automation) {
 		n.Config.Concurrency = &lineshaft.Concurrency{Key: key, Policy: policy}
 	}
 }

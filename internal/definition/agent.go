@@ -33,15 +33,9 @@ func agentKeys(a *lineshaft.Agent) []key {
 }
 
 func agentType(to *lineshaft.AgentType) value {
-	v := text(to, textRules{words: agentTypes(), alike: map[string]string{foremanAlias: string(lineshaft.AgentForeman)}})
-	write := v.write
-	v.write = func() *node {
-		if *to == lineshaft.AgentCustom {
-			return nil
-		}
-		return write()
-	}
-	return v
+	return text(to, textRules{
+		words: agentTypes(), alike: map[string]string{foremanAlias: string(lineshaft.AgentForeman)}, usual: string(lineshaft.AgentCustom),
+	})
 }
 
 // readAgent reads agents/NAME/agent.md.

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/catalog"
 )
 
@@ -118,27 +116,30 @@ func fieldChanges(was, is part) []FieldChange {
 	var changes []FieldChange
 	for _, l := range is.leaves() {
 		after[l.path] = l
-		if old, ok := before[l.path]; !ok || old.exact != l.exact {
-			changes = append(changes, distinct(FieldChange{Field: l.path, Before: usual(ok, l.path, old.shown), After: l.shown}, old, l))
+		old, said := before[l.path]
+		if !said {
+			old.shown = is.usual(l.path)
+		}
+		if !said || old.exact != l.exact {
+			changes = append(changes, distinct(FieldChange{Field: l.path, Before: old.shown, After: l.shown}, old, l))
 		}
 	}
 	for _, l := range was.leaves() {
 		if _, ok := after[l.path]; !ok {
-			changes = append(changes, FieldChange{Field: l.path, Before: l.shown, After: usual(false, l.path, "")})
+			changes = append(changes, FieldChange{Field: l.path, Before: l.shown, After: is.usual(l.path)})
 		}
 	}
 	return changes
 }
 
 // usual is what a key that is not said is taken for; empty where there is nothing.
-func usual(said bool, path, shown string) string {
-	if said {
-		return shown
+func (p part) usual(path string) string {
+	for _, k := range documentKeys(string(p.kind)) {
+		if k.name == path {
+			return k.value.usual
+		}
 	}
-	return map[string]string{
-		"enabled": "true", "replayGuard": "false", "rateLimit": strconv.Itoa(lineshaft.DefaultWebhookRate), "maxBodyBytes": strconv.Itoa(lineshaft.DefaultWebhookBytes),
-		"authMode": string(lineshaft.AuthToken), "agentType": string(lineshaft.AgentCustom), "maxRunsPerHour": "0",
-	}[path]
+	return ""
 }
 
 // distinct tells two values apart that are shown alike, such as long prompts.

@@ -33,6 +33,8 @@ type value struct {
 	write func() *node
 	// schema is made when it is asked for: most often a value is read or written.
 	schema func() schema
+	// usual is what a key that is not said is taken for; empty where that is nothing.
+	usual string
 }
 
 // object reads the keys of an object.

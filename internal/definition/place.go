@@ -1,8 +1,12 @@
 package definition
 
 import (
+	"cmp"
+	"encoding/json"
+	"maps"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -61,14 +65,20 @@ func foldPath(path string) string {
 	if at := strings.Index(path, ".payload"); at >= 0 {
 		head, payload = path[:at], path[at:]
 	}
-	head = strings.ToLower(strings.ReplaceAll(head, "_", ""))
-	for api, file := range map[string]string{"modelid": "model", "runnerid": "runner"} {
+	head = foldWord(head)
+	for word, file := range otherWords {
+		api := foldWord(word)
 		if head == api || strings.HasSuffix(head, "agentdefaults."+api) {
-			head = strings.TrimSuffix(head, api) + file
+			head = strings.TrimSuffix(head, api) + foldWord(file)
 		}
 	}
 	return head + payload
 }
+
+func foldWord(word string) string { return strings.ToLower(strings.ReplaceAll(word, "_", "")) }
+
+// otherWords are the keys that the API has another word for, not only another spelling.
+var otherWords = map[string]string{"model_id": "model", "runner_id": "runner", "computer_use_model_id": "computerUseModel"}
 
 // findPlace looks for a path, then for what is around it.
 func findPlace(places map[string]place, kind Kind, name, path string) (place, bool) {
@@ -97,24 +107,55 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-var snakeWord = regexp.MustCompile(`\b(config\.)?(agent_type|auth_mode|signature_scheme|secret_name|delivery_id_header|rate_limit|max_body_bytes|replay_guard|timestamp_header|id_header|max_runs_per_hour|warp_id|model_id|base_prompt|environment_id|runner_id|worker_host|mcp_servers|idle_timeout_minutes|timeout_minutes|stall_minutes|queue_timeout_minutes|max_attempts|max_tokens|reasoning_level)\b`)
+// keysByWord gives the keys of all documents by the words that the API has for them. It
+// takes the keys from the published schemas, which are those of the tables of keys.
+var keysByWord = sync.OnceValue(func() map[string]string {
+	keys := map[string]bool{}
+	for _, text := range Schemas() {
+		var document any
+		if err := json.Unmarshal(text, &document); err == nil { // they are part of the program, and a test reads them
+			addKeys(keys, document)
+		}
+	}
+	words := map[string]string{}
+	for key := range keys {
+		word := upperCase.ReplaceAllStringFunc(key, func(letter string) string { return "_" + strings.ToLower(letter) })
+		if !keys[word] {
+			words[word] = key
+		}
+	}
+	maps.Copy(words, otherWords)
+	return words
+})
+
+var (
+	upperCase = regexp.MustCompile(`[A-Z]`)
+	snakeWord = regexp.MustCompile(`\b(config\.)?[a-z]+(_[a-z]+)+\b`)
+)
+
+// addKeys collects the properties of a schema and of all schemas in it.
+func addKeys(keys map[string]bool, in any) {
+	switch s := in.(type) {
+	case map[string]any:
+		properties, _ := s["properties"].(map[string]any)
+		for key := range properties {
+			keys[key] = true
+		}
+		for _, part := range s {
+			addKeys(keys, part)
+		}
+	case []any:
+		for _, part := range s {
+			addKeys(keys, part)
+		}
+	}
+}
 
 // fileWords puts the words of files into a text that has those of the API.
-func fileWords(text string) string { return snakeWord.ReplaceAllStringFunc(text, camelWord) }
-
-func camelWord(word string) string {
-	word = strings.TrimPrefix(word, "config.")
-	switch word {
-	case "model_id":
-		return "model"
-	case "runner_id":
-		return "runner"
-	}
-	parts := strings.Split(word, "_")
-	for i, p := range parts[1:] {
-		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
-	}
-	return strings.Join(parts, "")
+func fileWords(text string) string {
+	return snakeWord.ReplaceAllStringFunc(text, func(word string) string {
+		return cmp.Or(keysByWord()[strings.TrimPrefix(word, "config.")], word)
+	})
 }
 
 // camelPath writes a path of the API as one of a file.

@@ -126,3 +126,37 @@ func TestF3RepeatedAnchors(t *testing.T) {
 		t.Errorf("read %+v with %+v", def.Factory, problems)
 	}
 }
+
+// Checks of the nouns speak in the words of the API; whoever wrote a file reads those of
+// the file. A new key needs no list for that.
+func TestF3ChecksSpeakInTheWordsOfFiles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"max_runs_per_hour":             "maxRunsPerHour",
+		"config.idle_timeout_minutes":   "idleTimeoutMinutes",
+		"model_id and config.runner_id": "model and runner",
+		"computer_use_model_id":         "computerUseModel",
+		"computer_use_enabled":          "computerUseEnabled",
+		"hmac.timestamp_header":         "hmac.timestampHeader",
+		"filter.channel_ids":            "filter.channel_ids", // written so in files, too
+		"git_credentials":               "git_credentials",    // no key of a file
+		"x_max_tokens":                  "x_max_tokens",
+	} {
+		if got := fileWords(text); got != want {
+			t.Errorf("%s is written as %s, want %s", text, got, want)
+		}
+	}
+	if got := camelPath("triggers[0].filter.payload.max_tokens"); got != "triggers[0].filter.payload.max_tokens" {
+		t.Errorf("a field of the payload is written as %s", got)
+	}
+	files := sound()
+	files["agents/boss/agent.md"] = "---\nagentType: FOREMAN\ncomputerUseModel: " + strings.Repeat("é", 200) + "\n---\n"
+	if _, problems := Parse(files); len(problems) != 1 || problems[0].Line != 3 || problems[0].Message != "computerUseModel: at most 256 bytes are allowed" {
+		t.Errorf("%+v", problems)
+	}
+	for api, file := range otherWords {
+		if foldPath(api) != foldPath(file) {
+			t.Errorf("%s is not found where a file says %s", api, file)
+		}
+	}
+}

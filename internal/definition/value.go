@@ -28,6 +28,8 @@ type textRules struct {
 	trim   bool
 	// alike are other spellings of words.
 	alike map[string]string
+	// usual need not be said.
+	usual string
 	// form is what a block or list at its place is answered with, such as an example.
 	form string
 }
@@ -91,7 +93,7 @@ func lastKey(path string) string {
 	return key
 }
 
-// text is a text at a key; empty is not said.
+// text is a text at a key; empty is not said, nor is the usual one.
 func text[T ~string](to *T, rules textRules) value {
 	return value{
 		read: func(r *reader, path string, n *node) {
@@ -100,12 +102,13 @@ func text[T ~string](to *T, rules textRules) value {
 			}
 		},
 		write: func() *node {
-			if *to == "" {
+			if *to == "" || string(*to) == rules.usual {
 				return nil
 			}
 			return textOf(string(*to))
 		},
 		schema: rules.schema,
+		usual:  rules.usual,
 	}
 }
 

@@ -41,6 +41,7 @@ func whole[T ~int | ~int64](to *T, least, most, usual int64) value {
 			return numberOf(strconv.FormatInt(int64(*to), 10))
 		},
 		schema: func() schema { return wholeSchema(least, most) },
+		usual:  strconv.FormatInt(usual, 10),
 	}
 }
 
@@ -115,6 +116,7 @@ func toggle(to *bool, usual bool) value {
 			return flagOf(*to)
 		},
 		schema: func() schema { return schema{"type": "boolean"} },
+		usual:  strconv.FormatBool(usual),
 	}
 }
 

@@ -25,15 +25,7 @@ func authMode(to *lineshaft.AuthMode) value {
 	for _, mode := range lineshaft.AuthModes() {
 		words = append(words, string(mode))
 	}
-	v := text(to, textRules{words: words})
-	write := v.write
-	v.write = func() *node {
-		if *to == lineshaft.AuthToken {
-			return nil
-		}
-		return write()
-	}
-	return v
+	return text(to, textRules{words: words, usual: string(lineshaft.AuthToken)})
 }
 
 func hmacKeys(h *lineshaft.WebhookHMAC) []key {

@@ -72,3 +72,71 @@ func TestArchDoorsCanFail(t *testing.T) {
 		{"a room", map[string]string{"internal/control/needs_test.go": list, "internal/control/trigger/a.go": "package x\nvar a = s.DraftRun()\n"}, nil},
 	})
 }
+
+// archSequences refuses errors.Join around the steps of a transaction: the second would run
+// although the first failed, and one error would have two meanings.
+func archSequences(tree *archTree) []string {
+	var complaints []string
+	for _, f := range tree.written(false) {
+		if !archBelow(f.dir)("internal/control") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !isJoin(call) {
+				return true
+			}
+			for _, step := range call.Args {
+				if usesTx(step) {
+					complaints = append(complaints, fmt.Sprintf("%s: errors.Join is for independent failures; end a transaction at the first", tree.at(call)))
+					break
+				}
+			}
+			return true
+		})
+	}
+	return complaints
+}
+
+func isJoin(call *ast.CallExpr) bool {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Join" {
+		return false
+	}
+	of, ok := selector.X.(*ast.Ident)
+	return ok && of.Name == "errors"
+}
+
+// usesTx says whether an argument is a call that names a transaction.
+func usesTx(step ast.Expr) bool {
+	call, ok := step.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	found := false
+	for _, part := range append([]ast.Expr{call.Fun}, call.Args...) {
+		if _, inner := part.(*ast.FuncLit); inner {
+			continue // a transaction of its own
+		}
+		ast.Inspect(part, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && id.Name == "tx"
+			return true
+		})
+	}
+	return found
+}
+
+func TestHouseTransactionsEndAtTheFirstError(t *testing.T) {
+	t.Parallel()
+	archHold(t, archSequences)
+}
+
+func TestHouseTransactionsEndAtTheFirstErrorCanFail(t *testing.T) {
+	t.Parallel()
+	archTry(t, archSequences, []archSample{
+		{"two steps", map[string]string{"internal/control/a.go": "package x\nvar a = errors.Join(tx.Put(), audit(tx))\n"}, []string{"errors.Join is for independent failures"}},
+		{"two failures", map[string]string{"internal/control/a.go": "package x\nvar a = errors.Join(err, ctx.Err())\n"}, nil},
+		{"two transactions", map[string]string{"internal/control/a.go": "package x\nvar a = errors.Join(err, batches(func(tx int) error { return nil }))\n"}, nil},
+	})
+}

@@ -87,7 +87,7 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
+	"internal/api":       {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/workerwire"},
 	"internal/ingress":   {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/peer", "internal/signature"},
 	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature"}, // how a sender is set up
 	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
@@ -113,6 +113,9 @@ var archTable = map[string][]string{
 	"client":          {},
 	"client/webhook":  {"internal/signature"}, // signs as the server verifies; it has no I/O and no dependencies
 	"client/callback": {"client"},
+
+	// JSON, embedded.
+	"api/examples": {},
 
 	// The rules themselves, which are tests.
 	"internal/house": {},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // What a forge calls an event is kept with the delivery, if it can be a name.
@@ -37,7 +36,7 @@ func TestF6ForgeTriggerEndToEnd(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {
 		w, secret := g.signatureHook("github")
-		_, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, factories.NewAutomation{
+		_, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, lineshaft.Automation{
 			Name: "closed", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "github", Event: "issue_closed"}},
 		})
 		if err != nil {

@@ -17,13 +17,12 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control"
-	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/ingress"
 	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // gate is an ingress on a fresh control plane, reached over HTTP.
@@ -70,24 +69,8 @@ func each(t *testing.T, fn func(g *gate)) {
 
 func newGate(t *testing.T, database string, change ...func(*ingress.Deps)) *gate {
 	t.Helper()
-	hub := stream.NewHub()
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: hub.Wake})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
-	g := &gate{T: t, store: st, log: &safeBuffer{}, outcomes: map[string]int{}}
-	g.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, func(lineshaft.Event) []byte { return nil }), base.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := g.control.EnsureAdmin(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.admin, err = g.control.Authenticate(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	plane := controltest.Open(t, database, controltest.Options{})
+	g := &gate{T: t, store: plane.Store, control: plane.Service, admin: plane.Admin, log: &safeBuffer{}, outcomes: map[string]int{}}
 	f, err := g.control.CreateFactory(t.Context(), g.admin, factories.NewFactory{Name: "works"})
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +112,7 @@ func (g *gate) hook(n factories.NewWebhook) factories.IssuedWebhook {
 
 func (g *gate) automation(name, webhookUID, payload string) string {
 	g.Helper()
-	a, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, factories.NewAutomation{
+	a, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, lineshaft.Automation{
 		Name: name, Prompt: "```sh\ntrue\n```", Enabled: true,
 		Triggers: []lineshaft.Trigger{{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{
 			WebhookIDs: []string{webhookUID}, Payload: json.RawMessage(payload),

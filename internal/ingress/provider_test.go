@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // The bodies are of the shape that the providers document, NOW being the time in
@@ -74,7 +73,7 @@ func TestF6ProvidersStartRuns(t *testing.T) {
 				if err := json.Unmarshal([]byte(filter[1]), &trigger.Filter); err != nil {
 					g.Fatal(err)
 				}
-				if _, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, factories.NewAutomation{Name: name, Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{trigger}}); err != nil {
+				if _, err := g.control.CreateAutomation(g.Context(), g.admin, g.factory, lineshaft.Automation{Name: name, Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{trigger}}); err != nil {
 					g.Fatal(err)
 				}
 			}

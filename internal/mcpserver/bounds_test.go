@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -99,7 +98,7 @@ func TestH14EveryToolKeepsToItsBound(t *testing.T) {
 	storetest.FillRun(t, s.store, run, 210, 8000)
 	live := s.start(lineshaft.NewRun{Prompt: prompt})
 	s.fillRuns(100)
-	if _, err := s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{Name: "Builder"}); err != nil {
+	if _, err := s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{Name: "Builder"}); err != nil {
 		t.Fatal(err)
 	}
 	bounds := boundsByTool(run, live, webhook, delivery)

@@ -25,7 +25,7 @@ func TestI4DispatchFindsWhoDoesIt(t *testing.T) {
 	t.Parallel()
 	each(t, func(s *site) {
 		shop := s.factory("Shop")
-		reviewer, err := s.control.CreateAgent(s.Context(), s.admin, factories.NewAgent{FactoryUID: shop.UID, Name: "reviewer", Type: lineshaft.AgentReview})
+		reviewer, err := s.control.CreateAgent(s.Context(), s.admin, lineshaft.Agent{FactoryUID: shop.UID, Name: "reviewer", Type: lineshaft.AgentReview})
 		if err != nil {
 			s.Fatal(err)
 		}

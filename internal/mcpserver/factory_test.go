@@ -29,7 +29,7 @@ func (s *site) works(name, payload string) works {
 	}
 	filter := lineshaft.TriggerFilter{Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["broken"]}`)}
 	for automation, f := range map[string]lineshaft.TriggerFilter{"mend": filter, "other": {Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["fine"]}`)}} {
-		if _, err := s.control.CreateAutomation(s.Context(), s.admin, w.factory.UID, factories.NewAutomation{
+		if _, err := s.control.CreateAutomation(s.Context(), s.admin, w.factory.UID, lineshaft.Automation{
 			Name: automation, Prompt: "mend it", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: f}},
 		}); err != nil {
 			s.Fatal(err)

@@ -2,7 +2,6 @@ package mcpserver_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -20,12 +19,11 @@ import (
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/access"
-	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // TestMain sees that nothing is left running.
@@ -59,26 +57,9 @@ func onSQLite(t *testing.T) *site {
 
 func newSite(t *testing.T, database string, options ...func(*api.Deps)) *site {
 	t.Helper()
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; st.Close() })
-	s := &site{T: t, store: st, log: &logBuffer{}, stopping: make(chan struct{})}
-	if s.control, err = control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Lease: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	if s.adminKey, err = s.control.EnsureAdmin(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
-	if s.admin, err = s.control.Authenticate(t.Context(), s.adminKey); err != nil {
-		t.Fatal(err)
+	plane := controltest.Open(t, database, controltest.Options{Encode: api.EncodeSSE})
+	s := &site{
+		T: t, store: plane.Store, control: plane.Service, adminKey: plane.AdminKey, admin: plane.Admin, log: &logBuffer{}, stopping: make(chan struct{}),
 	}
 	s.serve(options)
 	return s

@@ -1,7 +1,6 @@
 package remote_test
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -16,12 +15,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/access"
-	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/remote"
-	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
@@ -86,29 +83,10 @@ func (l *lockedLog) String() string {
 
 func open(t *testing.T, database string, options ...func(*api.Deps)) *bench {
 	t.Helper()
-	hub := stream.NewHub()
-	nodes := stream.NewNodes(nil, hub, slog.New(slog.DiscardHandler))
-	st, err := store.Open(t.Context(), store.Options{Database: database, Wake: nodes.Publish})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes.Attach(st)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); nodes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; _ = st.Close() })
-	service, err := control.New(t.Context(), st, hub, stream.New(st, hub, api.EncodeSSE), base.Config{Lease: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{T: t, service: service, log: &lockedLog{}}
-	adminKey, err := service.EnsureAdmin(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.admin, err = service.Authenticate(t.Context(), adminKey); err != nil {
-		t.Fatal(err)
-	}
+	plane := controltest.Open(t, database, controltest.Options{Encode: api.EncodeSSE})
+	service := plane.Service
+	b := &bench{T: t, service: service, admin: plane.Admin, log: &lockedLog{}}
+	var err error
 	if _, b.key, err = service.CreateAPIKey(t.Context(), b.admin, access.NewAPIKey{Name: "w", Role: lineshaft.RoleWorker, WorkerIDs: []string{host}}); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func enter(ctx context.Context, s *store.Store, key string) error {
 			return err
 		}
 		if holder != n.Head.ID {
-			n.Head.Hold = store.HoldConcurrency
+			n.Head.Hold = lineshaft.HoldConcurrency
 		}
 		if err := tx.InsertRun(ctx, &n, nil); err != nil {
 			return err
@@ -51,7 +51,7 @@ func leave(ctx context.Context, s *store.Store, key, runID string) (bool, error)
 			return err
 		}
 		live = true
-		if err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, s.Now()); err != nil {
+		if _, err := h.Move(lineshaft.Cancelled, lineshaft.StatusMessage{}, "", s.Now()); err != nil {
 			return err
 		}
 		if err := tx.SaveRun(ctx, h); err != nil {

@@ -106,7 +106,7 @@ func TestX9LiveRuns(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := h.Move(to, lineshaft.StatusMessage{ErrorCode: code}, s.Now()); err != nil {
+				if _, err := h.Move(to, lineshaft.StatusMessage{ErrorCode: code}, "", s.Now()); err != nil {
 					return err
 				}
 				return tx.SaveRun(ctx, h, stateEvent(to))

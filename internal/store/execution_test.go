@@ -27,7 +27,7 @@ func claim(ctx context.Context, s *store.Store, workerID string, limit int, leas
 		heads := make([]*store.RunHead, len(claims))
 		events := make([][]lineshaft.Draft, len(claims))
 		for i, c := range claims {
-			if err := c.Head.Move(lineshaft.Pending, lineshaft.StatusMessage{}, s.Now()); err != nil {
+			if _, err := c.Head.Move(lineshaft.Pending, lineshaft.StatusMessage{}, "", s.Now()); err != nil {
 				return err
 			}
 			heads[i], events[i] = c.Head, []lineshaft.Draft{stateEvent(lineshaft.Pending)}
@@ -104,7 +104,7 @@ func TestClaimsFollowTheQueue(t *testing.T) {
 		}
 		third := queued(3, nil)
 		first := queued(1, nil)
-		queued(0, func(n *store.NewRun) { n.Head.Hold = store.HoldConcurrency })
+		queued(0, func(n *store.NewRun) { n.Head.Hold = lineshaft.HoldConcurrency })
 		queued(0, func(n *store.NewRun) { n.Head.WorkerHost = "mac" })
 		queued(0, func(n *store.NewRun) { n.Head.State = lineshaft.InProgress })
 		second := queued(1, nil)

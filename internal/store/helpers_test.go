@@ -42,10 +42,10 @@ func wantCode(t *testing.T, err error, code lineshaft.Code) {
 func newRun(s *store.Store) *store.NewRun {
 	id, now := s.NewID()
 	return &store.NewRun{
-		Head: store.RunHead{
+		Head: store.RunHead{RunLife: lineshaft.RunLife{
 			ID: id, State: lineshaft.Queued, WorkerHost: lineshaft.HostedWorker, CreatorUID: "u1",
 			UpdatedAt: now, QueuedAt: now, QueueDeadline: now.Add(time.Hour), MaxAttempts: 1,
-		},
+		}},
 		Body:  store.RunBody{Prompt: "do it", Submitted: "do it"},
 		Title: "a run", Source: lineshaft.SourceAPI, ConversationID: "c-" + id, SessionID: "s-" + id, RootRunID: id, CreatedAt: now,
 	}

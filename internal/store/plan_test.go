@@ -45,18 +45,18 @@ func lookups(s *store.Store) map[string]lookup {
 		"snapshot":  {1, func(ctx context.Context) error { return second(s.NewestSnapshot(ctx, run)) }, nil},
 		"run token": {1, func(ctx context.Context) error { return ignoreNoRows(second(s.RunOfToken(ctx, "nobody's"))) }, nil},
 		"follow-up": {1, nil, func(ctx context.Context, tx *store.Tx) error {
-			return second(tx.TakeFollowup(ctx, &store.RunHead{ID: run, Unread: 1}))
+			return second(tx.TakeFollowup(ctx, &store.RunHead{RunLife: lineshaft.RunLife{ID: run, Unread: 1}}))
 		}},
 		"times": {1, func(ctx context.Context) error { return second(s.FollowupTimes(ctx, run)) }, nil},
 		"taken": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.TakenFollowup(ctx, run)) }},
 		"finish": {1, nil, func(ctx context.Context, tx *store.Tx) error {
-			return tx.FinishFollowups(ctx, &store.RunHead{ID: run, Taken: true})
+			return tx.FinishFollowups(ctx, &store.RunHead{RunLife: lineshaft.RunLife{ID: run, Taken: true}})
 		}},
 		"return": {1, nil, func(ctx context.Context, tx *store.Tx) error {
-			return tx.ReturnFollowups(ctx, &store.RunHead{ID: run, Taken: true})
+			return tx.ReturnFollowups(ctx, &store.RunHead{RunLife: lineshaft.RunLife{ID: run, Taken: true}})
 		}},
 		"drop": {1, nil, func(ctx context.Context, tx *store.Tx) error {
-			return tx.DropFollowups(ctx, &store.RunHead{ID: run, Unread: 1})
+			return tx.DropFollowups(ctx, &store.RunHead{RunLife: lineshaft.RunLife{ID: run, Unread: 1}})
 		}},
 		"queued hosts": {8, func(ctx context.Context) error { return second(s.QueuedHosts(ctx, 10)) }, nil},
 		"scheduled":    {4, func(ctx context.Context) error { return second(s.NewestScheduled(ctx, []string{"sched", "none"})) }, nil},

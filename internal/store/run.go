@@ -10,75 +10,13 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Reasons that keep a queued run from being claimed; bits of RunHead.Hold.
-const (
-	// HoldConcurrency waits for the run that has the concurrency key.
-	HoldConcurrency = 1
-	// HoldExecution waits until the last execution is known to be over.
-	HoldExecution = 2
-	// HoldSkill waits until the run's skills are found.
-	HoldSkill = 4
-)
-
-// RunHead is the part of a run that changes while it lives, read under the run's
-// row lock and written back by SaveRuns.
+// RunHead is the life of a run, read under the run's row lock and written back by SaveRuns.
 type RunHead struct {
-	ID             string
-	State          lineshaft.RunState
-	Status         lineshaft.StatusMessage
-	WorkerHost     string
-	CreatorUID     string
-	FactoryUID     string
-	ParentRunID    string
-	UpdatedAt      time.Time
-	StartedAt      time.Time
-	FinishedAt     time.Time
-	RunTime        time.Duration
-	Usage          lineshaft.Usage
-	LastSequence   int64
-	QueuedAt       time.Time
-	QueueDeadline  time.Time
-	Hold           int
-	ConcurrencyKey string
-	ExecutionID    string
-	// WorkerID is the process that holds, or last held, the newest execution.
-	WorkerID    string
-	Executions  int
-	Attempts    int
-	MaxAttempts int
-	PromptDone  bool
-	// Unread counts follow-ups that wait; Taken says that an execution has one.
-	Unread         int
-	Taken          bool
-	SandboxRunning bool
-	Tagged         bool
+	lineshaft.RunLife
 
+	// was and updated are the state and the update time as they are stored.
 	was     lineshaft.RunState
-	touched bool
-}
-
-// Move changes the state if the table of moves allows it.
-func (h *RunHead) Move(to lineshaft.RunState, status lineshaft.StatusMessage, at time.Time) error {
-	if !lineshaft.CanMove(h.State, to) {
-		return lineshaft.Conflict("a run cannot go from %s to %s", h.State, to)
-	}
-	h.State, h.Status = to, status
-	h.Touch(at)
-	if to.Terminal() {
-		h.FinishedAt = h.UpdatedAt
-	} else {
-		h.FinishedAt = time.Time{}
-	}
-	return nil
-}
-
-// Touch sets the update time, which never goes back: lists by it must not lose a
-// run because two nodes' clocks differ.
-func (h *RunHead) Touch(at time.Time) {
-	if !at.After(h.UpdatedAt) {
-		at = h.UpdatedAt.Add(time.Microsecond)
-	}
-	h.UpdatedAt, h.touched = at, true
+	updated time.Time
 }
 
 // RunBody is the part of a run that is written once.
@@ -173,7 +111,7 @@ func (tx *Tx) InsertRuns(ctx context.Context, runs []*NewRun) error {
 func (n *NewRun) row(v *inserts) {
 	h := &n.Head
 	h.Tagged = len(n.Body.Metadata) > 0 || len(n.Ancestors) > 0
-	h.was, h.LastSequence = h.State, int64(len(n.Events))
+	h.was, h.updated, h.LastSequence = h.State, h.UpdatedAt, int64(len(n.Events))
 	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
 		null(n.Body.Config.Name), null(n.Body.Config.Model()), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
@@ -235,18 +173,19 @@ func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) (fits bool, 
 
 const headColumns = `id, state, status_message, error_code, retryable, worker_host, creator_uid, factory_uid, parent_run_id, updated_at,
 	started_at, finished_at, run_time, input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold,
-	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, tagged`
+	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, interrupted, tagged`
 
 func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	var h RunHead
 	var retry *int64
 	var factory, parent, key *string
 	var updated, started, finished, runTime, queued, deadline int64
-	var promptDone, taken, sandbox, tagged int
+	var promptDone, taken, sandbox, interrupted, tagged int
 	dest := append([]any{
 		&h.ID, &h.State, &h.Status.Message, &h.Status.ErrorCode, &retry, &h.WorkerHost, &h.CreatorUID, &factory, &parent,
 		&updated, &started, &finished, &runTime, &h.Usage.InputTokens, &h.Usage.OutputTokens, &h.Usage.CostMicros, &h.LastSequence, &queued,
-		&deadline, &h.Hold, &key, &h.ExecutionID, &h.WorkerID, &h.Executions, &h.Attempts, &h.MaxAttempts, &promptDone, &h.Unread, &taken, &sandbox, &tagged,
+		&deadline, &h.Hold, &key, &h.ExecutionID, &h.WorkerID, &h.Executions, &h.Attempts, &h.MaxAttempts, &promptDone, &h.Unread, &taken,
+		&sandbox, &interrupted, &tagged,
 	}, extra...)
 	if err := scan(dest...); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
@@ -255,8 +194,9 @@ func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	h.FactoryUID, h.ParentRunID, h.ConcurrencyKey = text(factory), text(parent), text(key)
 	h.UpdatedAt, h.StartedAt, h.FinishedAt = fromMicros(updated), fromMicros(started), fromMicros(finished)
 	h.QueuedAt, h.QueueDeadline, h.RunTime = fromMicros(queued), fromMicros(deadline), time.Duration(runTime)*time.Microsecond
-	h.PromptDone, h.Taken, h.SandboxRunning, h.Tagged = promptDone == 1, taken == 1, sandbox == 1, tagged == 1
-	h.was = h.State
+	h.PromptDone, h.Taken, h.SandboxRunning = promptDone == 1, taken == 1, sandbox == 1
+	h.Interrupted, h.Tagged = interrupted == 1, tagged == 1
+	h.was, h.updated = h.State, h.UpdatedAt
 	return &h, nil
 }
 
@@ -292,7 +232,7 @@ func (tx *Tx) LockRuns(ctx context.Context, ids []string) ([]*RunHead, error) {
 // saveTypes are the columns of SaveRuns' VALUES list: PostgreSQL cannot guess them.
 var saveTypes = []string{
 	"TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "SMALLINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
-	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT",
+	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT", "SMALLINT",
 }
 
 // SaveRuns writes heads back with new events for each (events[i] belongs to
@@ -308,8 +248,8 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 		v.typed(saveTypes, h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
 			micros(h.UpdatedAt), micros(h.StartedAt), micros(h.FinishedAt), h.RunTime.Microseconds(), h.Usage.InputTokens, h.Usage.OutputTokens,
 			h.Usage.CostMicros, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline), h.Hold, h.ExecutionID, h.WorkerID, h.Executions, h.Attempts,
-			flag(h.PromptDone), h.Unread, flag(h.Taken), flag(h.SandboxRunning), flag(h.Tagged))
-		if h.touched && h.Tagged {
+			flag(h.PromptDone), h.Unread, flag(h.Taken), flag(h.SandboxRunning), flag(h.Interrupted), flag(h.Tagged))
+		if h.Tagged && !h.UpdatedAt.Equal(h.updated) {
 			touched = append(touched, h)
 		}
 	}
@@ -318,12 +258,13 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 	}
 	n, err := tx.exec(ctx, `WITH v (id, was, state, status_message, error_code, retryable, updated_at, started_at, finished_at, run_time,
 		input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, execution_id, worker_id, executions, attempts,
-		prompt_done, unread, taken, sandbox_running, tagged) AS (VALUES `+v.text.String()+`)
+		prompt_done, unread, taken, sandbox_running, interrupted, tagged) AS (VALUES `+v.text.String()+`)
 		UPDATE runs SET state = v.state, status_message = v.status_message, error_code = v.error_code, retryable = v.retryable,
 		updated_at = v.updated_at, started_at = v.started_at, finished_at = v.finished_at, run_time = v.run_time,
 		input_tokens = v.input_tokens, output_tokens = v.output_tokens, cost_micros = v.cost_micros, last_sequence = v.last_sequence,
 		queued_at = v.queued_at, queue_deadline = v.queue_deadline, hold = v.hold, execution_id = v.execution_id, worker_id = v.worker_id,
-		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, unread = v.unread, taken = v.taken, sandbox_running = v.sandbox_running, tagged = v.tagged
+		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, unread = v.unread, taken = v.taken,
+		sandbox_running = v.sandbox_running, interrupted = v.interrupted, tagged = v.tagged
 		FROM v WHERE runs.id = v.id AND runs.state = v.was`, v.args...)
 	if err != nil {
 		return fmt.Errorf("save runs: %w", err)
@@ -337,7 +278,7 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 		}
 	}
 	for _, h := range heads {
-		h.was, h.touched = h.State, false
+		h.was, h.updated = h.State, h.UpdatedAt
 	}
 	return nil
 }
@@ -350,7 +291,7 @@ func (tx *Tx) SaveRun(ctx context.Context, h *RunHead, events ...lineshaft.Draft
 const runColumns = `r.id, r.title, r.state, r.status_message, r.error_code, r.retryable, r.source, r.creator_uid, p.type, p.display_name, p.email,
 	r.conversation_id, r.session_id, r.parent_run_id, r.root_run_id, r.depth, r.factory_uid, r.schedule_id, r.created_at, r.updated_at,
 	r.started_at, r.finished_at, r.run_time, r.input_tokens, r.output_tokens, r.cost_micros, r.execution_id, r.executions,
-	r.sandbox_running, r.last_sequence, b.metadata, r.worker_host, r.agent_uid, e.display_name, b.fired_by, r.trace_parent, r.rerun_of, r.attempt, b.continues`
+	r.sandbox_running, r.interrupted, r.last_sequence, b.metadata, r.worker_host, r.agent_uid, e.display_name, b.fired_by, r.trace_parent, r.rerun_of, r.attempt, b.continues`
 
 const runTables = ` FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN principals p ON p.uid = r.creator_uid
 	LEFT JOIN principals e ON e.uid = r.agent_uid `
@@ -360,11 +301,11 @@ func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	var retry *int64
 	var ptype, pname, pmail, parent, factory, schedule, agent, agentName, rerunOf *string
 	var created, updated, started, finished, runTime int64
-	var sandbox int
+	var sandbox, interrupted int
 	var config, metadata, host, skills, firedBy string
 	if err := scan(&r.ID, &r.Title, &r.State, &r.Status.Message, &r.Status.ErrorCode, &retry, &r.Source, &r.Creator.UID, &ptype, &pname, &pmail,
 		&r.ConversationID, &r.SessionID, &parent, &r.RootRunID, &r.Depth, &factory, &schedule, &created, &updated, &started, &finished,
-		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &r.LastSequence,
+		&runTime, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros, &r.ExecutionID, &r.Executions, &sandbox, &interrupted, &r.LastSequence,
 		&metadata, &host, &agent, &agentName, &firedBy, &r.TraceParent, &rerunOf, &r.Attempt, &r.Continues, &r.Prompt, &r.Submitted, &config, &skills); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
 	}
@@ -376,7 +317,7 @@ func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	}
 	r.ParentRunID, r.FactoryUID, r.ScheduleID, r.RerunOf = text(parent), text(factory), text(schedule), text(rerunOf)
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(finished)
-	r.RunTime, r.SandboxRunning = time.Duration(runTime)*time.Microsecond, sandbox == 1
+	r.RunTime, r.SandboxRunning, r.Interrupted = time.Duration(runTime)*time.Microsecond, sandbox == 1, interrupted == 1
 	if err := json.Unmarshal([]byte(config), &r.Config); err != nil {
 		return nil, fmt.Errorf("decode config of run %s: %w", r.ID, err)
 	}

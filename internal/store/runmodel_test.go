@@ -64,10 +64,10 @@ func newModel(r *rand.Rand, n int) *model {
 		run := &modelRun{NewRun: store.NewRun{
 			Title: pick(r, modelTitles), Source: pick(r, lineshaft.Sources()[:3]), CreatedAt: at, RootRunID: runID,
 			ConversationID: "c", SessionID: "s", ScheduleID: pick(r, []string{"", "", "", "sched"}),
-			Head: store.RunHead{
+			Head: store.RunHead{RunLife: lineshaft.RunLife{
 				ID: runID, State: pick(r, lineshaft.RunStates()), WorkerHost: pick(r, modelHosts), CreatorUID: pick(r, modelPeople),
 				FactoryUID: pick(r, modelFacts), UpdatedAt: m.start.Add(time.Duration(r.IntN(2*n)) * time.Microsecond),
-			},
+			}},
 			Body: store.RunBody{Prompt: pick(r, modelPrompts), Metadata: map[string]string{}},
 		}}
 		if skill := pick(r, modelSkills); skill != "" {

@@ -36,9 +36,9 @@ func TestX8RunsThatWaitForSkillsAreListedInOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		var want []string
-		for i, hold := range []int{store.HoldSkill, 0, store.HoldConcurrency | store.HoldExecution, store.HoldSkill | store.HoldConcurrency} {
+		for i, hold := range []lineshaft.Hold{lineshaft.HoldSkill, 0, lineshaft.HoldConcurrency | lineshaft.HoldExecution, lineshaft.HoldSkill | lineshaft.HoldConcurrency} {
 			runID := insertRun(t, s, func(n *store.NewRun) { n.Head.Hold, n.Head.QueuedAt = hold, time.UnixMicro(int64(2000-i)) })
-			if hold&store.HoldSkill != 0 {
+			if hold.Has(lineshaft.HoldSkill) {
 				want = append([]string{runID}, want...) // the later, the older
 			}
 		}

@@ -73,7 +73,7 @@ func (b *bench) run() string {
 	b.Helper()
 	id, now := b.store.NewID()
 	n := &store.NewRun{
-		Head: store.RunHead{ID: id, State: lineshaft.InProgress, WorkerHost: lineshaft.HostedWorker, UpdatedAt: now},
+		Head: store.RunHead{RunLife: lineshaft.RunLife{ID: id, State: lineshaft.InProgress, WorkerHost: lineshaft.HostedWorker, UpdatedAt: now}},
 		Body: store.RunBody{Prompt: "x"}, Title: "x", Source: lineshaft.SourceAPI, RootRunID: id, CreatedAt: now,
 	}
 	b.must(b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -102,7 +102,7 @@ func (b *bench) move(runID string, to lineshaft.RunState) error {
 		if err != nil {
 			return err
 		}
-		if err := h.Move(to, lineshaft.StatusMessage{}, b.store.Now()); err != nil {
+		if _, err := h.Move(to, lineshaft.StatusMessage{}, "", b.store.Now()); err != nil {
 			return err
 		}
 		tx.Wake(RunTopic(runID))

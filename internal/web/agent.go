@@ -210,7 +210,7 @@ func (s *server) createAgent(w http.ResponseWriter, r *http.Request, c lineshaft
 		return err
 	}
 	form.read(r)
-	made, err := s.Control.CreateAgent(r.Context(), c, factories.NewAgent{
+	made, err := s.Control.CreateAgent(r.Context(), c, lineshaft.Agent{
 		FactoryUID: form.FactoryUID, Name: form.Name, Type: form.Type, Description: form.Description, Prompt: form.Prompt, Config: form.Config,
 	})
 	if err != nil {

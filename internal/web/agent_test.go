@@ -8,7 +8,6 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
@@ -67,7 +66,7 @@ func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
 func TestI2AgentFormKeepsToolServers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).signedIn(lineshaft.RoleManager)
-	made, err := s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{Name: "tooled", Config: lineshaft.AgentConfig{
+	made, err := s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{Name: "tooled", Config: lineshaft.AgentConfig{
 		MCPServers: map[string]lineshaft.MCPServer{"tracker": {URL: "https://tracker.example/mcp", Headers: map[string]string{"Authorization": "a-value-of-a-header"}}},
 	}})
 	if err != nil {

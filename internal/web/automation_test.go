@@ -246,7 +246,7 @@ func TestI2AutomationsOfSeveralFactories(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleManager)
 	other := s.site.factory("Docs").UID
-	timed := factories.NewAutomation{Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
+	timed := lineshaft.Automation{Prompt: "x", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "@daily"}}}}
 	for i := range 30 {
 		timed.Name = fmt.Sprintf("a%02d", i)
 		for _, f := range []string{s.factory, other} {
@@ -275,7 +275,7 @@ func TestS3ViewersLookAtAutomations(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleViewer)
 	delivery := s.deliver(`{"action": "opened"}`)
-	a, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, factories.NewAutomation{Name: "triage", Prompt: hostile, Enabled: true, Triggers: []lineshaft.Trigger{
+	a, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, lineshaft.Automation{Name: "triage", Prompt: hostile, Enabled: true, Triggers: []lineshaft.Trigger{
 		{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{Webhooks: []string{"issues"}}},
 	}})
 	if err != nil {

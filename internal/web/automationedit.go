@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func automationFormPage(form automationForm, stored lineshaft.Automation) page {
@@ -116,14 +115,7 @@ func (s *server) saveAutomation(w http.ResponseWriter, r *http.Request, c linesh
 	}
 	asked, err := form.asked()
 	if err == nil {
-		rule := asked.Config.Concurrency
-		if rule == nil {
-			rule = &lineshaft.Concurrency{} // takes it away
-		}
-		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, factories.AutomationChange{
-			Name: &asked.Name, Prompt: &asked.Prompt, Enabled: &asked.Enabled, Agent: &asked.Agent, Triggers: asked.Triggers,
-			Config: &asked.Config, Concurrency: rule, Title: &asked.Title, MaxRunsPerHour: &asked.MaxRunsPerHour,
-		})
+		_, err = s.Control.UpdateAutomation(r.Context(), c, form.Factory.UID, form.UID, wholeChange(asked))
 	}
 	if err != nil {
 		return s.renderAgain(w, r, c, "automationedit", automationFormPage(form, stored), err)
@@ -181,7 +173,7 @@ func (s *server) backtestForm(r *http.Request, c lineshaft.Caller, form *automat
 		form.BacktestProblem = "A trigger has a mistake. Mend it to count."
 		return
 	}
-	found, err := s.Control.BacktestAutomation(r.Context(), c, form.Factory.UID, form.UID, factories.NewAutomation{
+	found, err := s.Control.BacktestAutomation(r.Context(), c, form.Factory.UID, form.UID, lineshaft.Automation{
 		Name: form.Automation.Name, Enabled: form.Enabled, Agent: form.Agent, Triggers: sound,
 	})
 	if err != nil {

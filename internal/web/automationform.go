@@ -252,8 +252,8 @@ func (f *automationForm) readTrigger(r *http.Request, index int, prefix string) 
 }
 
 // asked is the automation that the form asks for, or what is wrong with it.
-func (f *automationForm) asked() (factories.NewAutomation, error) {
-	n := factories.NewAutomation{Name: f.Automation.Name, Prompt: f.Prompt, Enabled: f.Enabled, Agent: f.Agent, Config: f.Config, Title: f.Title}
+func (f *automationForm) asked() (lineshaft.Automation, error) {
+	n := lineshaft.Automation{Name: f.Automation.Name, Prompt: f.Prompt, Enabled: f.Enabled, Agent: f.Agent, Config: f.Config, Title: f.Title}
 	n.Config.Concurrency = nil
 	if f.Key != "" {
 		n.Config.Concurrency = &lineshaft.Concurrency{Key: f.Key, Policy: f.Policy}
@@ -278,6 +278,18 @@ func (f *automationForm) asked() (factories.NewAutomation, error) {
 		}
 	}
 	return n, nil
+}
+
+// wholeChange makes an automation what a form asks for, which says all of it.
+func wholeChange(asked lineshaft.Automation) factories.AutomationChange {
+	rule := asked.Config.Concurrency
+	if rule == nil {
+		rule = &lineshaft.Concurrency{} // takes it away
+	}
+	return factories.AutomationChange{
+		Name: &asked.Name, Prompt: &asked.Prompt, Enabled: &asked.Enabled, Agent: &asked.Agent, Triggers: asked.Triggers,
+		Config: &asked.Config, Concurrency: rule, Title: &asked.Title, MaxRunsPerHour: &asked.MaxRunsPerHour,
+	}
 }
 
 func triggerProblem(i int, p lineshaft.FileProblem) error {

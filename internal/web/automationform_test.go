@@ -62,7 +62,7 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	minutes := 20
-	for name, n := range map[string]factories.NewAutomation{
+	for name, n := range map[string]lineshaft.Automation{
 		"by name": {Prompt: "one\ntwo\n\"three\" <b>&amp;", Enabled: true, Triggers: []lineshaft.Trigger{
 			{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{Webhooks: []string{"issues"}, Payload: json.RawMessage(`{"a":["x: y","#",1.50],"b":{"not_in":[null,"null"]}}`)}},
 		}},
@@ -108,7 +108,7 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 func TestW17TheTitleIsEdited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleAdmin)
-	made, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, factories.NewAutomation{
+	made, err := s.control.CreateAutomation(t.Context(), s.admin, s.factory, lineshaft.Automation{
 		Name: "titled", Prompt: "p", Title: "Old", Triggers: []lineshaft.Trigger{{Provider: "factory", Event: "work_item_stage_changed"}},
 	})
 	if err != nil {

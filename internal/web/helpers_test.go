@@ -15,10 +15,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/controltest"
 	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
-	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/vault"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
@@ -44,25 +44,8 @@ func newSite(t *testing.T, settings ...func(*base.Config)) *site {
 	for _, set := range settings {
 		set(&config)
 	}
-	hub := stream.NewHub()
-	st, err := store.Open(t.Context(), store.Options{Database: storetest.SQLite(t), Wake: hub.Wake})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
-	streams := stream.New(st, hub, func(lineshaft.Event) []byte { return nil })
-	c, err := control.New(t.Context(), st, hub, streams, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := c.EnsureAdmin(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := c.Authenticate(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := controltest.Open(t, storetest.SQLite(t), controltest.Options{Config: config})
+	c, st, key, admin := plane.Service, plane.Store, plane.AdminKey, plane.Admin
 	stopping := make(chan struct{})
 	handler, err := web.New(web.Deps{Control: c, Logger: slog.New(slog.DiscardHandler), Warning: "agents are not isolated", Stopping: stopping, WebhookBaseURL: "https://hooks.example"})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
@@ -26,8 +25,8 @@ func literalSite(t *testing.T) (s *site, address func(pattern string) string) {
 	config := lineshaft.AgentConfig{MCPServers: servers}
 	p := s.platform()
 	factory := s.factory("Shop").UID
-	agent := must(s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{FactoryUID: factory, Name: "Coder", Type: lineshaft.AgentCustom, Config: config}))
-	automation := must(s.control.CreateAutomation(t.Context(), s.admin, factory, factories.NewAutomation{
+	agent := must(s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{FactoryUID: factory, Name: "Coder", Type: lineshaft.AgentCustom, Config: config}))
+	automation := must(s.control.CreateAutomation(t.Context(), s.admin, factory, lineshaft.Automation{
 		Name: "Nightly", Prompt: "p", Agent: "Coder", Config: config, Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished}},
 	}))
 	schedule := must(s.control.CreateSchedule(t.Context(), s.admin, trigger.NewSchedule{

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -27,7 +26,7 @@ func TestR2StartARunFromThePage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.signIn(s.key)
-	agent, err := s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{Name: "reviewer", Type: lineshaft.AgentCustom})
+	agent, err := s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{Name: "reviewer", Type: lineshaft.AgentCustom})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -393,7 +393,7 @@ func TestR13RunAgainIsOfferedWhereItCanWork(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.signIn(s.key)
-	agent, err := s.control.CreateAgent(t.Context(), s.admin, factories.NewAgent{Name: "helper"})
+	agent, err := s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{Name: "helper"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (s *server) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft
 	}
 	changes := runs.MayChange(c, run)
 	live.CanSend = changes
-	live.CanInterrupt = changes && run.Status.Message != runs.StatusInterrupted && run.State.Interruptible()
+	live.CanInterrupt = changes && !run.Interrupted && run.State.Interruptible()
 	live.CanCancel = changes && !run.State.Terminal()
 	if run.State.Terminal() && !run.Source.Delivered() && c.Role.May(lineshaft.PermissionRunsStart) {
 		if live.NoRerun, err = s.Control.RerunProblem(ctx, c, run.ID, lineshaft.SourceWebApp); err != nil {
@@ -125,7 +125,7 @@ func artifactFile(a lineshaft.Artifact) file {
 // advice says what to do about a run that ended badly or waits.
 func advice(run *lineshaft.Run) string {
 	switch {
-	case run.State == lineshaft.InProgress && run.Status.Message == runs.StatusInterrupted:
+	case run.State == lineshaft.InProgress && run.Interrupted:
 		return "Say below what to do next, or cancel the run."
 	case run.State == lineshaft.Blocked:
 		return "Answer below, or cancel the run."

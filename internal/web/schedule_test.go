@@ -113,7 +113,7 @@ func TestF6SchedulesOfAutomations(t *testing.T) {
 	s := newSite(t)
 	own, other := s.factory("Own").UID, s.factory("Other").UID
 	for _, uid := range []string{own, other} {
-		must(s.control.CreateAutomation(t.Context(), s.admin, uid, factories.NewAutomation{
+		must(s.control.CreateAutomation(t.Context(), s.admin, uid, lineshaft.Automation{
 			Name: "nightly-" + uid[len(uid)-4:], Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{
 				{Provider: "schedule", Event: "cron_fired", Schedule: &lineshaft.Timing{Cron: "30 2 * * *", Timezone: "America/New_York"}},
 			},

@@ -51,7 +51,7 @@ func (h *hooked) automate(name, filter string) *lineshaft.Automation {
 		Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived,
 		Filter: lineshaft.TriggerFilter{WebhookIDs: []string{h.hook.UID}, Payload: []byte(filter)},
 	}
-	a, err := h.control.CreateAutomation(h.Context(), h.admin, h.factory, factories.NewAutomation{Name: name, Prompt: "do it", Enabled: true, Triggers: []lineshaft.Trigger{trigger}})
+	a, err := h.control.CreateAutomation(h.Context(), h.admin, h.factory, lineshaft.Automation{Name: name, Prompt: "do it", Enabled: true, Triggers: []lineshaft.Trigger{trigger}})
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // I-2, R-4 the list of runs: filters, live rows, paging, bulk cancel.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { here, indexed, launch, looks, member, sound } from "./browser.mjs";
+import { everything, indexed, launch, looks, member, sound } from "./browser.mjs";
 import { startWire } from "./cutter.mjs";
 import { Server, shell } from "./server.mjs";
 
@@ -313,7 +313,7 @@ test("R-4 without JavaScript the filters, the pages and the cancelling work", as
   await context.close();
 });
 
-const crowd = here("sqlite") ? 10_000 : 2000;
+const crowd = everything ? 10_000 : 2000;
 
 test(`R-4 ${crowd} runs: while the last of them come and after, the page has 50 rows and stays live`, async () => {
   const meanwhile = 1000;

@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -116,10 +115,13 @@ func (s *Access) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey,
 		}
 		name := n.Name
 		again, err := s.Idempotently(ctx, tx, c, n.Once, &name, func() error {
-			return errors.Join(
-				tx.PutPrincipal(ctx, owner, at),
-				tx.InsertAPIKey(ctx, stored, key),
-				s.Audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role), "owner": owner.UID}))
+			if err := tx.PutPrincipal(ctx, owner, at); err != nil {
+				return err
+			}
+			if err := tx.InsertAPIKey(ctx, stored, key); err != nil {
+				return err
+			}
+			return s.Audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role), "owner": owner.UID})
 		})
 		if err == nil && again {
 			return lineshaft.Conflict("the key %s was made already and shown once; if you did not see it, revoke it and make another", name)
@@ -203,9 +205,10 @@ func (s *Access) RevokeAPIKey(ctx context.Context, c lineshaft.Caller, keyID str
 			return err
 		}
 		tx.Wake(stream.KeysTopic)
-		return errors.Join(
-			tx.RevokeAPIKey(ctx, keyID, s.Store.Now()),
-			s.Audit(ctx, tx, c, "apikey.revoke", "api_key", keyID, nil))
+		if err := tx.RevokeAPIKey(ctx, keyID, s.Store.Now()); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "apikey.revoke", "api_key", keyID, nil)
 	})
 }
 

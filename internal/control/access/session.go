@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,9 +100,10 @@ func (s *Access) insertSession(ctx context.Context, c lineshaft.Caller, made lin
 				return err
 			}
 		}
-		return errors.Join(
-			tx.InsertSession(ctx, made, token),
-			s.Audit(ctx, tx, c, "session.create", "session", sessionID, map[string]string{"method": string(made.Method), "role": string(c.Role)}))
+		if err := tx.InsertSession(ctx, made, token); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "session.create", "session", sessionID, map[string]string{"method": string(made.Method), "role": string(c.Role)})
 	})
 	if err != nil {
 		return "", err
@@ -225,9 +225,10 @@ func (s *Access) RevokeSession(ctx context.Context, c lineshaft.Caller, sessionI
 		return err
 	}
 	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return errors.Join(
-			tx.EndSession(ctx, sessionID),
-			s.Audit(ctx, tx, c, "session.revoke", "session", sessionID, map[string]string{"of": found.Principal.UID}))
+		if err := tx.EndSession(ctx, sessionID); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "session.revoke", "session", sessionID, map[string]string{"of": found.Principal.UID})
 	})
 }
 

@@ -14,17 +14,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// NewAgent asks for an agent.
-type NewAgent struct {
-	// FactoryUID is empty for an agent of the whole team.
-	FactoryUID  string
-	Name        string
-	Type        lineshaft.AgentType
-	Description string
-	Prompt      string
-	Config      lineshaft.AgentConfig
-}
-
 // AgentChange says what to change of an agent: nil keeps, an empty value clears.
 type AgentChange struct {
 	Name          *string
@@ -41,23 +30,22 @@ type AgentChange struct {
 	MCPServers    map[string]lineshaft.MCPServer
 }
 
-// CreateAgent adds an agent to a factory, or one of the whole team.
-func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAgent) (*lineshaft.Agent, error) {
+// CreateAgent adds an agent to a factory, or one of the whole team. Its uid and times are
+// given here.
+func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, made lineshaft.Agent) (*lineshaft.Agent, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
 	}
 	uid, at := s.Store.NewID()
-	made := lineshaft.Agent{
-		UID: uid, FactoryUID: n.FactoryUID, Name: n.Name, Type: cmp.Or(n.Type, lineshaft.AgentCustom), Description: n.Description,
-		Prompt: n.Prompt, Config: inheriting(n.Config), CreatedAt: at, UpdatedAt: at,
-	}
+	made.UID, made.CreatedAt, made.UpdatedAt = uid, at, at
+	made.Type, made.Config = cmp.Or(made.Type, lineshaft.AgentCustom), inheriting(made.Config)
 	if err := made.Validate(); err != nil {
 		return nil, err
 	}
-	if n.FactoryUID != "" {
-		_, err := s.VisibleFactory(ctx, c, n.FactoryUID)
+	if made.FactoryUID != "" {
+		_, err := s.VisibleFactory(ctx, c, made.FactoryUID)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", lineshaft.Clip(n.FactoryUID, 100))
+			return nil, lineshaft.Invalid("factory_uid", "no factory %q that your key may see", lineshaft.Clip(made.FactoryUID, 100))
 		}
 		if err != nil {
 			return nil, err
@@ -66,8 +54,8 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAg
 	if err := s.skills.CheckSkills(ctx, made, nil); err != nil {
 		return nil, err
 	}
-	err := s.changeAgents(ctx, c, n.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
-		others, err := tx.ListAgents(ctx, n.FactoryUID)
+	err := s.changeAgents(ctx, c, made.FactoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		others, err := tx.ListAgents(ctx, made.FactoryUID)
 		if err != nil {
 			return err
 		}
@@ -82,8 +70,10 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, n NewAg
 		if err := checkAgentName(others, made); err != nil {
 			return err
 		}
-		return errors.Join(nameConflict(tx.PutAgent(ctx, made), made.Name),
-			s.Audit(ctx, tx, c, "agent.create", "agent", uid, agentDetail(made, nil)))
+		if err := nameConflict(tx.PutAgent(ctx, made), made.Name); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "agent.create", "agent", uid, agentDetail(made, nil))
 	})
 	if err != nil {
 		return nil, err
@@ -264,10 +254,13 @@ func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid str
 				return err
 			}
 		}
-		return errors.Join(
-			nameConflict(tx.PutAgent(ctx, *a), a.Name),
-			renameInFactory(ctx, tx, before, a.Name),
-			s.Audit(ctx, tx, c, "agent.update", "agent", uid, agentDetail(*a, fields)))
+		if err := nameConflict(tx.PutAgent(ctx, *a), a.Name); err != nil {
+			return err
+		}
+		if err := renameInFactory(ctx, tx, before, a.Name); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "agent.update", "agent", uid, agentDetail(*a, fields))
 	})
 	if err != nil {
 		return nil, err
@@ -342,9 +335,12 @@ func (s *Factories) DeleteAgent(ctx context.Context, c lineshaft.Caller, uid str
 		if len(uses) > 0 {
 			return lineshaft.Conflict("agent %q is in use by %s; change these first", a.Name, secrets.NameUses(uses))
 		}
-		return errors.Join(
-			changeSkills(ctx, tx, *a, func(*lineshaft.Skill) bool { return false }),
-			tx.DeleteAgent(ctx, uid),
-			s.Audit(ctx, tx, c, "agent.delete", "agent", uid, agentDetail(*a, nil)))
+		if err := changeSkills(ctx, tx, *a, func(*lineshaft.Skill) bool { return false }); err != nil {
+			return err
+		}
+		if err := tx.DeleteAgent(ctx, uid); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "agent.delete", "agent", uid, agentDetail(*a, nil))
 	})
 }

@@ -19,19 +19,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// NewAutomation asks for an automation.
-type NewAutomation struct {
-	Name    string
-	Prompt  string
-	Enabled bool
-	// Agent is the name of one of the factory's agents; empty means the foreman.
-	Agent          string
-	Triggers       []lineshaft.Trigger
-	Config         lineshaft.AgentConfig
-	Title          string
-	MaxRunsPerHour int
-}
-
 // AutomationChange says what to change of an automation; nil keeps. Triggers and
 // the configuration are replaced as a whole, but for the concurrency rule, which
 // goes by itself: one without a key takes it away.
@@ -50,16 +37,13 @@ type AutomationChange struct {
 // AutomationPage is a page of automations by factory and name.
 type AutomationPage = base.Page[lineshaft.Automation]
 
-// CreateAutomation adds an automation to a factory.
-func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID string, n NewAutomation) (*lineshaft.Automation, error) {
+// CreateAutomation adds an automation to a factory. Its uid, times and notices are given here.
+func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, factoryUID string, made lineshaft.Automation) (*lineshaft.Automation, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
 	}
 	uid, at := s.Store.NewID()
-	made := lineshaft.Automation{
-		UID: uid, FactoryUID: factoryUID, Name: n.Name, Prompt: n.Prompt, Enabled: n.Enabled, Agent: n.Agent, Triggers: n.Triggers,
-		Config: n.Config, Title: n.Title, MaxRunsPerHour: n.MaxRunsPerHour, CreatedAt: at, UpdatedAt: at,
-	}
+	made.UID, made.FactoryUID, made.CreatedAt, made.UpdatedAt = uid, factoryUID, at, at
 	if err := checkAutomation(made); err != nil {
 		return nil, err
 	}
@@ -77,10 +61,13 @@ func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, fa
 				return err
 			}
 		}
-		return errors.Join(
-			tx.PutPrincipal(ctx, trigger.AutomationPrincipal(uid, made.Name), at),
-			tx.PutAutomation(ctx, made),
-			s.Audit(ctx, tx, c, "automation.create", "automation", uid, map[string]string{"name": made.Name, "factory": factoryUID}))
+		if err := tx.PutPrincipal(ctx, trigger.AutomationPrincipal(uid, made.Name), at); err != nil {
+			return err
+		}
+		if err := tx.PutAutomation(ctx, made); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "automation.create", "automation", uid, map[string]string{"name": made.Name, "factory": factoryUID})
 	})
 	if err != nil {
 		return nil, err
@@ -315,11 +302,16 @@ func (s *Factories) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fa
 				return err
 			}
 		}
-		return errors.Join(
-			tx.RenamePrincipal(ctx, trigger.AutomationPrincipal(uid, a.Name)),
-			trigger.RenameInChains(ctx, tx, a, name),
-			tx.PutAutomation(ctx, *a),
-			s.Audit(ctx, tx, c, "automation.update", "automation", uid, detail))
+		if err := tx.RenamePrincipal(ctx, trigger.AutomationPrincipal(uid, a.Name)); err != nil {
+			return err
+		}
+		if err := trigger.RenameInChains(ctx, tx, a, name); err != nil {
+			return err
+		}
+		if err := tx.PutAutomation(ctx, *a); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "automation.update", "automation", uid, detail)
 	})
 	if err != nil {
 		return nil, err
@@ -374,8 +366,9 @@ func (s *Factories) DeleteAutomation(ctx context.Context, c lineshaft.Caller, fa
 		if err != nil {
 			return err
 		}
-		return errors.Join(
-			tx.DeleteAutomation(ctx, factoryUID, uid),
-			s.Audit(ctx, tx, c, "automation.delete", "automation", uid, map[string]string{"name": a.Name, "factory": factoryUID}))
+		if err := tx.DeleteAutomation(ctx, factoryUID, uid); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "automation.delete", "automation", uid, map[string]string{"name": a.Name, "factory": factoryUID})
 	})
 }

@@ -113,7 +113,7 @@ type DraftBacktest struct {
 
 // BacktestAutomation tries an automation that is not saved on the stored deliveries.
 // The uid is that of the one it would replace; empty for a new one.
-func (s *Factories) BacktestAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, n NewAutomation) (DraftBacktest, error) {
+func (s *Factories) BacktestAutomation(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, n lineshaft.Automation) (DraftBacktest, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return DraftBacktest{}, err
 	}

@@ -3,7 +3,6 @@ package factories
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -237,8 +236,10 @@ func (w *work) writeAutomations(ctx context.Context, tx *store.Tx) error {
 		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
 			next.UID, next.CreatedAt = w.s.Store.NewID()
 		}
-		err := errors.Join(tx.PutPrincipal(ctx, trigger.AutomationPrincipal(next.UID, next.Name), next.CreatedAt), tx.PutAutomation(ctx, next))
-		if err != nil {
+		if err := tx.PutPrincipal(ctx, trigger.AutomationPrincipal(next.UID, next.Name), next.CreatedAt); err != nil {
+			return err
+		}
+		if err := tx.PutAutomation(ctx, next); err != nil {
 			return err
 		}
 	}

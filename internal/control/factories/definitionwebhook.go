@@ -2,7 +2,6 @@ package factories
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -139,7 +138,10 @@ func (w *work) writeWebhook(ctx context.Context, tx *store.Tx, one webhookWork) 
 	}
 	next.UpdatedAt = w.at
 	if was == nil {
-		return errors.Join(tx.PutWebhook(ctx, next), w.s.auditWebhook(ctx, tx, w.c, "webhook.create", &next, createdDetail(next.Webhook)))
+		if err := tx.PutWebhook(ctx, next); err != nil {
+			return err
+		}
+		return w.s.auditWebhook(ctx, tx, w.c, "webhook.create", &next, createdDetail(next.Webhook))
 	}
 	if was.OwnsSecret && !next.OwnsSecret {
 		if err := w.s.dropOwnedSecret(ctx, tx, w.c, was); err != nil {

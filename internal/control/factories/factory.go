@@ -2,7 +2,6 @@ package factories
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -89,7 +88,13 @@ func (s *Factories) CreateFactory(ctx context.Context, c lineshaft.Caller, n New
 		if err := tx.InsertFactory(ctx, made); err != nil {
 			return aliasConflict(err, made.Alias)
 		}
-		if err := errors.Join(tx.PutAgent(ctx, foreman), s.Audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made)), s.recordEdit(ctx, tx, c, uid, noFolder())); err != nil {
+		if err := tx.PutAgent(ctx, foreman); err != nil {
+			return err
+		}
+		if err := s.Audit(ctx, tx, c, "factory.create", "factory", uid, factoryDetail(made)); err != nil {
+			return err
+		}
+		if err := s.recordEdit(ctx, tx, c, uid, noFolder()); err != nil {
 			return err
 		}
 		var err error
@@ -208,7 +213,10 @@ func (s *Factories) ListFactories(ctx context.Context, c lineshaft.Caller, q Fac
 			}
 			if len(page.Factories) == q.Limit {
 				page.Next, err = base.EncodeCursor(list, page.Factories[q.Limit-1].UID)
-				return page, errors.Join(err, s.WithRepositories(ctx, page.each()...))
+				if err != nil {
+					return page, err
+				}
+				return page, s.WithRepositories(ctx, page.each()...)
 			}
 			page.Factories = append(page.Factories, f)
 		}
@@ -286,7 +294,10 @@ func (s *Factories) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid s
 	if changed == nil {
 		return s.GetFactory(ctx, c, uid)
 	}
-	return changed, errors.Join(s.WithRepositories(ctx, changed), s.withSpending(ctx, changed))
+	if err := s.WithRepositories(ctx, changed); err != nil {
+		return changed, err
+	}
+	return changed, s.withSpending(ctx, changed)
 }
 
 // edits says whether a change is one of the definition. A change of nothing is: it
@@ -357,13 +368,16 @@ func (s *Factories) DeleteFactory(ctx context.Context, c lineshaft.Caller, uid s
 			return err
 		}
 		for i := range webhooks {
-			err := errors.Join(s.dropOwnedSecret(ctx, tx, c, &webhooks[i]), s.auditWebhook(ctx, tx, c, "webhook.delete", &webhooks[i], nil))
-			if err != nil {
+			if err := s.dropOwnedSecret(ctx, tx, c, &webhooks[i]); err != nil {
+				return err
+			}
+			if err := s.auditWebhook(ctx, tx, c, "webhook.delete", &webhooks[i], nil); err != nil {
 				return err
 			}
 		}
-		return errors.Join(
-			tx.DeleteFactory(ctx, uid, s.Store.Now()),
-			s.Audit(ctx, tx, c, "factory.delete", "factory", uid, factoryDetail(*f)))
+		if err := tx.DeleteFactory(ctx, uid, s.Store.Now()); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "factory.delete", "factory", uid, factoryDetail(*f))
 	})
 }

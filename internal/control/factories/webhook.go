@@ -2,7 +2,6 @@ package factories
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -136,7 +135,10 @@ func (s *Factories) endWebhook(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	w.Credential, w.OldCredential, w.OldUntil = "", "", time.Time{}
 	w.Enabled, w.UpdatedAt = false, s.Now()
 	w.DeletedAt = w.UpdatedAt
-	return errors.Join(tx.PutWebhook(ctx, *w), s.auditWebhook(ctx, tx, c, "webhook.delete", w, nil))
+	if err := tx.PutWebhook(ctx, *w); err != nil {
+		return err
+	}
+	return s.auditWebhook(ctx, tx, c, "webhook.delete", w, nil)
 }
 
 // changeWebhook makes one change to a live webhook, in a transaction with its

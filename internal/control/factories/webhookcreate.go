@@ -93,7 +93,10 @@ func (s *Factories) insertWebhook(ctx context.Context, tx *store.Tx, c lineshaft
 	}
 	w.CreatedAt = s.Now()
 	w.UpdatedAt = w.CreatedAt
-	return &w, errors.Join(tx.PutWebhook(ctx, w), s.auditWebhook(ctx, tx, c, "webhook.create", &w, createdDetail(w.Webhook)))
+	if err := tx.PutWebhook(ctx, w); err != nil {
+		return &w, err
+	}
+	return &w, s.auditWebhook(ctx, tx, c, "webhook.create", &w, createdDetail(w.Webhook))
 }
 
 // createdDetail tells how a new webhook checks its deliveries, for the audit log.

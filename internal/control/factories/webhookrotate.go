@@ -2,7 +2,6 @@ package factories
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -89,10 +88,13 @@ func (s *Factories) rotate(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 		w.OldCredential, w.OldUntil = w.Credential, w.UpdatedAt.Add(overlap)
 	}
 	w.Credential = fresh.sealed
-	return errors.Join(
-		s.secrets.ReplaceSecretValue(ctx, tx, c, w.SecretName, fresh.value),
-		tx.PutWebhook(ctx, *w),
-		s.auditWebhook(ctx, tx, c, "webhook.rotate", w, detail))
+	if err := s.secrets.ReplaceSecretValue(ctx, tx, c, w.SecretName, fresh.value); err != nil {
+		return err
+	}
+	if err := tx.PutWebhook(ctx, *w); err != nil {
+		return err
+	}
+	return s.auditWebhook(ctx, tx, c, "webhook.rotate", w, detail)
 }
 
 // firstSecret brings a webhook that waited for its secret to life.
@@ -106,8 +108,11 @@ func (s *Factories) firstSecret(ctx context.Context, tx *store.Tx, c lineshaft.C
 		return err
 	}
 	w.NeedsSecret, w.Enabled = false, true
-	return errors.Join(
-		tx.PutWebhook(ctx, *w),
-		s.auditWebhook(ctx, tx, c, "webhook.rotate", w, detail),
-		s.auditWebhook(ctx, tx, c, "webhook.enable", w, nil))
+	if err := tx.PutWebhook(ctx, *w); err != nil {
+		return err
+	}
+	if err := s.auditWebhook(ctx, tx, c, "webhook.rotate", w, detail); err != nil {
+		return err
+	}
+	return s.auditWebhook(ctx, tx, c, "webhook.enable", w, nil)
 }

@@ -182,7 +182,10 @@ func (s *Factories) dropOwnedSecret(ctx context.Context, tx *store.Tx, c linesha
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil
 	}
-	return errors.Join(err, s.Audit(ctx, tx, c, "secret.delete", "secret", w.SecretName, map[string]string{"webhook": w.UID}))
+	if err != nil {
+		return err
+	}
+	return s.Audit(ctx, tx, c, "secret.delete", "secret", w.SecretName, map[string]string{"webhook": w.UID})
 }
 
 // freeSecretName finds a name that neither a secret nor a webhook that waits for

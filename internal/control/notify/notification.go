@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -115,7 +114,10 @@ func (s *Notifier) CreateNotification(ctx context.Context, c lineshaft.Caller, n
 		}
 		name := made.Name
 		again, err := s.Idempotently(ctx, tx, c, n.Once, &name, func() error {
-			return errors.Join(tx.PutNotification(ctx, made), s.auditNotification(ctx, tx, c, "notification.create", &made, nil))
+			if err := tx.PutNotification(ctx, made); err != nil {
+				return err
+			}
+			return s.auditNotification(ctx, tx, c, "notification.create", &made, nil)
 		})
 		if err == nil && again {
 			return lineshaft.Conflict("the notification %s was made already and its secret shown once; if you did not see it, rotate the secret", name)
@@ -344,7 +346,10 @@ func (s *Notifier) UpdateNotification(ctx context.Context, c lineshaft.Caller, i
 			}
 		}
 		changed = s.toldNotification(c, n)
-		return errors.Join(tx.PutNotification(ctx, *n), s.auditNotificationChange(ctx, tx, c, &was, n))
+		if err := tx.PutNotification(ctx, *n); err != nil {
+			return err
+		}
+		return s.auditNotificationChange(ctx, tx, c, &was, n)
 	})
 	return changed, err
 }
@@ -426,8 +431,10 @@ func (s *Notifier) RotateNotification(ctx context.Context, c lineshaft.Caller, i
 		}
 		n.Credential, n.OldCredential, n.OldUntil = sealed, old, until
 		issued.Notification = s.toldNotification(c, n)
-		return errors.Join(tx.PutNotification(ctx, *n),
-			s.auditNotification(ctx, tx, c, "notification.rotate", n, map[string]string{"overlap_seconds": strconv.Itoa(int(r.Overlap / time.Second))}))
+		if err := tx.PutNotification(ctx, *n); err != nil {
+			return err
+		}
+		return s.auditNotification(ctx, tx, c, "notification.rotate", n, map[string]string{"overlap_seconds": strconv.Itoa(int(r.Overlap / time.Second))})
 	})
 	if err != nil {
 		return IssuedNotification{}, err
@@ -442,7 +449,10 @@ func (s *Notifier) DeleteNotification(ctx context.Context, c lineshaft.Caller, i
 	}
 	return s.changeNotification(ctx, c, id, func(ctx context.Context, tx *store.Tx, n *store.Notification, _ string) error {
 		n.Enabled, n.Credential, n.OldCredential, n.OldUntil, n.DeletedAt = false, "", "", time.Time{}, n.UpdatedAt
-		return errors.Join(tx.PutNotification(ctx, *n), s.auditNotification(ctx, tx, c, "notification.delete", n, nil))
+		if err := tx.PutNotification(ctx, *n); err != nil {
+			return err
+		}
+		return s.auditNotification(ctx, tx, c, "notification.delete", n, nil)
 	})
 }
 
@@ -457,7 +467,6 @@ func (s *Notifier) auditNotification(ctx context.Context, tx *store.Tx, c linesh
 
 // auditNotificationChange records what changed: the switch by itself, all else by name.
 func (s *Notifier) auditNotificationChange(ctx context.Context, tx *store.Tx, c lineshaft.Caller, was, n *store.Notification) error {
-	var errs error
 	var changed []string
 	for _, field := range []struct {
 		name    string
@@ -475,14 +484,17 @@ func (s *Notifier) auditNotificationChange(ctx context.Context, tx *store.Tx, c 
 		}
 	}
 	if len(changed) > 0 {
-		errs = s.auditNotification(ctx, tx, c, "notification.update", n, map[string]string{"changed": strings.Join(changed, ", ")})
-	}
-	if was.Enabled != n.Enabled {
-		action := "notification.disable"
-		if n.Enabled {
-			action = "notification.enable"
+		detail := map[string]string{"changed": strings.Join(changed, ", ")}
+		if err := s.auditNotification(ctx, tx, c, "notification.update", n, detail); err != nil {
+			return err
 		}
-		errs = errors.Join(errs, s.auditNotification(ctx, tx, c, action, n, nil))
 	}
-	return errs
+	if was.Enabled == n.Enabled {
+		return nil
+	}
+	action := "notification.disable"
+	if n.Enabled {
+		action = "notification.enable"
+	}
+	return s.auditNotification(ctx, tx, c, action, n, nil)
 }

@@ -110,7 +110,10 @@ func (s *Notifier) ReplayNotificationDelivery(ctx context.Context, c lineshaft.C
 			return err
 		}
 		replayed, err = tx.GetNotificationDelivery(ctx, notificationID, deliveryID)
-		return errors.Join(err, s.auditNotification(ctx, tx, c, "notification.replay", n, map[string]string{"delivery_id": deliveryID}))
+		if err != nil {
+			return err
+		}
+		return s.auditNotification(ctx, tx, c, "notification.replay", n, map[string]string{"delivery_id": deliveryID})
 	})
 	if err != nil {
 		return nil, err
@@ -143,7 +146,10 @@ func (s *Notifier) TestNotification(ctx context.Context, c lineshaft.Caller, not
 			return err
 		}
 		made, err = tx.GetNotificationDelivery(ctx, n.ID, deliveryID)
-		return errors.Join(err, s.auditNotification(ctx, tx, c, "notification.test", n, map[string]string{"delivery_id": deliveryID}))
+		if err != nil {
+			return err
+		}
+		return s.auditNotification(ctx, tx, c, "notification.test", n, map[string]string{"delivery_id": deliveryID})
 	})
 	if err != nil {
 		return nil, err

@@ -12,50 +12,47 @@ import (
 // Only what was said after the question can answer it: older follow-ups stay turns of
 // their own, and so does an answer that a lost execution had taken, because the next
 // one may ask something else.
-func (s *Runs) answer(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+func (l *life) answer(ctx context.Context, e *store.Execution, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	if result.Ask == "" {
 		return nil, lineshaft.Invalid("state", "a turn cannot end as %s; to ask something, name the question in ask", result.State)
 	}
-	if err := presentTurn(ctx, tx, h, result.Turn); err != nil {
+	if err := presentTurn(ctx, l.tx, l.RunHead, result.Turn); err != nil {
 		return nil, err
 	}
 	if e.Ask != result.Ask {
-		return nil, s.beginAsk(ctx, tx, e, h, result.Ask)
+		return nil, l.beginAsk(ctx, e, result.Ask)
 	}
 	if e.Interrupted {
 		return nil, nil //nolint:nilnil // the turn is about to end: what was said is for afterwards
 	}
-	f, err := tx.TakeAnswer(ctx, h, e)
+	f, err := l.tx.TakeAnswer(ctx, l.RunHead, e)
 	if err != nil || f == nil {
 		return nil, err
 	}
-	turn, err := s.turnOf(ctx, tx, f)
+	turn, err := l.room.turnOf(ctx, l.tx, f)
 	if err != nil {
 		return nil, err
 	}
-	return turn, s.moveBlocked(ctx, tx, h, lineshaft.InProgress, "the agent is working")
+	return turn, l.moveBlocked(ctx, lineshaft.InProgress, lineshaft.AgentWorking)
 }
 
 // beginAsk is the first word about a question.
-func (s *Runs) beginAsk(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, ask string) error {
-	if err := tx.BeginAsk(ctx, e, ask); err != nil {
+func (l *life) beginAsk(ctx context.Context, e *store.Execution, ask string) error {
+	if err := l.tx.BeginAsk(ctx, e, ask); err != nil {
 		return err
 	}
-	return s.moveBlocked(ctx, tx, h, lineshaft.Blocked, "the agent waits for an answer; send it as a follow-up")
+	return l.moveBlocked(ctx, lineshaft.Blocked, "the agent waits for an answer; send it as a follow-up")
 }
 
 // moveBlocked takes a run into BLOCKED or out of it, if it is not there already.
-func (s *Runs) moveBlocked(ctx context.Context, tx *store.Tx, h *store.RunHead, to lineshaft.RunState, why string) error {
-	from, now := h.State, s.Store.Now()
-	if from == to || from != lineshaft.InProgress && from != lineshaft.Blocked {
-		return tx.SaveRun(ctx, h)
+func (l *life) moveBlocked(ctx context.Context, to lineshaft.RunState, why string) error {
+	if l.State == to || l.State != lineshaft.InProgress && l.State != lineshaft.Blocked {
+		return l.tx.SaveRun(ctx, l.RunHead)
 	}
-	status := lineshaft.StatusMessage{Message: why}
-	if err := h.Move(to, status, now); err != nil {
+	if err := l.move(to, lineshaft.StatusMessage{Message: why}, ""); err != nil {
 		return err
 	}
-	s.wakeRun(ctx, tx, h)
-	return tx.SaveRun(ctx, h, stateDraft(now, from, to, status, ""))
+	return l.save(ctx)
 }
 
 // presentTurn refuses a question of a turn that is over.

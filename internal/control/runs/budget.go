@@ -76,9 +76,7 @@ func (s *Runs) endSpentTrees(ctx context.Context, trees []store.Tree) {
 		}
 		retryable := false
 		status := lineshaft.StatusMessage{Message: treeSpent(t) + "; start the work again with a larger budget", ErrorCode: lineshaft.CodeBudgetExceeded, Retryable: &retryable}
-		end := func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
-			return s.stopLocked(ctx, tx, h, lineshaft.Failed, status)
-		}
+		end := func(ctx context.Context, run *life) error { return run.stop(ctx, lineshaft.Failed, status) }
 		_, err := s.endOne(ctx, t.RunID, end)
 		if err == nil {
 			_, err = s.eachLive(ctx, lineshaft.RunFilter{AncestorRunID: t.RunID}, end)

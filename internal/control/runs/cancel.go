@@ -2,18 +2,13 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/skills"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
-
-// StatusInterrupted is the status of a run whose turn was interrupted, until the next begins.
-const StatusInterrupted = "interrupted; a follow-up continues the run"
 
 // Cancel ends a run that has not ended. When it returns, the state is CANCELLED
 // and the worker has been told; the processes are gone soon after.
@@ -46,7 +41,7 @@ func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cas
 		result = CancelResult{}
 		replayed, err := s.Idempotently(ctx, tx, c, idem, &result, func() error {
 			result.RunID = runID
-			h, err := tx.LockRunAndKey(ctx, runID)
+			h, err := s.lockLife(ctx, tx, runID)
 			if err != nil {
 				return err
 			}
@@ -56,7 +51,7 @@ func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cas
 			if h.State.Terminal() {
 				return lineshaft.Invalid("runId", "run %s is %s already; only runs that have not ended can be cancelled", runID, h.State)
 			}
-			return s.cancelLocked(ctx, tx, c, h, "cancelled by "+c.Principal.DisplayName)
+			return h.cancel(ctx, c, "cancelled by "+c.Principal.DisplayName)
 		})
 		result.Replayed = replayed
 		return err
@@ -67,60 +62,12 @@ func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cas
 	return result, s.cancelBelow(ctx, c, runID)
 }
 
-// cancelLocked cancels a run whose row is locked and that has not ended.
-func (s *Runs) cancelLocked(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, why string) error {
-	return errors.Join(s.stopLocked(ctx, tx, h, lineshaft.Cancelled, lineshaft.StatusMessage{Message: why}), s.Audit(ctx, tx, c, "run.cancel", "run", h.ID, nil))
-}
-
-// stopLocked ends a run whose row is locked and that has not ended, whatever it does;
-// its worker is notified.
-func (s *Runs) stopLocked(ctx context.Context, tx *store.Tx, h *store.RunHead, to lineshaft.RunState, status lineshaft.StatusMessage) error {
-	now, from := s.Store.Now(), h.State
-	if err := h.Move(to, status, now); err != nil {
+// cancel cancels a run that has not ended.
+func (l *life) cancel(ctx context.Context, c lineshaft.Caller, why string) error {
+	if err := l.stop(ctx, lineshaft.Cancelled, lineshaft.StatusMessage{Message: why}); err != nil {
 		return err
 	}
-	if from.Held() {
-		h.Hold |= store.HoldExecution // a follow-up must wait until the old processes are gone
-	}
-	if from == lineshaft.InProgress || from == lineshaft.Blocked {
-		h.PromptDone = true // a follow-up continues it and does not begin it again
-	}
-	s.wakeRun(ctx, tx, h)
-	drafts, err := dropFollowups(ctx, tx, h, now)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		tx.SaveRun(ctx, h, append(drafts, stateDraft(now, from, to, status, ""))...),
-		s.settle(ctx, tx, h, now))
-}
-
-// settle passes the concurrency key of a run that is over on to the next one. A
-// run is over when it has ended and no execution of it can be alive. Its end must
-// be saved before: else it could be taken for one that waits.
-func (s *Runs) settle(ctx context.Context, tx *store.Tx, h *store.RunHead, now time.Time) error {
-	if h.ConcurrencyKey == "" || !h.State.Terminal() || h.Hold&store.HoldExecution != 0 {
-		return nil
-	}
-	runID := h.ID
-	for {
-		next, err := tx.FreeSlot(ctx, h.ConcurrencyKey, runID)
-		if err != nil || next == "" {
-			return err
-		}
-		waiting, err := tx.LockRun(ctx, next)
-		if base.IgnoreNotFound(err) != nil {
-			return err
-		}
-		if err == nil && waiting.State == lineshaft.Queued {
-			waiting.Hold &^= store.HoldConcurrency
-			waiting.Status = queuedStatus(waiting.Hold)
-			waiting.Touch(now)
-			s.wakeRun(ctx, tx, waiting)
-			return tx.SaveRun(ctx, waiting)
-		}
-		runID = next // it was cancelled, or even deleted, just now: pass the key on
-	}
+	return l.room.Audit(ctx, l.tx, c, "run.cancel", "run", l.ID, nil)
 }
 
 // hasBelow says whether a run has descendants.
@@ -184,9 +131,7 @@ func (s *Runs) matching(ctx context.Context, c lineshaft.Caller, f lineshaft.Run
 }
 
 func (s *Runs) cancelAll(ctx context.Context, c lineshaft.Caller, f lineshaft.RunFilter, why string) ([]string, error) {
-	return s.eachLive(ctx, f, func(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
-		return s.cancelLocked(ctx, tx, c, h, why)
-	})
+	return s.eachLive(ctx, f, func(ctx context.Context, run *life) error { return run.cancel(ctx, c, why) })
 }
 
 // eachLive ends the live runs that a filter selects, each in a transaction of its own,
@@ -215,8 +160,8 @@ func (s *Runs) eachLive(ctx context.Context, f lineshaft.RunFilter, end endRun) 
 	}
 }
 
-// endRun ends a run whose row is locked and that has not ended.
-type endRun func(context.Context, *store.Tx, *store.RunHead) error
+// endRun ends a run that has not ended.
+type endRun func(context.Context, *life) error
 
 // endOne ends a run unless it has ended meanwhile.
 func (s *Runs) endOne(ctx context.Context, runID string, end endRun) (ended bool, err error) {
@@ -225,15 +170,15 @@ func (s *Runs) endOne(ctx context.Context, runID string, end endRun) (ended bool
 	}
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		ended = false
-		h, err := tx.LockRunAndKey(ctx, runID)
+		run, err := s.lockLife(ctx, tx, runID)
 		if err != nil {
 			return base.IgnoreNotFound(err)
 		}
-		if h.State.Terminal() {
+		if run.State.Terminal() {
 			return nil
 		}
 		ended = true
-		return end(ctx, tx, h)
+		return end(ctx, run)
 	})
 	return ended, err
 }
@@ -260,9 +205,13 @@ func (s *Runs) Interrupt(ctx context.Context, c lineshaft.Caller, runID string) 
 		if !h.State.Interruptible() {
 			return lineshaft.Conflict("run %s is %s; only a run that a worker has can be interrupted", runID, h.State)
 		}
-		h.Status = lineshaft.StatusMessage{Message: StatusInterrupted}
-		h.Touch(s.Store.Now())
-		s.wakeRun(ctx, tx, h)
-		return errors.Join(tx.SetInterrupted(ctx, h.ExecutionID), tx.SaveRun(ctx, h), s.Audit(ctx, tx, c, "run.interrupt", "run", runID, nil))
+		h.Interrupt(s.Store.Now())
+		if err := tx.SetInterrupted(ctx, h.ExecutionID); err != nil {
+			return err
+		}
+		if err := s.lifeOf(tx, h).save(ctx); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "run.interrupt", "run", runID, nil)
 	})
 }

@@ -102,10 +102,10 @@ func (s *Runs) claim(ctx context.Context, tx *store.Tx, req lineshaft.ClaimReque
 		h.WorkerID = req.WorkerID
 		for _, to := range []lineshaft.RunState{lineshaft.Pending, lineshaft.Claimed} {
 			from := h.State
-			if err := h.Move(to, lineshaft.StatusMessage{Message: "a worker is preparing the workspace"}, now); err != nil {
+			if _, err := h.Move(to, lineshaft.StatusMessage{Message: "a worker is preparing the workspace"}, req.WorkerID, now); err != nil {
 				return nil, err
 			}
-			events[i] = append(events[i], stateDraft(now, from, to, lineshaft.StatusMessage{}, req.WorkerID))
+			events[i] = append(events[i], lineshaft.StateEvent(now, from, to, lineshaft.StatusMessage{}, req.WorkerID))
 		}
 		job, err := s.job(ctx, tx, claim)
 		if err != nil {

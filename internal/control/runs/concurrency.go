@@ -47,7 +47,7 @@ func (s *Runs) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.C
 				return nil, err
 			}
 		}
-		result, err := s.followup(ctx, tx, c, holder, followupText(n), files)
+		result, err := s.lifeOf(tx, holder).followUp(ctx, c, followupText(n), files)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (s *Runs) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.C
 		}
 	case lineshaft.PolicyQueue, "":
 	}
-	n.Head.Hold |= store.HoldConcurrency
+	n.Head.Hold |= lineshaft.HoldConcurrency
 	n.Head.Status.Message = fmt.Sprintf("waiting for run %s, which has the concurrency key %q%s", holder.ID, rule.Key, why)
 	return nil, nil
 }
@@ -160,7 +160,7 @@ func (s *Runs) cancelFor(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 	if err := mayTakeOver(ctx, tx, c, rule, h); err != nil {
 		return err
 	}
-	return s.cancelLocked(ctx, tx, c, h, fmt.Sprintf("cancelled: a newer run took the concurrency key %q", rule.Key))
+	return s.lifeOf(tx, h).cancel(ctx, c, fmt.Sprintf("cancelled: a newer run took the concurrency key %q", rule.Key))
 }
 
 // mayTakeOver says whether a caller may continue or end the run that has its

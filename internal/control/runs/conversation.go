@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"time"
 
@@ -76,7 +75,10 @@ func (s *Runs) findContinued(ctx context.Context, c lineshaft.Caller, req *lines
 	if err == nil && req.Continues != "" && req.Continues != run.ID {
 		run, err = s.visibleRun(ctx, c, req.Continues)
 	}
-	if err := errors.Join(err, mayExtend(c, run)); err != nil {
+	if err != nil {
+		return err
+	}
+	if err := mayChange(c, run.ID, run.Creator.UID); err != nil {
 		return err
 	}
 	req.Continues = run.ID
@@ -88,14 +90,6 @@ func (s *Runs) findContinued(ctx context.Context, c lineshaft.Caller, req *lines
 		req.AgentUID = agent.UID
 	}
 	return base.IgnoreNotFound(err)
-}
-
-// mayExtend says whether a caller may go on with a run: who may send it a follow-up.
-func mayExtend(c lineshaft.Caller, run *lineshaft.Run) error {
-	if run == nil {
-		return nil
-	}
-	return mayChange(c, run.ID, run.Creator.UID)
 }
 
 // continueRun makes a new run the next of its conversation. The run that it goes on with
@@ -118,7 +112,7 @@ func continueRun(ctx context.Context, tx *store.Tx, n *store.NewRun, req linesha
 		return err
 	case live != nil:
 		return lineshaft.Conflict("run %s of this conversation is %s; send it a follow-up instead (POST /agent/runs/%s/followups), or wait until it has ended", live.ID, live.State, live.ID)
-	case h.Hold&store.HoldExecution != 0 || h.SandboxRunning:
+	case h.Hold.Has(lineshaft.HoldExecution) || h.SandboxRunning:
 		return passing("the last run of this conversation, %s, is still being stopped; "+
 			"try again when is_sandbox_running of that run is false", h.ID)
 	case h.FactoryUID != "" && n.Head.FactoryUID != h.FactoryUID:

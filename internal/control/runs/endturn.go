@@ -2,13 +2,10 @@ package runs
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
-	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -68,7 +65,7 @@ func (s *Runs) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, res
 			}
 			return tx.AddSpending(ctx, b.spent(), s.Store.Now())
 		}
-		next, err = s.endTurn(ctx, tx, e, h, result)
+		next, err = s.lifeOf(tx, h).endTurn(ctx, e, result)
 		return err
 	})
 	if err != nil {
@@ -87,9 +84,8 @@ func (s *Runs) endStray(ctx context.Context, tx *store.Tx, e *store.Execution, h
 		return nil
 	}
 	*refused = nil
-	now := s.Store.Now()
 	if h == nil {
-		return s.endExecution(ctx, tx, e, nil, now)
+		return endOrphan(ctx, tx, e, s.Store.Now())
 	}
 	var used usages // cancelling a run does not give its tokens back
 	if e.EndedAt.IsZero() {
@@ -102,138 +98,107 @@ func (s *Runs) endStray(ctx context.Context, tx *store.Tx, e *store.Execution, h
 	if err := used.save(ctx, tx, h); err != nil {
 		return err
 	}
-	return errors.Join(s.endExecution(ctx, tx, e, h, now), tx.SaveRun(ctx, h), s.settle(ctx, tx, h, now))
-}
-
-// endExecution marks an execution as over. When it is the run's newest, the run
-// has no live process any more and may be claimed again.
-func (s *Runs) endExecution(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, now time.Time) error {
-	markEnded(tx, e, h, now)
-	return tx.SaveExecutions(ctx, []*store.Execution{e})
-}
-
-func markEnded(tx *store.Tx, e *store.Execution, h *store.RunHead, now time.Time) {
-	e.EndedAt = now
-	if h != nil && h.ExecutionID == e.ID {
-		h.SandboxRunning, h.Hold = false, h.Hold&^store.HoldExecution
-		if !e.StartedAt.IsZero() {
-			h.RunTime += now.Sub(e.StartedAt)
-		}
-		if h.State == lineshaft.Queued {
-			tx.Wake(stream.QueueTopic(h.WorkerHost))
-		}
+	run := s.lifeOf(tx, h)
+	if err := run.endExecution(ctx, e); err != nil {
+		return err
 	}
+	return run.save(ctx)
 }
 
-func (s *Runs) endTurn(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+// endTurn ends the turn of an execution that holds the run.
+func (l *life) endTurn(ctx context.Context, e *store.Execution, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	if result.State == lineshaft.Blocked {
-		return s.answer(ctx, tx, e, h, result)
+		return l.answer(ctx, e, result)
 	}
-	now := s.Store.Now()
-	if again, err := s.sentAgain(ctx, tx, h, result); err != nil || again != nil {
+	if again, err := l.sentAgain(ctx, result); err != nil || again != nil {
 		return again, err
 	}
-	if err := tx.ReturnAnswer(ctx, h, result.Ask); err != nil {
+	if err := l.tx.ReturnAnswer(ctx, l.RunHead, result.Ask); err != nil {
 		return nil, err
 	}
 	if result.State == lineshaft.Queued {
-		return nil, s.lose(ctx, tx, e, h, result.Message, now)
+		return nil, l.lose(ctx, e, result.Message)
 	}
 	if result.State == lineshaft.Cancelled {
 		// A worker whose lease ran out says so too, and nobody has cancelled the run.
-		lost, err := tx.StillExpired(ctx, e.ID)
+		lost, err := l.tx.StillExpired(ctx, e.ID)
 		if err != nil {
 			return nil, err
 		}
 		if lost {
-			return nil, s.lose(ctx, tx, e, h, "worker "+e.WorkerID+" lost its lease", now)
+			return nil, l.lose(ctx, e, "worker "+e.WorkerID+" lost its lease")
 		}
 	}
 	if !result.State.Terminal() {
 		return nil, lineshaft.Invalid("state", "a turn cannot end as %s", result.State)
 	}
-	h.PromptDone = true
-	if err := tx.FinishFollowups(ctx, h); err != nil {
+	l.PromptDone = true
+	if err := l.tx.FinishFollowups(ctx, l.RunHead); err != nil {
 		return nil, err
 	}
 	if !result.Dead {
-		next, err := s.takeTurn(ctx, tx, h)
+		next, err := l.room.takeTurn(ctx, l.tx, l.RunHead)
 		if err != nil {
 			return nil, err
 		}
 		if next != nil {
-			return next, errors.Join(s.continueRun(ctx, tx, h, result, now), s.forgetInterrupt(ctx, tx, e))
+			return next, l.continueWith(ctx, e, result)
 		}
 	}
-	return nil, s.finish(ctx, tx, e, h, result, now)
+	return nil, l.finish(ctx, e, result)
 }
 
 // sentAgain finds out that a result was taken before and its answer lost: then the
 // execution is at a later turn already, which it gets once more.
-func (s *Runs) sentAgain(ctx context.Context, tx *store.Tx, h *store.RunHead, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
-	if result.Turn == "" || !h.Taken {
+func (l *life) sentAgain(ctx context.Context, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
+	if result.Turn == "" || !l.Taken {
 		return nil, nil
 	}
-	at, err := tx.TakenFollowup(ctx, h.ID)
+	at, err := l.tx.TakenFollowup(ctx, l.ID)
 	if err != nil || at == nil || at.ID == result.Turn {
 		return nil, err
 	}
-	return s.turnOf(ctx, tx, at)
+	return l.room.turnOf(ctx, l.tx, at)
 }
 
-// forgetInterrupt drops an interrupt that was meant for the turn that is over.
-func (s *Runs) forgetInterrupt(ctx context.Context, tx *store.Tx, e *store.Execution) error {
-	if !e.Interrupted {
-		return nil
+// continueWith goes on with the next turn in the same session, without an interrupt that was
+// meant for the turn that is over.
+func (l *life) continueWith(ctx context.Context, e *store.Execution, result lineshaft.TurnResult) error {
+	if result.State != lineshaft.Succeeded {
+		l.warn("the turn ended as " + string(result.State) + ": " + result.Message)
 	}
-	_, err := tx.TakeInterrupt(ctx, e.ID, true)
+	if l.State == lineshaft.Blocked {
+		if _, err := l.Move(lineshaft.InProgress, lineshaft.StatusMessage{Message: lineshaft.AgentWorking}, "", l.now); err != nil {
+			return err
+		}
+		l.events = append(l.events, lineshaft.StateEvent(l.now, lineshaft.Blocked, lineshaft.InProgress, lineshaft.StatusMessage{}, ""))
+	}
+	if l.Interrupted {
+		l.Say(lineshaft.AgentWorking, l.now)
+	}
+	if err := l.save(ctx); err != nil || !e.Interrupted {
+		return err
+	}
+	_, err := l.tx.TakeInterrupt(ctx, e.ID, true)
 	return err
 }
 
-// continueRun goes on with the next turn in the same session.
-func (s *Runs) continueRun(ctx context.Context, tx *store.Tx, h *store.RunHead, result lineshaft.TurnResult, now time.Time) error {
-	var drafts []lineshaft.Draft
-	if result.State != lineshaft.Succeeded {
-		drafts = append(drafts, lineshaft.NewDraft(lineshaft.EventNotice, now, lineshaft.NoticeData{Level: "warning", Text: "the turn ended as " + string(result.State) + ": " + result.Message}))
-	}
-	if h.State == lineshaft.Blocked {
-		if err := h.Move(lineshaft.InProgress, lineshaft.StatusMessage{Message: "the agent is working"}, now); err != nil {
-			return err
-		}
-		drafts = append(drafts, stateDraft(now, lineshaft.Blocked, lineshaft.InProgress, lineshaft.StatusMessage{}, ""))
-	}
-	if h.Status.Message == StatusInterrupted {
-		h.Status.Message = "the agent is working"
-		h.Touch(now)
-	}
-	tx.Wake(stream.RunTopic(h.ID))
-	return tx.SaveRun(ctx, h, drafts...)
-}
-
 // finish ends the execution and moves the run to where the result says.
-func (s *Runs) finish(ctx context.Context, tx *store.Tx, e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, now time.Time) error {
-	drafts, err := finalMoves(e, h, result, now)
-	if err != nil {
+func (l *life) finish(ctx context.Context, e *store.Execution, result lineshaft.TurnResult) error {
+	if err := l.moveToEnd(e, result); err != nil {
 		return err
 	}
-	if err := s.endExecution(ctx, tx, e, h, now); err != nil {
+	if err := l.endExecution(ctx, e); err != nil {
 		return err
 	}
-	return s.conclude(ctx, tx, h, drafts, now)
+	return l.conclude(ctx)
 }
 
-// finalMoves takes a run to the state that its last turn ended in.
-func finalMoves(e *store.Execution, h *store.RunHead, result lineshaft.TurnResult, now time.Time) ([]lineshaft.Draft, error) {
-	var drafts []lineshaft.Draft
-	move := func(to lineshaft.RunState, status lineshaft.StatusMessage) error {
-		from := h.State
-		err := h.Move(to, status, now)
-		drafts = append(drafts, stateDraft(now, from, to, status, e.WorkerID))
-		return err
-	}
-	if h.State == lineshaft.Claimed && result.State == lineshaft.Succeeded {
-		if err := move(lineshaft.InProgress, lineshaft.StatusMessage{}); err != nil {
-			return nil, err
+// moveToEnd takes a run to the state that its last turn ended in.
+func (l *life) moveToEnd(e *store.Execution, result lineshaft.TurnResult) error {
+	if l.State == lineshaft.Claimed && result.State == lineshaft.Succeeded {
+		if err := l.move(lineshaft.InProgress, lineshaft.StatusMessage{}, e.WorkerID); err != nil {
+			return err
 		}
 	}
 	status := lineshaft.StatusMessage{Message: result.Message, ErrorCode: result.Code}
@@ -244,5 +209,5 @@ func finalMoves(e *store.Execution, h *store.RunHead, result lineshaft.TurnResul
 	if status.Message == "" {
 		status.Message = "the agent has finished"
 	}
-	return drafts, move(result.State, status)
+	return l.move(result.State, status, e.WorkerID)
 }

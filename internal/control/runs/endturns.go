@@ -43,7 +43,7 @@ func (s *Runs) endTurns(ctx context.Context, take func() []*turnEnd) {
 			return err
 		}
 		for _, t := range ends {
-			if err := s.endPlain(ctx, tx, b, t); err != nil {
+			if err := s.endPlain(tx, b, t); err != nil {
 				return err
 			}
 		}
@@ -61,20 +61,19 @@ func (s *Runs) endTurns(ctx context.Context, take func() []*turnEnd) {
 
 // endPlain ends one turn in the batch, unless somebody waits for its run or it is not
 // its execution's any more.
-func (s *Runs) endPlain(ctx context.Context, tx *store.Tx, b *batch, t *turnEnd) error {
+func (s *Runs) endPlain(tx *store.Tx, b *batch, t *turnEnd) error {
 	e, h, err := b.current(t.ref)
 	if err != nil || h.Unread > 0 || h.Taken || h.ConcurrencyKey != "" || b.changed[e.ID] {
 		return nil //nolint:nilerr // whoever ends it alone finds out again
 	}
-	now := s.Store.Now()
-	drafts, err := finalMoves(e, h, t.result, now)
-	if err != nil {
+	run := s.lifeOf(tx, h)
+	if err := run.moveToEnd(e, t.result); err != nil {
 		return err
 	}
-	h.PromptDone = true
-	markEnded(tx, e, h, now)
-	s.wakeRun(ctx, tx, h)
-	b.events[h.ID], b.changed[e.ID] = append(b.events[h.ID], drafts...), true
+	run.PromptDone = true
+	run.markEnded(e)
+	run.wake()
+	b.events[h.ID], b.changed[e.ID] = append(b.events[h.ID], run.events...), true
 	t.done = true
 	return nil
 }

@@ -2,15 +2,11 @@ package runs
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
-	"github.com/lineshaft/lineshaft/internal/stream"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -46,11 +42,11 @@ func (s *Runs) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		result = FollowupResult{}
 		replayed, err := s.Idempotently(ctx, tx, c, idem, &result, func() (err error) {
-			h, err := tx.LockRunAndKey(ctx, req.RunID)
+			h, err := s.lockLife(ctx, tx, req.RunID)
 			if err != nil {
 				return err
 			}
-			result, err = s.followup(ctx, tx, c, h, req.Message, attachments)
+			result, err = h.followUp(ctx, c, req.Message, attachments)
 			return err
 		})
 		result.Replayed = replayed
@@ -115,38 +111,20 @@ func definitionsOf(ctx context.Context, tx *store.Tx, run *lineshaft.Run) (d Def
 	return d, nil
 }
 
-// followup sends a message to a run whose row is locked.
-func (s *Runs) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead, text string, attachments []lineshaft.Attachment) (FollowupResult, error) {
-	if err := s.maySteer(ctx, tx, c, h); err != nil {
+// followUp sends a message to the run.
+func (l *life) followUp(ctx context.Context, c lineshaft.Caller, text string, attachments []lineshaft.Attachment) (FollowupResult, error) {
+	if err := l.mayFollowUp(ctx, c); err != nil {
 		return FollowupResult{}, err
 	}
-	if h.State.Terminal() {
-		if err := s.mayReopen(ctx, tx, h); err != nil {
-			return FollowupResult{}, err
-		}
-		if err := checkConversation(ctx, tx, h); err != nil {
-			return FollowupResult{}, err
-		}
-	}
-	if h.State.Terminal() && h.FactoryUID != "" { // it would be a new execution
-		factory, err := tx.GetFactory(ctx, h.FactoryUID)
-		if err := base.IgnoreNotFound(err); err != nil {
-			return FollowupResult{}, err
-		}
-		if err := s.checkBudget(ctx, tx, factory); err != nil {
-			return FollowupResult{}, err
-		}
-	}
-	if err := s.Audit(ctx, tx, c, "run.followup", "run", h.ID, nil); err != nil {
+	if err := l.room.Audit(ctx, l.tx, c, "run.followup", "run", l.ID, nil); err != nil {
 		return FollowupResult{}, err
 	}
-	now := s.Store.Now()
-	result := FollowupResult{RunID: h.ID, Outcome: outcomeFor(h)}
+	result := FollowupResult{RunID: l.ID, Outcome: outcomeFor(l.RunHead)}
 	message := lineshaft.MessageData{Role: "user", Text: text}
 	appended := false
-	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 && h.Unread == 0 {
+	if result.Outcome == lineshaft.OutcomeQueuedPrompt && len(attachments) == 0 && l.Unread == 0 {
 		var err error
-		if appended, err = tx.AppendPrompt(ctx, h.ID, text); err != nil {
+		if appended, err = l.tx.AppendPrompt(ctx, l.ID, text); err != nil {
 			return FollowupResult{}, err
 		}
 	}
@@ -154,27 +132,41 @@ func (s *Runs) followup(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h
 		// With files it is kept as a turn of its own, so that both stay together; and so
 		// is what makes the prompt too long, and what comes after such a one, so that the
 		// order stays.
-		result.FollowupID, _ = s.Store.NewID()
+		result.FollowupID, _ = l.room.Store.NewID()
 		message.FollowupID = result.FollowupID
-		if err := errors.Join(
-			tx.InsertFollowup(ctx, h, store.Followup{ID: result.FollowupID, RunID: h.ID, Message: text}, c.Principal.UID, now),
-			tx.InsertAttachments(ctx, h.ID, result.FollowupID, attachments),
-		); err != nil {
+		f := store.Followup{ID: result.FollowupID, RunID: l.ID, Message: text}
+		if err := l.tx.InsertFollowup(ctx, l.RunHead, f, c.Principal.UID, l.now); err != nil {
+			return FollowupResult{}, err
+		}
+		if err := l.tx.InsertAttachments(ctx, l.ID, result.FollowupID, attachments); err != nil {
 			return FollowupResult{}, err
 		}
 	}
-	events := []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventMessage, now, message)}
-	if h.State.Terminal() {
-		draft, err := s.requeue(ctx, tx, h, "continued by a follow-up", now)
-		if err != nil {
-			return FollowupResult{}, err
-		}
-		events = append(events, draft)
-	} else {
-		h.Touch(now)
+	l.events = append(l.events, lineshaft.NewDraft(lineshaft.EventMessage, l.now, message))
+	if !l.State.Terminal() {
+		l.Touch(l.now)
+	} else if err := l.requeue(ctx, "continued by a follow-up"); err != nil {
+		return FollowupResult{}, err
 	}
-	s.wakeRun(ctx, tx, h)
-	return result, tx.SaveRun(ctx, h, events...)
+	return result, l.save(ctx)
+}
+
+// mayFollowUp says whether a message may be sent to the run, which reopens one that has ended.
+func (l *life) mayFollowUp(ctx context.Context, c lineshaft.Caller) error {
+	if err := l.room.maySteer(ctx, l.tx, c, l.RunHead); err != nil || !l.State.Terminal() {
+		return err
+	}
+	if err := l.room.mayReopen(ctx, l.tx, l.RunHead); err != nil {
+		return err
+	}
+	if err := checkConversation(ctx, l.tx, l.RunHead); err != nil || l.FactoryUID == "" {
+		return err
+	}
+	factory, err := l.tx.GetFactory(ctx, l.FactoryUID) // it would be a new execution
+	if err := base.IgnoreNotFound(err); err != nil {
+		return err
+	}
+	return l.room.checkBudget(ctx, l.tx, factory)
 }
 
 // checkConversation refuses to reopen a run while another one goes on with its
@@ -203,56 +195,4 @@ func outcomeFor(h *store.RunHead) lineshaft.FollowupOutcome {
 		return lineshaft.OutcomeHandoff
 	}
 	return lineshaft.OutcomePending
-}
-
-// requeue brings an ended run back into the queue for a new execution. A last
-// execution that is not known to be over, or a taken concurrency key, holds it there.
-func (s *Runs) requeue(ctx context.Context, tx *store.Tx, h *store.RunHead, why string, now time.Time) (lineshaft.Draft, error) {
-	from, wait := h.State, h.QueueDeadline.Sub(h.QueuedAt)
-	status := lineshaft.StatusMessage{Message: why}
-	if err := h.Move(lineshaft.Queued, status, now); err != nil {
-		return lineshaft.Draft{}, err
-	}
-	h.QueuedAt, h.QueueDeadline, h.Attempts, h.Hold = now, now.Add(wait), 0, h.Hold&(store.HoldExecution|store.HoldSkill)
-	if h.ConcurrencyKey != "" {
-		holder, err := tx.TakeSlot(ctx, h.ConcurrencyKey, h.ID)
-		if err != nil {
-			return lineshaft.Draft{}, err
-		}
-		if holder != h.ID {
-			h.Hold |= store.HoldConcurrency
-		}
-	}
-	return stateDraft(now, from, lineshaft.Queued, status, ""), nil
-}
-
-// dropFollowups ends the messages of a run that ends, and says so of those that no agent
-// got: whoever wrote them would wait for ever.
-func dropFollowups(ctx context.Context, tx *store.Tx, h *store.RunHead, now time.Time) ([]lineshaft.Draft, error) {
-	text := ""
-	switch {
-	case h.Unread == 1:
-		text = "1 follow-up was not delivered. Send it again to continue the run."
-	case h.Unread > 1:
-		text = fmt.Sprintf("%d follow-ups were not delivered. Send them again to continue the run.", h.Unread)
-	}
-	if err := tx.DropFollowups(ctx, h); err != nil || text == "" {
-		return nil, err
-	}
-	return []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventNotice, now, lineshaft.NoticeData{Level: "warning", Text: text})}, nil
-}
-
-// wakeRun tells everybody who may be waiting for this run.
-func (s *Runs) wakeRun(_ context.Context, tx *store.Tx, h *store.RunHead) {
-	tx.Wake(stream.RunTopic(h.ID))
-	tx.Wake(stream.StatesTopic)
-	if h.State == lineshaft.Queued {
-		tx.Wake(stream.QueueTopic(h.WorkerHost))
-	}
-	if h.State == lineshaft.Queued && h.Hold&store.HoldSkill != 0 {
-		tx.Wake(stream.SkillsTopic)
-	}
-	if h.WorkerID != "" {
-		tx.Wake(stream.WorkerTopic(h.WorkerID))
-	}
 }

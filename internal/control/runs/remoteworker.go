@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,7 +65,10 @@ func (w *RemoteWorker) Claim(ctx context.Context, req lineshaft.ClaimRequest, kn
 	if req.Limit < 1 || req.Limit > maxClaim || req.Capacity < req.Limit {
 		return nil, lineshaft.Invalid("limit", "a worker claims 1 to %d runs, and no more than its capacity", maxClaim)
 	}
-	if err := errors.Join(lineshaft.CheckLabels("labels", req.Labels), w.admit(ctx)); err != nil {
+	if err := lineshaft.CheckLabels("labels", req.Labels); err != nil {
+		return nil, err
+	}
+	if err := w.admit(ctx); err != nil {
 		return nil, err
 	}
 	_, err := w.giveUp(ctx, fmt.Sprintf("worker %s did not get the run", w.host), func(h store.Held) bool {
@@ -103,7 +105,7 @@ func (w *RemoteWorker) giveUp(ctx context.Context, why string, lost func(store.H
 // loseNow ends an execution that its worker says it does not have.
 func (s *Runs) loseNow(ctx context.Context, held store.Held, why string) error {
 	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		h, err := tx.LockRunAndKey(ctx, held.RunID)
+		run, err := s.lockLife(ctx, tx, held.RunID)
 		if err != nil {
 			return base.IgnoreNotFound(err)
 		}
@@ -111,7 +113,7 @@ func (s *Runs) loseNow(ctx context.Context, held store.Held, why string) error {
 		if err != nil || !e.EndedAt.IsZero() {
 			return base.IgnoreNotFound(err)
 		}
-		return s.lose(ctx, tx, e, h, why, s.Store.Now())
+		return run.lose(ctx, e, why)
 	})
 }
 

@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -128,18 +127,11 @@ func (s *Runs) takeReport(ctx context.Context, tx *store.Tx, b *batch, r linesha
 	drafts := b.events[h.ID]
 	now := s.Store.Now()
 	if r.Started && h.State == lineshaft.Claimed {
-		status := lineshaft.StatusMessage{Message: "the agent is working"}
-		if h.Status.Message == StatusInterrupted { // before it began
-			status = h.Status
-		}
-		if err := h.Move(lineshaft.InProgress, status, now); err != nil {
+		began, err := h.Begin(e.WorkerID, now)
+		if err != nil {
 			return err
 		}
-		e.StartedAt, h.SandboxRunning = now, true
-		if h.StartedAt.IsZero() {
-			h.StartedAt = now
-		}
-		drafts = append(drafts, stateDraft(now, lineshaft.Claimed, lineshaft.InProgress, lineshaft.StatusMessage{}, e.WorkerID))
+		e.StartedAt, drafts = now, append(drafts, began)
 		tx.Wake(stream.StatesTopic)
 	}
 	if skip := e.LastNumber + 1 - r.First; skip < int64(len(r.Events)) && len(r.Events) > 0 {
@@ -158,7 +150,6 @@ func (s *Runs) takeReport(ctx context.Context, tx *store.Tx, b *batch, r linesha
 
 // takeBlocking moves a run whose agent began or stopped waiting for an answer.
 func (s *Runs) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Report, now time.Time) []lineshaft.Draft {
-	from := h.State
 	var to lineshaft.RunState
 	switch {
 	case r.Blocked && h.State == lineshaft.InProgress:
@@ -168,11 +159,12 @@ func (s *Runs) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Report, 
 	default:
 		return nil
 	}
-	if h.Move(to, lineshaft.StatusMessage{}, now) != nil { // both moves are legal
+	moved, err := h.Move(to, lineshaft.StatusMessage{}, "", now)
+	if err != nil { // both moves are legal
 		return nil
 	}
 	tx.Wake(stream.StatesTopic)
-	return []lineshaft.Draft{stateDraft(now, from, to, lineshaft.StatusMessage{}, "")}
+	return []lineshaft.Draft{moved}
 }
 
 // takeEvents looks into events that mean something to the run itself. The report
@@ -249,7 +241,10 @@ func (s *Runs) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u linesha
 		}
 		if u.Kind == lineshaft.BlobSnapshot {
 			e.SnapshotID = blobID
-			return errors.Join(tx.KeepBlob(ctx, blobID, h.ID, s.Store.Now().Add(s.Cfg.SnapshotKeep)), tx.SaveExecutions(ctx, []*store.Execution{e}))
+			if err := tx.KeepBlob(ctx, blobID, h.ID, s.Store.Now().Add(s.Cfg.SnapshotKeep)); err != nil {
+				return err
+			}
+			return tx.SaveExecutions(ctx, []*store.Execution{e})
 		}
 		left, err := s.uploadRoom(ctx, tx, h.ID)
 		if err != nil {
@@ -298,7 +293,10 @@ func (s *Runs) keepArtifact(ctx context.Context, tx *store.Tx, h *store.RunHead,
 		UID: uid, Type: lineshaft.ArtifactFile, BlobID: blobID, FileName: u.FileName, FilePath: u.FilePath, MimeType: u.MimeType, SizeBytes: size,
 	}
 	draft := lineshaft.NewDraft(lineshaft.EventArtifact, at, lineshaft.ArtifactData{UID: uid, Type: string(a.Type), FileName: u.FileName})
-	return draft, errors.Join(tx.KeepBlob(ctx, blobID, h.ID, time.Time{}), tx.InsertArtifact(ctx, h, a))
+	if err := tx.KeepBlob(ctx, blobID, h.ID, time.Time{}); err != nil {
+		return draft, err
+	}
+	return draft, tx.InsertArtifact(ctx, h, a)
 }
 
 // Download opens a blob of the run that an execution holds.

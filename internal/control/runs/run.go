@@ -3,7 +3,6 @@ package runs
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -101,7 +100,10 @@ func (s *Runs) checkReferences(ctx context.Context, c lineshaft.Caller, req line
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 			return parent, lineshaft.Invalid("parent_run_id", "no run %q that your key may see", req.ParentRunID)
 		}
-		if err := errors.Join(err, mayGrow(c, run)); err != nil {
+		if err != nil {
+			return parent, err
+		}
+		if err := mayGrow(c, run); err != nil {
 			return parent, err
 		}
 		parent = &store.Lineage{RootRunID: run.RootRunID, FactoryUID: run.FactoryUID, Body: store.RunBody{Config: run.Config, Skills: run.Skills}}
@@ -115,7 +117,7 @@ func mayGrow(c lineshaft.Caller, run *lineshaft.Run) error {
 	if c.Role == lineshaft.RoleRun {
 		return nil
 	}
-	return mayExtend(c, run)
+	return mayChange(c, run.ID, run.Creator.UID)
 }
 
 func (s *Runs) storeAttachments(ctx context.Context, files []lineshaft.NewAttachment) ([]lineshaft.Attachment, error) {
@@ -182,7 +184,10 @@ func (s *Runs) NewRun(
 	if err := s.lockStart(ctx, tx, c, n, req); err != nil {
 		return nil, budget, err
 	}
-	return n, budget, errors.Join(numberRerun(ctx, tx, n, req.Again), continueRun(ctx, tx, n, req))
+	if err := numberRerun(ctx, tx, n, req.Again); err != nil {
+		return n, budget, err
+	}
+	return n, budget, continueRun(ctx, tx, n, req)
 }
 
 // lockStart locks what a new run needs, and checks what must not change until it is
@@ -213,11 +218,11 @@ func (s *Runs) DraftRun(c lineshaft.Caller, req lineshaft.NewRun, config linesha
 	n := &store.NewRun{
 		Title: req.Title, Source: req.Source, CreatedAt: at, ConversationID: req.ConversationID, RootRunID: runID, AgentUID: req.AgentUID, TraceParent: req.TraceParent,
 		Body: store.RunBody{Prompt: req.Prompt, Submitted: req.Prompt, Config: config, Origins: origins, Request: req.Config, Metadata: req.Metadata, Skills: req.Skills},
-		Head: store.RunHead{
+		Head: store.RunHead{RunLife: lineshaft.RunLife{
 			ID: runID, State: lineshaft.Queued, WorkerHost: config.WorkerHost, CreatorUID: c.Principal.UID, UpdatedAt: at, QueuedAt: at,
 			QueueDeadline: at.Add(minutes(config.QueueTimeoutMinutes)), MaxAttempts: *config.MaxAttempts, ParentRunID: req.ParentRunID,
 			Status: lineshaft.StatusMessage{Message: "waiting for a worker"},
-		},
+		}},
 	}
 	if n.Title == "" {
 		n.Title = titleOf(req.Prompt, config.Skills)
@@ -234,7 +239,7 @@ func (s *Runs) DraftRun(c lineshaft.Caller, req lineshaft.NewRun, config linesha
 
 // FirstEvents begin the log of a new run.
 func FirstEvents(n *store.NewRun) []lineshaft.Draft {
-	queued := stateDraft(n.CreatedAt, "", n.Head.State, n.Head.Status, "")
+	queued := lineshaft.StateEvent(n.CreatedAt, "", n.Head.State, n.Head.Status, "")
 	if n.Body.Prompt == "" && len(n.Body.Config.Skills) > 0 {
 		return []lineshaft.Draft{queued} // nobody said anything; the skill is the prompt
 	}
@@ -268,12 +273,6 @@ func (s *Runs) defaults() lineshaft.AgentConfig {
 }
 
 func minutes(n *int) time.Duration { return time.Duration(*n) * time.Minute }
-
-func stateDraft(at time.Time, from, to lineshaft.RunState, status lineshaft.StatusMessage, worker string) lineshaft.Draft {
-	return lineshaft.NewDraft(lineshaft.EventState, at, lineshaft.StateData{
-		From: from, To: to, Message: status.Message, ErrorCode: status.ErrorCode, Worker: worker,
-	})
-}
 
 // visibleRun reads a run if the caller may see it; otherwise it does not exist.
 func (s *Runs) visibleRun(ctx context.Context, c lineshaft.Caller, runID string) (*lineshaft.Run, error) {
@@ -395,7 +394,7 @@ func (s *Runs) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) 
 		if !h.State.Terminal() {
 			return lineshaft.Conflict("run %s is %s; cancel it and wait until it has ended before deleting it", runID, h.State)
 		}
-		if h.Hold&store.HoldExecution != 0 || h.SandboxRunning {
+		if h.Hold.Has(lineshaft.HoldExecution) || h.SandboxRunning {
 			ending := lineshaft.Conflict("run %s is %s and its processes are being ended; delete it in a few seconds", runID, h.State)
 			ending.Retryable, ending.RetryAfter = true, time.Second
 			return ending
@@ -409,7 +408,10 @@ func (s *Runs) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) 
 		if err := s.notify.FanOutRun(ctx, tx, h); err != nil {
 			return err
 		}
-		return errors.Join(tx.DeleteRun(ctx, runID), s.Audit(ctx, tx, c, "run.delete", "run", runID, nil))
+		if err := tx.DeleteRun(ctx, runID); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "run.delete", "run", runID, nil)
 	})
 }
 

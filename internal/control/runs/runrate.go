@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -113,7 +112,10 @@ func tallies(ended []store.RunEnd, now time.Time) []store.RunRate {
 // PurgeRates removes tallies that nobody looks at any more.
 func (s *Runs) PurgeRates(ctx context.Context) error {
 	now := s.Store.Now()
-	return errors.Join(s.purgeRates(ctx, ShortSpan, now.Add(-shortKeep)), s.purgeRates(ctx, LongSpan, now.Add(-longKeep)))
+	if err := s.purgeRates(ctx, ShortSpan, now.Add(-shortKeep)); err != nil {
+		return err
+	}
+	return s.purgeRates(ctx, LongSpan, now.Add(-longKeep))
 }
 
 func (s *Runs) purgeRates(ctx context.Context, span time.Duration, before time.Time) error {

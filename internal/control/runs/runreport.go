@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -27,7 +26,10 @@ func (s *Runs) ReportRun(ctx context.Context, c lineshaft.Caller, runID string, 
 	if err := c.Need(lineshaft.PermissionReport); err != nil {
 		return "", err
 	}
-	if err := errors.Join(ownRun(c, runID), r.Validate()); err != nil {
+	if err := ownRun(c, runID); err != nil {
+		return "", err
+	}
+	if err := r.Validate(); err != nil {
 		return "", err
 	}
 	var full error
@@ -82,7 +84,10 @@ func (s *Runs) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID str
 	if err := c.Need(lineshaft.PermissionReport); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(ownRun(c, runID), n.Validate()); err != nil {
+	if err := ownRun(c, runID); err != nil {
+		return nil, err
+	}
+	if err := n.Validate(); err != nil {
 		return nil, err
 	}
 	// Who may not report stores nothing, not even for a while.
@@ -131,7 +136,13 @@ func (s *Runs) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID str
 		}
 		draft := lineshaft.NewDraft(lineshaft.EventArtifact, at, lineshaft.ArtifactData{UID: uid, Type: string(a.Type), FileName: a.FileName})
 		tx.Wake(stream.RunTopic(runID))
-		return errors.Join(tx.KeepBlob(ctx, blobID, runID, time.Time{}), tx.InsertArtifact(ctx, h, a), tx.SaveRun(ctx, h, draft))
+		if err := tx.KeepBlob(ctx, blobID, runID, time.Time{}); err != nil {
+			return err
+		}
+		if err := tx.InsertArtifact(ctx, h, a); err != nil {
+			return err
+		}
+		return tx.SaveRun(ctx, h, draft)
 	})
 	if err != nil {
 		s.Store.DropLooseBlob(ctx, blobID)

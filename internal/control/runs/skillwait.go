@@ -108,11 +108,11 @@ func (s *Runs) findFor(ctx context.Context, runID string) (settled bool, err err
 	}
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		settled = false
-		h, err := tx.LockRunAndKey(ctx, runID)
+		h, err := s.lockLife(ctx, tx, runID)
 		if err != nil {
 			return base.IgnoreNotFound(err)
 		}
-		if h.State != lineshaft.Queued || h.Hold&store.HoldSkill == 0 {
+		if h.State != lineshaft.Queued || !h.Hold.Has(lineshaft.HoldSkill) {
 			return nil
 		}
 		if body, err = tx.GetRunBody(ctx, runID); err != nil { // a follow-up may have come
@@ -127,12 +127,16 @@ func (s *Runs) findFor(ctx context.Context, runID string) (settled bool, err err
 			return fault
 		case fault != nil:
 			settled = true
-			return s.failSkills(ctx, tx, h, fault)
+			return h.stop(ctx, lineshaft.Failed, skillFault(fault))
 		case !complete:
 			return nil // the repository of an environment was changed just now
 		}
 		settled = true
-		return s.releaseSkills(ctx, tx, h, body)
+		h.release(lineshaft.HoldSkill)
+		if err := tx.SetSkills(ctx, h.ID, body); err != nil {
+			return err
+		}
+		return h.save(ctx)
 	})
 	return settled && err == nil, err
 }
@@ -191,7 +195,7 @@ func (s *Runs) noteTrouble(ctx context.Context, run *lineshaft.Run, trouble erro
 		if err != nil {
 			return base.IgnoreNotFound(err)
 		}
-		if h.State != lineshaft.Queued || h.Hold&store.HoldSkill == 0 || h.Hold&store.HoldConcurrency != 0 {
+		if h.State != lineshaft.Queued || !h.Hold.Has(lineshaft.HoldSkill) || h.Hold.Has(lineshaft.HoldConcurrency) {
 			return nil
 		}
 		h.Status.Message = message
@@ -200,39 +204,11 @@ func (s *Runs) noteTrouble(ctx context.Context, run *lineshaft.Run, trouble erro
 	})
 }
 
-// releaseSkills lets a run go on whose skills are known.
-func (s *Runs) releaseSkills(ctx context.Context, tx *store.Tx, h *store.RunHead, body *store.RunBody) error {
-	h.Hold &^= store.HoldSkill
-	if h.Hold&store.HoldConcurrency == 0 {
-		h.Status = queuedStatus(h.Hold)
-	}
-	h.Touch(s.Store.Now())
-	s.wakeRun(ctx, tx, h)
-	return errors.Join(tx.SetSkills(ctx, h.ID, body), tx.SaveRun(ctx, h))
-}
-
-// failSkills ends a run whose skill does not exist. Should a follow-up reopen it, the
-// skill is looked for again.
-func (s *Runs) failSkills(ctx context.Context, tx *store.Tx, h *store.RunHead, fault error) error {
-	now, retryable := s.Store.Now(), false
-	status := lineshaft.StatusMessage{Message: skills.PublicMessage(fault), ErrorCode: lineshaft.CodeOf(fault), Retryable: &retryable}
-	if err := h.Move(lineshaft.Failed, status, now); err != nil {
-		return err
-	}
-	s.wakeRun(ctx, tx, h)
-	drafts, err := dropFollowups(ctx, tx, h, now)
-	if err != nil {
-		return err
-	}
-	return errors.Join(tx.SaveRun(ctx, h, append(drafts, stateDraft(now, lineshaft.Queued, lineshaft.Failed, status, ""))...), s.settle(ctx, tx, h, now))
-}
-
-// queuedStatus is what a run waits for whose turn it would be.
-func queuedStatus(hold int) lineshaft.StatusMessage {
-	if hold&store.HoldSkill != 0 {
-		return lineshaft.StatusMessage{Message: "waiting for its skills"}
-	}
-	return lineshaft.StatusMessage{Message: "waiting for a worker"}
+// skillFault is the end of a run whose skill does not exist. Should a follow-up reopen it,
+// the skill is looked for again.
+func skillFault(fault error) lineshaft.StatusMessage {
+	retryable := false
+	return lineshaft.StatusMessage{Message: skills.PublicMessage(fault), ErrorCode: lineshaft.CodeOf(fault), Retryable: &retryable}
 }
 
 // giveSkills adds to a job the skills that its prompt uses, and those that an agent

@@ -3,7 +3,6 @@ package secrets
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -192,7 +191,10 @@ func (s *Secrets) DeleteEnvironment(ctx context.Context, c lineshaft.Caller, uid
 		if len(uses) > 0 {
 			return lineshaft.Conflict("environment %q is in use by %s; change these first", e.Config.Name, NameUses(uses))
 		}
-		return errors.Join(tx.DeleteEnvironment(ctx, uid), s.Audit(ctx, tx, c, "environment.delete", "environment", uid, environmentDetail(e.Config)))
+		if err := tx.DeleteEnvironment(ctx, uid); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "environment.delete", "environment", uid, environmentDetail(e.Config))
 	})
 }
 

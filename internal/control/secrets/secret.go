@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -111,7 +110,10 @@ func (s *Secrets) UpdateSecret(ctx context.Context, c lineshaft.Caller, name str
 		}
 		secret.UpdatedAt = s.Store.Now()
 		changed = secret.Secret
-		return errors.Join(tx.UpdateSecret(ctx, *secret), s.Audit(ctx, tx, c, "secret.update", "secret", name, detail))
+		if err := tx.UpdateSecret(ctx, *secret); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "secret.update", "secret", name, detail)
 	})
 	if err != nil {
 		return lineshaft.Secret{}, err
@@ -213,7 +215,10 @@ func (s *Secrets) DeleteSecret(ctx context.Context, c lineshaft.Caller, name str
 		if len(uses) > 0 {
 			return lineshaft.Conflict("secret %s is in use by %s; change these first", name, NameUses(uses))
 		}
-		return errors.Join(tx.DeleteSecret(ctx, name), s.Audit(ctx, tx, c, "secret.delete", "secret", name, nil))
+		if err := tx.DeleteSecret(ctx, name); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "secret.delete", "secret", name, nil)
 	})
 }
 

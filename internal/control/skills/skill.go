@@ -132,7 +132,7 @@ func (s *Skills) SettleSkills(ctx context.Context, tx *store.Tx, n *store.NewRun
 	if err != nil || complete {
 		return err
 	}
-	n.Head.Hold |= store.HoldSkill
+	n.Head.Hold |= lineshaft.HoldSkill
 	n.Head.Status.Message = WaitingForSkills(n.Body.Config.Skills)
 	tx.Wake(stream.SkillsTopic)
 	return nil

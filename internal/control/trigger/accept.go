@@ -54,7 +54,10 @@ var ErrStale = errors.New("the webhook was changed meanwhile")
 func (s *Triggers) Accept(ctx context.Context, r Received) (Receipt, error) {
 	block := rateName(r.Hook) + "@" + strconv.FormatInt(r.Hook.revision, 10) // a changed limit is asked for again
 	if wait := s.blocked.wait(block, s.Store.Now()); wait > 0 {
-		return Receipt{}, errors.Join(s.checkCurrent(ctx, r.Hook), rateLimited(r.Hook, wait))
+		if err := s.checkCurrent(ctx, r.Hook); err != nil {
+			return Receipt{}, err
+		}
+		return Receipt{}, rateLimited(r.Hook, wait)
 	}
 	s.NoteDelivery()
 	a := newAcceptance(r)

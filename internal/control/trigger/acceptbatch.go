@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -101,7 +100,10 @@ func (s *Triggers) acceptAll(ctx context.Context, tx *store.Tx, batch []*accepta
 		row.Delivery = a.delivery
 		rows = append(rows, row)
 	}
-	if err := errors.Join(starts.Flush(ctx), notePushes(ctx, tx, open)); err != nil {
+	if err := starts.Flush(ctx); err != nil {
+		return nil, err
+	}
+	if err := notePushes(ctx, tx, open); err != nil {
 		return nil, err
 	}
 	return starts.Spans, tx.InsertDeliveries(ctx, rows)
@@ -178,7 +180,7 @@ func (s *Triggers) claimIdentities(ctx context.Context, tx *store.Tx, open []*ac
 				owners[d] = a
 				claims = append(claims, store.Identity{Digest: d, DeliveryID: a.delivery.ID})
 			}
-		case rival.digests[0] != a.digests[0] || !sameSource(rival.IdentitySource, a.IdentitySource):
+		case rival.digests[0] != a.digests[0] || !strings.EqualFold(rival.IdentitySource, a.IdentitySource):
 			// The same body under another id, or the same id from elsewhere, in one batch:
 			// whether the first of them counts is not known yet.
 			a.alone = true
@@ -258,7 +260,7 @@ func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners
 			continue
 		}
 		first, err := tx.GetDelivery(ctx, a.Hook.UID, taken[a.digests[0]])
-		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && sameSource(first.IdentitySource, a.IdentitySource) {
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && strings.EqualFold(first.IdentitySource, a.IdentitySource) {
 			continue // one that the log has no more is taken for the same
 		}
 		if err != nil {
@@ -272,9 +274,6 @@ func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners
 	maps.Copy(taken, held)
 	return err
 }
-
-// sameSource compares where identities were found; names of headers have no case.
-func sameSource(a, b string) bool { return strings.EqualFold(a, b) }
 
 func (a *acceptance) duplicate(of lineshaft.Delivery) {
 	a.delivery.Status, a.delivery.DuplicateOf = lineshaft.DeliveryDuplicate, of.ID

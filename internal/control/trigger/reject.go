@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"time"
 
@@ -55,7 +54,10 @@ func (s *Triggers) Reject(ctx context.Context, r Rejected) error {
 	}
 	for _, w := range windows {
 		if wait := s.blocked.wait(w.Name, s.Store.Now()); wait > 0 {
-			return errors.Join(s.checkCurrent(ctx, r.Hook), tooManyFailures(wait))
+			if err := s.checkCurrent(ctx, r.Hook); err != nil {
+				return err
+			}
+			return tooManyFailures(wait)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, rejectTime)

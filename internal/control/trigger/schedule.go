@@ -56,10 +56,19 @@ func (s *Triggers) writeSchedule(ctx context.Context, tx *store.Tx, c lineshaft.
 		return nil, err
 	}
 	principal := schedulePrincipal(made)
-	if err := errors.Join(
-		tx.PutPrincipal(ctx, c.Principal, made.UpdatedAt), tx.PutPrincipal(ctx, principal, made.CreatedAt), tx.RenamePrincipal(ctx, principal),
-		tx.PutSchedule(ctx, made), s.Audit(ctx, tx, c, action, "schedule", made.ID, scheduleDetail(made)),
-	); err != nil {
+	if err := tx.PutPrincipal(ctx, c.Principal, made.UpdatedAt); err != nil {
+		return nil, err
+	}
+	if err := tx.PutPrincipal(ctx, principal, made.CreatedAt); err != nil {
+		return nil, err
+	}
+	if err := tx.RenamePrincipal(ctx, principal); err != nil {
+		return nil, err
+	}
+	if err := tx.PutSchedule(ctx, made); err != nil {
+		return nil, err
+	}
+	if err := s.Audit(ctx, tx, c, action, "schedule", made.ID, scheduleDetail(made)); err != nil {
 		return nil, err
 	}
 	return tx.GetSchedule(ctx, made.ID)
@@ -223,7 +232,10 @@ func (s *Triggers) DeleteSchedule(ctx context.Context, c lineshaft.Caller, id st
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.DeleteSchedule(ctx, id), s.Audit(ctx, tx, c, "schedule.delete", "schedule", id, scheduleDetail(*found)))
+		if err := tx.DeleteSchedule(ctx, id); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, c, "schedule.delete", "schedule", id, scheduleDetail(*found))
 	})
 }
 

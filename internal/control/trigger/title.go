@@ -11,6 +11,9 @@ import (
 // titleValue is how many bytes of one value of a payload can become part of a title.
 const titleValue = 1000
 
+// slackWords is how many words of a message become a title.
+const slackWords = 12
+
 // TitleFor is what a run of the automation is called for a payload that a provider sent: the
 // automation's own words, else the provider's, else the automation's name (W-17). It is
 // made of what strangers write, so it is only ever shown.
@@ -68,7 +71,11 @@ func (p payloadWords) of(provider string) string {
 	case "jira":
 		return both(p.at("issue.key"), p.at("issue.fields.summary"))
 	case "slack":
-		return firstWords(p.at("event.text", "text"))
+		words := strings.Fields(p.at("event.text", "text"))
+		if len(words) > slackWords {
+			return strings.Join(words[:slackWords], " ") + "…"
+		}
+		return strings.Join(words, " ")
 	}
 	kind, id := eventPaths(provider)
 	return both(p.at(kind...), p.at(id...))
@@ -138,14 +145,4 @@ func (p payloadWords) commit(message string) string {
 	ref := strings.TrimPrefix(strings.TrimPrefix(p.at("ref"), "refs/heads/"), "refs/tags/")
 	subject, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	return both(ref, subject)
-}
-
-// firstWords is the beginning of a message.
-func firstWords(text string) string {
-	const most = 12
-	words := strings.Fields(text)
-	if len(words) > most {
-		return strings.Join(words[:most], " ") + "…"
-	}
-	return strings.Join(words, " ")
 }
