@@ -54,6 +54,13 @@ func (s *DefinitionsService) Plan(ctx context.Context, factoryUID string, files 
 	return s.plan(ctx, factoryUID, files, nil)
 }
 
+// PlanFiles is Plan for a factory that is not there yet.
+func (s *DefinitionsService) PlanFiles(ctx context.Context, files map[string]string) (*DefinitionPlan, error) {
+	var out DefinitionPlan
+	plan := call{method: http.MethodPost, path: "/factory-files/plan", body: DefinitionRequest{Files: files}, out: &out, replay: true}
+	return result(&out, s.c.do(ctx, plan))
+}
+
 // Drift tells how a factory differs from a folder.
 func (s *DefinitionsService) Drift(ctx context.Context, factoryUID string, files map[string]string) (*DefinitionPlan, error) {
 	return s.plan(ctx, factoryUID, files, url.Values{"drift": {"true"}})

@@ -41,6 +41,12 @@ func TestDefinitionCalls(t *testing.T) {
 			plan,
 		},
 		{
+			"plan files", 200, planText,
+			func(ctx context.Context, c *Client) (any, error) { return c.Definitions.PlanFiles(ctx, oneFile()) },
+			seen{method: "POST", path: "/api/v1/factory-files/plan", body: folderBody},
+			plan,
+		},
+		{
 			"drift", 200, planText,
 			func(ctx context.Context, c *Client) (any, error) { return c.Definitions.Drift(ctx, "f", oneFile()) },
 			seen{method: "POST", path: "/api/v1/factory/f/definition/plan", query: "drift=true", body: folderBody},

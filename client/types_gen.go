@@ -466,7 +466,8 @@ type DefinitionFieldChange struct {
 
 // DefinitionPlan tells what an apply would do.
 type DefinitionPlan struct {
-	// Of the definition in force; give it to apply as if_revision.
+	// Of the definition in force; give it to apply as if_revision. 0 for a factory that is not
+	// there yet.
 	Revision  int64                `json:"revision"`
 	Changes   []DefinitionChange   `json:"changes"`
 	Backtests []DefinitionBacktest `json:"backtests"`

@@ -177,6 +177,16 @@ func TestF2AutomationsSayWhatHasNoEffect(t *testing.T) {
 			has:  []string{`"notices":["triggers[0].filter.channels: \"#ops\" is a name, and Slack sends ids`},
 		},
 		{
+			name: "nothing sends to it", method: patch, path: path, as: lineshaft.RoleManager, status: 200,
+			body: `{"triggers":[{"provider":"github","event":"push"}]}`,
+			has:  []string{`"notices":["triggers[0]: the factory has no webhook that takes events of github`},
+		},
+		{
+			name: "GitHub's webhook", method: post, path: "/factory/" + uid + "/webhooks", as: lineshaft.RoleManager, status: 201,
+			body: `{"name":"gh","auth_mode":"signature","signature_scheme":"github"}`,
+		},
+		{name: "now something does", method: get, path: path, as: lineshaft.RoleViewer, status: 200, not: []string{"notices"}},
+		{
 			name: "sound", method: patch, path: path, as: lineshaft.RoleManager, status: 200, not: []string{"notices"},
 			body: `{"triggers":[{"provider":"run","event":"finished"}]}`,
 		},

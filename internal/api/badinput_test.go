@@ -271,7 +271,7 @@ func TestR4BadQueries(t *testing.T) {
 		return scenario{name: query, method: get, path: "/agent/runs?" + query, as: lineshaft.RoleViewer, status: 200}
 	}
 	b.play(t, []scenario{
-		at("limit=0", "limit: "), at("limit=-1", "limit: "), at("limit=501", "limit: "), at("limit=abc", "limit: "), at("limit=1.5", "limit: "),
+		at("limit=0", "limit: "), at("limit=-1", "limit: "), at("limit=501", "limit: "), at("limit=abc", "limit: expected a whole number"), at("factory_only=maybe", "factory_only: expected true or false"), at("limit=1.5", "limit: "),
 		at("limit=99999999999999999999", "limit: "), at("state=DONE", "state[0]: "), at("state=QUEUED&state=nope", "state[1]: "),
 		at("state=QUEUED,FAILED", "state[0]: "), at("source=SMOKE_SIGNAL", "source[0]: "), at("task_status=idle", "task_status[0]: "),
 		at("sort_by=prompt", "sort_by: "), at("sort_order=up", "sort_order: "), at("execution_location=MOON", "execution_location: "),

@@ -59,7 +59,7 @@ type DefinitionBacktest struct {
 
 // PlanDefinitionResponse tells what an apply would do.
 type PlanDefinitionResponse struct {
-	Revision  int64                   `json:"revision" doc:"Of the definition in force; give it to apply as if_revision."`
+	Revision  int64                   `json:"revision" doc:"Of the definition in force; give it to apply as if_revision. 0 for a factory that is not there yet."`
 	Changes   []DefinitionChange      `json:"changes"`
 	Backtests []DefinitionBacktest    `json:"backtests"`
 	Problems  []lineshaft.FileProblem `json:"problems" doc:"Always empty: a folder with mistakes is answered with 400."`
@@ -102,6 +102,7 @@ type (
 		FactoryPath
 		Accept string `header:"Accept" hidden:"true"`
 	}
+	folderInput    struct{ Body DefinitionRequest }
 	validateOutput struct{ Body ValidateDefinitionResponse }
 	planOutput     struct{ Body PlanDefinitionResponse }
 	applyOutput    struct{ Body ApplyDefinitionResponse }
@@ -155,7 +156,19 @@ func (s *server) planDefinition(ctx context.Context, in *planInput) (*planOutput
 	if in.Drift {
 		plan = s.Control.DriftDefinition
 	}
-	made, err := plan(ctx, infoFrom(ctx).caller, in.FactoryUID, files)
+	return wirePlan(plan(ctx, infoFrom(ctx).caller, in.FactoryUID, files))
+}
+
+// planFiles is planDefinition for a factory that is not there yet.
+func (s *server) planFiles(ctx context.Context, in *folderInput) (*planOutput, error) {
+	files, err := folderOf(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return wirePlan(s.Control.PlanNewFactory(ctx, infoFrom(ctx).caller, files))
+}
+
+func wirePlan(made factories.Plan, err error) (*planOutput, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -144,6 +144,10 @@ func TestF4ArchivesInAndOut(t *testing.T) {
 		{name: "apply", method: post, path: path + "/apply?if_revision=1&comment=packed", as: lineshaft.RoleManager, body: pack, status: 200, has: []string{`"revision":2`}},
 		{name: "the comment", method: get, path: path + "/revisions", as: lineshaft.RoleManager, status: 200, has: []string{`"comment":"packed"`}},
 		{name: "public", method: post, path: "/factory-files/validate", body: pack, status: 200, has: []string{`"valid":true`}},
+		{
+			name: "of a new one", method: post, path: "/factory-files/plan", as: lineshaft.RoleManager, body: pack, status: 200,
+			has: []string{`"revision":0`, `"action":"add","kind":"factory"`},
+		},
 		{name: "not gzip", method: post, path: path + "/apply", as: lineshaft.RoleManager, header: gz, body: folderBody(t, files), status: 400, code: "invalid_request"},
 		{name: "cut off", method: post, path: path + "/apply", as: lineshaft.RoleManager, header: gz, body: pack[:len(pack)/2], status: 400, code: "invalid_request"},
 		{name: "outside", method: post, path: path + "/apply", as: lineshaft.RoleManager, header: gz, body: archived(t, map[string]string{"../factory.yaml": "x"}), status: 400, code: "invalid_request"},

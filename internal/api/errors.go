@@ -135,6 +135,12 @@ func blame(detail *huma.ErrorDetail) (path, text string) {
 	if strings.HasPrefix(text, "invalid date/time for format ") {
 		return path, "expected a time as RFC 3339 has it, such as 2026-05-01T12:00:00Z, or a date such as 2026-05-01"
 	}
+	switch text {
+	case "invalid integer":
+		return path, "expected a whole number, such as 20"
+	case "invalid boolean":
+		return path, "expected true or false"
+	}
 	return path, plainNumber(text)
 }
 

@@ -18,6 +18,12 @@ func definitionDocs() map[string]operationDoc {
 			text: "Changes nothing. For every automation whose triggers change, the stored deliveries are tried again. " +
 				"A definition with mistakes is 400 with all of them in problems." + archive, request: example("validate_definition_request"), response: example("plan_definition_response"),
 		},
+		"planFiles": {
+			tag: tagDefinitions, summary: "Tell what making a factory of a definition would do", large: true, archive: true,
+			text: "For a factory that is not there yet: holds the files against this server as applying them would, and changes nothing. " +
+				"A definition with mistakes is 400 with all of them in problems." + archive,
+			request: example("validate_definition_request"), response: example("plan_definition_response"),
+		},
 		"applyDefinition": {
 			tag: tagDefinitions, summary: "Apply a definition", large: true, archive: true,
 			text: "All or nothing: the factory becomes what the folder says, or stays as it is. A definition with mistakes is 400 with all of them in problems. " +

@@ -9,7 +9,7 @@ import (
 func environmentDocs() map[string]operationDoc {
 	return map[string]operationDoc{
 		"listEnvironments": {
-			tag: tagEnvironments, summary: "List environments", text: "All of them, newest change first.",
+			tag: tagEnvironments, summary: "List environments", text: "All of them, newest change first: there is no paging, and a server has at most 500.",
 			response: example("list_environments_response"),
 		},
 		"createEnvironment": {

@@ -157,6 +157,7 @@ func (s *server) definitionOperations() []route {
 		{get, "/factory/{factoryUid}/definition/revisions", "listRevisions", edit, bind(s.listRevisions)},
 		{get, "/factory/{factoryUid}/definition/revisions/{number}", "getRevision", edit, bind(s.getRevision)},
 		{post, "/factory/{factoryUid}/definition/revisions/{number}/rollback", "rollbackDefinition", edit, bind(s.rollbackDefinition)},
+		{post, "/factory-files/plan", "planFiles", edit, bind(s.planFiles)},
 		{get, "/factory-files/schemas", "listSchemaVersions", public, bind(s.listSchemaVersions)},
 		{get, "/factory-files/schemas/{version}", "listSchemas", public, bind(s.listSchemas)},
 		{get, "/factory-files/schemas/{version}/{document}", "getSchema", public, bind(s.getSchema)},

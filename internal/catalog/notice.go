@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -66,6 +67,16 @@ func NoteTriggers(triggers []lineshaft.Trigger, handle string) []string {
 		}
 	}
 	return notes
+}
+
+// Unheard is why no event reaches a trigger, in a factory whose webhooks have these
+// signature schemes; empty when one may.
+func Unheard(t lineshaft.Trigger, schemes []string) string {
+	if !t.Sent() || slices.Contains(schemes, t.Provider) {
+		return ""
+	}
+	const why = "the factory has no webhook that takes events of %[1]s, so the trigger never fires: add one whose signature scheme is %[1]s"
+	return fmt.Sprintf(why, t.Provider)
 }
 
 // unsentName is a name that no event of the provider carries.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,16 +101,44 @@ func (sh *shell) apikeyListCommand() *cobra.Command {
 		Example: example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
 		RunE: sh.withClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			keys, err := c.APIKeys.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			names, err := factoryNames(cmd.Context(), c, keys)
 			return listing[client.APIKey]{
 				key:  "api_keys",
-				head: []string{"KEY ID", "ROLE", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"},
-				row:  sh.keyRow,
+				head: []string{"KEY ID", "ROLE", "FACTORIES", "STATE", "CREATED", "EXPIRES", "LAST USED", "NAME"},
+				row:  func(key *client.APIKey) []cell { return sh.keyRow(key, factoriesOf(key, names)) },
 			}.show(sh, keys, err)
 		}),
 	}
 }
 
-func (sh *shell) keyRow(key *client.APIKey) []cell {
+// factoryNames are what the factories of limited keys are called, by uid.
+func factoryNames(ctx context.Context, c *client.Client, keys []client.APIKey) (map[string]string, error) {
+	names := map[string]string{}
+	if !slices.ContainsFunc(keys, func(key client.APIKey) bool { return len(key.FactoryUIDs) > 0 }) {
+		return names, nil
+	}
+	for f, err := range c.Factories.All(ctx, client.FactoryQuery{Limit: 100}) {
+		if err != nil {
+			return nil, err
+		}
+		names[f.UID] = cmp.Or(f.Alias, f.Name)
+	}
+	return names, nil
+}
+
+// factoriesOf says what a key is limited to; a factory that is gone goes by its uid.
+func factoriesOf(key *client.APIKey, names map[string]string) string {
+	var list []string
+	for _, uid := range key.FactoryUIDs {
+		list = append(list, oneLine(cmp.Or(names[uid], uid)))
+	}
+	return cmp.Or(strings.Join(list, ", "), "all")
+}
+
+func (sh *shell) keyRow(key *client.APIKey, factories string) []cell {
 	state := cell{"valid", styleGood}
 	switch {
 	case key.RevokedAt != nil:
@@ -118,7 +147,7 @@ func (sh *shell) keyRow(key *client.APIKey) []cell {
 		state = cell{"expired", styleDim}
 	}
 	return []cell{
-		plain(oneLine(key.ID)), plain(oneLine(key.Role)), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
+		plain(oneLine(key.ID)), plain(oneLine(key.Role)), plain(factories), state, plain(sh.when(key.CreatedAt)), plain(orDash(sh.whenSet(key.ExpiresAt))),
 		plain(orDash(sh.whenSet(key.LastUsedAt))), plain(oneLine(key.Name)),
 	}
 }

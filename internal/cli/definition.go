@@ -181,7 +181,7 @@ func (sh *shell) folderOf(ctx context.Context, dir, ref string) (c *client.Clien
 	}
 	d, problems := definition.Parse(files)
 	c, uid, err = sh.factoryOf(ctx, d, ref)
-	if len(problems) > 0 && (err != nil || uid == "") {
+	if len(problems) > 0 && err != nil {
 		return nil, "", nil, nil, sh.mistakes(dir, problems)
 	}
 	// With mistakes the server is asked all the same: it finds those that only it can find.

@@ -28,7 +28,11 @@ func (sh *shell) factoryPlanCommand() *cobra.Command {
 				return err
 			}
 			if uid == "" {
-				return sh.showPlan(newFactoryPlan(d), fmt.Sprintf("-- there is no factory %q yet; apply makes it", oneLine(d.Factory.Name)))
+				plan, err := c.Definitions.PlanFiles(cmd.Context(), files)
+				if err != nil {
+					return err
+				}
+				return sh.showPlan(plan, fmt.Sprintf("-- there is no factory %q yet; apply makes it", oneLine(d.Factory.Name)))
 			}
 			plan, err := c.Definitions.Plan(cmd.Context(), uid, files)
 			if err != nil {
@@ -43,19 +47,6 @@ func (sh *shell) factoryPlanCommand() *cobra.Command {
 
 func folderFactoryFlag(cmd *cobra.Command, ref *string) {
 	cmd.Flags().StringVar(ref, "factory", "", "`FACTORY` by uid, alias or name (default: the one with the folder's alias or name)")
-}
-
-// newFactoryPlan is the plan for a factory that is not there: all of it is new.
-func newFactoryPlan(d *definition.Definition) *client.DefinitionPlan {
-	plan := &client.DefinitionPlan{Changes: []client.DefinitionChange{}, Backtests: []client.DefinitionBacktest{}, Unused: d.Unused, Notices: wireProblems(d.Notices)}
-	for _, change := range definition.Compare(&definition.Definition{}, d) {
-		made := client.DefinitionChange{Action: string(definition.ActionAdd), Kind: string(change.Kind), Name: change.Name, File: change.File, Note: change.Note}
-		for _, f := range change.Fields {
-			made.Fields = append(made.Fields, client.DefinitionFieldChange(f))
-		}
-		plan.Changes = append(plan.Changes, made)
-	}
-	return plan
 }
 
 func (sh *shell) showPlan(plan *client.DefinitionPlan, note string) error {
@@ -162,6 +153,11 @@ func (sh *shell) factoryApplyCommand() *cobra.Command {
 
 // applyNew makes a factory and applies its folder; if that fails the factory goes again.
 func (sh *shell) applyNew(ctx context.Context, c *client.Client, d *definition.Definition, req client.DefinitionRequest) (*client.DefinitionApplied, error) {
+	// First of all, so that a folder with mistakes makes no factory.
+	plan, err := c.Definitions.PlanFiles(ctx, req.Files)
+	if err != nil {
+		return nil, err
+	}
 	made, err := c.Factories.Create(ctx, client.FactoryRequest{Name: d.Factory.Name, Alias: d.Factory.Alias, Description: d.Factory.Description})
 	if err != nil {
 		return nil, err
@@ -174,6 +170,7 @@ func (sh *shell) applyNew(ctx context.Context, c *client.Client, d *definition.D
 		return nil, err
 	}
 	fmt.Fprintf(sh.err, "-- factory %q made: %s\n", oneLine(made.Name), oneLine(made.UID))
+	done.Changes = plan.Changes // not what differs from the factory as it was for a moment
 	return done, nil
 }
 
@@ -182,6 +179,7 @@ func (sh *shell) showApplied(done *client.DefinitionApplied) error {
 		return sh.document(done)
 	}
 	sh.showChanges(done.Changes)
+	sh.showNotices(done.Notices)
 	if !done.Changed {
 		fmt.Fprintf(sh.err, "-- nothing to do: the factory is at revision %d already\n", done.Revision)
 		return nil
@@ -206,6 +204,9 @@ func (sh *shell) factoryDriftCommand() *cobra.Command {
 				return err
 			}
 			if uid == "" {
+				if _, err := c.Definitions.PlanFiles(cmd.Context(), files); err != nil {
+					return err
+				}
 				return &hintError{code: exitNotFound, message: fmt.Sprintf("there is no factory %q", oneLine(d.Factory.Name)), hint: "`lineshaft factory apply " + args[0] + "` makes it."}
 			}
 			plan, err := c.Definitions.Drift(cmd.Context(), uid, files)

@@ -93,7 +93,7 @@ func (sh *shell) sync(ctx context.Context, c *client.Client, uid string) error {
 		return &hintError{code: exitFailed, message: oneLine(f.Repository.Fault), hint: "The definition that it has stays in force, and the repository is tried again; `lineshaft factory unlink` ends that."}
 	}
 	if n := len(f.Repository.Problems); n > 0 {
-		return &hintError{code: exitFailed, message: count(n, "mistake") + " in the repository:\n" + problemLines(f.Repository.Problems), hint: "The definition that it has stays in force. Mend these; they are looked at again with the next push or `lineshaft factory sync`."}
+		return &hintError{code: exitFailed, message: count(n, "mistake") + " in the repository:\n" + problemLines(f.Repository.Problems), hint: "The definition that it has stays in force. Fix these; they are looked at again with the next push or `lineshaft factory sync`."}
 	}
 	return nil
 }

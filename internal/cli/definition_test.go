@@ -30,7 +30,10 @@ func (s *stage) definitions() *stage {
 		{"action":"change","kind":"automation","name":"triage","file":"automations/triage/automation.md","fields":[{"field":"enabled","before":"true","after":"false"}]},
 		{"action":"remove","kind":"webhook","name":"old","file":"webhooks/old.yaml","note":"its address stops working"}],
 		"backtests":[{"automation":"triage","action":"change","deliveries":120,"starts":3,"stops":40,"truncated":true}],"unused":["README.md"]}`)
-	s.answer("POST "+base+"/apply", 200, `{"revision":5,"changed":true,"changes":[{"action":"add","kind":"agent","name":"reviewer","file":"agents/reviewer/agent.md"}],"unused":[]}`)
+	s.answer("POST /api/v1/factory-files/plan", 200, `{"revision":0,"changes":[
+		{"action":"add","kind":"agent","name":"foreman","file":"agents/foreman/agent.md"}],"backtests":[],"unused":[],"notices":[{"file":"factory.yaml","line":3,"column":1,"message":"has no effect here"}]}`)
+	s.answer("POST "+base+"/apply", 200, `{"revision":5,"changed":true,"changes":[{"action":"add","kind":"agent","name":"reviewer","file":"agents/reviewer/agent.md"}],"unused":[],
+		"notices":[{"file":"factory.yaml","line":3,"column":1,"message":"has no effect here"}]}`)
 	s.answer("GET "+base, 200, `{"revision":5,"files":{"factory.yaml":"schemaVersion: v1alpha1\nname: shop\n","agents/foreman/agent.md":"---\nagentType: FOREMAN\n---\n"}}`)
 	s.answer("GET "+base+"/revisions", 200, `{"revisions":[{"number":5,"source":"repository","actor":{"type":"service_account","uid":"r","display_name":"Repository"},"commit":"0123456789abcdef0123","comment":"quieter","file_count":2,"created_at":"2026-01-02T03:00:00.000000Z"}],"page_info":{"has_next_page":false}}`)
 	s.answer("GET "+base+"/revisions/3", 200, `{"number":3,"source":"apply","actor":{},"file_count":1,"created_at":"2026-01-02T03:00:00.000000Z","files":{"factory.yaml":"name: then\n"}}`)
@@ -85,7 +88,7 @@ func TestF4PlanAndApply(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(t.Context(), "factory", "apply", dir, "--factory", "shop", "--comment", "quieter", "--if-revision", "4")
-	if r.code != 0 || !strings.Contains(r.err, "-- applied as revision 5") {
+	if r.code != 0 || !strings.Contains(r.err, "-- factory.yaml:3:1: has no effect here\n-- applied as revision 5") {
 		t.Errorf("%+v", r)
 	}
 	var sent client.DefinitionRequest
@@ -119,10 +122,11 @@ func TestF4ApplyMakesTheFactory(t *testing.T) {
 	if r := s.run(t.Context(), "factory", "drift", dir); r.code != exitNotFound {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "factory", "apply", dir); r.code != 0 || !strings.Contains(r.err, factoryOne) {
+	if r := s.run(t.Context(), "factory", "apply", dir); r.code != 0 || r.out != "+ agent foreman\n" || !strings.Contains(r.err, factoryOne) {
 		t.Errorf("%+v", r)
 	}
 	refusing := newStage(t)
+	refusing.answer("POST /api/v1/factory-files/plan", 200, `{"revision":0,"changes":[],"backtests":[],"unused":[],"notices":[]}`)
 	refusing.answer("GET /api/v1/factory", 200, `{"factories":[],"page_info":{"has_next_page":false}}`)
 	refusing.answer("POST /api/v1/factory", 201, shopFactory)
 	refusing.mux.HandleFunc("POST /api/v1/factory/"+factoryOne+"/definition/apply", func(w http.ResponseWriter, _ *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -99,11 +100,14 @@ func (sh *shell) explainLocal(e *lineshaft.Error, err error) *hintError {
 	return out
 }
 
+// factoryField is the API's word for the flag --factory of commands that take several.
+var factoryField = regexp.MustCompile(`\bfactory_uids\b(\[\d+\])?`)
+
 func (sh *shell) explainAnswer(e *client.Error) *hintError {
-	out := &hintError{message: e.Text(), code: exitFailed, cause: e}
+	out := &hintError{message: factoryField.ReplaceAllString(e.Text(), "--factory"), code: exitFailed, cause: e}
 	if len(e.Problems) > 0 {
 		out.message = count(len(e.Problems), "mistake") + ":\n" + problemLines(e.Problems)
-		out.hint = "Nothing was changed. Mend these and try again."
+		out.hint = "Nothing was changed. Fix these and try again."
 	}
 	switch {
 	case e.Code == "" && e.Status != http.StatusTooManyRequests:

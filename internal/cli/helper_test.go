@@ -164,7 +164,7 @@ func file(t *testing.T, name, text string) string {
 }
 
 // A run as the server tells it, with a title that tries to play with the terminal.
-const runOne = `{"run_id":"run-1","task_id":"run-1","title":"Fix the \u001b[31mfailing\u001b[0m test","prompt":"Fix the failing test\n\nin package x",
+const runOne = `{"run_id":"run-1","task_id":"run-1","conversation_id":"c-1","title":"Fix the \u001b[31mfailing\u001b[0m test","prompt":"Fix the failing test\n\nin package x",
 "state":"SUCCEEDED","status_message":{"message":"done"},"created_at":"2026-01-02T03:00:00.000001Z","updated_at":"2026-01-02T03:30:00.000000Z",
 "started_at":"2026-01-02T03:00:02.000000Z","finished_at":"2026-01-02T03:30:00.000000Z","run_time":"PT29M58S","source":"CLI","root_run_id":"run-1",
 "creator":{"type":"user","uid":"u-1","display_name":"Ada"},"session_link":"http://server.example/runs/run-1",
@@ -213,7 +213,7 @@ func (s *stage) library() *stage {
 	s.answer("DELETE /api/v1/agent/runs/{id}", 204, ``)
 	s.answer("POST /api/v1/agent/runs/{id}/followups", 200, `{"followup_id":"f-1","outcome":"handoff_execution"}`)
 	s.answer("POST /api/v1/apikeys", 201, `{"id":"k-1","name":"ci","role":"member","key":"ls_madeup","created_at":"2026-01-02T04:00:00.000000Z"}`)
-	s.answer("GET /api/v1/apikeys", 200, `{"api_keys":[{"id":"k-1","name":"ci","role":"member","created_at":"2026-01-01T04:00:00.000000Z","last_used_at":"2026-01-02T03:59:30.000000Z"},`+
+	s.answer("GET /api/v1/apikeys", 200, `{"api_keys":[{"id":"k-1","name":"ci","role":"member","factory_uids":["`+factoryOne+`","gone"],"created_at":"2026-01-01T04:00:00.000000Z","last_used_at":"2026-01-02T03:59:30.000000Z"},`+
 		`{"id":"k-2","name":"old","role":"admin","created_at":"2025-06-01T04:00:00.000000Z","revoked_at":"2025-07-01T00:00:00.000000Z"},`+
 		`{"id":"k-3","name":"gone","role":"viewer","created_at":"2025-06-01T04:00:00.000000Z","expires_at":"2025-07-01T00:00:00.000000Z"}],"page_info":{"has_next_page":false}}`)
 	s.answer("DELETE /api/v1/apikeys/{id}", 204, ``)

@@ -202,6 +202,7 @@ func slipsOfThings() []slip {
 		{name: "live run deleted", line: "runs delete {run}", code: exitFailed},
 		{name: "secret that is in use", line: "secret delete USED", code: exitFailed},
 		{name: "secret that is not there", line: "run hello --secret NOPE", code: exitFailed},
+		{name: "factory that is not there", line: "apikey create ci --factory 00000000-0000-7000-8000-000000000000", code: exitFailed},
 		{name: "agent that is not there", line: "run hello --agent nobody", code: exitNotFound},
 		{name: "report outside of a run", line: "report message hello", code: exitUsage},
 	}

@@ -19,7 +19,7 @@ type runFlags struct {
 	attend
 	name, model, host, title, environment, skill string
 	harness, mode, permissions                   string
-	agent, factory                               string
+	agent, factory, conversation                 string
 	metadata, files, mcp, secrets                []string
 }
 
@@ -56,6 +56,7 @@ func (sh *shell) runCommand() *cobra.Command {
 	flags.StringVar(&f.skill, "skill", "", "`SKILL` to use, such as owner/repo:name")
 	flags.StringVar(&f.agent, "agent", "", "`AGENT` to give it to, by name or uid; the run takes its configuration and factory")
 	flags.StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, where several have that name")
+	flags.StringVar(&f.conversation, "conversation", "", "`ID` of the conversation to continue, in its workspace; `lineshaft runs get RUN` shows it")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with the run; repeatable")
 	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
@@ -165,7 +166,7 @@ func (f runFlags) request() (client.RunRequest, error) {
 	for _, name := range f.secrets {
 		cfg.Secrets = append(cfg.Secrets, client.SecretRef{Name: name})
 	}
-	req := client.RunRequest{Title: f.title, Skill: f.skill}
+	req := client.RunRequest{Title: f.title, Skill: f.skill, ConversationID: f.conversation}
 	var err error
 	if cfg.MCPServers, err = parseMCP(f.mcp); err != nil {
 		return req, err

@@ -30,6 +30,7 @@ func TestR2RunRequest(t *testing.T) {
 			[]string{"x", "--name", "n", "--model", "m", "--host", "h", "--title", "t", "--harness", "command", "--environment", "7hQ2mXv9LkD4sTfR1bWcYz", "--skill", "o/r:s"},
 			"", `{"prompt":"x","title":"t","skill":"o/r:s","config":{"name":"n","model_id":"m","environment_id":"7hQ2mXv9LkD4sTfR1bWcYz","worker_host":"h","harness":{"type":"command"}}}`,
 		},
+		{"conversation", []string{"x", "--conversation", "c-1"}, "", `{"prompt":"x","conversation_id":"c-1"}`},
 		{"agent", []string{"x", "--harness", "claude", "--mode", "command", "--permissions", "allow"}, "", `{"prompt":"x","config":{"harness":{"type":"claude","mode":"command","permissions":"allow"}}}`},
 		{"permissions alone", []string{"x", "--permissions", "ask"}, "", `{"prompt":"x","config":{"harness":{"permissions":"ask"}}}`},
 		{"metadata", []string{"x", "--metadata", "a=1", "--metadata", "b=x=y", "--metadata", "c="}, "", `{"prompt":"x","metadata":{"a":"1","b":"x=y","c":""}}`},

@@ -31,6 +31,7 @@ func (sh *shell) showRun(run *client.Run) {
 		{"Parent", oneLine(run.ParentRunID)},
 		{"Factory", oneLine(run.FactoryUID)},
 		{"Session", oneLine(run.SessionLink)},
+		{"Conversation", oneLine(run.ConversationID)},
 		{"Usage", usageText(run.RequestUsage)},
 		{"Metadata", metadataText(run.Metadata)},
 	}...)

@@ -286,6 +286,41 @@ func TestF4MistakesAgainstTheServer(t *testing.T) {
 	})
 }
 
+// A folder is held against the server before its factory is made: the same mistakes as at
+// its first apply, nothing is written, and a key that could not see the factory is refused.
+func TestF3PlanOfANewFactory(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		bad := with(shop(), "webhooks/a.yaml", "secretName: MISSING\n", "agents/reviewer/agent.md",
+			"---\nenvironmentId: AAAAAAAAAAAAAAAAAAAAAA\nharness: {type: claude, auth: {source: managedSecret, secretName: GONE}}\n---\nYou review.\n")
+		_, planned := b.s.PlanNewFactory(b.Context(), b.admin, bad)
+		wantCode(b, planned, lineshaft.CodeInvalidRequest)
+		uid := b.plain("Web shop")
+		_, applied := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: bad})
+		if got, want := asPublic(planned).Problems, asPublic(applied).Problems; len(got) < 4 || !reflect.DeepEqual(got, want) {
+			b.Errorf("%+v, the apply says %+v", got, want)
+		}
+		b.shopSecrets()
+		plan := must[factories.Plan](b)(b.s.PlanNewFactory(b.Context(), b.admin, shop()))
+		if plan.Revision != 0 || len(plan.Changes) < 5 || plan.Changes[0].Kind != definition.KindFactory || len(plan.Changes[0].Fields) > 0 {
+			b.Errorf("%+v", plan)
+		}
+		for _, change := range plan.Changes {
+			if change.Action != definition.ActionAdd {
+				b.Errorf("%+v", change)
+			}
+		}
+		page := must[factories.FactoryPage](b)(b.s.ListFactories(b.Context(), b.admin, factories.FactoryQuery{Limit: 10}))
+		if len(page.Factories) != 1 {
+			b.Errorf("a plan made a factory: %+v", page)
+		}
+		limited := b.admin
+		limited.FactoryUIDs = []string{uid}
+		_, err := b.s.PlanNewFactory(b.Context(), limited, shop())
+		wantCode(b, err, lineshaft.CodeNotAuthorized)
+	})
+}
+
 // If the last statement fails, everything before it is taken back.
 func TestF4AllOrNothing(t *testing.T) {
 	t.Parallel()

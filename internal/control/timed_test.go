@@ -70,6 +70,35 @@ func TestF6TimersFollowTheirAutomations(t *testing.T) {
 	})
 }
 
+// A schedule with a name stays the same one when its cron expression changes; under another
+// name it is another one.
+func TestF6NamedSchedulesKeepTheirTimer(t *testing.T) {
+	t.Parallel()
+	eachTimed(t, func(w *timing) {
+		f := w.factory("f", "")
+		named := func(name, cron string) []lineshaft.Trigger {
+			list := timedAutomation("", cron).Triggers
+			list[0].Schedule.Name = name
+			return list
+		}
+		owner := func() string {
+			return must[[]store.Timer](w.bench)(w.store.ListTimers(w.Context(), f.UID))[0].Owner
+		}
+		made := timedAutomation("a", "@daily")
+		made.Triggers = named("night", "@daily")
+		a := w.automateAt(f.UID, made)
+		first := owner()
+		w.change(a, factories.AutomationChange{Triggers: named("night", "@hourly")})
+		if owner() != first || !slices.Equal(w.crons(f.UID), []string{"@hourly"}) {
+			w.Errorf("another cron made another schedule: %s, was %s", owner(), first)
+		}
+		w.change(a, factories.AutomationChange{Triggers: named("day", "@hourly")})
+		if owner() == first {
+			w.Error("another name is still the same schedule")
+		}
+	})
+}
+
 func TestF6AnAutomationFires(t *testing.T) {
 	t.Parallel()
 	eachTimed(t, func(w *timing) {

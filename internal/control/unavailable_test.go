@@ -250,6 +250,7 @@ func awayDefinitionCalls(b *bench, one func(name string, call func() (any, error
 	ctx, s, c := b.Context(), b.s, b.admin
 	one("ValidateDefinition", func() (any, error) { return s.ValidateDefinition(ctx, c, "f", shop()) })
 	one("PlanDefinition", func() (any, error) { return s.PlanDefinition(ctx, c, "f", shop()) })
+	one("PlanNewFactory", func() (any, error) { return s.PlanNewFactory(ctx, c, shop()) })
 	one("DriftDefinition", func() (any, error) { return s.DriftDefinition(ctx, c, "f", shop()) })
 	one("ApplyFiles", func() (any, error) { return s.ApplyFiles(ctx, c, "f", shop(), factories.RevisionNote{}) })
 	one("ApplyDefinition", func() (any, error) {

@@ -32,7 +32,20 @@ func (p *parsing) checkParts() {
 		a := &p.def.Automations[i]
 		p.checkAutomation(a)
 		p.checkConfig(KindAutomation, a.Name, "", cmp.Or(a.Agent, p.def.Factory.Foreman), a.Config)
+		p.noteEvents(a)
+		if agent := p.agentOf(a); agent != nil {
+			p.noteSecrets(a, agent.Config)
+		}
 	}
+}
+
+// agentOf is the agent that an automation's runs go to; nil when the folder has none such.
+func (p *parsing) agentOf(a *lineshaft.Automation) *lineshaft.Agent {
+	name := cmp.Or(a.Agent, p.def.Factory.Foreman)
+	if at := slices.IndexFunc(p.def.Agents, func(agent lineshaft.Agent) bool { return agent.Name == name }); at >= 0 {
+		return &p.def.Agents[at]
+	}
+	return nil
 }
 
 // checkAutomation checks what an automation refers to.
@@ -75,11 +88,10 @@ func (p *parsing) checkAuths() {
 	for _, a := range p.def.Agents {
 		p.checkAuth(KindAgent, a.Name, a.Config, defaults)
 	}
-	for _, auto := range p.def.Automations {
-		name := cmp.Or(auto.Agent, p.def.Factory.Foreman)
-		at := slices.IndexFunc(p.def.Agents, func(a lineshaft.Agent) bool { return a.Name == name })
-		if at >= 0 {
-			p.checkAuth(KindAutomation, auto.Name, auto.Config, p.def.Agents[at].Config, defaults)
+	for i := range p.def.Automations {
+		auto := &p.def.Automations[i]
+		if agent := p.agentOf(auto); agent != nil {
+			p.checkAuth(KindAutomation, auto.Name, auto.Config, agent.Config, defaults)
 		}
 	}
 }
@@ -104,6 +116,7 @@ var uidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // too, as the API does.
 func (p *parsing) checkConfig(kind Kind, name, path, agent string, c lineshaft.AgentConfig) {
 	p.checkSkills(kind, name, path, agent, c)
+	p.noteModel(kind, name, path, c)
 	if err := c.CheckModel(); err != nil {
 		message, hint := advice(err)
 		p.add(p.def.Problem(kind, name, joinPath(path, "model"), joinPath(path, "model")+": "+message, hint))

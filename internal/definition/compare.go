@@ -14,7 +14,9 @@ import (
 func Compare(old, wanted *Definition) []Change {
 	before, after := map[string]part{}, map[string]part{}
 	for _, p := range old.parts() {
-		before[p.id()] = p
+		if p.name != "" { // else it is the factory, and not made yet
+			before[p.id()] = p
+		}
 	}
 	var changes []Change
 	for _, p := range wanted.parts() {

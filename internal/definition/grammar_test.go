@@ -264,6 +264,7 @@ func TestF2EveryPublishedKey(t *testing.T) {
 	want := map[string]int{
 		"credentialStrategy": 1, "codeForges": 1, "codeForge": 1, "cloudProviders": 1, "providers": 1, "integrations": 1, "computerUseModel": 1, "warpId": 1,
 		"scorers": 1, "benchmarks": 1, "name": 1, "registryCredentialSecretName": 1, "version": 1,
+		"triggers[0]": 4, "secrets": 1, "model": 1,
 	}
 	if !maps.Equal(subjects, want) {
 		t.Errorf("notices are about %v: %+v", subjects, def.Notices)
@@ -359,6 +360,21 @@ func TestF3PublishedMistakes(t *testing.T) {
 		"suite, no task":     {"benchmarks/x/suite.yaml", "name: a\nagent: boss\ntasks: [one]", CodeInvalidReference, `there is no task "one"`},
 		"suite, two models":  {"benchmarks/x/suite.yaml", "name: a\nagent: boss\nconfigurations: [{name: c, role: baseline, agents: [{agent: boss}]}]", CodeInvalidValue, "exactly one of model and harness"},
 		"task without suite": {"benchmarks/x/tasks/a.yaml", "title: a\nprompt: b\nsuccessCriteria: c", CodeInvalidReference, "the task has no suite"},
+		"key and its alias": {
+			"automations/x.md", frontmatter.Join("triggers: [{provider: github, event: pull_request_opened, filter: {baseBranches: [a], base_branches: [b]}}]\n", "Go."),
+			CodeInvalidFilter, "stands for base_branches, which is there, too",
+		},
+		"names, not a list": {
+			"automations/x.md", frontmatter.Join("triggers: [{provider: linear, event: issue_created, filter: {teams: {in: [ENG]}}}]\n", "Go."),
+			CodeTypeMismatch, "filter.teams: is a block of keys; expected a list",
+		},
+		"zone in the cron": {
+			"automations/x.md", frontmatter.Join("triggers: [{provider: schedule, event: cron_fired, schedule: {cron: 'TZ=UTC 0 9 * * 1'}}]\n", "Go."),
+			CodeInvalidTrigger, "name the time zone in timezone",
+		},
+		"flat and in a folder": {
+			"automations/twin.md", frontmatter.Join("triggers: [{provider: run, event: finished}]\n", "Go."), CodeDuplicatePath, "describes the automation twin already",
+		},
 		"schedule twice": {
 			"automations/x.md", frontmatter.Join("triggers:\n- {provider: schedule, event: cron_fired, schedule: {name: a, cron: '@daily'}}\n- {provider: schedule, event: cron_fired, schedule: {name: a, cron: '@hourly'}}\n", "Go."),
 			CodeInvalidTrigger, `another schedule of the automation is named "a"`,
@@ -373,9 +389,31 @@ func TestF3PublishedMistakes(t *testing.T) {
 		default:
 			files[c.file] = c.text + "\n"
 		}
+		if c.code == CodeDuplicatePath {
+			files["automations/twin/automation.md"] = c.text
+		}
 		_, problems := Parse(files)
-		if len(problems) != 1 || problems[0].File != c.file || problems[0].Code != c.code || !strings.Contains(problems[0].Message+"; "+problems[0].Hint, c.message) {
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].File, strings.TrimSuffix(c.file, ".md")) || problems[0].Code != c.code || !strings.Contains(problems[0].Message+"; "+problems[0].Hint, c.message) {
 			t.Errorf("%s: %+v", name, problems)
+		}
+	}
+}
+
+// What the published format lets differ from the usual is taken: blanks around names,
+// values twice below factory.yaml, a hosted worker by its word, owners that are paths.
+func TestF2PublishedLeniency(t *testing.T) {
+	t.Parallel()
+	for file, text := range map[string]string{
+		factoryFile: "schemaVersion: v1alpha1\nname: acme\nalias: ' größe 1 '\nsecrets: [' A ']\nintegrations: [{type: ' SLACK '}]\n" +
+			"codeForges: [GITLAB]\nrepositories: [{owner: a/b/c, name: ' d '}]\n",
+		"agents/x/agent.md":           "---\nsecrets: [A, A]\nmcpServers: {}\nworkerHost: warp\nharness: {type: null, model: m, auth: null}\n---\n",
+		"automations/x/automation.md": "---\ntriggers: [{provider: github, event: push, filter: {repos: null, branches: {}, paths: {in: null, not_in: []}}}]\n---\nGo.\n",
+		"runners/größe 1.yaml":        "description: null\nplatform: {linux: {dockerImage: a}}\n",
+	} {
+		files := sound()
+		files[file] = text
+		if _, problems := Parse(files); len(problems) > 0 {
+			t.Errorf("%s: %+v", file, problems)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,51 @@ func TestF6PlansNoteTriggersThatNeverFire(t *testing.T) {
 		changes := Compare(before, after)
 		if len(changes) != 1 || !strings.Contains(changes[0].Note, want) || want == "" && changes[0].Note != "" {
 			t.Errorf("%s: %+v", trigger, changes)
+		}
+	}
+}
+
+// Where a rule differs from the published one, a plan says so, once.
+func TestF2PlansNoteOtherRules(t *testing.T) {
+	t.Parallel()
+	const push, shared, of = "triggers: [{provider: github, event: push}]\n", "secrets: [S]\n", "authMode: signature\nsecretName: A\nsignatureScheme: "
+	unheard := "automations/a/automation.md:2:12: triggers[0]: the factory has no webhook that takes events of github"
+	limited := func(names string) string {
+		return "automations/a/automation.md:1:1: secrets: runs that a delivery or another run starts do not get " + names + " of"
+	}
+	for name, c := range map[string]struct {
+		automation, agent, factory, webhook string
+		want                                []string
+	}{
+		"no webhook":               {automation: push, want: []string{unheard}},
+		"a webhook of another":     {automation: push, webhook: of + "gitlab\n", want: []string{unheard}},
+		"its webhook":              {automation: push, webhook: of + "github\n"},
+		"two triggers, said once":  {automation: strings.Replace(push, "}]", "}, {provider: github, event: create}]", 1), want: []string{unheard}},
+		"secrets of all":           {automation: push, factory: shared + "agentDefaults: {secrets: [D]}\n", agent: "secrets: [A]\n", want: []string{limited("A, S"), unheard}},
+		"secrets of defaults":      {automation: push, factory: "agentDefaults: {secrets: [D]}\n", want: []string{limited("D"), unheard}},
+		"its own beside all":       {automation: push + "secrets: [S, A]\n", factory: shared, agent: "secrets: [A]\n", want: []string{unheard}},
+		"secrets of a tool server": {automation: push, factory: "mcpServers: {m: {command: a, env: {A: '{{T}}'}}}\n", want: []string{limited("T"), unheard}},
+		"after another run":        {automation: "triggers: [{provider: run, event: finished}]\n", factory: shared, want: []string{limited("S")}},
+		"by the clock":             {automation: "triggers: [{provider: schedule, event: cron_fired, schedule: '@daily'}]\n", factory: shared},
+		"a model that is chosen":   {factory: "agentDefaults: {model: auto-x}\n", agent: "model: auto\n", want: []string{`factory.yaml:3:24: agentDefaults.model: "auto-x" leaves`}},
+		"in the harness":           {agent: "harness: {model: auto}\n", want: []string{`agents/boss/agent.md:3:18: harness.model: "auto" leaves`}},
+		"a model like it":          {agent: "model: autobahn\n"},
+	} {
+		files := Files{factoryFile: "schemaVersion: v1alpha1\nname: acme\n" + c.factory}
+		files["agents/boss/agent.md"] = "---\nagentType: FOREMAN\n" + c.agent + "---\nGo.\n"
+		if c.automation != "" {
+			files["automations/a/automation.md"] = "---\n" + c.automation + "---\nGo.\n"
+		}
+		if c.webhook != "" {
+			files["webhooks/w.yaml"] = c.webhook
+		}
+		d, problems := Parse(files)
+		var got []string
+		for _, n := range d.Notices {
+			got = append(got, fmt.Sprintf("%s:%d:%d: %s", n.File, n.Line, n.Column, n.Message))
+		}
+		if len(problems) > 0 || !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+			t.Errorf("%s: %q, problems %+v", name, got, problems)
 		}
 	}
 }

@@ -93,6 +93,13 @@ def or_null(schema):
     return {"anyOf": [schema, {"type": "null"}]}
 
 
+# What the files of a folder have to say is in the schemas of the files, and these name
+# each other: no schema of a request can ask for a folder without mistakes.
+FOLDER = {
+    "factory.yaml": "schemaVersion: v1alpha1\nname: From the tests\n",
+    "agents/foreman/agent.md": "---\nagentType: FOREMAN\n---\nYou take all work.\n",
+}
+
 sent = set()
 
 
@@ -107,6 +114,8 @@ def before_call(context, case, kwargs):
     elif key is not None:
         sent.add(key)
     if isinstance(case.body, dict):
+        if case.path == "/factory-files/plan":
+            case.body["files"] = FOLDER
         tell_apart(case.body.get("attachments"), "file_name")
         tell_apart((case.body.get("config") or {}).get("github_repos"), "repo")
         for name in ("config", "agent_config"):

@@ -5,6 +5,7 @@ import { banner, byHand, comment, objectOf, operationsOf, refName, typeOf } from
 const harmless = new Set([
   "validateDefinition",
   "planDefinition",
+  "planFiles",
   "validateFiles",
   "testFilter",
   "syncRepository",

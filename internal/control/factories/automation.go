@@ -51,7 +51,11 @@ func (s *Factories) CreateAutomation(ctx context.Context, c lineshaft.Caller, fa
 		return nil, err
 	}
 	err := s.changeFactory(ctx, c, factoryUID, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
-		made.Notices = noticesOf(made, f.Alias)
+		notices, err := noticesOf(ctx, tx, made, f.Alias)
+		if err != nil {
+			return err
+		}
+		made.Notices = notices
 		for _, check := range []func(context.Context, *store.Tx, lineshaft.Automation) error{checkAutomationName, checkAgent, checkWebhooks, s.secrets.CheckAutomationSecrets, controlruns.EnvironmentOf(c, ""), trigger.Watchable(c), trigger.CheckKey, trigger.CheckChains} {
 			if err := check(ctx, tx, made); err != nil {
 				return err
@@ -174,21 +178,34 @@ func (s *Factories) GetAutomation(ctx context.Context, c lineshaft.Caller, facto
 	if err != nil {
 		return nil, err
 	}
-	found.Notices = noticesOf(*found, f.Alias)
-	return found, nil
+	found.Notices, err = noticesOf(ctx, s.Store, *found, f.Alias)
+	return found, err
 }
 
 // noticesOf says what of an automation has no effect on this server, as plans do; alias is
 // what its factory is mentioned by.
-func noticesOf(a lineshaft.Automation, alias string) []string {
+func noticesOf(ctx context.Context, r partReader, a lineshaft.Automation, alias string) ([]string, error) {
+	hooks, err := r.ListWebhooks(ctx, a.FactoryUID)
+	if err != nil {
+		return nil, err
+	}
+	var schemes []string
+	for _, hook := range hooks {
+		schemes = append(schemes, hook.SignatureScheme)
+	}
 	notices := catalog.NoteTriggers(a.Triggers, alias)
+	for i, t := range a.Triggers {
+		if why := catalog.Unheard(t, schemes); why != "" {
+			notices = append(notices, fmt.Sprintf("triggers[%d]: %s", i, why))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.Config.MCPServers)) {
 		if a.Config.MCPServers[name].WarpID != "" {
 			const why = "has no effect on this server: it manages no tool servers; give command or url"
 			notices = append(notices, fmt.Sprintf("config.mcp_servers.%s.warp_id: %s", name, why))
 		}
 	}
-	return notices
+	return notices, nil
 }
 
 // ListAutomations reads a page of a factory's automations by name.
@@ -264,7 +281,9 @@ func (s *Factories) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fa
 		}
 		before, name := a.Config, a.Name
 		detail := change.apply(a)
-		a.Notices = noticesOf(*a, f.Alias)
+		if a.Notices, err = noticesOf(ctx, tx, *a, f.Alias); err != nil {
+			return err
+		}
 		if changed = a; change.isZero() {
 			return errUnchanged
 		}

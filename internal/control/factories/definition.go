@@ -165,6 +165,31 @@ func (s *Factories) PlanDefinition(ctx context.Context, c lineshaft.Caller, fact
 	return plan, err
 }
 
+// PlanNewFactory tells what making a factory of a folder would do, and holds the folder
+// against the server as applying it to that factory would.
+func (s *Factories) PlanNewFactory(ctx context.Context, c lineshaft.Caller, files definition.Files) (Plan, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
+		return Plan{}, err
+	}
+	if err := seesNewFactory(c); err != nil {
+		return Plan{}, err
+	}
+	d, problems := definition.Parse(files)
+	uid, _ := s.Store.NewID()
+	none := lineshaft.Factory{UID: uid, Mode: lineshaft.ModeManaged, Revision: 1} // as LockFactory leaves it at its first change
+	var w *work
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if w, err = s.prepare(ctx, tx, work{c: c, d: d, factory: &none, problems: problems, written: noFolder()}); err != nil {
+			return err
+		}
+		return errUnchanged
+	})
+	if !errors.Is(err, errUnchanged) {
+		return Plan{}, err
+	}
+	return w.told(), nil
+}
+
 func (s *Factories) planFiles(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (*work, error) {
 	if _, err := s.VisibleFactory(ctx, c, factoryUID); err != nil {
 		return nil, err

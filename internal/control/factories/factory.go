@@ -57,8 +57,8 @@ func (s *Factories) CreateFactory(ctx context.Context, c lineshaft.Caller, n New
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
 	}
-	if len(c.FactoryUIDs) > 0 {
-		return nil, lineshaft.Denied("your key is limited to factories, so it could not see a new one; use a key without such a limit")
+	if err := seesNewFactory(c); err != nil {
+		return nil, err
 	}
 	uid, at := s.Store.NewID()
 	agentUID, _ := s.Store.NewID()
@@ -108,6 +108,13 @@ func (s *Factories) CreateFactory(ctx context.Context, c lineshaft.Caller, n New
 	}
 	stored.SpentToday = &lineshaft.Spending{}
 	return stored, nil
+}
+
+func seesNewFactory(c lineshaft.Caller) error {
+	if len(c.FactoryUIDs) > 0 {
+		return lineshaft.Denied("your key is limited to factories, so it could not see a new one; use a key without such a limit")
+	}
+	return nil
 }
 
 func factoryDetail(f lineshaft.Factory) map[string]string {

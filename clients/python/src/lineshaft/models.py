@@ -1102,7 +1102,8 @@ class PlanDefinitionResponse(Model):
     problems: List[FileProblem]
     """Always empty: a folder with mistakes is answered with 400."""
     revision: int
-    """Of the definition in force; give it to apply as if_revision."""
+    """Of the definition in force; give it to apply as if_revision. 0 for a factory that is not
+    there yet."""
     unused: List[str]
 
 

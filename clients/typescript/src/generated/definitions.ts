@@ -9,6 +9,14 @@ import type { ApplyDefinitionRequest, ApplyDefinitionResponse, DefinitionRequest
 /** Part of a client. */
 export class Definitions extends Resource {
   /**
+   * Tell what making a factory of a definition would do.
+   * For a factory that is not there yet: holds the files against this server as applying them would, and changes nothing. A definition with mistakes is 400 with all of them in problems. The body is JSON, or a tar.gz of the folder.
+   */
+  planFiles(body: DefinitionRequest, options?: RequestOptions): APIPromise<PlanDefinitionResponse> {
+    return this.callJSON<PlanDefinitionResponse>({ method: "POST", path: "/factory-files/plan", body, replay: true, options });
+  }
+
+  /**
    * List the versions of definition files.
    * Needs no key.
    */

@@ -10,7 +10,7 @@ import type { CloudEnvironment, EnvironmentRequest } from "./types.js";
 export class Environments extends Resource {
   /**
    * List environments.
-   * All of them, newest change first.
+   * All of them, newest change first: there is no paging, and a server has at most 500.
    */
   list(query: EnvironmentsListQuery = {}, options?: RequestOptions): PagePromise<CloudEnvironment> {
     return this.callPage<CloudEnvironment>({ method: "GET", path: "/agent/environments", query: { ...query }, replay: true, options }, "environments");

@@ -1305,7 +1305,7 @@ export interface PlanDefinitionResponse {
   notices: FileProblem[];
   /** Always empty: a folder with mistakes is answered with 400. */
   problems: FileProblem[];
-  /** Of the definition in force; give it to apply as if_revision. */
+  /** Of the definition in force; give it to apply as if_revision. 0 for a factory that is not there yet. */
   revision: number;
   unused: string[];
 }

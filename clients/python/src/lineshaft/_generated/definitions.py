@@ -183,6 +183,29 @@ class Definitions(Resource):
         )
         return self._call(request, models.ApplyDefinitionResponse)
 
+    def plan_files(
+        self,
+        *,
+        files: Mapping[str, str],
+        **options: Unpack[CallOptions],
+    ) -> models.PlanDefinitionResponse:
+        """Tell what making a factory of a definition would do.
+
+        For a factory that is not there yet: holds the files against this server as applying them
+        would, and changes nothing. A definition with mistakes is 400 with all of them in problems.
+        The body is JSON, or a tar.gz of the folder.
+
+        Args:
+          files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
+        """
+        request = Request(
+            "POST",
+            "/factory-files/plan",
+            body=fields({"files": files}),
+            options=checked(self.plan_files, options),
+        )
+        return self._call(request, models.PlanDefinitionResponse)
+
     def validate_files(
         self,
         *,
@@ -436,6 +459,29 @@ class AsyncDefinitions(AsyncResource):
             options=checked(self.rollback, options),
         )
         return await self._call(request, models.ApplyDefinitionResponse)
+
+    async def plan_files(
+        self,
+        *,
+        files: Mapping[str, str],
+        **options: Unpack[CallOptions],
+    ) -> models.PlanDefinitionResponse:
+        """Tell what making a factory of a definition would do.
+
+        For a factory that is not there yet: holds the files against this server as applying them
+        would, and changes nothing. A definition with mistakes is 400 with all of them in problems.
+        The body is JSON, or a tar.gz of the folder.
+
+        Args:
+          files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
+        """
+        request = Request(
+            "POST",
+            "/factory-files/plan",
+            body=fields({"files": files}),
+            options=checked(self.plan_files, options),
+        )
+        return await self._call(request, models.PlanDefinitionResponse)
 
     async def validate_files(
         self,

@@ -22,7 +22,7 @@ class Environments(Resource):
     ) -> Page[models.CloudEnvironment]:
         """List environments.
 
-        All of them, newest change first.
+        All of them, newest change first: there is no paging, and a server has at most 500.
 
         Args:
           sort_by: The order of the list; last_updated, which is newest first, when absent.
@@ -128,7 +128,7 @@ class AsyncEnvironments(AsyncResource):
     ) -> AsyncPages[models.CloudEnvironment]:
         """List environments.
 
-        All of them, newest change first.
+        All of them, newest change first: there is no paging, and a server has at most 500.
 
         Args:
           sort_by: The order of the list; last_updated, which is newest first, when absent.
