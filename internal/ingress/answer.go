@@ -1,7 +1,7 @@
 package ingress
 
 import (
-	"errors"
+	"context"
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
@@ -30,22 +30,19 @@ func greeting(a *signature.Answer) problem.Fixed {
 
 // challenge answers a GET by which a provider asks whether we are there. Nothing in
 // it is signed, so it is logged within the budget of failures only.
-func (in *Ingress) challenge(r *http.Request, uid string) (answer, bool) {
+func (in *Ingress) challenge(r *http.Request, uid string, otherwise answer) answer {
 	if r.Method != http.MethodGet || r.URL.RawQuery == "" {
-		return answer{}, false
+		return otherwise
 	}
-	hook := in.Control.Hook(r.Context(), uid)
-	if hook == nil || hook.AuthMode != lineshaft.AuthSignature {
-		return answer{}, false
-	}
-	reply := signature.Challenge(hook.SignatureScheme, r.URL.Query())
-	if reply == nil {
-		return answer{}, false
-	}
-	a := answer{outcome: "handshake", fixed: greeting(reply), delivery: lineshaft.Delivery{WebhookUID: hook.UID}}
-	err := in.Control.Reject(r.Context(), trigger.Rejected{Hook: hook, Source: peer.Addr(r, in.TrustedProxies), Handshake: true})
-	if err != nil && !errors.Is(err, trigger.ErrStale) {
-		a = in.failed(a.delivery, err)
-	}
-	return a, true
+	return in.settle(r.Context(), uid, otherwise, func(ctx context.Context, hook *trigger.Hook) (answer, error) {
+		if hook.AuthMode != lineshaft.AuthSignature {
+			return otherwise, nil
+		}
+		reply := signature.Challenge(hook.SignatureScheme, r.URL.Query())
+		if reply == nil {
+			return otherwise, nil
+		}
+		a := answer{outcome: "handshake", fixed: greeting(reply), delivery: lineshaft.Delivery{WebhookUID: hook.UID}}
+		return a, in.Control.Reject(ctx, trigger.Rejected{Hook: hook, Source: peer.Addr(r, in.TrustedProxies), Handshake: true})
+	})
 }

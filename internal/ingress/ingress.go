@@ -30,8 +30,7 @@ const Prefix = "/webhooks/w/"
 
 // Plane is the part of the control plane that takes deliveries.
 type Plane interface {
-	Hook(ctx context.Context, uid string) *trigger.Hook
-	RefreshHooks(ctx context.Context) error
+	Receive(ctx context.Context, uid string, handle func(*trigger.Hook) error) error
 	Accept(ctx context.Context, r trigger.Received) (trigger.Receipt, error)
 	Reject(ctx context.Context, r trigger.Rejected) error
 }
@@ -151,36 +150,36 @@ func (in *Ingress) finish(r *http.Request, requestID string, a answer, took time
 	in.Logger.LogAttrs(r.Context(), level, "delivery", attrs...)
 }
 
-// maxTries bounds how often a request begins anew because its webhook was changed.
-const maxTries = 5
-
 // answer decides what a request gets.
 func (in *Ingress) answer(r *http.Request, q *request) answer {
 	uid, token, shaped := split(r.URL.EscapedPath())
 	if r.Method != http.MethodPost {
-		if challenge, ok := in.challenge(r, uid); ok {
-			return challenge
-		}
-		return answer{outcome: "wrong_method", fixed: in.wrongMethod, unread: r.ContentLength != 0}
+		return in.challenge(r, uid, answer{outcome: "wrong_method", fixed: in.wrongMethod, unread: r.ContentLength != 0})
 	}
 	q.token, q.source = token, peer.Addr(r, in.TrustedProxies)
-	for range maxTries {
-		q.hook = nil
-		if shaped {
-			q.hook = in.Control.Hook(r.Context(), uid)
-		}
-		if q.hook == nil {
-			return answer{outcome: "not_found", fixed: in.notFound, unread: r.ContentLength != 0}
-		}
-		a, err := q.handle(r.Context())
-		if !errors.Is(err, trigger.ErrStale) {
-			return a
-		}
-		if err := in.Control.RefreshHooks(r.Context()); err != nil {
-			return in.failed(lineshaft.Delivery{}, err)
-		}
+	a := answer{outcome: "not_found", fixed: in.notFound, unread: r.ContentLength != 0}
+	if !shaped {
+		return a
 	}
-	return in.failed(lineshaft.Delivery{}, lineshaft.Unavailable(nil, "the webhook is being changed; try again"))
+	return in.settle(r.Context(), uid, a, q.handle)
+}
+
+// settle asks about a request until the webhook stays as it was meanwhile. What unknown
+// webhooks get is given.
+func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handle func(context.Context, *trigger.Hook) (answer, error)) answer {
+	a := unknown
+	err := in.Control.Receive(ctx, uid, func(hook *trigger.Hook) (err error) {
+		if a = unknown; hook != nil {
+			a, err = handle(ctx, hook)
+		}
+		return err
+	})
+	if err != nil {
+		failed := in.failed(a.delivery, err)
+		failed.unread = a.unread
+		return failed
+	}
+	return a
 }
 
 // split takes a webhook's uid and, if there is one, the token out of a path. A path

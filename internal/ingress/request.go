@@ -20,7 +20,7 @@ import (
 )
 
 // request is one POST to a webhook. Its body is read once, also when the checks
-// begin anew because the webhook was changed.
+// begin again because the webhook was changed.
 type request struct {
 	in     *Ingress
 	r      *http.Request
@@ -32,9 +32,10 @@ type request struct {
 	span   tracing.Span
 }
 
-// handle takes the request through the checks, in the order of W-6. The error is
-// only ever ErrStale: then everything begins anew.
-func (q *request) handle(ctx context.Context) (answer, error) {
+// handle takes the request through the checks, in the order of W-6. With an error the answer
+// has only what is known of the delivery.
+func (q *request) handle(ctx context.Context, hook *trigger.Hook) (answer, error) {
+	q.hook = hook
 	if q.hook.AuthMode != lineshaft.AuthSignature {
 		if why := q.checkToken(); why != "" {
 			return q.reject(ctx, lineshaft.DeliveryRejectedAuth, why, q.in.denied)
@@ -130,7 +131,7 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 	receipt, err := q.in.Control.Accept(ctx, received)
 	switch {
 	case err != nil:
-		return q.in.failed(lineshaft.Delivery{WebhookUID: q.hook.UID, RemoteAddr: received.RemoteAddr, Size: int64(len(q.body.data))}, err), err
+		return answer{delivery: lineshaft.Delivery{WebhookUID: q.hook.UID, RemoteAddr: received.RemoteAddr, Size: int64(len(q.body.data))}}, err
 	case invalid != nil:
 		return answer{outcome: string(lineshaft.DeliveryRejectedJSON), fixed: q.in.problems.Fix(invalid), delivery: receipt.Delivery}, nil
 	}
@@ -159,16 +160,10 @@ func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, r
 		a.delivery.RemoteAddr = q.source.String()
 	}
 	err := q.in.Control.Reject(ctx, rejected)
-	if err == nil {
+	if rejected.Authentic && limited(err) { // an authentic sender of large bodies hears about the size, logged or not
 		return a, nil
 	}
-	// An authentic sender of large bodies is told about the size, logged or not.
-	if rejected.Authentic && limited(err) && !errors.Is(err, trigger.ErrStale) {
-		return a, nil
-	}
-	failed := q.in.failed(a.delivery, err)
-	failed.unread = unread
-	return failed, err
+	return a, err
 }
 
 // identity finds what tells this delivery from another, the first that is there (W-10).

@@ -45,8 +45,7 @@ type Receipt struct {
 	Delivery   lineshaft.Delivery
 }
 
-// ErrStale says that the webhook was changed since its Hook was read: read it again
-// and begin anew.
+// ErrStale says that the webhook was changed since its Hook was read: Receive begins again.
 var ErrStale = errors.New("the webhook was changed meanwhile")
 
 // Accept takes an authentic delivery: when it returns without error, the delivery,

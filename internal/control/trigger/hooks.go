@@ -3,6 +3,7 @@ package trigger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -48,6 +49,24 @@ func (s *Triggers) Hook(ctx context.Context, uid string) *Hook {
 	}
 	s.lookAgain(ctx)
 	return s.hooks.find(uid)
+}
+
+// maxTries bounds how often a request is looked at again because its webhook was changed.
+const maxTries = 5
+
+// Receive looks at a request to a webhook, nil when no such webhook takes deliveries. handle
+// ends with Accept or Reject; when these find that the webhook was changed meanwhile, it is
+// called again, with the webhook as it is then.
+func (s *Triggers) Receive(ctx context.Context, uid string, handle func(*Hook) error) error {
+	for range maxTries {
+		if err := handle(s.Hook(ctx, uid)); !errors.Is(err, ErrStale) {
+			return err
+		}
+		if err := s.RefreshHooks(ctx); err != nil {
+			return err
+		}
+	}
+	return lineshaft.Unavailable(nil, "the webhook is being changed; try again")
 }
 
 // lookAgain asks the database for changes, unless that was done just now.
