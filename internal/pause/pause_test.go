@@ -20,8 +20,8 @@ func TestPausesGrowToALimitAndBeginAgain(t *testing.T) {
 			}
 			return time.Since(begun)
 		}
-		for i, most := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
-			most *= time.Millisecond
+		for i, millis := range []int{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+			most := time.Duration(millis) * time.Millisecond
 			if got := took(0); got < most/2 || got >= most {
 				t.Errorf("pause %d took %s, not from %s to %s", i, got, most/2, most)
 			}
