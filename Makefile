@@ -80,6 +80,10 @@ fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
 bench: ## Run the benchmark program on both engines.
 	@exec scripts/with-postgres go run ./bench
 
+.PHONY: counts
+counts: ## Count the house: lines, packages, what use cases reach, files that a field touches.
+	@go test ./internal/house -run 'Counts|Reach|AField' -count=1 -v | grep '_test.go:'
+
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the linters of .golangci.yml; vet and the form of files are among them.
 	@$(GOLANGCI) run ./...
