@@ -18,11 +18,11 @@ const (
 
 // housePackages are rooms that are larger, each with its own limit, which may only fall.
 var housePackages = map[string]int{
-	"internal/api":   11_000, // one table of routes with its types
-	"internal/store": 10_700, // one SQL text and one type of transaction
-	"internal/cli":   14_400, // to be cut: output, and the live screen
+	"internal/api":   10_200, // one table of routes with its types
+	"internal/store": 10_100, // one SQL text and one type of transaction
+	"internal/cli":   14_100, // to be cut: output, and the live screen
 	"bench":          6_800,  // beside the house: one program, one file for each figure
-	"internal/web":   11_900, // to be cut: the kit, and the pages of each noun
+	"internal/web":   11_850, // to be cut: the kit, and the pages of each noun
 }
 
 // houseTypes are types with more exported methods, each with its own limit, which may only fall.
@@ -32,7 +32,7 @@ var houseTypes = map[string]int{
 }
 
 // houseWideLines is how many lines of source are wider than houseColumns. It may only fall.
-const houseWideLines = 1970
+const houseWideLines = 1915
 
 func archPackageLengths(tree *archTree) []string {
 	lines := map[string]int{}
