@@ -201,17 +201,6 @@ func visit(ctx context.Context, client *http.Client, name, path string) (serial,
 	return res.TLS.PeerCertificates[0].SerialNumber.String(), string(text), err
 }
 
-// freeAddress is an address of this machine that nobody listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 func portOf(t *testing.T, address string) int {
 	t.Helper()
 	at, err := net.ResolveTCPAddr("tcp", address)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -56,14 +57,7 @@ type node struct {
 func newNode(t *testing.T, database string, flags ...string) *node {
 	t.Helper()
 	dir := t.TempDir()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeAddress(t)
 	args := append([]string{"serve", "--listen", address, "--data-dir", dir, "--database", database, "--log-format", "json"}, flags...)
 	n := &node{t: t, args: args, url: "http://" + address, log: &lockedBuffer{}}
 	t.Cleanup(func() {
@@ -194,3 +188,18 @@ func (b *lockedBuffer) tail(n int) string {
 
 // soak says whether the long form of a test was asked for.
 func soak() bool { return os.Getenv("LINESHAFT_SOAK") != "" }
+
+// freeAddress is an address of this machine that nobody listens at. It is below the ports
+// that the system gives to connections: one of those could take it before it is listened at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000)))
+		if err == nil {
+			defer func() { _ = l.Close() }()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -311,15 +310,7 @@ func TestI5FollowUpsStayInTheTraceOfTheRun(t *testing.T) {
 // requests nor the stop wait for it.
 func TestI5CollectorAway(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	n := newNode(t, storetest.SQLite(t), "--otlp-endpoint", "http://"+address)
+	n := newNode(t, storetest.SQLite(t), "--otlp-endpoint", "http://"+freeAddress(t))
 	n.extraEnv = []string{"OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_MAX_QUEUE_SIZE=16", "OTEL_BSP_EXPORT_TIMEOUT=200"}
 	n.start(t.Context())
 	checkUnhindered(t, n)

@@ -92,9 +92,22 @@ func (l *Launcher) findPods(executionID string) {
 	if err != nil && l.life.Err() == nil {
 		l.logger.WarnContext(l.life, "the pod of an earlier launcher could not be read", "execution_id", executionID, "err", err)
 	}
-	for _, pod := range there.Items {
-		l.sawPod(pod, false)
+	if p := l.find(executionID); p != nil {
+		p.foundPods(there.Items)
 	}
+}
+
+// foundPods takes what was listed, unless the watch has shown a pod since: that is newer.
+func (p *placement) foundPods(listed []Pod) {
+	p.saw(func(s *seen) {
+		if s.hadPod {
+			return
+		}
+		for _, pod := range listed {
+			s.hadPod, s.pod = true, &pod
+			s.note(&pod)
+		}
+	})
 }
 
 // goneFrom says that the execution is over or another's.

@@ -170,6 +170,9 @@ func (h *Hook) Evaluate(event string, body []byte) Evaluation {
 
 func (h *Hook) match(event string, doc *filter.Doc) Evaluation {
 	ev := Evaluation{doc: doc}
+	if len(h.Automations) == 0 {
+		return ev
+	}
 	if len(h.sent) > 0 {
 		ev.event = catalog.Read(SenderOf(h.Webhook), event, ev.doc)
 		h.evaluateSent(&ev)
