@@ -57,14 +57,14 @@ test-fast: ## Go tests of the packages on SQLite, for the inner loop. PKG=./inte
 # built, this and `make test` also use a real Kubernetes control plane.
 .PHONY: soak
 soak: ## The Go tests with all their rounds; takes hours.
-	$(STEP) "install what is missing" scripts/install-deps
+	$(STEP) "install what is missing" scripts/install-deps --all
 	$(STEP) "install the agents that are tested" tests/agents/install
 	@exec env CGO_ENABLED=1 CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(or $(PKG),./...)
 
 # CONTRIBUTING.md says what is in which.
 .PHONY: test-all
 test-all: build ## What `make test` leaves out: race detector, every agent and SDK version, fault rounds, fuzzing.
-	$(STEP) "install what is missing" scripts/install-deps
+	$(STEP) "install what is missing" scripts/install-deps --all
 	$(STEP) "install the agents that are tested" tests/agents/install
 	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres --no-fsync scripts/suites-all
 
@@ -85,7 +85,8 @@ counts: ## Count the house: lines, packages, what use cases reach, files that a 
 	@go test ./internal/house -run 'Counts|Reach|AField' -count=1 -v | grep '_test.go:'
 
 .PHONY: lint
-lint: $(GOLANGCI) ## Run the linters of .golangci.yml; vet and the form of files are among them.
+lint: $(GOLANGCI) ## Run the linters of .golangci.yml and the table of words in docs/glossary.md.
+	@go test -count=1 ./internal/house -run I7Words
 	@$(GOLANGCI) run ./...
 	@$(GOLANGCI) fmt --diff $$(go list -f '{{$$dir := .Dir}}{{range .IgnoredGoFiles}}{{$$dir}}/{{.}} {{end}}' ./...) || { echo "run: make fmt" >&2; exit 1; } # those of other systems
 
@@ -94,7 +95,7 @@ fmt: $(GOLANGCI) ## Format all Go files.
 	@$(GOLANGCI) fmt ./...
 
 .PHONY: generate
-generate: ## Write the generated files again: api/openapi.yaml, client/types_gen.go.
+generate: ## Write the generated files again: api/openapi.yaml, client/*_gen.go.
 	@mkdir -p api
 	@go run ./cmd/lineshaft openapi >api/openapi.yaml.new
 	@mv api/openapi.yaml.new api/openapi.yaml
@@ -105,6 +106,14 @@ man: build ## Write the manual pages to bin/man and the completions to bin/compl
 	@bin/lineshaft docs man --dir bin/man
 	@mkdir -p bin/completions
 	@for shell in bash zsh fish powershell; do bin/lineshaft completion $$shell >bin/completions/lineshaft.$$shell; done
+
+.PHONY: docs
+docs: build ## Write the documentation as static files to bin/docs; a server shows it at /docs.
+	@bin/lineshaft docs html --dir bin/docs
+
+.PHONY: release
+release: ## Build what is published into bin/release: programs, .deb, checksums, SBOM. The same commit gives the same bytes.
+	@scripts/release $(VERSION) bin/release
 
 .PHONY: screens
 screens: ## Take the pictures in docs/screens again, with Chromium.

@@ -230,7 +230,6 @@ func (c AgentConfig) validateMCP() error {
 	return nil
 }
 
-// size is how many bytes of text it has.
 func (s MCPServer) size() int {
 	n := len(s.Command) + len(s.URL) + len(s.WarpID)
 	for _, arg := range s.Args {
@@ -416,7 +415,6 @@ func union(first, then []string) []string {
 	return out
 }
 
-// mergeServers adds servers of names that are not there yet.
 func mergeServers(first, then map[string]MCPServer) map[string]MCPServer {
 	if len(then) == 0 {
 		return first

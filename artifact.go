@@ -57,11 +57,11 @@ type NewAttachment struct {
 
 // Attachment is a stored one; it lands in the workspace under its name.
 type Attachment struct {
-	ID       string
-	FileName string
-	MimeType string
-	Size     int64
-	BlobID   string
+	ID       string `json:"id"`
+	FileName string `json:"file_name"`
+	MimeType string `json:"mime_type,omitempty"`
+	Size     int64  `json:"size"`
+	BlobID   string `json:"blob_id"`
 }
 
 // ValidateAttachments checks number, names and total size.

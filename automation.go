@@ -120,3 +120,48 @@ func checkTemplate(field, template string) error {
 		rest = next
 	}
 }
+
+// AutomationChange says what to change of an automation; nil keeps. Triggers and the
+// configuration are replaced as a whole, but for the concurrency rule, which goes by
+// itself: one without a key takes it away.
+type AutomationChange struct {
+	Name           *string
+	Prompt         *string
+	Enabled        *bool
+	Agent          *string
+	Triggers       []Trigger
+	Config         *AgentConfig
+	Concurrency    *Concurrency
+	Title          *string
+	MaxRunsPerHour *int
+}
+
+// Apply writes the change into a and names the fields that were given, for the audit log.
+func (change AutomationChange) Apply(a *Automation) (fields []string) {
+	Change(&fields, "name", &a.Name, change.Name)
+	Change(&fields, "prompt", &a.Prompt, change.Prompt)
+	Change(&fields, "enabled", &a.Enabled, change.Enabled)
+	Change(&fields, "agent", &a.Agent, change.Agent)
+	Change(&fields, "title", &a.Title, change.Title)
+	Change(&fields, "max_runs_per_hour", &a.MaxRunsPerHour, change.MaxRunsPerHour)
+	if change.Triggers != nil {
+		a.Triggers, fields = change.Triggers, append(fields, "triggers")
+	}
+	rule := a.Config.Concurrency
+	Change(&fields, "config", &a.Config, change.Config)
+	a.Config.Concurrency = rule
+	if change.Concurrency != nil {
+		a.Config.Concurrency, fields = nil, append(fields, "concurrency")
+		if change.Concurrency.Key != "" {
+			a.Config.Concurrency = change.Concurrency
+		}
+	}
+	return fields
+}
+
+// Change writes a value that is given, and notes its field.
+func Change[T any](fields *[]string, name string, to, given *T) {
+	if given != nil {
+		*to, *fields = *given, append(*fields, name)
+	}
+}

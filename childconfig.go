@@ -1,6 +1,7 @@
 package lineshaft
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -175,7 +176,6 @@ func narrowModel(n *narrowing) string {
 	return ""
 }
 
-// model allows the parent's model and those for children.
 func (n *narrowing) model(asked, parent string) string {
 	if asked == "" || asked == parent || slices.Contains(n.may.Models, asked) {
 		return ""
@@ -298,9 +298,7 @@ func narrowBudget(n *narrowing) string {
 		if n.field = "budget." + part.name; part.bound > 0 && *part.asked > part.bound {
 			return "this is more than its parent has"
 		}
-		if *part.asked == 0 {
-			*part.asked = part.bound
-		}
+		*part.asked = cmp.Or(*part.asked, part.bound)
 	}
 	n.out.Budget = &out
 	return ""

@@ -34,7 +34,7 @@ func ParseRepository(s string) (Repository, error) {
 	owner, name, ok := strings.Cut(s, "/")
 	r := Repository{Owner: owner, Name: name}
 	if !ok {
-		return Repository{}, Invalid("", "%q is no repository; write owner/name", Clip(s, 80))
+		return Repository{}, Invalid("", "%q is not a repository; write owner/name", Clip(s, 80))
 	}
 	return r, r.Validate("")
 }
@@ -44,11 +44,11 @@ func ParseRepository(s string) (Repository, error) {
 func (r Repository) Validate(field string) error {
 	for part := range strings.SplitSeq(r.Owner+"/"+r.Name, "/") {
 		if part == "" || len(part) > 100 || !alphanumeric(part[0]) && part[0] != '_' && part[0] != '.' || strings.Trim(part, ".") == "" {
-			return Invalid(field, "%q is no repository; write an owner and a name of letters, digits, '.', '_' and '-'", Clip(r.String(), 80))
+			return Invalid(field, "%q is not a repository; write an owner and a name of letters, digits, '.', '_' and '-'", Clip(r.String(), 80))
 		}
 		for _, c := range []byte(part) {
 			if !alphanumeric(c) && c != '.' && c != '_' && c != '-' {
-				return Invalid(field, "%q is no repository; write an owner and a name of letters, digits, '.', '_' and '-'", Clip(r.String(), 80))
+				return Invalid(field, "%q is not a repository; write an owner and a name of letters, digits, '.', '_' and '-'", Clip(r.String(), 80))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package lineshaft
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -56,7 +57,7 @@ type Error struct {
 	Limited bool
 	// RetryAfter is how long to wait before a retry; zero leaves it to the caller.
 	RetryAfter time.Duration
-	// Problems are the places to mend, when files of a definition are to blame.
+	// Problems are the places to fix, when files of a definition are to blame.
 	Problems []FileProblem
 	Cause    error
 }
@@ -120,4 +121,22 @@ func CodeOf(err error) Code {
 		return pub.Code
 	}
 	return CodeInternal
+}
+
+// Rename gives the field that an error blames another name; other errors stay as they are.
+func Rename(err error, name func(field string) string) error {
+	public, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	renamed := *public
+	if renamed.Field = name(public.Field); renamed.Field == public.Field {
+		return err
+	}
+	return &renamed
+}
+
+// Below is the name of a field of something that is at a field itself.
+func Below(field string) func(string) string {
+	return func(below string) string { return strings.TrimSuffix(field+"."+below, ".") }
 }

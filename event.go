@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventType names what an event tells.
+// EventType names what an event reports. Later versions may have more types.
 type EventType string
 
 // The event types of a run's log. Agent output of every harness is brought into
@@ -29,7 +29,7 @@ const (
 	EventUsage EventType = "usage"
 	// EventPermission is a question the agent waits on, or was answered by the policy: PermissionData.
 	EventPermission EventType = "permission_request"
-	// EventArtifact announces a stored artifact: ArtifactData.
+	// EventArtifact announces a stored artifact.
 	EventArtifact EventType = "artifact"
 	// EventNotice is a remark of the platform, such as where the workspace came from: NoticeData.
 	EventNotice EventType = "notice"
@@ -71,6 +71,19 @@ const (
 	ToolDenied    = "denied"
 )
 
+// ToolState reads the state of a result as any agent may write it.
+func ToolState(name string) string {
+	switch name {
+	case ToolRunning, ToolFailed, ToolDenied:
+		return name
+	case "error", "errored", "cancelled", "canceled", "timeout":
+		return ToolFailed
+	case "rejected":
+		return ToolDenied
+	}
+	return ToolCompleted
+}
+
 // ToolCallData is the data of EventToolCall.
 type ToolCallData struct {
 	ID string `json:"id"`
@@ -82,11 +95,12 @@ type ToolCallData struct {
 
 // ToolResultData is the data of EventToolResult.
 type ToolResultData struct {
-	ID       string         `json:"id"`
-	Category string         `json:"category"`
-	Name     string         `json:"name"`
-	State    string         `json:"state"`
-	Output   map[string]any `json:"output"`
+	ID       string `json:"id"`
+	Category string `json:"category"`
+	Name     string `json:"name"`
+	// State is completed, failed or denied.
+	State  string         `json:"state"`
+	Output map[string]any `json:"output"`
 }
 
 // OutputData is the data of EventOutput.
@@ -105,7 +119,8 @@ type UsageData struct {
 	OutputTokens int64  `json:"output_tokens"`
 	// CachedInputTokens are those of InputTokens that came from a cache.
 	CachedInputTokens int64 `json:"cached_input_tokens,omitempty"`
-	CostMicros        int64 `json:"cost_micros,omitempty"`
+	// CostMicros is in millionths of a US dollar.
+	CostMicros int64 `json:"cost_micros,omitempty"`
 	// CostUnknown says that the model has no price, so that CostMicros says nothing.
 	CostUnknown bool `json:"cost_unknown,omitempty"`
 	// Estimated says that the endpoint did not tell, or that the answer was cut off.

@@ -1,6 +1,7 @@
 package lineshaft
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -8,8 +9,8 @@ import (
 // ExecutionRef names an execution together with its fencing token: a report is
 // taken only from the execution that holds the run now.
 type ExecutionRef struct {
-	ExecutionID string
-	Token       string
+	ExecutionID string `json:"execution_id"`
+	Token       string `json:"token"`
 }
 
 // Job is what a worker gets when it claims a run. It crosses the seam between
@@ -69,12 +70,12 @@ type Job struct {
 
 // Continued is the end of a run that another goes on with.
 type Continued struct {
-	RunID string
+	RunID string `json:"run_id"`
 	// Executions is how many it had: only the workspace that the last one left is right.
-	Executions int
+	Executions int `json:"executions"`
 	// OtherAgent says that another kind of agent worked there, whose sessions are not for
 	// this one.
-	OtherAgent bool
+	OtherAgent bool `json:"other_agent,omitempty"`
 }
 
 // TranscriptBlob is what a worker downloads to get what was said and done in the
@@ -89,9 +90,9 @@ func (j *Job) Withhold() {
 // Turn is one thing for the agent to do: the run's prompt or a follow-up.
 type Turn struct {
 	// FollowupID is empty for the run's own prompt.
-	FollowupID  string
-	Message     string
-	Attachments []Attachment
+	FollowupID  string       `json:"followup_id,omitempty"`
+	Message     string       `json:"message"`
+	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
 // PromptTurn is the name of the turn that is the run's own prompt.
@@ -110,24 +111,24 @@ type TurnResult struct {
 	// Turn is the Name of the turn that ended. With it a result whose answer was
 	// lost can be sent again: the same next turn comes back. Without it a second
 	// sending ends that next turn.
-	Turn string
+	Turn string `json:"turn,omitempty"`
 	// State is Succeeded, Failed, Errored or Cancelled: what the run becomes when
 	// nothing is left to do. Queued hands the run back unfinished. Blocked does not end
 	// the turn: the agent has asked something, and the follow-up that answers comes
 	// back once it is there.
-	State RunState
+	State RunState `json:"state"`
 	// Ask names a question among those of the execution. With Blocked it is the one
 	// that waits for an answer, and says whose answer comes again if it was lost; else
 	// it is one whose answer was not used, so that it waits for its turn again.
-	Ask     string
-	Message string
-	Code    Code
+	Ask     string `json:"ask,omitempty"`
+	Message string `json:"message,omitempty"`
+	Code    Code   `json:"code,omitempty"`
 	// Dead says that the session cannot take another turn here: unread follow-ups
 	// then wait for a new execution.
-	Dead bool
+	Dead bool `json:"dead,omitempty"`
 	// Used is what models consumed and no report could count, because the run was taken
 	// from the execution. It is said with Cancelled only.
-	Used []LateUsage
+	Used []LateUsage `json:"used,omitempty"`
 }
 
 // LateUsage is what a model consumed, told after the run was taken away.
@@ -168,12 +169,12 @@ const (
 
 // Directive is an instruction from the control plane to a worker.
 type Directive struct {
-	ExecutionID string
-	Kind        DirectiveKind
-	Reason      string
+	ExecutionID string        `json:"execution_id"`
+	Kind        DirectiveKind `json:"kind"`
+	Reason      string        `json:"reason,omitempty"`
 	// FollowupID is the oldest message that waits (DirectiveFollowup). The same one
 	// may be named several times.
-	FollowupID string
+	FollowupID string `json:"followup_id,omitempty"`
 }
 
 // ClaimRequest asks for work.
@@ -206,10 +207,10 @@ const (
 
 // Upload describes a blob that a worker sends.
 type Upload struct {
-	Kind     BlobKind
-	FileName string
-	FilePath string
-	MimeType string
+	Kind     BlobKind `json:"kind"`
+	FileName string   `json:"file_name,omitempty"`
+	FilePath string   `json:"file_path,omitempty"`
+	MimeType string   `json:"mime_type,omitempty"`
 }
 
 // FollowupOutcome is how a follow-up reaches the agent (R-6).
@@ -242,4 +243,62 @@ func (n NewFollowup) Validate() error {
 		return err
 	}
 	return ValidateAttachments(n.Attachments)
+}
+
+// maxWorkerID bounds the id of a self-hosted worker.
+const maxWorkerID = 128
+
+// CheckWorkerID says whether a self-hosted worker may have that id. The names of the
+// server's own worker are never free.
+func CheckWorkerID(field, id string) error {
+	switch {
+	case id == "" || len(id) > maxWorkerID || !alphanumeric(id[0]):
+		return Invalid(field, "the id of a worker begins with a letter or digit and has at most %d characters", maxWorkerID)
+	case id == HostedWorker || id == "warp":
+		return Invalid(field, "%q is the server's own worker; give a self-hosted one another id", id)
+	}
+	for _, c := range []byte(id) {
+		if !alphanumeric(c) && !strings.ContainsRune("._-", rune(c)) {
+			return Invalid(field, "the id of a worker has letters, digits, '.', '_' and '-' only")
+		}
+	}
+	return nil
+}
+
+// Bounds of the labels of a worker.
+const (
+	maxLabels     = 32
+	maxLabelBytes = 63
+)
+
+// CheckLabels says whether a worker may have these labels, each KEY=VALUE.
+func CheckLabels(field string, labels []string) error {
+	if len(labels) > maxLabels {
+		return Invalid(field, "a worker has at most %d labels", maxLabels)
+	}
+	seen := map[string]bool{}
+	for _, label := range labels {
+		key, value, ok := strings.Cut(label, "=")
+		if !ok || key == "" || len(key) > maxLabelBytes || len(value) > maxLabelBytes || !labelText(key) || !labelText(value) {
+			return Invalid(field, "a label is KEY=VALUE, of letters, digits, '.', '_', '-' and '/', at most %d on each side", maxLabelBytes)
+		}
+		if seen[key] {
+			return Invalid(field, "the label %q is there twice", key)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+func labelText(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r > '~' || !alphanumeric(byte(r)) && !strings.ContainsRune("._-/", r)
+	})
+}
+
+// MayWorkFor says whether the caller's key may take runs that are addressed to a
+// worker id: an admin for any, a worker key for those it names. A key that is limited to
+// factories gets the runs of these only.
+func (c Caller) MayWorkFor(workerHost string) bool {
+	return c.Role == RoleAdmin || c.Role == RoleWorker && slices.Contains(c.WorkerIDs, workerHost)
 }

@@ -1,6 +1,7 @@
 package lineshaft
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -71,7 +72,7 @@ func (f Factory) Validate() error {
 			"must be 1 to %d letters, digits, spaces, '.', '_' or '-', without a space at either end; for example web-shop", MaxAliasRunes)
 	}
 	if f.DailyBudget.MaxTokens < 0 || f.DailyBudget.MaxCostMicros < 0 {
-		return Invalid("daily_budget", "must not be negative; 0 is no budget")
+		return Invalid("daily_budget", "must not be negative; 0 means no budget")
 	}
 	if utf8.RuneCountInString(f.Description) > MaxDescriptionRunes {
 		return Invalid("description", "longer than %d characters", MaxDescriptionRunes)
@@ -107,12 +108,7 @@ func validAlias(alias string) bool {
 
 // plainCharacters says whether s has only ASCII letters, digits, space and ._-.
 func plainCharacters(s string) bool {
-	for _, c := range []byte(s) {
-		if !alphanumeric(c) && !strings.ContainsRune(" ._-", rune(c)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return !alphanumeric(c) && !strings.ContainsRune(" ._-", rune(c)) })
 }
 
 func alphanumeric(c byte) bool {
@@ -144,4 +140,62 @@ func CheckPartName(field, name string) error {
 // folder, begin an option or mean something to a shell or an address is left out.
 func strangeInName(c rune) bool {
 	return !unicode.In(c, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(" ._-+@&,()'", c)
+}
+
+// Runner says on what kind of machine the agents of a factory work. It comes from
+// the factory's definition.
+type Runner struct {
+	UID        string
+	FactoryUID string
+	Name       string
+	Config     RunnerConfig
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// RunnerConfig is what people write of a runner.
+type RunnerConfig struct {
+	Description string `json:"description,omitempty"`
+	// Platform is what agents need, such as linux/amd64; empty is any.
+	Platform string `json:"platform,omitempty"`
+	// PlatformParts says the same in the words of the published format; at most one of
+	// the two is set.
+	PlatformParts *PlatformParts `json:"platform_parts,omitempty"`
+	// Image is for isolation by containers.
+	Image         string        `json:"image,omitempty"`
+	SetupCommands []string      `json:"setup_commands,omitempty"`
+	Shape         InstanceShape `json:"shape,omitzero"`
+}
+
+// InstanceShape bounds an agent's processes; zero leaves it to the worker.
+type InstanceShape struct {
+	VCPUs    int `json:"vcpus,omitempty"`
+	MemoryGB int `json:"memory_gb,omitempty"`
+}
+
+// Limits of a runner.
+const (
+	MaxVCPUs    = 1024
+	MaxMemoryGB = 16384
+)
+
+// Validate checks what can be checked without the store.
+func (r Runner) Validate() error {
+	if err := CheckPartName("name", r.Name); err != nil {
+		return err
+	}
+	c := r.Config
+	if c.Shape.VCPUs < 0 || c.Shape.VCPUs > MaxVCPUs {
+		return Invalid("instanceShape.vcpus", "must be 1 to %d", MaxVCPUs)
+	}
+	if c.Shape.MemoryGB < 0 || c.Shape.MemoryGB > MaxMemoryGB {
+		return Invalid("instanceShape.memoryGb", "must be 1 to %d", MaxMemoryGB)
+	}
+	if err := c.validatePlatform(); err != nil {
+		return err
+	}
+	if err := validateImage("image", c.Image); err != nil {
+		return err
+	}
+	return ValidateSetupCommands("setupCommands", c.SetupCommands)
 }

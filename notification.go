@@ -78,19 +78,12 @@ func (n Notification) Validate() error {
 	}
 	for i, state := range n.States {
 		if !state.Valid() {
-			return Invalid(fieldAt("states", i), "%q is no state of a run; the states are %s", Clip(string(state), 40), joinStates())
+			states := strings.Join(Convert[string](RunStates()), ", ")
+			return Invalid(fieldAt("states", i), "%q is not a state of a run; the states are %s", Clip(string(state), 40), states)
 		}
 	}
 	_, err := ParseCallbackURL(n.URL)
 	return err
-}
-
-func joinStates() string {
-	var names []string
-	for _, state := range RunStates() {
-		names = append(names, string(state))
-	}
-	return strings.Join(names, ", ")
 }
 
 // Wants says whether the endpoint is to be told of a change to a state, of a run of

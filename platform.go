@@ -79,7 +79,7 @@ func (c RunnerConfig) validatePlatform() error {
 	}
 	system, machine, ok := strings.Cut(c.Platform, "/")
 	if !ok || system == "" || machine == "" || !plainCharacters(system+machine) || len(c.Platform) > 60 {
-		return Invalid("platform", "%q is no platform; write a system and a processor, such as linux/amd64", Clip(c.Platform, 60))
+		return Invalid("platform", "%q is not a platform; write a system and a processor, such as linux/amd64", Clip(c.Platform, 60))
 	}
 	return nil
 }

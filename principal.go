@@ -3,6 +3,7 @@ package lineshaft
 import (
 	"slices"
 	"sync"
+	"time"
 )
 
 // PrincipalType tells people from programs.
@@ -81,9 +82,7 @@ var grants = sync.OnceValue(func() map[Role][]Permission {
 })
 
 // May says whether the role grants the permission. An unknown role grants nothing.
-func (r Role) May(p Permission) bool {
-	return p == PermissionNone || slices.Contains(grants()[r], p)
-}
+func (r Role) May(p Permission) bool { return p == PermissionNone || slices.Contains(grants()[r], p) }
 
 // Caller is an authenticated principal with the limits of the key it used.
 type Caller struct {
@@ -122,4 +121,65 @@ func (c Caller) Need(p Permission) error {
 		return nil
 	}
 	return Denied("the role %q of this key does not include %s", c.Role, p)
+}
+
+// APIKey is a stored key; the key itself is never stored.
+type APIKey struct {
+	ID          string
+	Name        string
+	Role        Role
+	Owner       Principal
+	Hint        string
+	FactoryUIDs []string
+	WorkerIDs   []string
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	RevokedAt   time.Time
+	LastUsedAt  time.Time
+}
+
+// Usable says whether the key opens anything at the given time.
+func (k APIKey) Usable(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// SessionMethod is how somebody signed in with a browser.
+type SessionMethod string
+
+// The ways to sign in.
+const (
+	SessionByKey  SessionMethod = "key"
+	SessionByOIDC SessionMethod = "oidc"
+)
+
+// Session is a browser that is signed in; its token is never stored.
+type Session struct {
+	ID        string
+	Principal Principal
+	Method    SessionMethod
+	// KeyID and KeyName are set for sessions of a key.
+	KeyID   string
+	KeyName string
+	// Role and FactoryUIDs are those of the key as it is now or, for sessions of an
+	// identity provider, those of the sign-in.
+	Role        Role
+	FactoryUIDs []string
+	// RemoteAddr and UserAgent are what the browser signed in with.
+	RemoteAddr string
+	UserAgent  string
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	// LastSeenAt lags behind by a minute at most.
+	LastSeenAt time.Time
+}
+
+// Identity is what an identity provider says of somebody who signed in there.
+type Identity struct {
+	Issuer string
+	// Subject names the person at the issuer, and never another one.
+	Subject string
+	Name    string
+	Email   string
+	// Role is what the claims of the person map to.
+	Role Role
 }

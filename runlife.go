@@ -51,7 +51,6 @@ type RunLife struct {
 	SandboxRunning bool
 	// Interrupted says that somebody interrupted the turn; the next one begins without it.
 	Interrupted bool
-	Tagged      bool
 }
 
 // Move changes the state if the table of moves allows it, and returns the event that says
@@ -90,9 +89,12 @@ func (l *RunLife) Say(message string, at time.Time) {
 	l.Touch(at)
 }
 
+// StatusInterrupted is the status of a run whose turn was interrupted, until the next begins.
+const StatusInterrupted = "interrupted; a follow-up continues the run"
+
 // Interrupt notes that somebody interrupted the turn.
 func (l *RunLife) Interrupt(at time.Time) {
-	l.Say("interrupted; a follow-up continues the run", at)
+	l.Say(StatusInterrupted, at)
 	l.Interrupted = true
 }
 

@@ -52,9 +52,7 @@ func (s RunState) Terminal() bool {
 }
 
 // Held says whether a worker holds a run in this state under a lease.
-func (s RunState) Held() bool {
-	return s == Pending || s == Claimed || s == InProgress || s == Blocked
-}
+func (s RunState) Held() bool { return s == Pending || s == Claimed || s == InProgress || s == Blocked }
 
 // Interruptible says whether a worker has a run in this state, so that its turn can be
 // ended.
@@ -65,20 +63,6 @@ func LiveStates() []RunState { return []RunState{Queued, Pending, Claimed, InPro
 
 // CanMove says whether a run may go from one state to the other.
 func CanMove(from, to RunState) bool { return slices.Contains(moves()[from], to) }
-
-// Moves lists the states that from may go to.
-func Moves(from RunState) []RunState { return moves()[from] }
-
-// Before lists the states that a run may leave for to.
-func Before(to RunState) []RunState {
-	var from []RunState
-	for _, s := range RunStates() {
-		if CanMove(s, to) {
-			from = append(from, s)
-		}
-	}
-	return from
-}
 
 // TaskStatus maps a published task status to the states it stands for.
 func TaskStatus(status string) ([]RunState, bool) {

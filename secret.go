@@ -98,12 +98,7 @@ func ValidSecretName(name string) bool {
 	if name == "" || len(name) > maxSecretName || name[0] < 'A' || name[0] > 'Z' {
 		return false
 	}
-	for _, c := range []byte(name) {
-		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]byte(name), func(c byte) bool { return (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' })
 }
 
 // reservedVariable says whether a run's secret of this name would replace a variable

@@ -1,7 +1,6 @@
 package lineshaft
 
 import (
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ func (r SkillRef) String() string {
 
 // ParseSkillRef reads a skill_spec.
 func ParseSkillRef(spec string) (SkillRef, error) {
-	const form = "%q is no skill; write owner/repo:skill-name, owner/repo:path/to/SKILL.md, or the name of a skill of the factory"
+	const form = "%q is not a skill; write owner/repo:skill-name, owner/repo:path/to/SKILL.md, or the name of a skill of the factory"
 	repository, target, ok := strings.Cut(spec, ":")
 	if !ok {
 		if CheckPartName("", spec) != nil {
@@ -140,12 +139,4 @@ func validateSkills(field string, specs []string) error {
 }
 
 // at says which field an error is about.
-func at(field string, err error) error {
-	public, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
-	}
-	named := *public
-	named.Field = field
-	return &named
-}
+func at(field string, err error) error { return Rename(err, func(string) string { return field }) }

@@ -110,6 +110,15 @@ func (f *TriggerFilter) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// ReadTriggerFilter reads a filter that is at a field; no text is no filter. Its errors name
+// the key below the field. Keys that an event does not have are refused by the catalogue.
+func ReadTriggerFilter(field string, text []byte) (filter TriggerFilter, err error) {
+	if len(text) > 0 {
+		err = Rename(json.Unmarshal(text, &filter), Below(field))
+	}
+	return filter, err
+}
+
 func (f *TriggerFilter) read(key string, text json.RawMessage) error {
 	if key == KeyPayload {
 		if string(text) != "null" {
@@ -349,7 +358,7 @@ func (t Trigger) Validate(field string) error {
 		event = strings.TrimSuffix(event, "*") // issue_* is every event about issues
 	}
 	if len(event) > 80 || !plainCharacters(event) {
-		return Invalid(field+".event", "%q is no event", Clip(t.Event, 40))
+		return Invalid(field+".event", "%q is not an event", Clip(t.Event, 40))
 	}
 	if err := t.validateSchedule(field); err != nil {
 		return err

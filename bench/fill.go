@@ -86,6 +86,11 @@ func (s *session) fill(ctx context.Context, db *sql.DB, engine string, runs int)
 		}
 		s.progress.at(until, runs)
 	}
+	for _, statement := range fillSettled {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("settle: %w\n%s", err, statement)
+		}
+	}
 	after := d.after
 	for i, index := range indexes {
 		s.progress.stepf("index %s: %s, %d of %d", engine, index.name, i+1, len(indexes))
@@ -141,7 +146,7 @@ type fillDialect struct {
 // fillFactory is the name of a factory that is not there.
 const fillFactory = "'factory' || CAST(works / 5 AS TEXT)"
 
-const filledTables = "('runs', 'run_bodies', 'run_tags', 'executions', 'events', 'run_search')"
+const filledTables = "('runs', 'run_bodies', 'run_tags', 'executions', 'events', 'run_search', 'run_list')"
 
 func fillDialects() map[string]fillDialect {
 	return map[string]fillDialect{

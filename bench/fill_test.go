@@ -78,7 +78,8 @@ func TestFillDoesAsSaid(t *testing.T) {
 			"SELECT COUNT(*) FROM runs r WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution_id) AND state <> 'QUEUED'":     0,
 			"SELECT COUNT(*) FROM run_tags g WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = g.run_id AND r.updated_at = g.updated_at)":   0,
 			"SELECT COUNT(*) FROM runs WHERE parent_run_id IS NOT NULL AND parent_run_id NOT IN (SELECT id FROM runs)":                        0,
-			"SELECT COUNT(*) FROM search_queue": 0,
+			"SELECT COUNT(*) FROM run_backlog": 0,
+			"SELECT COUNT(*) FROM run_list l JOIN runs r ON r.id = l.id AND r.state = l.state AND r.updated_at = l.updated_at": 700,
 		} {
 			got, err := db.number(t.Context(), query)
 			must(t, err)

@@ -62,6 +62,16 @@ const fillWords = `'fix module' || CAST(i % 97 AS TEXT) || ' the failing test in
 
 const fillSearch = `INSERT INTO run_search (run_id, words) SELECT id, %s FROM d`
 
+const listed = `id, title, state, source, creator_uid, name, model_id, environment_id, skill_spec, schedule_id, factory_uid,
+	worker_host, parent_run_id, agent_uid, updated_at`
+
+// fillSettled is what settling would make of the runs, in one go.
+var fillSettled = []string{
+	"INSERT INTO run_list (" + listed + ") SELECT " + listed + `
+	FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_list l WHERE l.id = r.id)`,
+	"DELETE FROM run_backlog",
+}
+
 const fillExecutions = `INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at, started_at, ended_at,
 	lease_until, last_number, interrupted, snapshot_id)
 SELECT 'x' || CAST(i AS TEXT), id, 1, 'hosted', 'bench', 'h' || CAST(i AS TEXT), 'r' || CAST(i AS TEXT), created, created + 1000, updated, updated, 0, 0, ''

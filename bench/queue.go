@@ -142,7 +142,7 @@ func (s *session) queueRound(ctx context.Context, engine string, slots int) (rou
 	if round.CreateRate, err = s.createRuns(ctx, server.Control(), runs); err != nil {
 		return round, err
 	}
-	if err := awaitIndex(ctx, db); err != nil {
+	if err := awaitLists(ctx, db); err != nil {
 		return round, err
 	}
 	s.progress.stepf("B6 %s, %d slots: execute runs", engine, slots)
@@ -178,11 +178,11 @@ func (s *session) createRuns(ctx context.Context, c *control.Service, runs int) 
 	return float64(runs) / time.Since(began).Seconds(), context.Cause(ctx)
 }
 
-// awaitIndex waits until the search index has caught up: the clock measures the
-// queue, not what creating the runs has left to do.
-func awaitIndex(ctx context.Context, db *database) error {
+// awaitLists waits until lists are settled: the clock measures the queue, not what
+// creating the runs has left to do.
+func awaitLists(ctx context.Context, db *database) error {
 	for {
-		left, err := db.number(ctx, "SELECT COUNT(*) FROM search_queue")
+		left, err := db.number(ctx, "SELECT COUNT(*) FROM run_backlog")
 		if err != nil || left == 0 {
 			return err
 		}

@@ -81,7 +81,7 @@ func (l *startLoad) through(ctx context.Context) (sample startSample, err error)
 	return sample, err
 }
 
-// take notes what an event tells.
+// take notes what an event reports.
 func (t *startSample) take(event client.Event, printed *strings.Builder) error {
 	switch event.Type {
 	case client.EventState:

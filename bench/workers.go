@@ -96,7 +96,7 @@ func (s *session) measureWorkers(ctx context.Context, db *database) (found worke
 	if err := queueForWorkers(ctx, srv.url, found.Runs); err != nil {
 		return found, err
 	}
-	if err := awaitIndex(ctx, db); err != nil {
+	if err := awaitLists(ctx, db); err != nil {
 		return found, err
 	}
 	f, err := newFleet(srv.url, filepath.Join(s.dir, "fleet-"+db.engine), found)

@@ -156,7 +156,11 @@ func parseBase(baseURL string) (*url.URL, error) {
 }
 
 // endpoint makes the full URL of a path below /api/v1, whose parts are escaped.
-func (c *Client) endpoint(path string, query url.Values) (string, error) {
+func (c *Client) endpoint(at place, query url.Values) (string, error) {
+	if at.err != nil {
+		return "", at.err
+	}
+	path := at.path
 	rel, err := url.Parse(path)
 	if err != nil || rel.IsAbs() || rel.Host != "" || !strings.HasPrefix(path, "/") {
 		return "", &usageError{fmt.Sprintf("the path %q must start with one slash and be relative to %s", clip(path, 100), apiPrefix)}
@@ -169,15 +173,6 @@ func (c *Client) endpoint(path string, query url.Values) (string, error) {
 		full.RawQuery = strings.TrimPrefix(full.RawQuery+"&"+query.Encode(), "&")
 	}
 	return full.String(), nil
-}
-
-// segment escapes an id for a path. An empty id, or one that a path would
-// swallow, would address another thing.
-func segment(noun, id string) (string, error) {
-	if id == "" || id == "." || id == ".." {
-		return "", &usageError{fmt.Sprintf("%q is not a %s id", id, noun)}
-	}
-	return url.PathEscape(id), nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

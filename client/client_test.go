@@ -49,7 +49,7 @@ func TestEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.endpoint(tc.path, nil)
+		got, err := c.endpoint(place{path: tc.path}, nil)
 		if err != nil || got != tc.want {
 			t.Errorf("endpoint(%q, %q) = %q, %v; want %q", tc.base, tc.path, got, err, tc.want)
 		}

@@ -132,13 +132,13 @@ func TestRevisionsPageByPage(t *testing.T) {
 func TestF3ProblemsOfADefinition(t *testing.T) {
 	t.Parallel()
 	c, _ := scripted(t, answer(400, `{"code":"invalid_request","title":"Invalid request","detail":"2 mistakes","problems":[`+
-		`{"file":"a.yaml","line":3,"column":5,"message":"bad","hint":"mend it"},{"file":"b","line":0,"column":0,"message":"gone"}]}`))
+		`{"file":"a.yaml","line":3,"column":5,"message":"bad","hint":"fix it"},{"file":"b","line":0,"column":0,"message":"gone"}]}`))
 	_, err := c.Definitions.Apply(t.Context(), "f", DefinitionRequest{Files: oneFile()})
 	got, ok := asError(err)
 	if !ok || len(got.Problems) != 2 || !IsInvalid(err) {
 		t.Fatalf("%+v", err)
 	}
-	for i, want := range []string{"a.yaml:3:5: bad (mend it)", "b: gone"} {
+	for i, want := range []string{"a.yaml:3:5: bad (fix it)", "b: gone"} {
 		if text := got.Problems[i].String(); text != want {
 			t.Errorf("%q, want %q", text, want)
 		}

@@ -10,14 +10,14 @@ import (
 
 // open asks for a file, with retries until it begins to come. The timeout is for the
 // beginning alone; who reads may take their time.
-func (c *Client) open(ctx context.Context, path string) (io.ReadCloser, error) {
-	target, err := c.endpoint(path, nil)
+func (c *Client) open(ctx context.Context, at place) (io.ReadCloser, error) {
+	target, err := c.endpoint(at, nil)
 	if err != nil {
 		return nil, err
 	}
 	var file *download
 	err = c.retrying(ctx, true, func() (err error) {
-		file, err = c.begin(ctx, path, target)
+		file, err = c.begin(ctx, at.path, target)
 		return err
 	})
 	if err != nil {

@@ -2,12 +2,41 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
 )
+
+// UnmarshalJSON decodes an event and keeps the text for RawJSON.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	type plain Event
+	if err := json.Unmarshal(data, (*plain)(e)); err != nil {
+		return err
+	}
+	e.raw = slices.Clone(data)
+	return nil
+}
+
+// RawJSON is the event as the server sent it; nil for one that was not received.
+func (e *Event) RawJSON() json.RawMessage { return e.raw }
+
+// Decode reads the data of the event into v, such as an *OutputData for EventOutput.
+func (e *Event) Decode(v any) error {
+	if err := json.Unmarshal(e.Data, v); err != nil {
+		return fmt.Errorf("decode the data of event %d (%s): %w", e.Sequence, e.Type, err)
+	}
+	return nil
+}
+
+// ArtifactEventData is the data of EventArtifact.
+type ArtifactEventData struct {
+	ArtifactUID  string `json:"artifact_uid"`
+	ArtifactType string `json:"artifact_type"`
+	FileName     string `json:"filename,omitempty"`
+	URL          string `json:"url,omitempty"`
+}
 
 // EventQuery selects a page of a run's log.
 type EventQuery struct {
@@ -19,17 +48,12 @@ type EventQuery struct {
 
 // Events reads one page of a run's log; it does not wait for more. See Stream.
 func (s *RunsService) Events(ctx context.Context, runID string, q EventQuery) (*EventPage, error) {
-	path, err := runPath(runID, "/events")
-	if err != nil {
-		return nil, err
-	}
-	query := url.Values{}
-	setLimit(query, q.Limit)
+	with := query()
+	setLimit(with, q.Limit)
 	if q.After > 0 {
-		query.Set("after", strconv.FormatInt(q.After, 10))
+		with.Set("after", strconv.FormatInt(q.After, 10))
 	}
-	var out EventPage
-	return result(&out, s.c.do(ctx, call{method: http.MethodGet, path: path, query: query, out: &out, replay: true}))
+	return get[EventPage](ctx, s.c, at(runPath+"/events", runID), with)
 }
 
 // AllEvents goes through the log as it is now, page by page. It ends after the

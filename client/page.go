@@ -8,6 +8,53 @@ import (
 	"time"
 )
 
+// AuditQuery selects a page of the audit log.
+type AuditQuery struct {
+	Limit  int
+	Cursor string
+}
+
+// AutomationQuery selects a page of automations.
+type AutomationQuery struct {
+	// Limit is the size of a page: 1 to 500; the default is 20.
+	Limit  int
+	Cursor string
+}
+
+// DeliveryQuery selects a part of a webhook's log.
+type DeliveryQuery struct {
+	ReceivedAfter  time.Time // inclusive
+	ReceivedBefore time.Time // exclusive
+	// Limit is the size of a page: 1 to 500; the default is 20.
+	Limit  int
+	Cursor string
+}
+
+// FactoryQuery selects a page of factories.
+type FactoryQuery struct {
+	// Search is a part of the name or alias, in any case.
+	Search string
+	// Limit is the size of a page: 1 to 100; the default is 50.
+	Limit  int
+	Cursor string
+}
+
+// NotificationDeliveryQuery selects a part of an endpoint's log.
+type NotificationDeliveryQuery struct {
+	// Status is pending, delivered or failed; empty is all.
+	Status string
+	// Limit is the size of a page: 1 to 500; the default is 20.
+	Limit  int
+	Cursor string
+}
+
+// RevisionQuery selects a page of revisions.
+type RevisionQuery struct {
+	// Limit is the size of a page: 1 to 500; the default is 20.
+	Limit  int
+	Cursor string
+}
+
 // RunQuery selects and orders runs; all conditions must hold. Lists mean any of,
 // and zero values do not filter.
 type RunQuery struct {
@@ -49,26 +96,17 @@ type RunQuery struct {
 }
 
 func (q RunQuery) values() url.Values {
-	v := url.Values{}
-	for name, value := range map[string]string{
-		"name": q.Name, "model_id": q.ModelID, "creator": q.Creator, "executor": q.Executor,
-		"environment_id": q.EnvironmentID, "skill": q.Skill, "schedule_id": q.ScheduleID,
-		"automation_id": q.AutomationID, "webhook_id": q.WebhookID, "delivery_id": q.DeliveryID,
-		"parent_run_id": q.ParentRunID, "ancestor_run_id": q.AncestorRunID, "worker_host": q.WorkerHost,
-		"artifact_type": q.ArtifactType, "q": q.Query, "sort_by": q.SortBy, "sort_order": q.SortOrder, "cursor": q.Cursor,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	for name, at := range map[string]time.Time{
+	v := query(
+		"name", q.Name, "model_id", q.ModelID, "creator", q.Creator, "executor", q.Executor,
+		"environment_id", q.EnvironmentID, "skill", q.Skill, "schedule_id", q.ScheduleID, "automation_id", q.AutomationID,
+		"webhook_id", q.WebhookID, "delivery_id", q.DeliveryID, "parent_run_id", q.ParentRunID,
+		"ancestor_run_id", q.AncestorRunID, "worker_host", q.WorkerHost, "artifact_type", q.ArtifactType, "q", q.Query,
+		"sort_by", q.SortBy, "sort_order", q.SortOrder, "cursor", q.Cursor,
+	)
+	setTimes(v, map[string]time.Time{
 		"created_after": q.CreatedAfter, "created_before": q.CreatedBefore,
 		"updated_after": q.UpdatedAfter, "updated_before": q.UpdatedBefore,
-	} {
-		if !at.IsZero() {
-			v.Set(name, at.UTC().Format(time.RFC3339Nano))
-		}
-	}
+	})
 	for _, state := range q.States {
 		v.Add("state", string(state))
 	}
@@ -93,20 +131,30 @@ func setLimit(v url.Values, limit int) {
 	}
 }
 
-// pages goes through a list whose pages fetch returns. A page may be empty and
-// still have a next one: the server then stopped at its budget of rows.
-func pages[T any](start string, fetch func(cursor string) ([]T, PageInfo, error)) iter.Seq2[T, error] {
+func setTimes(v url.Values, times map[string]time.Time) {
+	for name, at := range times {
+		if !at.IsZero() {
+			v.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+}
+
+// pages goes through a list whose pages read returns, each from where the cursor stands. A
+// page may be empty and still have a next one: the server then stopped at its budget of rows.
+func pages[P, T any](cursor *string, read func() (*P, error), of func(*P) ([]T, PageInfo)) iter.Seq2[T, error] {
+	start := *cursor
 	return func(yield func(T, error) bool) {
 		var zero T
-		cursor := start
+		*cursor = start
 		seen := map[string]bool{}
 		for {
-			seen[cursor] = true
-			items, info, err := fetch(cursor)
+			seen[*cursor] = true
+			page, err := read()
 			if err != nil {
 				yield(zero, err)
 				return
 			}
+			items, info := of(page)
 			for _, item := range items {
 				if !yield(item, nil) {
 					return
@@ -119,24 +167,7 @@ func pages[T any](start string, fetch func(cursor string) ([]T, PageInfo, error)
 				yield(zero, &answerError{errors.New("the server answered the same cursor again: report this as a bug of the server")})
 				return
 			}
-			cursor = info.NextCursor
+			*cursor = info.NextCursor
 		}
 	}
-}
-
-// readAll reads a list to its end, page by page.
-func readAll[T any](query url.Values, read func(url.Values) ([]T, PageInfo, error)) ([]T, error) {
-	all := []T{}
-	for item, err := range pages("", func(cursor string) ([]T, PageInfo, error) {
-		if cursor != "" {
-			query.Set("cursor", cursor)
-		}
-		return read(query)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, item)
-	}
-	return all, nil
 }

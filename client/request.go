@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -22,10 +23,10 @@ const (
 // call is one logical request, sent once or several times.
 type call struct {
 	method string
-	path   string
-	query  url.Values
-	body   any
-	out    any
+	place
+	query url.Values
+	body  any
+	out   any
 	// keyed adds an Idempotency-Key, the same for every attempt.
 	keyed bool
 	// replay says that sending it again is harmless even if the server has acted on
@@ -39,11 +40,11 @@ type call struct {
 // the server cannot have acted on them.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any) error {
 	replay := method != http.MethodPost && method != http.MethodPatch
-	return c.do(ctx, call{method: method, path: path, body: body, out: out, keyed: method == http.MethodPost, replay: replay})
+	return c.do(ctx, call{method: method, place: place{path: path}, body: body, out: out, keyed: method == http.MethodPost, replay: replay})
 }
 
 func (c *Client) do(ctx context.Context, req call) error {
-	target, err := c.endpoint(req.path, req.query)
+	target, err := c.endpoint(req.place, req.query)
 	if err != nil {
 		return err
 	}
@@ -181,4 +182,119 @@ func decodeAnswer(req call, answer []byte) error {
 		return &answerError{fmt.Errorf("%s %s: decode the answer: %w", req.method, req.path, err)}
 	}
 	return nil
+}
+
+// place is a path below /api/v1, or why there is none.
+type place struct {
+	path string
+	err  error
+}
+
+// at fills ids into a path, in their order. What stands between the braces is what an
+// error calls an id.
+func at(pattern string, ids ...string) place {
+	var path strings.Builder
+	for _, id := range ids {
+		before, rest, _ := strings.Cut(pattern, "{")
+		noun, after, _ := strings.Cut(rest, "}")
+		// An empty id, or one that a path would swallow, would address another thing.
+		if slices.Contains([]string{"", ".", ".."}, id) {
+			return place{err: &usageError{fmt.Sprintf("%q is not a %s id", id, noun)}}
+		}
+		path.WriteString(before + url.PathEscape(id))
+		pattern = after
+	}
+	return place{path: path.String() + pattern}
+}
+
+// query makes a query of names and values; those without a value are left out.
+func query(pairs ...string) url.Values {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return values
+}
+
+func pageQuery(limit int, cursor string, more ...string) url.Values {
+	values := query(append(more, "cursor", cursor)...)
+	setLimit(values, limit)
+	return values
+}
+
+// receive makes a call and reads its answer. Half-filled values are kept from callers that
+// forget to look at the error.
+func receive[T any](ctx context.Context, c *Client, req call) (*T, error) {
+	var out T
+	req.out = &out
+	if err := c.do(ctx, req); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+func get[T any](ctx context.Context, c *Client, from place, with url.Values) (*T, error) {
+	return receive[T](ctx, c, call{method: http.MethodGet, place: from, query: with, replay: true})
+}
+
+// remove deletes what is at a place. When a retry finds nothing, an earlier attempt
+// whose answer was lost has done it.
+func (c *Client) remove(ctx context.Context, at place) error {
+	err := c.do(ctx, call{method: http.MethodDelete, place: at, replay: true})
+	if apiErr, ok := asError(err); ok && apiErr.Status == http.StatusNotFound && apiErr.acted {
+		return nil
+	}
+	return err
+}
+
+// one is an answer of which one member is wanted, under the first name that it has.
+type one[T any] struct {
+	keys  []string
+	value T
+	page  PageInfo
+}
+
+// UnmarshalJSON reads the member, and which page it is of.
+func (o *one[T]) UnmarshalJSON(data []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	if info, paged := all["page_info"]; paged {
+		if err := json.Unmarshal(info, &o.page); err != nil {
+			return err
+		}
+	}
+	for _, key := range o.keys {
+		if value, ok := all[key]; ok {
+			return json.Unmarshal(value, &o.value)
+		}
+	}
+	return nil
+}
+
+func member[T any](ctx context.Context, c *Client, from place, with url.Values, key string) (T, error) {
+	out := one[T]{keys: []string{key}}
+	err := c.do(ctx, call{method: http.MethodGet, place: from, query: with, out: &out, replay: true})
+	return out.value, err
+}
+
+// readAll reads a list to its end, page by page.
+func readAll[T any](ctx context.Context, c *Client, from place, with url.Values, keys ...string) ([]T, error) {
+	all, cursor := []T{}, ""
+	for item, err := range pages(&cursor, func() (*one[[]T], error) {
+		if cursor != "" {
+			with.Set("cursor", cursor)
+		}
+		out := one[[]T]{keys: keys}
+		return &out, c.do(ctx, call{method: http.MethodGet, place: from, query: with, out: &out, replay: true})
+	}, func(page *one[[]T]) ([]T, PageInfo) { return page.value, page.page }) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
 }

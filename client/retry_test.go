@@ -55,7 +55,7 @@ func TestI3RetryMatrix(t *testing.T) {
 				want   int
 			}{{true, tc.replay}, {false, tc.once}} {
 				c, s := scripted(t, answer(tc.status, "", tc.headers...))
-				err := c.do(t.Context(), call{method: http.MethodPost, path: "/x", keyed: true, replay: kind.replay})
+				err := c.do(t.Context(), call{method: http.MethodPost, place: place{path: "/x"}, keyed: true, replay: kind.replay})
 				if got := len(s.requests()); got != kind.want {
 					t.Errorf("replay %v: %d requests, want %d", kind.replay, got, kind.want)
 				}

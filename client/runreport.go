@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 )
 
 // NewArtifact describes a file that an agent reports.
@@ -19,34 +18,19 @@ type NewArtifact struct {
 	Description string
 }
 
-// Report puts something into the log of the run whose token the client has.
-func (s *RunsService) Report(ctx context.Context, runID string, report RunReport) (*RunReported, error) {
-	var out RunReported
-	return result(&out, s.post(ctx, runID, "/reports", call{body: report, out: &out}))
-}
-
 // ReportArtifact stores a file of at most 100 MB as an artifact of the run whose token
 // the client has. The content is sent as it is read, once, without the client's timeout.
 func (s *RunsService) ReportArtifact(ctx context.Context, runID string, artifact NewArtifact, content io.Reader) (*RunReported, error) {
-	path, err := runPath(runID, "/artifacts")
-	if err != nil {
-		return nil, err
-	}
-	query := url.Values{"filename": {artifact.FileName}}
-	for name, value := range map[string]string{
-		"type": artifact.Type, "mime_type": artifact.MimeType, "title": artifact.Title, "description": artifact.Description,
-	} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	target, err := s.c.endpoint(path, query)
+	to := at(runPath+"/artifacts", runID)
+	with := query("type", artifact.Type, "mime_type", artifact.MimeType, "title", artifact.Title, "description", artifact.Description)
+	with.Set("filename", artifact.FileName)
+	target, err := s.c.endpoint(to, with)
 	if err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, content)
 	if err != nil {
-		return nil, fmt.Errorf("POST %s: %w", path, err)
+		return nil, fmt.Errorf("POST %s: %w", to.path, err)
 	}
 	for name, values := range s.c.header() {
 		req.Header[name] = values
@@ -56,15 +40,15 @@ func (s *RunsService) ReportArtifact(ctx context.Context, runID string, artifact
 	s.c.addKey(req.Header, call{method: http.MethodPost})
 	resp, err := s.c.http.Do(req)
 	if err != nil {
-		return nil, &transportError{op: "POST " + path, err: err}
+		return nil, &transportError{op: "POST " + to.path, err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		return nil, s.c.readError(http.MethodPost, path, resp)
+		return nil, s.c.readError(http.MethodPost, to.path, resp)
 	}
 	var out RunReported
 	if err := json.NewDecoder(io.LimitReader(resp.Body, s.c.maxAnswer)).Decode(&out); err != nil {
-		return nil, fmt.Errorf("POST %s: read the answer: %w", path, err)
+		return nil, fmt.Errorf("POST %s: read the answer: %w", to.path, err)
 	}
 	return &out, nil
 }

@@ -126,7 +126,7 @@ func (f *frameReader) line() (string, error) {
 	return line, nil
 }
 
-// readFailed tells an orderly end and marks what connecting again may mend.
+// readFailed tells an orderly end and marks what connecting again may fix.
 func readFailed(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errStreamEnd

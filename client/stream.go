@@ -11,19 +11,19 @@ import (
 // Stream follows a run's log: first what there is after the given sequence (0 for
 // everything), then events as they happen. It ends when the run has ended and its
 // log was read to the end, when the loop is left, when ctx ends or at an error that
-// connecting again cannot mend; the error then comes with a zero Event.
+// connecting again cannot fix; the error then comes with a zero Event.
 //
 // Connections that break are replaced; each event is delivered once and in order.
 func (s *RunsService) Stream(ctx context.Context, runID string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		path, err := runPath(runID, "/events")
-		if err != nil {
-			yield(Event{}, err)
+		from := at(runPath+"/events", runID)
+		if from.err != nil {
+			yield(Event{}, from.err)
 			return
 		}
 		log := runLog{last: after, yield: yield}
 		f := &follower{
-			c: s.c, what: "follow run " + runID, path: path,
+			c: s.c, what: "follow run " + runID, place: from,
 			look: func(ctx context.Context) (bool, error) {
 				run, err := s.Get(ctx, runID)
 				return err == nil && run.State.Terminal(), err
@@ -69,4 +69,38 @@ func (l *runLog) take(f *follower, data frame) (delivered bool, err error) {
 		return true, errLoopLeft
 	}
 	return true, nil
+}
+
+// StateChange is a change of the state of some run: an event of type EventState,
+// with its run.
+type StateChange struct {
+	Event
+	// Cursor continues after this change: put it into RunQuery.Cursor.
+	Cursor string
+}
+
+// StreamStates follows the state changes of all runs that match: those after
+// q.Cursor, or from now on without one. It goes on until the loop is left, ctx ends or
+// an error comes that connecting again cannot fix. Connections that break are
+// replaced, and what happened in between is delivered then.
+func (s *RunsService) StreamStates(ctx context.Context, q RunQuery) iter.Seq2[StateChange, error] {
+	return func(yield func(StateChange, error) bool) {
+		f := &follower{c: s.c, what: "follow the states of runs", place: at("/agent/events/stream"), last: q.Cursor}
+		q.Cursor, q.Limit, q.SortBy, q.SortOrder = "", 0, "", "" // those of lists
+		f.query = q.values()
+		f.take = func(id string, data frame) (bool, error) {
+			change := StateChange{Cursor: id}
+			if err := json.Unmarshal(data, &change.Event); err != nil {
+				return false, &brokenFrameError{after: f.last, err: err}
+			}
+			f.last = id
+			if !yield(change, nil) {
+				return true, errLoopLeft
+			}
+			return true, nil
+		}
+		if err := f.follow(ctx); err != nil && !errors.Is(err, errLoopLeft) {
+			yield(StateChange{}, err)
+		}
+	}
 }

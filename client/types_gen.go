@@ -287,7 +287,7 @@ type Automation struct {
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
 	// What its runs are called; absent takes the words of the provider that sends, or the name.
 	Title string `json:"title"`
-	// 0 is no brake.
+	// 0 means no limit.
 	MaxRunsPerHour int `json:"max_runs_per_hour"`
 	// What of it has no effect on this server, and why, such as triggers that never fire. Not in
 	// lists.
@@ -341,9 +341,9 @@ type AutomationUpdate struct {
 
 // Budget stops a run that consumes more; zero means no limit.
 type Budget struct {
-	// Tokens both ways; 0 is no limit.
+	// Tokens both ways; 0 means no limit.
 	MaxTokens int64 `json:"max_tokens,omitempty"`
-	// US dollars; 0 is no limit.
+	// US dollars; 0 means no limit.
 	MaxCostUSD float64 `json:"max_cost_usd,omitempty"`
 }
 
@@ -423,7 +423,7 @@ type DefinitionApplied struct {
 	Changed bool               `json:"changed"`
 	Changes []DefinitionChange `json:"changes"`
 	Unused  []string           `json:"unused"`
-	// What is no mistake but should be known.
+	// What is not a mistake but worth knowing.
 	Notices []FileProblem `json:"notices"`
 }
 
@@ -472,7 +472,7 @@ type DefinitionPlan struct {
 	Changes   []DefinitionChange   `json:"changes"`
 	Backtests []DefinitionBacktest `json:"backtests"`
 	Unused    []string             `json:"unused"`
-	// What is no mistake but should be known, such as keys without effect on this server.
+	// What is not a mistake but worth knowing, such as keys without effect on this server.
 	Notices []FileProblem `json:"notices"`
 }
 
@@ -507,7 +507,7 @@ type DefinitionValidation struct {
 	Problems []FileProblem `json:"problems"`
 	// Files that are accepted and not used.
 	Unused []string `json:"unused"`
-	// What is no mistake but should be known, such as keys without effect on this server.
+	// What is not a mistake but worth knowing, such as keys without effect on this server.
 	Notices []FileProblem `json:"notices"`
 }
 
@@ -519,7 +519,7 @@ type Delivery struct {
 	// Bytes of the body, as far as they were read.
 	Size       int64     `json:"size"`
 	ReceivedAt time.Time `json:"received_at"`
-	// What tells this delivery from another; empty for refused ones.
+	// What identifies this delivery; empty for refused ones.
 	Identity string `json:"identity"`
 	// Where the identity was found.
 	IdentitySource string `json:"identity_source"`
@@ -753,7 +753,7 @@ type FilterCheck struct {
 	// webhook, signature_scheme, event, the name of a set such as labels, or the way to the
 	// field from payload.
 	Path string `json:"path"`
-	// object: the field has conditions below it, but is no object.
+	// object: the field has conditions below it, but is not an object.
 	Operator string `json:"operator"`
 	// Any JSON value.
 	Expected json.RawMessage `json:"expected"`
@@ -810,7 +810,7 @@ type FilterVerdict struct {
 
 // FollowupRequest is a further message to a run. One of the fields is needed.
 type FollowupRequest struct {
-	// What to tell the agent. May be empty when there is an attachment.
+	// The message to the agent. May be empty when there is an attachment.
 	Message     string       `json:"message,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
@@ -949,7 +949,7 @@ type Notification struct {
 	// Why the server disabled it; absent when people did.
 	DisabledReason string     `json:"disabled_reason,omitempty"`
 	DisabledAt     *time.Time `json:"disabled_at,omitempty"`
-	// Until when the secret of before the last rotation signs, too.
+	// Until when the secret before the last rotation also signs.
 	OldSecretUntil *time.Time `json:"old_secret_until,omitempty"`
 	LastSuccessAt  *time.Time `json:"last_success_at,omitempty"`
 	LastFailureAt  *time.Time `json:"last_failure_at,omitempty"`
@@ -1118,7 +1118,7 @@ type RevisionPage struct {
 type Run struct {
 	RunID string `json:"run_id"`
 	Title string `json:"title"`
-	// What the agent was told.
+	// The agent's task.
 	Prompt string `json:"prompt"`
 	// In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
 	// configuration is too long to be shown whole. Read the run itself for all of it.
@@ -1156,7 +1156,7 @@ type Run struct {
 	// The page on this server that shows the live session.
 	SessionLink    string `json:"session_link,omitempty"`
 	ConversationID string `json:"conversation_id,omitempty"`
-	// The run whose workspace and messages this one goes on with.
+	// The run whose workspace and messages this one continues.
 	ContinuesRunID string `json:"continues_run_id,omitempty"`
 	// The first run with the same request, when this one was run again.
 	RerunOf string `json:"rerun_of,omitempty"`
@@ -1372,8 +1372,8 @@ type Secret struct {
 	Name string `json:"name"`
 	// webhook: the credential of a webhook, which no run gets.
 	Kind string `json:"kind"`
-	// granted: only runs whose factory, agent or automation names it; runs: whoever may start a
-	// run may name it.
+	// granted: only runs whose factory, agent or automation names it; runs: anyone who may start
+	// a run may name it.
 	Access      string    `json:"access"`
 	Description string    `json:"description,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
@@ -1385,8 +1385,8 @@ type SecretChange struct {
 	// Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read again.
 	Value       *string `json:"value,omitempty"`
 	Description *string `json:"description,omitempty"`
-	// granted: only runs whose factory, agent or automation names it; runs: whoever may start a
-	// run may name it.
+	// granted: only runs whose factory, agent or automation names it; runs: anyone who may start
+	// a run may name it.
 	Access *string `json:"access,omitempty"`
 }
 
@@ -1402,8 +1402,8 @@ type SecretRequest struct {
 	// Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read again.
 	Value       string `json:"value"`
 	Description string `json:"description,omitempty"`
-	// granted: only runs whose factory, agent or automation names it; runs: whoever may start a
-	// run may name it.
+	// granted: only runs whose factory, agent or automation names it; runs: anyone who may start
+	// a run may name it.
 	Access string `json:"access,omitempty"`
 }
 
@@ -1489,7 +1489,7 @@ type Trigger struct {
 	Filter TriggerFilter `json:"filter"`
 	// For provider schedule only: a cron expression (five fields, @daily and the like, or @every
 	// 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or
-	// queue) and name (what tells it apart from other schedules of the automation).
+	// queue) and name (what distinguishes it from other schedules of the automation).
 	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 }
 
@@ -1532,12 +1532,12 @@ type Webhook struct {
 	Enabled bool `json:"enabled"`
 	// The provider's secret is still to come: give it to rotateWebhook.
 	NeedsSecret bool `json:"needs_secret"`
-	// Deliveries in any minute; 0 is no limit.
+	// Deliveries in any minute; 0 means no limit.
 	RateLimit    int          `json:"rate_limit"`
 	MaxBodyBytes int          `json:"max_body_bytes"`
 	ReplayGuard  bool         `json:"replay_guard"`
 	HMAC         *WebhookHMAC `json:"hmac,omitempty"`
-	// When the secret of before the last rotation ends; absent when only the newest counts.
+	// When the secret before the last rotation ends; absent when only the newest counts.
 	OldSecretUntil *time.Time `json:"old_secret_until,omitempty"`
 	// Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token},
 	// except in the answer that shows the secret.
@@ -1583,7 +1583,7 @@ type WebhookRequest struct {
 	DeliveryIDHeader string `json:"delivery_id_header,omitempty"`
 	// True when absent.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Deliveries in any minute; 0 is no limit. 60 when absent.
+	// Deliveries in any minute; 0 means no limit. 60 when absent.
 	RateLimit *int `json:"rate_limit,omitempty"`
 	// 262144 when absent.
 	MaxBodyBytes *int `json:"max_body_bytes,omitempty"`

@@ -206,7 +206,7 @@ func TestI1ActionFails(t *testing.T) {
 		log    string
 	}{
 		{"the run fails", n.inputs("prompt", "```sh\nexit 3\n```"), 1, "the run ended FAILED: block 1 of 1: sh exited with code 3 (agent_process_failed)\nlineshaft: Its log: " + n.url + "/runs/"},
-		{"time-out", n.inputs("prompt", "```sh\nsleep 60\n```", "timeout", "0"), 1, "it goes on"},
+		{"time-out", n.inputs("prompt", "```sh\nsleep 60\n```", "timeout", "0"), 1, "it continues"},
 		{"wrong key", n.inputs("prompt", "x", "api-key", "ls_wrong"), 4, "does not accept this API key"},
 		{"no key", n.inputs("prompt", "x", "api-key", ""), 4, "LINESHAFT_API_KEY is not set"},
 		{"key with a line break", n.inputs("prompt", "x", "api-key", "ls_x\nheader = \"X: y\""), 2, "a character that no key has"},

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // servedCertificate is what a node shows to everybody.
@@ -46,16 +45,16 @@ func TestH12FilesAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, 20*time.Second, "the first certificate is served", serves("first.test"))
+	eventually(t, "the first certificate is served", serves("first.test"))
 
 	newCert, newKey := newPair(t, "second.test")
 	replace(cert, newCert[:len(newCert)/2])
-	eventually(t, 10*time.Second, "half a certificate is logged", func() bool { return strings.Contains(n.log.tail(4000), "cannot be used, the old one stays") })
+	eventually(t, "half a certificate is logged", func() bool { return strings.Contains(n.log.tail(4000), "cannot be used, the old one stays") })
 	if !serves("first.test")() {
 		t.Error("half a file took the certificate away")
 	}
 	replace(cert, newCert) // the key is still the old one's
-	eventually(t, 10*time.Second, "a mismatch is logged", func() bool { return strings.Contains(n.log.tail(4000), "private key does not match public key") })
+	eventually(t, "a mismatch is logged", func() bool { return strings.Contains(n.log.tail(4000), "private key does not match public key") })
 	if !serves("first.test")() {
 		t.Error("a key that does not fit took the certificate away")
 	}
@@ -63,10 +62,10 @@ func TestH12FilesAreReadAgain(t *testing.T) {
 		t.Errorf("doctor: %s", said)
 	}
 	replace(key, newKey)
-	eventually(t, 10*time.Second, "the second certificate is served", serves("second.test"))
+	eventually(t, "the second certificate is served", serves("second.test"))
 
 	hangUp(t, n)
-	eventually(t, 10*time.Second, "a hang-up reads them again", func() bool { return strings.Count(n.log.tail(8000), `"certificate read"`) == 2 })
+	eventually(t, "a hang-up reads them again", func() bool { return strings.Count(n.log.tail(8000), `"certificate read"`) == 2 })
 	if !serves("second.test")() {
 		t.Error("a hang-up took the certificate away")
 	}
@@ -93,9 +92,9 @@ func TestH12HangupNeverEndsAServer(t *testing.T) {
 	heard := func(times int) func() bool {
 		return func() bool { return strings.Count(n.log.tail(8000), "SIGHUP: this server speaks plain HTTP") == times }
 	}
-	eventually(t, 10*time.Second, "the hang-up of the start is heard", heard(1))
+	eventually(t, "the hang-up of the start is heard", heard(1))
 	hangUp(t, n)
-	eventually(t, 10*time.Second, "a hang-up is heard", heard(2))
+	eventually(t, "a hang-up is heard", heard(2))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+"/readyz", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -138,7 +137,7 @@ func (c *collector) trace(id string) []collected {
 // await waits until a trace has so many spans of a name.
 func (c *collector) await(trace, name string, n int) {
 	c.t.Helper()
-	eventually(c.t, 30*time.Second, fmt.Sprintf("%d spans %q of trace %s", n, name, trace), func() bool {
+	eventually(c.t, fmt.Sprintf("%d spans %q of trace %s", n, name, trace), func() bool {
 		return len(named(c.trace(trace), name)) >= n
 	})
 }

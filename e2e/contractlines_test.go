@@ -143,7 +143,7 @@ func TestContractOfPages(t *testing.T) {
 	admin.deliver(at, `"`+strings.Repeat("x", 100)+`"`, "Authorization", "Bearer a-token-of-our-own-choice-0123456789")
 	admin.deliver(at, `{}`, "Authorization", "Bearer another")
 	page := admin.page(admin.visitor(), "/factories/"+kept["F"]+"/webhooks/"+kept["W"])
-	for _, words := range []string{"Accepted", "Duplicate", "Rejected (auth)", "Rejected (invalid JSON)", "Rejected (too large)", ">" + id + "</code>"} {
+	for _, words := range []string{"Not listened to", "Duplicate", "Rejected (auth)", "Rejected (invalid JSON)", "Rejected (too large)", ">" + id + "</code>"} {
 		if id == "" || !strings.Contains(page, words) {
 			t.Errorf("I2 the log does not have %q", words)
 		}

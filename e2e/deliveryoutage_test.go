@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -21,7 +20,7 @@ import (
 // deliver sends a body once and returns the status; 0 when there was no answer.
 func (h hook) deliver(t *testing.T, url, id, body string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/webhooks/w/"+h.uid, strings.NewReader(body))
 	if err != nil {
@@ -64,7 +63,7 @@ func TestD2DeliveriesWithoutDatabase(t *testing.T) {
 		}
 	}
 	proxy.set(false)
-	eventually(t, 20*time.Second, "deliveries are taken again", func() bool {
+	eventually(t, "deliveries are taken again", func() bool {
 		return h.deliver(t, n.url, "after", "{}") == http.StatusAccepted
 	})
 	for i := range 5 {
@@ -110,7 +109,7 @@ func TestD2DeliveriesOnAFullDisk(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,size=64m", dir).CombinedOutput(); err != nil {
 		t.Fatalf("remount: %v: %s", err, out)
 	}
-	eventually(t, 10*time.Second, "deliveries are taken again", func() bool { return h.deliver(t, n.url, "after", "{}") == http.StatusAccepted })
+	eventually(t, "deliveries are taken again", func() bool { return h.deliver(t, n.url, "after", "{}") == http.StatusAccepted })
 	n.kill()
 	checkAccepted(t, database, h, accepted)
 	t.Logf("%d accepted before and between %d refusals", len(accepted), refused)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // jumpClock makes the date of one process wrong by a number of seconds, from now on.
@@ -34,12 +33,12 @@ func jumpClock(t *testing.T, pid, seconds int) {
 	defer func() { _ = memory.Close() }()
 	entry := clockEntry(t, memory, pid)
 	// No thread may be inside of what is replaced.
-	eventually(t, 10*time.Second, "no thread of the worker reads its clock", func() bool {
+	eventually(t, "no thread of the worker reads its clock", func() bool {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // it lives, or the next line fails
-		eventually(t, 5*time.Second, "the worker stands still", func() bool { return standsStill(t, pid) })
+		eventually(t, "the worker stands still", func() bool { return standsStill(t, pid) })
 		if busyAt(t, pid, entry, entry+uint64(len(code))) {
 			return false
 		}

@@ -21,12 +21,10 @@ import (
 const (
 	faultLease = 2 * time.Second
 	// loseBound is when the run of a lost worker is queued again or ERROR: the lease,
-	// a quarter of it between two looks, and a second for a busy machine.
+	// a quarter of it between two looks, and a second for what else there is to do.
 	loseBound = faultLease*5/4 + 1500*time.Millisecond
 	// killBound is when the agents of a worker that died are gone.
 	killBound = time.Second
-	// endBound is when a run ends that was released, another attempt included.
-	endBound = 20 * time.Second
 )
 
 // faultSite is a server and its lanes of workers.
@@ -38,6 +36,7 @@ type faultSite struct {
 	newer string // a worker program of the next version
 	lanes []*faultLane
 	tally *faultTally
+	busy  *pressure
 }
 
 // faultLane is a worker id with two processes, each behind a cable of its own. A fault
@@ -57,7 +56,7 @@ type faultWorker struct {
 func newFaultSite(t *testing.T, database, newer string, lanes int) *faultSite {
 	t.Helper()
 	net := newTestNet(t)
-	s := &faultSite{t: t, net: net, dir: t.TempDir(), newer: newer, tally: newFaultTally()}
+	s := &faultSite{t: t, net: net, dir: t.TempDir(), newer: newer, tally: newFaultTally(), busy: watchPressure(t)}
 	s.node = newNode(t, database, "--no-worker", "--lease", faultLease.String(), "--log-level", "warn")
 	go net.relay(strings.TrimPrefix(s.node.url, "http://"))
 	s.node.start(t.Context())
@@ -93,7 +92,7 @@ func (l *faultLane) ready(t *testing.T) {
 			t.Logf("the two workers of %s were listed after %s", l.id, took.Round(time.Millisecond))
 		}
 	}()
-	eventually(t, 30*time.Second, "two workers of "+l.id+" are connected", func() bool {
+	eventually(t, "two workers of "+l.id+" are connected", func() bool {
 		workers, err := c.Workers(t.Context())
 		for _, w := range workers {
 			if w.WorkerHost == l.id {
@@ -129,7 +128,7 @@ func (l *faultLane) hold(t *testing.T, attempts int) *heldRun {
 		t.Fatal(err)
 	}
 	r := &heldRun{lane: l, id: started.RunID, attempts: attempts}
-	eventually(t, 20*time.Second, "the agent of run "+r.id+" is at work", func() bool { return r.heard(t) > 0 })
+	eventually(t, "the agent of run "+r.id+" is at work", func() bool { return r.heard(t) > 0 })
 	r.first = r.lives(t)[0]
 	for _, w := range l.workers {
 		if isAncestor(t, w.cmd.Process.Pid, r.first.pid) {
@@ -186,10 +185,10 @@ func (r *heldRun) state(t *testing.T) client.RunState {
 // died waits until the agent's first life is over and checks when that was.
 func (r *heldRun) died(t *testing.T, kind string, since, within time.Duration) {
 	t.Helper()
-	eventually(t, 15*time.Second, "the agent of run "+r.id+" is gone", r.first.dead)
+	eventually(t, "the agent of run "+r.id+" is gone", r.first.dead)
 	took := r.lives(t)[0].last - since
 	r.lane.site.tally.died(kind, took)
-	if took > within {
+	if within += r.lane.site.busy.during(since, took); took > within {
 		t.Errorf("%s: the agent of run %s lived for %s after its worker was lost, at most %s is allowed", kind, r.id, took, within)
 	}
 }
@@ -197,14 +196,14 @@ func (r *heldRun) died(t *testing.T, kind string, since, within time.Duration) {
 // lost waits until the control plane has given the execution up.
 func (r *heldRun) lost(t *testing.T, kind string, since time.Duration) {
 	t.Helper()
-	eventually(t, 15*time.Second, "the control plane gives the execution up", func() bool {
+	eventually(t, "the control plane gives the execution up", func() bool {
 		state := r.state(t)
 		return state != "" && state != "INPROGRESS" || len(r.lives(t)) > 1
 	})
 	took := now() - since
 	r.lane.site.tally.lost(kind, took)
-	if took > loseBound {
-		t.Errorf("%s: run %s was given up after %s, at most %s is allowed", kind, r.id, took, loseBound)
+	if bound := loseBound + r.lane.site.busy.during(since, took); took > bound {
+		t.Errorf("%s: run %s was given up after %s, at most %s is allowed", kind, r.id, took, bound)
 	}
 }
 
@@ -212,7 +211,7 @@ func (r *heldRun) lost(t *testing.T, kind string, since time.Duration) {
 // that whatever it could say too late has been said, and returns its own word on it.
 func (r *heldRun) over(t *testing.T) (word string) {
 	t.Helper()
-	eventually(t, 15*time.Second, "the worker has ended its execution of run "+r.id, func() bool {
+	eventually(t, "the worker has ended its execution of run "+r.id, func() bool {
 		for line := range strings.Lines(r.holder.log.tail(1 << 20)) {
 			if strings.Contains(line, `"execution ended"`) && strings.Contains(line, r.id) {
 				word = line

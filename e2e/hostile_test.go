@@ -30,7 +30,7 @@ func TestH3BodyThatNeverComesIsAnsweredAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", request); err != nil {

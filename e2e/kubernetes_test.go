@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,11 +35,11 @@ func newClustered(t *testing.T, own bool, more ...string) *clustered {
 	c := &clustered{cluster: kubetest.New(t)}
 	c.admin = c.cluster.Admin()
 	c.flags = []string{"--isolation", "kubernetes", "--kubernetes-config", c.admin.Kubeconfig(t), "--kubernetes-image", "lineshaft:test", "--max-concurrent-runs", "4"}
-	flags := []string{"--no-worker", "--lease", "6s"}
+	flags := []string{"--no-worker"}
 	if own {
-		flags = append([]string{"--lease", "6s"}, c.flags...)
+		flags = c.flags
 	}
-	c.node = newNode(t, filepath.Join(t.TempDir(), "l.db"), append(flags, more...)...)
+	c.node = newNode(t, filepath.Join(t.TempDir(), "l.db"), slices.Concat(flags, more)...)
 	c.start(t.Context())
 	c.client = c.node.client()
 	c.bin = bin
@@ -67,7 +68,7 @@ func (c *clustered) run(t *testing.T, host, prompt string) string {
 // empty waits until nothing is left in the cluster.
 func (c *clustered) empty(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, kind := range []string{"jobs", "pods", "secrets"} {
 		if err := c.admin.AwaitNone(ctx, kind); err != nil {
@@ -136,7 +137,7 @@ func TestX5KubernetesCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.empty(t)
-	eventually(t, 10*time.Second, "the sandbox is gone", func() bool {
+	within(t, 10*time.Second, "the sandbox is gone", func() bool {
 		run, err := c.client.Runs.Get(t.Context(), runID)
 		return err == nil && run.State == "CANCELLED" && !run.IsSandboxRunning
 	})
@@ -169,7 +170,7 @@ func TestX1KubernetesPodLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClustered(t, true)
+			c := newClustered(t, true, "--lease", "10s")
 			c.nodes(t)
 			runID := c.run(t, "", "```sh\necho up; sleep 600\n```")
 			waitOutput(t, c.client, runID, "up")
@@ -216,7 +217,7 @@ func TestX3KubernetesLauncherRestartBeforePod(t *testing.T) {
 	c := newClustered(t, false)
 	first := c.launcher(t)
 	runID := c.run(t, "farm", "```sh\necho done\n```")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := c.admin.Await(ctx, "secrets", func(kubetest.Object) bool { return true }); err != nil {
 		t.Fatal(err)
@@ -227,7 +228,7 @@ func TestX3KubernetesLauncherRestartBeforePod(t *testing.T) {
 	_ = first.Wait() // it was killed
 	c.launcher(t)
 	second := c.run(t, "farm", "```sh\necho second\n```") // claimed after the first was taken on
-	eventually(t, 20*time.Second, "the second run is placed", func() bool {
+	eventually(t, "the second run is placed", func() bool {
 		jobs, err := c.admin.List(ctx, "jobs")
 		return err == nil && len(jobs) == 2
 	})

@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft/client"
 )
@@ -31,7 +30,7 @@ func TestR8KubernetesInterruptBeforeThePod(t *testing.T) {
 	t.Parallel()
 	c := newClustered(t, true)
 	runID := c.run(t, "", "```sh\necho must not be said; sleep 600\n```")
-	eventually(t, 20*time.Second, "the launcher has the run", func() bool {
+	eventually(t, "the launcher has the run", func() bool {
 		run, err := c.client.Runs.Get(t.Context(), runID)
 		return err == nil && run.State == "CLAIMED"
 	})

@@ -94,7 +94,7 @@ func TestD1NodesShareRuns(t *testing.T) {
 	if err := c.Runs.Cancel(t.Context(), started.RunID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "the other node ended the agent", func() bool {
+	within(t, 10*time.Second, "the other node ended the agent", func() bool {
 		run, err := c.Runs.Get(t.Context(), started.RunID)
 		return err == nil && !run.IsSandboxRunning
 	})

@@ -45,7 +45,7 @@ func TestC1CallbacksSurviveKills(t *testing.T) {
 		storetest.Exec(t, database, "UPDATE notification_deliveries SET next_at = 1 WHERE status = 'pending'") // the lease is over
 		n.start(t.Context())
 		got := map[string]int{under: 1}
-		for deadline := time.After(30 * time.Second); ; {
+		for deadline := time.After(patience); ; {
 			page, err := c.Notifications.Deliveries(t.Context(), endpoint.ID, client.NotificationDeliveryQuery{Limit: 100})
 			if err != nil {
 				t.Fatal(err)

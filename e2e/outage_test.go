@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -112,7 +111,7 @@ func TestD2DatabaseAway(t *testing.T) {
 		t.Errorf("/healthz without a database: %d", status)
 	}
 	proxy.set(false)
-	eventually(t, 20*time.Second, "the server is ready again", func() bool { return n.call(t, "GET", "/readyz", "") == http.StatusOK })
+	eventually(t, "the server is ready again", func() bool { return n.call(t, "GET", "/readyz", "") == http.StatusOK })
 	after, err := c.Runs.Create(t.Context(), client.RunRequest{Prompt: "```sh\necho after\n```"})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +123,7 @@ func TestD2DatabaseAway(t *testing.T) {
 
 func (n *node) call(t *testing.T, method, path, body string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, n.url+path, strings.NewReader(body))
 	if err != nil {
@@ -174,7 +173,7 @@ func TestD2DiskFull(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,size=64m", dir).CombinedOutput(); err != nil {
 		t.Fatalf("remount: %v: %s", err, out)
 	}
-	eventually(t, 10*time.Second, "creates work again", func() bool { return n.call(t, "POST", "/api/v1/agent/runs", `{"prompt": "x"}`) == http.StatusOK })
+	eventually(t, "creates work again", func() bool { return n.call(t, "POST", "/api/v1/agent/runs", `{"prompt": "x"}`) == http.StatusOK })
 	n.kill()
 	n.start(t.Context())
 	for _, id := range acknowledged {

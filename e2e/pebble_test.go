@@ -91,7 +91,7 @@ func (p *pebble) start() {
 		p.t.Fatal(err)
 	}
 	p.run("pebble", "-config", p.file("pebble.json"), "-dnsserver", p.names)
-	eventually(p.t, 20*time.Second, "the CA answers", func() bool { return p.get("https://"+p.address+"/dir") != nil })
+	eventually(p.t, "the CA answers", func() bool { return p.get("https://"+p.address+"/dir") != nil })
 }
 
 func (p *pebble) run(program string, args ...string) {
@@ -139,7 +139,7 @@ func (p *pebble) get(address string) []byte {
 func (p *pebble) lead(name, address string) {
 	p.t.Helper()
 	body := fmt.Sprintf(`{"host": %q, "addresses": [%q]}`, name+".", address)
-	eventually(p.t, 10*time.Second, "the name server answers", func() bool {
+	eventually(p.t, "the name server answers", func() bool {
 		req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, "http://"+p.namesControl+"/add-a", strings.NewReader(body))
 		if err != nil {
 			p.t.Fatal(err)
@@ -171,7 +171,7 @@ func (p *pebble) visitor(n *node, name string) *http.Client {
 	if !roots.AppendCertsFromPEM(p.get("https://" + p.management + "/roots/0")) {
 		p.t.Fatal("the CA has no root")
 	}
-	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	return &http.Client{Timeout: patience, Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, n.address())

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft/client"
 )
@@ -104,7 +103,7 @@ func (c caller) inside(runs, config string) caller {
 	}
 	run := c.must(http.MethodPost, runs, fmt.Sprintf(`{"prompt":%s,"config":{%s}}`, prompt, config), "run_id")
 	var token []byte
-	eventually(c.t, 30*time.Second, "the agent has its token", func() bool {
+	eventually(c.t, "the agent has its token", func() bool {
 		token, err = os.ReadFile(filepath.Join(dir, "token"))
 		return err == nil
 	})
@@ -117,7 +116,7 @@ func TestX15RecipeOntoAnotherWorker(t *testing.T) {
 	t.Parallel()
 	n, admin := attacked(t)
 	newWorker(t, n, "build-box", "--isolation", "none")
-	eventually(t, 30*time.Second, "the worker is connected", func() bool {
+	eventually(t, "the worker is connected", func() bool {
 		_, text := admin.ask(http.MethodGet, "/agent/connected-self-hosted-workers", "")
 		return strings.Contains(text, "build-box")
 	})
@@ -200,7 +199,7 @@ func TestX15RecipeDescendantsWithoutEnd(t *testing.T) {
 	_, admin := attacked(t)
 	agent := admin.inside("/agent/runs", "")
 	started := 0
-	eventually(t, time.Minute, "the run has all the descendants that it may have", func() bool {
+	eventually(t, "the run has all the descendants that it may have", func() bool {
 		for started <= 100 {
 			status, text := agent.ask(http.MethodPost, "/agent/runs", "{\"prompt\":\"```sh\\ntrue\\n```\"}")
 			switch {

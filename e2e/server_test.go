@@ -100,7 +100,7 @@ func (n *node) launch() {
 // nothing to wait on.
 func (n *node) waitReady(ctx context.Context) {
 	n.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) && ctx.Err() == nil {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/readyz", nil)
 		if err != nil {
@@ -138,15 +138,15 @@ func (n *node) stop() {
 	}
 	select {
 	case <-n.exited:
-	case <-time.After(15 * time.Second):
-		n.t.Fatal("the server did not stop within 15 s")
+	case <-time.After(patience):
+		n.t.Fatalf("the server did not stop within %s", patience)
 	}
 }
 
 // client returns a client that never retries: each call has one answer.
 func (n *node) client() *client.Client {
 	n.t.Helper()
-	c, err := client.New(n.url, adminKey, client.WithMaxRetries(0), client.WithTimeout(20*time.Second))
+	c, err := client.New(n.url, adminKey, client.WithMaxRetries(0), client.WithTimeout(patience))
 	if err != nil {
 		n.t.Fatal(err)
 	}

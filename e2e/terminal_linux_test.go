@@ -113,7 +113,7 @@ func TestI1CtrlCLeavesTheRun(t *testing.T) {
 	p.Reads("sleep 60  ", "working")
 	p.Types("\x03")
 	code, text := leaves(p, cmd)
-	if code != 1 || !strings.Contains(text, "The run goes on without you.") || strings.Contains(text, "working") || !p.Echoes() {
+	if code != 1 || !strings.Contains(text, "The run continues without you.") || strings.Contains(text, "working") || !p.Echoes() {
 		t.Errorf("exit %d, echo %v\n%s", code, p.Echoes(), text)
 	}
 	id := regexp.MustCompile(`runs cancel (\S+)`).FindStringSubmatch(text)[1]

@@ -116,7 +116,7 @@ func (s *tracedSite) deliver(id, traceparent string) string {
 func (s *tracedSite) runs(n int) []client.Run {
 	s.t.Helper()
 	var ended []client.Run
-	eventually(s.t, 60*time.Second, fmt.Sprintf("%d runs have ended", n), func() bool {
+	eventually(s.t, fmt.Sprintf("%d runs have ended", n), func() bool {
 		page, err := s.client().Runs.List(s.t.Context(), client.RunQuery{})
 		if err != nil {
 			s.t.Fatal(err)
@@ -150,7 +150,7 @@ func TestI5OneTraceFromDeliveryToCallback(t *testing.T) {
 				checkVariable(t, printed(t, s.client(), run.RunID))
 			}
 		}
-		eventually(t, 30*time.Second, "two callbacks", func() bool { return len(s.called) == 2 })
+		eventually(t, "two callbacks", func() bool { return len(s.called) == 2 })
 		calls := []string{<-s.called, <-s.called}
 		s.worker.stop() // what is left is sent at the end
 		s.stop()

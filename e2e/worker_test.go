@@ -97,8 +97,8 @@ func (w *remoteWorker) stop() {
 	}
 	select {
 	case <-w.exited:
-	case <-time.After(20 * time.Second):
-		w.t.Fatal("the worker did not stop within 20 s")
+	case <-time.After(patience):
+		w.t.Fatalf("the worker did not stop within %s", patience)
 	}
 	if code := w.cmd.ProcessState.ExitCode(); code != 0 {
 		w.t.Errorf("the worker ended with %d", code)
@@ -107,7 +107,7 @@ func (w *remoteWorker) stop() {
 
 func (w *remoteWorker) says(text string) {
 	w.t.Helper()
-	eventually(w.t, 30*time.Second, "the worker says "+text, func() bool { return strings.Contains(w.log.tail(1<<20), text) })
+	eventually(w.t, "the worker says "+text, func() bool { return strings.Contains(w.log.tail(1<<20), text) })
 }
 
 // onMac starts a run for the worker "mac".
@@ -146,8 +146,8 @@ func TestX1SelfHostedWorker(t *testing.T) {
 	if err := c.Runs.Cancel(t.Context(), runID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "nothing of the agent is left", func() bool { return processes(t, mark) == 0 })
-	eventually(t, 10*time.Second, "the control plane knows it", func() bool {
+	within(t, 10*time.Second, "nothing of the agent is left", func() bool { return processes(t, mark) == 0 })
+	within(t, 10*time.Second, "the control plane knows it", func() bool {
 		run, err := c.Runs.Get(t.Context(), runID)
 		return err == nil && run.State == "CANCELLED" && !run.IsSandboxRunning
 	})
@@ -165,7 +165,7 @@ func TestX3ServerRestartsUnderAWorker(t *testing.T) {
 	runID := onMac(t, c, "echo before; while [ ! -e "+gate+" ]; do echo tick; sleep 0.2; done; echo after", 1)
 	waitOutput(t, c, runID, "before")
 	n.stop()
-	w.says("The server is away")
+	w.says("The server is unreachable")
 	n.start(t.Context())
 	w.says("The server is back")
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
@@ -188,7 +188,7 @@ func TestX3AWorkerDrains(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker")
 	n.start(t.Context())
-	w := newWorker(t, n, "mac", "--shutdown-grace", "6s")
+	w := newWorker(t, n, "mac", "--shutdown-grace", "12s")
 	c := n.client()
 	mark := fmt.Sprintf("%d.%09d", 86400, time.Now().UnixNano()%1_000_000_000)
 	long := onMac(t, c, "echo spawned; sleep "+mark, 2)
@@ -226,7 +226,7 @@ func TestX3AWorkerStartsAgainAfterACrash(t *testing.T) {
 	once := onMac(t, c, "echo only; sleep "+mark, 1)
 	waitOutput(t, c, once, "only")
 	w.kill()
-	eventually(t, 10*time.Second, "the supervisors end the agents", func() bool { return processes(t, mark) == 0 })
+	eventually(t, "the supervisors end the agents", func() bool { return processes(t, mark) == 0 })
 	w.start()
 	waitOutput(t, c, runID, "second life")
 	if run := waitEnd(t.Context(), t, c, runID); run.State != "SUCCEEDED" {
@@ -245,7 +245,7 @@ func TestX2TwoWorkersOfOneID(t *testing.T) {
 	newWorker(t, n, "mac", "--isolation", "none", "--max-concurrent-runs", "1")
 	newWorker(t, n, "mac", "--isolation", "none", "--max-concurrent-runs", "1")
 	c := n.client()
-	eventually(t, 20*time.Second, "both are connected", func() bool {
+	eventually(t, "both are connected", func() bool {
 		workers, err := c.Workers(t.Context())
 		return err == nil && len(workers) == 1 && workers[0].ConnectionCount == 2 && workers[0].Capacity == 2
 	})

@@ -238,7 +238,7 @@ func (r *heldRun) cancelWhileCut(t *testing.T, round faultRound) {
 	} else if !round.variant {
 		t.Logf("run %s ended with its lease before the worker was back: %s", r.id, word)
 	}
-	eventually(t, 10*time.Second, "the control plane knows that nothing is left of run "+r.id, func() bool {
+	eventually(t, "the control plane knows that nothing is left of run "+r.id, func() bool {
 		run, err := r.lane.site.node.client().Runs.Get(t.Context(), r.id)
 		return err == nil && !run.IsSandboxRunning
 	})
@@ -255,7 +255,7 @@ func (r *heldRun) clock(t *testing.T, round faultRound) {
 	for _, jump := range []int{hour, -hour} {
 		jumpClock(t, r.holder.cmd.Process.Pid, jump)
 		since := now()
-		eventually(t, 20*time.Second, "the agent outlives a lease or is gone", func() bool {
+		eventually(t, "the agent outlives a lease or is gone", func() bool {
 			return r.lives(t)[0].last > since+faultLease*3/4 || r.first.dead()
 		})
 	}
@@ -304,7 +304,7 @@ func (r *heldRun) upgrade(t *testing.T, round faultRound) {
 func (r *heldRun) goesOn(t *testing.T, kind string) {
 	t.Helper()
 	said := r.lives(t)[0].lines
-	eventually(t, 20*time.Second, "more of run "+r.id+" is heard", func() bool {
+	eventually(t, "more of run "+r.id+" is heard", func() bool {
 		return r.heard(t) > said || r.first.dead()
 	})
 	releaseAgent(t, r.lane.site.dir, r.id)
@@ -339,7 +339,7 @@ func (r *heldRun) ended(t *testing.T, kind string) {
 // wait waits for the end of a run.
 func (r *heldRun) wait(t *testing.T) (state client.RunState) {
 	t.Helper()
-	eventually(t, endBound, "run "+r.id+" ends", func() bool {
+	eventually(t, "run "+r.id+" ends", func() bool {
 		state = r.state(t)
 		return state == "SUCCEEDED" || state == "ERROR" || state == "FAILED" || state == "CANCELLED"
 	})

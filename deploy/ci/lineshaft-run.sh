@@ -27,7 +27,7 @@ Usage: lineshaft-run.sh (--prompt TEXT | --prompt-file FILE) [flags]
                            --environment, --agent and --metadata
   --metadata KEY=VALUE     to store with the run; repeatable
   --no-wait                only start it
-  --timeout SECONDS        stop waiting after that time, which fails; the run goes on
+  --timeout SECONDS        stop waiting after that time, which fails; the run continues
                            (default 3600)
   --idempotency-key KEY    calls with the same key and the same flags start one run
                            only (default: a new one, so that each call starts a run)
@@ -157,10 +157,10 @@ check() {
 		fail 3 "not found: $detail" "Check the uids."
 		;;
 	esac
-	fail 1 "the server answered $status: $detail" "Mend that and try again."
+	fail 1 "the server answered $status: $detail" "Fix that and try again."
 }
 
-# output NAME VALUE tells a later step of a workflow.
+# output NAME VALUE sets an output for later steps of a workflow.
 output() {
 	[ -z "${GITHUB_OUTPUT-}" ] || printf '%s=%s\n' "$1" "$2" >>"$GITHUB_OUTPUT"
 }
@@ -296,7 +296,7 @@ say "run $run: $url"
 
 began=$(date +%s)
 last=''
-told=0
+said=0
 while [ "$wait" -eq 1 ]; do
 	check
 	state=$(json_field state "$work/answer")
@@ -305,14 +305,14 @@ while [ "$wait" -eq 1 ]; do
 	case $state in
 	SUCCEEDED | FAILED | ERROR | CANCELLED) break ;;
 	BLOCKED)
-		[ "$told" -eq 1 ] || say "it waits for an answer: give it at $url"
-		told=1
+		[ "$said" -eq 1 ] || say "it waits for an answer: give it at $url"
+		said=1
 		;;
 	esac
 	if [ $(($(date +%s) - began)) -ge "$timeout" ]; then
 		output state "$state"
 		summary
-		fail 1 "the run is $state after $timeout seconds; it goes on" "Wait longer with --timeout, or stop it at $url"
+		fail 1 "the run is $state after $timeout seconds; it continues" "Wait longer with --timeout, or stop it at $url"
 	fi
 	sleep "$poll"
 	request GET "/agent/runs/$run"

@@ -73,7 +73,7 @@ async function shopFactory(server, environment) {
   const at = `/factory/${uid}`;
   await server.api(at, { method: "PATCH", body: { daily_budget: { max_cost_usd: 25 } } });
   const agent = (body) => server.api("/agent/identities", { body: { factory_uid: uid, environment_id: environment, ...body } });
-  const fixer = await agent({ name: "fixer", worker_host: "build-02", description: "Mends bugs and opens pull requests", prompt: "You mend bugs in the web shop.\n\n1. Write a test that fails.\n2. Make it pass with the smallest change.\n3. Open a pull request and say why.", secrets: [{ name: "GITHUB_TOKEN" }] });
+  const fixer = await agent({ name: "fixer", worker_host: "build-02", description: "Fixes bugs and opens pull requests", prompt: "You fix bugs in the web shop.\n\n1. Write a test that fails.\n2. Make it pass with the smallest change.\n3. Open a pull request and say why.", secrets: [{ name: "GITHUB_TOKEN" }] });
   await agent({ name: "reviewer", description: "Reads pull requests before people do", prompt: "Review the pull request. Say what is wrong, not what is fine." });
   await agent({ name: "triage", description: "Labels new issues and asks for what is missing", prompt: "Read the issue. Label it. Ask for steps when there are none." });
   const hook = async (body) => ({ secret: body.secret, ...(await server.api(`${at}/webhooks`, { body })) });
@@ -87,7 +87,7 @@ async function shopFactory(server, environment) {
   const automate = (name, body) => server.api(`${at}/automations`, { body: { name, ...body } });
   const onWebhook = (name, payload) => [{ provider: "webhook", event: "received", filter: { webhooks: [name], payload } }];
   const fix = await automate("fix-labelled-bugs", {
-    agent: "fixer", prompt: "Mend the bug that the issue in event-payload.json tells of, and open a pull request.", config: { worker_host: "build-01" }, max_runs_per_hour: 12,
+    agent: "fixer", prompt: "Fix the bug that the issue in event-payload.json tells of, and open a pull request.", config: { worker_host: "build-01" }, max_runs_per_hour: 12,
     concurrency: { key: "issue-{{payload.issue.number}}", policy: "followup" },
     triggers: onWebhook("github", { action: ["labeled"], issue: { state: ["open"], labels: { name: ["bug"] } } }),
   });
@@ -182,7 +182,7 @@ async function runs(server, shop) {
   const lost = await Worker.claim(server, { host: "build-02", title: "Nightly licence check", prompt: "Check." });
   await lost.end("ERROR", "The workspace could not be prepared: no space left on the device", "environment_setup_failed");
 
-  const child = await server.startRun({ title: "Write the release notes", prompt: shell("echo '4.12.1 mends the total of the cart.'"), parent_run_id: asks.runID });
+  const child = await server.startRun({ title: "Write the release notes", prompt: shell("echo '4.12.1 fixes the total of the cart.'"), parent_run_id: asks.runID });
   await server.ended(child);
   const parked = await server.startRun({ title: "Compare our prices with last year's", prompt: "Compare.", config: { worker_host: "gpu-box" } });
   const stopped = await server.startRun({ title: "Rename the colours of the design system", prompt: "Rename.", config: { worker_host: "build-03" } });

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -113,7 +112,6 @@ type AgentPath struct {
 }
 
 type (
-	createAgentInput struct{ Body CreateAgentRequest }
 	updateAgentInput struct {
 		AgentPath
 		Body UpdateAgentRequest
@@ -122,27 +120,16 @@ type (
 		FactoryUID string `query:"factory_uid" maxLength:"200" doc:"Only those of this factory."`
 		ListQuery
 	}
-	agentOutput          struct{ Body AgentResponse }
-	listIdentitiesOutput struct{ Body ListAgentIdentitiesResponse }
 )
 
-func (s *server) createIdentity(ctx context.Context, in *createAgentInput) (*agentOutput, error) {
+func (s *server) createIdentity(ctx context.Context, in *given[CreateAgentRequest]) (*answer[AgentResponse], error) {
 	change, err := in.Body.change()
 	if err != nil {
 		return nil, err
 	}
-	n := lineshaft.Agent{
-		FactoryUID: in.Body.FactoryUID, Name: in.Body.Name, Type: lineshaft.AgentType(in.Body.AgentType),
-		Description: textOf(change.Description), Prompt: textOf(change.Prompt),
-		Config: lineshaft.AgentConfig{
-			ModelID: textOf(change.ModelID), EnvironmentID: textOf(change.EnvironmentID), WorkerHost: textOf(change.WorkerHost), RunnerID: textOf(change.RunnerID),
-			Secrets: change.Secrets, Skills: change.Skills, MCPServers: change.MCPServers,
-		},
-	}
-	if change.Harness != nil && !change.Harness.IsZero() {
-		n.Config.Harness = change.Harness
-	}
-	return agentAnswer(s.Control.CreateAgent(ctx, infoFrom(ctx).caller, n))
+	n := lineshaft.Agent{FactoryUID: in.Body.FactoryUID, Name: in.Body.Name, Type: lineshaft.AgentType(in.Body.AgentType)}
+	change.Apply(&n)
+	return agentAnswer(s.Control.CreateAgent(ctx, callerOf(ctx), n))
 }
 
 func textOf(p *string) string {
@@ -155,20 +142,13 @@ func textOf(p *string) string {
 // change turns the settings into the domain's, refusing what is not offered.
 func (r *AgentSettings) change() (factories.AgentChange, error) {
 	change := factories.AgentChange{
-		Description: r.Description, Prompt: r.Prompt, ModelID: r.BaseModel, EnvironmentID: r.EnvironmentID, RunnerID: r.DefaultRunnerUID, Skills: r.Skills,
+		Description: r.Description, Prompt: r.Prompt, ModelID: r.BaseModel, EnvironmentID: r.EnvironmentID, RunnerID: r.DefaultRunnerUID, Skills: r.Skills, Secrets: secretNames(r.Secrets),
 	}
 	if err := r.unsupported(); err != nil {
 		return change, err
 	}
 	if r.WorkerHost != nil {
-		host := workerHost(*r.WorkerHost)
-		change.WorkerHost = &host
-	}
-	if r.Secrets != nil {
-		change.Secrets = make([]string, 0, len(r.Secrets))
-	}
-	for _, secret := range r.Secrets {
-		change.Secrets = append(change.Secrets, secret.Name)
+		change.WorkerHost = new(workerHost(*r.WorkerHost))
 	}
 	switch {
 	case r.Harness != nil:
@@ -205,75 +185,57 @@ func (r *AgentSettings) unsupported() error {
 	return nil
 }
 
-func (s *server) listIdentities(ctx context.Context, in *listIdentitiesInput) (*listIdentitiesOutput, error) {
+func (s *server) listIdentities(ctx context.Context, in *listIdentitiesInput) (*answer[ListAgentIdentitiesResponse], error) {
 	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
-	page, err := s.Control.ListAgents(ctx, infoFrom(ctx).caller, in.FactoryUID, in.Limit, in.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	agents, info, err := fillPage(page, always(wireAgent))
-	return &listIdentitiesOutput{ListAgentIdentitiesResponse{agents, whenMore(info)}}, err
+	agents, info, err := fillWith(wireAgent)(s.Control.ListAgents(ctx, callerOf(ctx), in.FactoryUID, in.Limit, in.Cursor))
+	return reply(ListAgentIdentitiesResponse{agents, whenMore(info)}, err)
 }
 
-func (s *server) getIdentity(ctx context.Context, in *AgentPath) (*agentOutput, error) {
-	return agentAnswer(s.Control.GetAgent(ctx, infoFrom(ctx).caller, in.AgentUID))
+func (s *server) getIdentity(ctx context.Context, in *AgentPath) (*answer[AgentResponse], error) {
+	return agentAnswer(s.Control.GetAgent(ctx, callerOf(ctx), in.AgentUID))
 }
 
-func (s *server) updateIdentity(ctx context.Context, in *updateAgentInput) (*agentOutput, error) {
+func (s *server) updateIdentity(ctx context.Context, in *updateAgentInput) (*answer[AgentResponse], error) {
 	change, err := in.Body.change()
 	if err != nil {
 		return nil, err
 	}
 	change.Name, change.Type = in.Body.Name, (*lineshaft.AgentType)(in.Body.AgentType)
-	return agentAnswer(s.Control.UpdateAgent(ctx, infoFrom(ctx).caller, in.AgentUID, change))
+	return agentAnswer(s.Control.UpdateAgent(ctx, callerOf(ctx), in.AgentUID, change))
 }
 
 func (s *server) deleteIdentity(ctx context.Context, in *AgentPath) (*struct{}, error) {
-	return nil, s.Control.DeleteAgent(ctx, infoFrom(ctx).caller, in.AgentUID)
+	return nil, s.Control.DeleteAgent(ctx, callerOf(ctx), in.AgentUID)
 }
 
-func agentAnswer(a *lineshaft.Agent, err error) (*agentOutput, error) {
+func agentAnswer(a *lineshaft.Agent, err error) (*answer[AgentResponse], error) {
 	if err != nil {
 		return nil, agentError(err)
 	}
-	return &agentOutput{wireAgent(a)}, nil
+	return reply(wireAgent(a), nil)
 }
 
 // agentError names the fields as they are here: not below config.
 func agentError(err error) error {
-	public, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok {
-		return err
-	}
-	field, below := strings.CutPrefix(public.Field, "config.")
-	if !below {
-		return err
-	}
-	named := *public
-	switch named.Field = field; field {
-	case "model_id":
-		named.Field = "base_model"
-	case "runner_id":
-		named.Field = "default_runner_uid"
-	}
-	return &named
+	return lineshaft.Rename(err, func(field string) string {
+		switch field {
+		case "config.model_id":
+			return "base_model"
+		case "config.runner_id":
+			return "default_runner_uid"
+		}
+		return strings.TrimPrefix(field, "config.")
+	})
 }
 
 func wireAgent(a *lineshaft.Agent) AgentResponse {
 	config := wireConfig(a.Config)
-	out := AgentResponse{
+	return AgentResponse{
 		UID: a.UID, Name: a.Name, Available: true, AgentType: AgentType(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, Prompt: a.Prompt, PromptTruncated: a.Truncated,
 		EnvironmentID: a.Config.EnvironmentID, BaseModel: a.Config.ModelID, Harness: config.Harness, MCPServers: config.MCPServers,
-		WorkerHost: a.Config.WorkerHost, DefaultRunnerUID: a.Config.RunnerID, Secrets: config.Secrets, Skills: a.Config.Skills,
+		WorkerHost: a.Config.WorkerHost, DefaultRunnerUID: a.Config.RunnerID, Secrets: orEmpty(config.Secrets), Skills: orEmpty(a.Config.Skills),
 		Memory: AgentMemory{AttachedStores: []Object{}}, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
 	}
-	if out.Secrets == nil {
-		out.Secrets = []SecretRef{}
-	}
-	if out.Skills == nil {
-		out.Skills = []string{}
-	}
-	return out
 }

@@ -134,7 +134,7 @@ func TestF1FactoryRunsOverTheWire(t *testing.T) {
 	b := newServer(t)
 	factory, _ := b.factory("works", "hook")
 	path := "/factory/" + factory + "/runs"
-	sc := scenario{method: post, path: path, as: lineshaft.RoleMember, header: keyed("k"), body: `{"prompt":"Mend it."}`, status: 200}
+	sc := scenario{method: post, path: path, as: lineshaft.RoleMember, header: keyed("k"), body: `{"prompt":"Fix it."}`, status: 200}
 	first, second := b.check(t, sc), b.check(t, sc)
 	if first.Body.String() != second.Body.String() || second.Header().Get("Idempotent-Replayed") != "true" || first.Header().Get("Idempotent-Replayed") != "" {
 		t.Errorf("%s, then %s", first.Body, second.Body)
@@ -144,7 +144,7 @@ func TestF1FactoryRunsOverTheWire(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	b.play(t, []scenario{
-		{name: "run", method: get, path: "/agent/runs/" + done.RunID, as: lineshaft.RoleViewer, status: 200, has: []string{`"prompt":"Mend it."`, `"ticket_source":"adhoc"`, `"factory_uid":"` + factory, `"display_name":"foreman"`}},
+		{name: "run", method: get, path: "/agent/runs/" + done.RunID, as: lineshaft.RoleViewer, status: 200, has: []string{`"prompt":"Fix it."`, `"ticket_source":"adhoc"`, `"factory_uid":"` + factory, `"display_name":"foreman"`}},
 		{name: "ticket", method: post, path: path, as: lineshaft.RoleMember, body: `{"prompt":"p","title":"t","ticket_ref":"jira:A-1","ticket_url":"https://tracker.example/A-1"}`, status: 200, has: []string{`"ticket_ref":"jira:A-1"`}},
 		{name: "bad ticket", method: post, path: path, as: lineshaft.RoleMember, body: `{"prompt":"p","ticket_ref":"A-1"}`, status: 400, code: "invalid_request", has: []string{`"detail":"ticket_ref: `}},
 		{name: "no prompt", method: post, path: path, as: lineshaft.RoleMember, body: `{}`, status: 400, code: "invalid_request", has: []string{"prompt"}},

@@ -60,6 +60,23 @@ type SecretRef struct {
 	Name string `json:"name"`
 }
 
+// secretNames are the names of secrets. An empty list says something: a child run gets none,
+// and nothing is inherited.
+func secretNames(refs []SecretRef) []string {
+	if refs == nil {
+		return nil
+	}
+	return each(refs, func(r *SecretRef) string { return r.Name })
+}
+
+// secretRefs is secretNames the other way.
+func secretRefs(names []string) []SecretRef {
+	if names == nil {
+		return nil
+	}
+	return each(names, func(name *string) SecretRef { return SecretRef{*name} })
+}
+
 // Harness picks the adapter that drives the agent.
 type Harness struct {
 	Type           HarnessType  `json:"type,omitempty"`
@@ -80,11 +97,11 @@ type HarnessAuth struct {
 
 // Budget stops a run that consumes more.
 type Budget struct {
-	MaxTokens  *int64   `json:"max_tokens,omitempty" minimum:"0" doc:"Tokens both ways; 0 is no limit."`
-	MaxCostUSD *float64 `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000000" doc:"US dollars; 0 is no limit."`
+	MaxTokens  *int64   `json:"max_tokens,omitempty" minimum:"0" doc:"Tokens both ways; 0 means no limit."`
+	MaxCostUSD *float64 `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000000" doc:"US dollars; 0 means no limit."`
 }
 
-// Retry says how often a run may begin anew when its worker is lost.
+// Retry says how often a run may begin again when its worker is lost.
 type Retry struct {
 	MaxAttempts *int `json:"max_attempts,omitempty" minimum:"1" maximum:"20" doc:"1 by default."`
 }
@@ -206,12 +223,7 @@ func (c *AmbientAgentConfig) domain() (lineshaft.AgentConfig, error) {
 	if out.MCPServers, err = c.MCPServers.decode("config.mcp_servers"); err != nil {
 		return out, err
 	}
-	if c.Secrets != nil { // an empty list says something: a child run gets none
-		out.Secrets = make([]string, 0, len(c.Secrets))
-	}
-	for _, secret := range c.Secrets {
-		out.Secrets = append(out.Secrets, secret.Name)
-	}
+	out.Secrets = secretNames(c.Secrets)
 	out.Harness = c.Harness.domain()
 	if c.Retry != nil {
 		out.MaxAttempts = c.Retry.MaxAttempts
@@ -239,11 +251,10 @@ func (h *Harness) domain() *lineshaft.HarnessConfig {
 	if h == nil {
 		return nil
 	}
-	out := &lineshaft.HarnessConfig{Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
-	if h.Auth != nil {
-		out.Auth = &lineshaft.HarnessAuth{Source: h.Auth.Source, SecretName: h.Auth.SecretName}
+	return &lineshaft.HarnessConfig{
+		Type: string(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions,
+		Auth: (*lineshaft.HarnessAuth)(h.Auth),
 	}
-	return out
 }
 
 func (b *Budget) domain() *lineshaft.Budget {
@@ -311,21 +322,18 @@ func wireConfig(c lineshaft.AgentConfig) *AmbientAgentConfig {
 	if c.MCPServers != nil {
 		out.MCPServers = &MCPServers{servers: map[string]MCPServerConfig{}}
 		for name, server := range c.MCPServers {
-			out.MCPServers.servers[name] = wireMCPServer(server)
+			out.MCPServers.servers[name] = MCPServerConfig{
+				Command: server.Command, Args: server.Args, Env: server.Env, URL: server.URL, Headers: server.Headers, WarpID: server.WarpID,
+			}
 		}
 	}
 	if h := c.Harness; h != nil {
-		out.Harness = &Harness{Type: HarnessType(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions}
-		if h.Auth != nil {
-			out.Harness.Auth = &HarnessAuth{Source: h.Auth.Source, SecretName: h.Auth.SecretName}
+		out.Harness = &Harness{
+			Type: HarnessType(h.Type), ModelID: h.ModelID, ReasoningLevel: h.ReasoningLevel, Command: h.Command, Mode: h.Mode, Permissions: h.Permissions,
+			Auth: (*HarnessAuth)(h.Auth),
 		}
 	}
-	if c.Secrets != nil { // an empty list replaces what would be inherited
-		out.Secrets = make([]SecretRef, 0, len(c.Secrets))
-	}
-	for _, name := range c.Secrets {
-		out.Secrets = append(out.Secrets, SecretRef{name})
-	}
+	out.Secrets = secretRefs(c.Secrets)
 	out.Budget = wireBudget(c.Budget)
 	if c.MaxAttempts != nil {
 		out.Retry = &Retry{c.MaxAttempts}
@@ -349,8 +357,4 @@ func wireBudget(b *lineshaft.Budget) *Budget {
 		out.MaxCostUSD = &usd
 	}
 	return &out
-}
-
-func wireMCPServer(s lineshaft.MCPServer) MCPServerConfig {
-	return MCPServerConfig{Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, WarpID: s.WarpID}
 }

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,18 +116,13 @@ func New(deps Deps) http.Handler { return build(deps) }
 // http.ServeMux sees the request: the mux would answer an unclean path such as
 // /api/v1/agent/runs//cancel with a redirect to another operation.
 func Serves(path string) bool {
-	for _, root := range []string{"/api", "/healthz", "/readyz", "/metrics", "/docs/errors"} {
-		if path == root || strings.HasPrefix(path, root+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/api", "/healthz", "/readyz", "/metrics", "/docs/errors"}, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	})
 }
 
 func build(deps Deps) *server {
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
-	}
+	deps.Logger = cmp.Or(deps.Logger, slog.New(slog.DiscardHandler))
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}

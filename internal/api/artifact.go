@@ -77,15 +77,12 @@ func wireArtifact(a *lineshaft.Artifact) ArtifactItem {
 	return ArtifactItem{ArtifactType: ArtifactType(a.Type), CreatedAt: stamp(a.CreatedAt), Data: data}
 }
 
-type (
-	// ArtifactPath names an artifact.
-	ArtifactPath struct {
-		ArtifactUID string `path:"artifactUid" doc:"The uid of an artifact."`
-	}
-	artifactOutput struct{ Body ArtifactResponse }
-)
+// ArtifactPath names an artifact.
+type ArtifactPath struct {
+	ArtifactUID string `path:"artifactUid" doc:"The uid of an artifact."`
+}
 
-func (s *server) getArtifact(ctx context.Context, in *ArtifactPath) (*artifactOutput, error) {
+func (s *server) getArtifact(ctx context.Context, in *ArtifactPath) (*answer[ArtifactResponse], error) {
 	a, err := s.storedArtifact(ctx, in.ArtifactUID)
 	if err != nil {
 		return nil, err
@@ -106,15 +103,13 @@ func (s *server) getArtifact(ctx context.Context, in *ArtifactPath) (*artifactOu
 		token, expires := s.Control.SignDownload(kindArtifact, a.UID, downloadTTL)
 		data.DownloadURL, data.ExpiresAt = s.BaseURL+downloadPath(token), stamp(expires)
 	}
-	return &artifactOutput{Body: ArtifactResponse{
-		ArtifactUID: a.UID, ArtifactType: ArtifactType(a.Type), CreatedAt: stamp(a.CreatedAt), Data: data,
-	}}, nil
+	return reply(ArtifactResponse{ArtifactUID: a.UID, ArtifactType: ArtifactType(a.Type), CreatedAt: stamp(a.CreatedAt), Data: data}, nil)
 }
 
 // storedArtifact finds an artifact that has content; the others are only links
 // and have no page of their own.
 func (s *server) storedArtifact(ctx context.Context, uid string) (*lineshaft.Artifact, error) {
-	a, err := s.Control.Artifact(ctx, infoFrom(ctx).caller, uid)
+	a, err := s.Control.Artifact(ctx, callerOf(ctx), uid)
 	if err != nil {
 		return nil, err
 	}
@@ -167,19 +162,10 @@ type HandoffAttachmentsResponse struct {
 	Attachments []HandoffAttachment `json:"attachments"`
 }
 
-type attachmentsOutput struct{ Body HandoffAttachmentsResponse }
-
-func (s *server) listAttachments(ctx context.Context, in *RunPath) (*attachmentsOutput, error) {
-	list, err := s.Control.Attachments(ctx, infoFrom(ctx).caller, in.RunID)
-	if err != nil {
-		return nil, err
-	}
-	out := &attachmentsOutput{Body: HandoffAttachmentsResponse{Attachments: []HandoffAttachment{}}}
-	for _, a := range list {
+func (s *server) listAttachments(ctx context.Context, in *RunPath) (*answer[HandoffAttachmentsResponse], error) {
+	list, err := s.Control.Attachments(ctx, callerOf(ctx), in.RunID)
+	return reply(HandoffAttachmentsResponse{each(list, func(a *lineshaft.Attachment) HandoffAttachment {
 		token, _ := s.Control.SignDownload(kindAttachment, in.RunID+"/"+a.ID, downloadTTL)
-		out.Body.Attachments = append(out.Body.Attachments, HandoffAttachment{
-			AttachmentID: a.ID, DownloadURL: s.BaseURL + downloadPath(token), FileName: a.FileName, MimeType: a.MimeType,
-		})
-	}
-	return out, nil
+		return HandoffAttachment{AttachmentID: a.ID, DownloadURL: s.BaseURL + downloadPath(token), FileName: a.FileName, MimeType: a.MimeType}
+	})}, err)
 }

@@ -24,7 +24,7 @@ type Automation struct {
 	Config          *AmbientAgentConfig `json:"config,omitempty" doc:"What the automation says about the configuration of its runs."`
 	Concurrency     *Concurrency        `json:"concurrency,omitempty"`
 	Title           string              `json:"title,omitempty" doc:"What its runs are called; absent takes the words of the provider that sends, or the name."`
-	MaxRunsPerHour  int                 `json:"max_runs_per_hour" doc:"0 is no brake."`
+	MaxRunsPerHour  int                 `json:"max_runs_per_hour" doc:"0 means no limit."`
 	Notices         []string            `json:"notices,omitempty" doc:"What of it has no effect on this server, and why, such as triggers that never fire. Not in lists."`
 	CreatedAt       string              `json:"created_at" format:"date-time"`
 	UpdatedAt       string              `json:"updated_at" format:"date-time"`
@@ -41,25 +41,9 @@ type Trigger struct {
 // TriggerFilter is the filter of a trigger in the text that the caller wrote.
 type TriggerFilter json.RawMessage
 
-// PayloadFilter is a payload filter in the text that the caller wrote: its numbers
-// must not pass through a float.
-type PayloadFilter json.RawMessage
-
-// UnmarshalJSON keeps the text; null is no filter.
-func (p *PayloadFilter) UnmarshalJSON(data []byte) error {
-	*p = nil
-	if string(data) != "null" {
-		*p = append(*p, data...)
-	}
-	return nil
-}
-
-// MarshalJSON writes the text.
-func (p PayloadFilter) MarshalJSON() ([]byte, error) { return json.RawMessage(p).MarshalJSON() }
-
-// Schema implements huma.SchemaProvider. What is inside is judged by the filter's
+// payloadSchema is that of a payload filter. What is inside is judged by the filter's
 // compiler, which says more than a schema could.
-func (PayloadFilter) Schema(huma.Registry) *huma.Schema {
+func payloadSchema() *huma.Schema {
 	return &huma.Schema{
 		Description: "An object that mirrors the body: keys AND; a value is an array (any of these scalars), an object of the operators in, not_in and exists, " +
 			"or another object that nests. At most 10 deep, 64 conditions, 32 values each. Absent matches every delivery.",
@@ -113,24 +97,17 @@ type AutomationPath struct {
 }
 
 type (
-	createAutomationInput struct {
-		FactoryPath
-		Body CreateAutomationRequest
-	}
 	updateAutomationInput struct {
 		AutomationPath
 		Body UpdateAutomationRequest
 	}
 	listAutomationsInput struct {
 		FactoryPath
-		Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"500"`
-		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
+		PageQuery
 	}
-	automationOutput      struct{ Body Automation }
-	listAutomationsOutput struct{ Body ListAutomationsResponse }
 )
 
-func (s *server) createAutomation(ctx context.Context, in *createAutomationInput) (*automationOutput, error) {
+func (s *server) createAutomation(ctx context.Context, in *ofFactory[CreateAutomationRequest]) (*answer[Automation], error) {
 	config, err := automationConfig(in.Body.Config)
 	if err != nil {
 		return nil, err
@@ -145,14 +122,10 @@ func (s *server) createAutomation(ctx context.Context, in *createAutomationInput
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Control.CreateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, lineshaft.Automation{
+	return shown(wireAutomation)(s.Control.CreateAutomation(ctx, callerOf(ctx), in.FactoryUID, lineshaft.Automation{
 		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Agent: in.Body.Agent,
 		Triggers: triggers, Config: config, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &automationOutput{wireAutomation(made)}, nil
+	}))
 }
 
 func twoRules() error {
@@ -187,7 +160,7 @@ func noHiddenValues(field string, servers map[string]lineshaft.MCPServer) error 
 func domainTriggers(wire []Trigger) ([]lineshaft.Trigger, error) {
 	var triggers []lineshaft.Trigger
 	for i, t := range wire {
-		filter, err := domainFilter(triggerField(i, "filter"), t.Filter)
+		filter, err := lineshaft.ReadTriggerFilter(fmt.Sprintf("triggers[%d].filter", i), t.Filter)
 		if err != nil {
 			return nil, err
 		}
@@ -196,27 +169,19 @@ func domainTriggers(wire []Trigger) ([]lineshaft.Trigger, error) {
 	return triggers, nil
 }
 
-func (s *server) listAutomations(ctx context.Context, in *listAutomationsInput) (*listAutomationsOutput, error) {
+func (s *server) listAutomations(ctx context.Context, in *listAutomationsInput) (*answer[ListAutomationsResponse], error) {
 	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
-	page, err := s.Control.ListAutomations(ctx, infoFrom(ctx).caller, in.FactoryUID, in.Limit, in.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	automations, info, err := fillPage(page, always(wireAutomation))
-	return &listAutomationsOutput{ListAutomationsResponse{automations, info}}, err
+	automations, info, err := fillWith(wireAutomation)(s.Control.ListAutomations(ctx, callerOf(ctx), in.FactoryUID, in.Limit, in.Cursor))
+	return reply(ListAutomationsResponse{automations, info}, err)
 }
 
-func (s *server) getAutomation(ctx context.Context, in *AutomationPath) (*automationOutput, error) {
-	found, err := s.Control.GetAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, in.AutomationUID)
-	if err != nil {
-		return nil, err
-	}
-	return &automationOutput{wireAutomation(found)}, nil
+func (s *server) getAutomation(ctx context.Context, in *AutomationPath) (*answer[Automation], error) {
+	return shown(wireAutomation)(s.Control.GetAutomation(ctx, callerOf(ctx), in.FactoryUID, in.AutomationUID))
 }
 
-func (s *server) updateAutomation(ctx context.Context, in *updateAutomationInput) (*automationOutput, error) {
+func (s *server) updateAutomation(ctx context.Context, in *updateAutomationInput) (*answer[Automation], error) {
 	change := factories.AutomationChange{
 		Name: in.Body.Name, Prompt: in.Body.Prompt, Enabled: in.Body.Enabled, Agent: in.Body.Agent, Title: in.Body.Title, MaxRunsPerHour: in.Body.MaxRunsPerHour,
 	}
@@ -240,15 +205,11 @@ func (s *server) updateAutomation(ctx context.Context, in *updateAutomationInput
 		}
 		change.Config = &config
 	}
-	changed, err := s.Control.UpdateAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, in.AutomationUID, change)
-	if err != nil {
-		return nil, err
-	}
-	return &automationOutput{wireAutomation(changed)}, nil
+	return shown(wireAutomation)(s.Control.UpdateAutomation(ctx, callerOf(ctx), in.FactoryUID, in.AutomationUID, change))
 }
 
 func (s *server) deleteAutomation(ctx context.Context, in *AutomationPath) (*struct{}, error) {
-	return nil, s.Control.DeleteAutomation(ctx, infoFrom(ctx).caller, in.FactoryUID, in.AutomationUID)
+	return nil, s.Control.DeleteAutomation(ctx, callerOf(ctx), in.FactoryUID, in.AutomationUID)
 }
 
 func wireAutomation(a *lineshaft.Automation) Automation {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -188,7 +189,6 @@ func (b *conversationBuilder) call(e *lineshaft.Event) {
 	b.open, b.waiting[data.ID] = append(b.open, call), append(b.waiting[data.ID], call)
 }
 
-// last is where the newest block is.
 func (b *conversationBuilder) last() blockPlace {
 	step := len(b.steps) - 1
 	message := len(b.steps[step].Messages) - 1
@@ -205,15 +205,11 @@ func (b *conversationBuilder) result(e *lineshaft.Event) {
 		return
 	}
 	call := b.take(data.ID)
-	if data.Name == "" {
-		data.Name = call.Name
-	}
-	if data.Category == "" {
-		data.Category = call.Category
-	}
+	data.Name = cmp.Or(data.Name, call.Name)
+	data.Category = cmp.Or(data.Category, call.Category)
 	b.block(roleTool, e, ConversationContent{
 		Type: blockResult, ActionID: data.ID, Category: category(data.Category), Name: data.Name,
-		State: toolState(data.State), Output: call.fold(data.Output),
+		State: lineshaft.ToolState(data.State), Output: call.fold(data.Output),
 	})
 }
 
@@ -256,7 +252,6 @@ func (b *conversationBuilder) output(e *lineshaft.Event) {
 	}
 }
 
-// flush ends the output block that was still growing.
 func (b *conversationBuilder) flush() {
 	if b.tail != nil {
 		b.at(b.tail.place).Data = textObject("stream", b.tail.stream, "text", b.tail.text.String())
@@ -352,7 +347,7 @@ func (b *conversationBuilder) finish(id, next string) ConversationResponse {
 		info := pageInfo(next)
 		out.PageInfo = &info
 		b.append(roleSystem, "", "", ConversationContent{Type: blockEvent, Name: "truncated", Data: textObject(
-			"text", "The conversation is too long for one answer and goes on; ask again with cursor.", "cursor", next)})
+			"text", "The conversation is too long for one answer and continues; ask again with cursor.", "cursor", next)})
 	}
 	out.Steps = b.steps
 	return out
@@ -436,18 +431,6 @@ func category(name string) string {
 		return name
 	}
 	return "integration"
-}
-
-func toolState(name string) string {
-	switch name {
-	case lineshaft.ToolRunning, lineshaft.ToolFailed, lineshaft.ToolDenied:
-		return name
-	case "error", "errored", "cancelled", "canceled", "timeout":
-		return lineshaft.ToolFailed
-	case "rejected":
-		return lineshaft.ToolDenied
-	}
-	return lineshaft.ToolCompleted
 }
 
 // asObject takes JSON that is an object.

@@ -72,7 +72,7 @@ func TestR10ConversationOfATurn(t *testing.T) {
 	t.Parallel()
 	got := conversationFrom(logOf(
 		`state {"to":"QUEUED"}`,
-		`message {"role":"user","text":"mend it"}`,
+		`message {"role":"user","text":"fix it"}`,
 		`state {"from":"QUEUED","to":"INPROGRESS"}`,
 		`thought {"text":"hm"}`,
 		`message {"role":"assistant","text":"looking"}`,
@@ -83,7 +83,7 @@ func TestR10ConversationOfATurn(t *testing.T) {
 		`state {"from":"INPROGRESS","to":"SUCCEEDED"}`,
 	))
 	want := `step e2
- user: "mend it"
+ user: "fix it"
  assistant: !thoughtmap[text:hm] "looking" run_command(t1 map[command:ls])
  tool: t1=completedmap[exit_code:0]
  assistant: "done"

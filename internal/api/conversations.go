@@ -19,11 +19,11 @@ type conversationOutput struct{ Body ConversationResponse }
 type (
 	runConversationInput struct {
 		RunPath
-		Cursor int64 `query:"cursor" minimum:"0" doc:"From page_info.next_cursor: goes on with a conversation that was too long for one answer."`
+		Cursor int64 `query:"cursor" minimum:"0" doc:"From page_info.next_cursor: continues a conversation that was too long for one answer."`
 	}
 	conversationInput struct {
 		ConversationPath
-		Cursor string `query:"cursor" doc:"From page_info.next_cursor: goes on with a conversation that was too long for one answer."`
+		Cursor string `query:"cursor" doc:"From page_info.next_cursor: continues a conversation that was too long for one answer."`
 	}
 )
 
@@ -169,7 +169,7 @@ func (s *server) createConversationFollowup(ctx context.Context, in *conversatio
 	}, nil
 }
 
-func (s *server) interruptConversation(ctx context.Context, in *ConversationPath) (*referenceOutput, error) {
+func (s *server) interruptConversation(ctx context.Context, in *ConversationPath) (*answer[RunReference], error) {
 	caller := infoFrom(ctx).caller
 	run, err := s.Control.RunByConversation(ctx, caller, in.ConversationID)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *server) interruptConversation(ctx context.Context, in *ConversationPath
 	if err := s.Control.Interrupt(ctx, caller, run.ID); err != nil {
 		return nil, err
 	}
-	return &referenceOutput{Body: RunReference{RunID: run.ID}}, nil
+	return &answer[RunReference]{Body: RunReference{RunID: run.ID}}, nil
 }
 
 // ConversationRedirect leads from a conversation to its session.

@@ -239,12 +239,12 @@ func TestF3StrangersWaitForTheirTurn(t *testing.T) {
 	s.validating <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // instead of waiting
-	_, err := s.validateFiles(ctx, &publicFolderInput{})
+	_, err := s.validateFiles(ctx, &given[PublishedFolder]{})
 	if lineshaft.CodeOf(err) != lineshaft.CodeUnavailable {
 		t.Errorf("while another folder is checked: %v", err)
 	}
 	<-s.validating
-	if _, err := s.validateFiles(t.Context(), &publicFolderInput{}); lineshaft.CodeOf(err) == lineshaft.CodeUnavailable || len(s.validating) != 0 {
+	if _, err := s.validateFiles(t.Context(), &given[PublishedFolder]{}); lineshaft.CodeOf(err) == lineshaft.CodeUnavailable || len(s.validating) != 0 {
 		t.Errorf("when its turn has come: %v, %d under way", err, len(s.validating))
 	}
 }

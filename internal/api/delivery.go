@@ -53,7 +53,7 @@ type Delivery struct {
 	Status         DeliveryStatus    `json:"status"`
 	Size           int64             `json:"size" doc:"Bytes of the body, as far as they were read."`
 	ReceivedAt     string            `json:"received_at" format:"date-time"`
-	Identity       string            `json:"identity" doc:"What tells this delivery from another; empty for refused ones."`
+	Identity       string            `json:"identity" doc:"What identifies this delivery; empty for refused ones."`
 	IdentitySource string            `json:"identity_source" doc:"Where the identity was found."`
 	RemoteAddr     string            `json:"remote_addr"`
 	RedeliveryOf   string            `json:"redelivery_of,omitempty" doc:"The delivery that this one repeats, because somebody asked for it."`
@@ -96,7 +96,7 @@ type MissedCheck struct {
 // FilterCheck is one condition of a filter and how a payload fared.
 type FilterCheck struct {
 	Path     string  `json:"path" doc:"webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload."`
-	Operator string  `json:"operator" enum:"in,not_in,exists,object" doc:"object: the field has conditions below it, but is no object."`
+	Operator string  `json:"operator" enum:"in,not_in,exists,object" doc:"object: the field has conditions below it, but is not an object."`
 	Expected AnyJSON `json:"expected"`
 	Seen     AnyJSON `json:"seen,omitempty" doc:"The value that was found; absent when there is none. Long values are cut."`
 	Passed   bool    `json:"passed"`
@@ -110,7 +110,7 @@ type ListDeliveriesResponse struct {
 
 // RedeliverRequest says how to redeliver.
 type RedeliverRequest struct {
-	DryRun bool `json:"dry_run,omitempty" doc:"Tells what would come of it and stores nothing."`
+	DryRun bool `json:"dry_run,omitempty" doc:"Shows what would happen and stores nothing."`
 }
 
 // RedeliverResponse is what came of it, or would.
@@ -148,66 +148,45 @@ type (
 		WebhookPath
 		ReceivedAfter  time.Time `query:"received_after" doc:"Inclusive."`
 		ReceivedBefore time.Time `query:"received_before" doc:"Exclusive."`
-		Limit          int       `query:"limit" default:"20" minimum:"1" maximum:"500"`
-		Cursor         string    `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
+		PageQuery
 	}
-	listDeliveriesOutput struct{ Body ListDeliveriesResponse }
-	getDeliveryInput     struct {
+	getDeliveryInput struct {
 		DeliveryPath
 		Explain bool `query:"explain" doc:"Adds not_matched_automations."`
 	}
-	getDeliveryOutput struct{ Body DeliveryDetail }
-	redeliverInput    struct {
+	redeliverInput struct {
 		DeliveryPath
 		DryRun bool `query:"dry_run" doc:"The same as dry_run in the body."`
 		Body   *RedeliverRequest
 	}
-	redeliverOutput struct {
-		Replayed string `header:"Idempotent-Replayed" doc:"true when this is the kept answer to an earlier request with the same Idempotency-Key."`
-		Body     RedeliverResponse
-	}
-	testFilterInput struct {
-		FactoryPath
-		Body TestFilterRequest
-	}
-	testFilterOutput struct{ Body TestFilterResponse }
 )
 
-func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*listDeliveriesOutput, error) {
+func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*answer[ListDeliveriesResponse], error) {
 	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
-	page, err := s.Control.ListDeliveries(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, trigger.DeliveryQuery{
+	deliveries, info, err := fillWith(wireDelivery)(s.Control.ListDeliveries(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID, trigger.DeliveryQuery{
 		After: in.ReceivedAfter, Before: in.ReceivedBefore, Limit: in.Limit, Cursor: in.Cursor,
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &listDeliveriesOutput{}
-	out.Body.Deliveries, out.Body.PageInfo, err = fillPage(page, always(wireDelivery))
-	return out, err
+	}))
+	return reply(ListDeliveriesResponse{deliveries, info}, err)
 }
 
-func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*getDeliveryOutput, error) {
+func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*answer[DeliveryDetail], error) {
 	if err := s.takeTurn(ctx, weightRun); err != nil {
 		return nil, err
 	}
-	found, err := s.Control.GetDelivery(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, in.DeliveryID, in.Explain)
+	found, err := s.Control.GetDelivery(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID, in.DeliveryID, in.Explain)
 	if err != nil {
 		return nil, err
 	}
-	out := &getDeliveryOutput{DeliveryDetail{Delivery: wireDelivery(&found.Delivery), Payload: AnyJSON(found.Payload)}}
+	out := DeliveryDetail{Delivery: wireDelivery(&found.Delivery), Payload: AnyJSON(found.Payload)}
 	if in.Explain {
-		missed := []MissedAutomation{}
-		for _, m := range found.Missed {
-			missed = append(missed, wireMissed(m))
-		}
-		out.Body.Missed, out.Body.MissedCut = &missed, found.MissedCut
+		out.Missed, out.MissedCut = new(each(found.Missed, wireMissed)), found.MissedCut
 	}
-	return out, nil
+	return reply(out, nil)
 }
 
-func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*redeliverOutput, error) {
+func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*kept[RedeliverResponse], error) {
 	info := infoFrom(ctx)
 	wanted := trigger.Redelivery{FactoryUID: in.FactoryUID, WebhookUID: in.WebhookUID, DeliveryID: in.DeliveryID}
 	wanted.DryRun = in.DryRun || in.Body != nil && in.Body.DryRun
@@ -216,34 +195,22 @@ func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*redeliverO
 		key = nil // it knows bodies apart, not queries, and nothing is done that must not be done twice
 	}
 	result, err := s.Control.Redeliver(ctx, info.caller, wanted, key)
-	if err != nil {
-		return nil, err
-	}
-	return &redeliverOutput{
-		Replayed: replayed(result.Replayed), Body: RedeliverResponse{DeliveryID: result.DeliveryID, Outcomes: wireOutcomes(result.Outcomes)},
-	}, nil
+	return keep(result.Replayed, RedeliverResponse{DeliveryID: result.DeliveryID, Outcomes: each(result.Outcomes, wireOutcome)}, err)
 }
 
-func (s *server) testFilter(ctx context.Context, in *testFilterInput) (*testFilterOutput, error) {
+func (s *server) testFilter(ctx context.Context, in *ofFactory[TestFilterRequest]) (*answer[TestFilterResponse], error) {
 	if err := storableButPayload(in.Body); err != nil {
 		return nil, err
 	}
-	filter, err := domainFilter("filter", in.Body.Filter)
+	filter, err := lineshaft.ReadTriggerFilter("filter", in.Body.Filter)
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := s.Control.TestFilter(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.FilterTest{
+	verdict, err := s.Control.TestFilter(ctx, callerOf(ctx), in.FactoryUID, factories.FilterTest{
 		Provider: in.Body.Provider, Event: in.Body.Event, Filter: filter, PayloadEvent: in.Body.PayloadEvent,
 		DeliveryID: in.Body.DeliveryID, Payload: json.RawMessage(in.Body.Payload), WebhookID: in.Body.WebhookID,
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := &testFilterOutput{TestFilterResponse{WouldTrigger: verdict.WouldTrigger, Checks: []FilterCheck{}}}
-	for _, check := range verdict.Checks {
-		out.Body.Checks = append(out.Body.Checks, wireCheck(check))
-	}
-	return out, nil
+	return reply(TestFilterResponse{verdict.WouldTrigger, each(verdict.Checks, wireCheck)}, err)
 }
 
 // storableButPayload refuses U+0000 except in the payload, which may hold it as a delivery may.
@@ -260,28 +227,20 @@ func wireDelivery(d *lineshaft.Delivery) Delivery {
 	return Delivery{
 		DeliveryID: d.ID, Status: DeliveryStatus(d.Status), Size: d.Size, ReceivedAt: stamp(d.ReceivedAt), Identity: d.Identity,
 		IdentitySource: d.IdentitySource, RemoteAddr: d.RemoteAddr, RedeliveryOf: d.RedeliveryOf, DuplicateOf: d.DuplicateOf,
-		NotMatched: d.NotMatched, Outcomes: wireOutcomes(d.Outcomes), Event: d.Event,
+		NotMatched: d.NotMatched, Outcomes: each(d.Outcomes, wireOutcome), Event: d.Event,
 	}
 }
 
-func wireOutcomes(list []lineshaft.DeliveryOutcome) []DeliveryOutcome {
-	out := []DeliveryOutcome{}
-	for _, o := range list {
-		out = append(out, DeliveryOutcome{
-			AutomationID: o.AutomationID, AutomationName: o.AutomationName, Result: OutcomeResult(o.Result), Reason: o.Reason, RunID: o.RunID,
-		})
-	}
-	return out
+func wireOutcome(o *lineshaft.DeliveryOutcome) DeliveryOutcome {
+	return DeliveryOutcome{o.AutomationID, o.AutomationName, OutcomeResult(o.Result), o.Reason, o.RunID}
 }
 
-func wireMissed(m trigger.MissedAutomation) MissedAutomation {
-	out := MissedAutomation{AutomationID: m.UID, AutomationName: m.Name, Checks: []MissedCheck{}}
-	for _, check := range m.Checks {
-		out.Checks = append(out.Checks, MissedCheck{Trigger: check.Trigger, FilterCheck: wireCheck(check.Check)})
-	}
-	return out
+func wireMissed(m *trigger.MissedAutomation) MissedAutomation {
+	return MissedAutomation{m.UID, m.Name, each(m.Checks, func(check *trigger.MissedCheck) MissedCheck {
+		return MissedCheck{check.Trigger, wireCheck(&check.Check)}
+	})}
 }
 
-func wireCheck(c factories.Check) FilterCheck {
+func wireCheck(c *factories.Check) FilterCheck {
 	return FilterCheck{Path: c.Path, Operator: c.Operator, Expected: AnyJSON(c.Expected), Seen: AnyJSON(c.Seen), Passed: c.Passed}
 }

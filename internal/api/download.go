@@ -45,7 +45,7 @@ func (s *server) redirect(kind, id string) *redirectOutput {
 func downloadPath(token string) string { return Prefix + "/agent/downloads/" + url.PathEscape(token) }
 
 func (s *server) getRunTranscript(ctx context.Context, in *RunPath) (*redirectOutput, error) {
-	run, err := s.Control.GetRun(ctx, infoFrom(ctx).caller, in.RunID)
+	run, err := s.Control.GetRun(ctx, callerOf(ctx), in.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *server) getRunTranscript(ctx context.Context, in *RunPath) (*redirectOu
 }
 
 func (s *server) getConversationTranscript(ctx context.Context, in *ConversationPath) (*redirectOutput, error) {
-	caller := infoFrom(ctx).caller
+	caller := callerOf(ctx)
 	run, err := s.Control.RunByConversation(ctx, caller, in.ConversationID)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,6 @@ func (s *server) transcript(ctx context.Context, name string, runs iter.Seq2[str
 	})
 }
 
-// one is a sequence of a single run.
 func one(runID string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) { yield(runID, nil) }
 }

@@ -72,63 +72,48 @@ type ListEnvironmentsResponse struct {
 	Environments []CloudEnvironment `json:"environments"`
 }
 
+// EnvironmentPath is the part of a path that names an environment.
+type EnvironmentPath struct {
+	EnvironmentUID string `path:"environmentUid" maxLength:"256" doc:"The uid of an environment."`
+}
+
 type (
-	environmentPath struct {
-		EnvironmentUID string `path:"environmentUid" maxLength:"256" doc:"The uid of an environment."`
-	}
-	createEnvironmentInput struct{ Body EnvironmentRequest }
 	updateEnvironmentInput struct {
-		EnvironmentUID string `path:"environmentUid" maxLength:"256" doc:"The uid of an environment."`
-		Body           EnvironmentRequest
+		EnvironmentPath
+		Body EnvironmentRequest
 	}
 	listEnvironmentsInput struct {
 		SortBy EnvironmentSortBy `query:"sort_by"`
 	}
-	environmentOutput      struct{ Body CloudEnvironment }
-	listEnvironmentsOutput struct{ Body ListEnvironmentsResponse }
 )
 
-func (s *server) createEnvironment(ctx context.Context, in *createEnvironmentInput) (*environmentOutput, error) {
+func (s *server) createEnvironment(ctx context.Context, in *given[EnvironmentRequest]) (*answer[CloudEnvironment], error) {
 	config, err := in.Body.Config.domain()
 	if err != nil {
 		return nil, err
 	}
-	return environmentAnswer(s.Control.CreateEnvironment(ctx, infoFrom(ctx).caller, config))
+	return shown(wireEnvironment)(s.Control.CreateEnvironment(ctx, callerOf(ctx), config))
 }
 
-func (s *server) updateEnvironment(ctx context.Context, in *updateEnvironmentInput) (*environmentOutput, error) {
+func (s *server) updateEnvironment(ctx context.Context, in *updateEnvironmentInput) (*answer[CloudEnvironment], error) {
 	config, err := in.Body.Config.domain()
 	if err != nil {
 		return nil, err
 	}
-	return environmentAnswer(s.Control.UpdateEnvironment(ctx, infoFrom(ctx).caller, in.EnvironmentUID, config))
+	return shown(wireEnvironment)(s.Control.UpdateEnvironment(ctx, callerOf(ctx), in.EnvironmentUID, config))
 }
 
-func (s *server) getEnvironment(ctx context.Context, in *environmentPath) (*environmentOutput, error) {
-	return environmentAnswer(s.Control.GetEnvironment(ctx, infoFrom(ctx).caller, in.EnvironmentUID))
+func (s *server) getEnvironment(ctx context.Context, in *EnvironmentPath) (*answer[CloudEnvironment], error) {
+	return shown(wireEnvironment)(s.Control.GetEnvironment(ctx, callerOf(ctx), in.EnvironmentUID))
 }
 
-func (s *server) listEnvironments(ctx context.Context, in *listEnvironmentsInput) (*listEnvironmentsOutput, error) {
-	list, err := s.Control.ListEnvironments(ctx, infoFrom(ctx).caller, secrets.EnvironmentSort(in.SortBy))
-	if err != nil {
-		return nil, err
-	}
-	out := &listEnvironmentsOutput{ListEnvironmentsResponse{Environments: []CloudEnvironment{}}}
-	for i := range list {
-		out.Body.Environments = append(out.Body.Environments, wireEnvironment(&list[i]))
-	}
-	return out, nil
+func (s *server) listEnvironments(ctx context.Context, in *listEnvironmentsInput) (*answer[ListEnvironmentsResponse], error) {
+	list, err := s.Control.ListEnvironments(ctx, callerOf(ctx), secrets.EnvironmentSort(in.SortBy))
+	return reply(ListEnvironmentsResponse{each(list, wireEnvironment)}, err)
 }
 
-func (s *server) deleteEnvironment(ctx context.Context, in *environmentPath) (*struct{}, error) {
-	return nil, s.Control.DeleteEnvironment(ctx, infoFrom(ctx).caller, in.EnvironmentUID)
-}
-
-func environmentAnswer(e *lineshaft.EnvironmentDetail, err error) (*environmentOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &environmentOutput{wireEnvironment(e)}, nil
+func (s *server) deleteEnvironment(ctx context.Context, in *EnvironmentPath) (*struct{}, error) {
+	return nil, s.Control.DeleteEnvironment(ctx, callerOf(ctx), in.EnvironmentUID)
 }
 
 // domain refuses what this server does not offer.
@@ -138,15 +123,12 @@ func (c *CloudEnvironmentConfig) domain() (lineshaft.EnvironmentConfig, error) {
 			return lineshaft.EnvironmentConfig{}, notOffered("config." + field)
 		}
 	}
-	out := lineshaft.EnvironmentConfig{Name: c.Name, DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials}
-	if c.Description != nil {
-		out.Description = *c.Description
+	out := lineshaft.EnvironmentConfig{
+		Name: c.Name, Description: textOf(c.Description), DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials,
+		Secrets: secretNames(c.Secrets),
 	}
 	for _, r := range c.GithubRepos {
 		out.Repositories = append(out.Repositories, lineshaft.Repository{Owner: r.Owner, Name: r.Repo})
-	}
-	for _, secret := range c.Secrets {
-		out.Secrets = append(out.Secrets, secret.Name)
 	}
 	return out, nil
 }
@@ -169,12 +151,10 @@ func wireEnvironment(e *lineshaft.EnvironmentDetail) CloudEnvironment {
 func wireEnvironmentConfig(c lineshaft.EnvironmentConfig) CloudEnvironmentConfig {
 	out := CloudEnvironmentConfig{
 		Name: c.Name, Description: textOrNull(c.Description), DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials,
+		Secrets: secretRefs(c.Secrets),
 	}
 	for _, r := range c.Repositories {
 		out.GithubRepos = append(out.GithubRepos, GithubRepo{r.Owner, r.Name})
-	}
-	for _, name := range c.Secrets {
-		out.Secrets = append(out.Secrets, SecretRef{name})
 	}
 	return out
 }

@@ -66,9 +66,9 @@ func TestX9EnvironmentShowsItsNewestRun(t *testing.T) {
 	b := newServer(t)
 	uid := b.environment(t, `{"config":{"name":"shop"}}`)
 	one := "/agent/environments/" + uid
-	runID := b.start(lineshaft.NewRun{Prompt: "Mend it", Config: lineshaft.AgentConfig{EnvironmentID: uid}})
+	runID := b.start(lineshaft.NewRun{Prompt: "Fix it", Config: lineshaft.AgentConfig{EnvironmentID: uid}})
 	b.check(t, scenario{method: get, path: one, as: lineshaft.RoleViewer, status: 200, has: []string{
-		`"last_task_created":{"id":"` + runID + `","title":"Mend it","state":"QUEUED",`, `"started_at":null`, `"last_task_run_timestamp":"2`, `"setup_failed":false`,
+		`"last_task_created":{"id":"` + runID + `","title":"Fix it","state":"QUEUED",`, `"started_at":null`, `"last_task_run_timestamp":"2`, `"setup_failed":false`,
 	}})
 	b.check(t, scenario{method: del, path: one, as: lineshaft.RoleManager, status: 409, code: "conflict", has: []string{runID}})
 	job := b.claim()

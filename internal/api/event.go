@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"mime"
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -61,12 +61,12 @@ type (
 
 // getEvents answers the log as JSON, or as Server-Sent Events to whoever asks.
 func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput, error) {
-	caller := infoFrom(ctx).caller
+	caller := callerOf(ctx)
 	after, err := in.position()
 	if err != nil {
 		return nil, err
 	}
-	if !wantsStream(in.Accept) {
+	if !accepts(in.Accept, sse.ContentType) {
 		return s.eventsPage(ctx, in, after)
 	}
 	follower, err := s.Control.Follow(ctx, caller, in.RunID, after)
@@ -86,7 +86,7 @@ func (s *server) eventsPage(ctx context.Context, in *eventsInput, after int64) (
 		return nil, err
 	}
 	read := func(after int64, limit int) (runs.EventPage, error) {
-		return s.Control.Events(ctx, infoFrom(ctx).caller, in.RunID, after, limit)
+		return s.Control.Events(ctx, callerOf(ctx), in.RunID, after, limit)
 	}
 	page, err := read(after, in.Limit)
 	if err != nil {
@@ -145,15 +145,6 @@ func (in *eventsInput) position() (int64, error) {
 	return in.After, nil
 }
 
-func wantsStream(accept string) bool {
-	for part := range strings.SplitSeq(accept, ",") {
-		if kind, _, err := mime.ParseMediaType(part); err == nil && kind == sse.ContentType {
-			return true
-		}
-	}
-	return false
-}
-
 func frames(items []stream.Item) []byte {
 	var out []byte
 	for _, item := range items {
@@ -181,7 +172,7 @@ func (s *server) streamStates(ctx context.Context, in *statesInput) (*streamOutp
 	if in.LastEventID != "" {
 		cursor = in.LastEventID
 	}
-	states, err := s.Control.FollowStates(ctx, infoFrom(ctx).caller, filter, cursor)
+	states, err := s.Control.FollowStates(ctx, callerOf(ctx), filter, cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +212,7 @@ func (s *server) streamOf(ctx context.Context, closeSource func(), next func(con
 			return
 		}
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more is to be read
-		if err := pump(ctx, rec, s.heartbeat, s.whileWelcome(infoFrom(ctx).caller, next)); err != nil && !errors.Is(err, context.Canceled) {
+		if err := pump(ctx, rec, s.heartbeat, s.whileWelcome(callerOf(ctx), next)); err != nil && !errors.Is(err, context.Canceled) {
 			s.Logger.InfoContext(ctx, "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(ctx).traceID)
 		}
 	}}
@@ -245,4 +236,61 @@ func (s *server) whileWelcome(caller lineshaft.Caller, next func(context.Context
 		asked = s.Now()
 		return out, err
 	}
+}
+
+// EncodeSSE writes an event as a Server-Sent Event whose id is its sequence. The
+// stream keeps the result and sends it to every follower of the run.
+func EncodeSSE(e lineshaft.Event) []byte { return encodeFrame(fmt.Sprint(e.Sequence), wireEvent(&e)) }
+
+func encodeFrame(id string, event RunEvent) []byte {
+	data, err := marshal(event)
+	if err != nil { // wireEvent lets only valid JSON through
+		data = []byte("{}")
+	}
+	return sse.Append(nil, id, event.Type, data)
+}
+
+// flusher is where a stream goes: the recorder, which bounds how long a write may
+// take, or a buffer in tests.
+type flusher interface {
+	io.Writer
+	flush() error
+}
+
+// pump sends what next gives until it gives io.EOF. When next has nothing for a
+// while, a comment keeps proxies and readers from giving up.
+func pump(ctx context.Context, out flusher, pause time.Duration, next func(context.Context) ([]byte, error)) error {
+	send := func(data []byte) error {
+		if _, err := out.Write(data); err != nil {
+			return fmt.Errorf("write stream: %w", err)
+		}
+		return out.flush()
+	}
+	if err := send([]byte(sse.Retry)); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, pause)
+		batch, err := next(wait)
+		cancel()
+		if len(batch) > 0 {
+			if err := send(batch); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded):
+			if err := send([]byte(sse.Beat)); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+	return ctx.Err()
 }

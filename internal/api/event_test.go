@@ -167,7 +167,7 @@ func TestR9AcceptChoosesTheForm(t *testing.T) {
 		"": false, "*/*": false, "application/json": false, "text/event-stream": true, "Text/Event-Stream": true, "text/event-stream;charset=utf-8": true,
 		"application/json, text/event-stream": true, "text/event-streams": false, ";;": false,
 	} {
-		if got := wantsStream(accept); got != want {
+		if got := accepts(accept, sse.ContentType); got != want {
 			t.Errorf("%q: %v", accept, got)
 		}
 	}

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -98,65 +100,42 @@ type FactoryPath struct {
 	FactoryUID string `path:"factoryUid" doc:"The uid of a factory."`
 }
 
-type (
-	createFactoryInput struct{ Body CreateFactoryRequest }
-	updateFactoryInput struct {
-		FactoryPath
-		Body UpdateFactoryRequest
-	}
-	listFactoriesInput struct {
-		Search string `query:"search" maxLength:"200" doc:"A part of the name or alias, in any case."`
-		Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"100"`
-		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor, with the same search."`
-	}
-	factoryOutput       struct{ Body Factory }
-	listFactoriesOutput struct{ Body ListFactoriesResponse }
-)
+type ofFactory[T any] struct {
+	FactoryPath
+	Body T
+}
 
-func (s *server) createFactory(ctx context.Context, in *createFactoryInput) (*factoryOutput, error) {
-	made, err := s.Control.CreateFactory(ctx, infoFrom(ctx).caller, factories.NewFactory{
+type listFactoriesInput struct {
+	Search string `query:"search" maxLength:"200" doc:"A part of the name or alias, in any case."`
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"100"`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor, with the same search."`
+}
+
+func (s *server) createFactory(ctx context.Context, in *given[CreateFactoryRequest]) (*answer[Factory], error) {
+	return shown(wireFactory)(s.Control.CreateFactory(ctx, callerOf(ctx), factories.NewFactory{
 		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Repository: in.Body.Repository.domain(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &factoryOutput{wireFactory(made)}, nil
+	}))
 }
 
-func (s *server) listFactories(ctx context.Context, in *listFactoriesInput) (*listFactoriesOutput, error) {
-	page, err := s.Control.ListFactories(ctx, infoFrom(ctx).caller, factories.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
-	if err != nil {
-		return nil, err
-	}
-	out := &listFactoriesOutput{ListFactoriesResponse{Factories: []Factory{}, PageInfo: pageInfo(page.Next)}}
-	for i := range page.Factories {
-		out.Body.Factories = append(out.Body.Factories, wireFactory(&page.Factories[i]))
-	}
-	return out, nil
+func (s *server) listFactories(ctx context.Context, in *listFactoriesInput) (*answer[ListFactoriesResponse], error) {
+	page, err := s.Control.ListFactories(ctx, callerOf(ctx), factories.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
+	return reply(ListFactoriesResponse{each(page.Factories, wireFactory), pageInfo(page.Next)}, err)
 }
 
-func (s *server) getFactory(ctx context.Context, in *FactoryPath) (*factoryOutput, error) {
-	found, err := s.Control.GetFactory(ctx, infoFrom(ctx).caller, in.FactoryUID)
-	if err != nil {
-		return nil, err
-	}
-	return &factoryOutput{wireFactory(found)}, nil
+func (s *server) getFactory(ctx context.Context, in *FactoryPath) (*answer[Factory], error) {
+	return shown(wireFactory)(s.Control.GetFactory(ctx, callerOf(ctx), in.FactoryUID))
 }
 
-func (s *server) updateFactory(ctx context.Context, in *updateFactoryInput) (*factoryOutput, error) {
-	changed, err := s.Control.UpdateFactory(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.FactoryChange{
+func (s *server) updateFactory(ctx context.Context, in *ofFactory[UpdateFactoryRequest]) (*answer[Factory], error) {
+	return shown(wireFactory)(s.Control.UpdateFactory(ctx, callerOf(ctx), in.FactoryUID, factories.FactoryChange{
 		Name: in.Body.Name, Alias: in.Body.Alias, Description: in.Body.Description, Paused: in.Body.Paused,
 		DailyBudget: in.Body.DailyBudget.domain(),
 		Repository:  in.Body.Repository.Source.domain(), Unlink: in.Body.Repository.Set && in.Body.Repository.Source == nil,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &factoryOutput{wireFactory(changed)}, nil
+	}))
 }
 
 func (s *server) deleteFactory(ctx context.Context, in *FactoryPath) (*struct{}, error) {
-	return nil, s.Control.DeleteFactory(ctx, infoFrom(ctx).caller, in.FactoryUID)
+	return nil, s.Control.DeleteFactory(ctx, callerOf(ctx), in.FactoryUID)
 }
 
 func wireFactory(f *lineshaft.Factory) Factory {
@@ -178,4 +157,107 @@ func textOrNull(text string) *string {
 		return nil
 	}
 	return &text
+}
+
+// FactoryRunRequest is work for the foreman of a factory.
+type FactoryRunRequest struct {
+	Prompt    string `json:"prompt" minLength:"1" maxLength:"1048576" doc:"What to do; the foreman gets it as it is."`
+	Title     string `json:"title,omitempty" maxLength:"200" doc:"Made from the prompt when absent."`
+	TicketRef string `json:"ticket_ref,omitempty" doc:"What the work is for, as source:id, such as linear:ENG-42. Made when absent."`
+	TicketURL string `json:"ticket_url,omitempty" maxLength:"256"`
+}
+
+// FactoryRunResponse answers a request for work.
+type FactoryRunResponse struct {
+	FactoryUID   string   `json:"factory_uid"`
+	ForemanAgent string   `json:"foreman_agent" doc:"The name of the agent that the work went to."`
+	RunID        string   `json:"run_id"`
+	State        RunState `json:"state"`
+	TicketRef    string   `json:"ticket_ref"`
+	RunURL       string   `json:"run_url,omitempty" format:"uri" doc:"The page on this server that shows the run."`
+}
+
+func (s *server) createFactoryRun(ctx context.Context, in *ofFactory[FactoryRunRequest]) (*kept[FactoryRunResponse], error) {
+	info := infoFrom(ctx)
+	done, err := s.Control.DispatchRun(ctx, info.caller, in.FactoryUID, factories.Dispatch{
+		Prompt: in.Body.Prompt, Title: in.Body.Title, TicketRef: in.Body.TicketRef, TicketURL: in.Body.TicketURL, Source: info.source,
+	}, info.idempotency)
+	return keep(done.Replayed, FactoryRunResponse{
+		FactoryUID: done.FactoryUID, ForemanAgent: done.Foreman, RunID: done.RunID, State: RunState(done.State), TicketRef: done.TicketRef,
+		RunURL: s.BaseURL + "/runs/" + done.RunID,
+	}, err)
+}
+
+// RepositorySource is a folder of a Git repository that a factory follows.
+type RepositorySource struct {
+	URL    string `json:"url" minLength:"1" maxLength:"2048" doc:"An https or ssh address without credentials."`
+	Branch string `json:"branch,omitempty" maxLength:"250" doc:"The branch that is followed; the repository's default one when absent."`
+	Path   string `json:"path,omitempty" maxLength:"512" doc:"The folder of the definition; the root when absent."`
+}
+
+// FactoryRepository is how far a factory has followed its repository.
+type FactoryRepository struct {
+	URL           string                  `json:"url"`
+	Branch        string                  `json:"branch,omitempty" doc:"Absent for the repository's default branch."`
+	Path          string                  `json:"path,omitempty" doc:"Absent for the root."`
+	SeenCommit    string                  `json:"seen_commit,omitempty" doc:"The newest commit that was looked at."`
+	AppliedCommit string                  `json:"applied_commit,omitempty" doc:"The commit that is in force; absent before the first."`
+	CheckedAt     string                  `json:"checked_at,omitempty" format:"date-time" doc:"When the repository was last looked at."`
+	AppliedAt     string                  `json:"applied_at,omitempty" format:"date-time" doc:"When the commit in force was applied."`
+	Problems      []lineshaft.FileProblem `json:"problems" doc:"Why the commit that was seen is not in force, by place in the repository."`
+	Fault         string                  `json:"fault,omitempty" doc:"Why the repository could not be read when it was last tried."`
+}
+
+// RepositoryUpdate is absent to keep, null to edit the factory here again, or what to
+// follow.
+type RepositoryUpdate struct {
+	Set    bool
+	Source *RepositorySource
+}
+
+// UnmarshalJSON tells null from absent.
+func (u *RepositoryUpdate) UnmarshalJSON(data []byte) error {
+	*u = RepositoryUpdate{Set: true}
+	if string(bytes.TrimSpace(data)) == "null" {
+		return nil
+	}
+	u.Source = &RepositorySource{}
+	return jsonbody.Unmarshal(data, u.Source)
+}
+
+// MarshalJSON writes what is read.
+func (u RepositoryUpdate) MarshalJSON() ([]byte, error) { return json.Marshal(u.Source) }
+
+// IsZero says that nothing is asked for.
+func (u RepositoryUpdate) IsZero() bool { return !u.Set }
+
+// Schema implements huma.SchemaProvider.
+func (RepositoryUpdate) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Description: "What the factory is to follow, from now on and instead of anything before; null makes it a managed one with the definition that is in force.",
+		AnyOf:       []*huma.Schema{r.Schema(reflect.TypeFor[RepositorySource](), true, "RepositorySource"), {Type: "null"}},
+	}
+}
+
+func (r *RepositorySource) domain() *lineshaft.GitSource { return (*lineshaft.GitSource)(r) }
+
+func wireRepository(s *lineshaft.GitStatus) *FactoryRepository {
+	if s == nil {
+		return nil
+	}
+	return &FactoryRepository{
+		URL: s.Source.URL, Branch: s.Source.Branch, Path: s.Source.Path, SeenCommit: s.Seen, AppliedCommit: s.Applied,
+		CheckedAt: stampOrEmpty(s.CheckedAt), AppliedAt: stampOrEmpty(s.AppliedAt), Problems: orEmpty(s.Problems), Fault: s.Fault,
+	}
+}
+
+func (s *server) syncRepository(ctx context.Context, in *FactoryPath) (*answer[Factory], error) {
+	return shown(wireFactory)(s.Control.SyncRepository(ctx, callerOf(ctx), in.FactoryUID))
+}
+
+func stampOrEmpty(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return stamp(t)
 }

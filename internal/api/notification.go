@@ -34,7 +34,7 @@ type Notification struct {
 	Enabled        bool       `json:"enabled"`
 	DisabledReason string     `json:"disabled_reason,omitempty" doc:"Why the server disabled it; absent when people did."`
 	DisabledAt     string     `json:"disabled_at,omitempty" format:"date-time"`
-	OldSecretUntil string     `json:"old_secret_until,omitempty" format:"date-time" doc:"Until when the secret of before the last rotation signs, too."`
+	OldSecretUntil string     `json:"old_secret_until,omitempty" format:"date-time" doc:"Until when the secret before the last rotation also signs."`
 	LastSuccessAt  string     `json:"last_success_at,omitempty" format:"date-time"`
 	LastFailureAt  string     `json:"last_failure_at,omitempty" format:"date-time"`
 	CreatedAt      string     `json:"created_at" format:"date-time"`
@@ -129,180 +129,115 @@ type NotificationPath struct {
 	NotificationID string `path:"notificationId" doc:"The id of a notification."`
 }
 
+type ofNotification[T any] struct {
+	NotificationPath
+	Body T
+}
+
 // NotificationDeliveryPath is the part of a path that names a delivery to an endpoint.
 type NotificationDeliveryPath struct {
 	NotificationPath
 	DeliveryID string `path:"deliveryId" doc:"The id of a delivery."`
 }
 
-type (
-	createNotificationInput struct{ Body CreateNotificationRequest }
-	updateNotificationInput struct {
-		NotificationPath
-		Body UpdateNotificationRequest
-	}
-	rotateNotificationInput struct {
-		NotificationPath
-		Body *RotateNotificationRequest
-	}
-	listNotificationDeliveriesInput struct {
-		NotificationPath
-		Status NotificationStatus `query:"status" doc:"Only these."`
-		Limit  int                `query:"limit" default:"20" minimum:"1" maximum:"500"`
-		Cursor string             `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
-	}
-	notificationOutput       struct{ Body Notification }
-	issuedNotificationOutput struct {
-		CacheControl string `header:"Cache-Control"`
-		Body         IssuedNotification
-	}
-	listNotificationsOutput          struct{ Body ListNotificationsResponse }
-	notificationDeliveryOutput       struct{ Body NotificationDelivery }
-	notificationDeliveryDetailOutput struct{ Body NotificationDeliveryDetail }
-	listNotificationDeliveriesOutput struct {
-		Body ListNotificationDeliveriesResponse
-	}
-)
+type listNotificationDeliveriesInput struct {
+	NotificationPath
+	Status NotificationStatus `query:"status" doc:"Only these."`
+	PageQuery
+}
 
-func (s *server) createNotification(ctx context.Context, in *createNotificationInput) (*issuedNotificationOutput, error) {
+func (s *server) createNotification(ctx context.Context, in *given[CreateNotificationRequest]) (*issued[IssuedNotification], error) {
 	b := in.Body
 	if all := b.AllFactories; all != nil && *all == (len(b.FactoryUIDs) > 0) {
 		return nil, lineshaft.Invalid("all_factories", "give factory_uids, or all_factories: true, and not both")
 	}
-	made, err := s.Control.CreateNotification(ctx, infoFrom(ctx).caller, notify.NewNotification{
-		URL: b.URL, Name: b.Name, Description: b.Description, States: domainStates(b.States), FactoryUIDs: b.FactoryUIDs, RunName: b.RunName,
+	return issuedNotification(s.Control.CreateNotification(ctx, callerOf(ctx), notify.NewNotification{
+		URL: b.URL, Name: b.Name, Description: b.Description, States: lineshaft.Convert[lineshaft.RunState](b.States), FactoryUIDs: b.FactoryUIDs, RunName: b.RunName,
 		Enabled: b.Enabled, Secret: b.Secret,
-	})
-	return issuedNotification(made, err)
+	}))
 }
 
-func (s *server) listNotifications(ctx context.Context, in *ListQuery) (*listNotificationsOutput, error) {
-	list, err := s.Control.ListNotifications(ctx, infoFrom(ctx).caller)
+func (s *server) listNotifications(ctx context.Context, in *ListQuery) (*answer[ListNotificationsResponse], error) {
+	list, err := s.Control.ListNotifications(ctx, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	idOf := func(n *lineshaft.Notification) string { return n.ID }
-	page, err := base.PageOf(list, "notifications", in.Cursor, in.Limit, idOf, strings.Compare)
-	if err != nil {
-		return nil, err
-	}
-	notifications, info, err := fillPage(page, always(wireNotification))
-	if err != nil {
-		return nil, err
-	}
-	return &listNotificationsOutput{ListNotificationsResponse{Notifications: notifications, PageInfo: info}}, nil
+	notifications, info, err := fillWith(wireNotification)(base.PageOf(list, "notifications", in.Cursor, in.Limit, idOf, strings.Compare))
+	return reply(ListNotificationsResponse{notifications, info}, err)
 }
 
-func (s *server) getNotification(ctx context.Context, in *NotificationPath) (*notificationOutput, error) {
-	found, err := s.Control.GetNotification(ctx, infoFrom(ctx).caller, in.NotificationID)
-	if err != nil {
-		return nil, err
-	}
-	return &notificationOutput{wireNotification(&found)}, nil
+func (s *server) getNotification(ctx context.Context, in *NotificationPath) (*answer[Notification], error) {
+	return shown(at(wireNotification))(s.Control.GetNotification(ctx, callerOf(ctx), in.NotificationID))
 }
 
-func (s *server) updateNotification(ctx context.Context, in *updateNotificationInput) (*notificationOutput, error) {
+func (s *server) updateNotification(ctx context.Context, in *ofNotification[UpdateNotificationRequest]) (*answer[Notification], error) {
 	b := in.Body
 	change := notify.NotificationChange{
 		URL: b.URL, Name: b.Name, Description: b.Description, FactoryUIDs: b.FactoryUIDs, AllFactories: b.AllFactories, RunName: b.RunName, Enabled: b.Enabled,
 	}
 	if b.States != nil {
-		change.States = new(domainStates(*b.States))
+		change.States = new(lineshaft.Convert[lineshaft.RunState](*b.States))
 	}
-	changed, err := s.Control.UpdateNotification(ctx, infoFrom(ctx).caller, in.NotificationID, change)
-	if err != nil {
-		return nil, err
-	}
-	return &notificationOutput{wireNotification(&changed)}, nil
+	return shown(at(wireNotification))(s.Control.UpdateNotification(ctx, callerOf(ctx), in.NotificationID, change))
 }
 
-func (s *server) rotateNotification(ctx context.Context, in *rotateNotificationInput) (*issuedNotificationOutput, error) {
+func (s *server) rotateNotification(ctx context.Context, in *ofNotification[*RotateNotificationRequest]) (*issued[IssuedNotification], error) {
 	var wanted notify.NotificationRotation
 	if in.Body != nil {
 		wanted = notify.NotificationRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
 	}
-	made, err := s.Control.RotateNotification(ctx, infoFrom(ctx).caller, in.NotificationID, wanted)
-	return issuedNotification(made, err)
+	return issuedNotification(s.Control.RotateNotification(ctx, callerOf(ctx), in.NotificationID, wanted))
 }
 
 func (s *server) deleteNotification(ctx context.Context, in *NotificationPath) (*struct{}, error) {
-	return nil, s.Control.DeleteNotification(ctx, infoFrom(ctx).caller, in.NotificationID)
+	return nil, s.Control.DeleteNotification(ctx, callerOf(ctx), in.NotificationID)
 }
 
-func (s *server) testNotification(ctx context.Context, in *NotificationPath) (*notificationDeliveryOutput, error) {
-	made, err := s.Control.TestNotification(ctx, infoFrom(ctx).caller, in.NotificationID)
-	if err != nil {
-		return nil, err
-	}
-	return &notificationDeliveryOutput{wireNotificationDelivery(made)}, nil
+func (s *server) testNotification(ctx context.Context, in *NotificationPath) (*answer[NotificationDelivery], error) {
+	return shown(wireNotificationDelivery)(s.Control.TestNotification(ctx, callerOf(ctx), in.NotificationID))
 }
 
-func (s *server) listNotificationDeliveries(ctx context.Context, in *listNotificationDeliveriesInput) (*listNotificationDeliveriesOutput, error) {
-	page, err := s.Control.ListNotificationDeliveries(ctx, infoFrom(ctx).caller, in.NotificationID, notify.NotificationDeliveryQuery{
+func (s *server) listNotificationDeliveries(ctx context.Context, in *listNotificationDeliveriesInput) (*answer[ListNotificationDeliveriesResponse], error) {
+	page, err := s.Control.ListNotificationDeliveries(ctx, callerOf(ctx), in.NotificationID, notify.NotificationDeliveryQuery{
 		Status: lineshaft.NotificationStatus(in.Status), Limit: in.Limit, Cursor: in.Cursor,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &listNotificationDeliveriesOutput{ListNotificationDeliveriesResponse{Deliveries: []NotificationDelivery{}, PageInfo: pageInfo(page.Next)}}
-	for i := range page.Deliveries {
-		out.Body.Deliveries = append(out.Body.Deliveries, wireNotificationDelivery(&page.Deliveries[i]))
-	}
-	return out, nil
+	return reply(ListNotificationDeliveriesResponse{each(page.Deliveries, wireNotificationDelivery), pageInfo(page.Next)}, err)
 }
 
-func (s *server) getNotificationDelivery(ctx context.Context, in *NotificationDeliveryPath) (*notificationDeliveryDetailOutput, error) {
-	found, err := s.Control.GetNotificationDelivery(ctx, infoFrom(ctx).caller, in.NotificationID, in.DeliveryID)
+func (s *server) getNotificationDelivery(ctx context.Context, in *NotificationDeliveryPath) (*answer[NotificationDeliveryDetail], error) {
+	found, err := s.Control.GetNotificationDelivery(ctx, callerOf(ctx), in.NotificationID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
-	out := NotificationDeliveryDetail{NotificationDelivery: wireNotificationDelivery(found), Attempts: []NotificationAttempt{}}
+	out := NotificationDeliveryDetail{NotificationDelivery: wireNotificationDelivery(found), Attempts: each(found.Attempts, wireAttempt)}
 	if len(found.Body) > 0 {
 		out.Payload = AnyJSON(found.Body)
 	}
-	for _, a := range found.Attempts {
-		out.Attempts = append(out.Attempts, NotificationAttempt{
-			Number: a.Number, Time: stamp(a.Time), StatusCode: a.StatusCode, Error: a.Error, DurationMS: a.DurationMS,
-		})
-	}
-	return &notificationDeliveryDetailOutput{out}, nil
+	return reply(out, nil)
 }
 
-func (s *server) replayNotificationDelivery(ctx context.Context, in *NotificationDeliveryPath) (*notificationDeliveryOutput, error) {
-	replayed, err := s.Control.ReplayNotificationDelivery(ctx, infoFrom(ctx).caller, in.NotificationID, in.DeliveryID)
-	if err != nil {
-		return nil, err
-	}
-	return &notificationDeliveryOutput{wireNotificationDelivery(replayed)}, nil
+func wireAttempt(a *lineshaft.NotificationAttempt) NotificationAttempt {
+	return NotificationAttempt{Number: a.Number, Time: stamp(a.Time), StatusCode: a.StatusCode, Error: a.Error, DurationMS: a.DurationMS}
 }
 
-func issuedNotification(made notify.IssuedNotification, err error) (*issuedNotificationOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &issuedNotificationOutput{
-		CacheControl: "no-store", Body: IssuedNotification{Notification: wireNotification(&made.Notification), Secret: made.Secret},
-	}, nil
+func (s *server) replayNotificationDelivery(ctx context.Context, in *NotificationDeliveryPath) (*answer[NotificationDelivery], error) {
+	return shown(wireNotificationDelivery)(s.Control.ReplayNotificationDelivery(ctx, callerOf(ctx), in.NotificationID, in.DeliveryID))
 }
 
-func domainStates(states []RunState) []lineshaft.RunState {
-	var out []lineshaft.RunState
-	for _, state := range states {
-		out = append(out, lineshaft.RunState(state))
-	}
-	return out
+func issuedNotification(made notify.IssuedNotification, err error) (*issued[IssuedNotification], error) {
+	return issue(IssuedNotification{Notification: wireNotification(&made.Notification), Secret: made.Secret}, err)
 }
 
 func wireNotification(n *lineshaft.Notification) Notification {
-	out := Notification{
-		ID: n.ID, Name: n.Name, URL: n.URL, Description: n.Description, States: []RunState{}, FactoryUIDs: append([]string{}, n.FactoryUIDs...), AllFactories: len(n.FactoryUIDs) == 0, RunName: n.RunName,
+	return Notification{
+		ID: n.ID, Name: n.Name, URL: n.URL, Description: n.Description, States: orEmpty(lineshaft.Convert[RunState](n.States)), FactoryUIDs: append([]string{}, n.FactoryUIDs...), AllFactories: len(n.FactoryUIDs) == 0, RunName: n.RunName,
 		Enabled: n.Enabled, DisabledReason: n.DisabledReason, DisabledAt: stampOrEmpty(n.DisabledAt), OldSecretUntil: stampOrEmpty(n.OldSecretUntil),
 		LastSuccessAt: stampOrEmpty(n.LastSuccessAt), LastFailureAt: stampOrEmpty(n.LastFailureAt), CreatedAt: stamp(n.CreatedAt), UpdatedAt: stamp(n.UpdatedAt),
 	}
-	for _, state := range n.States {
-		out.States = append(out.States, RunState(state))
-	}
-	return out
 }
 
 func wireNotificationDelivery(d *lineshaft.NotificationDelivery) NotificationDelivery {

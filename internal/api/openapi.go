@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"reflect"
@@ -18,9 +19,7 @@ import (
 
 // OpenAPI generates the OpenAPI 3.1 document as YAML: what api/openapi.yaml holds.
 // It names no version and no host, which belong to a server.
-func OpenAPI() ([]byte, error) {
-	return build(Deps{Control: &control.Service{}}).openAPIYAML()
-}
+func OpenAPI() ([]byte, error) { return build(Deps{Control: &control.Service{}}).openAPIYAML() }
 
 func orFault(fault error, render func() ([]byte, error)) ([]byte, error) {
 	if fault != nil {
@@ -32,10 +31,7 @@ func orFault(fault error, render func() ([]byte, error)) ([]byte, error) {
 // humaConfig keeps huma to the wire: JSON only, unknown fields ignored, no schema
 // links, no pages of its own, and errors that are ours.
 func (s *server) humaConfig() huma.Config {
-	version := s.Version
-	if version == "" {
-		version = "1"
-	}
+	version := cmp.Or(s.Version, "1")
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -117,10 +113,7 @@ func (s *server) describe(row route) huma.Operation {
 		}}
 	}
 	if doc.response != nil {
-		status := doc.status
-		if status == 0 {
-			status = http.StatusOK
-		}
+		status := cmp.Or(doc.status, http.StatusOK)
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status),
 			Content:     map[string]*huma.MediaType{"application/json": {Example: doc.response}},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 
 	"github.com/lineshaft/lineshaft"
@@ -63,10 +64,11 @@ const (
 // docs describes every operation of the table by its id.
 func docs() map[string]operationDoc {
 	all := map[string]operationDoc{}
-	for _, group := range []map[string]operationDoc{runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs(), definitionDocs(), agentDocs(), environmentDocs(), scheduleDocs(), notificationDocs()} {
-		for id, doc := range group {
-			all[id] = doc
-		}
+	for _, group := range []map[string]operationDoc{
+		runDocs(), logDocs(), serverDocs(), factoryDocs(), webhookDocs(), secretDocs(), deliveryDocs(), definitionDocs(), agentDocs(),
+		environmentDocs(), scheduleDocs(), notificationDocs(),
+	} {
+		maps.Copy(all, group)
 	}
 	alias := func(id, of, summary string) {
 		doc := all[of]
@@ -228,7 +230,7 @@ func serverDocs() map[string]operationDoc {
 			tag: tagServer, summary: "List the connected workers", response: example("workers_response"),
 		},
 		"listEgressRanges": {tag: tagServer, summary: "List egress addresses", response: json.RawMessage(`{"cidrs":[]}`)},
-		"whoami":           {tag: tagAccess, summary: "Tell a key whose it is", response: example("whoami_response")},
+		"whoami":           {tag: tagAccess, summary: "Show whose key this is", response: example("whoami_response")},
 		"listAPIKeys":      {tag: tagAccess, summary: "List API keys", response: example("list_apikeys_response")},
 		"createAPIKey": {
 			tag: tagAccess, summary: "Create an API key", status: http.StatusCreated, text: "The answer holds the key, this one time.",
@@ -280,8 +282,8 @@ func factoryDocs() map[string]operationDoc {
 		},
 		"syncRepository": {
 			tag: tagFactories, summary: "Look at the repository of a factory now",
-			text: "Puts in force what the branch has and answers what became of it; also a commit that was tried before is tried again. " +
-				"Problems of the definition and a repository that cannot be read are told in repository, with 200. A managed factory is 409.",
+			text: "Puts in force what the branch has and answers with the result; a commit that was tried before is tried again. " +
+				"Problems of the definition and a repository that cannot be read are reported in repository, with 200. A managed factory is 409.",
 			codes: []lineshaft.Code{conflict, notSupported}, response: example("repository_factory"),
 		},
 		"deleteFactory": {
@@ -307,6 +309,227 @@ func factoryDocs() map[string]operationDoc {
 		},
 		"deleteAutomation": {
 			tag: tagFactories, summary: "Delete an automation", status: http.StatusNoContent, text: "Its runs stay.", codes: []lineshaft.Code{conflict},
+		},
+	}
+}
+
+func agentDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listAgentIdentities": {
+			tag: tagAgents, summary: "List agents", text: "All that the key reaches, by factory and name.", response: example("list_agent_identities_response"),
+		},
+		"createAgent": {
+			tag: tagAgents, summary: "Create an agent", status: http.StatusCreated, large: true,
+			text:  "In a factory, or of the whole team. Runs that name it with agent_identity_uid take its configuration and factory.",
+			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: example("create_agent_request"), response: example("agent_response"),
+		},
+		"getAgent": {tag: tagAgents, summary: "Get an agent", response: example("agent_response")},
+		"updateAgent": {
+			tag: tagAgents, summary: "Change an agent", large: true,
+			text:  "What is absent or null stays, an empty value is taken away. FOREMAN as agent_type takes that part from the agent that has it.",
+			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: example("update_agent_request"), response: example("agent_response"),
+		},
+		"deleteAgent": {
+			tag: tagAgents, summary: "Delete an agent", status: http.StatusNoContent,
+			text:  "The foreman cannot go (400), nor one that an automation or a schedule names (409). Its runs stay.",
+			codes: []lineshaft.Code{conflict},
+		},
+		"createFactoryRun": {
+			tag: tagFactories, summary: "Give work to a factory", large: true, idempotent: true,
+			text:  "Starts a run of the foreman, also while the factory is paused: the pause is for automations. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.",
+			codes: []lineshaft.Code{conflict, tooLarge, mismatch, budget}, request: example("factory_run_request"), response: example("factory_run_response"),
+		},
+	}
+}
+
+func webhookDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listWebhooks": {tag: tagWebhooks, summary: "List webhooks", text: "All of the factory, by name.", codes: []lineshaft.Code{notFound}, response: example("list_webhooks_response")},
+		"createWebhook": {
+			tag: tagWebhooks, summary: "Create a webhook", status: http.StatusCreated,
+			text: "A secret that the server generates is in this answer and in no other. A secret that is issued by the provider may be left out: " +
+				"the webhook is then made disabled with needs_secret, and rotateWebhook takes the secret. At most 20 for a factory.",
+			codes: []lineshaft.Code{notFound, conflict}, request: example("create_webhook_request"), response: example("create_webhook_response"),
+		},
+		"getWebhook": {tag: tagWebhooks, summary: "Get a webhook", codes: []lineshaft.Code{notFound}, response: example("webhook")},
+		"updateWebhook": {
+			tag: tagWebhooks, summary: "Change a webhook", text: "What is absent stays. Senders of a disabled webhook get 404 at once.",
+			codes: []lineshaft.Code{notFound, conflict, notSupported}, request: example("update_webhook_request"), response: example("webhook"),
+		},
+		"rotateWebhook": {
+			tag: tagWebhooks, summary: "Replace the secret of a webhook",
+			text: "The old secret ends at once, or after overlap_seconds. A webhook that waits for its provider's secret is enabled with it. " +
+				"One that uses a secret which people manage is 409: change the value of that secret instead.",
+			codes: []lineshaft.Code{notFound, conflict}, request: example("rotate_webhook_request"), response: example("create_webhook_response"),
+		},
+		"deleteWebhook": {
+			tag: tagWebhooks, summary: "Delete a webhook", status: http.StatusNoContent,
+			text: "Senders get 404 at once. Its log stays until it is old enough; automations that select it stay and do not fire.", codes: []lineshaft.Code{notFound, conflict},
+		},
+	}
+}
+
+func deliveryDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listDeliveries": {
+			tag: tagWebhooks, summary: "Read the log of a webhook",
+			text:  "Newest first; also of a deleted webhook. What is older than 7 days and not among the newest 50 is removed.",
+			codes: []lineshaft.Code{notFound}, response: example("list_deliveries_response"),
+		},
+		"getDelivery": {
+			tag: tagWebhooks, summary: "Get a delivery", text: "With its payload, if it was accepted.",
+			codes: []lineshaft.Code{notFound}, response: example("delivery"),
+		},
+		"redeliver": {
+			tag: tagWebhooks, summary: "Deliver again", status: http.StatusAccepted, idempotent: true,
+			text: "Evaluates a stored delivery with the current automations, under a new id. Neither the rate nor the identity counts, and a disabled webhook does it too. " +
+				"Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.",
+			codes: []lineshaft.Code{notFound, conflict, mismatch}, request: example("redeliver_request"), response: example("redeliver_response"),
+		},
+		"testFilter": {
+			nul: true, tag: tagWebhooks, summary: "Try a filter", large: true,
+			text:  "Against a stored delivery or a given payload. Nothing is stored or started.",
+			codes: []lineshaft.Code{notFound, conflict}, request: example("test_filter_request"), response: example("test_filter_response"),
+		},
+	}
+}
+
+func definitionDocs() map[string]operationDoc {
+	const archive = " The body is JSON, or a tar.gz of the folder."
+	return map[string]operationDoc{
+		"validateDefinition": {
+			tag: tagDefinitions, summary: "Check a definition for a factory", large: true, archive: true,
+			text: "Finds every mistake at once: in the files, and in what they name on this server." + archive, request: example("validate_definition_request"), response: example("validate_definition_response"),
+		},
+		"planDefinition": {
+			tag: tagDefinitions, summary: "Show what applying a definition would do", large: true, archive: true,
+			text: "Changes nothing. For every automation whose triggers change, the stored deliveries are tried again. " +
+				"A definition with mistakes is 400 with all of them in problems." + archive, request: example("validate_definition_request"), response: example("plan_definition_response"),
+		},
+		"planFiles": {
+			tag: tagDefinitions, summary: "Show what creating a factory from a definition would do", large: true, archive: true,
+			text: "For a factory that is not there yet: holds the files against this server as applying them would, and changes nothing. " +
+				"A definition with mistakes is 400 with all of them in problems." + archive,
+			request: example("validate_definition_request"), response: example("plan_definition_response"),
+		},
+		"applyDefinition": {
+			tag: tagDefinitions, summary: "Apply a definition", large: true, archive: true,
+			text: "All or nothing: the factory becomes what the folder says, or stays as it is. A definition with mistakes is 400 with all of them in problems. " +
+				"A factory that follows a repository is 409." + archive,
+			codes: []lineshaft.Code{conflict}, request: example("apply_definition_request"), response: example("apply_definition_response"),
+		},
+		"getDefinition": {
+			tag: tagDefinitions, summary: "Export a factory", text: "As JSON, or with Accept: application/gzip as a tar.gz. Applying it again changes nothing.", response: example("factory_definition"),
+		},
+		"listRevisions": {tag: tagDefinitions, summary: "List the revisions of a definition", text: "Newest first.", response: example("list_revisions_response")},
+		"getRevision":   {tag: tagDefinitions, summary: "Get a revision with its files", response: example("revision")},
+		"rollbackDefinition": {
+			tag: tagDefinitions, summary: "Go back to a revision", text: "Applies the files of that revision, as a new one.", codes: []lineshaft.Code{conflict}, response: example("apply_definition_response"),
+		},
+		"listSchemaVersions": {tag: tagDefinitions, summary: "List the versions of definition files", text: "Needs no key.", response: example("schema_versions_response")},
+		"listSchemas":        {tag: tagDefinitions, summary: "Get the JSON Schemas of a version", text: "Needs no key.", response: example("list_schemas_response")},
+		"getSchema":          {tag: tagDefinitions, summary: "Get the JSON Schema of a kind of file", text: "Needs no key.", response: json.RawMessage(`{"type":"object"}`)},
+		"validateFiles": {
+			tag: tagDefinitions, summary: "Check a definition by itself", archive: true,
+			text: "Needs no key, and knows no factory: what the files name on a server is not checked, and listed in deferred_resolutions. " +
+				"files is an object of texts by path, or a list of {path, content}. diagnostics are the problems with their published codes." + archive,
+			request: example("validate_files_request"), response: example("validate_files_response"),
+		},
+	}
+}
+
+func environmentDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listEnvironments": {
+			tag: tagEnvironments, summary: "List environments", text: "All of them, newest change first: there is no paging, and a server has at most 500.",
+			response: example("list_environments_response"),
+		},
+		"createEnvironment": {
+			tag: tagEnvironments, summary: "Create an environment", status: http.StatusCreated,
+			text: "What is made ready before an agent starts: repositories are cloned, then the set-up commands run. Naming a secret " +
+				"grants it to every run in the environment.",
+			codes: []lineshaft.Code{conflict, notSupported, tooLarge}, request: example("environment_request"), response: example("environment"),
+		},
+		"getEnvironment": {tag: tagEnvironments, summary: "Get an environment", codes: []lineshaft.Code{notFound}, response: example("environment")},
+		"updateEnvironment": {
+			tag: tagEnvironments, summary: "Replace an environment",
+			text:  "The configuration is replaced as a whole. Runs get it from their next execution on.",
+			codes: []lineshaft.Code{notFound, conflict, notSupported, tooLarge}, request: example("environment_request"), response: example("environment"),
+		},
+		"deleteEnvironment": {
+			tag: tagEnvironments, summary: "Delete an environment", status: http.StatusNoContent,
+			text: "One that a run which has not ended, a factory, an agent or an automation uses is 409.", codes: []lineshaft.Code{notFound, conflict},
+		},
+	}
+}
+
+func scheduleDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listScheduledAgents": {tag: tagSchedules, summary: "List schedules", text: "All of them, ordered by name.", response: example("list_schedules_response")},
+		"createScheduledAgent": {
+			tag: tagSchedules, summary: "Create a schedule", status: http.StatusCreated, large: true,
+			text:  "Starts a run at given times, from now on. Times that pass while the server is down are made up by one run. One that is too many is 409.",
+			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: example("create_schedule_request"), response: example("schedule"),
+		},
+		"getScheduledAgent": {tag: tagSchedules, summary: "Get a schedule", codes: []lineshaft.Code{notFound}, response: example("schedule")},
+		"updateScheduledAgent": {
+			tag: tagSchedules, summary: "Replace a schedule", large: true,
+			text:  "What is absent is cleared. Another cron_schedule or timezone counts from now on.",
+			codes: []lineshaft.Code{notFound, tooLarge, notSupported}, request: example("update_schedule_request"), response: example("schedule"),
+		},
+		"deleteScheduledAgent": {
+			tag: tagSchedules, summary: "Delete a schedule", text: "Its runs stay.", codes: []lineshaft.Code{notFound}, response: json.RawMessage(`{"success":true}`),
+		},
+		"pauseScheduledAgent": {
+			tag: tagSchedules, summary: "Pause a schedule", codes: []lineshaft.Code{notFound}, response: example("schedule"),
+		},
+		"resumeScheduledAgent": {
+			tag: tagSchedules, summary: "Resume a schedule", text: "It fires from now on; what was missed in the pause is not made up.",
+			codes: []lineshaft.Code{notFound}, response: example("schedule"),
+		},
+	}
+}
+
+func notificationDocs() map[string]operationDoc {
+	return map[string]operationDoc{
+		"listNotifications": {tag: tagNotifications, summary: "List notifications", text: "All that your key may see, the oldest first.", response: example("list_notifications_response")},
+		"createNotification": {
+			tag: tagNotifications, summary: "Create a notification", status: http.StatusCreated,
+			text: "An endpoint that gets the state changes of runs as signed requests (Standard Webhooks). It gets every change from now on. " +
+				"A secret that the server generates is in this answer and in no other. At most 50 in all.",
+			codes: []lineshaft.Code{conflict}, request: example("create_notification_request"), response: example("create_notification_response"),
+		},
+		"getNotification": {tag: tagNotifications, summary: "Get a notification", codes: []lineshaft.Code{notFound}, response: example("notification")},
+		"updateNotification": {
+			tag: tagNotifications, summary: "Change a notification",
+			text:  "What is absent stays. Disabled, it gets nothing, and changes that happen meanwhile are not kept for it; enabled again, it gets what waited before and is younger than 72 hours.",
+			codes: []lineshaft.Code{notFound}, request: example("update_notification_request"), response: example("notification"),
+		},
+		"deleteNotification": {
+			tag: tagNotifications, summary: "Delete a notification", status: http.StatusNoContent, text: "Nothing more is sent. Its log goes with it.", codes: []lineshaft.Code{notFound},
+		},
+		"rotateNotification": {
+			tag: tagNotifications, summary: "Replace the secret of a notification",
+			text:  "The old secret ends at once, or after overlap_seconds: until then callbacks carry a signature by each.",
+			codes: []lineshaft.Code{notFound, conflict}, request: example("rotate_notification_request"), response: example("create_notification_response"),
+		},
+		"testNotification": {
+			tag: tagNotifications, summary: "Send a test", status: http.StatusAccepted,
+			text:  "Sends a callback of type notification.test, as state changes are sent. Watch it with getNotificationDelivery.",
+			codes: []lineshaft.Code{notFound, conflict}, response: example("test_notification_response"),
+		},
+		"listNotificationDeliveries": {
+			tag: tagNotifications, summary: "Read the log of a notification", text: "Newest first. What is older than 30 days is removed.",
+			codes: []lineshaft.Code{notFound}, response: example("list_notification_deliveries_response"),
+		},
+		"getNotificationDelivery": {
+			tag: tagNotifications, summary: "Get a delivery to a notification", text: "With its attempts and its payload.",
+			codes: []lineshaft.Code{notFound}, response: example("notification_delivery"),
+		},
+		"replayNotificationDelivery": {
+			tag: tagNotifications, summary: "Send a delivery again", status: http.StatusAccepted,
+			text:  "Makes it pending, with the same webhook-id and payload and another 72 hours. A receiver recognises a repeat by its webhook-id.",
+			codes: []lineshaft.Code{notFound, conflict}, response: example("replay_notification_response"),
 		},
 	}
 }

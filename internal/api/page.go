@@ -82,7 +82,6 @@ func (w *jsonWriter) next() {
 	}
 }
 
-// item writes an element of a list.
 func (w *jsonWriter) item(v any) {
 	w.next()
 	if w.err != nil {
@@ -95,27 +94,23 @@ func (w *jsonWriter) item(v any) {
 	w.comma = true
 }
 
-// field writes a member of an object.
 func (w *jsonWriter) field(name string, v any) {
 	w.next()
 	w.frame(`"` + name + `":`)
 	w.item(v)
 }
 
-// optional writes a member that is left out when it is empty.
 func (w *jsonWriter) optional(name, text string) {
 	if text != "" {
 		w.field(name, text)
 	}
 }
 
-// list opens a member that is a list.
 func (w *jsonWriter) list(name string) {
 	w.next()
 	w.frame(`"` + name + `":[`)
 }
 
-// finish sends what is left.
 func (w *jsonWriter) finish() error {
 	if w.err == nil {
 		w.err = w.out.Flush()

@@ -26,10 +26,8 @@ type KeyLimits struct {
 	RequestsPerMinute int      `json:"requests_per_minute,omitempty" doc:"No limit when absent."`
 }
 
-type whoamiOutput struct{ Body WhoamiResponse }
-
-func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error) {
-	caller := infoFrom(ctx).caller
+func (s *server) whoami(ctx context.Context, _ *struct{}) (*answer[WhoamiResponse], error) {
+	caller := callerOf(ctx)
 	out := WhoamiResponse{
 		Principal: wirePrincipal(caller.Principal), Role: string(caller.Role), Permissions: []string{},
 		KeyID: caller.KeyID, RunID: caller.RunID,
@@ -44,7 +42,7 @@ func (s *server) whoami(ctx context.Context, _ *struct{}) (*whoamiOutput, error)
 			out.Permissions = append(out.Permissions, string(p))
 		}
 	}
-	return &whoamiOutput{Body: out}, nil
+	return reply(out, nil)
 }
 
 // APIKey is a key as the list shows it: never the key itself.
@@ -92,19 +90,11 @@ type ListAPIKeysResponse struct {
 	PageInfo PageInfo `json:"page_info"`
 }
 
-type (
-	createAPIKeyInput  struct{ Body CreateAPIKeyRequest }
-	createAPIKeyOutput struct {
-		CacheControl string `header:"Cache-Control"`
-		Body         CreatedAPIKey
-	}
-	listAPIKeysOutput struct{ Body ListAPIKeysResponse }
-	keyInput          struct {
-		KeyID string `path:"keyId" doc:"The id of a key."`
-	}
-)
+type keyInput struct {
+	KeyID string `path:"keyId" doc:"The id of a key."`
+}
 
-func (s *server) createAPIKey(ctx context.Context, in *createAPIKeyInput) (*createAPIKeyOutput, error) {
+func (s *server) createAPIKey(ctx context.Context, in *given[CreateAPIKeyRequest]) (*issued[CreatedAPIKey], error) {
 	if at := in.Body.ExpiresAt; !at.IsZero() && !at.After(s.Now()) {
 		return nil, lineshaft.Invalid("expires_at", "must be in the future")
 	}
@@ -115,24 +105,17 @@ func (s *server) createAPIKey(ctx context.Context, in *createAPIKeyInput) (*crea
 	if o := in.Body.Owner; o != nil {
 		wanted.Owner = lineshaft.Principal{UID: o.UID, Type: lineshaft.PrincipalType(o.Type), DisplayName: o.DisplayName, Email: o.Email}
 	}
-	stored, key, err := s.Control.CreateAPIKey(ctx, infoFrom(ctx).caller, wanted)
-	if err != nil {
-		return nil, err
-	}
-	return &createAPIKeyOutput{CacheControl: "no-store", Body: CreatedAPIKey{APIKey: wireAPIKey(&stored), Key: key}}, nil
+	stored, key, err := s.Control.CreateAPIKey(ctx, callerOf(ctx), wanted)
+	return issue(CreatedAPIKey{APIKey: wireAPIKey(&stored), Key: key}, err)
 }
 
-func (s *server) listAPIKeys(ctx context.Context, in *ListQuery) (*listAPIKeysOutput, error) {
-	page, err := s.Control.ListAPIKeys(ctx, infoFrom(ctx).caller, in.Limit, in.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	keys, info, err := fillPage(page, always(wireAPIKey))
-	return &listAPIKeysOutput{ListAPIKeysResponse{keys, info}}, err
+func (s *server) listAPIKeys(ctx context.Context, in *ListQuery) (*answer[ListAPIKeysResponse], error) {
+	keys, info, err := fillWith(wireAPIKey)(s.Control.ListAPIKeys(ctx, callerOf(ctx), in.Limit, in.Cursor))
+	return reply(ListAPIKeysResponse{keys, info}, err)
 }
 
 func (s *server) revokeAPIKey(ctx context.Context, in *keyInput) (*struct{}, error) {
-	return nil, s.Control.RevokeAPIKey(ctx, infoFrom(ctx).caller, in.KeyID)
+	return nil, s.Control.RevokeAPIKey(ctx, callerOf(ctx), in.KeyID)
 }
 
 func wireAPIKey(k *lineshaft.APIKey) APIKey {
@@ -163,25 +146,14 @@ type ListAuditResponse struct {
 	PageInfo PageInfo     `json:"page_info"`
 }
 
-type (
-	listAuditInput struct {
-		Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"500"`
-		Cursor string `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor."`
-	}
-	listAuditOutput struct{ Body ListAuditResponse }
-)
+func (s *server) listAudit(ctx context.Context, in *PageQuery) (*answer[ListAuditResponse], error) {
+	page, err := s.Control.ListAudit(ctx, callerOf(ctx), access.AuditQuery{Limit: in.Limit, Cursor: in.Cursor})
+	return reply(ListAuditResponse{each(page.Entries, wireAuditEntry), pageInfo(page.Next)}, err)
+}
 
-func (s *server) listAudit(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
-	page, err := s.Control.ListAudit(ctx, infoFrom(ctx).caller, access.AuditQuery{Limit: in.Limit, Cursor: in.Cursor})
-	if err != nil {
-		return nil, err
+func wireAuditEntry(e *lineshaft.AuditEntry) AuditEntry {
+	return AuditEntry{
+		ID: e.ID, Time: stamp(e.Time), Actor: wirePrincipal(e.Actor), KeyID: e.KeyID, Action: e.Action,
+		TargetType: e.TargetType, TargetID: e.TargetID, RemoteAddr: e.RemoteAddr, RequestID: e.RequestID, Detail: e.Detail,
 	}
-	out := &listAuditOutput{Body: ListAuditResponse{Entries: []AuditEntry{}, PageInfo: pageInfo(page.Next)}}
-	for _, e := range page.Entries {
-		out.Body.Entries = append(out.Body.Entries, AuditEntry{
-			ID: e.ID, Time: stamp(e.Time), Actor: wirePrincipal(e.Actor), KeyID: e.KeyID, Action: e.Action,
-			TargetType: e.TargetType, TargetID: e.TargetID, RemoteAddr: e.RemoteAddr, RequestID: e.RequestID, Detail: e.Detail,
-		})
-	}
-	return out, nil
 }

@@ -165,7 +165,6 @@ func (s *server) definitionOperations() []route {
 	}
 }
 
-// notificationOperations are the rows of the endpoints of callbacks.
 func (s *server) notificationOperations() []route {
 	return []route{
 		{get, "/notifications", "listNotifications", see, bind(s.listNotifications)},
@@ -181,7 +180,6 @@ func (s *server) notificationOperations() []route {
 	}
 }
 
-// serverOperations are the rows about the server and who may use it.
 func (s *server) serverOperations() []route {
 	return []route{
 		{get, "/whoami", "whoami", anyKey, bind(s.whoami)},
@@ -287,7 +285,6 @@ func (r route) fullPath() string {
 	return Prefix + r.Path
 }
 
-// pattern is the row as http.ServeMux spells it.
 func (r route) pattern() string {
 	if r.Method == "" {
 		return r.fullPath()

@@ -1,7 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"io"
+	"mime"
+	"path"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
@@ -12,34 +18,25 @@ type RunPath struct {
 	RunID string `path:"runId" doc:"The id of a run."`
 }
 
-type (
-	createRunInput  struct{ Body RunAgentRequest }
-	createRunOutput struct {
-		Replayed string `header:"Idempotent-Replayed" doc:"true when this is the kept answer to an earlier request with the same Idempotency-Key."`
-		Body     RunAgentResponse
-	}
-)
+type ofRun[T any] struct {
+	RunPath
+	Body T
+}
 
-func (s *server) createRun(ctx context.Context, in *createRunInput) (*createRunOutput, error) {
+func (s *server) createRun(ctx context.Context, in *given[RunAgentRequest]) (*kept[RunAgentResponse], error) {
 	info := infoFrom(ctx)
 	run, err := in.Body.domain(info.source)
 	if err != nil {
 		return nil, in.Body.blameSkill(err)
 	}
 	started, err := s.Control.StartRun(ctx, info.caller, run, info.idempotency)
-	if err != nil {
-		return nil, in.Body.blameSkill(err)
-	}
-	return startedOutput(started), nil
+	return startedOutput(started, in.Body.blameSkill(err))
 }
 
-func startedOutput(started runs.Started) *createRunOutput {
-	return &createRunOutput{
-		Replayed: replayed(started.Replayed),
-		Body: RunAgentResponse{
-			RunID: started.RunID, TaskID: started.RunID, State: RunState(started.State), AtCapacity: started.AtCapacity,
-		},
-	}
+func startedOutput(started runs.Started, err error) (*kept[RunAgentResponse], error) {
+	return keep(started.Replayed, RunAgentResponse{
+		RunID: started.RunID, TaskID: started.RunID, State: RunState(started.State), AtCapacity: started.AtCapacity,
+	}, err)
 }
 
 func replayed(yes bool) string {
@@ -49,12 +46,8 @@ func replayed(yes bool) string {
 	return ""
 }
 
-func (s *server) rerunRun(ctx context.Context, in *RunPath) (*createRunOutput, error) {
-	started, err := s.Control.Rerun(ctx, infoFrom(ctx).caller, in.RunID, infoFrom(ctx).source, nil)
-	if err != nil {
-		return nil, err
-	}
-	return startedOutput(started), nil
+func (s *server) rerunRun(ctx context.Context, in *RunPath) (*kept[RunAgentResponse], error) {
+	return startedOutput(s.Control.Rerun(ctx, callerOf(ctx), in.RunID, infoFrom(ctx).source, nil))
 }
 
 // ListRunsResponse is a page of runs.
@@ -74,18 +67,15 @@ func (r ListRunsResponse) writeJSON(out *jsonWriter) {
 	out.close("}")
 }
 
-type (
-	listRunsInput struct {
-		RunFilter
-		Limit     int       `query:"limit" default:"20" minimum:"1" maximum:"500"`
-		Cursor    string    `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor, with the same filters and order."`
-		SortBy    RunSortBy `query:"sort_by" default:"updated_at"`
-		SortOrder string    `query:"sort_order" default:"desc" enum:"asc,desc"`
-	}
-	listRunsOutput struct{ Body ListRunsResponse }
-)
+type listRunsInput struct {
+	RunFilter
+	Limit     int       `query:"limit" default:"20" minimum:"1" maximum:"500"`
+	Cursor    string    `query:"cursor" maxLength:"4096" doc:"From page_info.next_cursor, with the same filters and order."`
+	SortBy    RunSortBy `query:"sort_by" default:"updated_at"`
+	SortOrder string    `query:"sort_order" default:"desc" enum:"asc,desc"`
+}
 
-func (s *server) listRuns(ctx context.Context, in *listRunsInput) (*listRunsOutput, error) {
+func (s *server) listRuns(ctx context.Context, in *listRunsInput) (*answer[ListRunsResponse], error) {
 	filter, err := in.RunFilter.domain()
 	if err != nil {
 		return nil, err
@@ -93,51 +83,39 @@ func (s *server) listRuns(ctx context.Context, in *listRunsInput) (*listRunsOutp
 	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
-	page, err := s.Control.ListRuns(ctx, infoFrom(ctx).caller, lineshaft.RunQuery{
+	page, err := s.Control.ListRuns(ctx, callerOf(ctx), lineshaft.RunQuery{
 		Filter: filter, Sort: lineshaft.RunSort(in.SortBy), Ascending: in.SortOrder == "asc", Limit: in.Limit, Cursor: in.Cursor,
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := &listRunsOutput{Body: ListRunsResponse{Runs: []RunItem{}, PageInfo: pageInfo(page.Next)}}
-	for i := range page.Runs {
-		out.Body.Runs = append(out.Body.Runs, s.wireRun(&page.Runs[i]))
-	}
-	return out, nil
+	return reply(ListRunsResponse{each(page.Runs, s.wireRun), pageInfo(page.Next)}, err)
 }
 
-type (
-	getRunInput struct {
-		RunPath
-		Explain bool `query:"explain" doc:"Adds agent_config_origins."`
-	}
-	getRunOutput struct{ Body RunItem }
-)
+type getRunInput struct {
+	RunPath
+	Explain bool `query:"explain" doc:"Adds agent_config_origins."`
+}
 
-func (s *server) getRun(ctx context.Context, in *getRunInput) (*getRunOutput, error) {
+func (s *server) getRun(ctx context.Context, in *getRunInput) (*answer[RunItem], error) {
 	if err := s.takeTurn(ctx, weightRun); err != nil {
 		return nil, err
 	}
-	caller := infoFrom(ctx).caller
+	caller := callerOf(ctx)
 	run, err := s.Control.GetRun(ctx, caller, in.RunID)
 	if err != nil {
 		return nil, err
 	}
-	out := &getRunOutput{Body: s.wireRun(run)}
+	out := s.wireRun(run)
 	if in.Explain {
-		if out.Body.AgentConfigOrigins, err = s.Control.ExplainRun(ctx, caller, in.RunID); err != nil {
-			return nil, err
-		}
+		out.AgentConfigOrigins, err = s.Control.ExplainRun(ctx, caller, in.RunID)
 	}
-	return out, nil
+	return reply(out, err)
 }
 
 func (s *server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) {
-	return nil, s.Control.DeleteRun(ctx, infoFrom(ctx).caller, in.RunID)
+	return nil, s.Control.DeleteRun(ctx, callerOf(ctx), in.RunID)
 }
 
 func (s *server) interruptRun(ctx context.Context, in *RunPath) (*struct{}, error) {
-	return nil, s.Control.Interrupt(ctx, infoFrom(ctx).caller, in.RunID)
+	return nil, s.Control.Interrupt(ctx, callerOf(ctx), in.RunID)
 }
 
 type (
@@ -154,10 +132,7 @@ type (
 func (s *server) cancelRun(ctx context.Context, in *cancelRunInput) (*cancelRunOutput, error) {
 	info := infoFrom(ctx)
 	done, err := s.Control.Cancel(ctx, info.caller, in.RunID, in.Cascade, info.idempotency)
-	if err != nil {
-		return nil, err
-	}
-	return &cancelRunOutput{Replayed: replayed(done.Replayed), Body: done.RunID}, nil
+	return &cancelRunOutput{Replayed: replayed(done.Replayed), Body: done.RunID}, err
 }
 
 // CancelRunsResponse lists what was cancelled.
@@ -166,15 +141,12 @@ type CancelRunsResponse struct {
 	WouldCancel []string `json:"would_cancel,omitempty" doc:"With dry_run: the ids of the runs that would be cancelled."`
 }
 
-type (
-	cancelRunsInput struct {
-		Body    CancelRunsRequest
-		RawBody []byte
-	}
-	cancelRunsOutput struct{ Body CancelRunsResponse }
-)
+type cancelRunsInput struct {
+	Body    CancelRunsRequest
+	RawBody []byte
+}
 
-func (s *server) cancelRuns(ctx context.Context, in *cancelRunsInput) (*cancelRunsOutput, error) {
+func (s *server) cancelRuns(ctx context.Context, in *cancelRunsInput) (*answer[CancelRunsResponse], error) {
 	if err := refuseNull(in.RawBody); err != nil {
 		return nil, err
 	}
@@ -186,46 +158,25 @@ func (s *server) cancelRuns(ctx context.Context, in *cancelRunsInput) (*cancelRu
 		return nil, lineshaft.Invalid("filter", "give at least one condition; an empty filter would cancel every run")
 	}
 	if in.Body.DryRun {
-		found, err := s.Control.WouldCancel(ctx, infoFrom(ctx).caller, filter)
-		return &cancelRunsOutput{Body: CancelRunsResponse{Cancelled: []string{}, WouldCancel: found}}, err
+		found, err := s.Control.WouldCancel(ctx, callerOf(ctx), filter)
+		return reply(CancelRunsResponse{Cancelled: []string{}, WouldCancel: found}, err)
 	}
-	cancelled, err := s.Control.CancelMatching(ctx, infoFrom(ctx).caller, filter)
-	if err != nil {
-		return nil, err
-	}
-	return &cancelRunsOutput{Body: CancelRunsResponse{Cancelled: append([]string{}, cancelled...)}}, nil
+	cancelled, err := s.Control.CancelMatching(ctx, callerOf(ctx), filter)
+	return reply(CancelRunsResponse{Cancelled: orEmpty(cancelled)}, err)
 }
 
-type (
-	followupInput struct {
-		RunPath
-		Body RunFollowupRequest
-	}
-	followupOutput struct {
-		Replayed string `header:"Idempotent-Replayed" doc:"true when this is the kept answer to an earlier request with the same Idempotency-Key."`
-		Body     RunFollowupResponse
-	}
-)
-
-func (s *server) createFollowup(ctx context.Context, in *followupInput) (*followupOutput, error) {
+func (s *server) createFollowup(ctx context.Context, in *ofRun[RunFollowupRequest]) (*kept[RunFollowupResponse], error) {
 	info := infoFrom(ctx)
 	followup, err := in.Body.domain(in.RunID)
 	if err != nil {
 		return nil, err
 	}
 	result, err := s.Control.Followup(ctx, info.caller, followup, info.idempotency)
-	if err != nil {
-		return nil, err
-	}
-	return &followupOutput{Replayed: replayed(result.Replayed), Body: wireFollowup(result)}, nil
+	return keep(result.Replayed, wireFollowup(result), err)
 }
 
 func wireFollowup(result runs.FollowupResult) RunFollowupResponse {
-	out := RunFollowupResponse{Outcome: string(result.Outcome)}
-	if result.FollowupID != "" {
-		out.FollowupID = &result.FollowupID
-	}
-	return out
+	return RunFollowupResponse{FollowupID: textOrNull(result.FollowupID), Outcome: string(result.Outcome)}
 }
 
 // RunReference names a run.
@@ -233,17 +184,76 @@ type RunReference struct {
 	RunID string `json:"run_id"`
 }
 
-type (
-	referenceInput struct {
-		URL string `query:"url" required:"true" maxLength:"2048" doc:"The address of an external reference that a run reported."`
-	}
-	referenceOutput struct{ Body RunReference }
-)
+type referenceInput struct {
+	URL string `query:"url" required:"true" maxLength:"2048" doc:"The address of an external reference that a run reported."`
+}
 
-func (s *server) getRunByReference(ctx context.Context, in *referenceInput) (*referenceOutput, error) {
-	id, err := s.Control.RunByReference(ctx, infoFrom(ctx).caller, in.URL)
+func (s *server) getRunByReference(ctx context.Context, in *referenceInput) (*answer[RunReference], error) {
+	id, err := s.Control.RunByReference(ctx, callerOf(ctx), in.URL)
+	return reply(RunReference{RunID: id}, err)
+}
+
+// RunReportRequest is what an agent tells about its own run.
+type RunReportRequest struct {
+	Type  string          `json:"type" enum:"message,notice,plan,pull_request,reference"`
+	Text  string          `json:"text,omitempty" maxLength:"65536" doc:"Of message and notice."`
+	Level string          `json:"level,omitempty" enum:"info,warning,error" doc:"Of notice; info by default."`
+	Steps []RunReportStep `json:"steps,omitempty" maxItems:"200" doc:"Of plan: all of them, each time."`
+	URL   string          `json:"url,omitempty" maxLength:"2048" doc:"Of pull_request and reference."`
+}
+
+// RunReportStep is one step of a plan.
+type RunReportStep struct {
+	Text     string `json:"text" minLength:"1"`
+	State    string `json:"state,omitempty" enum:"pending,in_progress,completed" doc:"pending by default."`
+	Priority string `json:"priority,omitempty" enum:"high,medium,low"`
+}
+
+// RunReportResponse says what became of a report.
+type RunReportResponse struct {
+	RunID       string `json:"run_id"`
+	ArtifactUID string `json:"artifact_uid,omitempty" doc:"The artifact that the report made."`
+}
+
+func (s *server) reportRun(ctx context.Context, in *ofRun[RunReportRequest]) (*answer[RunReportResponse], error) {
+	r := lineshaft.RunReport{Kind: lineshaft.ReportKind(in.Body.Type), Text: in.Body.Text, Level: in.Body.Level, URL: in.Body.URL}
+	for _, step := range in.Body.Steps {
+		r.Steps = append(r.Steps, lineshaft.PlanStep{Text: step.Text, State: cmp.Or(step.State, "pending"), Priority: step.Priority})
+	}
+	uid, err := s.Control.ReportRun(ctx, callerOf(ctx), in.RunID, r)
+	return reply(RunReportResponse{RunID: in.RunID, ArtifactUID: uid}, err)
+}
+
+// uploadInput describes a file; its content is read from the request itself.
+type uploadInput struct {
+	RunPath
+	FileName    string `query:"filename" required:"true" maxLength:"255" doc:"The name of the file, without folders."`
+	Type        string `query:"type" enum:"FILE,SCREENSHOT,PLAN" doc:"FILE by default."`
+	MimeType    string `query:"mime_type" maxLength:"200" doc:"What it is; by the name's ending when absent."`
+	Title       string `query:"title" maxLength:"200"`
+	Description string `query:"description" maxLength:"2000"`
+
+	content io.Reader
+}
+
+// Resolve implements huma.Resolver.
+func (u *uploadInput) Resolve(ctx huma.Context) []error {
+	u.content = ctx.BodyReader()
+	return nil
+}
+
+func (s *server) reportArtifact(ctx context.Context, in *uploadInput) (*answer[RunReportResponse], error) {
+	kind := cmp.Or(in.MimeType, mime.TypeByExtension(path.Ext(in.FileName)), "application/octet-stream")
+	caller := callerOf(ctx)
+	var a *lineshaft.Artifact
+	err := s.oneOfFew(caller, "artifacts", func() (err error) { // each of them fills the disk until it is taken or refused
+		a, err = s.Control.ReportArtifact(ctx, caller, in.RunID, lineshaft.NewArtifact{
+			Type: lineshaft.ArtifactType(in.Type), FileName: in.FileName, MimeType: kind, Title: in.Title, Description: in.Description,
+		}, in.content)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &referenceOutput{Body: RunReference{RunID: id}}, nil
+	return reply(RunReportResponse{RunID: in.RunID, ArtifactUID: a.UID}, nil)
 }

@@ -34,13 +34,13 @@ func TestR5GetRunShowsTheWholeRun(t *testing.T) {
 	b.check(t, scenario{method: post, path: "/secrets", as: lineshaft.RoleAdmin, body: `{"name":"TOKEN","value":"a value of these tests","access":"runs"}`, status: 201})
 	started := decode[RunAgentResponse](t, b.check(t, scenario{
 		method: post, path: "/agent/runs", as: lineshaft.RoleMember, status: 200,
-		body: `{"prompt":"# Mend it\nplease","metadata":{"a.b":"c","empty":""},"team":true,"interactive":true,"unknown":{"x":1e999},
+		body: `{"prompt":"# Fix it\nplease","metadata":{"a.b":"c","empty":""},"team":true,"interactive":true,"unknown":{"x":1e999},
 			"config":{"name":"doctor","model_id":"m","worker_host":"warp","unknown_too":[1],"timeout_minutes":5,
 			"mcp_servers":[{"name":"t","url":"https://x.test/mcp","headers":{"A":"literal","B":"{{TOKEN}}"}}],
 			"harness":{"type":"command","command":["cat"]},"budget":{"max_cost_usd":1.5},"retry":{"max_attempts":3}}}`,
 	}))
 	run := decode[RunItem](t, b.check(t, scenario{method: get, path: "/agent/runs/" + started.RunID, as: lineshaft.RoleMember, status: 200, not: []string{"literal", "null,\"run_time"}}))
-	if run.Title != "Mend it" || run.TaskID != run.RunID || run.RootRunID != run.RunID || run.SessionLink != testBase+"/runs/"+run.RunID {
+	if run.Title != "Fix it" || run.TaskID != run.RunID || run.RootRunID != run.RunID || run.SessionLink != testBase+"/runs/"+run.RunID {
 		t.Errorf("%+v", run)
 	}
 	if run.Creator.Type != "service_account" || run.Creator.DisplayName != "member" || run.Metadata["a.b"] != "c" {

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -60,7 +63,7 @@ func (f *RunFilter) domain() (lineshaft.RunFilter, error) {
 		return a
 	}
 	out := lineshaft.RunFilter{
-		States: f.states(), Sources: convert[lineshaft.Source](f.Source), Name: both(f.Name, f.ConfigName),
+		States: f.states(), Sources: lineshaft.Convert[lineshaft.Source](f.Source), Name: both(f.Name, f.ConfigName),
 		ModelID: f.ModelID, Creator: f.Creator, Executor: f.Executor, Local: f.ExecutionLocation == "LOCAL",
 		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
 		SkillSpec: both(f.Skill, f.SkillSpec), ScheduleID: f.ScheduleID, FactoryUIDs: f.FactoryUID, FactoryOnly: f.FactoryOnly,
@@ -89,7 +92,7 @@ func (f *RunFilter) domain() (lineshaft.RunFilter, error) {
 // states joins state and task_status: nil when neither is given, and never nil
 // when one is, even if nothing fits both.
 func (f *RunFilter) states() []lineshaft.RunState {
-	states := convert[lineshaft.RunState](f.State)
+	states := lineshaft.Convert[lineshaft.RunState](f.State)
 	if len(f.TaskStatus) == 0 {
 		return states
 	}
@@ -104,18 +107,65 @@ func (f *RunFilter) states() []lineshaft.RunState {
 	return slices.DeleteFunc(states, func(s lineshaft.RunState) bool { return !slices.Contains(grouped, s) })
 }
 
-func convert[To, From ~string](list []From) []To {
-	var out []To
-	for _, v := range list {
-		out = append(out, To(v))
-	}
-	return out
-}
-
 func with(m map[string]string, key, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}
 	}
 	m[key] = value
 	return m
+}
+
+// CancelRunsRequest selects the runs of a mass cancellation.
+type CancelRunsRequest struct {
+	_      struct{}     `additionalProperties:"false"`
+	Filter CancelFilter `json:"filter" doc:"The conditions of the list; at least one. Runs that have ended are left alone."`
+	DryRun bool         `json:"dry_run,omitempty" doc:"Answers with the runs that would be cancelled, and cancels none."`
+}
+
+// CancelFilter is a RunFilter without room for a condition that is misspelt: it would
+// cancel more than was meant.
+type CancelFilter struct {
+	_ struct{} `additionalProperties:"false"`
+	RunFilter
+}
+
+// TransformSchema implements huma.SchemaTransformer: a condition that is given must select
+// something, or a template that left it empty would cancel more than was meant.
+func (CancelFilter) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	least := 1
+	for _, condition := range s.Properties {
+		switch condition.Type {
+		case huma.TypeString:
+			condition.MinLength = &least
+		case huma.TypeArray:
+			condition.MinItems = &least
+		case huma.TypeObject:
+			condition.MinProperties = &least
+		case huma.TypeBoolean:
+			condition.Const = true
+		}
+		condition.PrecomputeMessages()
+	}
+	return s
+}
+
+// refuseNull refuses a request that has null in a place of its own or of its filter, for the
+// same reason: without dry_run the runs are cancelled.
+func refuseNull(body []byte) error {
+	var request map[string]json.RawMessage
+	if err := json.Unmarshal(body, &request); err != nil {
+		return err
+	}
+	var filter map[string]json.RawMessage
+	if err := json.Unmarshal(request["filter"], &filter); err != nil {
+		return err
+	}
+	for path, members := range map[string]map[string]json.RawMessage{"": request, "filter": filter} {
+		for name, value := range members {
+			if string(value) == "null" {
+				return lineshaft.Invalid(join(path, name), "is null; leave it out, or give it a value")
+			}
+		}
+	}
+	return nil
 }

@@ -119,7 +119,7 @@ func TestR4FiltersOverHTTP(t *testing.T) {
 	b := newServer(t)
 	first := b.start(lineshaft.NewRun{Prompt: "first prompt", Title: "alpha", Config: lineshaft.AgentConfig{Name: "one", ModelID: "m1"}, Metadata: map[string]string{"k": "v", "e": ""}})
 	second := b.start(lineshaft.NewRun{Prompt: "second prompt", Title: "beta", Config: lineshaft.AgentConfig{Name: "two", WorkerHost: "farm"}, ParentRunID: first})
-	if _, err := b.control.IndexSearch(t.Context()); err != nil {
+	if _, err := b.control.SettleRuns(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.control.Cancel(t.Context(), b.admin(), first, false, nil); err != nil {

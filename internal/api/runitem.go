@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+
 	"github.com/lineshaft/lineshaft"
 )
 
@@ -9,7 +11,7 @@ type RunItem struct {
 	RunID              string              `json:"run_id"`
 	TaskID             string              `json:"task_id" deprecated:"true" doc:"The same as run_id."`
 	Title              string              `json:"title"`
-	Prompt             string              `json:"prompt" doc:"What the agent was told."`
+	Prompt             string              `json:"prompt" doc:"The agent's task."`
 	PromptTruncated    bool                `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it."`
 	SubmittedPrompt    string              `json:"submitted_prompt,omitempty" doc:"The prompt as sent, with the follow-ups that came before the start."`
 	State              RunState            `json:"state"`
@@ -30,7 +32,7 @@ type RunItem struct {
 	SessionID          string              `json:"session_id,omitempty"`
 	SessionLink        string              `json:"session_link,omitempty" format:"uri" doc:"The page on this server that shows the live session."`
 	ConversationID     string              `json:"conversation_id,omitempty"`
-	ContinuesRunID     string              `json:"continues_run_id,omitempty" doc:"The run whose workspace and messages this one goes on with."`
+	ContinuesRunID     string              `json:"continues_run_id,omitempty" doc:"The run whose workspace and messages this one continues."`
 	RerunOf            string              `json:"rerun_of,omitempty" doc:"The first run with the same request, when this one was run again."`
 	Attempt            int                 `json:"attempt,omitempty" doc:"Which of the runs with the same request this is, from 1."`
 	Reruns             []RunRerun          `json:"reruns,omitempty" doc:"When a single run is read: the later runs with its request, at most the first 100."`
@@ -110,11 +112,10 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 		Source:        RunSourceType(run.Source), Creator: wirePrincipal(run.Creator),
 		AgentConfig: wireConfig(run.Config), SessionID: run.SessionID, SessionLink: s.BaseURL + "/runs/" + run.ID,
 		ConversationID: run.ConversationID, ContinuesRunID: run.Continues, RerunOf: run.RerunOf, Attempt: run.Attempt, FactoryUID: run.FactoryUID, Schedule: wireFiredBy(run.FiredBy), Metadata: run.Metadata,
+		AgentSkill: wireAgentSkill(run.Skills), Artifacts: each(run.Artifacts, wireArtifact), Reruns: each(run.Reruns, wireRerun),
 		ExecutionLocation: "REMOTE", IsSandboxRunning: run.SandboxRunning, IsCancellable: true, Scope: Scope{Type: "Team"},
 	}
-	if item.RootRunID == "" {
-		item.RootRunID = run.ID
-	}
+	item.RootRunID = cmp.Or(item.RootRunID, run.ID)
 	if !run.State.Terminal() {
 		item.FinishedAt = nil
 	}
@@ -125,18 +126,13 @@ func (s *server) wireRun(run *lineshaft.Run) RunItem {
 		executor := wirePrincipal(run.Executor)
 		item.Executor = &executor
 	}
-	for _, one := range run.Reruns {
-		item.Reruns = append(item.Reruns, RunRerun{one.RunID, one.Attempt, RunState(one.State)})
-	}
-	item.AgentSkill = wireAgentSkill(run.Skills)
-	for i := range run.Artifacts {
-		item.Artifacts = append(item.Artifacts, wireArtifact(&run.Artifacts[i]))
-	}
 	if run.Usage.Total() > 0 {
 		item.RequestUsage = wireUsage(run)
 	}
 	return item
 }
+
+func wireRerun(r *lineshaft.Rerun) RunRerun { return RunRerun{r.RunID, r.Attempt, RunState(r.State)} }
 
 func wireUsage(run *lineshaft.Run) *RequestUsage {
 	out := &RequestUsage{TotalTokens: run.Usage.Total(), InferenceCostUSD: dollars(run.Usage.CostMicros)}

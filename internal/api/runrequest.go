@@ -77,7 +77,7 @@ type RunAgentResponse struct {
 
 // RunFollowupRequest is a message for a run that exists.
 type RunFollowupRequest struct {
-	Message     string                    `json:"message,omitempty" maxLength:"1048576" doc:"What to tell the agent. May be empty when there is an attachment."`
+	Message     string                    `json:"message,omitempty" maxLength:"1048576" doc:"The message to the agent. May be empty when there is an attachment."`
 	Mode        RunMode                   `json:"mode,omitempty"`
 	Attachments []FollowupAttachmentInput `json:"attachments,omitempty" maxItems:"5"`
 }

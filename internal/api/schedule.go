@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -91,18 +90,12 @@ type SchedulePath struct {
 	ScheduleID string `path:"scheduleId" doc:"The id of a schedule."`
 }
 
-type (
-	createScheduleInput struct{ Body CreateScheduledAgentRequest }
-	updateScheduleInput struct {
-		SchedulePath
-		Body UpdateScheduledAgentRequest
-	}
-	scheduleOutput       struct{ Body ScheduledAgentItem }
-	listSchedulesOutput  struct{ Body ListScheduledAgentsResponse }
-	deleteScheduleOutput struct{ Body DeleteScheduledAgentResponse }
-)
+type updateScheduleInput struct {
+	SchedulePath
+	Body UpdateScheduledAgentRequest
+}
 
-func (s *server) createSchedule(ctx context.Context, in *createScheduleInput) (*scheduleOutput, error) {
+func (s *server) createSchedule(ctx context.Context, in *given[CreateScheduledAgentRequest]) (*answer[ScheduledAgentItem], error) {
 	b := &in.Body
 	n, err := newSchedule(UpdateScheduledAgentRequest{
 		Name: b.Name, CronSchedule: b.CronSchedule, Enabled: b.Enabled == nil || *b.Enabled, Timezone: b.Timezone, Overlap: b.Overlap,
@@ -111,17 +104,15 @@ func (s *server) createSchedule(ctx context.Context, in *createScheduleInput) (*
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Control.CreateSchedule(ctx, infoFrom(ctx).caller, n)
-	return s.scheduleAnswer(ctx, made, err)
+	return s.scheduleAnswer(ctx)(s.Control.CreateSchedule(ctx, callerOf(ctx), n))
 }
 
-func (s *server) updateSchedule(ctx context.Context, in *updateScheduleInput) (*scheduleOutput, error) {
+func (s *server) updateSchedule(ctx context.Context, in *updateScheduleInput) (*answer[ScheduledAgentItem], error) {
 	n, err := newSchedule(in.Body)
 	if err != nil {
 		return nil, err
 	}
-	changed, err := s.Control.UpdateSchedule(ctx, infoFrom(ctx).caller, in.ScheduleID, n)
-	return s.scheduleAnswer(ctx, changed, err)
+	return s.scheduleAnswer(ctx)(s.Control.UpdateSchedule(ctx, callerOf(ctx), in.ScheduleID, n))
 }
 
 func newSchedule(b UpdateScheduledAgentRequest) (trigger.NewSchedule, error) {
@@ -140,55 +131,49 @@ func newSchedule(b UpdateScheduledAgentRequest) (trigger.NewSchedule, error) {
 
 // inAgentConfig names a field of a configuration as schedules do.
 func inAgentConfig(err error) error {
-	public, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok || !strings.HasPrefix(public.Field, "config") {
-		return err
-	}
-	blamed := *public
-	blamed.Field = "agent_" + public.Field
-	return &blamed
+	return lineshaft.Rename(err, func(field string) string {
+		if strings.HasPrefix(field, "config") {
+			return "agent_" + field
+		}
+		return field
+	})
 }
 
-func (s *server) scheduleAnswer(ctx context.Context, found *lineshaft.Schedule, err error) (*scheduleOutput, error) {
-	if err != nil {
-		return nil, err
+func (s *server) scheduleAnswer(ctx context.Context) func(*lineshaft.Schedule, error) (*answer[ScheduledAgentItem], error) {
+	return func(found *lineshaft.Schedule, err error) (*answer[ScheduledAgentItem], error) {
+		if err != nil {
+			return nil, err
+		}
+		return reply(s.wireSchedule(ctx, found))
 	}
-	item, err := s.wireSchedule(ctx, found)
-	return &scheduleOutput{item}, err
 }
 
-func (s *server) listSchedules(ctx context.Context, in *ListQuery) (*listSchedulesOutput, error) {
+func (s *server) listSchedules(ctx context.Context, in *ListQuery) (*answer[ListScheduledAgentsResponse], error) {
 	if err := s.takeTurn(ctx, weightList); err != nil {
 		return nil, err
 	}
-	page, err := s.Control.ListSchedules(ctx, infoFrom(ctx).caller, "", in.Limit, in.Cursor)
+	page, err := s.Control.ListSchedules(ctx, callerOf(ctx), "", in.Limit, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	schedules, info, err := fillPage(page, func(one *lineshaft.Schedule) (ScheduledAgentItem, error) { return s.wireSchedule(ctx, one) })
-	return &listSchedulesOutput{ListScheduledAgentsResponse{schedules, whenMore(info)}}, err
+	return reply(ListScheduledAgentsResponse{schedules, whenMore(info)}, err)
 }
 
-func (s *server) getSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
-	found, err := s.Control.GetSchedule(ctx, infoFrom(ctx).caller, in.ScheduleID)
-	return s.scheduleAnswer(ctx, found, err)
+func (s *server) getSchedule(ctx context.Context, in *SchedulePath) (*answer[ScheduledAgentItem], error) {
+	return s.scheduleAnswer(ctx)(s.Control.GetSchedule(ctx, callerOf(ctx), in.ScheduleID))
 }
 
-func (s *server) pauseSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
-	changed, err := s.Control.SetScheduleEnabled(ctx, infoFrom(ctx).caller, in.ScheduleID, false)
-	return s.scheduleAnswer(ctx, changed, err)
+func (s *server) pauseSchedule(ctx context.Context, in *SchedulePath) (*answer[ScheduledAgentItem], error) {
+	return s.scheduleAnswer(ctx)(s.Control.SetScheduleEnabled(ctx, callerOf(ctx), in.ScheduleID, false))
 }
 
-func (s *server) resumeSchedule(ctx context.Context, in *SchedulePath) (*scheduleOutput, error) {
-	changed, err := s.Control.SetScheduleEnabled(ctx, infoFrom(ctx).caller, in.ScheduleID, true)
-	return s.scheduleAnswer(ctx, changed, err)
+func (s *server) resumeSchedule(ctx context.Context, in *SchedulePath) (*answer[ScheduledAgentItem], error) {
+	return s.scheduleAnswer(ctx)(s.Control.SetScheduleEnabled(ctx, callerOf(ctx), in.ScheduleID, true))
 }
 
-func (s *server) deleteSchedule(ctx context.Context, in *SchedulePath) (*deleteScheduleOutput, error) {
-	if err := s.Control.DeleteSchedule(ctx, infoFrom(ctx).caller, in.ScheduleID); err != nil {
-		return nil, err
-	}
-	return &deleteScheduleOutput{DeleteScheduledAgentResponse{Success: true}}, nil
+func (s *server) deleteSchedule(ctx context.Context, in *SchedulePath) (*answer[DeleteScheduledAgentResponse], error) {
+	return reply(DeleteScheduledAgentResponse{Success: true}, s.Control.DeleteSchedule(ctx, callerOf(ctx), in.ScheduleID))
 }
 
 func (s *server) wireSchedule(ctx context.Context, one *lineshaft.Schedule) (ScheduledAgentItem, error) {
@@ -205,7 +190,7 @@ func (s *server) wireSchedule(ctx context.Context, one *lineshaft.Schedule) (Sch
 	if one.Config.EnvironmentID == "" {
 		return item, nil
 	}
-	environment, err := s.Control.GetEnvironment(ctx, infoFrom(ctx).caller, one.Config.EnvironmentID)
+	environment, err := s.Control.GetEnvironment(ctx, callerOf(ctx), one.Config.EnvironmentID)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return item, nil // it is gone; the next fire will say so
 	}

@@ -243,7 +243,6 @@ const timeLayout = "2006-01-02T15:04:05.000000Z"
 // stamp writes a time as the wire wants it: UTC, always six fractional digits (H-6).
 func stamp(t time.Time) string { return t.UTC().Format(timeLayout) }
 
-// stampOrNull is null for the zero time.
 func stampOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil

@@ -16,7 +16,7 @@ type SecretAccess string
 func (SecretAccess) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Enum: []any{string(lineshaft.AccessGranted), string(lineshaft.AccessRuns)},
-		Description: "granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it.",
+		Description: "granted: only runs whose factory, agent or automation names it; runs: anyone who may start a run may name it.",
 	}
 }
 
@@ -67,56 +67,38 @@ type (
 	secretInput struct {
 		Name string `path:"name" maxLength:"128" doc:"The name of a secret."`
 	}
-	createSecretInput struct{ Body CreateSecretRequest }
 	updateSecretInput struct {
 		Name string `path:"name" maxLength:"128" doc:"The name of a secret."`
 		Body UpdateSecretRequest
 	}
-	secretOutput      struct{ Body Secret }
-	listSecretsOutput struct{ Body ListSecretsResponse }
 )
 
-func (s *server) createSecret(ctx context.Context, in *createSecretInput) (*secretOutput, error) {
-	made, err := s.Control.CreateSecret(ctx, infoFrom(ctx).caller, lineshaft.Secret{
+func (s *server) createSecret(ctx context.Context, in *given[CreateSecretRequest]) (*answer[Secret], error) {
+	return shown(at(wireSecret))(s.Control.CreateSecret(ctx, callerOf(ctx), lineshaft.Secret{
 		Name: in.Body.Name, Description: in.Body.Description, Access: lineshaft.SecretAccess(in.Body.Access),
-	}, string(in.Body.Value))
-	return secretAnswer(made, err)
+	}, string(in.Body.Value)))
 }
 
-func (s *server) updateSecret(ctx context.Context, in *updateSecretInput) (*secretOutput, error) {
-	return secretAnswer(s.Control.UpdateSecret(ctx, infoFrom(ctx).caller, in.Name, controlsecrets.SecretChange{
+func (s *server) updateSecret(ctx context.Context, in *updateSecretInput) (*answer[Secret], error) {
+	return shown(at(wireSecret))(s.Control.UpdateSecret(ctx, callerOf(ctx), in.Name, controlsecrets.SecretChange{
 		Value: (*string)(in.Body.Value), Description: in.Body.Description, Access: (*lineshaft.SecretAccess)(in.Body.Access),
 	}))
 }
 
-func (s *server) getSecret(ctx context.Context, in *secretInput) (*secretOutput, error) {
-	return secretAnswer(s.Control.GetSecret(ctx, infoFrom(ctx).caller, in.Name))
+func (s *server) getSecret(ctx context.Context, in *secretInput) (*answer[Secret], error) {
+	return shown(at(wireSecret))(s.Control.GetSecret(ctx, callerOf(ctx), in.Name))
 }
 
-func (s *server) listSecrets(ctx context.Context, in *ListQuery) (*listSecretsOutput, error) {
-	page, err := s.Control.ListSecrets(ctx, infoFrom(ctx).caller, in.Limit, in.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	secrets, info, err := fillPage(page, always(func(one *lineshaft.Secret) Secret { return wireSecret(*one) }))
-	if err != nil {
-		return nil, err
-	}
-	return &listSecretsOutput{Body: ListSecretsResponse{Secrets: secrets, PageInfo: info}}, nil
+func (s *server) listSecrets(ctx context.Context, in *ListQuery) (*answer[ListSecretsResponse], error) {
+	secrets, info, err := fillWith(wireSecret)(s.Control.ListSecrets(ctx, callerOf(ctx), in.Limit, in.Cursor))
+	return reply(ListSecretsResponse{secrets, info}, err)
 }
 
 func (s *server) deleteSecret(ctx context.Context, in *secretInput) (*struct{}, error) {
-	return nil, s.Control.DeleteSecret(ctx, infoFrom(ctx).caller, in.Name)
+	return nil, s.Control.DeleteSecret(ctx, callerOf(ctx), in.Name)
 }
 
-func secretAnswer(secret lineshaft.Secret, err error) (*secretOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &secretOutput{Body: wireSecret(secret)}, nil
-}
-
-func wireSecret(s lineshaft.Secret) Secret {
+func wireSecret(s *lineshaft.Secret) Secret {
 	return Secret{
 		Name: s.Name, Kind: string(s.Kind), Access: SecretAccess(s.Access), Description: s.Description,
 		CreatedAt: stamp(s.CreatedAt), UpdatedAt: stamp(s.UpdatedAt),

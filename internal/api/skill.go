@@ -72,16 +72,14 @@ type VariantEnvironment struct {
 type listAgentsInput struct {
 	ListQuery
 	Repo      string `query:"repo" doc:"Only the skills of this repository, owner/repo. Otherwise those of all environments and factories."`
-	Refresh   bool   `query:"refresh" doc:"Ask the forge anew; else what was read in the last minute counts."`
+	Refresh   bool   `query:"refresh" doc:"Ask the forge again instead of using what was read in the last minute."`
 	SortBy    string `query:"sort_by" enum:"name,last_run" doc:"name by default; last_run puts what was used last first."`
-	Malformed bool   `query:"include_malformed_skills" doc:"Also list files that are no skills, with their error."`
+	Malformed bool   `query:"include_malformed_skills" doc:"Also list files that are not valid skills, with their error."`
 }
 
-type listAgentsOutput struct{ Body ListAgentsResponse }
-
-func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*listAgentsOutput, error) {
+func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*answer[ListAgentsResponse], error) {
 	query := controlskills.SkillQuery{Repository: in.Repo, Refresh: in.Refresh, Malformed: in.Malformed, ByLastRun: in.SortBy == "last_run"}
-	list, err := s.Control.ListSkills(ctx, infoFrom(ctx).caller, query)
+	list, err := s.Control.ListSkills(ctx, callerOf(ctx), query)
 	if err != nil {
 		return nil, err
 	}
@@ -92,33 +90,26 @@ func (s *server) listAgents(ctx context.Context, in *listAgentsInput) (*listAgen
 	if err := s.takeTurn(ctx, weightList); err != nil { // not before: forges may take their time
 		return nil, err
 	}
-	variants, info, err := fillPage(page, always(wireVariant))
-	if err != nil {
-		return nil, err
-	}
-	out := &listAgentsOutput{Body: ListAgentsResponse{Agents: []AgentListItem{}, PageInfo: whenMore(info)}}
-	agents := &out.Body.Agents
+	variants, info, err := fillWith(wireVariant)(page, nil)
+	agents := []AgentListItem{}
 	for i, variant := range variants {
 		name := page.Items[i].Name
-		at := slices.IndexFunc(*agents, func(a AgentListItem) bool { return a.Name == name })
+		at := slices.IndexFunc(agents, func(a AgentListItem) bool { return a.Name == name })
 		if at < 0 {
-			at, *agents = len(*agents), append(*agents, AgentListItem{Name: name})
+			at, agents = len(agents), append(agents, AgentListItem{Name: name})
 		}
-		(*agents)[at].Variants = append((*agents)[at].Variants, variant)
+		agents[at].Variants = append(agents[at].Variants, variant)
 	}
-	return out, nil
+	return reply(ListAgentsResponse{agents, whenMore(info)}, err)
 }
 
 func wireVariant(s *controlskills.ListedSkill) AgentVariant {
-	v := AgentVariant{
-		ID: s.Spec, Description: s.Description, BasePrompt: s.Body, Error: s.Problem, Environments: []VariantEnvironment{},
+	return AgentVariant{
+		ID: s.Spec, Description: s.Description, BasePrompt: s.Body, Error: s.Problem,
 		Source:           AgentVariantSource{Owner: s.Repository.Owner, Name: s.Repository.Name, SkillPath: s.Path, Commit: s.Commit},
 		LastRunTimestamp: stampOrNull(s.LastRun),
+		Environments:     each(s.Environments, func(e *lineshaft.Environment) VariantEnvironment { return VariantEnvironment{e.UID, e.Config.Name} }),
 	}
-	for _, e := range s.Environments {
-		v.Environments = append(v.Environments, VariantEnvironment{UID: e.UID, Name: e.Config.Name})
-	}
-	return v
 }
 
 // publicText is the message of an error without its code and field.
@@ -131,16 +122,14 @@ func publicText(err error) string {
 
 // blameSkill gives an error about the only skill the name that the caller used.
 func (r *RunAgentRequest) blameSkill(err error) error {
-	public, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok || public.Field != "config.skills[0]" {
-		return err
-	}
-	named := *public
-	switch {
-	case r.Skill != "":
-		named.Field = "skill"
-	case r.Config != nil && r.Config.SkillSpec != "":
-		named.Field = "config.skill_spec"
-	}
-	return &named
+	return lineshaft.Rename(err, func(field string) string {
+		switch {
+		case field != "config.skills[0]":
+		case r.Skill != "":
+			return "skill"
+		case r.Config != nil && r.Config.SkillSpec != "":
+			return "config.skill_spec"
+		}
+		return field
+	})
 }

@@ -22,13 +22,11 @@ type TimelineResponse struct {
 	Events []TimelineEvent `json:"events"`
 }
 
-type timelineOutput struct{ Body TimelineResponse }
-
-func (s *server) getTimeline(ctx context.Context, in *RunPath) (*timelineOutput, error) {
+func (s *server) getTimeline(ctx context.Context, in *RunPath) (*answer[TimelineResponse], error) {
 	if err := s.takeTurn(ctx, weightPage); err != nil {
 		return nil, err
 	}
-	states, err := s.Control.StateEvents(ctx, infoFrom(ctx).caller, in.RunID)
+	states, err := s.Control.StateEvents(ctx, callerOf(ctx), in.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +34,7 @@ func (s *server) getTimeline(ctx context.Context, in *RunPath) (*timelineOutput,
 	for i := range states {
 		b.add(&states[i])
 	}
-	return &timelineOutput{Body: b.finish()}, nil
+	return &answer[TimelineResponse]{Body: b.finish()}, nil
 }
 
 // timelineBuilder picks the state changes out of a log and numbers the executions

@@ -44,11 +44,11 @@ type Webhook struct {
 	DeliveryIDHeader string          `json:"delivery_id_header,omitempty"`
 	Enabled          bool            `json:"enabled" doc:"A disabled webhook answers 404."`
 	NeedsSecret      bool            `json:"needs_secret" doc:"The provider's secret is still to come: give it to rotateWebhook."`
-	RateLimit        int             `json:"rate_limit" doc:"Deliveries in any minute; 0 is no limit."`
+	RateLimit        int             `json:"rate_limit" doc:"Deliveries in any minute; 0 means no limit."`
 	MaxBodyBytes     int             `json:"max_body_bytes"`
 	ReplayGuard      bool            `json:"replay_guard"`
 	HMAC             *WebhookHMAC    `json:"hmac,omitempty"`
-	OldSecretUntil   string          `json:"old_secret_until,omitempty" format:"date-time" doc:"When the secret of before the last rotation ends; absent when only the newest counts."`
+	OldSecretUntil   string          `json:"old_secret_until,omitempty" format:"date-time" doc:"When the secret before the last rotation ends; absent when only the newest counts."`
 	IngressURL       string          `json:"ingress_url" doc:"Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret."`
 	CreatedAt        string          `json:"created_at" format:"date-time"`
 	UpdatedAt        string          `json:"updated_at" format:"date-time"`
@@ -80,7 +80,7 @@ type CreateWebhookRequest struct {
 	SecretName       string          `json:"secret_name,omitempty" maxLength:"128" doc:"The managed secret to use if it exists, or to make. Absent: NAME_WEBHOOK_SECRET."`
 	DeliveryIDHeader string          `json:"delivery_id_header,omitempty" maxLength:"128" doc:"The header that tells deliveries apart."`
 	Enabled          *bool           `json:"enabled,omitempty" doc:"True when absent."`
-	RateLimit        *int            `json:"rate_limit,omitempty" minimum:"0" maximum:"60000" doc:"Deliveries in any minute; 0 is no limit. 60 when absent."`
+	RateLimit        *int            `json:"rate_limit,omitempty" minimum:"0" maximum:"60000" doc:"Deliveries in any minute; 0 means no limit. 60 when absent."`
 	MaxBodyBytes     *int            `json:"max_body_bytes,omitempty" minimum:"1" maximum:"1048576" doc:"262144 when absent."`
 	ReplayGuard      bool            `json:"replay_guard,omitempty" doc:"A body that was accepted before is a duplicate under any delivery id."`
 	HMAC             *WebhookHMAC    `json:"hmac,omitempty" doc:"For signature_scheme hmac alone, and required there."`
@@ -121,70 +121,40 @@ type WebhookPath struct {
 	WebhookUID string `path:"webhookUid" doc:"The uid of a webhook."`
 }
 
-type (
-	createWebhookInput struct {
-		FactoryPath
-		Body CreateWebhookRequest
-	}
-	updateWebhookInput struct {
-		WebhookPath
-		Body UpdateWebhookRequest
-	}
-	rotateWebhookInput struct {
-		WebhookPath
-		Body *RotateWebhookRequest
-	}
-	webhookOutput       struct{ Body Webhook }
-	issuedWebhookOutput struct {
-		CacheControl string `header:"Cache-Control"`
-		Body         IssuedWebhook
-	}
-	listWebhooksInput struct {
-		FactoryPath
-		ListQuery
-	}
-	listWebhooksOutput struct{ Body ListWebhooksResponse }
-)
+type ofWebhook[T any] struct {
+	WebhookPath
+	Body T
+}
 
-func (s *server) createWebhook(ctx context.Context, in *createWebhookInput) (*issuedWebhookOutput, error) {
+type listWebhooksInput struct {
+	FactoryPath
+	ListQuery
+}
+
+func (s *server) createWebhook(ctx context.Context, in *ofFactory[CreateWebhookRequest]) (*issued[IssuedWebhook], error) {
 	body := in.Body
-	made, err := s.Control.CreateWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, factories.NewWebhook{
+	return s.issuedWebhook(s.Control.CreateWebhook(ctx, callerOf(ctx), in.FactoryUID, factories.NewWebhook{
 		Name: body.Name, AuthMode: lineshaft.AuthMode(body.AuthMode), SignatureScheme: string(body.SignatureScheme), Secret: body.Secret,
 		SecretName: body.SecretName, DeliveryIDHeader: body.DeliveryIDHeader, Enabled: body.Enabled, RateLimit: body.RateLimit,
 		MaxBodyBytes: body.MaxBodyBytes, ReplayGuard: body.ReplayGuard, HMAC: body.HMAC.domain(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.issuedWebhook(made), nil
+	}))
 }
 
-func (s *server) listWebhooks(ctx context.Context, in *listWebhooksInput) (*listWebhooksOutput, error) {
-	list, err := s.Control.ListWebhooks(ctx, infoFrom(ctx).caller, in.FactoryUID)
+func (s *server) listWebhooks(ctx context.Context, in *listWebhooksInput) (*answer[ListWebhooksResponse], error) {
+	list, err := s.Control.ListWebhooks(ctx, callerOf(ctx), in.FactoryUID)
 	if err != nil {
 		return nil, err
 	}
 	nameOf := func(w *lineshaft.Webhook) string { return w.Name }
-	page, err := base.PageOf(list, "webhooks\x00"+in.FactoryUID, in.Cursor, in.Limit, nameOf, strings.Compare)
-	if err != nil {
-		return nil, err
-	}
-	webhooks, info, err := fillPage(page, always(s.wireWebhook))
-	if err != nil {
-		return nil, err
-	}
-	return &listWebhooksOutput{ListWebhooksResponse{Webhooks: webhooks, PageInfo: info}}, nil
+	webhooks, info, err := fillWith(s.wireWebhook)(base.PageOf(list, "webhooks\x00"+in.FactoryUID, in.Cursor, in.Limit, nameOf, strings.Compare))
+	return reply(ListWebhooksResponse{webhooks, info}, err)
 }
 
-func (s *server) getWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
-	found, err := s.Control.GetWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID)
-	if err != nil {
-		return nil, err
-	}
-	return &webhookOutput{s.wireWebhook(&found)}, nil
+func (s *server) getWebhook(ctx context.Context, in *WebhookPath) (*answer[Webhook], error) {
+	return shown(at(s.wireWebhook))(s.Control.GetWebhook(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID))
 }
 
-func (s *server) updateWebhook(ctx context.Context, in *updateWebhookInput) (*webhookOutput, error) {
+func (s *server) updateWebhook(ctx context.Context, in *ofWebhook[UpdateWebhookRequest]) (*answer[Webhook], error) {
 	body := in.Body
 	change := factories.WebhookChange{
 		Name: body.Name, AuthMode: (*lineshaft.AuthMode)(body.AuthMode), SignatureScheme: (*string)(body.SignatureScheme), Secret: body.Secret,
@@ -194,36 +164,28 @@ func (s *server) updateWebhook(ctx context.Context, in *updateWebhookInput) (*we
 	if body.HMAC != nil {
 		change.HMAC = new(body.HMAC.domain())
 	}
-	changed, err := s.Control.UpdateWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, change)
-	if err != nil {
-		return nil, err
-	}
-	return &webhookOutput{s.wireWebhook(&changed)}, nil
+	return shown(at(s.wireWebhook))(s.Control.UpdateWebhook(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID, change))
 }
 
-func (s *server) rotateWebhook(ctx context.Context, in *rotateWebhookInput) (*issuedWebhookOutput, error) {
+func (s *server) rotateWebhook(ctx context.Context, in *ofWebhook[*RotateWebhookRequest]) (*issued[IssuedWebhook], error) {
 	var wanted factories.WebhookRotation
 	if in.Body != nil {
 		wanted = factories.WebhookRotation{Secret: in.Body.Secret, Overlap: time.Duration(in.Body.OverlapSeconds) * time.Second}
 	}
-	made, err := s.Control.RotateWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID, wanted)
-	if err != nil {
-		return nil, err
-	}
-	return s.issuedWebhook(made), nil
+	return s.issuedWebhook(s.Control.RotateWebhook(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID, wanted))
 }
 
 func (s *server) deleteWebhook(ctx context.Context, in *WebhookPath) (*struct{}, error) {
-	return nil, s.Control.DeleteWebhook(ctx, infoFrom(ctx).caller, in.FactoryUID, in.WebhookUID)
+	return nil, s.Control.DeleteWebhook(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID)
 }
 
 // issuedWebhook shows a generated secret, and the URL that contains it.
-func (s *server) issuedWebhook(made factories.IssuedWebhook) *issuedWebhookOutput {
+func (s *server) issuedWebhook(made factories.IssuedWebhook, err error) (*issued[IssuedWebhook], error) {
 	out := IssuedWebhook{Webhook: s.wireWebhook(&made.Webhook), Secret: made.Secret}
 	if made.Secret != "" && made.AuthMode == lineshaft.AuthURLToken {
 		out.IngressURL = s.ingressURL(made.UID) + "/" + made.Secret
 	}
-	return &issuedWebhookOutput{CacheControl: "no-store", Body: out}
+	return issue(out, err)
 }
 
 func (s *server) ingressURL(uid string) string { return s.WebhookBaseURL + ingressPath + uid }
@@ -233,19 +195,13 @@ func (s *server) wireWebhook(w *lineshaft.Webhook) Webhook {
 		UID: w.UID, FactoryUID: w.FactoryUID, Name: w.Name, AuthMode: WebhookAuthMode(w.AuthMode), SignatureScheme: SignatureScheme(w.SignatureScheme),
 		SecretName: w.SecretName, DeliveryIDHeader: w.DeliveryIDHeader, Enabled: w.Enabled, NeedsSecret: w.NeedsSecret, RateLimit: w.RateLimit,
 		MaxBodyBytes: w.MaxBodyBytes, ReplayGuard: w.ReplayGuard, IngressURL: s.ingressURL(w.UID),
-		CreatedAt: stamp(w.CreatedAt), UpdatedAt: stamp(w.UpdatedAt),
+		OldSecretUntil: stampOrEmpty(w.OldSecretUntil), CreatedAt: stamp(w.CreatedAt), UpdatedAt: stamp(w.UpdatedAt),
 	}
 	if w.AuthMode == lineshaft.AuthURLToken {
 		out.IngressURL += "/{token}"
 	}
-	if !w.OldSecretUntil.IsZero() {
-		out.OldSecretUntil = stamp(w.OldSecretUntil)
-	}
 	if w.HMAC != (lineshaft.WebhookHMAC{}) {
-		out.HMAC = &WebhookHMAC{
-			Header: w.HMAC.Header, Prefix: w.HMAC.Prefix, Digest: w.HMAC.Digest, Encoding: w.HMAC.Encoding, Template: w.HMAC.Template,
-			TimestampHeader: w.HMAC.TimestampHeader, IDHeader: w.HMAC.IDHeader,
-		}
+		out.HMAC = new(WebhookHMAC(w.HMAC))
 	}
 	return out
 }
@@ -255,8 +211,5 @@ func (h *WebhookHMAC) domain() lineshaft.WebhookHMAC {
 	if h == nil {
 		return lineshaft.WebhookHMAC{}
 	}
-	return lineshaft.WebhookHMAC{
-		Header: h.Header, Prefix: h.Prefix, Digest: h.Digest, Encoding: h.Encoding, Template: h.Template,
-		TimestampHeader: h.TimestampHeader, IDHeader: h.IDHeader,
-	}
+	return lineshaft.WebhookHMAC(*h)
 }

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // ConnectedSelfHostedWorker is a worker id with its connections summed up.
@@ -20,24 +22,16 @@ type ListWorkersResponse struct {
 	Workers []ConnectedSelfHostedWorker `json:"workers"`
 }
 
-type listWorkersOutput struct{ Body ListWorkersResponse }
+func (s *server) listWorkers(ctx context.Context, _ *struct{}) (*answer[ListWorkersResponse], error) {
+	list, err := s.Control.Workers(ctx, callerOf(ctx))
+	return reply(ListWorkersResponse{each(list, wireWorker)}, err)
+}
 
-func (s *server) listWorkers(ctx context.Context, _ *struct{}) (*listWorkersOutput, error) {
-	list, err := s.Control.Workers(ctx, infoFrom(ctx).caller)
-	if err != nil {
-		return nil, err
+func wireWorker(w *runs.Worker) ConnectedSelfHostedWorker {
+	return ConnectedSelfHostedWorker{
+		WorkerHost: w.WorkerHost, ConnectionCount: w.ConnectionCount, ConnectedAt: stamp(w.ConnectedAt),
+		LastSeenAt: stamp(w.LastSeenAt), Capacity: w.Capacity, Load: w.Running, Labels: orEmpty(w.Labels),
 	}
-	out := &listWorkersOutput{Body: ListWorkersResponse{Workers: []ConnectedSelfHostedWorker{}}}
-	for _, w := range list {
-		if w.Labels == nil {
-			w.Labels = []string{}
-		}
-		out.Body.Workers = append(out.Body.Workers, ConnectedSelfHostedWorker{
-			WorkerHost: w.WorkerHost, ConnectionCount: w.ConnectionCount, ConnectedAt: stamp(w.ConnectedAt),
-			LastSeenAt: stamp(w.LastSeenAt), Capacity: w.Capacity, Load: w.Running, Labels: w.Labels,
-		})
-	}
-	return out, nil
 }
 
 // ModelInfo is a language model that this server can use.
@@ -65,17 +59,13 @@ type ListModelsResponse struct {
 	Harnesses      []HarnessInfo `json:"harnesses,omitempty"`
 }
 
-type listModelsOutput struct{ Body ListModelsResponse }
-
-func (s *server) listModels(ctx context.Context, _ *struct{}) (*listModelsOutput, error) {
+func (s *server) listModels(ctx context.Context, _ *struct{}) (*answer[ListModelsResponse], error) {
 	var out ListModelsResponse
 	if s.Models != nil {
 		out = s.Models(ctx)
 	}
-	if out.Models == nil {
-		out.Models = []ModelInfo{}
-	}
-	return &listModelsOutput{Body: out}, nil
+	out.Models = orEmpty(out.Models)
+	return reply(out, nil)
 }
 
 // EgressRangesResponse lists the addresses that runs connect from.
@@ -83,8 +73,6 @@ type EgressRangesResponse struct {
 	CIDRs []string `json:"cidrs" doc:"Always empty: a self-hosted server connects from wherever its workers are."`
 }
 
-type egressRangesOutput struct{ Body EgressRangesResponse }
-
-func (s *server) listEgressRanges(context.Context, *struct{}) (*egressRangesOutput, error) {
-	return &egressRangesOutput{Body: EgressRangesResponse{CIDRs: []string{}}}, nil
+func (s *server) listEgressRanges(context.Context, *struct{}) (*answer[EgressRangesResponse], error) {
+	return reply(EgressRangesResponse{CIDRs: []string{}}, nil)
 }

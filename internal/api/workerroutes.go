@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
@@ -56,7 +58,7 @@ func (s *server) workerBody(w http.ResponseWriter, r *http.Request, in any) erro
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	if !workerwire.Within(data, bounds.items, bounds.events) {
-		return lineshaft.Invalid("", "at most %d executions and %d events can be told of in one call", bounds.items, bounds.events)
+		return lineshaft.Invalid("", "at most %d executions and %d events can be reported in one call", bounds.items, bounds.events)
 	}
 	if err := json.Unmarshal(data, in); err != nil {
 		return lineshaft.Invalid("", "the body is not what a worker sends") // the reason could quote it
@@ -85,7 +87,7 @@ func (s *server) workerRoute(row route, handler func(http.ResponseWriter, *http.
 
 // remote is the control plane for the process that calls.
 func (s *server) remote(ctx context.Context, p workerwire.Process) (*runs.RemoteWorker, error) {
-	return s.Control.Remote(infoFrom(ctx).caller, p.Host, p.ID)
+	return s.Control.Remote(callerOf(ctx), p.Host, p.ID)
 }
 
 // checkWorker refuses new work for a worker that is too old or too new. One that has
@@ -116,9 +118,7 @@ func (s *server) workerClaim(ctx context.Context, remote *runs.RemoteWorker, in 
 	if err != nil {
 		return out, s.stoppingInstead(err)
 	}
-	for _, job := range jobs {
-		out.Jobs = append(out.Jobs, workerwire.JobOf(job))
-	}
+	out.Jobs = each(jobs, func(job *lineshaft.Job) workerwire.Job { return workerwire.JobOf(*job) })
 	if ctx.Err() != nil { // nobody hears the answer
 		s.handBack(context.WithoutCancel(ctx), remote, jobs)
 	}
@@ -135,33 +135,21 @@ func (s *server) handBack(ctx context.Context, remote *runs.RemoteWorker, jobs [
 	for _, job := range jobs {
 		_, err := remote.EndTurn(ctx, job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Queued, Message: "the worker did not get the run", Dead: true})
 		if err != nil {
-			s.Logger.WarnContext(ctx, "hand back did not work; the lease brings the run back", "run_id", job.RunID, "err", err)
+			s.Logger.WarnContext(ctx, "could not hand the run back; its lease will", "run_id", job.RunID, "err", err)
 		}
 	}
 }
 
 func (s *server) workerHeartbeat(ctx context.Context, remote *runs.RemoteWorker, in workerwire.HeartbeatRequest) (workerwire.DirectivesAnswer, error) {
-	held := make([]lineshaft.ExecutionRef, len(in.Held))
-	for i, ref := range in.Held {
-		held[i] = ref.ExecutionRef()
-	}
-	list, err := remote.Heartbeat(ctx, held)
-	return directivesAnswer(list), err
+	list, err := remote.Heartbeat(ctx, in.Held)
+	return workerwire.DirectivesAnswer{Directives: orEmpty(list)}, err
 }
 
 func (s *server) workerDirectives(ctx context.Context, remote *runs.RemoteWorker, _ workerwire.DirectivesRequest) (workerwire.DirectivesAnswer, error) {
 	waiting, cancel := s.untilStopping(ctx)
 	defer cancel()
 	list, err := remote.Directives(waiting)
-	return directivesAnswer(list), s.stoppingInstead(err)
-}
-
-func directivesAnswer(list []lineshaft.Directive) workerwire.DirectivesAnswer {
-	out := workerwire.DirectivesAnswer{Directives: []workerwire.Directive{}}
-	for _, d := range list {
-		out.Directives = append(out.Directives, workerwire.Directive(d))
-	}
-	return out
+	return workerwire.DirectivesAnswer{Directives: orEmpty(list)}, s.stoppingInstead(err)
 }
 
 func (s *server) workerReport(ctx context.Context, remote *runs.RemoteWorker, in workerwire.ReportRequest) (workerwire.ReportAnswer, error) {
@@ -180,16 +168,12 @@ func (s *server) workerReport(ctx context.Context, remote *runs.RemoteWorker, in
 }
 
 func (s *server) workerEndTurn(ctx context.Context, remote *runs.RemoteWorker, in workerwire.EndTurnRequest) (workerwire.EndTurnAnswer, error) {
-	next, err := remote.EndTurn(ctx, in.ExecutionRef(), lineshaft.TurnResult(in.Result))
-	if err != nil || next == nil {
-		return workerwire.EndTurnAnswer{}, err
-	}
-	turn := workerwire.TurnOf(*next)
-	return workerwire.EndTurnAnswer{Next: &turn}, nil
+	next, err := remote.EndTurn(ctx, in.ExecutionRef, in.Result)
+	return workerwire.EndTurnAnswer{Next: next}, err
 }
 
 func (s *server) workerTakeOver(ctx context.Context, remote *runs.RemoteWorker, in workerwire.TakeOverRequest) (workerwire.TakeOverAnswer, error) {
-	last, err := remote.TakeOver(ctx, in.ExecutionRef(), in.Back)
+	last, err := remote.TakeOver(ctx, in.ExecutionRef, in.Back)
 	return workerwire.TakeOverAnswer{LastEvent: last}, err
 }
 
@@ -207,7 +191,7 @@ func (s *server) workerUpload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	blobID, err := remote.Upload(r.Context(), in.ExecutionRef(), in.Upload(), &slowBody{body: r.Body, conn: http.NewResponseController(w), idle: s.bodyTimeout})
+	blobID, err := remote.Upload(r.Context(), in.ExecutionRef, in.Upload, &slowBody{body: r.Body, conn: http.NewResponseController(w), idle: s.bodyTimeout})
 	if err != nil {
 		return err
 	}
@@ -236,7 +220,7 @@ func (s *server) workerDownload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	content, err := remote.Download(r.Context(), in.ExecutionRef(), in.BlobID)
+	content, err := remote.Download(r.Context(), in.ExecutionRef, in.BlobID)
 	if err != nil {
 		return err
 	}
@@ -275,5 +259,85 @@ func (s *server) stoppingInstead(err error) error {
 		return lineshaft.Unavailable(err, "the server is stopping; ask again")
 	default:
 		return err
+	}
+}
+
+// What a run token may do as a worker. The process that an execution was placed in
+// calls with it, and so can its agent: the bounds are far above what the first needs,
+// and what is left to the second does not hurt others.
+const (
+	// executorRate is how many calls of one kind an execution may make in a minute.
+	executorRate = 6000
+	// executorCalls is how many calls of one kind may be answered at once.
+	executorCalls = 4
+	// strangeBody is enough to take an execution over.
+	strangeBody = 64 << 10
+)
+
+// workerBounds is how much one call of a worker may bring.
+type workerBounds struct {
+	bytes         int64
+	items, events int
+	tooLarge      error
+}
+
+// boundsOf says what a caller may send. A worker key brings reports of up to as many
+// executions as a worker can have slots. Whoever has the token of a run that is not
+// placed in a process of its own has nothing to report.
+func boundsOf(c lineshaft.Caller) workerBounds {
+	tooLarge := &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", largeBody)}
+	switch {
+	case c.Role != lineshaft.RoleRun:
+		return workerBounds{largeBody, 10_000, 200_000, tooLarge}
+	case runs.Placed(c):
+		return workerBounds{largeBody, 1, 10_000, tooLarge}
+	default:
+		return workerBounds{strangeBody, 1, 10_000, lineshaft.Conflict("no process of its own holds this execution any more; end it and send no more reports")}
+	}
+}
+
+// checkExecutorRate counts each kind of call by itself: what an executor reports too
+// often must not hold up its heartbeats.
+func (s *server) checkExecutorRate(executionID, path string) error {
+	if verdict, _ := s.executors.Take(executionID+" "+path, s.Now()); verdict.Wait > 0 {
+		return lineshaft.RateLimited(verdict.Wait, "a run token may make %d calls of a kind in a minute; wait %d s", executorRate, rate.Seconds(verdict.Wait))
+	}
+	return nil
+}
+
+// atOnce counts the calls that are being answered.
+type atOnce struct {
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+// oneOfFew answers a call of a run token unless too many are being answered.
+func (s *server) oneOfFew(c lineshaft.Caller, path string, answer func() error) error {
+	if c.Role != lineshaft.RoleRun {
+		return answer()
+	}
+	key := c.KeyID + " " + path
+	if !s.atOnce.enter(key) {
+		return lineshaft.RateLimited(time.Second, "a run token may make %d calls of a kind at once", executorCalls)
+	}
+	defer s.atOnce.leave(key)
+	return answer()
+}
+
+func (a *atOnce) enter(key string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.calls[key] >= executorCalls {
+		return false
+	}
+	a.calls[key]++
+	return true
+}
+
+func (a *atOnce) leave(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.calls[key]--; a.calls[key] == 0 {
+		delete(a.calls, key)
 	}
 }

@@ -2,16 +2,22 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/api"
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/acp"
 	"github.com/lineshaft/lineshaft/internal/harness/preset"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
 // finder is met by sandboxes that can tell which programs agents find.
@@ -40,11 +46,9 @@ type agents struct {
 
 // childAllowance is what agents may give to the runs that they start. Without another
 // default the blocks of a prompt are run.
-func childAllowance(cfg config.Config, harnesses []harness.Harness) lineshaft.ChildAllowance {
+func childAllowance(cfg config.Config, opts Options) lineshaft.ChildAllowance {
 	models, _ := loadModels(cfg) // no worker starts with what is wrong in them
-	if harnesses == nil {
-		harnesses = builtinHarnesses(cfg)
-	}
+	harnesses := opts.harnesses(cfg)
 	return lineshaft.ChildAllowance{
 		Harnesses: cfg.ChildHarnesses, Models: cfg.ChildModels, DefaultHarness: cmp.Or(defaultHarness(cfg, models, harnesses), "shell"),
 	}
@@ -53,10 +57,7 @@ func childAllowance(cfg config.Config, harnesses []harness.Harness) lineshaft.Ch
 // lookForAgents gathers what agents will see. The models are what is right of them.
 func lookForAgents(cfg config.Config, opts Options, isolated isolation) agents {
 	models, _ := loadModels(cfg) // doctor tells what is wrong, and no worker starts with it
-	harnesses := opts.Harnesses
-	if harnesses == nil {
-		harnesses = builtinHarnesses(cfg)
-	}
+	harnesses := opts.harnesses(cfg)
 	a := agents{cfg: cfg, models: models, set: harness.Set{Harnesses: harnesses, Default: defaultHarness(cfg, models, harnesses)}}
 	sandbox, ok := isolated.sandbox.(finder)
 	_, path, err := agentPath(cfg)
@@ -80,7 +81,7 @@ func (a agents) look(name string) readiness {
 			return readiness{available: false, missing: problem}
 		}
 		if unnamed := unnamedModel(a.models); unnamed != "" {
-			return readiness{available: true, missing: unnamed + "; " + mendUnnamed}
+			return readiness{available: true, missing: unnamed + "; " + fixUnnamed}
 		}
 		return readiness{available: true}
 	case "command":
@@ -139,10 +140,7 @@ func (a agents) lookAtPreset(name string) readiness {
 func checkHarness(cfg config.Config, opts Options, isolated isolation) config.Check {
 	const name = "agents"
 	a := lookForAgents(cfg, opts, isolated)
-	standard := a.set.Default
-	if standard == "" {
-		standard = "shell"
-	}
+	standard := cmp.Or(a.set.Default, "shell")
 	var ready, absent []string
 	for _, h := range lineshaft.HarnessTypes() {
 		if a.look(h).available {
@@ -160,13 +158,63 @@ func checkHarness(cfg config.Config, opts Options, isolated isolation) config.Ch
 	isBuiltin := slices.Contains([]string{"builtin", "oz"}, standard)
 	switch {
 	case isBuiltin && state.available && unnamed != "":
-		return bad(name, config.CheckProblem, "runs that do not choose get "+standard+", but "+unnamed, mendUnnamed)
+		return bad(name, config.CheckProblem, "runs that do not choose get "+standard+", but "+unnamed, fixUnnamed)
 	case !state.available || standard == "command" && len(cfg.AgentCommand) == 0 || standard == "acp":
 		return bad(name, config.CheckProblem, "runs that do not choose get "+standard+", which cannot run: "+state.missing+state.elsewhere, "do what it says, or choose another harness with --default-harness")
 	case unnamed != "":
-		return bad(name, config.CheckWarning, detail+"; "+unnamed, mendUnnamed)
+		return bad(name, config.CheckWarning, detail+"; "+unnamed, fixUnnamed)
 	case state.missing != "":
 		return bad(name, config.CheckWarning, detail+"; "+standard+": "+state.missing, "do what it says, or choose another harness with --default-harness")
 	}
 	return good(name, "%s", detail)
 }
+
+// programFolders are where the usual installers put programs, below a folder that
+// the operator names; the folder itself comes last.
+var programFolders = []string{"bin", ".bin", "node_modules/.bin", "."}
+
+// agentPath finds the folders of --agent-path: what agents see of them, links
+// resolved, and the PATH in which they look for programs there first.
+func agentPath(cfg config.Config) (seen []string, path string, err error) {
+	var search []string
+	for _, folder := range cfg.AgentPath {
+		real, err := filepath.EvalSymlinks(folder)
+		if err != nil {
+			return nil, "", fmt.Errorf("look at agent-path: %w; install the agents there, or name another folder", err)
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return nil, "", fmt.Errorf("agent-path: %s is not a folder; name the folder that the agents are installed in", folder)
+		}
+		if overlap(real, cfg.DataDir) {
+			return nil, "", fmt.Errorf("agent-path: %s and the data directory %s hold one another; agents see the first and must not see the second, so keep them apart", folder, cfg.DataDir)
+		}
+		seen = append(seen, real)
+		for _, sub := range programFolders {
+			if info, err := os.Stat(filepath.Join(real, sub)); err == nil && info.IsDir() {
+				search = append(search, filepath.Join(real, sub))
+			}
+		}
+	}
+	return seen, strings.Join(append(search, worker.DefaultPath), ":"), nil
+}
+
+// overlap says that one of two folders is in the other.
+func overlap(a, b string) bool {
+	b, err := filepath.Abs(b)
+	if err != nil {
+		return false // isolate says so
+	}
+	if real, err := filepath.EvalSymlinks(b); err == nil {
+		b = real // it may not be there yet
+	}
+	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
+}
+
+// OpenAPI is the description of the API that this program serves.
+func OpenAPI() ([]byte, error) { return api.OpenAPI() }
+
+// Supervise is the body of the process beside each agent; it returns the exit code.
+func Supervise(ctx context.Context) int { return sandbox.Supervise(ctx) }
+
+// Forward is what agents without a network are started through; it returns the exit code.
+func Forward(ctx context.Context, args []string) int { return sandbox.RunForward(ctx, args) }

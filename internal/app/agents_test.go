@@ -100,7 +100,7 @@ func TestX6DoctorLooksAtAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := checkHarness(test.cfg, Options{}, test.isolated)
-			if got.State != test.state || !strings.Contains(got.Detail, test.says) || (got.Mend == "") != (test.state == config.CheckOK) {
+			if got.State != test.state || !strings.Contains(got.Detail, test.says) || (got.Fix == "") != (test.state == config.CheckOK) {
 				t.Errorf("%+v", got)
 			}
 		})

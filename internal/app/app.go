@@ -50,6 +50,8 @@ type Options struct {
 	// Program is the file of this program, for agents to use; it knows the word forward.
 	// Empty: agents get none, and none without a network reaches its model.
 	Program string
+	// Notice is shown on every page of the dashboard, before what there is to warn of.
+	Notice string
 	// Harnesses replaces the built-in ones; the benchmark plugs in its own.
 	Harnesses []harness.Harness
 }
@@ -213,8 +215,8 @@ func (a *App) openStore(ctx context.Context) error {
 	a.onStop(func(context.Context) error { sender.Close(); return nil })
 	a.control, err = control.New(ctx, s, hub, stream.New(s, hub, api.EncodeSSE), base.Config{
 		Defaults: runDefaults(a.cfg), Lease: a.cfg.Lease, RunRetention: a.cfg.RunRetention, MaxWebhooks: a.cfg.MaxWebhooks,
-		DefaultHarness: childAllowance(a.cfg, a.opts.Harnesses).DefaultHarness, DefaultModels: defaultModels(a.cfg),
-		Children:    childAllowance(a.cfg, a.opts.Harnesses),
+		DefaultHarness: childAllowance(a.cfg, a.opts).DefaultHarness, DefaultModels: defaultModels(a.cfg),
+		Children:    childAllowance(a.cfg, a.opts),
 		Trees:       base.TreeLimits{Depth: a.cfg.MaxRunDepth, LiveChildren: a.cfg.MaxLiveChildren, Descendants: a.cfg.MaxDescendants},
 		OutputBytes: a.cfg.OutputLimit, OutputEvents: int64(a.cfg.EventLimit), ArtifactBytes: a.cfg.ArtifactLimit, ArtifactTreeBytes: a.cfg.ArtifactTreeLimit,
 		DeliveryRetention: a.cfg.DeliveryRetention, DeliveryKeep: a.cfg.DeliveryKeep, OIDCSessionLife: a.cfg.OIDCSessionLife, Git: a.git, RepositoryPoll: a.cfg.RepositoryPoll, Vault: a.vault, Logger: a.log,

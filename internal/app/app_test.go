@@ -220,6 +220,7 @@ func TestH1OpenRoutes(t *testing.T) {
 	for path, want := range map[string]string{
 		"/healthz": "ok", "/readyz": "ok", "/metrics": "lineshaft_worker_capacity", "/api/v1/openapi.json": `"openapi":"3.1`,
 		"/api/v1/openapi.yaml": "openapi: ", "/api/v1/docs": "<html", "/docs/errors/invalid_request": "<html", "/login": "Sign in",
+		"/docs": "Lineshaft documentation", "/docs/webhooks": "Signature schemes", "/docs/search?q=rotate+master+key": "Secrets",
 	} {
 		status, text := call(t, "GET", a.URL()+path, "", "")
 		if status != http.StatusOK || !strings.Contains(string(text), want) {

@@ -30,7 +30,6 @@ func (a *App) ensureAdmin(ctx context.Context) error {
 	return writeKey(file, key)
 }
 
-// announce tells people and the log that the server answers.
 func (a *App) announce(ctx context.Context) error {
 	a.banner(ctx, a.madeKey, a.cfg.AdminKeyFile())
 	a.log.InfoContext(ctx, "ready", "url", a.URL(), "database", a.store.Engine(), "settings", a.cfg.Summary())
@@ -82,10 +81,10 @@ func (a *App) banner(ctx context.Context, made, file string) {
 		fmt.Fprintf(&text, "\n  WARNING     %s\n", a.isolated.warning)
 	}
 	if unnamed := a.unnamedModel(); unnamed != "" {
-		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", unnamed, mendUnnamed)
+		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", unnamed, fixUnnamed)
 	}
 	if idle := a.idleModel(); idle != "" {
-		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", idle, mendIdleModel)
+		fmt.Fprintf(&text, "\n  WARNING     %s; %s\n", idle, fixIdleModel)
 	}
 	fmt.Fprintf(&text, `
 Start a first run:
@@ -133,7 +132,6 @@ func (a *App) idleModel() string {
 	return idleModel(a.cfg.Model)
 }
 
-// shellQuote makes a path safe to paste.
 func shellQuote(path string) string {
 	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-") == "" {
 		return path

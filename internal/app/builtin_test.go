@@ -221,7 +221,7 @@ func TestX13EndpointsThatFailTheBuiltinAgent(t *testing.T) {
 			if run.State != lineshaft.Failed || run.Status.ErrorCode != test.code || !strings.Contains(run.Status.Message, test.says) {
 				t.Fatalf("%s %+v: %s", run.State, run.Status, encode(t, events))
 			}
-			fake.Mend()
+			fake.Fix()
 			if err := fake.Accept(); err != nil {
 				t.Fatal(err)
 			}

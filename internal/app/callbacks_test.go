@@ -22,7 +22,7 @@ func TestI5DoctorTellsOfLateCallbacks(t *testing.T) {
 	} {
 		check := checkCallbacks(tc.seen)
 		for _, want := range tc.says {
-			if !strings.Contains(check.Detail+check.Mend, want) || check.State != tc.state {
+			if !strings.Contains(check.Detail+check.Fix, want) || check.State != tc.state {
 				t.Errorf("%+v does not say %q", check, want)
 			}
 		}

@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/certificate"
 	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/oidc"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
@@ -104,7 +106,6 @@ func (a *App) openACME(ctx context.Context) error {
 	return a.serveChallenges(ctx, net.JoinHostPort(host, strconv.Itoa(a.cfg.ACMEHTTPPort)), source.Challenges(redirectTo(a.URL())))
 }
 
-// acmeDomains are the names as certificates spell them.
 func acmeDomains(cfg config.Config) []string {
 	var names []string
 	for _, name := range cfg.ACMEDomains {
@@ -144,7 +145,6 @@ func redirectTo(base string) http.Handler {
 	})
 }
 
-// reload does what a hang-up asks for.
 func (a *App) reload(ctx context.Context) {
 	if a.certificates == nil {
 		a.log.InfoContext(ctx, "SIGHUP: this server speaks plain HTTP and has no certificate to read again")
@@ -256,7 +256,6 @@ func storedCertificates(ctx context.Context, cfg config.Config) ([]certificate.S
 
 func closeQuietly(c io.Closer) { _ = c.Close() } // it was only read
 
-// pageCertificates are the certificates as pages show them.
 func (a *App) pageCertificates() []web.Certificate {
 	if a.certificates == nil {
 		return nil
@@ -266,4 +265,43 @@ func (a *App) pageCertificates() []web.Certificate {
 		all = append(all, web.Certificate{Name: s.Name, Until: s.Until, Problem: s.Problem})
 	}
 	return all
+}
+
+// oidcCallback is where the identity provider sends browsers back to.
+const oidcCallback = "/login/oidc/callback"
+
+// newProvider is the identity provider of the settings; nil when they name none.
+func newProvider(cfg config.Config, base string) *oidc.Provider {
+	if cfg.OIDCIssuer == "" {
+		return nil
+	}
+	var roles []oidc.Mapping
+	for _, m := range cfg.OIDCRoles {
+		roles = append(roles, oidc.Mapping(m))
+	}
+	return oidc.New(oidc.Config{
+		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: cfg.OIDCClientSecret.Reveal(), RedirectURL: strings.TrimSuffix(base, "/") + oidcCallback,
+		Name: cfg.OIDCName, Scopes: cfg.OIDCScopes, RoleClaim: cfg.OIDCRoleClaim, Roles: roles, DefaultRole: lineshaft.Role(cfg.OIDCDefaultRole),
+		AllowPrivate: cfg.OIDCAllowPrivate,
+	})
+}
+
+// identity is the provider for the pages, which know no typed nil.
+func (a *App) identity() web.IdentityProvider {
+	if p := newProvider(a.cfg, a.URL()); p != nil {
+		return p
+	}
+	return nil
+}
+
+func checkOIDC(ctx context.Context, cfg config.Config) config.Check {
+	const name = "sign-in"
+	p := newProvider(cfg, "")
+	if p == nil {
+		return good(name, "with keys; --oidc-issuer adds an identity provider")
+	}
+	if err := p.Check(ctx); err != nil {
+		return bad(name, config.CheckProblem, err.Error(), "check --oidc-issuer and that this machine reaches it; people can sign in with keys meanwhile")
+	}
+	return good(name, "%s answers at %s", cfg.OIDCName, cfg.OIDCIssuer)
 }

@@ -45,7 +45,7 @@ func TestH12ServerWithoutACA(t *testing.T) {
 	if !strings.HasPrefix(a.URL(), "https://lineshaft.test:") {
 		t.Errorf("links begin with %s", a.URL())
 	}
-	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "certificate"); c.State != config.CheckProblem || !strings.Contains(c.Detail, "lineshaft.test has none yet, the CA cannot be reached") || c.Mend == "" {
+	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "certificate"); c.State != config.CheckProblem || !strings.Contains(c.Detail, "lineshaft.test has none yet, the CA cannot be reached") || c.Fix == "" {
 		t.Errorf("doctor: %+v", c)
 	}
 	client := &http.Client{

@@ -46,8 +46,8 @@ func good(name, format string, args ...any) config.Check {
 	return config.Check{Name: name, State: config.CheckOK, Detail: fmt.Sprintf(format, args...)}
 }
 
-func bad(name string, state config.CheckState, detail, mend string) config.Check {
-	return config.Check{Name: name, State: state, Detail: detail, Mend: mend}
+func bad(name string, state config.CheckState, detail, fix string) config.Check {
+	return config.Check{Name: name, State: state, Detail: detail, Fix: fix}
 }
 
 func checkDataDir(cfg config.Config) config.Check {
@@ -116,7 +116,6 @@ func checkListen(ctx context.Context, cfg config.Config) config.Check {
 	return good(name, "%s is free", cfg.Listen)
 }
 
-// checkExposure looks at who reaches the server, and how.
 func checkExposure(cfg config.Config) config.Check {
 	const name = "address"
 	if !loopback(cfg.Listen) && !cfg.TLS() && len(cfg.TrustedProxies) == 0 {
@@ -189,7 +188,7 @@ func checkModels(cfg config.Config) config.Check {
 	case err != nil:
 		return bad(name, config.CheckProblem, err.Error(), "fix the file or the variable that is named; docs/models.md shows how they are written")
 	case len(set.Endpoints) == 0 && cfg.Model != "":
-		return bad(name, config.CheckWarning, idleModel(cfg.Model), mendIdleModel)
+		return bad(name, config.CheckWarning, idleModel(cfg.Model), fixIdleModel)
 	case len(set.Endpoints) == 0:
 		return good(name, "no endpoint; set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file for agents that need one")
 	}

@@ -28,12 +28,11 @@ func (a *App) examine(ctx context.Context) []web.Check {
 	}
 	var checks []web.Check
 	for _, c := range list {
-		checks = append(checks, web.Check{Name: c.Name, State: string(c.State), Detail: c.Detail, Mend: c.Mend})
+		checks = append(checks, web.Check{Name: c.Name, State: string(c.State), Detail: c.Detail, Fix: c.Fix})
 	}
 	return checks
 }
 
-// checkParts asks the parts of this server how they stand.
 func (a *App) checkParts(ctx context.Context) config.Check {
 	const name = "database"
 	for _, part := range a.control.Ready(ctx) {
@@ -55,7 +54,6 @@ func (a *App) checkSealed(ctx context.Context) config.Check {
 	return sealedCheck(v.CurrentID(), count, err)
 }
 
-// pageSettings are the settings as pages show them.
 func pageSettings(cfg config.Config) []web.Setting {
 	var all []web.Setting
 	for _, s := range cfg.Settings() {

@@ -33,7 +33,6 @@ type isolation struct {
 	warning string
 }
 
-// name is the word of the setting.
 func (i isolation) name() string {
 	if i.cluster != nil {
 		return "kubernetes"
@@ -150,7 +149,6 @@ func argumentFiles(command []string) []string {
 	return files
 }
 
-// loopback says whether only this machine reaches an address.
 func loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -163,8 +161,6 @@ func loopback(listen string) bool {
 func limitsOf(cfg config.Config) sandbox.Limits {
 	return sandbox.Limits{MemoryBytes: cfg.MemoryLimit, Processes: cfg.ProcessLimit, CPUs: cfg.CPULimit, DiskBytes: cfg.DiskLimit}
 }
-
-func networkOf(cfg config.Config) sandbox.Network { return sandbox.Network(cfg.Egress) }
 
 // defaultHarness drives runs that do not choose: the operator's program if there is
 // one, else the built-in agent if it can work, else the blocks of the prompt.
@@ -180,7 +176,11 @@ func defaultHarness(cfg config.Config, models model.Set, harnesses []harness.Har
 	return ""
 }
 
-func builtinHarnesses(cfg config.Config) []harness.Harness {
+// harnesses are those that were given, or all that this program has.
+func (o Options) harnesses(cfg config.Config) []harness.Harness {
+	if o.Harnesses != nil {
+		return o.Harnesses
+	}
 	return []harness.Harness{
 		shell.Shell{},
 		command.New(cfg.AgentCommand),

@@ -36,7 +36,7 @@ func TestX5MissingBubblewrapIsLoudOrRefused(t *testing.T) {
 	if _, err := app.Start(t.Context(), cfg, options(t, nil)); err == nil || !strings.Contains(err.Error(), "isolation container was asked for") || !strings.Contains(err.Error(), "--container-program") {
 		t.Errorf("containers asked for and missing: %v", err)
 	}
-	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "isolation"); c.State != config.CheckProblem || c.Mend == "" {
+	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "isolation"); c.State != config.CheckProblem || c.Fix == "" {
 		t.Errorf("doctor without containers: %+v", c)
 	}
 	// And who asked for none is not shouted at.
@@ -67,7 +67,7 @@ func TestDoctorFindsAHealthyMachine(t *testing.T) {
 		if c.State == config.CheckProblem {
 			t.Errorf("%+v", c)
 		}
-		if c.State != config.CheckOK && c.Mend == "" {
+		if c.State != config.CheckOK && c.Fix == "" {
 			t.Errorf("%s says nothing about what to do: %+v", c.Name, c)
 		}
 	}
@@ -91,11 +91,11 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 	cfg.Listen = "0.0.0.0:0"
 	checks := app.Doctor(t.Context(), cfg, options(t, nil))
 	for _, name := range []string{"data directory", "database"} {
-		if c := check(t, checks, name); c.State != config.CheckProblem || c.Mend == "" {
+		if c := check(t, checks, name); c.State != config.CheckProblem || c.Fix == "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if c := check(t, checks, "address"); c.State != config.CheckWarning || !strings.Contains(c.Mend, "--tls-cert") {
+	if c := check(t, checks, "address"); c.State != config.CheckWarning || !strings.Contains(c.Fix, "--tls-cert") {
 		t.Errorf("address: %+v", c)
 	}
 }

@@ -189,8 +189,8 @@ func unnamedModel(set model.Set) string {
 	return "no default model is named: the built-in agent works only in runs that name one (config.model_id, `lineshaft run --model NAME`)"
 }
 
-// mendUnnamed is what to do about it.
-const mendUnnamed = "name one with --model, LINESHAFT_MODEL or the models of the endpoint in the file of --models-file"
+// fixUnnamed is what to do about it.
+const fixUnnamed = "name one with --model, LINESHAFT_MODEL or the models of the endpoint in the file of --models-file"
 
 // noModel says which endpoint a harness misses, or nothing.
 func noModel(name string, set model.Set) string {
@@ -214,7 +214,7 @@ func noModel(name string, set model.Set) string {
 	return ""
 }
 
-const mendIdleModel = "set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file (docs/models.md)"
+const fixIdleModel = "set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file (docs/models.md)"
 
 // idleModel says that a model was named and nothing is there that could serve it: a key
 // was forgotten, or its variable is misspelt.

@@ -100,7 +100,7 @@ func TestX12ModelSettingsThatAreWrong(t *testing.T) {
 		if _, err := loadModels(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if c := checkModels(cfg); c.State != config.CheckProblem || c.Mend == "" {
+		if c := checkModels(cfg); c.State != config.CheckProblem || c.Fix == "" {
 			t.Errorf("doctor says %+v", c)
 		}
 		if _, err := newWorker(cfg, Options{}, workerParts{id: "w"}, nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -113,7 +113,7 @@ func TestX12DoctorLooksAtModels(t *testing.T) {
 	t.Parallel()
 	idle := config.Default()
 	idle.Model = "m"
-	if c := checkModels(idle); c.State != config.CheckWarning || !strings.Contains(c.Detail, `"m" is not used: there is no endpoint`) || !strings.Contains(c.Mend, "LINESHAFT_OPENAI_API_KEY") {
+	if c := checkModels(idle); c.State != config.CheckWarning || !strings.Contains(c.Detail, `"m" is not used: there is no endpoint`) || !strings.Contains(c.Fix, "LINESHAFT_OPENAI_API_KEY") {
 		t.Errorf("%+v", c)
 	}
 	if c := checkModels(config.Default()); c.State != config.CheckOK || !strings.Contains(c.Detail, "LINESHAFT_ANTHROPIC_API_KEY") {
@@ -121,7 +121,7 @@ func TestX12DoctorLooksAtModels(t *testing.T) {
 	}
 	cfg := config.Default()
 	cfg.GeminiAPIKey = "a-key-of-this-test"
-	if c := checkModels(cfg); c.State != config.CheckWarning || !strings.Contains(c.Detail, "without a price") || strings.Contains(c.Detail+c.Mend, "a-key") {
+	if c := checkModels(cfg); c.State != config.CheckWarning || !strings.Contains(c.Detail, "without a price") || strings.Contains(c.Detail+c.Fix, "a-key") {
 		t.Errorf("without prices: %+v", c)
 	}
 	if c := checkModels(modelsFile(t, "endpoints:\n  - {protocol: openai, models: [{id: a, input_usd_per_mtok: 1, output_usd_per_mtok: 2}]}\n")); c.State != config.CheckOK || !strings.Contains(c.Detail, "openai (openai, 1 model listed)") {

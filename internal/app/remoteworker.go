@@ -205,8 +205,8 @@ func (r *remoteWorker) away(ctx context.Context) func(error) {
 			if errors.Is(reason, http.ErrSchemeMismatch) {
 				reason = fmt.Errorf("%w; %s does not speak HTTPS, so write http:// in --server, or have it speak HTTPS", reason, r.as.Server)
 			}
-			r.sayf("The server is away: %v; trying again until it is back\n", reason)
-			r.opts.Logger.WarnContext(ctx, "server is away", "err", reason)
+			r.sayf("The server is unreachable: %v; trying again until it answers\n", reason)
+			r.opts.Logger.WarnContext(ctx, "server is unreachable", "err", reason)
 			return
 		}
 		r.sayf("The server is back\n")
@@ -220,7 +220,6 @@ func (r *remoteWorker) sayf(format string, args ...any) {
 	}
 }
 
-// counted is a number of things.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -52,7 +52,7 @@ func (s *said) wait(t *testing.T, text string) {
 	for !strings.Contains(s.String(), text) {
 		select {
 		case <-s.fresh:
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%q was not said, but %q", text, s.String())
 		}
 	}
@@ -193,7 +193,7 @@ func TestX3AWorkerWaitsForItsServer(t *testing.T) {
 	t.Parallel()
 	out := newSaid()
 	stop := runWorker(t, workerSettings(t), out, app.RemoteWorker{ID: "mac", Server: "http://127.0.0.1:1", Key: "k"})
-	out.wait(t, "The server is away")
+	out.wait(t, "The server is unreachable")
 	if err := stop(); err != nil {
 		t.Errorf("the worker ended with %v", err)
 	}
@@ -237,7 +237,7 @@ func TestX2AWorkersFolderIsItsOwn(t *testing.T) {
 	out, cfg := newSaid(), workerSettings(t)
 	as := app.RemoteWorker{ID: "mac", Server: "http://127.0.0.1:1", Key: "k"}
 	stop := runWorker(t, cfg, out, as)
-	out.wait(t, "The server is away")
+	out.wait(t, "The server is unreachable")
 	if err := app.RunWorker(t.Context(), cfg, options(t, nil), as); err == nil || !strings.Contains(err.Error(), "another worker uses") {
 		t.Errorf("%v", err)
 	}
@@ -251,7 +251,7 @@ func TestX2AWorkersFolderIsItsOwn(t *testing.T) {
 	}
 	again := newSaid()
 	stop = runWorker(t, cfg, again, as)
-	again.wait(t, "The server is away")
+	again.wait(t, "The server is unreachable")
 	after, err := os.ReadFile(filepath.Join(cfg.DataDir, "workers", "mac", "process"))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("%q became %q, %v", before, after, err)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,10 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/api"
+	"github.com/lineshaft/lineshaft/internal/config"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/ingress"
+	"github.com/lineshaft/lineshaft/internal/manual"
 	"github.com/lineshaft/lineshaft/internal/mcpserver"
 	"github.com/lineshaft/lineshaft/internal/rate"
 	"github.com/lineshaft/lineshaft/internal/web"
@@ -58,13 +62,14 @@ func (a *App) serve(ctx context.Context) error {
 	})
 	pages, err := web.New(web.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
-		Warning: a.isolated.warning, Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
+		Warning: cmp.Or(a.opts.Notice, a.isolated.warning), Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
 		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents, Tracer: a.traces.Tracer(),
 		Certificates: a.pageCertificates, Rate: requests,
 	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)
 	}
+	handbook := manual.NewSite()
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if delivered(r) {
@@ -73,6 +78,10 @@ func (a *App) serve(ctx context.Context) error {
 			}
 			if api.Serves(r.URL.Path) || strings.HasPrefix(r.URL.Path, "//") {
 				programs.ServeHTTP(w, r)
+				return
+			}
+			if manual.Serves(r.URL.Path) {
+				handbook.ServeHTTP(w, r)
 				return
 			}
 			pages.ServeHTTP(w, r)
@@ -111,7 +120,6 @@ func delivered(r *http.Request) bool {
 	return strings.HasPrefix(path, "/webhooks/") && r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// webhookURL is what webhook addresses begin with.
 func (a *App) webhookURL() string {
 	if a.cfg.WebhookBaseURL != "" {
 		return a.cfg.WebhookBaseURL
@@ -142,4 +150,34 @@ func (a *App) shutdown(ctx context.Context) error {
 		return a.server.Close()
 	}
 	return nil
+}
+
+const (
+	// heldLong is how long changes may wait for a transaction before doctor says so.
+	heldLong = time.Minute
+	mendHeld = "end that transaction: pg_terminate_backend(PROCESS), or ROLLBACK PREPARED for a prepared one; it may be in any database of the PostgreSQL server"
+)
+
+// gaugeCallbacks adds what this node last saw of callbacks to the metrics: reading them
+// asks nothing of the database.
+func (a *App) gaugeCallbacks() {
+	gauge := func(name, help string, of func(notify.CallbackBacklog) float64) {
+		a.metrics.Gauge(name, help, func() float64 { return of(a.control.CallbackBacklog()) })
+	}
+	gauge("lineshaft_callback_lag_seconds", "Age of the oldest state change that no callbacks were made of yet.", func(b notify.CallbackBacklog) float64 { return b.Lag.Seconds() })
+	gauge("lineshaft_callbacks_pending", "Callbacks that wait for an attempt, of all nodes and of disabled notifications too; 100000 is that or more.", func(b notify.CallbackBacklog) float64 { return float64(b.Pending) })
+	gauge("lineshaft_callback_overdue_seconds", "How long the callback is due that waits longest for its attempt.", func(b notify.CallbackBacklog) float64 { return b.Overdue.Seconds() })
+}
+
+// checkCallbacks says whether callbacks of a running server are late.
+func checkCallbacks(b notify.CallbackBacklog) config.Check {
+	const name = "callbacks"
+	lag := b.Lag.Round(time.Second)
+	switch {
+	case b.Late() && b.HeldBy != "":
+		return bad(name, config.CheckWarning, fmt.Sprintf("held back for %s by a transaction that has not ended: %s", lag, b.HeldBy), mendHeld)
+	case b.Late():
+		return bad(name, config.CheckWarning, fmt.Sprintf("late by %s", lag), "look at the log of this server for: make callbacks of state changes")
+	}
+	return good(name, "not late, %d waiting", b.Pending)
 }

@@ -88,7 +88,7 @@ func TestS1FirstStartMakesTheMasterKey(t *testing.T) {
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("a new key was made: %v", err)
 	}
-	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "master key"); c.State != config.CheckProblem || c.Mend == "" {
+	if c := check(t, app.Doctor(t.Context(), cfg, options(t, nil)), "master key"); c.State != config.CheckProblem || c.Fix == "" {
 		t.Errorf("doctor without the key: %+v", c)
 	}
 	cfg.MasterKeyFile = away // it may be anywhere

@@ -17,6 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/worker"
 	"github.com/lineshaft/lineshaft/internal/workspace"
@@ -91,10 +92,7 @@ func newWorker(cfg config.Config, opts Options, parts workerParts, control worke
 }
 
 func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control worker.Control) (*worker.Worker, error) {
-	harnesses := opts.Harnesses
-	if harnesses == nil {
-		harnesses = builtinHarnesses(cfg)
-	}
+	harnesses := opts.harnesses(cfg)
 	models, err := loadModels(cfg)
 	if err != nil {
 		return nil, err
@@ -103,7 +101,7 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 		models = parts.pod.models
 	}
 	if unnamed := unnamedModel(models); unnamed != "" && opts.Logger != nil {
-		opts.Logger.Warn("no default model", "warning", unnamed, "mend", mendUnnamed)
+		opts.Logger.Warn("no default model", "warning", unnamed, "fix", fixUnnamed)
 	}
 	_, path, err := agentPath(cfg)
 	if err != nil {
@@ -116,7 +114,7 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 	return worker.New(worker.Config{
 		WorkerHost: parts.host, WorkerID: parts.id, Version: opts.Version,
 		DataDir: filepath.Join(cfg.DataDir, "worker"), Slots: cfg.Slots(runtime.NumCPU()),
-		Harnesses: set, Git: parts.git, Sandbox: parts.isolated.sandbox, Limits: limitsOf(cfg), Network: networkOf(cfg), APIURL: parts.apiURL, Path: path,
+		Harnesses: set, Git: parts.git, Sandbox: parts.isolated.sandbox, Limits: limitsOf(cfg), Network: sandbox.Network(cfg.Egress), APIURL: parts.apiURL, Path: path,
 		Gateway: gateway.New(gateway.Config{
 			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger, Tracer: parts.tracer,
 		}),

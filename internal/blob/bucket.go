@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,9 +58,7 @@ func NewBucket(config BucketConfig) (*Bucket, error) {
 	if config.KeyID == "" || config.Secret == "" {
 		return nil, errors.New("a bucket needs a key id and its secret")
 	}
-	if config.Region == "" {
-		config.Region = defaultRegion
-	}
+	config.Region = cmp.Or(config.Region, defaultRegion)
 	if config.Now == nil {
 		config.Now = time.Now
 	}
@@ -143,7 +142,7 @@ func (b *Bucket) send(ctx context.Context, method, name string, body io.Reader, 
 	case res.StatusCode == http.StatusNotFound && !strings.Contains(string(text), "NoSuchBucket"):
 		return nil, lineshaft.NotFound("blob", name)
 	case res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests:
-		return nil, lineshaft.Unavailable(err, "the blob store is not well; try again")
+		return nil, lineshaft.Unavailable(err, "the blob store is unavailable; try again")
 	}
 	return nil, err
 }

@@ -68,7 +68,6 @@ func (d *Dir) Put(_ context.Context, name string, r io.Reader) (err error) {
 	return d.sync(path.Dir(at))
 }
 
-// sync makes the names in a folder durable.
 func (d *Dir) sync(name string) error {
 	f, err := d.root.Open(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package callback makes the requests that tell endpoints of state changes: signed as
+// Package callback makes the requests that notify endpoints of state changes: signed as
 // Standard Webhooks, to public addresses only unless private ones are allowed, without
 // following redirects and without keeping anything of an answer but its status.
 //
@@ -113,7 +113,6 @@ func (s *Sender) own(u *url.URL) bool {
 	})
 }
 
-// place is a host and port, in one writing.
 func place(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -179,7 +178,6 @@ func headers(c lineshaft.Callback) (http.Header, error) {
 	return all, nil
 }
 
-// answer reads the status of an answer.
 func answer(res *http.Response) lineshaft.CallbackResult {
 	result := lineshaft.CallbackResult{StatusCode: res.StatusCode}
 	switch {
@@ -195,7 +193,6 @@ func answer(res *http.Response) lineshaft.CallbackResult {
 	return result
 }
 
-// retryAfter reads seconds or a date.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -254,7 +251,6 @@ func trouble(err error) string {
 	return "its answer is not HTTP"
 }
 
-// untrusted says whether a certificate was refused.
 func untrusted(err error) bool {
 	_, refused := errors.AsType[*tls.CertificateVerificationError](err)
 	return refused

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,16 +53,10 @@ func Check(t lineshaft.Trigger) error {
 }
 
 func payloadProblem(err error) error {
-	if err == nil {
-		return nil
-	}
-	pub, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok {
+	if _, ok := errors.AsType[*lineshaft.Error](err); err != nil && !ok {
 		return fmt.Errorf("compile payload filter: %w", err)
 	}
-	blamed := *pub
-	blamed.Field = strings.TrimSuffix("filter."+pub.Field, ".")
-	return &blamed
+	return lineshaft.Rename(err, lineshaft.Below("filter"))
 }
 
 func (p *provider) unknownEvent(event string) error {
@@ -69,20 +65,17 @@ func (p *provider) unknownEvent(event string) error {
 		return lineshaft.Invalid("event", "provider %s has the event %s only", p.name, names[0])
 	}
 	if strings.Contains(event, "*") && len(p.familyNames(true)) > 0 {
-		base := strings.Trim(event, "*_")
-		if base == "" {
-			base = "issue"
-		}
-		return lineshaft.Invalid("event", "%q is no event of %s; a star stands for every action of one event, such as %s_*", event, p.name,
+		base := cmp.Or(strings.Trim(event, "*_"), "issue")
+		return lineshaft.Invalid("event", "%q is not an event of %s; a star stands for every action of one event, such as %s_*", event, p.name,
 			nearest.Words(base, p.familyNames(true), 1)[0])
 	}
 	if near := nearest.Word(event, names); near != "" {
-		return lineshaft.Invalid("event", "%q is no event of %s; did you mean %s?", event, p.name, near)
+		return lineshaft.Invalid("event", "%q is not an event of %s; did you mean %s?", event, p.name, near)
 	}
 	if len(p.familyNames(true)) == 0 {
-		return lineshaft.Invalid("event", "%q is no event of %s; there are %s", event, p.name, strings.Join(names, ", "))
+		return lineshaft.Invalid("event", "%q is not an event of %s; there are %s", event, p.name, strings.Join(names, ", "))
 	}
-	return lineshaft.Invalid("event", "%q is no event of %s; known are, with _ and what was done: %s", event, p.name, strings.Join(p.familyNames(false), ", "))
+	return lineshaft.Invalid("event", "%q is not an event of %s; known are, with _ and what was done: %s", event, p.name, strings.Join(p.familyNames(false), ", "))
 }
 
 // familyNames are the names of the families, all or those with actions.
@@ -154,7 +147,7 @@ func (k *key) check(c *lineshaft.Choice) error {
 		}
 		if k.form.check != nil {
 			if err := k.form.checkValue(value); err != nil {
-				return inField(err, field)
+				return lineshaft.Rename(err, func(string) string { return field })
 			}
 		}
 		if i < len(c.In) && slices.Contains(refused, meant) {
@@ -172,11 +165,52 @@ func (f form) checkValue(value string) error {
 	return f.check(value)
 }
 
-func inField(err error, field string) error {
-	if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
-		blamed := *pub
-		blamed.Field = field
-		return &blamed
+// Explain returns how each check of the trigger went on an event: the event itself,
+// each filter, and the payload's. The trigger fires exactly when all passed.
+func (m *Matcher) Explain(e *Event) []filter.Check {
+	checks := []filter.Check{{Path: "event", Operator: "in", Expected: quote([]string{m.event}), Seen: seen(m.namesOf(e)), Passed: m.named(e)}}
+	for i := range m.conditions {
+		c := &m.conditions[i]
+		values := m.values(e, c)
+		if c.in != nil {
+			checks = append(checks, filter.Check{Path: c.name, Operator: "in", Expected: quote(c.in.written), Seen: seen(values), Passed: c.passesIn(values)})
+		}
+		if c.notIn != nil {
+			checks = append(checks, filter.Check{Path: c.name, Operator: "not_in", Expected: quote(c.notIn.written), Seen: seen(values), Passed: c.passesNotIn(values)})
+		}
 	}
-	return err
+	return append(checks, m.payload.Explain(e.doc)...)
+}
+
+// namesOf are the names of an event. One that the trigger's provider leaves aside says why: its
+// name may be the very one that the trigger wants.
+func (m *Matcher) namesOf(e *Event) []string {
+	names := e.Names()
+	if m.provider != e.provider || m.family.aside == "" || !slices.Contains(m.family.kinds, e.kind) ||
+		slices.ContainsFunc(e.provider.families, e.is) {
+		return names
+	}
+	return []string{strings.Join(names, ", ") + " (" + m.family.aside + ")"}
+}
+
+// maxSeen is how many values a check shows.
+const maxSeen = 20
+
+// seen is one value, a list of some, or nothing.
+func seen(values []string) json.RawMessage {
+	switch {
+	case len(values) == 0:
+		return nil
+	case len(values) == 1:
+		text, _ := json.Marshal(values[0]) // a text always can be
+		return text
+	case len(values) > maxSeen:
+		values = append(values[:maxSeen:maxSeen], fmt.Sprintf("… (%d in all)", len(values)))
+	}
+	return quote(values)
+}
+
+func quote(values []string) json.RawMessage {
+	text, _ := json.Marshal(values) // texts always can be
+	return text
 }

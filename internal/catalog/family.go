@@ -29,6 +29,8 @@ type family struct {
 	actionsOf func(body filter.Value) []string
 	// about says whether a request of its kinds is one of its events; nil: all are.
 	about func(e *Event) bool
+	// aside says what requests of its kinds are that no family is about.
+	aside string
 	// has are the keys that its events have.
 	has reads
 	// only are the actions that a key goes with, where it does not go with all.
@@ -115,7 +117,6 @@ func (f *family) unseen(why string, keys ...string) *family {
 	return f
 }
 
-// keysOnly says that keys go with some actions.
 func (f *family) keysOnly(actions string, keys ...string) *family {
 	if f.only == nil {
 		f.only = map[string][]string{}
@@ -138,7 +139,6 @@ func text(paths ...string) read {
 	}
 }
 
-// all reads the values of several readers.
 func all(readers ...read) read {
 	return func(e *Event) []string {
 		var values []string
@@ -149,7 +149,6 @@ func all(readers ...read) read {
 	}
 }
 
-// first reads the values of the first reader that has any.
 func first(readers ...read) read {
 	return func(e *Event) []string {
 		for _, one := range readers {
@@ -192,7 +191,6 @@ func nested(path, inner, key string) read {
 	}
 }
 
-// number reads a whole number.
 func number(path string) read {
 	return func(e *Event) []string {
 		if value, ok := e.body.At(path).Number(); ok {

@@ -44,9 +44,7 @@ const (
 
 // githubFamilies are the events of GitHub. Those of published definitions that GitHub
 // itself calls otherwise are aliases.
-func githubFamilies() []*family {
-	return slices.Concat(githubTalk(), githubCode(), githubChecks())
-}
+func githubFamilies() []*family { return slices.Concat(githubTalk(), githubCode(), githubChecks()) }
 
 var githubRepo = text("repository.full_name")
 
@@ -99,7 +97,6 @@ func githubTalk() []*family {
 	}
 }
 
-// githubCode is about branches, tags and releases.
 func githubCode() []*family {
 	return []*family{
 		githubFamily("push", "push", "",
@@ -115,7 +112,7 @@ func githubCode() []*family {
 func githubChecks() []*family {
 	// Of the pull requests of a check or workflow GitHub sends little more than numbers.
 	linked := func(under string) (labels, authors read) {
-		return nested(under+".pull_requests", "labels", "name"), linkedAuthors(under + ".pull_requests")
+		return nested(under+".pull_requests", "labels", "name"), list(under+".pull_requests", "user.login")
 	}
 	suiteLabels, suiteAuthors := linked("check_suite")
 	runLabels, runAuthors := linked("workflow_run")
@@ -196,9 +193,6 @@ func reviewerTeams(e *Event) []string {
 	return slugs
 }
 
-func linkedAuthors(path string) read { return list(path, "user.login") }
-
-// lowered reads words in lower case.
 func lowered(of read) read {
 	return func(e *Event) []string {
 		values := of(e)
@@ -231,7 +225,6 @@ func githubMentions(e *Event) []string {
 	return mentions(body, githubMention)
 }
 
-// githubBot says whether an account is a program's.
 func githubBot(user filter.Value) bool {
 	kind, _ := user.At("type").Text()
 	login, _ := user.At("login").Text()

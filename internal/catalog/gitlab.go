@@ -124,7 +124,6 @@ func gitlabMentions(e *Event) []string {
 	return mentions(body, gitlabMention)
 }
 
-// gitlabActions are GitLab's own words for what is done to a merge request.
 func gitlabActions() []string {
 	return []string{"open", "update", "close", "reopen", "merge", "approved", "unapproved", "approval", "unapproval"}
 }
@@ -143,7 +142,6 @@ func gitlabAction(body filter.Value, path string) []string {
 	return []string{action}
 }
 
-// gitlabConclusions are how pipelines, jobs and deployments end.
 func gitlabConclusions() []string { return []string{"success", "failed", "canceled", "skipped"} }
 
 // progress makes one action of all ways to end.
@@ -160,7 +158,6 @@ func progress(path string) func(filter.Value) []string {
 	}
 }
 
-// ended reads a status that is a way to end.
 func ended(path string) read {
 	status := text(path)
 	return func(e *Event) []string {
@@ -182,7 +179,6 @@ func untagged(path, tag string) read {
 	}
 }
 
-// firstList reads the titles of the first array that has any.
 func firstList(paths ...string) read {
 	return func(e *Event) []string {
 		for _, path := range paths {

@@ -75,7 +75,6 @@ func linearFamilies() []*family {
 	}
 }
 
-// linearIssue are the keys of an issue at a path.
 func linearIssue(at string) reads {
 	return reads{
 		"team_ids": text(at+".teamId", at+".team.id"), "teams": all(text(at+".teamId", at+".team.id"), text(at+".team.name"), text(at+".team.key")),

@@ -135,7 +135,7 @@ func TestF6RefusedTriggers(t *testing.T) {
 	}{
 		{"webhook", "received", filter{}, "provider", "github, gitlab"},
 		{"slack", "app_mentioned", filter{}, "event", "did you mean app_mention?"},
-		{"slack", "app_*", filter{}, "event", "no event of slack"},
+		{"slack", "app_*", filter{}, "event", "not an event of slack"},
 		{"jira", "sprint_closed", filter{}, "event", "status_changed"},
 		{"slack", "app_mention", filter{Sets: sets{"channel": in("C1")}}, "filter.channel", "there are channels"},
 		{"slack", "app_mention", filter{Sets: sets{"emojis": in("x")}}, "filter.emojis", "reaction_added"},
@@ -161,7 +161,7 @@ func TestF6RefusedTriggers(t *testing.T) {
 		{"gitlab", "bot_mentioned", filter{Sets: sets{"mentioned": in("ann")}}, "filter.mentioned", "repos"},
 		{"github", "issue_opend", filter{}, "event", "did you mean issue_opened"},
 		{"github", "pull_request", filter{}, "event", "did you mean pull_request_"},
-		{"github", "merge_request", filter{}, "event", "no event of github"},
+		{"github", "merge_request", filter{}, "event", "not an event of github"},
 		{"gitlab", "pull_request_opened", filter{}, "event", "did you mean merge_request_opened"},
 		{"github", "something else entirely", filter{}, "event", "pull_request_review"},
 		{"github", "*", filter{}, "event", "issue_*"},
@@ -214,6 +214,20 @@ func TestW16Explain(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("checks:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What a bot writes has the name that the trigger wants: the explanation says what it is.
+func TestW16ExplainWhatIsLeftAside(t *testing.T) {
+	t.Parallel()
+	m := compile(t, "slack", "app_mention", lineshaft.TriggerFilter{})
+	checks := m.Explain(event(t, "slack", "", `{"type":"event_callback","event":{"type":"app_mention","bot_id":"B1","text":"hi"}}`))
+	if seen := string(checks[0].Seen); checks[0].Passed || !strings.Contains(seen, "app_mention (from a program") {
+		t.Errorf("passed %t, seen %s", checks[0].Passed, seen)
+	}
+	checks = m.Explain(event(t, "slack", "", `{"type":"event_callback","event":{"type":"app_mention","user":"U1","text":"hi"}}`))
+	if seen := string(checks[0].Seen); !checks[0].Passed || seen != `"app_mention"` {
+		t.Errorf("of a person: passed %t, seen %s", checks[0].Passed, seen)
 	}
 }
 

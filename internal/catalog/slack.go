@@ -40,7 +40,7 @@ func slackFamilies() []*family {
 		"channel_ids": text("event.channel"), "channels": text("event.channel"), "user_ids": text("event.user"), "users": user, keyKeywords: slackText,
 	}
 	message := func(name string, in ...string) *family {
-		return &family{name: name, kinds: []string{"message"}, has: said, about: func(e *Event) bool {
+		return &family{name: name, kinds: []string{"message"}, has: said, aside: slackAside, about: func(e *Event) bool {
 			return slackPerson(e) && slices.Contains(in, slackChannelType(e))
 		}}
 	}
@@ -50,16 +50,19 @@ func slackFamilies() []*family {
 	}
 	joined := reads{"channel_ids": said["channel_ids"], "channels": said["channels"], "user_ids": said["user_ids"], "users": user}
 	return []*family{
-		{name: "app_mention", kinds: []string{"app_mention"}, has: said, about: slackPerson},
+		{name: "app_mention", kinds: []string{"app_mention"}, has: said, about: slackPerson, aside: slackAside},
 		message("message_dm", "im", "mpim"),
 		message("message_im", "im"),
 		message("message_mpim", "mpim"),
 		message("message_posted", "channel", "group"),
-		(&family{name: "reaction_added", kinds: []string{"reaction_added"}, has: reaction, about: slackPerson}).
+		(&family{name: "reaction_added", kinds: []string{"reaction_added"}, has: reaction, about: slackPerson, aside: slackAside}).
 			unseen("Slack does not send the text of what a reaction is to, so a trigger with keywords never fires; leave keywords out", keyKeywords),
 		{name: "member_joined_channel", kinds: []string{"member_joined_channel"}, has: joined},
 	}
 }
+
+// slackAside is what slackPerson leaves out.
+const slackAside = "from a program, an edit, or Slack itself: these start nothing"
 
 // slackPerson says whether a person did something new: what programs post, edits and
 // remarks of Slack itself start nothing, so that an answer does not start another one.

@@ -105,14 +105,6 @@ func mergeDocs(known, provider, doc string) string {
 	return known + " Of " + provider + ": " + doc
 }
 
-// Whole says whether the values of a key are whole numbers.
-func Whole(key string) bool {
-	return slices.ContainsFunc(table, func(p *provider) bool {
-		k := p.key(key)
-		return k != nil && k.form.whole
-	})
-}
-
 // Sample is a trigger of a provider that has no mistakes.
 func Sample(name string) lineshaft.Trigger {
 	t := lineshaft.Trigger{Provider: name, Event: lineshaft.EventReceived}

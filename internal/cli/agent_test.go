@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const (
@@ -76,16 +78,16 @@ func TestI1AgentMistakes(t *testing.T) {
 		code       int
 		want, hint string
 	}{
-		{[]string{"agent", "get", "nobody"}, exitNotFound, `there is no agent named "nobody"`, "lineshaft agent list"},
-		{[]string{"agent", "get", "reviewer"}, exitUsage, `2 agents are called "reviewer"`, agentThree + " of factory -"},
-		{[]string{"agent", "update", "boss"}, exitUsage, "there is nothing to change", "lineshaft agent update --help"},
-		{[]string{"agent", "create", "x", "--type", "reviw"}, exitUsage, `--type "reviw" is not known`, "Did you mean review?"},
-		{[]string{"agent", "create", "x", "--prompt", "a", "--prompt-file", "b"}, exitUsage, "an agent has one prompt", "not both"},
-		{[]string{"agent", "create", "x", "--prompt-file", "no/such"}, exitUsage, "cannot read the file", "Check its name"},
-		{[]string{"agent", "list", "--factory", "nowhere"}, exitNotFound, `no factory has the name or alias "nowhere"`, ""},
-		{[]string{"run", "x", "--agent", "nobody"}, exitNotFound, `there is no agent named "nobody"`, ""},
-		{[]string{"run", "x", "--factory", "shop"}, exitUsage, "there is no --agent", "lineshaft factory run"},
-		{[]string{"factory", "run", "shop"}, exitUsage, "", "a factory and a prompt"},
+		{[]string{"agent", "get", "nobody"}, shell.ExitNotFound, `there is no agent named "nobody"`, "lineshaft agent list"},
+		{[]string{"agent", "get", "reviewer"}, shell.ExitUsage, `2 agents are called "reviewer"`, agentThree + " of factory -"},
+		{[]string{"agent", "update", "boss"}, shell.ExitUsage, "there is nothing to change", "lineshaft agent update --help"},
+		{[]string{"agent", "create", "x", "--type", "reviw"}, shell.ExitUsage, `--type "reviw" is not known`, "Did you mean review?"},
+		{[]string{"agent", "create", "x", "--prompt", "a", "--prompt-file", "b"}, shell.ExitUsage, "an agent has one prompt", "not both"},
+		{[]string{"agent", "create", "x", "--prompt-file", "no/such"}, shell.ExitUsage, "cannot read the file", "Check its name"},
+		{[]string{"agent", "list", "--factory", "nowhere"}, shell.ExitNotFound, `no factory has the name or alias "nowhere"`, ""},
+		{[]string{"run", "x", "--agent", "nobody"}, shell.ExitNotFound, `there is no agent named "nobody"`, ""},
+		{[]string{"run", "x", "--factory", "shop"}, shell.ExitUsage, "there is no --agent", "lineshaft factory run"},
+		{[]string{"factory", "run", "shop"}, shell.ExitUsage, "", "a factory and a prompt"},
 	} {
 		s := newStage(t).library()
 		if r := s.run(t.Context(), tc.args...); r.code != tc.code || !strings.Contains(r.err, tc.want) || !strings.Contains(r.err, tc.hint) {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // TestI1AutomationBodies: what `automation create` makes of its flags.
@@ -126,11 +128,11 @@ func TestI1AutomationsThatCannotBeChanged(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"update", "triage", "--filter", "{}"}, exitUsage, "has 2 triggers"},
-		{[]string{"update", "deploy", "--webhook", "nobody"}, exitNotFound, `no webhook "nobody"`},
-		{[]string{"update", "nobody", "--name", "x"}, exitNotFound, `no automation named "nobody"`},
-		{[]string{"update", "deploy", "--concurrency-policy", "skip"}, exitUsage, "there is no key"},
-		{[]string{"create", "x", "--prompt", "p", "--webhook", "nobody"}, exitNotFound, `no webhook "nobody"`},
+		{[]string{"update", "triage", "--filter", "{}"}, shell.ExitUsage, "has 2 triggers"},
+		{[]string{"update", "deploy", "--webhook", "nobody"}, shell.ExitNotFound, `no webhook "nobody"`},
+		{[]string{"update", "nobody", "--name", "x"}, shell.ExitNotFound, `no automation named "nobody"`},
+		{[]string{"update", "deploy", "--concurrency-policy", "skip"}, shell.ExitUsage, "there is no key"},
+		{[]string{"create", "x", "--prompt", "p", "--webhook", "nobody"}, shell.ExitNotFound, `no webhook "nobody"`},
 	} {
 		s := newStage(t).library()
 		r := s.run(t.Context(), append([]string{"automation", "--factory", "shop"}, tc.args...)...)
@@ -160,7 +162,7 @@ func TestI1AutomationsOneByOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t).library()
 	r := s.run(t.Context(), "automation", "delete", "nobody", "triage", "--factory", "shop")
-	if r.code != exitNotFound || r.out != "deleted triage\n" || !strings.Contains(r.err, `nobody: the factory has no automation named "nobody"`) {
+	if r.code != shell.ExitNotFound || r.out != "deleted triage\n" || !strings.Contains(r.err, `nobody: the factory has no automation named "nobody"`) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -169,12 +171,12 @@ func TestI1LargeFilesAreNotSent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	path := file(t, "big", "")
-	if err := os.Truncate(path, maxStdin+1); err != nil {
+	if err := os.Truncate(path, shell.MaxStdin+1); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"--prompt-file", path}, {"--prompt", "p", "--filter", "@" + path}} {
 		r := s.run(t.Context(), append([]string{"automation", "create", "a", "--webhook", "w"}, args...)...)
-		if r.code != exitUsage || !strings.Contains(r.err, "more than 1048576 bytes") || len(s.requests()) != 0 {
+		if r.code != shell.ExitUsage || !strings.Contains(r.err, "more than 1048576 bytes") || len(s.requests()) != 0 {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}
@@ -205,7 +207,7 @@ func TestF6AutomationGetShowsFilters(t *testing.T) {
 	for _, want := range []string{
 		"channel_ids in C1, C2", "emojis in eyes and not in x", "teams in ENG", `{"a":[1]}`, "#{{payload.n}}", "triggers[0].filter.keywords: no",
 	} {
-		if r.code != exitOK || !strings.Contains(r.out, want) {
+		if r.code != shell.ExitOK || !strings.Contains(r.out, want) {
 			t.Errorf("%q is missing: %+v", want, r)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/app"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
@@ -52,7 +53,7 @@ func TestI1BackupAndRestore(t *testing.T) {
 	} {
 		s, asked := copying(t, nil)
 		r := s.run(t.Context(), tc.args...)
-		if r.code != exitOK || strings.Join(*asked, " ") != tc.want || !strings.Contains(r.out, tc.said) {
+		if r.code != shell.ExitOK || strings.Join(*asked, " ") != tc.want || !strings.Contains(r.out, tc.said) {
 			t.Errorf("%v: exit %d, asked %q, said %q %q", tc.args, r.code, *asked, r.out, r.err)
 		}
 		if tells := strings.Contains(r.err, "the master key is not in a backup"); tells != (tc.args[0] == "restore") {
@@ -67,7 +68,7 @@ func TestI1BackupAndRestore(t *testing.T) {
 func TestI1BackupFails(t *testing.T) {
 	t.Parallel()
 	s, _ := copying(t, errors.New("disk full"))
-	if r := s.run(t.Context(), "backup", filepath.Join(t.TempDir(), "x")); r.code != exitFailed || r.out != "" || !strings.Contains(r.err, "disk full") {
+	if r := s.run(t.Context(), "backup", filepath.Join(t.TempDir(), "x")); r.code != shell.ExitFailed || r.out != "" || !strings.Contains(r.err, "disk full") {
 		t.Errorf("exit %d, %q %q", r.code, r.out, r.err)
 	}
 }
@@ -102,7 +103,7 @@ func TestI1LocalRefusalsAreForPeople(t *testing.T) {
 		{lineshaft.Unavailable(syscall.ECONNREFUSED, "the database does not answer; try again"), "Error: the database does not answer: connection refused\n  Try again.\n"},
 	} {
 		s, _ := copying(t, tc.err)
-		if r := s.run(t.Context(), "restore", "x"); r.code != exitFailed || r.err != tc.want {
+		if r := s.run(t.Context(), "restore", "x"); r.code != shell.ExitFailed || r.err != tc.want {
 			t.Errorf("%v: exit %d\n%s", tc.err, r.code, r.err)
 		}
 	}

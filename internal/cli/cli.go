@@ -1,63 +1,39 @@
+// Package cli is the lineshaft command: it reads arguments, environment and files,
+// talks to a server through package client and prints for people and for programs.
+//
+// It holds no rules of the product and opens no database: what runs in this process
+// (serve, migrate, doctor, supervise) is handed in as functions, so that tests need no
+// server; Program has the real ones. Only main may import it.
+//
+// Exit codes: 0 done, 1 failed, 2 used wrongly, 3 not found, 4 denied. What was asked
+// for goes to standard output, everything else to standard error. Colour and progress
+// appear only on a terminal, and never when NO_COLOR is set.
 package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
+	"runtime"
+	"runtime/debug"
 	"syscall"
-	"time"
 
-	"github.com/lineshaft/lineshaft/client"
+	"github.com/spf13/cobra"
+
 	"github.com/lineshaft/lineshaft/internal/app"
+	"github.com/lineshaft/lineshaft/internal/cli/find"
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
-// Deps is what main hands in. The functions do the work that does not go through a
-// server's API; a nil one makes its command say that it is not part of this build.
-// The rest is the process's surroundings; zero values mean the real ones.
+// Deps is what main hands in.
 type Deps struct {
-	// Serve runs a server until ctx ends. It prints its banner to out.
-	Serve func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
-	// Work runs a self-hosted worker until ctx ends. It tells out how it stands.
-	Work func(ctx context.Context, cfg config.Config, as app.RemoteWorker, out io.Writer, logger *slog.Logger) error
-	// Migrate brings the database to this version's schema and tells out what it did.
-	Migrate func(ctx context.Context, cfg config.Config, out io.Writer) error
-	// Backup writes the database to a file, Restore fills a new one from it, and
-	// MoveDatabase copies one into another.
-	Backup, Restore func(ctx context.Context, cfg config.Config, file string, progress app.Progress) (app.Copied, error)
-	MoveDatabase    func(ctx context.Context, from, to string, progress app.Progress) (app.Copied, error)
-	// Doctor examines this machine and these settings.
-	Doctor func(ctx context.Context, cfg config.Config) ([]config.Check, error)
-	// Supervise is the body of the hidden process beside each agent.
-	Supervise func(ctx context.Context) int
-	// Forward is the body of the hidden command that agents without a network are
-	// started through.
-	Forward func(ctx context.Context, args []string) int
-	// Install and Execute are the two steps of a pod that has one execution; root is the
-	// folder that the launcher's volumes are in.
-	Install func(root string) error
-	Execute func(ctx context.Context, root string, logger *slog.Logger) error
-	// OpenAPI returns the description of the API as JSON.
-	OpenAPI func() ([]byte, error)
-
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// Environ holds NAME=value pairs; nil means those of the process.
-	Environ []string
-	// Width tells the columns of a terminal, and 0 for anything else.
-	Width func(io.Writer) int
-	// OpenURL shows a page to the person in front of the terminal.
-	OpenURL func(ctx context.Context, url string) error
-	// Now is the clock.
-	Now func() time.Time
-
-	// clientOptions make tests fast.
-	clientOptions []client.Option
-	// live replaces what moves by itself.
-	live liveHooks
+	server.Programs
+	shell.Surroundings
 }
 
 // Main runs the command with its arguments, without the program's name, and
@@ -78,69 +54,121 @@ func Main(ctx context.Context, args []string, deps Deps) int {
 	return execute(ctx, args, deps)
 }
 
+// program is one run of the command.
+type program struct{ find.Finder }
+
+func newProgram(in shell.Surroundings) program {
+	return program{find.Finder{Shell: shell.New(in, version)}}
+}
+
 func execute(ctx context.Context, args []string, deps Deps) int {
-	sh := newShell(deps)
-	root := sh.root() //nolint:contextcheck // cobra hands the context to the commands
+	sh := newProgram(deps.Surroundings)
+	root := sh.root(deps.Programs) //nolint:contextcheck // cobra hands the context to the commands
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return exitOK
+		return shell.ExitOK
 	}
-	sh.command = cmd.CommandPath()
-	return sh.complain(err)
+	sh.Command = cmd.CommandPath()
+	return sh.Complain(err)
 }
 
-// shell is one run of the command.
-type shell struct {
-	deps     Deps
-	in       io.Reader
-	out, err io.Writer
-	env      map[string]string
-	now      func() time.Time
-	// outWidth and errWidth are the columns of the terminals; 0 is no terminal.
-	outWidth, errWidth int
-
-	// url, contextName and format are the flags that all commands have.
-	url         string
-	contextName string
-	format      string
-	// saved is the context that the server comes from; nil when none does.
-	saved *savedContext
-	// command is the one that failed, for hints.
-	command string
-	// completing says that a shell asks for proposals: nothing may be asked or shown.
-	completing bool
-	// keyFile is where the key came from; empty when it came from the environment.
-	keyFile string
+// Program is the real program: commands that run a server run the one of package app.
+func Program() Deps {
+	return Deps{Programs: server.Programs{
+		Serve: func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+			set := options(logger, out)
+			set.Terminal = shell.TerminalWidth(out) > 0
+			return app.Run(ctx, cfg, set)
+		},
+		Demo: func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+			set := options(logger, out)
+			set.Notice = "This is a demo: everything here is made up, and is gone when the demo ends."
+			return app.Run(ctx, cfg, set)
+		},
+		Work: func(ctx context.Context, cfg config.Config, as app.RemoteWorker, out io.Writer, logger *slog.Logger) error {
+			return app.RunWorker(ctx, cfg, options(logger, out), as)
+		},
+		Migrate: func(ctx context.Context, cfg config.Config, out io.Writer) error {
+			number, err := app.Migrate(ctx, cfg)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(out, "the database has schema version %d\n", number)
+			return err
+		},
+		Backup: app.Backup, Restore: app.Restore, MoveDatabase: app.MoveDatabase,
+		Doctor: func(ctx context.Context, cfg config.Config) ([]config.Check, error) {
+			return app.Doctor(ctx, cfg, options(slog.New(slog.DiscardHandler), nil)), nil
+		},
+		Install: func(root string) error { return app.Install(self(), root) },
+		Execute: func(ctx context.Context, root string, logger *slog.Logger) error {
+			return app.Execute(ctx, root, options(logger, nil))
+		},
+		Supervise: app.Supervise,
+		Forward:   app.Forward,
+		OpenAPI:   app.OpenAPI,
+	}}
 }
 
-func newShell(deps Deps) *shell {
-	if deps.Stdin == nil {
-		deps.Stdin = os.Stdin
+// options are how this program says what it is, and how it starts itself beside an agent.
+func options(logger *slog.Logger, out io.Writer) app.Options {
+	return app.Options{Version: Version(), Logger: logger, Out: out, Supervisor: []string{self(), "supervise"}, Program: self()}
+}
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
 	}
-	if deps.Stdout == nil {
-		deps.Stdout = os.Stdout
+	return path
+}
+
+// version is set by the linker in release builds.
+var version = "dev"
+
+// Version is what this program calls itself.
+func Version() string { return version }
+
+func (sh program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show the version of this program",
+		Args:    shell.Needs(0, 0, ""),
+		Example: shell.Example("lineshaft version", "for a bug report", "lineshaft version -o json", "for programs"),
+		RunE: func(*cobra.Command, []string) error {
+			about := aboutBuild()
+			return sh.Show(about, func() { fmt.Fprintln(sh.Out, about) })
+		},
 	}
-	if deps.Stderr == nil {
-		deps.Stderr = os.Stderr
+}
+
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// String is the build in one line.
+func (b build) String() string {
+	line := "lineshaft " + b.Version
+	if b.Commit != "" {
+		line += " (" + b.Commit + ")"
 	}
-	if deps.Environ == nil {
-		deps.Environ = os.Environ()
+	return line + ", " + b.Go + ", " + b.Platform
+}
+
+func aboutBuild() build {
+	about := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return about
 	}
-	if deps.Width == nil {
-		deps.Width = terminalWidth
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			about.Commit = setting.Value[:min(12, len(setting.Value))]
+		}
 	}
-	if deps.OpenURL == nil {
-		deps.OpenURL = openURL
-	}
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
-	sh := &shell{deps: deps, in: deps.Stdin, out: deps.Stdout, err: deps.Stderr, env: map[string]string{}, now: deps.Now}
-	for _, pair := range deps.Environ {
-		name, value, _ := strings.Cut(pair, "=")
-		sh.env[name] = value
-	}
-	sh.outWidth, sh.errWidth = deps.Width(sh.out), deps.Width(sh.err)
-	return sh
+	return about
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/factories"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const (
@@ -42,7 +44,7 @@ func (find offers) uids(ctx context.Context, c *client.Client, factory string) (
 
 // completeNames makes a shell propose the names and ids of things on the server: as
 // arguments, by the word that stands for them in the usage line, and as values of flags.
-func (sh *shell) completeNames(cmd *cobra.Command) {
+func (sh program) completeNames(cmd *cobra.Command) {
 	known := sh.offersOf()
 	for _, sub := range cmd.Commands() {
 		sh.completeNames(sub)
@@ -92,15 +94,15 @@ func argumentOf(cmd *cobra.Command) string {
 
 // propose asks the server, quietly and not for long: a person is typing, and an error
 // message would end up in the middle of the line.
-func (sh *shell) propose(cmd *cobra.Command, find offers, taken []string, start string) ([]string, cobra.ShellCompDirective) {
+func (sh program) propose(cmd *cobra.Command, find offers, taken []string, start string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
 	factory := ""
 	if flag := cmd.Flag("factory"); flag != nil && flag.Value.Type() == "string" {
 		factory = flag.Value.String()
 	}
-	sh.completing = true
-	c, err := sh.connect(ctx)
+	sh.Completing = true
+	c, err := sh.Connect(ctx)
 	if err != nil {
 		c = nil // contexts need no server
 	}
@@ -114,126 +116,110 @@ func (sh *shell) propose(cmd *cobra.Command, find offers, taken []string, start 
 	}
 	var words []string
 	for _, o := range list {
-		if word := oneLine(o.word); word != "" && word == o.word && !used[word] && strings.HasPrefix(word, start) && len(words) < completionMost {
-			words = append(words, word+"\t"+clip(oneLine(o.about), 60))
+		if word := shell.OneLine(o.word); word != "" && word == o.word && !used[word] && strings.HasPrefix(word, start) && len(words) < completionMost {
+			words = append(words, word+"\t"+shell.Clip(shell.OneLine(o.about), 60))
 		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // offersOf are the finders by noun. None of them changes anything.
-func (sh *shell) offersOf() map[string]offers {
+func (sh program) offersOf() map[string]offers {
 	return map[string]offers{
 		"CONTEXT": func(context.Context, *client.Client, string) ([]offer, error) { return sh.contextOffers() },
-		"RUN_ID":  online(runOffers),
-		"FACTORY": online(factoryOffers),
-		"WEBHOOK": online(sh.inFactoryOffers(func(ctx context.Context, c *client.Client, uid string) ([]offer, error) {
-			list, err := c.Webhooks.List(ctx, uid)
-			return offered(list, func(w client.Webhook) offer { return offer{w.Name, webhookMode(&w), w.UID} }), err
-		})),
-		"AUTOMATION": online(sh.inFactoryOffers(func(ctx context.Context, c *client.Client, uid string) ([]offer, error) {
-			list, err := automations(ctx, c, uid)
-			return offered(list, func(a client.Automation) offer { return offer{a.Name, automationState(a).text, a.UID} }), err
-		})),
-		"AGENT": online(func(ctx context.Context, c *client.Client, factory string) ([]offer, error) {
-			uid := ""
-			if factory != "" {
-				var err error
-				if uid, err = sh.factoryUID(ctx, c, factory); err != nil {
-					return nil, err
-				}
+		"RUN_ID": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Run, error) {
+			page, err := c.Runs.List(ctx, client.RunQuery{Limit: completionMost})
+			if err != nil {
+				return nil, err
 			}
-			list, err := c.Agents.List(ctx, uid)
-			return offered(list, func(a client.Agent) offer { return offer{a.Name, a.Description, a.UID} }), err
+			return page.Runs, nil
+		}, func(r *client.Run) offer { return offer{word: r.RunID, about: string(r.State) + " " + r.Title} }),
+		"FACTORY": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Factory, error) {
+			page, err := c.Factories.List(ctx, client.FactoryQuery{Limit: completionMost})
+			if err != nil {
+				return nil, err
+			}
+			return page.Factories, nil
+		}, func(f *client.Factory) offer {
+			if f.Alias != "" {
+				return offer{f.Alias, f.Name, f.UID}
+			}
+			return offer{f.Name, f.UID, f.UID}
 		}),
-		"ENVIRONMENT": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-			list, err := c.Environments.List(ctx, "")
-			return offered(list, func(e client.Environment) offer { return offer{e.Config.Name, e.Config.Description, e.UID} }), err
-		}),
-		"SCHEDULE": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-			list, err := c.Schedules.List(ctx)
-			return offered(list, func(s client.Schedule) offer { return offer{s.Name, s.CronSchedule, s.ID} }), err
-		}),
-		"NOTIFICATION": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-			list, err := c.Notifications.List(ctx)
-			return offered(list, func(n client.Notification) offer { return offer{n.Name, n.URL, n.ID} }), err
-		}),
-		"SECRET": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-			list, err := c.Secrets.List(ctx)
-			return offered(list, func(s client.Secret) offer { return offer{word: s.Name, about: s.Description} }), err
-		}),
-		"KEY_ID": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-			list, err := c.APIKeys.List(ctx)
-			return offered(list, func(k client.APIKey) offer { return offer{word: k.ID, about: k.Name} }), err
-		}),
-		"WORKER": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-			list, err := c.Workers(ctx)
-			return offered(list, func(w client.Worker) offer { return offer{word: w.WorkerHost, about: strings.Join(w.Labels, " ")} }), err
-		}),
-		"MODEL": online(func(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
+		"WEBHOOK": listed(inFactory(sh, func(ctx context.Context, c *client.Client, uid string) ([]client.Webhook, error) {
+			return c.Webhooks.List(ctx, uid)
+		}), func(w *client.Webhook) offer { return offer{w.Name, factories.WebhookMode(w), w.UID} }),
+		"AUTOMATION": listed(inFactory(sh, factories.Automations),
+			func(a *client.Automation) offer { return offer{a.Name, factories.AutomationState(*a).Text, a.UID} }),
+		"AGENT": listed(sh.Agents, func(a *client.Agent) offer { return offer{a.Name, a.Description, a.UID} }),
+		"ENVIRONMENT": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Environment, error) {
+			return c.Environments.List(ctx, "")
+		},
+			func(e *client.Environment) offer { return offer{e.Config.Name, e.Config.Description, e.UID} }),
+		"SCHEDULE": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Schedule, error) {
+			return c.Schedules.List(ctx)
+		},
+			func(s *client.Schedule) offer { return offer{s.Name, s.CronSchedule, s.ID} }),
+		"NOTIFICATION": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Notification, error) {
+			return c.Notifications.List(ctx)
+		},
+			func(n *client.Notification) offer { return offer{n.Name, n.URL, n.ID} }),
+		"SECRET": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Secret, error) {
+			return c.Secrets.List(ctx)
+		},
+			func(s *client.Secret) offer { return offer{word: s.Name, about: s.Description} }),
+		"KEY_ID": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.APIKey, error) {
+			return c.APIKeys.List(ctx)
+		},
+			func(k *client.APIKey) offer { return offer{word: k.ID, about: k.Name} }),
+		"WORKER": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Worker, error) { return c.Workers(ctx) },
+			func(w *client.Worker) offer { return offer{word: w.WorkerHost, about: strings.Join(w.Labels, " ")} }),
+		"MODEL": listed(func(ctx context.Context, c *client.Client, _ string) ([]client.Model, error) {
 			models, err := c.Models(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return offered(models.Models, func(m client.Model) offer { return offer{word: m.ID, about: m.DisplayName} }), nil
-		}),
+			return models.Models, nil
+		}, func(m *client.Model) offer { return offer{word: m.ID, about: m.DisplayName} }),
 	}
 }
 
-// online has nothing to offer without a server.
-func online(find offers) offers {
+// listing reads what a server has; factory is what --factory says.
+type listing[T any] func(ctx context.Context, c *client.Client, factory string) ([]T, error)
+
+// listed offers what a server lists; without one there is nothing to offer.
+func listed[T any](list listing[T], from func(*T) offer) offers {
 	return func(ctx context.Context, c *client.Client, factory string) ([]offer, error) {
 		if c == nil {
 			return nil, nil
 		}
-		return find(ctx, c, factory)
+		items, err := list(ctx, c, factory)
+		var out []offer
+		for i := range items {
+			out = append(out, from(&items[i]))
+		}
+		return out, err
 	}
 }
 
-// inFactoryOffers finds the factory first.
-func (sh *shell) inFactoryOffers(find func(ctx context.Context, c *client.Client, uid string) ([]offer, error)) offers {
-	return func(ctx context.Context, c *client.Client, factory string) ([]offer, error) {
-		uid, err := sh.factoryUID(ctx, c, factory)
+// inFactory finds the factory first.
+func inFactory[T any](sh program, list listing[T]) listing[T] {
+	return func(ctx context.Context, c *client.Client, factory string) ([]T, error) {
+		uid, err := sh.FactoryUID(ctx, c, factory)
 		if err != nil {
 			return nil, err
 		}
-		return find(ctx, c, uid)
+		return list(ctx, c, uid)
 	}
 }
 
-func runOffers(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-	page, err := c.Runs.List(ctx, client.RunQuery{Limit: completionMost})
+func (sh program) contextOffers() (out []offer, err error) {
+	file, err := sh.Contexts()
 	if err != nil {
 		return nil, err
 	}
-	return offered(page.Runs, func(r client.Run) offer { return offer{word: r.RunID, about: string(r.State) + " " + r.Title} }), nil
-}
-
-func factoryOffers(ctx context.Context, c *client.Client, _ string) ([]offer, error) {
-	page, err := c.Factories.List(ctx, client.FactoryQuery{Limit: completionMost})
-	if err != nil {
-		return nil, err
+	for _, name := range file.Names() {
+		out = append(out, offer{word: name, about: file.Contexts[name].URL})
 	}
-	return offered(page.Factories, func(f client.Factory) offer {
-		if f.Alias != "" {
-			return offer{f.Alias, f.Name, f.UID}
-		}
-		return offer{f.Name, f.UID, f.UID}
-	}), nil
-}
-
-func (sh *shell) contextOffers() ([]offer, error) {
-	file, err := sh.contexts()
-	if err != nil {
-		return nil, err
-	}
-	return offered(file.names(), func(name string) offer { return offer{word: name, about: file.Contexts[name].URL} }), nil
-}
-
-func offered[T any](list []T, from func(T) offer) []offer {
-	var out []offer
-	for _, item := range list {
-		out = append(out, from(item))
-	}
-	return out
+	return out, nil
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // furnish makes one of everything that can be completed.
@@ -57,7 +60,7 @@ func TestI1CompletionOfNames(t *testing.T) {
 		{"run hello --model ", ":"},
 	} {
 		r := s.run(t.Context(), append([]string{"__complete"}, strings.Split(tc.line, " ")...)...)
-		if r.code != exitOK || !strings.Contains(r.out, strings.ReplaceAll(tc.want, s.url, "http://server")) || strings.Contains(r.out, "Error") {
+		if r.code != shell.ExitOK || !strings.Contains(r.out, strings.ReplaceAll(tc.want, s.url, "http://server")) || strings.Contains(r.out, "Error") {
 			t.Errorf("%s: %+v", tc.line, r)
 		}
 	}
@@ -83,12 +86,12 @@ func TestI1CompletionIsSilent(t *testing.T) {
 	keyless := newStage(t)
 	keyless.deps.Environ = []string{"LINESHAFT_DATA_DIR=" + t.TempDir()}
 	asking, _ := contextStage(t)
-	if r := asking.run(t.Context(), "context", "add", "c", "--url", asking.url, "--key-command", "echo ls_x", "--no-check"); r.code != exitOK {
+	if r := asking.run(t.Context(), "context", "add", "c", "--url", asking.url, "--key-command", "echo ls_x", "--no-check"); r.code != shell.ExitOK {
 		t.Fatalf("%+v", r)
 	}
 	for name, s := range map[string]*stage{"slow": slow, "broken": broken, "hostile": hostile, "away": away, "keyless": keyless, "asking": asking} {
 		r := s.run(t.Context(), "__complete", "runs", "get", "")
-		if r.code != exitOK || r.out != ":4\n" || strings.Contains(r.err, "Error") {
+		if r.code != shell.ExitOK || r.out != ":4\n" || strings.Contains(r.err, "Error") {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -101,7 +104,7 @@ func TestI1CompletionIsSilent(t *testing.T) {
 // as one that has none.
 func TestI1EveryArgumentIsCompleted(t *testing.T) {
 	t.Parallel()
-	sh := newShell(Deps{Environ: []string{}})
+	sh := newProgram(shell.Surroundings{Environ: []string{}})
 	free := map[string]bool{
 		"": true, "NAME": true, "PROMPT": true, "DIR": true, "FILE": true, "TEXT": true, "STEP": true, "URL": true, "CRON": true,
 		"[bash|zsh|fish|powershell]": true, "[command]": true, "command": true, "[flags]": true,
@@ -116,7 +119,7 @@ func TestI1EveryArgumentIsCompleted(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(sh.root())
+	walk(sh.root(server.Programs{}))
 }
 
 // TestI1CompletionInBash runs the script of bash in bash, as Tab does.

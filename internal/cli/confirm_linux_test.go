@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const removingPlan = `{"revision":4,"changes":[{"action":"remove","kind":"webhook","name":"issues\u001b[2J"},{"action":"add","kind":"agent","name":"reviewer"}],"backtests":[],"unused":[]}`
@@ -51,7 +53,7 @@ func TestI1ApplyAsksBeforeItDeletes(t *testing.T) {
 		s.typing(t, tc.typed)
 		r := s.run(t.Context(), append([]string{"factory", "apply", dir, "--factory", factoryOne}, tc.flags...)...)
 		n, body := s.sent("POST", "/apply")
-		if (n == 1) != tc.applied || (r.code == exitOK) != tc.applied || strings.Contains(r.err, "[y/N]") != tc.asked {
+		if (n == 1) != tc.applied || (r.code == shell.ExitOK) != tc.applied || strings.Contains(r.err, "[y/N]") != tc.asked {
 			t.Errorf("%s: %d applied, %+v", tc.name, n, r)
 		}
 		if tc.asked && (!strings.Contains(r.err, "- webhook issues") || strings.Contains(r.err, "\x1b[2J") || strings.Contains(r.err, "reviewer")) {
@@ -87,7 +89,7 @@ func TestI1FactoryDeleteAsks(t *testing.T) {
 		}
 		r := s.run(t.Context(), append([]string{"factory", "delete", factoryOne}, tc.flags...)...)
 		n, _ := s.sent("DELETE", "/"+factoryOne)
-		if (n == 1) != tc.deleted || (r.code == exitOK) != tc.deleted || strings.Contains(r.err, "[y/N]") != tc.asked {
+		if (n == 1) != tc.deleted || (r.code == shell.ExitOK) != tc.deleted || strings.Contains(r.err, "[y/N]") != tc.asked {
 			t.Errorf("%s: %d deleted, %+v", tc.name, n, r)
 		}
 	}
@@ -121,7 +123,7 @@ func TestI1RollbackAsks(t *testing.T) {
 		}
 		r := s.run(t.Context(), append([]string{"factory", "rollback", factoryOne, "3"}, tc.flags...)...)
 		n, _ := s.sent("POST", "/rollback")
-		if (n == 1) != tc.applied || (r.code == exitOK) != tc.applied || strings.Contains(r.err, "[y/N]") != tc.asked {
+		if (n == 1) != tc.applied || (r.code == shell.ExitOK) != tc.applied || strings.Contains(r.err, "[y/N]") != tc.asked {
 			t.Errorf("%s: %d rolled back, %+v", tc.name, n, r)
 		}
 		if removes := tc.plan == removingPlan; tc.asked && (strings.Contains(r.err, "\x1b[2J") || !strings.Contains(r.err, "Revision 3 changes") ||

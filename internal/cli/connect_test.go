@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // keyStage is a stage whose commands have no key of their own.
@@ -38,7 +40,7 @@ func TestS6LocalKeyStaysLocal(t *testing.T) {
 	for _, address := range []string{"http://lineshaft.example", "http://127.0.0.1.example", "http://192.0.2.1:8484", "https://localhost.example"} {
 		s := keyStage(t, filepath.Dir(key))
 		r := s.run(t.Context(), "runs", "list", "--url", address)
-		if r.code != exitDenied || !strings.Contains(r.err, "no API key for "+address) || !strings.Contains(r.err, "LINESHAFT_API_KEY") {
+		if r.code != shell.ExitDenied || !strings.Contains(r.err, "no API key for "+address) || !strings.Contains(r.err, "LINESHAFT_API_KEY") {
 			t.Errorf("%s: %+v", address, r)
 		}
 	}
@@ -46,7 +48,7 @@ func TestS6LocalKeyStaysLocal(t *testing.T) {
 		"http://localhost:1": true, "http://127.0.0.1": true, "http://127.9.9.9:1": true, "http://[::1]:8484": true, "http://[::ffff:127.0.0.1]": true,
 		"http://example.com": false, "http://0.0.0.0:1": false, "::": false,
 	} {
-		if isLoopback(address) != want {
+		if shell.IsLoopback(address) != want {
 			t.Errorf("isLoopback(%q) = %v", address, !want)
 		}
 	}
@@ -72,34 +74,11 @@ func TestS6AKeyGoesToItsServerOnly(t *testing.T) {
 		s := newStage(t)
 		s.deps.Environ = env
 		r := s.run(t.Context(), append([]string{"runs", "list"}, tc.args...)...)
-		if r.code != exitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || strings.Contains(r.err, "ls_one") {
+		if r.code != shell.ExitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || strings.Contains(r.err, "ls_one") {
 			t.Errorf("%v: %+v", tc.args, r)
 		}
-		if r := s.run(t.Context(), append([]string{"context", "show", "-o", "json"}, tc.args...)...); r.code != exitOK || !strings.Contains(r.out, `"key": "`+tc.shown+`"`) {
+		if r := s.run(t.Context(), append([]string{"context", "show", "-o", "json"}, tc.args...)...); r.code != shell.ExitOK || !strings.Contains(r.out, `"key": "`+tc.shown+`"`) {
 			t.Errorf("%v: %+v", tc.args, r)
-		}
-	}
-}
-
-func TestSameServer(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		a, b string
-		want bool
-	}{
-		{"https://a.example", "https://A.example:443/", true},
-		{"http://a.example:80/api/v1", "http://a.example", true},
-		{"http://[::1]:8484", "http://[::1]:8484/", true},
-		{"https://a.example:8484", "http://a.example:8484", true},
-		{"http://a.example:8484", "https://a.example:8484", false},
-		{"https://a.example", "http://a.example", false},
-		{"https://a.example", "https://a.example:8443", false},
-		{"https://a.example", "https://a.example.org", false},
-		{"https://a.example@b.example", "https://a.example", false},
-		{"::", "https://a.example", false},
-	} {
-		if got := sameServer(tc.a, tc.b); got != tc.want {
-			t.Errorf("sameServer(%q, %q) = %v", tc.a, tc.b, got)
 		}
 	}
 }
@@ -118,7 +97,7 @@ func TestS6NoKey(t *testing.T) {
 	} {
 		s := keyStage(t, tc.dir)
 		r := s.run(t.Context(), "run", "Hi")
-		if r.code != exitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || len(s.requests()) != 0 {
+		if r.code != shell.ExitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || len(s.requests()) != 0 {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}
@@ -140,7 +119,7 @@ func TestI1StartHintIsForNewcomers(t *testing.T) {
 		s := keyStage(t, t.TempDir())
 		s.setenv(tc.env...)
 		r := s.run(t.Context(), append([]string{"runs", "list"}, tc.flags...)...)
-		if r.code != exitDenied || strings.Contains(r.err, "start one: lineshaft serve") != tc.hinted || !strings.Contains(r.err, "Set LINESHAFT_API_KEY") {
+		if r.code != shell.ExitDenied || strings.Contains(r.err, "start one: lineshaft serve") != tc.hinted || !strings.Contains(r.err, "Set LINESHAFT_API_KEY") {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}
@@ -155,7 +134,7 @@ func TestS6ForbiddenKeyFile(t *testing.T) {
 	if err := os.Chmod(key, 0); err != nil {
 		t.Fatal(err)
 	}
-	if r := keyStage(t, filepath.Dir(key)).run(t.Context(), "runs", "list"); r.code != exitDenied || !strings.Contains(r.err, "may not read") {
+	if r := keyStage(t, filepath.Dir(key)).run(t.Context(), "runs", "list"); r.code != shell.ExitDenied || !strings.Contains(r.err, "may not read") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -167,7 +146,7 @@ func TestS6RefusedLocalKey(t *testing.T) {
 	s := keyStage(t, filepath.Dir(key))
 	s.mux.HandleFunc("GET /api/v1/agent/runs/{id}", problem(401, "authentication_required", "no"))
 	r := s.run(t.Context(), "runs", "get", "x")
-	if r.code != exitDenied || !strings.Contains(r.err, key) || strings.Contains(r.err, "ls_local") {
+	if r.code != shell.ExitDenied || !strings.Contains(r.err, key) || strings.Contains(r.err, "ls_local") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -175,11 +154,11 @@ func TestS6RefusedLocalKey(t *testing.T) {
 func TestI1Address(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ flag, env, want string }{
-		{"", "", defaultURL}, {"", "http://env", "http://env"}, {"http://flag", "http://env", "http://flag"},
+		{"", "", shell.DefaultURL}, {"", "http://env", "http://env"}, {"http://flag", "http://env", "http://flag"},
 	} {
-		sh := newShell(Deps{Environ: []string{"LINESHAFT_URL=" + tc.env}})
-		sh.url = tc.flag
-		if got := sh.address(); got != tc.want {
+		sh := newProgram(shell.Surroundings{Environ: []string{"LINESHAFT_URL=" + tc.env}})
+		sh.URL = tc.flag
+		if got := sh.Address(); got != tc.want {
 			t.Errorf("address = %q, want %q", got, tc.want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const whoamiAnswer = `{"principal":{"type":"user","uid":"u-1","display_name":"Ada \u001b[31mL."},"role":"admin","permissions":["runs.read","runs.start"],"key_id":"k-1","limits":{"requests_per_minute":60}}`
@@ -24,7 +26,7 @@ func contextStage(t *testing.T) (s *stage, path string) {
 func (s *stage) add(t *testing.T, name, key string, flags ...string) {
 	t.Helper()
 	s.deps.Stdin = strings.NewReader(key + "\n")
-	if r := s.run(t.Context(), append([]string{"context", "add", name, "--url", s.url, "--key-stdin"}, flags...)...); r.code != exitOK || strings.Contains(r.out+r.err, key) {
+	if r := s.run(t.Context(), append([]string{"context", "add", name, "--url", s.url, "--key-stdin"}, flags...)...); r.code != shell.ExitOK || strings.Contains(r.out+r.err, key) {
 		t.Fatalf("%+v", r)
 	}
 	s.deps.Stdin = nil
@@ -41,7 +43,7 @@ func TestI1ContextAdd(t *testing.T) {
 	s, path := contextStage(t)
 	s.deps.Stdin = strings.NewReader("ls_prod\n")
 	r := s.run(t.Context(), "context", "add", "prod", "--url", s.url, "--key-stdin")
-	if r.code != exitOK || r.out != "added prod: Ada L., role admin\n" || r.err != "-- commands use it from now on\n" {
+	if r.code != shell.ExitOK || r.out != "added prod: Ada L., role admin\n" || r.err != "-- commands use it from now on\n" {
 		t.Errorf("%+v", r)
 	}
 	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
@@ -49,20 +51,20 @@ func TestI1ContextAdd(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}
-	if r := s.run(t.Context(), "runs", "list"); r.code != exitOK || s.usedKey() != "ls_prod" {
+	if r := s.run(t.Context(), "runs", "list"); r.code != shell.ExitOK || s.usedKey() != "ls_prod" {
 		t.Errorf("%+v with %q", r, s.usedKey())
 	}
 	s.add(t, "test", "ls_test")
-	if r := s.run(t.Context(), "runs", "list"); r.code != exitOK || s.usedKey() != "ls_prod" {
+	if r := s.run(t.Context(), "runs", "list"); r.code != shell.ExitOK || s.usedKey() != "ls_prod" {
 		t.Errorf("the second one became the current one: %+v", r)
 	}
-	if r := s.run(t.Context(), "runs", "list", "--context", "test"); r.code != exitOK || s.usedKey() != "ls_test" {
+	if r := s.run(t.Context(), "runs", "list", "--context", "test"); r.code != shell.ExitOK || s.usedKey() != "ls_test" {
 		t.Errorf("%+v with %q", r, s.usedKey())
 	}
-	if r := s.run(t.Context(), "context", "use", "test"); r.code != exitOK || r.out != "commands go to http://server\n" {
+	if r := s.run(t.Context(), "context", "use", "test"); r.code != shell.ExitOK || r.out != "commands go to http://server\n" {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "whoami"); r.code != exitOK || s.usedKey() != "ls_test" || !strings.Contains(r.out, "Ada L.") {
+	if r := s.run(t.Context(), "whoami"); r.code != shell.ExitOK || s.usedKey() != "ls_test" || !strings.Contains(r.out, "Ada L.") {
 		t.Errorf("%+v with %q", r, s.usedKey())
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "current: test") {
@@ -103,9 +105,9 @@ func TestI1ContextPrecedence(t *testing.T) {
 		r := s.run(t.Context(), append([]string{"runs", "list"}, tc.args...)...)
 		sent := len(other.requests()) + len(s.requests()) - before
 		switch {
-		case tc.key == "" && (r.code != exitDenied || sent != 0):
+		case tc.key == "" && (r.code != shell.ExitDenied || sent != 0):
 			t.Errorf("%s: %+v, %d requests", tc.name, r, sent)
-		case tc.key != "" && (r.code != exitOK || sent != 1 || tc.at.usedKey() != tc.key):
+		case tc.key != "" && (r.code != shell.ExitOK || sent != 1 || tc.at.usedKey() != tc.key):
 			t.Errorf("%s: %+v with %q", tc.name, r, tc.at.usedKey())
 		}
 	}
@@ -122,25 +124,25 @@ func TestI1ContextKeysByReference(t *testing.T) {
 		{"--key-command", `printf 'ls_command\nnote below\n'`, "ls_command", "command printf"},
 	} {
 		r := s.run(t.Context(), "context", "add", "prod", "--replace", "--url", s.url, tc.flag, tc.value)
-		if r.code != exitOK || s.usedKey() != tc.key {
+		if r.code != shell.ExitOK || s.usedKey() != tc.key {
 			t.Errorf("%s: %+v with %q", tc.flag, r, s.usedKey())
 		}
 		if text, _ := os.ReadFile(path); strings.Contains(string(text), tc.key) && tc.flag != "--key-command" {
 			t.Errorf("%s: the key is in the file", tc.flag)
 		}
-		if r := s.run(t.Context(), "context", "show"); r.code != exitOK || !strings.Contains(r.out, tc.told) || strings.Contains(r.out, tc.key) {
+		if r := s.run(t.Context(), "context", "show"); r.code != shell.ExitOK || !strings.Contains(r.out, tc.told) || strings.Contains(r.out, tc.key) {
 			t.Errorf("%s: %+v", tc.flag, r)
 		}
 	}
 	for flag, value := range map[string]string{"--key-env": "NOT_SET", "--key-file": path + ".none", "--key-command": "false"} {
 		r := s.run(t.Context(), "context", "add", "bad", "--url", s.url, flag, value, "--no-check")
-		if r.code != exitOK {
+		if r.code != shell.ExitOK {
 			t.Fatalf("%+v", r)
 		}
-		if r = s.run(t.Context(), "whoami", "--context", "bad"); r.code != exitDenied || !strings.Contains(r.err, `no API key for context "bad"`) || !strings.Contains(r.err, "lineshaft context add bad --replace") {
+		if r = s.run(t.Context(), "whoami", "--context", "bad"); r.code != shell.ExitDenied || !strings.Contains(r.err, `no API key for context "bad"`) || !strings.Contains(r.err, "lineshaft context add bad --replace") {
 			t.Errorf("%s: %+v", flag, r)
 		}
-		if r = s.run(t.Context(), "context", "remove", "bad"); r.code != exitOK {
+		if r = s.run(t.Context(), "context", "remove", "bad"); r.code != shell.ExitOK {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -159,21 +161,21 @@ func TestI1ContextMistakes(t *testing.T) {
 		code       int
 		wrong, way string
 	}{
-		{"whoami --context prodution", exitNotFound, `there is no context "prodution"`, "Did you mean production?"},
-		{"whoami --context zzz", exitNotFound, `there is no context "zzz"`, "lineshaft context list"},
-		{"context use prodution", exitNotFound, `there is no context "prodution"`, "Did you mean production?"},
-		{"context use", exitUsage, "needs the name of a context", "Write: lineshaft context use NAME"},
-		{"context use production --none", exitUsage, "exclude each other", "one of them"},
-		{"context remove production nope", exitNotFound, "nothing was removed", "lineshaft context list"},
-		{"context show nope", exitNotFound, `there is no context "nope"`, "lineshaft context list"},
-		{"context add production --url http://h --key-env X", exitUsage, "already", "--replace"},
-		{"context add two --key-env X", exitUsage, "the address is missing", "--url https://"},
-		{"context add two --url h --key-env X", exitUsage, "is not the address", "--url"},
-		{"context add two --url http://h", exitUsage, "the key is missing", "--key-stdin"},
-		{"context add two --url http://h --key-stdin", exitUsage, "the key is empty", "apikey create"},
-		{"context add two --url http://h --key-env A --key-file B", exitUsage, "one place only", "--key-stdin"},
-		{"context add a/b --url http://h --key-env A", exitUsage, "cannot be the name", "such as prod"},
-		{"whoami --context production --url http://h", exitUsage, "two servers", "one of them"},
+		{"whoami --context prodution", shell.ExitNotFound, `there is no context "prodution"`, "Did you mean production?"},
+		{"whoami --context zzz", shell.ExitNotFound, `there is no context "zzz"`, "lineshaft context list"},
+		{"context use prodution", shell.ExitNotFound, `there is no context "prodution"`, "Did you mean production?"},
+		{"context use", shell.ExitUsage, "needs the name of a context", "Write: lineshaft context use NAME"},
+		{"context use production --none", shell.ExitUsage, "exclude each other", "one of them"},
+		{"context remove production nope", shell.ExitNotFound, "nothing was removed", "lineshaft context list"},
+		{"context show nope", shell.ExitNotFound, `there is no context "nope"`, "lineshaft context list"},
+		{"context add production --url http://h --key-env X", shell.ExitUsage, "already", "--replace"},
+		{"context add two --key-env X", shell.ExitUsage, "the address is missing", "--url https://"},
+		{"context add two --url h --key-env X", shell.ExitUsage, "is not the address", "--url"},
+		{"context add two --url http://h", shell.ExitUsage, "the key is missing", "--key-stdin"},
+		{"context add two --url http://h --key-stdin", shell.ExitUsage, "the key is empty", "apikey create"},
+		{"context add two --url http://h --key-env A --key-file B", shell.ExitUsage, "one place only", "--key-stdin"},
+		{"context add a/b --url http://h --key-env A", shell.ExitUsage, "cannot be the name", "such as prod"},
+		{"whoami --context production --url http://h", shell.ExitUsage, "two servers", "one of them"},
 	} {
 		r := s.run(t.Context(), strings.Split(tc.line, " ")...)
 		if r.code != tc.code || r.out != "" || !strings.Contains(r.err, tc.wrong) || !strings.Contains(r.err, tc.way) {
@@ -194,7 +196,7 @@ func TestI1ContextOfARefusedKey(t *testing.T) {
 	refusing.mux.HandleFunc("GET /api/v1/whoami", problem(401, "authentication_required", "no"))
 	s.deps.Stdin = strings.NewReader("ls_wrong")
 	r := s.run(t.Context(), "context", "add", "prod", "--url", refusing.url, "--key-stdin")
-	if r.code != exitDenied || !strings.Contains(r.err, "nothing was kept: the server does not accept") || !strings.Contains(r.err, "--no-check") || strings.Contains(r.err, "ls_wrong") {
+	if r.code != shell.ExitDenied || !strings.Contains(r.err, "nothing was kept: the server does not accept") || !strings.Contains(r.err, "--no-check") || strings.Contains(r.err, "ls_wrong") {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -209,11 +211,11 @@ func TestS6ContextFileIsOpen(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.run(t.Context(), "runs", "list"); r.code != exitFailed || !strings.Contains(r.err, "others on this machine can read") || !strings.Contains(r.err, "chmod 600 "+path) {
+	if r := s.run(t.Context(), "runs", "list"); r.code != shell.ExitFailed || !strings.Contains(r.err, "others on this machine can read") || !strings.Contains(r.err, "chmod 600 "+path) {
 		t.Errorf("%+v", r)
 	}
 	s.setenv("LINESHAFT_URL="+s.url, "LINESHAFT_API_KEY=ls_x")
-	if r := s.run(t.Context(), "runs", "list"); r.code != exitOK {
+	if r := s.run(t.Context(), "runs", "list"); r.code != shell.ExitOK {
 		t.Errorf("who does not use contexts is stopped, too: %+v", r)
 	}
 }
@@ -235,7 +237,7 @@ func TestI1ContextFileIsBroken(t *testing.T) {
 		}
 		for _, line := range []string{"runs list", "context list", "context use a", "context remove a"} {
 			r := s.run(t.Context(), strings.Fields(line)...)
-			if r.code != exitFailed || !strings.Contains(r.err, want) || !strings.Contains(r.err, path) || !strings.Contains(r.err, "Mend that line") || strings.Contains(r.err, "ls_hush") {
+			if r.code != shell.ExitFailed || !strings.Contains(r.err, want) || !strings.Contains(r.err, path) || !strings.Contains(r.err, "Fix that line") || strings.Contains(r.err, "ls_hush") {
 				t.Errorf("%q, %s: %+v", text, line, r)
 			}
 		}
@@ -253,7 +255,7 @@ func TestI1ContextWriters(t *testing.T) {
 	names := strings.Split("abcdefghijklmnop", "")
 	for _, name := range names {
 		wait.Go(func() {
-			if r := s.run(t.Context(), "context", "add", name, "--url", "http://127.0.0.1:1", "--key-env", "X", "--no-check"); r.code != exitOK {
+			if r := s.run(t.Context(), "context", "add", name, "--url", "http://127.0.0.1:1", "--key-env", "X", "--no-check"); r.code != shell.ExitOK {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -283,25 +285,11 @@ func TestI1ContextFileMayBeALink(t *testing.T) {
 	}
 }
 
-func TestI1ContextPlace(t *testing.T) {
+func TestI1ContextsNeedAPlace(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		env  []string
-		want string
-	}{
-		{nil, ""},
-		{[]string{"HOME=/home/ada"}, "/home/ada/.config/lineshaft/contexts.yaml"},
-		{[]string{"HOME=/home/ada", "XDG_CONFIG_HOME=/etc/ada"}, "/etc/ada/lineshaft/contexts.yaml"},
-		{[]string{"HOME=/home/ada", "XDG_CONFIG_HOME=relative"}, "/home/ada/.config/lineshaft/contexts.yaml"},
-		{[]string{"HOME=/home/ada", "LINESHAFT_CONTEXTS=x.yaml"}, "x.yaml"},
-	} {
-		if got := newShell(Deps{Environ: append([]string{}, tc.env...)}).contextPath(); len(tc.env) > 0 && got != tc.want {
-			t.Errorf("%v: %q, want %q", tc.env, got, tc.want)
-		}
-	}
 	s := newStage(t)
 	s.deps.Environ = []string{"PATH=/bin"}
-	if r := s.run(t.Context(), "context", "use", "--none"); r.code != exitFailed || !strings.Contains(r.err, "LINESHAFT_CONTEXTS") {
+	if r := s.run(t.Context(), "context", "use", "--none"); r.code != shell.ExitFailed || !strings.Contains(r.err, "LINESHAFT_CONTEXTS") {
 		t.Errorf("%+v", r)
 	}
 }

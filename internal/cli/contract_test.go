@@ -7,13 +7,15 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
 // TestI1EveryWordOfTheContract: the commands and flags that are promised are there.
 func TestI1EveryWordOfTheContract(t *testing.T) {
 	t.Parallel()
-	root := newShell(Deps{Environ: []string{}}).root()
+	root := newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{})
 	for line, flags := range map[string]string{
 		"serve": "listen data-dir database base-url config no-worker", "worker": "id server", "worker list": "",
 		"run":       "name model environment skill host mcp file wait follow",
@@ -50,16 +52,16 @@ func TestI1EveryFormOfOutput(t *testing.T) {
 			continue // those are about a factory that the table makes first
 		}
 		for format, read := range map[string]func([]byte) error{
-			formatJSON:   func(text []byte) error { var v any; return json.Unmarshal(text, &v) },
-			formatYAML:   func(text []byte) error { var v any; return yaml.Unmarshal(text, &v) },
-			formatNDJSON: readLines,
+			shell.FormatJSON:   func(text []byte) error { var v any; return json.Unmarshal(text, &v) },
+			shell.FormatYAML:   func(text []byte) error { var v any; return yaml.Unmarshal(text, &v) },
+			shell.FormatNDJSON: readLines,
 		} {
 			words, err := config.SplitWords(made.Replace(tc.command + " " + tc.ok + " -o " + format))
 			if err != nil {
 				t.Fatal(err)
 			}
 			r := s.run(t.Context(), words...)
-			if err := read([]byte(r.out)); r.code != exitOK || err != nil || format != formatNDJSON && r.out == "" {
+			if err := read([]byte(r.out)); r.code != shell.ExitOK || err != nil || format != shell.FormatNDJSON && r.out == "" {
 				t.Errorf("lineshaft %s: %v, %+v", strings.Join(words, " "), err, r)
 			}
 		}

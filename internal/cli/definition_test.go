@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // exampleFolder writes the example of a factory and returns its folder.
@@ -53,20 +54,20 @@ func TestF3ValidateWorksOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.run(t.Context(), "factory", "validate", dir)
-	if r.code != exitFailed || !strings.Contains(r.err, "2 mistakes in ") || !strings.Contains(r.out, "factory.yaml:3:1: ") || !strings.Contains(r.out, "alias") ||
+	if r.code != shell.ExitFailed || !strings.Contains(r.err, "2 mistakes in ") || !strings.Contains(r.out, "factory.yaml:3:1: ") || !strings.Contains(r.out, "alias") ||
 		!strings.Contains(r.out, "factory.yaml:5:19: ") {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(t.Context(), "factory", "validate", dir, "-o", "json")
 	var found client.DefinitionValidation
-	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != exitFailed || found.Valid || len(found.Problems) != 2 || found.Problems[0].Line != 3 {
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != shell.ExitFailed || found.Valid || len(found.Problems) != 2 || found.Problems[0].Line != 3 {
 		t.Errorf("%v: %+v", err, r)
 	}
 	if len(s.requests()) != 0 {
 		t.Errorf("asked the server: %+v", s.requests())
 	}
 	for _, command := range []string{"plan", "apply", "drift"} { // only a factory that is there could add to the mistakes
-		if r := s.run(t.Context(), "factory", command, dir); r.code != exitFailed || !strings.Contains(r.err, "factory.yaml:3:1: ") {
+		if r := s.run(t.Context(), "factory", command, dir); r.code != shell.ExitFailed || !strings.Contains(r.err, "factory.yaml:3:1: ") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
@@ -95,7 +96,7 @@ func TestF4PlanAndApply(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.last(t).body), &sent); err != nil || sent.Comment != "quieter" || sent.IfRevision != 4 || !strings.Contains(sent.Files["factory.yaml"], "name: shop") {
 		t.Errorf("%v: sent %+v", err, sent)
 	}
-	if r := s.run(t.Context(), "factory", "drift", dir, "--factory", "shop"); r.code != exitFailed || !strings.Contains(r.err, "differs from "+dir+" in 3 parts") {
+	if r := s.run(t.Context(), "factory", "drift", dir, "--factory", "shop"); r.code != shell.ExitFailed || !strings.Contains(r.err, "differs from "+dir+" in 3 parts") {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "factory", "rollback", "shop", "3"); r.code != 0 || !strings.Contains(r.err, "revision 6") {
@@ -119,7 +120,7 @@ func TestF4ApplyMakesTheFactory(t *testing.T) {
 	if r := s.run(t.Context(), "factory", "plan", dir); r.code != 0 || !strings.Contains(r.out, "+ agent foreman") || !strings.Contains(r.err, `no factory "fresh" yet`) {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "factory", "drift", dir); r.code != exitNotFound {
+	if r := s.run(t.Context(), "factory", "drift", dir); r.code != shell.ExitNotFound {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "factory", "apply", dir); r.code != 0 || r.out != "+ agent foreman\n" || !strings.Contains(r.err, factoryOne) {
@@ -136,7 +137,7 @@ func TestF4ApplyMakesTheFactory(t *testing.T) {
 	})
 	refusing.answer("DELETE /api/v1/factory/"+factoryOne, 204, ``)
 	r := refusing.run(t.Context(), "factory", "apply", dir)
-	if r.code != exitFailed || !strings.Contains(r.err, "webhooks/a.yaml:2:13: there is no secret A (create it)") || refusing.last(t).method != http.MethodDelete {
+	if r.code != shell.ExitFailed || !strings.Contains(r.err, "webhooks/a.yaml:2:13: there is no secret A (create it)") || refusing.last(t).method != http.MethodDelete {
 		t.Errorf("%+v, last %+v", r, refusing.last(t))
 	}
 }
@@ -152,7 +153,7 @@ func TestF5Export(t *testing.T) {
 	if err != nil || string(text) != "---\nagentType: FOREMAN\n---\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if r := s.run(t.Context(), "factory", "export", dir, "--factory", "shop"); r.code != exitUsage {
+	if r := s.run(t.Context(), "factory", "export", dir, "--factory", "shop"); r.code != shell.ExitUsage {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "factory", "export", dir, "--factory", "shop", "--overwrite", "--revision", "3"); r.code != 0 {
@@ -193,13 +194,13 @@ func TestF5Link(t *testing.T) {
 	s.answer("PATCH /api/v1/factory/"+factoryOne, 200, followed)
 	s.answer("POST /api/v1/factory/"+factoryOne+"/repository/sync", 200, followed)
 	r := s.run(t.Context(), "factory", "link", "shop", "https://git.test/a.git", "--path", "shop", "--branch", "main")
-	if r.code != exitFailed || !strings.Contains(r.out, "https://git.test/a.git") || !strings.Contains(r.err, "factory.yaml:2:1: no name") {
+	if r.code != shell.ExitFailed || !strings.Contains(r.out, "https://git.test/a.git") || !strings.Contains(r.err, "factory.yaml:2:1: no name") {
 		t.Errorf("%+v", r)
 	}
 	if sent := s.requests()[1]; sent.method != http.MethodPatch || sent.body != `{"repository":{"url":"https://git.test/a.git","branch":"main","path":"shop"}}` {
 		t.Errorf("sent %+v", sent)
 	}
-	if r := s.run(t.Context(), "factory", "sync", "shop"); r.code != exitFailed || !strings.Contains(r.out, "a1") || !strings.Contains(r.out, "b2") {
+	if r := s.run(t.Context(), "factory", "sync", "shop"); r.code != shell.ExitFailed || !strings.Contains(r.out, "a1") || !strings.Contains(r.out, "b2") {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "factory", "unlink", "shop"); r.code != 0 || s.last(t).body != `{"repository":null}` {
@@ -222,12 +223,12 @@ func TestI1DefinitionMistakes(t *testing.T) {
 		{[]string{"factory", "init", filepath.Join(full, "new"), "--name", " "}, "cannot be the name"},
 		{[]string{"factory", "validate", filepath.Join(full, "nowhere")}, "is not a folder"},
 		{[]string{"factory", "plan", filepath.Join(full, "x")}, "is not a folder"},
-		{[]string{"factory", "rollback", "shop", "last"}, `"last" is no number`},
+		{[]string{"factory", "rollback", "shop", "last"}, `"last" is not a revision number`},
 		{[]string{"factory", "rollback", "shop"}, "the number of a revision"},
 		{[]string{"factory", "revisions", "--limit", "0"}, "--limit 0"},
 		{[]string{"factory", "link", "shop"}, "URL"},
 	} {
-		if r := newStage(t).run(t.Context(), c.args...); r.code != exitUsage || !strings.Contains(r.err, c.want) {
+		if r := newStage(t).run(t.Context(), c.args...); r.code != shell.ExitUsage || !strings.Contains(r.err, c.want) {
 			t.Errorf("%v: %+v", c.args, r)
 		}
 	}
@@ -239,7 +240,7 @@ func TestF3ThirtyMistakesAreShown(t *testing.T) {
 	dir := filepath.Join("..", "definition", "testdata", "mistakes")
 	r := newStage(t).run(t.Context(), "factory", "validate", dir, "-o", "json")
 	var found client.DefinitionValidation
-	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != exitFailed || len(found.Problems) != 30 {
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != shell.ExitFailed || len(found.Problems) != 30 {
 		t.Fatalf("%v: exit %d with %d problems", err, r.code, len(found.Problems))
 	}
 	r = newStage(t).run(t.Context(), "factory", "validate", dir)

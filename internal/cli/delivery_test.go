@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // delivered is hooked with a log: d3 is a duplicate, d2 was refused, d1 started a
@@ -103,12 +105,12 @@ func TestW11LogOfADeletedWebhook(t *testing.T) {
 	if r := s.run(t.Context(), "webhook", "deliveries", uid); r.code != 0 || !strings.Contains(r.out, "d1") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "webhook", "deliveries", "nobody"); r.code != exitNotFound {
+	if r := s.run(t.Context(), "webhook", "deliveries", "nobody"); r.code != shell.ExitNotFound {
 		t.Errorf("%+v", r)
 	}
 	// The server says best why that cannot be.
 	s.mux.HandleFunc("POST /api/v1/factory/f1/webhooks/"+uid+"/deliveries/d1/redeliver", problem(409, "conflict", "webhook is deleted: its log can be read"))
-	if r := s.run(t.Context(), "webhook", "redeliver", uid, "d1"); r.code != exitFailed || !strings.Contains(r.err, "its log can be read") {
+	if r := s.run(t.Context(), "webhook", "redeliver", uid, "d1"); r.code != shell.ExitFailed || !strings.Contains(r.err, "its log can be read") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -184,7 +186,7 @@ func TestI1DeliveryUsage(t *testing.T) {
 		"test-filter --payload @/no/such/file", "test-filter --payload {", "test-filter extra --payload 1",
 		"test-filter --trigger {} --filter {} --payload 1", `test-filter --trigger {"events":"x"} --payload 1`, "test-filter --trigger - --payload -", "test-filter --trigger {} --webhook a --payload 1",
 	} {
-		if r := s.run(t.Context(), append([]string{"webhook"}, strings.Fields(line)...)...); r.code != exitUsage || r.err == "" {
+		if r := s.run(t.Context(), append([]string{"webhook"}, strings.Fields(line)...)...); r.code != shell.ExitUsage || r.err == "" {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const (
@@ -51,7 +53,7 @@ func TestX9EnvironmentCreateAndUpdate(t *testing.T) {
 		s.environments()
 		r := s.run(t.Context(), append([]string{"environment"}, tc.args...)...)
 		got := s.requests()[len(s.requests())-1]
-		if r.code != exitOK || strings.ReplaceAll(got.body, "&&", `\u0026\u0026`) != tc.sends {
+		if r.code != shell.ExitOK || strings.ReplaceAll(got.body, "&&", `\u0026\u0026`) != tc.sends {
 			t.Errorf("%q: %+v\nsent %s\nwant %s", tc.args, r, got.body, tc.sends)
 		}
 	}
@@ -63,20 +65,20 @@ func TestX9EnvironmentMistakes(t *testing.T) {
 		code int
 		text string
 	}{
-		"environment create":                      {exitUsage, "needs a name"},
-		"environment create a b":                  {exitUsage, "does not know what to do"},
-		"environment create a --repo shop":        {exitUsage, "Write --repo owner/name."},
-		"environment create a --repo shop/":       {exitUsage, "Write --repo owner/name."},
-		"environment update shop":                 {exitUsage, "nothing to change"},
-		"environment update shop --repo /x":       {exitUsage, "Write --repo owner/name."},
-		"environment list --sort age":             {exitUsage, "--sort name or --sort updated"},
-		"environment get":                         {exitUsage, "needs the name or uid"},
-		"environment get nope":                    {exitNotFound, `no environment has the name "nope"`},
-		"environment delete nope":                 {exitNotFound, `no environment has the name "nope"`},
-		"run x --environment nope":                {exitNotFound, "`lineshaft environment list` shows"},
-		"environment get 9hQ2mXv9LkD4sTfR1bWcYz":  {exitNotFound, "no such"},
-		"environment lst":                         {exitUsage, "Did you mean `lineshaft environment list`?"},
-		"environment update nope --description x": {exitNotFound, "nope"},
+		"environment create":                      {shell.ExitUsage, "needs a name"},
+		"environment create a b":                  {shell.ExitUsage, "does not know what to do"},
+		"environment create a --repo shop":        {shell.ExitUsage, "Write --repo owner/name."},
+		"environment create a --repo shop/":       {shell.ExitUsage, "Write --repo owner/name."},
+		"environment update shop":                 {shell.ExitUsage, "nothing to change"},
+		"environment update shop --repo /x":       {shell.ExitUsage, "Write --repo owner/name."},
+		"environment list --sort age":             {shell.ExitUsage, "--sort name or --sort updated"},
+		"environment get":                         {shell.ExitUsage, "needs the name or uid"},
+		"environment get nope":                    {shell.ExitNotFound, `no environment has the name "nope"`},
+		"environment delete nope":                 {shell.ExitNotFound, `no environment has the name "nope"`},
+		"run x --environment nope":                {shell.ExitNotFound, "`lineshaft environment list` shows"},
+		"environment get 9hQ2mXv9LkD4sTfR1bWcYz":  {shell.ExitNotFound, "no such"},
+		"environment lst":                         {shell.ExitUsage, "Did you mean `lineshaft environment list`?"},
+		"environment update nope --description x": {shell.ExitNotFound, "nope"},
 	} {
 		s := newStage(t)
 		s.environments()
@@ -85,13 +87,13 @@ func TestX9EnvironmentMistakes(t *testing.T) {
 		if r.code != want.code || !strings.Contains(r.err, want.text) {
 			t.Errorf("%s: %+v", line, r)
 		}
-		if want.code == exitUsage && len(s.requests()) > 0 {
+		if want.code == shell.ExitUsage && len(s.requests()) > 0 {
 			t.Errorf("%s asks the server", line)
 		}
 	}
 	s := newStage(t)
 	s.answer("GET /api/v1/agent/environments", 200, `{"environments":[`+shopEnvironment+`,`+strings.Replace(plainEnvironment, `"plain"`, `"Shop"`, 1)+`]}`)
-	if r := s.run(t.Context(), "run", "x", "--environment", "shop"); r.code != exitUsage || !strings.Contains(r.err, environmentOne) || !strings.Contains(r.err, environmentTwo) {
+	if r := s.run(t.Context(), "run", "x", "--environment", "shop"); r.code != shell.ExitUsage || !strings.Contains(r.err, environmentOne) || !strings.Contains(r.err, environmentTwo) {
 		t.Errorf("two of one name: %+v", r)
 	}
 }
@@ -103,7 +105,7 @@ func TestI1RunInAnEnvironment(t *testing.T) {
 		s.environments()
 		s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r1","state":"QUEUED"}`)
 		r := s.run(t.Context(), "run", "go", "--environment", ref)
-		if got := s.requests(); r.code != exitOK || len(got) != requests || !strings.Contains(got[len(got)-1].body, `"environment_id":"`+environmentOne+`"`) {
+		if got := s.requests(); r.code != shell.ExitOK || len(got) != requests || !strings.Contains(got[len(got)-1].body, `"environment_id":"`+environmentOne+`"`) {
 			t.Errorf("%s: %+v, sent %+v", ref, r, got)
 		}
 	}

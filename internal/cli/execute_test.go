@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // TestX5ExecuteHasTwoSteps: the two containers of a pod call the same command.
@@ -14,18 +17,17 @@ func TestX5ExecuteHasTwoSteps(t *testing.T) {
 	t.Parallel()
 	var did []string
 	var out bytes.Buffer
-	deps := Deps{
-		Install: func(root string) error { did = append(did, "install "+root); return nil },
-		Execute: func(ctx context.Context, root string, logger *slog.Logger) error {
-			did = append(did, "execute "+root)
-			logger.WarnContext(ctx, "hello")
-			if root == "/bad" {
-				return errors.New("read job: no such file")
-			}
-			return nil
-		},
-		Stdout: &out, Stderr: &out,
-	}
+	deps := Deps{Programs: server.Programs{Install: func(root string) error { did = append(did, "install "+root); return nil }, Execute: func(ctx context.Context, root string, logger *slog.Logger) error {
+		did = append(did, "execute "+root)
+		logger.WarnContext(ctx, "hello")
+		if root == "/bad" {
+			return errors.New("read job: no such file")
+		}
+		return nil
+	}}, Surroundings: shell.Surroundings{
+		Stdout: &out,
+		Stderr: &out,
+	}}
 	for _, step := range []struct {
 		args string
 		code int
@@ -45,7 +47,7 @@ func TestX5ExecuteHasTwoSteps(t *testing.T) {
 	if text := out.String(); !strings.Contains(text, "no such file") || !strings.Contains(text, "hello") {
 		t.Errorf("said %q", text)
 	}
-	if code := Main(t.Context(), []string{"execute"}, Deps{Stdout: &out, Stderr: &out}); code == 0 {
+	if code := Main(t.Context(), []string{"execute"}, Deps{Surroundings: shell.Surroundings{Stdout: &out, Stderr: &out}}); code == 0 {
 		t.Error("a build without it executed something")
 	}
 }

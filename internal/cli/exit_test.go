@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 func TestI1ExitCodes(t *testing.T) {
@@ -24,16 +25,16 @@ func TestI1ExitCodes(t *testing.T) {
 		code, hint string
 		want       int
 	}{
-		{400, "invalid_request", "", exitFailed},
-		{401, "authentication_required", "lineshaft apikey create", exitDenied},
-		{403, "not_authorized", "", exitDenied},
-		{404, "resource_not_found", "lineshaft runs list", exitNotFound},
-		{409, "conflict", "", exitFailed},
-		{413, "payload_too_large", "", exitFailed},
-		{422, "operation_not_supported", "", exitFailed},
-		{429, "resource_unavailable", "try again in 1s", exitFailed},
-		{500, "internal_error", "under request req-1", exitFailed},
-		{503, "resource_unavailable", "lineshaft doctor", exitFailed},
+		{400, "invalid_request", "", shell.ExitFailed},
+		{401, "authentication_required", "lineshaft apikey create", shell.ExitDenied},
+		{403, "not_authorized", "", shell.ExitDenied},
+		{404, "resource_not_found", "lineshaft runs list", shell.ExitNotFound},
+		{409, "conflict", "", shell.ExitFailed},
+		{413, "payload_too_large", "", shell.ExitFailed},
+		{422, "operation_not_supported", "", shell.ExitFailed},
+		{429, "resource_unavailable", "try again in 1s", shell.ExitFailed},
+		{500, "internal_error", "under request req-1", shell.ExitFailed},
+		{503, "resource_unavailable", "lineshaft doctor", shell.ExitFailed},
 	} {
 		t.Run(fmt.Sprint(tc.status), func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +75,7 @@ func TestI1HintsFitTheRefusal(t *testing.T) {
 		}
 	}
 	s := newStage(t)
-	if r := s.run(t.Context(), "secret", "delete", "NOPE"); r.code != exitNotFound || !strings.Contains(r.err, "lineshaft secret list") {
+	if r := s.run(t.Context(), "secret", "delete", "NOPE"); r.code != shell.ExitNotFound || !strings.Contains(r.err, "lineshaft secret list") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -82,7 +83,7 @@ func TestI1HintsFitTheRefusal(t *testing.T) {
 func TestI1ExitCodesAreInTheHelp(t *testing.T) {
 	t.Parallel()
 	r := newStage(t).run(t.Context(), "--help")
-	for code, word := range map[int]string{exitOK: "it worked", exitFailed: "it failed", exitUsage: "the command line is wrong", exitNotFound: "not found", exitDenied: "not allowed"} {
+	for code, word := range map[int]string{shell.ExitOK: "it worked", shell.ExitFailed: "it failed", shell.ExitUsage: "the command line is wrong", shell.ExitNotFound: "not found", shell.ExitDenied: "not allowed"} {
 		if !strings.Contains(r.out, fmt.Sprintf("%d %s", code, word)) {
 			t.Errorf("%d is missing: %s", code, r.out)
 		}
@@ -92,7 +93,7 @@ func TestI1ExitCodesAreInTheHelp(t *testing.T) {
 func TestI1ExitCodesOfKeys(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	if r := s.run(t.Context(), "apikey", "revoke", "k-9"); r.code != exitNotFound || !strings.Contains(r.err, "lineshaft apikey list") {
+	if r := s.run(t.Context(), "apikey", "revoke", "k-9"); r.code != shell.ExitNotFound || !strings.Contains(r.err, "lineshaft apikey list") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -104,18 +105,18 @@ func TestI1SeveralIDs(t *testing.T) {
 	s.answer("POST /api/v1/agent/runs/good/cancel", 200, `"good"`)
 	s.answer("POST /api/v1/agent/runs/fine/cancel", 200, `"fine"`)
 	r := s.run(t.Context(), "runs", "cancel", "good", "gone", "fine")
-	if r.code != exitNotFound || r.out != "cancelled good\ncancelled fine\n" || r.err != "gone: no such thing here\nError: 1 of 3 was not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
+	if r.code != shell.ExitNotFound || r.out != "cancelled good\ncancelled fine\n" || r.err != "gone: no such thing here\nError: 1 of 3 was not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(t.Context(), "runs", "cancel", "gone", "lost") // neither error nor hint is told twice
-	if r.code != exitNotFound || r.err != "gone: no such thing here\nlost: no such thing here\nError: 2 of 2 were not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
+	if r.code != shell.ExitNotFound || r.err != "gone: no such thing here\nlost: no such thing here\nError: 2 of 2 were not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "runs", "cancel", "gone"); r.err != "Error: no such thing here\n  `lineshaft runs list` shows the runs that your key may see.\n" {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(t.Context(), "runs", "cancel", "good", "gone", "-o", "ndjson")
-	if r.code != exitNotFound || r.out != `{"id":"good","result":"cancelled"}`+"\n" {
+	if r.code != shell.ExitNotFound || r.out != `{"id":"good","result":"cancelled"}`+"\n" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -128,7 +129,7 @@ func TestI1NothingAnswers(t *testing.T) {
 	server.Close()
 	s.deps.Environ = []string{"LINESHAFT_API_KEY=ls_test"}
 	r := s.run(t.Context(), "runs", "list", "--url", address)
-	if r.code != exitFailed || r.err != "Error: nothing answers at "+address+"\n  Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs.\n" {
+	if r.code != shell.ExitFailed || r.err != "Error: nothing answers at "+address+"\n  Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs.\n" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -141,7 +142,7 @@ func TestI1SomethingElseAnswers(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, "<html>nginx</html>")
 	})
-	if r := s.run(t.Context(), "runs", "list"); r.code != exitFailed || !strings.Contains(r.err, "what answers at http://server is not a Lineshaft server: 404 Not Found") {
+	if r := s.run(t.Context(), "runs", "list"); r.code != shell.ExitFailed || !strings.Contains(r.err, "what answers at http://server is not a Lineshaft server: 404 Not Found") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -165,8 +166,8 @@ func TestI1NetworkHints(t *testing.T) {
 		{"rate", &client.Error{Status: 429, Code: "resource_unavailable", RetryAfter: 90 * time.Second, Title: "busy"}, "busy", "try again in 1m30s"},
 	} {
 		var errs bytes.Buffer
-		sh := newShell(Deps{Stderr: &errs, Environ: []string{}})
-		if code := sh.complain(tc.err); code != exitFailed || !strings.Contains(errs.String(), tc.message) || !strings.Contains(errs.String(), tc.hint) {
+		sh := newProgram(shell.Surroundings{Stderr: &errs, Environ: []string{}})
+		if code := sh.Complain(tc.err); code != shell.ExitFailed || !strings.Contains(errs.String(), tc.message) || !strings.Contains(errs.String(), tc.hint) {
 			t.Errorf("%s: exit %d, %q", tc.name, code, errs.String())
 		}
 	}

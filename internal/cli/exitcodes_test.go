@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
@@ -59,26 +61,26 @@ func TestI1ExitCodesOfEveryCommand(t *testing.T) {
 			who.deps.Stdin = strings.NewReader(tc.stdin)
 			if r := who.run(t.Context(), append(strings.Fields(tc.command), words...)...); r.code != want {
 				t.Errorf("%s: lineshaft %s %s: exit %d, want %d\n%s%s", column, tc.command, line, r.code, want, r.out, r.err)
-			} else if want == exitUsage && (r.out != "" || strings.Count(r.err, "\n") > 8) {
+			} else if want == shell.ExitUsage && (r.out != "" || strings.Count(r.err, "\n") > 8) {
 				t.Errorf("%s: lineshaft %s %s: a mistake is answered with %q and %q", column, tc.command, line, r.out, r.err)
 			}
 		}
-		play(s, "wrong", tc.wrong, exitUsage)
-		play(s, "missing", tc.missing, exitNotFound)
+		play(s, "wrong", tc.wrong, shell.ExitUsage)
+		play(s, "missing", tc.missing, shell.ExitNotFound)
 		if !tc.local {
-			play(away, "away", tc.ok, exitFailed)
+			play(away, "away", tc.ok, shell.ExitFailed)
 			if tc.reads {
-				play(stranger, "denied", tc.ok, exitDenied)
+				play(stranger, "denied", tc.ok, shell.ExitDenied)
 			} else {
-				play(viewer, "denied", tc.ok, exitDenied)
+				play(viewer, "denied", tc.ok, shell.ExitDenied)
 			}
 		}
-		play(s, "ok", tc.ok, exitOK)
+		play(s, "ok", tc.ok, shell.ExitOK)
 	}
 	inTable := func(path string) bool {
 		return slices.ContainsFunc(cases, func(tc exitCase) bool { return "lineshaft "+tc.command == path })
 	}
-	for _, leaf := range leaves(newShell(Deps{Environ: []string{}}).root()) {
+	for _, leaf := range leaves(newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{})) {
 		if !inTable(leaf) {
 			t.Errorf("%s is not in the table of exit codes", leaf)
 		}
@@ -150,7 +152,7 @@ func (s *realServer) liveRun(t *testing.T) (id, token string) {
 // gitRepository is one with the definition of a factory.
 func gitRepository(t *testing.T, dir string) string {
 	t.Helper()
-	if r := newStage(t).run(t.Context(), "factory", "init", dir, "--name", "Folder"); r.code != exitOK {
+	if r := newStage(t).run(t.Context(), "factory", "init", dir, "--name", "Folder"); r.code != shell.ExitOK {
 		t.Fatalf("%+v", r)
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"}} {
@@ -181,12 +183,12 @@ func TestI1ExitCodesOfReports(t *testing.T) {
 			want int
 		}{
 			{agent, tc.want},
-			{s.as("").with("LINESHAFT_RUN_ID=" + run), exitUsage},
-			{s.as("").with("LINESHAFT_API_URL="+s.url, "LINESHAFT_RUN_ID="+run, "LINESHAFT_RUN_TOKEN=ls_wrong"), max(tc.want, exitDenied)},
-			{s.as("").with("LINESHAFT_API_URL=http://"+freeAddress(t), "LINESHAFT_RUN_ID="+run, "LINESHAFT_RUN_TOKEN="+token), max(tc.want, exitFailed)},
+			{s.as("").with("LINESHAFT_RUN_ID=" + run), shell.ExitUsage},
+			{s.as("").with("LINESHAFT_API_URL="+s.url, "LINESHAFT_RUN_ID="+run, "LINESHAFT_RUN_TOKEN=ls_wrong"), max(tc.want, shell.ExitDenied)},
+			{s.as("").with("LINESHAFT_API_URL=http://"+freeAddress(t), "LINESHAFT_RUN_ID="+run, "LINESHAFT_RUN_TOKEN="+token), max(tc.want, shell.ExitFailed)},
 		} {
-			if tc.want == exitUsage {
-				who.want = exitUsage
+			if tc.want == shell.ExitUsage {
+				who.want = shell.ExitUsage
 			}
 			if r := who.s.run(t.Context(), append([]string{"report"}, words...)...); r.code != who.want {
 				t.Errorf("report %s: exit %d, want %d\n%s", tc.line, r.code, who.want, r.err)
@@ -202,19 +204,19 @@ type reportLine struct {
 
 func reportLines(path string) []reportLine {
 	return []reportLine{
-		{"artifact " + path, exitOK},
-		{"artifact", exitUsage},
-		{"artifact /none", exitUsage},
-		{"pull-request https://forge.example/acme/shop/pull/7", exitOK},
-		{"pull-request", exitUsage},
-		{"reference https://tickets.example/OPS-12", exitOK},
-		{"reference", exitUsage},
-		{"message 'all is well'", exitOK},
-		{"message", exitUsage},
-		{"notice 'a remark'", exitOK},
-		{"notice", exitUsage},
-		{"plan 'one step'", exitOK},
-		{"plan", exitUsage},
+		{"artifact " + path, shell.ExitOK},
+		{"artifact", shell.ExitUsage},
+		{"artifact /none", shell.ExitUsage},
+		{"pull-request https://forge.example/acme/shop/pull/7", shell.ExitOK},
+		{"pull-request", shell.ExitUsage},
+		{"reference https://tickets.example/OPS-12", shell.ExitOK},
+		{"reference", shell.ExitUsage},
+		{"message 'all is well'", shell.ExitOK},
+		{"message", shell.ExitUsage},
+		{"notice 'a remark'", shell.ExitOK},
+		{"notice", shell.ExitUsage},
+		{"plan 'one step'", shell.ExitOK},
+		{"plan", shell.ExitUsage},
 	}
 }
 
@@ -225,7 +227,7 @@ func TestI1ExitCodeOfAFailedRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, flag := range []string{"--wait", "--follow"} {
-		for prompt, want := range map[string]int{"```sh\nexit 3\n```": exitFailed, "```sh\ntrue\n```": exitOK} {
+		for prompt, want := range map[string]int{"```sh\nexit 3\n```": shell.ExitFailed, "```sh\ntrue\n```": shell.ExitOK} {
 			if r := s.run(ctx, "run", prompt, flag); r.code != want {
 				t.Errorf("%s %q: %+v", flag, prompt, r)
 			}

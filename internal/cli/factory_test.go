@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const (
@@ -82,10 +84,10 @@ func TestI1FactoryIsFound(t *testing.T) {
 		{"alias in another case", shopFactory + "," + idleFactory, []string{"--factory", "sHOP"}, 0, factoryOne, ""},
 		{"name in another case", shopFactory + "," + idleFactory, []string{"--factory", "IDLE"}, 0, factoryTwo, ""},
 		{"the only one", idleFactory, nil, 0, factoryTwo, ""},
-		{"one of two", shopFactory + "," + idleFactory, nil, exitUsage, "there is more than one factory", factoryTwo + " Idle"},
-		{"none at all", "", nil, exitNotFound, "there is no factory yet", "lineshaft factory create NAME"},
-		{"unknown", shopFactory, []string{"--factory", "sho"}, exitNotFound, `no factory has the name or alias "sho"`, "lineshaft factory list"},
-		{"two of one name", shopFactory + "," + twins, []string{"--factory", "web shop"}, exitUsage, `2 factories are called "web shop"`, factoryOne + " Web shop (alias shop)"},
+		{"one of two", shopFactory + "," + idleFactory, nil, shell.ExitUsage, "there is more than one factory", factoryTwo + " Idle"},
+		{"none at all", "", nil, shell.ExitNotFound, "there is no factory yet", "lineshaft factory create NAME"},
+		{"unknown", shopFactory, []string{"--factory", "sho"}, shell.ExitNotFound, `no factory has the name or alias "sho"`, "lineshaft factory list"},
+		{"two of one name", shopFactory + "," + twins, []string{"--factory", "web shop"}, shell.ExitUsage, `2 factories are called "web shop"`, factoryOne + " Web shop (alias shop)"},
 		{"an alias and a name", strings.Replace(idleFactory, `"Idle"`, `"Shop"`, 1) + "," + shopFactory, []string{"--factory", "shop"}, 0, factoryOne, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -118,7 +120,7 @@ func TestI1ManyFactoriesAreNotAllNamed(t *testing.T) {
 	if !strings.Contains(r.err, "Say which: lineshaft factory get UID, alias or name.") || strings.Contains(r.err, "--factory") {
 		t.Errorf("%+v", r)
 	}
-	if r.code != exitUsage || strings.Count(r.err, factoryOne) != 10 || !strings.Contains(r.err, "and 15 more") {
+	if r.code != shell.ExitUsage || strings.Count(r.err, factoryOne) != 10 || !strings.Contains(r.err, "and 15 more") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -165,14 +167,14 @@ func TestI1FactoryAnswers(t *testing.T) {
 		code int
 		says []string
 	}{
-		{[]string{"factory", "create", "x", "--alias", "shop"}, exitFailed, []string{"another factory has the alias"}},
-		{[]string{"factory", "update", factoryOne, "--pause"}, exitDenied, []string{"does not include it", "--role ROLE"}},
-		{[]string{"factory", "get", factoryOne}, exitNotFound, []string{"lineshaft factory list"}},
-		{[]string{"factory", "delete", factoryOne, "nobody"}, exitNotFound, []string{factoryOne + ": no such thing", `nobody: no factory has the name or alias "nobody"`}},
+		{[]string{"factory", "create", "x", "--alias", "shop"}, shell.ExitFailed, []string{"another factory has the alias"}},
+		{[]string{"factory", "update", factoryOne, "--pause"}, shell.ExitDenied, []string{"does not include it", "--role ROLE"}},
+		{[]string{"factory", "get", factoryOne}, shell.ExitNotFound, []string{"lineshaft factory list"}},
+		{[]string{"factory", "delete", factoryOne, "nobody"}, shell.ExitNotFound, []string{factoryOne + ": no such thing", `nobody: no factory has the name or alias "nobody"`}},
 		{[]string{"factory", "list"}, 0, []string{"no factories; make one: lineshaft factory create NAME"}},
 		{[]string{"automation", "list", "--factory", factoryTwo}, 0, []string{"no automations; make one"}},
-		{[]string{"automation", "get", "x", "--factory", factoryTwo}, exitNotFound, []string{`no automation named "x"`, "lineshaft automation list"}},
-		{[]string{"automation", "get", automationOne, "--factory", factoryTwo}, exitNotFound, []string{"lineshaft automation list"}},
+		{[]string{"automation", "get", "x", "--factory", factoryTwo}, shell.ExitNotFound, []string{`no automation named "x"`, "lineshaft automation list"}},
+		{[]string{"automation", "get", automationOne, "--factory", factoryTwo}, shell.ExitNotFound, []string{"lineshaft automation list"}},
 	} {
 		r := s.run(t.Context(), tc.args...)
 		if r.code != tc.code || slices.ContainsFunc(tc.says, func(text string) bool { return !strings.Contains(r.err, text) }) {
@@ -197,7 +199,7 @@ func TestI1MistakesOfFactories(t *testing.T) {
 		{"no webhook", "automation create a --prompt x", "needs a webhook to listen to", "--webhook NAME"},
 		{"policy alone", "automation create a --prompt x --webhook w --concurrency-policy skip", "there is no key", "--concurrency-key KEY"},
 		{"no such policy", "automation create a --prompt x --webhook w --concurrency-key k --concurrency-policy skp", `--concurrency-policy "skp" is not known`, "Did you mean skip?"},
-		{"negative brake", "automation update a --max-runs-per-hour -1", "--max-runs-per-hour -1 is less than none", "0 is no limit"},
+		{"negative brake", "automation update a --max-runs-per-hour -1", "--max-runs-per-hour -1 is negative", "0 means no limit"},
 		{"no change", "automation update a", "there is nothing to change", "--filter"},
 		{"two new prompts", "automation update a --prompt x --prompt-file y", "has one prompt", "not both"},
 		{"bad new filter", "automation update a --filter {", "--filter is not JSON", "quotes around"},

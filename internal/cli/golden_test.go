@@ -73,9 +73,9 @@ func TestI1Golden(t *testing.T) {
 func TestI1GoldenAgents(t *testing.T) {
 	t.Parallel()
 	playGolden(t, []goldenCase{
-		{"factory-run", []string{"factory", "run", "shop", "Mend it"}},
-		{"factory-run-json", []string{"factory", "run", "shop", "Mend it", "-o", "json"}},
-		{"factory-run-wait", []string{"factory", "run", factoryOne, "Mend it", "--wait"}},
+		{"factory-run", []string{"factory", "run", "shop", "Fix it"}},
+		{"factory-run-json", []string{"factory", "run", "shop", "Fix it", "-o", "json"}},
+		{"factory-run-wait", []string{"factory", "run", factoryOne, "Fix it", "--wait"}},
 		{"agent-list", []string{"agent", "list"}},
 		{"agent-list-ndjson", []string{"agent", "list", "--factory", "shop", "-o", "ndjson"}},
 		{"agent-get", []string{"agent", "get", "reviewer", "--factory", "shop"}},

@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // commands lists all commands with their words.
@@ -25,7 +28,7 @@ func commands(cmd *cobra.Command, words []string) map[string][]string {
 // TestI1EveryHelpHasAnExample and says in a line what the command does.
 func TestI1EveryHelpHasAnExample(t *testing.T) {
 	t.Parallel()
-	all := commands(newShell(Deps{Environ: []string{}}).root(), nil)
+	all := commands(newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{}), nil)
 	for _, want := range []string{
 		"serve", "run", "runs list", "runs get", "runs logs", "runs followup", "runs cancel", "runs interrupt", "runs rerun", "runs delete",
 		"runs open", "apikey create", "apikey list", "apikey revoke", "secret create", "secret update", "secret list", "secret delete", "migrate",
@@ -48,7 +51,7 @@ func TestI1EveryHelpHasAnExample(t *testing.T) {
 // TestI1ExamplesAreRight: each example that is a plain call is one that exists.
 func TestI1ExamplesAreRight(t *testing.T) {
 	t.Parallel()
-	root := newShell(Deps{Environ: []string{}}).root()
+	root := newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{})
 	for path, args := range commands(root, nil) {
 		cmd, _, err := root.Find(args)
 		if err != nil {
@@ -134,19 +137,19 @@ func TestI1HelpSaysWhatIsNeeded(t *testing.T) {
 		{"factory apply --help", "--yes"},
 		{"factory delete --help", "--yes"},
 	} {
-		if r := s.run(t.Context(), strings.Fields(tc.line)...); r.code != exitOK || !strings.Contains(r.out, tc.want) {
+		if r := s.run(t.Context(), strings.Fields(tc.line)...); r.code != shell.ExitOK || !strings.Contains(r.out, tc.want) {
 			t.Errorf("%s has no %q:\n%s", tc.line, tc.want, r.out)
 		}
 	}
 }
 
 // TestI1HelpFits the terminal; where there is none, or a very wide one, people can read it.
-// Examples and other lines that are set in are for copying.
+// Lines of texts that are set in are for copying, and so are examples on a narrow one.
 func TestI1HelpFits(t *testing.T) {
 	t.Parallel()
 	for terminal, want := range map[int]int{0: 80, 80: 80, 60: 60, 200: 100} {
 		var out bytes.Buffer
-		root := newShell(Deps{Environ: []string{}, Stdout: &out, Width: func(io.Writer) int { return terminal }}).root()
+		root := newProgram(shell.Surroundings{Environ: []string{}, Stdout: &out, Width: func(io.Writer) int { return terminal }}).root(server.Programs{})
 		for path, args := range commands(root, nil) {
 			cmd, _, err := root.Find(args)
 			if err != nil {
@@ -166,6 +169,13 @@ func TestI1HelpFits(t *testing.T) {
 					t.Errorf("%s on %d columns: %d in %q", path, terminal, n, line)
 				}
 			}
+			_, examples, _ := strings.Cut(usage, "\nExamples:\n")
+			examples, _, _ = strings.Cut(examples, "\n\n")
+			for line := range strings.Lines(examples) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > want && want >= 80 {
+					t.Errorf("%s on %d columns: %d in the example %q", path, terminal, n, line)
+				}
+			}
 			if !strings.Contains(flags, "--help") {
 				t.Errorf("%s: the flags are missing:\n%s", path, out.String())
 			}
@@ -183,7 +193,7 @@ func TestI1HelpLooks(t *testing.T) {
 		s := newStage(t)
 		s.terminal(tc.columns)
 		r := s.run(t.Context(), strings.Fields(tc.line)...)
-		if r.code != exitOK || r.err != "" {
+		if r.code != shell.ExitOK || r.err != "" {
 			t.Errorf("%+v", r)
 		}
 		golden(t, tc.name, r.out)

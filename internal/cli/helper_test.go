@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
@@ -67,16 +68,16 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	s.mux.HandleFunc("/", problem(404, "resource_not_found", "no such thing here"))
-	s.deps = Deps{
+	s.deps = Deps{Surroundings: shell.Surroundings{
 		Environ: []string{"LINESHAFT_URL=" + server.URL, "LINESHAFT_API_KEY=ls_test"},
 		Width:   func(io.Writer) int { return 0 },
 		Now:     func() time.Time { return time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC) },
 		OpenURL: func(context.Context, string) error { return nil },
-		live:    liveHooks{ticks: make(chan time.Time), signals: make(chan terminal.Signal), height: func(io.Writer) int { return 24 }},
-		clientOptions: []client.Option{
+		Live:    shell.LiveHooks{Ticks: make(chan time.Time), Signals: make(chan terminal.Signal), Height: func(io.Writer) int { return 24 }},
+		ClientOptions: []client.Option{
 			client.WithBackoff(time.Millisecond, time.Millisecond), client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
 		},
-	}
+	}}
 	return s
 }
 

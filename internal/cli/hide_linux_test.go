@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/terminal"
 	"github.com/lineshaft/lineshaft/internal/terminal/terminaltest"
 )
@@ -28,7 +29,7 @@ func TestS2TheTerminalDoesNotShowTheValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.run(t.Context(), "secret", "create", "TOKEN")
-	if r.code != exitOK || !strings.Contains(r.err, "Value of TOKEN (not shown): ") || strings.Contains(r.err+r.out, "typed-by") {
+	if r.code != shell.ExitOK || !strings.Contains(r.err, "Value of TOKEN (not shown): ") || strings.Contains(r.err+r.out, "typed-by") {
 		t.Errorf("%+v", r)
 	}
 	if !strings.Contains(s.requests()[0].body, `"value":"typed-by-a-person"`) {
@@ -55,7 +56,7 @@ func TestS2InterruptedPromptRestoresTheTerminal(t *testing.T) {
 	s.deps.Stdin = tty
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := s.run(ctx, "secret", "create", "TOKEN"); r.code == exitOK || len(s.requests()) > 0 {
+	if r := s.run(ctx, "secret", "create", "TOKEN"); r.code == shell.ExitOK || len(s.requests()) > 0 {
 		t.Errorf("%+v", r)
 	}
 	if state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS); err != nil || state.Lflag&unix.ECHO == 0 {
@@ -76,7 +77,7 @@ func TestS2TheTerminalDoesNotShowTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.run(t.Context(), "context", "add", "prod", "--url", s.url)
-	if r.code != exitOK || s.usedKey() != "ls_typed" || !strings.Contains(r.err, "API key for http://server (not shown): ") || strings.Contains(r.out+r.err, "ls_typed") {
+	if r.code != shell.ExitOK || s.usedKey() != "ls_typed" || !strings.Contains(r.err, "API key for http://server (not shown): ") || strings.Contains(r.out+r.err, "ls_typed") {
 		t.Errorf("%+v", r)
 	}
 }

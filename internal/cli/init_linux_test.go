@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // TestI1InitAsks a person on a real terminal; wrong answers are asked for again.
@@ -21,7 +23,7 @@ func TestI1InitAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.run(t.Context(), "init")
-	if r.code != exitOK {
+	if r.code != shell.ExitOK {
 		t.Fatalf("%+v", r)
 	}
 	for _, want := range []string{
@@ -69,7 +71,7 @@ func TestI1InitAsksForWhatItUses(t *testing.T) {
 				asked = append(asked, question)
 			}
 		}
-		if r.code != exitOK {
+		if r.code != shell.ExitOK {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 		if strings.Join(asked, ", ") != strings.Join(tc.asked, ", ") {
@@ -103,7 +105,7 @@ func TestI1InitWantsADeliveryThatPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := s.run(t.Context(), "init")
-		if r.code != exitOK || !strings.Contains(r.out, "SUCCEEDED") || !strings.Contains(r.err, "the same one twice is a duplicate") {
+		if r.code != shell.ExitOK || !strings.Contains(r.out, "SUCCEEDED") || !strings.Contains(r.err, "the same one twice is a duplicate") {
 			t.Errorf("%+v", r)
 		}
 		for _, want := range tc.want {
@@ -123,7 +125,7 @@ func TestI1InitIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.deps.Stdin = terminal
-	if r := s.run(t.Context(), "init"); r.code != exitFailed || !strings.Contains(r.err, "Nothing was made.") {
+	if r := s.run(t.Context(), "init"); r.code != shell.ExitFailed || !strings.Contains(r.err, "Nothing was made.") {
 		t.Errorf("%+v", r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,7 +133,7 @@ func TestI1InitIsLeft(t *testing.T) {
 	asked.at, asked.do = "Factory [", cancel // as Ctrl-C does, at the first question
 	deps := s.deps
 	deps.Stdout, deps.Stderr = io.Discard, &asked
-	if code := execute(ctx, []string{"init"}, deps); code != exitFailed || !strings.Contains(asked.String(), "Nothing was made.") {
+	if code := execute(ctx, []string{"init"}, deps); code != shell.ExitFailed || !strings.Contains(asked.String(), "Nothing was made.") {
 		t.Errorf("exit %d\n%s", code, asked.String())
 	}
 	if _, err := io.WriteString(person, "\n"); err != nil { // lets the reader end

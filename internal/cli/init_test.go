@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // TestI1InitUnderAPipe: from an empty server to a run that a webhook started; the second
@@ -44,7 +45,7 @@ func TestI1InitOfEveryKind(t *testing.T) {
 			Run     client.Run     `json:"run"`
 			Webhook client.Webhook `json:"webhook"`
 		}
-		if err := json.Unmarshal([]byte(r.out), &told); r.code != exitOK || err != nil || told.Run.State != client.StateSucceeded || told.Run.RunID != told.RunID {
+		if err := json.Unmarshal([]byte(r.out), &told); r.code != shell.ExitOK || err != nil || told.Run.State != client.StateSucceeded || told.Run.RunID != told.RunID {
 			t.Errorf("%s: %v, %+v", kind, err, r)
 		}
 	}
@@ -62,14 +63,14 @@ func TestI1InitAgain(t *testing.T) {
 		t.Fatalf("%v, %+v", err, first)
 	}
 	r := s.run(t.Context(), "init", "--yes", "--secret-file", file(t, "secret", told.Webhook.Secret))
-	if r.code != exitOK || strings.Count(r.err, "there already") != 3 || !strings.Contains(r.out, "SUCCEEDED") {
+	if r.code != shell.ExitOK || strings.Count(r.err, "there already") != 3 || !strings.Contains(r.out, "SUCCEEDED") {
 		t.Errorf("%+v", r)
 	}
 	if n := strings.Count(s.must(t, "runs", "list", "-o", "ndjson"), `"run_id"`); n != 2 {
 		t.Errorf("%d runs", n)
 	}
 	r = s.run(t.Context(), "init", "--yes", "--secret-file", file(t, "secret", "another-one"))
-	if r.code != exitDenied || !strings.Contains(r.err, "does not accept this secret") {
+	if r.code != shell.ExitDenied || !strings.Contains(r.err, "does not accept this secret") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -90,20 +91,20 @@ func TestI1InitFails(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"no server", s.as(serverKey).with("LINESHAFT_URL=http://" + freeAddress(t)), "", exitFailed, []string{"nothing answers", "lineshaft serve"}},
-		{"wrong key", s.as("ls_wrong"), "", exitDenied, []string{"does not accept this API key", "LINESHAFT_API_KEY"}},
-		{"may not", viewer, "", exitDenied, []string{"does not include", "--role ROLE"}},
-		{"unknown kind", s, "--kind githab", exitUsage, []string{"githab", "Did you mean github?"}},
-		{"filter is not JSON", s, "--filter {status:failed}", exitUsage, []string{"--filter is not JSON", "@FILE"}},
-		{"filter has a mistake", s, `--webhook two --filter {"status":{"$near":1}}`, exitUsage, []string{"$near", "docs/factories.md"}},
-		{"filter does not match", s, `--webhook three --filter {"status":["failed"]} --data {"status":"ok"}`, exitUsage, []string{"does not let the test delivery through", "test-filter"}},
-		{"no delivery is known", s, `--webhook three --filter {"status":{"not_in":["ok"],"exists":true},"test":{"not_in":["x"]}} --kind linear --secret-file ` + secret, exitUsage, []string{"no delivery that is known to pass it", "--data JSON"}},
-		{"automation listens elsewhere", s, "--webhook elsewhere", exitFailed, []string{
-			`automation "elsewhere" started no run`, "--explain", "Made so far: webhook elsewhere. Mend it and go on", "copy the secret now",
+		{"no server", s.as(serverKey).with("LINESHAFT_URL=http://" + freeAddress(t)), "", shell.ExitFailed, []string{"nothing answers", "lineshaft serve"}},
+		{"wrong key", s.as("ls_wrong"), "", shell.ExitDenied, []string{"does not accept this API key", "LINESHAFT_API_KEY"}},
+		{"may not", viewer, "", shell.ExitDenied, []string{"does not include", "--role ROLE"}},
+		{"unknown kind", s, "--kind githab", shell.ExitUsage, []string{"githab", "Did you mean github?"}},
+		{"filter is not JSON", s, "--filter {status:failed}", shell.ExitUsage, []string{"--filter is not JSON", "@FILE"}},
+		{"filter has a mistake", s, `--webhook two --filter {"status":{"$near":1}}`, shell.ExitUsage, []string{"$near", "docs/factories.md"}},
+		{"filter does not match", s, `--webhook three --filter {"status":["failed"]} --data {"status":"ok"}`, shell.ExitUsage, []string{"does not let the test delivery through", "test-filter"}},
+		{"no delivery is known", s, `--webhook three --filter {"status":{"not_in":["ok"],"exists":true},"test":{"not_in":["x"]}} --kind linear --secret-file ` + secret, shell.ExitUsage, []string{"no delivery that is known to pass it", "--data JSON"}},
+		{"automation listens elsewhere", s, "--webhook elsewhere", shell.ExitFailed, []string{
+			`automation "elsewhere" started no run`, "--explain", "Made so far: webhook elsewhere. Fix it and continue", "copy the secret now",
 			"lineshaft init --yes --factory shop --webhook elsewhere --secret-file FILE",
 		}},
-		{"the run fails", s, "--webhook four --prompt ```sh\nexit\t3\n```", exitFailed, []string{"to start a run again", "copy the secret now"}},
-		{"no such secret file", s, "--secret-file /none", exitUsage, []string{"cannot read the secret", "--secret-file"}},
+		{"the run fails", s, "--webhook four --prompt ```sh\nexit\t3\n```", shell.ExitFailed, []string{"to start a run again", "copy the secret now"}},
+		{"no such secret file", s, "--secret-file /none", shell.ExitUsage, []string{"cannot read the secret", "--secret-file"}},
 	} {
 		r := tc.s.run(t.Context(), append([]string{"init", "--yes"}, strings.FieldsFunc(tc.args, func(c rune) bool { return c == ' ' })...)...)
 		if r.code != tc.code {

@@ -8,43 +8,64 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
+	"github.com/lineshaft/lineshaft/internal/manual"
 )
 
-func (sh *shell) docsCommand() *cobra.Command {
+func (sh program) docsCommand() *cobra.Command {
+	return shell.Group(&cobra.Command{
+		Use: "docs", Short: "Write the documentation, or the manual pages of this command",
+		Example: shell.Example("lineshaft docs man --dir man", "its manual pages", "lineshaft docs html --dir site", "what servers show at /docs"),
+	}, sh.docsManCommand(), sh.docsHTMLCommand())
+}
+
+func (sh program) docsHTMLCommand() *cobra.Command {
+	var dir string
 	cmd := &cobra.Command{
-		Use: "docs", Short: "Write the manual pages of this command",
-		Example: example("lineshaft docs man --dir man", "its manual pages"),
+		Use: "html", Short: "Write the documentation as static files", Args: shell.Needs(0, 0, ""),
+		Long:    "Write the documentation that a server shows at /docs as files: they need no server, and nothing from the network.",
+		Example: shell.Example("lineshaft docs html --dir site", "then open site/index.html"),
+		RunE: func(*cobra.Command, []string) error {
+			if dir == "" {
+				return shell.Usage("the folder is missing", "Write: lineshaft docs html --dir site")
+			}
+			written, err := manual.Write(dir)
+			if err != nil {
+				return shell.Failure(err, fmt.Sprintf("cannot write the documentation: %v", err), "Name a folder that you may write to.")
+			}
+			return sh.Show(map[string]any{"dir": dir, "pages": written}, func() {
+				fmt.Fprintf(sh.Out, "%s in %s\n", shell.Count(written, "page"), dir)
+			})
+		},
 	}
-	cmd.AddCommand(sh.docsManCommand())
-	group(cmd)
+	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` to write to; it is made if it is not there")
 	return cmd
 }
 
-func (sh *shell) docsManCommand() *cobra.Command {
+func (sh program) docsManCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "man", Short: "Write a manual page for every command", Args: needs(0, 0, ""),
+		Use: "man", Short: "Write a manual page for every command", Args: shell.Needs(0, 0, ""),
 		Long:    "Write a manual page of section 1 for every command into a folder: lineshaft.1, lineshaft-run.1 and so on.",
-		Example: example("lineshaft docs man --dir man", "then: man -l man/lineshaft.1"),
+		Example: shell.Example("lineshaft docs man --dir man", "then: man -l man/lineshaft.1"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usage("the folder is missing", "Write: lineshaft docs man --dir man")
+				return shell.Usage("the folder is missing", "Write: lineshaft docs man --dir man")
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everybody may read manuals
-				return usage(fmt.Sprintf("cannot make the folder: %v", err), "Name a folder that you may write to.")
+				return shell.Usage(fmt.Sprintf("cannot make the folder: %v", err), "Name a folder that you may write to.")
 			}
 			written := 0
 			for _, page := range manPages(cmd.Root()) {
 				if err := os.WriteFile(filepath.Join(dir, page.name), []byte(page.text), 0o644); err != nil { //nolint:gosec // as above
-					return failure(err, fmt.Sprintf("cannot write a page: %v", err), "Name a folder that you may write to.")
+					return shell.Failure(err, fmt.Sprintf("cannot write a page: %v", err), "Name a folder that you may write to.")
 				}
 				written++
 			}
-			if !sh.forPeople() {
-				return sh.document(map[string]any{"dir": dir, "pages": written})
-			}
-			fmt.Fprintf(sh.out, "%s in %s\n", count(written, "page"), dir)
-			return nil
+			return sh.Show(map[string]any{"dir": dir, "pages": written}, func() {
+				fmt.Fprintf(sh.Out, "%s in %s\n", shell.Count(written, "page"), dir)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` to write to; it is made if it is not there")
@@ -57,10 +78,8 @@ type manPage struct{ name, text string }
 // manPages are those of a command and of all below it that people are shown.
 func manPages(cmd *cobra.Command) []manPage {
 	pages := []manPage{{manName(cmd) + ".1", manText(cmd)}}
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
-			pages = append(pages, manPages(sub)...)
-		}
+	for _, sub := range shownCommands(cmd) {
+		pages = append(pages, manPages(sub)...)
 	}
 	return pages
 }
@@ -115,7 +134,7 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 		if f.Hidden {
 			return
 		}
-		names, help := aboutFlag(f)
+		names, help := shell.AboutFlag(f)
 		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(names), roff(help))
 	})
 }

@@ -7,16 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 func TestI1ManPages(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	dir := filepath.Join(t.TempDir(), "man", "man1")
-	if r := s.run(t.Context(), "docs", "man", "--dir", dir); r.code != exitOK || !strings.Contains(r.out, " pages in ") {
+	if r := s.run(t.Context(), "docs", "man", "--dir", dir); r.code != shell.ExitOK || !strings.Contains(r.out, " pages in ") {
 		t.Fatalf("%+v", r)
 	}
-	root := newShell(Deps{Environ: []string{}}).root()
+	root := newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{})
 	for path, args := range commands(root, nil) {
 		cmd, _, err := root.Find(args)
 		if err != nil {
@@ -49,7 +52,7 @@ func TestI1ManPagesAreWellFormed(t *testing.T) {
 	if err != nil {
 		t.Skip("this machine has no groff; scripts/install-deps installs it")
 	}
-	for _, page := range manPages(newShell(Deps{Environ: []string{}}).root()) {
+	for _, page := range manPages(newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{})) {
 		cmd := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-Tutf8")
 		cmd.Stdin = strings.NewReader(page.text)
 		var out, complaints bytes.Buffer
@@ -78,10 +81,10 @@ func TestI1RoffEscapes(t *testing.T) {
 func TestI1ManPagesNeedAFolder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	if r := s.run(t.Context(), "docs", "man"); r.code != exitUsage || !strings.Contains(r.err, "--dir man") {
+	if r := s.run(t.Context(), "docs", "man"); r.code != shell.ExitUsage || !strings.Contains(r.err, "--dir man") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "docs", "man", "--dir", filepath.Join(file(t, "f", ""), "below")); r.code != exitUsage || !strings.Contains(r.err, "cannot make the folder") {
+	if r := s.run(t.Context(), "docs", "man", "--dir", filepath.Join(file(t, "f", ""), "below")); r.code != shell.ExitUsage || !strings.Contains(r.err, "cannot make the folder") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -89,7 +92,7 @@ func TestI1ManPagesNeedAFolder(t *testing.T) {
 // TestI1EveryCommandIsInAGroup of the first help.
 func TestI1EveryCommandIsInAGroup(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range newShell(Deps{Environ: []string{}}).root().Commands() {
+	for _, cmd := range newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{}).Commands() {
 		if cmd.IsAvailableCommand() && cmd.GroupID == "" {
 			t.Errorf("%s is in no group: add it in arrange", cmd.Name())
 		}

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // a harness is ready when the server says so, whatever it notes about it.
@@ -17,7 +19,7 @@ func TestX6ModelListAgreesWithTheServer(t *testing.T) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	got := strings.Join(lines, "\n")
-	if want := "HARNESS STATE ABOUT\nshell ready\nacp ready each run names its program\ncodex unavailable not installed"; r.code != exitOK || got != want {
+	if want := "HARNESS STATE ABOUT\nshell ready\nacp ready each run names its program\ncodex unavailable not installed"; r.code != shell.ExitOK || got != want {
 		t.Errorf("%+v", r)
 	}
 }

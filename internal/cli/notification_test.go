@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const (
@@ -96,7 +98,7 @@ func TestI1NotificationRequests(t *testing.T) {
 		s.deps.Stdin = strings.NewReader("from a pipe\n")
 		r := s.run(t.Context(), append([]string{"notification"}, strings.Fields(tc.line)...)...)
 		requests := s.requests()
-		if r.code != exitOK || len(requests) == 0 || requests[len(requests)-1].body != tc.want {
+		if r.code != shell.ExitOK || len(requests) == 0 || requests[len(requests)-1].body != tc.want {
 			t.Errorf("%s: %+v\nsent %+v\nwant %s", tc.line, r, requests, tc.want)
 		}
 	}
@@ -108,7 +110,7 @@ func TestI1NotificationDeliveriesAll(t *testing.T) {
 	s := newStage(t).notifications()
 	r := s.run(t.Context(), "notification", "deliveries", "example.com", "--all", "--limit", "2", "-o", "ndjson")
 	// The scripted server says "more" for ever with one cursor, which must not be believed.
-	if r.code != exitFailed || strings.Count(r.out, "\n") > 4 {
+	if r.code != shell.ExitFailed || strings.Count(r.out, "\n") > 4 {
 		t.Errorf("exit %d, %d lines: %s", r.code, strings.Count(r.out, "\n"), r.err)
 	}
 }
@@ -134,15 +136,15 @@ func TestI1NotificationMistakes(t *testing.T) {
 func TestI1NotificationNames(t *testing.T) {
 	t.Parallel()
 	misspelt := newStage(t).notifications()
-	if r := misspelt.run(t.Context(), "notification", "get", "exmple.com"); r.code != exitNotFound || !strings.Contains(r.err, "Did you mean example.com?") {
+	if r := misspelt.run(t.Context(), "notification", "get", "exmple.com"); r.code != shell.ExitNotFound || !strings.Contains(r.err, "Did you mean example.com?") {
 		t.Errorf("misspelt: %+v", r)
 	}
 	s := newStage(t)
 	s.answer("GET /api/v1/notifications", 200, `{"notifications":[`+goodNotification+`,`+strings.Replace(goodNotification, notificationOne, notificationTwo, 1)+`]}`)
-	if r := s.run(t.Context(), "notification", "get", "example.com"); r.code != exitUsage || !strings.Contains(r.err, notificationTwo) {
+	if r := s.run(t.Context(), "notification", "get", "example.com"); r.code != shell.ExitUsage || !strings.Contains(r.err, notificationTwo) {
 		t.Errorf("two of one name: %+v", r)
 	}
-	if r := s.run(t.Context(), "notification", "get", "nobody"); r.code != exitNotFound || !strings.Contains(r.err, "notification list") {
+	if r := s.run(t.Context(), "notification", "get", "nobody"); r.code != shell.ExitNotFound || !strings.Contains(r.err, "notification list") {
 		t.Errorf("none of a name: %+v", r)
 	}
 }
@@ -152,20 +154,20 @@ func TestI1StatesWithCommas(t *testing.T) {
 	t.Parallel()
 	s := newStage(t).library()
 	s.answer("POST /api/v1/notifications", 201, `{"id":"n-1","name":"x","url":"https://x.example","enabled":true}`)
-	if r := s.run(t.Context(), "notification", "create", "https://x.example", "--state", "failed, Error", "--state", "succeeded"); r.code != exitOK {
+	if r := s.run(t.Context(), "notification", "create", "https://x.example", "--state", "failed, Error", "--state", "succeeded"); r.code != shell.ExitOK {
 		t.Fatalf("%+v", r)
 	}
 	if body := s.requests()[0].body; !strings.Contains(body, `"states":["FAILED","ERROR","SUCCEEDED"]`) {
 		t.Errorf("sent %s", body)
 	}
-	if r := s.run(t.Context(), "runs", "list", "--state", "failed,blocked"); r.code != exitOK {
+	if r := s.run(t.Context(), "runs", "list", "--state", "failed,blocked"); r.code != shell.ExitOK {
 		t.Fatalf("%+v", r)
 	}
 	if query := s.requests()[1].query; !strings.Contains(query, "state=FAILED&state=BLOCKED") {
 		t.Errorf("asked for %s", query)
 	}
 	for _, wrong := range []string{"failed,", ",", "failed,faled"} {
-		if r := s.run(t.Context(), "runs", "list", "--state", wrong); r.code != exitUsage || !strings.Contains(r.err, "is not a state") {
+		if r := s.run(t.Context(), "runs", "list", "--state", wrong); r.code != shell.ExitUsage || !strings.Contains(r.err, "is not a state") {
 			t.Errorf("%s: %+v", wrong, r)
 		}
 	}
@@ -177,14 +179,14 @@ func TestI1NotificationTimesHaveOneForm(t *testing.T) {
 	s := newStage(t)
 	s.answer("GET /api/v1/notifications/"+factoryOne, 200, `{"id":"`+factoryOne+`","name":"x","url":"https://x.example","enabled":true,"created_at":"2026-01-02T03:00:00.000000Z","last_failure_at":"2026-01-02T03:30:00.000000Z"}`)
 	s.answer("POST /api/v1/notifications/"+factoryOne+"/test", 202, `{"id":"d-1","type":"notification.test","status":"pending","next_attempt_at":"2026-01-02T04:05:00.000000Z","created_at":"2026-01-02T04:00:00.000000Z"}`)
-	if r := s.run(t.Context(), "notification", "get", factoryOne); r.code != exitOK || !strings.Contains(r.out, "2026-01-02T03:30:00Z") || strings.Contains(r.out, "UTC") {
+	if r := s.run(t.Context(), "notification", "get", factoryOne); r.code != shell.ExitOK || !strings.Contains(r.out, "2026-01-02T03:30:00Z") || strings.Contains(r.out, "UTC") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "notification", "test", factoryOne); r.code != exitOK || !strings.Contains(r.out, "2026-01-02T04:05:00Z") || strings.Contains(r.out, "UTC") {
+	if r := s.run(t.Context(), "notification", "test", factoryOne); r.code != shell.ExitOK || !strings.Contains(r.out, "2026-01-02T04:05:00Z") || strings.Contains(r.out, "UTC") {
 		t.Errorf("%+v", r)
 	}
 	s.terminal(100)
-	if r := s.run(t.Context(), "notification", "test", factoryOne); r.code != exitOK || !strings.Contains(r.out, "in 5m") || strings.Contains(r.out, "2026") {
+	if r := s.run(t.Context(), "notification", "test", factoryOne); r.code != shell.ExitOK || !strings.Contains(r.out, "in 5m") || strings.Contains(r.out, "2026") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -2,11 +2,10 @@ package cli
 
 import (
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // agentStage is the surroundings of an agent inside a run.
@@ -66,11 +65,11 @@ func TestX7ReportMistakes(t *testing.T) {
 		{[]string{"artifact", "a", "b", "--name", "x"}, "--name is for one file"},
 		{[]string{"artefact"}, "Did you mean `lineshaft report artifact`?"},
 	} {
-		if r := agentStage(t).run(t.Context(), append([]string{"report"}, tc.args...)...); r.code != exitUsage || !strings.Contains(r.err, tc.says) {
+		if r := agentStage(t).run(t.Context(), append([]string{"report"}, tc.args...)...); r.code != shell.ExitUsage || !strings.Contains(r.err, tc.says) {
 			t.Errorf("%v: %+v", tc.args, r)
 		}
 	}
-	if r := newStage(t).run(t.Context(), "report", "message", "x"); r.code != exitUsage || !strings.Contains(r.err, "not inside a run") {
+	if r := newStage(t).run(t.Context(), "report", "message", "x"); r.code != shell.ExitUsage || !strings.Contains(r.err, "not inside a run") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -89,43 +88,11 @@ func TestX7RunTokenIsForItsServer(t *testing.T) {
 	other := newStage(t)
 	other.mux.HandleFunc("GET /api/v1/agent/runs", func(http.ResponseWriter, *http.Request) { t.Error("the token went to another server") })
 	s.deps.Environ = append(s.deps.Environ, "LINESHAFT_DATA_DIR="+t.TempDir())
-	if r := s.run(t.Context(), "runs", "list", "--url", other.url); r.code != exitDenied {
+	if r := s.run(t.Context(), "runs", "list", "--url", other.url); r.code != shell.ExitDenied {
 		t.Errorf("%+v", r)
 	}
 	s.setenv("LINESHAFT_URL="+other.url, "LINESHAFT_API_KEY=ls_own")
-	if got := (&shell{env: map[string]string{"LINESHAFT_API_URL": "http://a", "LINESHAFT_RUN_TOKEN": "t", "LINESHAFT_API_KEY": "k"}}).address(); got != defaultURL {
+	if got := (&shell.Shell{Env: map[string]string{"LINESHAFT_API_URL": "http://a", "LINESHAFT_RUN_TOKEN": "t", "LINESHAFT_API_KEY": "k"}}).Address(); got != shell.DefaultURL {
 		t.Errorf("address %s", got)
-	}
-}
-
-func TestX7PlanSteps(t *testing.T) {
-	t.Parallel()
-	want := []client.PlanStep{{Text: "a", State: "completed"}, {Text: "b", State: "pending"}, {Text: "c", State: "pending"}, {Text: "[y] d", State: "pending"}}
-	if got := planSteps([]string{" [X] a ", "", "- [ ] b", "c", "[y] d", "[x]"}); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
-	}
-}
-
-// X-7: people see a question with its answers, and how far a plan is.
-func TestX7QuestionsAndPlansAreShown(t *testing.T) {
-	t.Parallel()
-	var out, errs strings.Builder
-	r := &renderer{sh: &shell{out: &out, err: &errs}, runID: "run-1"}
-	for _, e := range []struct{ kind, data string }{
-		{"plan", `{"steps":[{"text":"a","state":"completed"},{"text":"b","state":"in_progress"},{"text":"c","state":"pending"}]}`},
-		{"permission_request", `{"title":"rm -rf x","options":[{"id":"y","name":"Allow","kind":"allow_once"},{"id":"n","name":"Reject","kind":"reject_once"}]}`},
-		{"permission_request", `{"title":"ls","decision":"allow"}`},
-	} {
-		if err := r.event(&client.Event{Type: client.EventType(e.kind), Data: []byte(e.data)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := out.String(); got != "[x] a\n[~] b\n[ ] c\n" {
-		t.Errorf("plan %q", got)
-	}
-	for _, want := range []string{"? rm -rf x\n  1. Allow\n  2. Reject\n-- answer with: lineshaft runs followup run-1 yes\n", "the agent asked: ls (the policy answered: allow)"} {
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("%q is not in %q", want, errs.String())
-		}
 	}
 }

@@ -4,20 +4,28 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/internal/cli/contexts"
+	"github.com/lineshaft/lineshaft/internal/cli/factories"
+	"github.com/lineshaft/lineshaft/internal/cli/runs"
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/setup"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
+	"github.com/lineshaft/lineshaft/internal/cli/team"
 )
 
-func (sh *shell) root() *cobra.Command {
+func (sh program) root(programs server.Programs) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lineshaft",
 		Short: "Run agents from prompts, over HTTP, on your own machines",
 		Long: "Lineshaft runs cloud agents on your own machines.\n\n" +
 			"`lineshaft serve` starts a server; the other commands talk to one. They find it through\n" +
-			"LINESHAFT_URL (default " + defaultURL + ") and authenticate with LINESHAFT_API_KEY, or through a\n" +
+			"LINESHAFT_URL (default " + shell.DefaultURL + ") and authenticate with LINESHAFT_API_KEY, or through a\n" +
 			"saved context (`lineshaft context`); on the server's own machine the admin key in its data\n" +
 			"directory is used when nothing else is set.\n\n" +
 			"Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong, 3 not found, 4 not allowed.\n" +
 			"`lineshaft run --wait` fails when the run does.",
-		Example: example(
+		Example: shell.Example(
 			"lineshaft serve", "start a server here",
 			"lineshaft init", "from nothing to a run that a webhook started",
 			`lineshaft run "Fix the failing test" --follow`, "start a run and watch it",
@@ -26,33 +34,34 @@ func (sh *shell) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetIn(sh.in)
-	root.SetOut(sh.out)
-	root.SetErr(sh.err)
-	root.SetFlagErrorFunc(flagError)
+	root.SetIn(sh.In)
+	root.SetOut(sh.Out)
+	root.SetErr(sh.Err)
+	root.SetFlagErrorFunc(shell.FlagError)
 	root.Version = aboutBuild().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the version of this program") // cobra's own would take -v, too
 	flags := root.PersistentFlags()
-	flags.StringVar(&sh.url, "url", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+defaultURL+")")
-	flags.StringVar(&sh.contextName, "context", "", "`NAME` of a saved server to use (default $LINESHAFT_CONTEXT, else the current one)")
-	flags.StringVarP(&sh.format, "output", "o", formatTable, "`FORM` of the output: table, json, ndjson or yaml")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.checkFormat(cmd) }
-	root.AddCommand(
-		sh.serveCommand(), sh.workerCommand(), sh.runCommand(), sh.runsCommand(), sh.apikeyCommand(),
-		sh.factoryCommand(), sh.agentCommand(), sh.automationCommand(), sh.webhookCommand(), sh.scheduleCommand(), sh.secretCommand(),
-		sh.environmentCommand(), sh.skillCommand(), sh.reportCommand(), sh.contextCommand(), sh.whoamiCommand(), sh.initCommand(), sh.auditCommand(), sh.modelCommand(), sh.docsCommand(),
-		sh.notificationCommand(), sh.backupCommand(), sh.restoreCommand(), sh.migrateDatabaseCommand(),
-		sh.migrateCommand(), sh.doctorCommand(), sh.versionCommand(), sh.openapiCommand(), superviseCommand(), forwardCommand(), sh.executeCommand(),
-	)
-	group(root)
-	completeWords(root, "output", formats()...)
+	flags.StringVar(&sh.URL, "url", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+shell.DefaultURL+")")
+	flags.StringVar(&sh.ContextName, "context", "", "`NAME` of a saved server to use (default $LINESHAFT_CONTEXT, else the current one)")
+	flags.StringVarP(&sh.Format, "output", "o", shell.FormatTable, "`FORM` of the output: table, json, ndjson or yaml")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.CheckFormat(cmd) }
+	ofRuns := runs.Commands{Finder: sh.Finder}
+	ofFactories := factories.Commands{Commands: ofRuns}
+	root.AddCommand(server.Commands{Shell: sh.Shell, Programs: programs}.All()...)
+	root.AddCommand(contexts.Commands{Shell: sh.Shell}.All()...)
+	root.AddCommand(ofRuns.All()...)
+	root.AddCommand(ofFactories.All()...)
+	root.AddCommand(team.Commands{Finder: sh.Finder}.All()...)
+	root.AddCommand(setup.Commands{Commands: ofFactories}.Command(), sh.docsCommand(), sh.versionCommand())
+	shell.Group(root)
+	shell.CompleteWords(root, "output", shell.Formats()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	adopt(root)
+	shell.Adopt(root)
 	sh.completeNames(root)
 	arrange(root)
-	sh.wrapHelp(root)
+	sh.WrapHelp(root)
 	return root
 }
 
@@ -62,7 +71,7 @@ func arrange(root *cobra.Command) {
 		id, title string
 		commands  []string
 	}{
-		{"start", "Start here:", []string{"init", "serve", "run", "runs"}},
+		{"start", "Start here:", []string{"demo", "init", "serve", "run", "runs"}},
 		{"factory", "What starts runs, and what they need:", []string{"factory", "agent", "automation", "webhook", "schedule", "environment", "secret", "skill", "notification"}},
 		{"server", "Servers and workers:", []string{"worker", "apikey", "audit", "model", "doctor", "migrate", "migrate-database", "backup", "restore"}},
 		{"own", "This command:", []string{"context", "whoami", "completion", "docs", "help", "version"}},
@@ -74,28 +83,5 @@ func arrange(root *cobra.Command) {
 				sub.GroupID = g.id
 			}
 		}
-	}
-}
-
-// superviseCommand only says that the word is taken; Main has dispatched the real
-// one long before.
-func superviseCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "supervise", Hidden: true, Short: "The process beside each agent; workers start it",
-		Example: example("lineshaft supervise", "only says that workers start it"),
-		RunE: func(*cobra.Command, []string) error {
-			return usage("workers start `supervise` themselves", "Start a server with its worker: lineshaft serve")
-		},
-	}
-}
-
-// forwardCommand only says that the word is taken, too.
-func forwardCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "forward", Hidden: true, Short: "What an agent without a network is started through; workers start it",
-		Example: example("lineshaft forward", "only says that workers start it"),
-		RunE: func(*cobra.Command, []string) error {
-			return usage("workers start `forward` themselves", "Start a server with its worker: lineshaft serve")
-		},
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // TestR2RunRequest: what the flags make of the request.
@@ -71,12 +73,12 @@ func TestR2RunRequest(t *testing.T) {
 func TestR2StandardInputIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t).library()
-	s.deps.Stdin = io.LimitReader(neverEnding('x'), maxStdin+1)
-	if r := s.run(t.Context(), "run", "-"); r.code != exitUsage || !strings.Contains(r.err, "--file") || len(s.requests()) != 0 {
+	s.deps.Stdin = io.LimitReader(neverEnding('x'), shell.MaxStdin+1)
+	if r := s.run(t.Context(), "run", "-"); r.code != shell.ExitUsage || !strings.Contains(r.err, "--file") || len(s.requests()) != 0 {
 		t.Errorf("%+v", r)
 	}
 	s.deps.Stdin = iotest.ErrReader(errors.New("broken pipe"))
-	if r := s.run(t.Context(), "run", "-"); r.code != exitFailed || !strings.Contains(r.err, "read standard input: broken pipe") {
+	if r := s.run(t.Context(), "run", "-"); r.code != shell.ExitFailed || !strings.Contains(r.err, "read standard input: broken pipe") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -118,10 +120,10 @@ func TestR4ListOfNoFactory(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"runs", "list", "--factory", "tpyo"}, {"apikey", "create", "ci", "--factory", "tpyo"}} {
 		s := newStage(t).library()
-		if r := s.run(t.Context(), args...); r.code != exitNotFound || !strings.Contains(r.err, `no factory has the name or alias "tpyo"`) {
+		if r := s.run(t.Context(), args...); r.code != shell.ExitNotFound || !strings.Contains(r.err, `no factory has the name or alias "tpyo"`) {
 			t.Errorf("%v: %+v", args, r)
 		}
-		if r := s.run(t.Context(), append(args[:len(args)-1], "")...); r.code != exitUsage {
+		if r := s.run(t.Context(), append(args[:len(args)-1], "")...); r.code != shell.ExitUsage {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}
@@ -136,7 +138,7 @@ func TestH8ListAll(t *testing.T) {
 		t.Errorf("%+v, query %s", r, s.requests()[0].query)
 	}
 	s = newStage(t)
-	if r := s.run(t.Context(), "runs", "list", "--all"); r.code != exitNotFound {
+	if r := s.run(t.Context(), "runs", "list", "--all"); r.code != shell.ExitNotFound {
 		t.Errorf("%+v", r)
 	}
 	s.answer("GET /api/v1/agent/runs", 200, `{"runs":[],"page_info":{"has_next_page":false}}`)
@@ -184,10 +186,10 @@ func TestOpen(t *testing.T) {
 	}{
 		{"terminal", "https://s.example/r", 80, "https://s.example/r", 0},
 		{"pipe", "https://s.example/r", 0, "", 0},
-		{"none", "", 80, "", exitFailed},
-		{"program", "file:///etc/passwd", 80, "", exitFailed},
-		{"flag", "--version", 80, "", exitFailed},
-		{"space", "https://s.example/ -x", 80, "", exitFailed},
+		{"none", "", 80, "", shell.ExitFailed},
+		{"program", "file:///etc/passwd", 80, "", shell.ExitFailed},
+		{"flag", "--version", 80, "", shell.ExitFailed},
+		{"space", "https://s.example/ -x", 80, "", shell.ExitFailed},
 	} {
 		s := newStage(t)
 		s.terminal(tc.width)
@@ -198,7 +200,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %+v, opened %q", tc.name, r, opened)
 		}
 		s.deps.OpenURL = func(context.Context, string) error { return errors.New("no browser") }
-		if r := s.run(t.Context(), "runs", "open", "r"); tc.opened != "" && (r.code != exitFailed || !strings.Contains(r.err, "Open the address above yourself")) {
+		if r := s.run(t.Context(), "runs", "open", "r"); tc.opened != "" && (r.code != shell.ExitFailed || !strings.Contains(r.err, "Open the address above yourself")) {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}

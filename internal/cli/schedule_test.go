@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const (
@@ -85,7 +87,7 @@ func TestI1ScheduleRequests(t *testing.T) {
 		s.deps.Stdin = strings.NewReader("from a pipe")
 		r := s.run(t.Context(), append([]string{"schedule"}, strings.Fields(tc.line)...)...)
 		requests := s.requests()
-		if r.code != exitOK || len(requests) == 0 || requests[len(requests)-1].body != tc.want {
+		if r.code != shell.ExitOK || len(requests) == 0 || requests[len(requests)-1].body != tc.want {
 			t.Errorf("%s: %+v\nsent %s\nwant %s", tc.line, r, requests[len(requests)-1].body, tc.want)
 		}
 	}
@@ -111,15 +113,15 @@ func TestI1ScheduleMistakes(t *testing.T) {
 	}
 	s := newStage(t)
 	s.answer("GET /api/v1/agent/schedules", 200, `{"schedules":[`+watchSchedule+`,`+strings.Replace(watchSchedule, scheduleOne, scheduleTwo, 1)+`]}`)
-	if r := s.run(t.Context(), "schedule", "get", "watch"); r.code != exitUsage || !strings.Contains(r.err, scheduleOne+", "+scheduleTwo) {
+	if r := s.run(t.Context(), "schedule", "get", "watch"); r.code != shell.ExitUsage || !strings.Contains(r.err, scheduleOne+", "+scheduleTwo) {
 		t.Errorf("two of one name: %+v", r)
 	}
-	if r := s.run(t.Context(), "schedule", "get", "nobody"); r.code != exitNotFound || !strings.Contains(r.err, "schedule list") {
+	if r := s.run(t.Context(), "schedule", "get", "nobody"); r.code != shell.ExitNotFound || !strings.Contains(r.err, "schedule list") {
 		t.Errorf("none of that name: %+v", r)
 	}
 	s = newStage(t)
 	s.answer("GET /api/v1/agent/schedules", 200, `{"schedules":[]}`)
-	if r := s.run(t.Context(), "schedule", "list"); r.code != exitOK || r.out != "" || !strings.Contains(r.err, "schedule create") {
+	if r := s.run(t.Context(), "schedule", "list"); r.code != shell.ExitOK || r.out != "" || !strings.Contains(r.err, "schedule create") {
 		t.Errorf("none at all: %+v", r)
 	}
 }
@@ -138,7 +140,7 @@ func TestI1AutomationWithASchedule(t *testing.T) {
 		s := newStage(t).library()
 		r := s.run(t.Context(), append(at, tc.args...)...)
 		requests := s.requests()
-		if body := requests[len(requests)-1].body; r.code != exitOK || !strings.Contains(body, tc.want) {
+		if body := requests[len(requests)-1].body; r.code != shell.ExitOK || !strings.Contains(body, tc.want) {
 			t.Errorf("%v: %+v\nsent %s", tc.args, r, body)
 		}
 	}
@@ -153,7 +155,7 @@ func TestI1AutomationWithASchedule(t *testing.T) {
 	timed := strings.Replace(triageAutomation, `"triggers":[`, `"triggers":[{"provider":"schedule","event":"cron_fired","filter":{},"schedule":{"cron":"@daily","timezone":"Asia/Tokyo","overlap":"skip"}},`, 1)
 	s.answer("GET /api/v1/factory/"+factoryOne+"/automations/"+automationOne, 200, timed)
 	s.answer("GET /api/v1/factory/"+factoryOne+"/webhooks", 200, `{"webhooks":[],"page_info":{"has_next_page":false}}`)
-	if r := s.run(t.Context(), "automation", "get", automationOne, "--factory", factoryOne); r.code != exitOK || !strings.Contains(r.out, "schedule cron_fired: @daily Asia/Tokyo skip") {
+	if r := s.run(t.Context(), "automation", "get", automationOne, "--factory", factoryOne); r.code != shell.ExitOK || !strings.Contains(r.out, "schedule cron_fired: @daily Asia/Tokyo skip") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const secretAnswer = `{"name":"TOKEN","kind":"managed","access":"runs","description":"for tickets","created_at":"2026-01-02T03:00:00Z","updated_at":"2026-01-02T03:00:00Z"}`
@@ -23,13 +25,13 @@ func TestS1SecretValueComesFromInputOrFile(t *testing.T) {
 		{"two\nlines\n\n", "", "two\nlines\n"},
 		{" spaces stay ", "--value-file -", " spaces stay "},
 		{"ignored", "--value-file " + file, "from a file\n\n"},
-		{strings.Repeat("x", maxSecret) + "\n", "", strings.Repeat("x", maxSecret)},
+		{strings.Repeat("x", 64<<10) + "\n", "", strings.Repeat("x", 64<<10)},
 	} {
 		s := newStage(t)
 		s.deps.Stdin = strings.NewReader(tc.stdin)
 		s.answer("POST /api/v1/secrets", 201, secretAnswer)
 		r := s.run(t.Context(), append([]string{"secret", "create", "TOKEN", "--team", "--access", "runs", "--description", "for tickets"}, strings.Fields(tc.args)...)...)
-		if r.code != exitOK || r.out != "TOKEN created\n" || r.err != "" {
+		if r.code != shell.ExitOK || r.out != "TOKEN created\n" || r.err != "" {
 			t.Errorf("%q: %+v", tc.args, r)
 			continue
 		}
@@ -54,14 +56,14 @@ func TestS1SecretUsageMistakes(t *testing.T) {
 	} {
 		s := newStage(t)
 		s.deps.Stdin = strings.NewReader("x")
-		if r := s.run(t.Context(), strings.Fields(line)...); r.code != exitUsage || !strings.Contains(r.err, want) || len(s.requests()) > 0 {
+		if r := s.run(t.Context(), strings.Fields(line)...); r.code != shell.ExitUsage || !strings.Contains(r.err, want) || len(s.requests()) > 0 {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
-	for stdin, want := range map[string]string{"": "empty", "\n": "empty", strings.Repeat("x", maxSecret+1): "64 KiB"} {
+	for stdin, want := range map[string]string{"": "empty", "\n": "empty", strings.Repeat("x", 64<<10+1): "64 KiB"} {
 		s := newStage(t)
 		s.deps.Stdin = strings.NewReader(stdin)
-		if r := s.run(t.Context(), "secret", "create", "TOKEN"); r.code != exitUsage || !strings.Contains(r.err, want) || len(s.requests()) > 0 {
+		if r := s.run(t.Context(), "secret", "create", "TOKEN"); r.code != shell.ExitUsage || !strings.Contains(r.err, want) || len(s.requests()) > 0 {
 			t.Errorf("%d bytes: %+v", len(stdin), r)
 		}
 	}
@@ -74,11 +76,11 @@ func TestI1SecretNames(t *testing.T) {
 	s.deps.Stdin = strings.NewReader("x")
 	s.must(t, "secret", "create", "TRACKER_TOKEN")
 	for _, line := range []string{"secret delete TRACKER_TOKE", "secret update TRACKER_TOKE --description x"} {
-		if r := s.run(t.Context(), strings.Fields(line)...); r.code != exitNotFound || !strings.Contains(r.err, "Did you mean TRACKER_TOKEN?") {
+		if r := s.run(t.Context(), strings.Fields(line)...); r.code != shell.ExitNotFound || !strings.Contains(r.err, "Did you mean TRACKER_TOKEN?") {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
-	if r := s.run(t.Context(), "secret", "delete", "NOTHING_LIKE_IT_AT_ALL"); r.code != exitNotFound || strings.Contains(r.err, "Did you mean") {
+	if r := s.run(t.Context(), "secret", "delete", "NOTHING_LIKE_IT_AT_ALL"); r.code != shell.ExitNotFound || strings.Contains(r.err, "Did you mean") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -94,7 +96,7 @@ func TestS1SecretUpdateListDelete(t *testing.T) {
 		s := newStage(t)
 		s.deps.Stdin = strings.NewReader("new\n")
 		s.answer("PUT /api/v1/secrets/TOKEN", 200, secretAnswer)
-		if r := s.run(t.Context(), strings.Fields(tc.line)...); r.code != exitOK || r.out != "TOKEN updated\n" || s.requests()[0].body != tc.sends {
+		if r := s.run(t.Context(), strings.Fields(tc.line)...); r.code != shell.ExitOK || r.out != "TOKEN updated\n" || s.requests()[0].body != tc.sends {
 			t.Errorf("%s: %+v, sent %q", tc.line, r, s.requests()[0].body)
 		}
 	}
@@ -104,16 +106,16 @@ func TestS1SecretUpdateListDelete(t *testing.T) {
 	s.answer("DELETE /api/v1/secrets/TOKEN", 204, "")
 	s.mux.HandleFunc("DELETE /api/v1/secrets/USED", problem(409, "conflict", "secret USED is in use by webhook ci"))
 	r := s.run(t.Context(), "secret", "list")
-	if lines := strings.Split(r.out, "\n"); r.code != exitOK || len(lines) < 3 || !strings.HasPrefix(lines[0], "NAME") || strings.Join(strings.Fields(lines[2])[:3], " ") != "TOKEN managed runs" {
+	if lines := strings.Split(r.out, "\n"); r.code != shell.ExitOK || len(lines) < 3 || !strings.HasPrefix(lines[0], "NAME") || strings.Join(strings.Fields(lines[2])[:3], " ") != "TOKEN managed runs" {
 		t.Errorf("list: %+v", r)
 	}
 	if r := s.run(t.Context(), "secret", "list", "-o", "ndjson"); strings.Count(r.out, "\n") != 2 || !strings.Contains(r.out, `"kind":"webhook"`) {
 		t.Errorf("list for programs: %+v", r)
 	}
-	if r := s.run(t.Context(), "secret", "delete", "TOKEN"); r.code != exitOK || !strings.Contains(r.out+r.err, "TOKEN") {
+	if r := s.run(t.Context(), "secret", "delete", "TOKEN"); r.code != shell.ExitOK || !strings.Contains(r.out+r.err, "TOKEN") {
 		t.Errorf("delete: %+v", r)
 	}
-	if r := s.run(t.Context(), "secret", "delete", "USED"); r.code == exitOK || !strings.Contains(r.err, "in use by webhook ci") {
+	if r := s.run(t.Context(), "secret", "delete", "USED"); r.code == shell.ExitOK || !strings.Contains(r.err, "in use by webhook ci") {
 		t.Errorf("delete a used one: %+v", r)
 	}
 }
@@ -122,7 +124,7 @@ func TestR3RunWithSecrets(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r1","state":"QUEUED"}`)
-	if r := s.run(t.Context(), "run", "go", "--secret", "A", "--secret", "B"); r.code != exitOK || !strings.Contains(s.requests()[0].body, `"secrets":[{"name":"A"},{"name":"B"}]`) {
+	if r := s.run(t.Context(), "run", "go", "--secret", "A", "--secret", "B"); r.code != shell.ExitOK || !strings.Contains(s.requests()[0].body, `"secrets":[{"name":"A"},{"name":"B"}]`) {
 		t.Errorf("%+v, sent %q", r, s.requests()[0].body)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lineshaft/lineshaft/internal/cli/server"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
@@ -79,13 +81,13 @@ func TestI1ServeProblems(t *testing.T) {
 			t.Errorf("%q is missing in %q", want, r.err)
 		}
 	}
-	if r.code != exitUsage || r.out != "" {
+	if r.code != shell.ExitUsage || r.out != "" {
 		t.Errorf("%+v", r)
 	}
-	if _, r := served(t, newStage(t), "serve", "--config", "/does/not/exist.yaml"); r.code != exitUsage || !strings.Contains(r.err, "--config or LINESHAFT_CONFIG") {
+	if _, r := served(t, newStage(t), "serve", "--config", "/does/not/exist.yaml"); r.code != shell.ExitUsage || !strings.Contains(r.err, "--config or LINESHAFT_CONFIG") {
 		t.Errorf("%+v", r)
 	}
-	if _, r := served(t, newStage(t), "serve", "--admin-key", "ls_x"); r.code != exitUsage || !strings.Contains(r.err, "unknown flag") {
+	if _, r := served(t, newStage(t), "serve", "--admin-key", "ls_x"); r.code != shell.ExitUsage || !strings.Contains(r.err, "unknown flag") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -129,7 +131,7 @@ func TestServeFails(t *testing.T) {
 	s.deps.Serve = func(context.Context, config.Config, io.Writer, *slog.Logger) error {
 		return errors.New("listen: address in use")
 	}
-	if r := s.run(t.Context(), "serve"); r.code != exitFailed || !strings.Contains(r.err, "Error: listen: address in use") {
+	if r := s.run(t.Context(), "serve"); r.code != shell.ExitFailed || !strings.Contains(r.err, "Error: listen: address in use") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -137,7 +139,7 @@ func TestServeFails(t *testing.T) {
 func TestI1PartsThatAreNotBuiltIn(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"serve", "migrate", "doctor", "openapi"} {
-		if r := newStage(t).run(t.Context(), command); r.code != exitFailed || !strings.Contains(r.err, command+" is not part of this program") {
+		if r := newStage(t).run(t.Context(), command); r.code != shell.ExitFailed || !strings.Contains(r.err, command+" is not part of this program") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
@@ -153,10 +155,10 @@ func TestI1Migrate(t *testing.T) {
 	if r := s.run(t.Context(), "migrate", "--database", "/x.db"); r.code != 0 || r.out != "migrated /x.db\n" {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "migrate", "--database", "mysql://x"); r.code != exitUsage {
+	if r := s.run(t.Context(), "migrate", "--database", "mysql://x"); r.code != shell.ExitUsage {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "migrate", "--listen", "x"); r.code != exitUsage || !strings.Contains(r.err, "unknown flag") {
+	if r := s.run(t.Context(), "migrate", "--listen", "x"); r.code != shell.ExitUsage || !strings.Contains(r.err, "unknown flag") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -166,7 +168,7 @@ func TestI1Doctor(t *testing.T) {
 	s := newStage(t)
 	checks := []config.Check{
 		{Name: "database", State: config.CheckOK, Detail: "SQLite, new"},
-		{Name: "isolation", State: config.CheckWarning, Detail: "none", Mend: "Install bubblewrap."},
+		{Name: "isolation", State: config.CheckWarning, Detail: "none", Fix: "Install bubblewrap."},
 	}
 	s.deps.Doctor = func(context.Context, config.Config) ([]config.Check, error) { return checks, nil }
 	if r := s.run(t.Context(), "doctor"); r.code != 0 || r.out != "ok       database: SQLite, new\nwarning  isolation: none\n         Install bubblewrap.\n" {
@@ -177,7 +179,7 @@ func TestI1Doctor(t *testing.T) {
 	}
 	checks[0].State = config.CheckProblem
 	for _, format := range []string{"table", "json", "ndjson", "yaml"} {
-		if r := s.run(t.Context(), "doctor", "-o", format); r.code != exitFailed || !strings.Contains(r.out, "problem") || r.err != "" {
+		if r := s.run(t.Context(), "doctor", "-o", format); r.code != shell.ExitFailed || !strings.Contains(r.out, "problem") || r.err != "" {
 			t.Errorf("%s: %+v", format, r)
 		}
 	}
@@ -186,7 +188,7 @@ func TestI1Doctor(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.deps.Doctor = func(context.Context, config.Config) ([]config.Check, error) { return nil, errors.New("out of order") }
-	if r := s.run(t.Context(), "doctor"); r.code != exitFailed || !strings.Contains(r.err, "examine this machine: out of order") {
+	if r := s.run(t.Context(), "doctor"); r.code != shell.ExitFailed || !strings.Contains(r.err, "examine this machine: out of order") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -202,7 +204,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.deps.OpenAPI = func() ([]byte, error) { return nil, errors.New("no") }
-	if r := s.run(t.Context(), "openapi"); r.code != exitFailed || !strings.Contains(r.err, "describe the API: no") {
+	if r := s.run(t.Context(), "openapi"); r.code != shell.ExitFailed || !strings.Contains(r.err, "describe the API: no") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -211,7 +213,7 @@ func TestOpenAPI(t *testing.T) {
 func TestSuperviseComesFirst(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	code := Main(t.Context(), []string{"supervise", "--nonsense"}, Deps{Supervise: func(context.Context) int { return 42 }, Stdout: &out, Stderr: &out})
+	code := Main(t.Context(), []string{"supervise", "--nonsense"}, Deps{Programs: server.Programs{Supervise: func(context.Context) int { return 42 }}, Surroundings: shell.Surroundings{Stdout: &out, Stderr: &out}})
 	if code != 42 || out.Len() != 0 {
 		t.Errorf("exit %d, output %q", code, out.String())
 	}
@@ -221,7 +223,7 @@ func TestSuperviseComesFirst(t *testing.T) {
 func TestForwardComesFirst(t *testing.T) {
 	t.Parallel()
 	var got []string
-	deps := Deps{Forward: func(_ context.Context, args []string) int { got = args; return 43 }}
+	deps := Deps{Programs: server.Programs{Forward: func(_ context.Context, args []string) int { got = args; return 43 }}}
 	if code := Main(t.Context(), []string{"forward", "4141", "/s", "--", "agent", "--help"}, deps); code != 43 || strings.Join(got, " ") != "4141 /s -- agent --help" {
 		t.Errorf("exit %d, arguments %q", code, got)
 	}
@@ -230,10 +232,10 @@ func TestForwardComesFirst(t *testing.T) {
 func TestMainReturnsTheExitCode(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if code := Main(t.Context(), []string{"version"}, Deps{Stdout: &out, Stderr: &out, Environ: []string{}}); code != 0 || !strings.HasPrefix(out.String(), "lineshaft "+Version()) {
+	if code := Main(t.Context(), []string{"version"}, Deps{Surroundings: shell.Surroundings{Stdout: &out, Stderr: &out, Environ: []string{}}}); code != 0 || !strings.HasPrefix(out.String(), "lineshaft "+Version()) {
 		t.Errorf("exit %d, %q", code, out.String())
 	}
-	if code := Main(t.Context(), []string{"nonsense"}, Deps{Stdout: &out, Stderr: &out, Environ: []string{}}); code != exitUsage {
+	if code := Main(t.Context(), []string{"nonsense"}, Deps{Surroundings: shell.Surroundings{Stdout: &out, Stderr: &out, Environ: []string{}}}); code != shell.ExitUsage {
 		t.Errorf("exit %d", code)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const serverKey = "ls_admin_key_of_the_servers_in_these_tests_01234"
@@ -41,7 +43,7 @@ func startServer(t *testing.T) *realServer {
 	}()
 	t.Cleanup(func() {
 		stop()
-		if code := <-ended; code != exitOK || t.Failed() {
+		if code := <-ended; code != shell.ExitOK || t.Failed() {
 			t.Logf("the server ended with %d; the end of its log:\n%s", code, log.String()[max(0, log.Len()-4000):])
 		}
 	})
@@ -72,7 +74,7 @@ func (s *realServer) with(pairs ...string) *realServer {
 func (s *realServer) must(t *testing.T, args ...string) string {
 	t.Helper()
 	r := s.run(t.Context(), args...)
-	if r.code != exitOK {
+	if r.code != shell.ExitOK {
 		t.Fatalf("lineshaft %s: %+v", strings.Join(args, " "), r)
 	}
 	return strings.TrimSpace(r.out)

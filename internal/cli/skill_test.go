@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 const skillsAnswer = `{"agents":[{"name":"triage","variants":[{"id":"acme/tools:.agents/skills/triage/SKILL.md","description":"Sorts issues.\nSlowly.","base_prompt":"Read $0.",` +
@@ -22,16 +23,16 @@ func TestF8SkillListAsksForWhatIsWanted(t *testing.T) {
 	} {
 		s := newStage(t)
 		s.answer("GET /api/v1/agent", 200, skillsAnswer)
-		if r := s.run(t.Context(), strings.Fields(line)...); r.code != exitOK || s.requests()[0].query != want {
+		if r := s.run(t.Context(), strings.Fields(line)...); r.code != shell.ExitOK || s.requests()[0].query != want {
 			t.Errorf("%s: %+v asked with %q", line, r, s.requests()[0].query)
 		}
 	}
 	s := newStage(t)
 	s.mux.HandleFunc("GET /api/v1/agent", problem(404, "resource_not_found", "no repository acme/nothing at the forge"))
-	if r := s.run(t.Context(), "skill", "list", "--repo", "acme/nothing"); r.code != exitNotFound || !strings.Contains(r.err, "no repository") {
+	if r := s.run(t.Context(), "skill", "list", "--repo", "acme/nothing"); r.code != shell.ExitNotFound || !strings.Contains(r.err, "no repository") {
 		t.Errorf("%+v", r)
 	}
-	if r := newStage(t).run(t.Context(), "skill", "lst"); r.code != exitUsage || !strings.Contains(r.err, "Did you mean `lineshaft skill list`?") {
+	if r := newStage(t).run(t.Context(), "skill", "lst"); r.code != shell.ExitUsage || !strings.Contains(r.err, "Did you mean `lineshaft skill list`?") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -40,7 +41,7 @@ func TestR2RunWithASkillNeedsNoPrompt(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"run", "--skill", "acme/tools:triage"}, {"run", "--skill", "acme/tools:triage", "issue 7"}} {
 		s := newStage(t).library()
-		if r := s.run(t.Context(), args...); r.code != exitOK {
+		if r := s.run(t.Context(), args...); r.code != shell.ExitOK {
 			t.Fatalf("%v: %+v", args, r)
 		}
 		var got client.RunRequest

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
 // mistake is a wrong call, what is wrong with it and what it is told to do.
@@ -15,7 +17,7 @@ func (m mistake) check(t *testing.T) {
 	t.Helper()
 	s := newStage(t)
 	r := s.run(t.Context(), strings.Split(m.line, " ")...)
-	if r.code != exitUsage || r.out != "" {
+	if r.code != shell.ExitUsage || r.out != "" {
 		t.Errorf("exit %d, output %q", r.code, r.out)
 	}
 	message, hint, _ := strings.Cut(r.err, "\n")
@@ -79,12 +81,13 @@ func TestI1MistakesOfRun(t *testing.T) {
 	if err := os.WriteFile(big, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(big, maxAttached+1); err != nil {
+	if err := os.Truncate(big, 10<<20+1); err != nil {
 		t.Fatal(err)
 	}
 	one, two := file(t, "same.txt", "1"), file(t, "same.txt", "2")
 	for _, tc := range []mistake{
 		{"unknown flag", "run Hi --folow", "unknown flag: --folow", "Did you mean --follow?"},
+		{"no conversation", "run x --conversation=", "--conversation is empty", "begin a new conversation"},
 		{"no prompt", "run", "a run needs a prompt", `lineshaft run "what the agent should do"`},
 		{"prompt without quotes", "run fix the bug", "more than one argument", "with quotes around"},
 		{"blank prompt", "run \u00a0", "the prompt is empty", "Write: lineshaft run"},
@@ -107,7 +110,7 @@ func TestI1MistakesOfRun(t *testing.T) {
 func TestI1EmptyArgument(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	if r := s.run(t.Context(), "runs", "delete", "run-1", ""); r.code != exitUsage || !strings.Contains(r.err, "argument 2") || len(s.requests()) != 0 {
+	if r := s.run(t.Context(), "runs", "delete", "run-1", ""); r.code != shell.ExitUsage || !strings.Contains(r.err, "argument 2") || len(s.requests()) != 0 {
 		t.Errorf("%+v", r)
 	}
 }

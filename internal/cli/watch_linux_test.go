@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/terminal"
 	"github.com/lineshaft/lineshaft/internal/terminal/terminaltest"
 )
@@ -104,7 +105,7 @@ func (b *board) lastQuery() string {
 
 func someRuns() [][3]string {
 	return [][3]string{
-		{"INPROGRESS", "fixer", "Mend the clock in the hall that has stood still since last winter, and oil it"},
+		{"INPROGRESS", "fixer", "Fix the clock in the hall that has stood still since last winter, and oil it"},
 		{"BLOCKED", "reviewer", "Review \u001b]0;owned\u0007change \u202e7"},
 		{"SUCCEEDED", "", "日本語のタイトル"},
 		{"FAILED", "nightly", ""},
@@ -133,11 +134,11 @@ func TestI1WatchLooks(t *testing.T) {
 			}
 			p.Reads("reading…")
 			p.passes(time.Second)
-			text := p.Reads("Mend")
+			text := p.Reads("Fix")
 			p.Types("?")
 			help := p.Reads("any key")
 			p.Types("x")
-			p.Reads("Mend")
+			p.Reads("Fix")
 			p.Types("jj")
 			text += strings.Repeat("=", tc.columns) + "\n" + p.Sees("the third run chosen", func(s *terminaltest.Screen) bool {
 				_, chosen, _ := strings.Cut(s.Text(), "▸")
@@ -203,10 +204,10 @@ func TestI1WatchKeys(t *testing.T) {
 	}
 	p := s.watch(t.Context(), t, 100, 24, "runs", "watch")
 	p.passes(time.Second)
-	p.Reads("Mend")
+	p.Reads("Fix")
 
 	p.Types("c")
-	p.Reads("Cancel “Mend the clock in the hall th…”? y or n")
+	p.Reads("Cancel “Fix the clock in the hall tha…”? y or n")
 	p.Types("n")
 	p.Misses("y or n")
 	p.Types("cy")
@@ -274,11 +275,11 @@ func TestI1WatchOpensARun(t *testing.T) {
 		log := newPlay()
 		id := "0190f3c2-aaaa-7bbb-8ccc-000000000001"
 		s.mux.Handle("GET /api/v1/agent/runs/"+id+"/events", log)
-		s.answer("GET /api/v1/agent/runs/"+id, 200, `{"run_id":"`+id+`","state":"FAILED","title":"Mend the clock","created_at":"2026-01-02T03:00:00Z","started_at":"2026-01-02T04:00:02Z","finished_at":"2026-01-02T04:01:00Z","status_message":{"message":"it broke"}}`)
+		s.answer("GET /api/v1/agent/runs/"+id, 200, `{"run_id":"`+id+`","state":"FAILED","title":"Fix the clock","created_at":"2026-01-02T03:00:00Z","started_at":"2026-01-02T04:00:02Z","finished_at":"2026-01-02T04:01:00Z","status_message":{"message":"it broke"}}`)
 		log.send(recorded()[:9]...)
 		p := s.watch(t.Context(), t, tc.columns, tc.rows, "runs", "watch")
 		p.passes(10 * time.Second)
-		p.Reads("Mend")
+		p.Reads("Fix")
 		p.Types("\r")
 		p.Reads("q back", "go test ./...")
 		var seen strings.Builder
@@ -317,12 +318,12 @@ func TestI1WatchGivesTheTerminalBack(t *testing.T) {
 			s.board(someRuns()...)
 			s.deps.OpenURL = func(context.Context, string) error { panic("a mistake of ours") }
 			stopped, resume := make(chan struct{}), make(chan struct{})
-			s.deps.live.suspend = func() { close(stopped); <-resume }
+			s.deps.Live.Suspend = func() { close(stopped); <-resume }
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			p := s.watch(ctx, t, 80, 24, "runs", "watch")
 			p.passes(time.Second)
-			p.Reads("Mend")
+			p.Reads("Fix")
 			if p.Echoes() {
 				t.Error("what is typed would be shown")
 			}
@@ -333,7 +334,7 @@ func TestI1WatchGivesTheTerminalBack(t *testing.T) {
 				p.signal(terminal.SignalEnd)
 			case "panic":
 				p.Types("o")
-				if code, text := p.ends(); code != exitFailed || !strings.Contains(text, "lineshaft itself: a mistake of ours") || !strings.Contains(text, "Please report it") || !p.Echoes() {
+				if code, text := p.ends(); code != shell.ExitFailed || !strings.Contains(text, "lineshaft itself: a mistake of ours") || !strings.Contains(text, "Please report it") || !p.Echoes() {
 					t.Errorf("exit %d, echo %v: %s", code, p.Echoes(), text)
 				}
 				return
@@ -346,20 +347,20 @@ func TestI1WatchGivesTheTerminalBack(t *testing.T) {
 				}
 				p.Resize(60, 10)
 				close(resume)
-				p.Reads("Mend", "q quit")
+				p.Reads("Fix", "q quit")
 				p.Resize(50, 8)
 				p.signal(terminal.SignalResize)
-				p.Reads("Mend", "q quit")
+				p.Reads("Fix", "q quit")
 				p.Types("q")
 			}
-			if code, text := p.ends(); code != 0 || strings.Contains(text, "Mend") || !p.Echoes() {
+			if code, text := p.ends(); code != 0 || strings.Contains(text, "Fix") || !p.Echoes() {
 				t.Errorf("exit %d, echo %v: %s", code, p.Echoes(), text)
 			}
 		})
 	}
 }
 
-// TestI1WatchIsRefused: what trying again cannot mend ends it, with what to do.
+// TestI1WatchIsRefused: what trying again cannot fix ends it, with what to do.
 func TestI1WatchIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -367,7 +368,7 @@ func TestI1WatchIsRefused(t *testing.T) {
 	s.mux.HandleFunc("GET /api/v1/agent/events/stream", problem(401, "authentication_required", "no"))
 	p := s.watch(t.Context(), t, 80, 24, "runs", "watch")
 	p.passes(time.Second)
-	if code, text := p.ends(); code != exitDenied || !strings.Contains(text, "does not accept this API key") || !p.Echoes() {
+	if code, text := p.ends(); code != shell.ExitDenied || !strings.Contains(text, "does not accept this API key") || !p.Echoes() {
 		t.Errorf("exit %d: %s", code, text)
 	}
 }
@@ -379,11 +380,11 @@ func TestI1WatchInAPipe(t *testing.T) {
 	s := newStage(t)
 	b := s.board(someRuns()...)
 	r := s.run(t.Context(), "runs", "watch")
-	if r.code != exitUsage || r.out != "" || !strings.Contains(r.err, "lineshaft runs list") || !strings.Contains(r.err, "--output ndjson") {
+	if r.code != shell.ExitUsage || r.out != "" || !strings.Contains(r.err, "lineshaft runs list") || !strings.Contains(r.err, "--output ndjson") {
 		t.Errorf("%+v", r)
 	}
 	s.terminal(80)
-	if r := s.run(t.Context(), "runs", "watch"); r.code != exitUsage || !strings.Contains(r.err, "needs keys") || strings.Contains(r.out, "\x1b") {
+	if r := s.run(t.Context(), "runs", "watch"); r.code != shell.ExitUsage || !strings.Contains(r.err, "needs keys") || strings.Contains(r.out, "\x1b") {
 		t.Errorf("%+v", r)
 	}
 	s.terminal(0)

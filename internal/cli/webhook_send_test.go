@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
@@ -145,7 +146,7 @@ func TestW6SendTellsThatTheBodyHasAnID(t *testing.T) {
 		}
 	}
 	for _, id := range []string{" a", "a\nb", "é", strings.Repeat("x", 257)} {
-		if r := newStage(t).run(t.Context(), "webhook", "send", url, "--id", id); r.code != exitUsage || !strings.Contains(r.err, "--id is not an id") {
+		if r := newStage(t).run(t.Context(), "webhook", "send", url, "--id", id); r.code != shell.ExitUsage || !strings.Contains(r.err, "--id is not an id") {
 			t.Errorf("%q: %+v", id, r)
 		}
 	}
@@ -213,7 +214,7 @@ func TestI1SendToAWebhook(t *testing.T) {
 	if r := s.run(t.Context(), "webhook", "send", "ci", "--secret-file", file(t, "s", "s3cret"), "--id", "i-1"); r.code != 0 || last.Header.Get("X-My-Id") != "i-1" {
 		t.Errorf("%+v, %+v", r, last)
 	}
-	if r := s.run(t.Context(), "webhook", "send", "ci", "--secret-file", file(t, "s", "wrong")); r.code != exitDenied || !strings.Contains(r.err, "does not accept this secret") {
+	if r := s.run(t.Context(), "webhook", "send", "ci", "--secret-file", file(t, "s", "wrong")); r.code != shell.ExitDenied || !strings.Contains(r.err, "does not accept this secret") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -243,7 +244,7 @@ func TestW8SendTellsWhichLimit(t *testing.T) {
 		server := httptest.NewServer(problem(429, "resource_unavailable", detail))
 		r := newStage(t).run(t.Context(), "webhook", "send", server.URL)
 		server.Close()
-		if want := "429: " + max(detail, "too many deliveries"); r.code != exitFailed || !strings.Contains(r.err, want) {
+		if want := "429: " + max(detail, "too many deliveries"); r.code != shell.ExitFailed || !strings.Contains(r.err, want) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
@@ -251,7 +252,7 @@ func TestW8SendTellsWhichLimit(t *testing.T) {
 
 func TestI1SendTellsWhatCameBack(t *testing.T) {
 	t.Parallel()
-	for status, code := range map[int]int{200: 0, 202: 0, 204: 0, 302: exitFailed, 400: exitFailed, 401: exitDenied, 404: exitNotFound, 413: exitFailed, 429: exitFailed, 500: exitFailed} {
+	for status, code := range map[int]int{200: 0, 202: 0, 204: 0, 302: shell.ExitFailed, 400: shell.ExitFailed, 401: shell.ExitDenied, 404: shell.ExitNotFound, 413: shell.ExitFailed, 429: shell.ExitFailed, 500: shell.ExitFailed} {
 		calls := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			calls++
@@ -265,7 +266,7 @@ func TestI1SendTellsWhatCameBack(t *testing.T) {
 			t.Errorf("%d: %+v after %d calls", status, r, calls)
 		}
 		// Nobody is there any more: the address stays untold.
-		if r := newStage(t).run(t.Context(), "webhook", "send", server.URL+"/webhooks/w/uid/s3cret"); r.code != exitFailed || strings.Contains(r.err, "s3cret") {
+		if r := newStage(t).run(t.Context(), "webhook", "send", server.URL+"/webhooks/w/uid/s3cret"); r.code != shell.ExitFailed || strings.Contains(r.err, "s3cret") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -18,6 +18,6 @@ type Check struct {
 	State CheckState `json:"state"`
 	// Detail is what was found, such as the mechanism in force.
 	Detail string `json:"detail"`
-	// Mend says what to do; empty when all is well.
-	Mend string `json:"mend,omitempty"`
+	// Fix says what to do; empty when all is well.
+	Fix string `json:"fix,omitempty"`
 }

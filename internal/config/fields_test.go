@@ -151,7 +151,7 @@ func TestX1WorkerNames(t *testing.T) {
 	names := WorkerNames()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			t.Errorf("%s is no setting", name)
+			t.Errorf("%s is not a setting", name)
 		}
 	}
 	for name, has := range map[string]bool{

@@ -23,7 +23,7 @@ type Sources struct {
 }
 
 // Load puts the sources over the defaults and checks the result. The error tells
-// all problems at once, each with the place to mend it.
+// all problems at once, each with the place to fix it.
 func Load(src Sources) (Config, error) {
 	c := Default()
 	if src.DataDir != "" {
@@ -92,7 +92,7 @@ func MisspeltEnv(environ []string) []string {
 		}
 		for _, candidate := range names {
 			if nearest.Distance(name, candidate) <= 2 {
-				warnings = append(warnings, fmt.Sprintf("%s is set but is no setting; did you mean %s?", name, candidate))
+				warnings = append(warnings, fmt.Sprintf("%s is set but is not a setting; did you mean %s?", name, candidate))
 				break
 			}
 		}

@@ -153,8 +153,8 @@ func TestMisspeltEnv(t *testing.T) {
 		"LINESHAFT_SOMETHING_ELSE=x", "LISTEN=x", "LINESHAFT_DATADIR=secret",
 	})
 	want := []string{
-		"LINESHAFT_LISTN is set but is no setting; did you mean LINESHAFT_LISTEN?",
-		"LINESHAFT_DATADIR is set but is no setting; did you mean LINESHAFT_DATA_DIR?",
+		"LINESHAFT_LISTN is set but is not a setting; did you mean LINESHAFT_LISTEN?",
+		"LINESHAFT_DATADIR is set but is not a setting; did you mean LINESHAFT_DATA_DIR?",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

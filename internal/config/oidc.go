@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // RoleMapping gives everybody whose claim has a value a role.
@@ -17,7 +16,6 @@ type RoleMapping struct {
 	Role  lineshaft.Role
 }
 
-// peopleRoles are those that people can have.
 func peopleRoles() []string {
 	return []string{string(lineshaft.RoleViewer), string(lineshaft.RoleMember), string(lineshaft.RoleManager), string(lineshaft.RoleAdmin)}
 }
@@ -26,14 +24,14 @@ func oidcFields() []Field {
 	return []Field{
 		text("oidc-issuer", "identity provider (OpenID Connect) that people sign in with, such as https://id.example.com; empty is keys only", func(c *Config) *string { return &c.OIDCIssuer }),
 		text("oidc-client-id", "what the provider calls this server", func(c *Config) *string { return &c.OIDCClientID }),
-		{Name: "oidc-client-secret", Help: "secret of that client; empty for a public client", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret{&c.OIDCClientSecret} }},
+		{Name: "oidc-client-secret", Help: "secret of that client; empty for a public client", Secret: true, EnvOnly: true, value: func(c *Config) value { return secret(&c.OIDCClientSecret) }},
 		text("oidc-name", "name of the provider on the sign-in page", func(c *Config) *string { return &c.OIDCName }),
-		{Name: "oidc-scopes", Help: "scopes to ask for beside openid; can be given several times", value: func(c *Config) value { return list{&c.OIDCScopes} }},
+		{Name: "oidc-scopes", Help: "scopes to ask for beside openid; can be given several times", value: func(c *Config) value { return list(&c.OIDCScopes) }},
 		text("oidc-role-claim", "claim with the values that oidc-roles maps; a path such as realm_access.roles works, too", func(c *Config) *string { return &c.OIDCRoleClaim }),
-		{Name: "oidc-roles", Help: "who gets which role, as value=role with a value of the claim, such as platform-team=admin; the strongest counts; can be given several times", value: func(c *Config) value { return roles{&c.OIDCRoles} }},
+		{Name: "oidc-roles", Help: "who gets which role, as value=role with a value of the claim, such as platform-team=admin; the strongest counts; can be given several times", value: func(c *Config) value { return roles(&c.OIDCRoles) }},
 		words("oidc-default-role", "role of people whom oidc-roles gives none; empty refuses them", func(c *Config) *string { return &c.OIDCDefaultRole }, append([]string{""}, peopleRoles()...)...),
-		{Name: "oidc-session-life", Help: "how long somebody stays signed in before the provider is asked again", value: func(c *Config) value { return duration{&c.OIDCSessionLife} }},
-		{Name: "oidc-allow-private", Help: "let the provider be in a private network or on this machine", value: func(c *Config) value { return flip{&c.OIDCAllowPrivate} }},
+		{Name: "oidc-session-life", Help: "how long somebody stays signed in before the provider is asked again", value: func(c *Config) value { return duration(&c.OIDCSessionLife) }},
+		{Name: "oidc-allow-private", Help: "let the provider be in a private network or on this machine", value: func(c *Config) value { return flip(&c.OIDCAllowPrivate) }},
 	}
 }
 
@@ -64,59 +62,21 @@ func (c Config) checkOIDC() []error {
 	return errs
 }
 
-type list struct{ to *[]string }
-
-// set takes words, several in one text with commas or spaces between them.
-func (v list) set(texts []string) error {
-	words := []string{}
-	for _, text := range texts {
-		words = append(words, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })...)
-	}
-	*v.to = words
-	return nil
+// roles takes value=role pairs, several in one text with commas between them.
+func roles(to *[]RoleMapping) value {
+	write := func(m RoleMapping) string { return m.Value + "=" + string(m.Role) }
+	return several[RoleMapping]{to: to, split: byCommas, read: readMapping, write: write, between: ","}
 }
 
-func (v list) text() string { return strings.Join(*v.to, ",") }
-
-func (v list) kind() string { return "list" }
-
-type roles struct{ to *[]RoleMapping }
-
-// set takes value=role pairs, several in one text with commas between them. A value
-// may have an = itself: the last one counts.
-func (v roles) set(texts []string) error {
-	mappings := []RoleMapping{}
-	for _, text := range texts {
-		for part := range strings.SplitSeq(text, ",") {
-			part = strings.TrimSpace(part)
-			if part == "" {
-				continue
-			}
-			at := strings.LastIndex(part, "=")
-			if at <= 0 {
-				return fmt.Errorf("%q is no value=role, such as platform-team=admin", part)
-			}
-			value, role := strings.TrimSpace(part[:at]), strings.TrimSpace(part[at+1:])
-			if !slices.Contains(peopleRoles(), role) {
-				hint := ""
-				if near := nearest.Word(role, peopleRoles()); near != "" {
-					hint = fmt.Sprintf("; did you mean %s?", near)
-				}
-				return fmt.Errorf("%q is none of %s%s", role, strings.Join(peopleRoles(), ", "), hint)
-			}
-			mappings = append(mappings, RoleMapping{Value: value, Role: lineshaft.Role(role)})
-		}
+// readMapping reads value=role. A value may have an = itself: the last one counts.
+func readMapping(text string) (RoleMapping, error) {
+	at := strings.LastIndex(text, "=")
+	if at <= 0 {
+		return RoleMapping{}, fmt.Errorf("%q is not value=role, such as platform-team=admin", text)
 	}
-	*v.to = mappings
-	return nil
-}
-
-func (v roles) text() string {
-	var parts []string
-	for _, m := range *v.to {
-		parts = append(parts, m.Value+"="+string(m.Role))
+	value, role := strings.TrimSpace(text[:at]), strings.TrimSpace(text[at+1:])
+	if !slices.Contains(peopleRoles(), role) {
+		return RoleMapping{}, noneOf(role, peopleRoles())
 	}
-	return strings.Join(parts, ",")
+	return RoleMapping{Value: value, Role: lineshaft.Role(role)}, nil
 }
-
-func (v roles) kind() string { return "list" }

@@ -49,7 +49,7 @@ func TestOIDCSettingsAreChecked(t *testing.T) {
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
 	var c Config
-	v := roles{&c.OIDCRoles}
+	v := roles(&c.OIDCRoles)
 	if err := v.set([]string{" ops = admin ,, team=a=viewer", "x=manager"}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestOIDCRoles(t *testing.T) {
 	if !reflect.DeepEqual(c.OIDCRoles, want) {
 		t.Errorf("%+v", c.OIDCRoles)
 	}
-	for text, hint := range map[string]string{"ops": "no value=role", "=admin": "no value=role", "ops=amdin": "did you mean admin?", "ops=worker": "none of viewer", "ops=run": "none of", "ops=": "none of"} {
+	for text, hint := range map[string]string{"ops": "not value=role", "=admin": "not value=role", "ops=amdin": "did you mean admin?", "ops=worker": "none of viewer", "ops=run": "none of", "ops=": "none of"} {
 		if err := v.set([]string{text}); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -8,7 +8,7 @@ import (
 func TestS4CORSOrigins(t *testing.T) {
 	t.Parallel()
 	var got []string
-	v := origins{&got}
+	v := origins(&got)
 	if err := v.set([]string{"https://App.example.com/, http://127.0.0.1:3000", "https://x.example:443", "https://app.example.com"}); err != nil {
 		t.Fatal(err)
 	}

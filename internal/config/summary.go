@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strings"
 )
@@ -52,37 +54,50 @@ func withoutPassword(database string) string {
 	return safe.String()
 }
 
-// Reference is the table of all settings for the documentation, in Markdown.
-func Reference() string {
-	var b strings.Builder
-	b.WriteString("| flag | environment | file key | default | meaning |\n| --- | --- | --- | --- | --- |\n")
+// The places that settings come from.
+const (
+	OriginDefault     = "default"
+	OriginFile        = "file"
+	OriginEnvironment = "environment"
+	OriginFlag        = "flag"
+)
+
+// Setting is one setting as people may see it.
+type Setting struct {
+	Field
+
+	// Value has no secret: of one it says only that it is set.
+	Value string
+	// Origin is default, file, environment or flag.
+	Origin string
+}
+
+// Settings lists what holds and where it comes from, without secrets.
+func (c Config) Settings() []Setting {
+	c.Database = c.DatabaseShown()
+	var all []Setting
 	for _, f := range Fields() {
-		flag, key := "`--"+f.Name+"`", "`"+f.Key+"`"
-		if f.EnvOnly {
-			flag, key = "", ""
+		text := f.Get(&c)
+		if f.Secret {
+			text = Secret(text).String()
 		}
-		help := f.Help
-		if f.Words != nil {
-			help += " (" + strings.Join(showWords(f.Words), ", ") + ")"
-		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s |\n", flag, f.Env, key, code(f.Default()), strings.ReplaceAll(help, "|", `\|`))
+		origin := c.origins[f.Name]
+		origin = cmp.Or(origin, OriginDefault)
+		all = append(all, Setting{Field: f, Value: text, Origin: origin})
 	}
-	return b.String()
+	return all
 }
 
-func showWords(words []string) []string {
-	var out []string
-	for _, w := range words {
-		if w != "" {
-			out = append(out, code(w))
-		}
+// note remembers where a setting comes from. Copies of the Config made before do not
+// change with it.
+func note(c *Config, name, origin string) {
+	origins := maps.Clone(c.origins)
+	if origins == nil {
+		origins = map[string]string{}
 	}
-	return out
+	origins[name] = origin
+	c.origins = origins
 }
 
-func code(s string) string {
-	if s == "" {
-		return ""
-	}
-	return "`" + s + "`"
-}
+// DatabaseShown is the database as people may see it: without a password.
+func (c Config) DatabaseShown() string { return withoutPassword(c.DatabaseOrDefault()) }

@@ -21,11 +21,11 @@ func tlsFields() []Field {
 	return []Field{
 		text("tls-cert", "certificate file (PEM); with tls-key the server speaks HTTPS; read again when it changes and on SIGHUP", func(c *Config) *string { return &c.TLSCert }),
 		text("tls-key", "private key file (PEM) of the certificate", func(c *Config) *string { return &c.TLSKey }),
-		{Name: "acme-domain", Help: "host name of this server to get a certificate for, from a CA that speaks ACME; can be given several times", value: func(c *Config) value { return list{&c.ACMEDomains} }},
+		{Name: "acme-domain", Help: "host name of this server to get a certificate for, from a CA that speaks ACME; can be given several times", value: func(c *Config) value { return list(&c.ACMEDomains) }},
 		text("acme-directory", "directory URL of the CA", func(c *Config) *string { return &c.ACMEDirectory }),
 		text("acme-email", "address that the CA may write to", func(c *Config) *string { return &c.ACMEEmail }),
 		text("acme-ca-root", "file (PEM) with the root that the CA's own address is trusted by, for a CA of your own", func(c *Config) *string { return &c.ACMECARoot }),
-		{Name: "acme-http-port", Help: "port for the CA's HTTP challenge, which it asks for at port 80; 0 answers at the HTTPS port alone", value: func(c *Config) value { return number{&c.ACMEHTTPPort} }},
+		{Name: "acme-http-port", Help: "port for the CA's HTTP challenge, which it asks for at port 80; 0 answers at the HTTPS port alone", value: func(c *Config) value { return number(&c.ACMEHTTPPort) }},
 	}
 }
 

@@ -148,7 +148,7 @@ func (c Config) checkTimes() []error {
 		{"kubernetes-start-timeout", c.KubernetesStartTimeout, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.largest {
-			errs = append(errs, fmt.Errorf("%s: %s is not between %s and %s", d.name, duration{&d.value}.text(), duration{&d.least}.text(), duration{&d.largest}.text()))
+			errs = append(errs, fmt.Errorf("%s: %s is not between %s and %s", d.name, writeDuration(d.value), writeDuration(d.least), writeDuration(d.largest)))
 		}
 	}
 	return errs
@@ -251,7 +251,6 @@ func (c Config) Warnings() []string {
 	return warnings
 }
 
-// loopback says that only this machine can connect.
 func (c Config) loopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -259,4 +258,41 @@ func (c Config) loopback() bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// Vendor is a model endpoint that was set up without a file.
+type Vendor struct {
+	// Name is anthropic, openai or gemini.
+	Name string
+	// URL is empty for the vendor's own address.
+	URL string
+	Key Secret
+}
+
+// Vendors lists those that a key or an address was given for.
+func (c Config) Vendors() []Vendor {
+	var list []Vendor
+	for _, v := range []Vendor{
+		{"anthropic", c.AnthropicURL, c.AnthropicAPIKey}, {"openai", c.OpenAIURL, c.OpenAIAPIKey}, {"gemini", c.GeminiURL, c.GeminiAPIKey},
+	} {
+		if v.URL != "" || v.Key != "" {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func (c Config) checkModels() []error {
+	var errs []error
+	for _, v := range c.Vendors() {
+		name := envPrefix + strings.ToUpper(v.Name)
+		u, err := url.Parse(v.URL)
+		if v.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+			errs = append(errs, fmt.Errorf("%s_URL: write a whole URL without user, ? and #, such as https://models.example.com", name))
+		}
+		if strings.ContainsFunc(v.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
+			errs = append(errs, fmt.Errorf("%s_API_KEY: holds a space or another character that cannot be sent; check how it was copied", name))
+		}
+	}
+	return errs
 }

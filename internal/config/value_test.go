@@ -27,16 +27,16 @@ func TestSetRefuses(t *testing.T) {
 		{"isolation", "bublewrap", "did you mean bubblewrap?"},
 		{"egress", "some", `"some" is none of full, none`},
 		{"log-level", "verbose", "none of debug, info, warn, error"},
-		{"agent-path", "/srv/agents:agents", `"agents" is no absolute path`},
+		{"agent-path", "/srv/agents:agents", `"agents" is not an absolute path`},
 		{"agent-path", "/home/", `"/home" holds more than agents may see`},
 		{"agent-path", "/srv/..", `"/" holds more`},
 		{"agent-path", "/proc/1/root/srv", "holds more"},
-		{"egress-hosts", "example.com, https://example.com", `"https://example.com" is no host`},
-		{"egress-hosts", "example.com:99999", "is no host"},
-		{"egress-hosts", "exam*ple.com", "is no host"},
-		{"egress-hosts", "127.1", "is no host"},
-		{"egress-hosts", "0x7f000001", "is no host"},
-		{"egress-hosts", "[::1", "is no host"},
+		{"egress-hosts", "example.com, https://example.com", `"https://example.com" is not a host`},
+		{"egress-hosts", "example.com:99999", "is not a host"},
+		{"egress-hosts", "exam*ple.com", "is not a host"},
+		{"egress-hosts", "127.1", "is not a host"},
+		{"egress-hosts", "0x7f000001", "is not a host"},
+		{"egress-hosts", "[::1", "is not a host"},
 		{"trusted-proxy", "10.0.0.0/8, nonsense", `"nonsense" is neither an address nor a network`},
 		{"agent-command", "my-agent 'open", "left open"},
 		{"agent-command", `my-agent \`, "left open"},
@@ -132,7 +132,7 @@ func FuzzSize(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := parseSize(size{&n}.text())
+		again, err := parseSize(writeSize(n))
 		if err != nil || again != n || n < 0 {
 			t.Fatalf("%q is %d, comes back as %d, %v", text, n, again, err)
 		}

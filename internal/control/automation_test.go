@@ -126,7 +126,7 @@ func TestMBadAutomations(t *testing.T) {
 			"deleted webhook": {func(n *lineshaft.Automation) { n.Triggers[0].Filter.WebhookIDs[0] = gone }, lineshaft.CodeInvalidRequest, "webhook_ids[0]: \"" + gone},
 			"foreign name": {
 				func(n *lineshaft.Automation) { n.Triggers[0].Filter.Webhooks = []string{"foreign"} },
-				lineshaft.CodeInvalidRequest, `triggers[0].filter.webhooks[0]: "foreign" is no webhook of this factory; it may be deleted or another factory's`,
+				lineshaft.CodeInvalidRequest, `triggers[0].filter.webhooks[0]: "foreign" is not a webhook of this factory; it may be deleted or belong to another factory`,
 			},
 			"deleted name":   {func(n *lineshaft.Automation) { n.Triggers[0].Filter.Webhooks = []string{"hook", "gone"} }, lineshaft.CodeInvalidRequest, `webhooks[1]: "gone"`},
 			"name for a uid": {func(n *lineshaft.Automation) { n.Triggers[0].Filter.WebhookIDs[0] = "hook" }, lineshaft.CodeInvalidRequest, "webhook_ids[0]"},

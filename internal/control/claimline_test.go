@@ -40,7 +40,7 @@ func (b *bench) inLine(n int) {
 	b.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for b.s.ClaimsWaiting("box") != n {
 		select {
 		case <-tick.C:
@@ -60,7 +60,7 @@ func (w *waiter) got() []string {
 			ids = append(ids, job.RunID)
 		}
 		return ids
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		w.b.Fatal("the claim got nothing")
 		return nil
 	}
@@ -109,7 +109,7 @@ func TestX2WorkersInLineAreListed(t *testing.T) {
 	each(t, func(b *bench) {
 		b.wait(1, "w1")
 		b.wait(2, "w2")
-		limit := time.After(20 * time.Second)
+		limit := time.After(time.Minute)
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {

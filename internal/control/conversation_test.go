@@ -12,6 +12,7 @@ import (
 	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // ended starts a run that says something, leaves a snapshot and succeeds.
@@ -293,6 +294,42 @@ func TestR2ConversationKeepsItsWorker(t *testing.T) {
 		_, err := b.as(b.admin, lineshaft.NewRun{Prompt: "three", ConversationID: first.ConversationID, Continues: first.ID})
 		if late, ok := errors.AsType[*lineshaft.Error](err); !ok || late.Code != lineshaft.CodeConflict || !late.Retryable {
 			b.Errorf("a fork: %v, want a conflict to be tried again", err)
+		}
+	})
+}
+
+// two messages at once, to two ended runs of one conversation or to one of them and as a
+// new run, make one live run.
+func TestR2OneLiveRunOfAConversation(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		b := open(t, database)
+		other := b
+		if store.IsPostgres(database) {
+			other = open(t, database)
+		}
+		for round := range 12 {
+			first := b.ended(lineshaft.NewRun{}, "x")
+			second := b.ended(lineshaft.NewRun{ConversationID: first.ConversationID}, "y")
+			taken := make([]error, 2)
+			together(2, func(n int) {
+				switch {
+				case n == 0:
+					_, taken[n] = b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: first.ID, Message: "m"}, nil)
+				case round%2 == 0:
+					_, taken[n] = other.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: second.ID, Message: "m"}, nil)
+				default:
+					req := lineshaft.NewRun{Prompt: "p", Source: lineshaft.SourceAPI, ConversationID: first.ConversationID}
+					_, taken[n] = other.s.StartRun(b.Context(), b.admin, req, nil)
+				}
+			})
+			live := b.list(lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Queued}})
+			if len(live) != 1 {
+				t.Errorf("round %d: %d live runs of one conversation, want 1; the calls ended with %v", round, len(live), taken)
+			}
+			for _, run := range live {
+				b.cancel(run)
+			}
 		}
 	})
 }

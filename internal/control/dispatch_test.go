@@ -23,12 +23,12 @@ func TestF1WorkGoesToTheForeman(t *testing.T) {
 		f := b.factory("f", "").UID
 		foreman := b.foreman(f)
 		must[*lineshaft.Factory](b)(b.s.UpdateFactory(b.Context(), b.admin, f, factories.FactoryChange{Paused: ref(true)})) // which is for automations
-		done := b.dispatch(f, factories.Dispatch{Prompt: "Mend it.", Title: "t", TicketRef: "jira:A:1", TicketURL: "https://tracker.example/A"}, nil)
+		done := b.dispatch(f, factories.Dispatch{Prompt: "Fix it.", Title: "t", TicketRef: "jira:A:1", TicketURL: "https://tracker.example/A"}, nil)
 		run := b.run(done.RunID)
 		if done.Foreman != "foreman" || done.FactoryUID != f || done.State != lineshaft.Queued || done.TicketRef != "jira:A:1" {
 			b.Errorf("%+v", done)
 		}
-		if run.Prompt != "Mend it." || run.Title != "t" || run.AgentUID != foreman.UID || run.FactoryUID != f || run.Executor.DisplayName != "foreman" || run.Creator.UID != b.admin.Principal.UID {
+		if run.Prompt != "Fix it." || run.Title != "t" || run.AgentUID != foreman.UID || run.FactoryUID != f || run.Executor.DisplayName != "foreman" || run.Creator.UID != b.admin.Principal.UID {
 			b.Errorf("%+v", run)
 		}
 		if m := run.Metadata; len(m) != 3 || m["ticket_source"] != "jira" || m["ticket_id"] != "A:1" || m["ticket_url"] != "https://tracker.example/A" {

@@ -10,9 +10,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// IndexSearch puts new runs into the search index; it returns how many.
-func (s *Service) IndexSearch(ctx context.Context) (int, error) {
-	return s.base.Store.IndexSearch(ctx, base.SweepBatch)
+// SettleRuns brings what lists look at up to the runs as they are now, some of them at a
+// time. More says that there are others.
+func (s *Service) SettleRuns(ctx context.Context) (more bool, err error) {
+	if more, err = s.base.Store.SettleRuns(ctx, store.SettleBatch); more || err != nil {
+		return more, err
+	}
+	return s.base.Store.UpgradeLists(ctx, store.SettleBatch)
 }
 
 // Purge removes what nobody needs any more, in small steps: answers kept for

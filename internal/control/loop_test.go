@@ -31,7 +31,7 @@ func TestI5ReadyKnowsTheBackgroundLoops(t *testing.T) {
 			"make callbacks of state changes": b.s.FollowNotifications, "send callbacks": b.s.SendCallbacks,
 		} {
 			loops.Go(func() { follow(ctx) })
-			for deadline := time.Now().Add(30 * time.Second); ; <-time.After(5 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
 				if problem, there := b.problemOf(name); there && problem == "" {
 					break
 				}

@@ -248,7 +248,7 @@ func TestS1DamageIsToldAndStaysWithItsSecret(t *testing.T) {
 			t.Errorf("counted %+v", found)
 		}
 		value := changed
-		must[lineshaft.Secret](b)(b.s.UpdateSecret(t.Context(), b.admin, "SWAPPED", controlsecrets.SecretChange{Value: &value})) // mends it
+		must[lineshaft.Secret](b)(b.s.UpdateSecret(t.Context(), b.admin, "SWAPPED", controlsecrets.SecretChange{Value: &value})) // fixes it
 		b.start(naming("SWAPPED"))
 		if job := b.claim(1)[0]; job.Secrets["SWAPPED"] != changed {
 			t.Errorf("fault %q", job.Fault)

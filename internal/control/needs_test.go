@@ -30,7 +30,7 @@ func unguarded() map[string]string {
 // in their parameters keeps from the transports, which internal/house forbids to call them.
 func betweenRooms() []string {
 	return []string{
-		"AcceptTogether", "ChainsDone", "CheckSecrets", "CheckSkills", "ClaimsWaiting", "DefinitionsOf", "DraftRun", "EndRound", "LoadHook",
+		"AcceptTogether", "ChainsDone", "CheckSecrets", "CheckSkills", "ClaimsWaiting", "DefinitionsOf", "DraftRun", "EndRound", "LoadHook", "Loop",
 		"LookUpSkills", "NewHookAutomation", "NoteDelivery", "PurgeFires", "ReadChainsAgain", "ReadSkill", "ResolveConfig", "ResolveLayers", "SealValue", "OpenSealed", "SilentAutomations", "WithRepositories",
 	}
 }

@@ -411,7 +411,7 @@ func TestC1TwoServers(t *testing.T) {
 // eventually waits for something that another goroutine does.
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !done(); {
+	for end := time.Now().Add(time.Minute); !done(); {
 		if time.Now().After(end) {
 			t.Fatal("it did not happen")
 		}

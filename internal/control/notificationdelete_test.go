@@ -65,6 +65,7 @@ func TestR12RetentionTellsOfTheEnd(t *testing.T) {
 			c.RunRetention = 24 * time.Hour
 			c.Clock = b.clock.now
 		})
+		must[bool](short)(short.s.SettleRuns(b.Context()))
 		wantCode(b, short.s.Purge(b.Context()), "")
 		_, err := b.s.GetRun(b.Context(), b.admin, runID)
 		wantCode(b, err, lineshaft.CodeNotFound)

@@ -98,7 +98,7 @@ func TestF5BrokenPushLeavesTheOldInForce(t *testing.T) {
 				if p := f.Repository.Problems; len(p) != 1 || p[0].File != file || p[0].Hint == "" {
 					b.Errorf("problems are %+v", p)
 				}
-				// Back at what is in force there is nothing to mend.
+				// Back at what is in force there is nothing to fix.
 				o.git(o.work, "push", "--quiet", "--force", "origin", fixed+":refs/heads/main")
 				f = b.round(uid)
 				b.wantRepository(f, "Fixed", fixed, fixed)

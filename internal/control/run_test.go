@@ -224,7 +224,7 @@ func TestR12DeleteTakesEndedRunsOnly(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		runID, job := b.working(lineshaft.NewRun{Prompt: strings.Repeat("needle ", 3), Metadata: map[string]string{"k": "v"}})
-		must[int](b)(b.s.IndexSearch(b.Context()))
+		must[bool](b)(b.s.SettleRuns(b.Context()))
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, runID), lineshaft.CodeConflict)
 		b.cancel(runID)
 		// Its processes may still be alive.

@@ -155,7 +155,7 @@ func TestR4Filters(t *testing.T) {
 		}).RunID
 		foreign, err := b.as(member, lineshaft.NewRun{})
 		wantCode(b, err, "")
-		must[int](b)(b.s.IndexSearch(b.Context()))
+		must[bool](b)(b.s.SettleRuns(b.Context()))
 		all := []string{foreign.RunID, rich, plain}
 		for name, test := range map[string]struct {
 			filter lineshaft.RunFilter

@@ -43,7 +43,7 @@ func TestI2SearchByIDAndWords(t *testing.T) {
 	each(t, func(b *bench) {
 		runID := b.start(lineshaft.NewRun{Title: "Paint the shed"}).RunID
 		b.start(lineshaft.NewRun{Title: "Paint the fence"})
-		must[int](b)(b.s.IndexSearch(b.Context()))
+		must[bool](b)(b.s.SettleRuns(b.Context()))
 		for text, want := range map[string]string{
 			runID:                                  "run Paint the shed",
 			"\t" + strings.ToUpper(runID):          "run Paint the shed",
@@ -97,6 +97,10 @@ func TestI2SearchByDeliveryAndName(t *testing.T) {
 			must[notify.IssuedNotification](w.bench)(w.s.CreateNotification(w.Context(), w.admin, notify.NewNotification{Name: name, URL: "https://example.com/", FactoryUIDs: factories}))
 		}
 		limited := w.caller(lineshaft.RoleViewer, w.factory)
+		search := func(c lineshaft.Caller, text string) string { // without the run, whose prompt has some of these words
+			found := strings.Split(w.search(c, text), ", ")
+			return strings.Join(slices.DeleteFunc(found, func(one string) bool { return one == "words triage" }), ", ")
+		}
 		for text, want := range map[string][2]string{
 			delivery.ID: {at, at},
 			"works":     {"factory Other works, factory works", "factory works"},
@@ -111,24 +115,24 @@ func TestI2SearchByDeliveryAndName(t *testing.T) {
 			w.hook.UID:     {"", ""},
 			" triage \n":   {both("automation", "triage"), "automation " + w.factory + "/triage"},
 		} {
-			if got := w.search(w.admin, text); got != want[0] {
+			if got := search(w.admin, text); got != want[0] {
 				w.Errorf("%q finds %q, want %q", text, got, want[0])
 			}
-			if got := w.search(limited, text); got != want[1] {
+			if got := search(limited, text); got != want[1] {
 				w.Errorf("%q finds %q for a key of one factory, want %q", text, got, want[1])
 			}
 		}
-		if got := w.search(w.caller(lineshaft.RoleViewer, other.UID), delivery.ID); got != "" {
+		if got := search(w.caller(lineshaft.RoleViewer, other.UID), delivery.ID); got != "" {
 			w.Errorf("a key of another factory finds %q", got)
 		}
 		// The log of a deleted webhook is kept, and found; its name is not.
 		if err := w.s.DeleteWebhook(w.Context(), w.admin, w.factory, w.hook.UID); err != nil {
 			w.Fatal(err)
 		}
-		if got := w.search(limited, delivery.ID); got != at {
+		if got := search(limited, delivery.ID); got != at {
 			w.Errorf("of a deleted webhook: %q", got)
 		}
-		if got := w.search(limited, "issues"); got != "" {
+		if got := search(limited, "issues"); got != "" {
 			w.Errorf("a deleted webhook is found: %q", got)
 		}
 	})

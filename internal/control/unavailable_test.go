@@ -59,7 +59,7 @@ func takesStoreType(method reflect.Type) bool {
 func TestH5EveryMethodIsTriedWithoutStore(t *testing.T) {
 	t.Parallel()
 	// These do not touch the store, answer with the problem as data, or only wait.
-	known := []string{"Receive", "AddPart", "AddMinorPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog", "Turn", "Work", "Rest"}
+	known := []string{"Receive", "CheckRate", "AddPart", "AddMinorPart", "Ready", "SignDownload", "OpenDownload", "Directives", "Hook", "FollowFactories", "RefuseWebhookRuns", "SkillsWanted", "FollowChains", "FollowRepositories", "Remote", "ServerState", "IdentitySessionLife", "FollowNotifications", "SendCallbacks", "CallbackBacklog", "Turn", "Work", "Rest"}
 	run := &lineshaft.Run{Artifacts: make([]lineshaft.Artifact, 1)}
 	for name := range awayCalls(&bench{T: t, clock: &clock{}}, run, lineshaft.Job{}, "") {
 		name, _, _ = strings.Cut(name, " ")
@@ -216,6 +216,7 @@ func awayFactoryCalls(b *bench, one func(name string, call func() (any, error)))
 	awayDeliveryCalls(b, one)
 	ctx, s, c := b.Context(), b.s, b.admin
 	one("CreateFactory", func() (any, error) { return s.CreateFactory(ctx, c, factories.NewFactory{Name: "f"}) })
+	one("SpentToday", func() (any, error) { return s.SpentToday(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
 	one("GetFactory", func() (any, error) { return s.GetFactory(ctx, c, "f") })
 	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, factories.FactoryQuery{Limit: 5}) })
 	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", factories.FactoryChange{}) })
@@ -312,7 +313,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("ReapLeases", func() (any, error) { return s.ReapLeases(ctx) })
 	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
-	one("IndexSearch", func() (any, error) { return s.IndexSearch(ctx) })
+	one("SettleRuns", func() (any, error) { return s.SettleRuns(ctx) })
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
 	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay) })

@@ -131,7 +131,7 @@ func (k kind) value(text string) (int, error) {
 		if k.words != nil {
 			also = ", or " + k.words[0] + " and so on"
 		}
-		return 0, lineshaft.Invalid("cron", "%q is no %s: use %d to %d%s", lineshaft.Clip(text, 60), k.name, k.low, k.high, also)
+		return 0, lineshaft.Invalid("cron", "%q is not a valid %s: use %d to %d%s", lineshaft.Clip(text, 60), k.name, k.low, k.high, also)
 	}
 	return n, nil
 }

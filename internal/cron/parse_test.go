@@ -130,8 +130,8 @@ func TestF6TimeZones(t *testing.T) {
 	for zone, want := range map[string]string{
 		"Europe/Berln": "did you mean Europe/Berlin", "Berlin": "did you mean Europe/Berlin", "new york": "did you mean America/New_York",
 		"PST": "America/Los_Angeles", "cest": "Europe/Berlin", "Local": "such as Europe/Berlin", "localtime": "for UTC",
-		"right/Europe/Berlin": "is no time zone", "../etc/passwd": "for UTC", "/etc/localtime": "is no time zone",
-		"zzzzzzzzzzzzzzzzzzzzzzz": "for UTC", "\x00": "is no time zone", "Europe": "is no time zone",
+		"right/Europe/Berlin": "is not a time zone", "../etc/passwd": "for UTC", "/etc/localtime": "is not a time zone",
+		"zzzzzzzzzzzzzzzzzzzzzzz": "for UTC", "\x00": "is not a time zone", "Europe": "is not a time zone",
 	} {
 		refused(t, lineshaft.Timing{Cron: "@daily", Timezone: zone}, "timezone", want)
 	}
@@ -155,7 +155,7 @@ func FuzzParse(f *testing.F) {
 		s, err := cron.Parse(lineshaft.Timing{Cron: expression, Timezone: zone})
 		if err != nil {
 			if public, ok := errors.AsType[*lineshaft.Error](err); !ok || public.Field != "cron" && public.Field != "timezone" {
-				t.Fatalf("%v says not what to mend", err)
+				t.Fatalf("%v says not what to fix", err)
 			}
 			return
 		}

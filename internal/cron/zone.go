@@ -23,7 +23,7 @@ func loadZone(name string) (*time.Location, error) {
 	if near := nearestZone(name); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return nil, lineshaft.Invalid("timezone", "%q is no time zone of the IANA database; %s", lineshaft.Clip(name, 60), hint)
+	return nil, lineshaft.Invalid("timezone", "%q is not a time zone of the IANA database; %s", lineshaft.Clip(name, 60), hint)
 }
 
 // strange are names that some machines have and others not, or have otherwise.

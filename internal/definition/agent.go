@@ -14,15 +14,6 @@ const (
 	foremanAlias = "MAIN"
 )
 
-func agentTypes() []string {
-	var words []string
-	for _, t := range lineshaft.AgentTypes() {
-		words = append(words, string(t))
-	}
-	return words
-}
-
-// agentKeys are those of agent.md.
 func agentKeys(a *lineshaft.Agent) []key {
 	return append([]key{
 		{name: "description", doc: "What the agent is for.", null: sameAsAbsent, value: text(&a.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
@@ -34,11 +25,10 @@ func agentKeys(a *lineshaft.Agent) []key {
 
 func agentType(to *lineshaft.AgentType) value {
 	return text(to, textRules{
-		words: agentTypes(), alike: map[string]string{foremanAlias: string(lineshaft.AgentForeman)}, usual: string(lineshaft.AgentCustom),
+		words: lineshaft.Convert[string](lineshaft.AgentTypes()), alike: map[string]string{foremanAlias: string(lineshaft.AgentForeman)}, usual: string(lineshaft.AgentCustom),
 	})
 }
 
-// readAgent reads agents/NAME/agent.md.
 func (p *parsing) readAgent(file, name, text string) {
 	r := p.reader(file, KindAgent, name)
 	a := lineshaft.Agent{Name: name, Type: lineshaft.AgentCustom}
@@ -58,7 +48,6 @@ func checkAgent(a lineshaft.Agent) error {
 	return a.Validate()
 }
 
-// checkPrompt bounds a prompt.
 func (r *reader) checkPrompt(prompt string, line int) {
 	if len(prompt) > lineshaft.MaxPromptBytes {
 		r.add(lineshaft.FileProblem{

@@ -64,7 +64,6 @@ func (p *parsing) checkAutomation(a *lineshaft.Automation) {
 	}
 }
 
-// refer reports a name that nothing in the folder has.
 func (p *parsing) refer(kind Kind, name, path string, noun Kind, wanted string, known []string) {
 	message, hint := unknownName(string(noun), wanted, known, nearest.Word(wanted, known))
 	at, found := p.places[placeKey(kind, name, valuePath(path, wanted))]

@@ -2,6 +2,10 @@ package definition
 
 import (
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -43,7 +47,7 @@ func configKeys(c *lineshaft.AgentConfig) []key {
 		{name: "computerUseEnabled", doc: "Whether the agent may use a screen.", value: toggleOption(&c.ComputerUseEnabled)},
 		{name: "computerUseModel", doc: "The model for work on a screen.", null: sameAsAbsent, inert: noScreenModel, value: text(&c.ComputerUseModelID, word)},
 		{name: "budget", doc: "Stops a run that consumes more.", value: option(&c.Budget, budgetKeys)},
-		{name: "retry", doc: "How often a run begins anew when its worker is lost.", value: retry(&c.MaxAttempts)},
+		{name: "retry", doc: "How often a run starts over when its worker is lost.", value: retry(&c.MaxAttempts)},
 		{name: "concurrency", doc: "At most one live run for each key.", value: option(&c.Concurrency, concurrencyKeys)},
 	}
 }
@@ -79,4 +83,101 @@ func workerHost(to *string) value {
 func checkSkillRef(spec string) error {
 	_, err := lineshaft.ParseSkillRef(spec)
 	return err
+}
+
+func budgetKeys(b *lineshaft.Budget) []key {
+	return []key{
+		{name: "maxTokens", doc: "Tokens both ways; 0 means no limit.", value: whole(&b.MaxTokens, 0, maxTokens, 0)},
+		{name: "maxCostUsd", doc: "US dollars; 0 means no limit.", value: dollars(&b.MaxCostMicros)},
+	}
+}
+
+var dollarForm = regexp.MustCompile(`^[0-9]{1,10}(\.[0-9]{1,6}0*)?$`)
+
+// dollars is an amount, exact to the millionth.
+func dollars(to *int64) value {
+	return value{
+		read: func(r *reader, path string, n *node) {
+			if n.kind != numberNode {
+				r.wrongKind(n, path, "a number of dollars", "write it without quotes, such as 2.50")
+				return
+			}
+			whole, fraction, _ := strings.Cut(n.text, ".")
+			micros, err := strconv.ParseInt(whole+(fraction + "000000")[:6], 10, 64)
+			if !dollarForm.MatchString(n.text) || err != nil || micros > maxCostMicros {
+				r.wrong(n, path, lineshaft.Clip(n.text, 40)+" is not an amount from 0 to 1000000000 with at most 6 digits behind the point", "write one such as 2.50")
+				return
+			}
+			*to = micros
+		},
+		write: func() *node {
+			if *to == 0 {
+				return nil
+			}
+			fraction := strings.TrimRight(strconv.FormatInt(1_000_000+*to%1_000_000, 10)[1:], "0")
+			if fraction != "" {
+				fraction = "." + fraction
+			}
+			return numberOf(strconv.FormatInt(*to/1_000_000, 10) + fraction)
+		},
+		schema: func() schema { return schema{"type": "number", "minimum": 0, "maximum": 1_000_000_000} },
+	}
+}
+
+const secretPattern = `^[A-Z][A-Z0-9_]{0,127}$`
+
+func secretRules() textRules {
+	return textRules{filled: true, pattern: secretPattern, check: func(name string) error {
+		if !lineshaft.ValidSecretName(name) {
+			return lineshaft.Invalid("", "%q is not the name of a secret; write a capital letter, then capital letters, digits and '_'", lineshaft.Clip(name, 40))
+		}
+		return nil
+	}}
+}
+
+// secrets is a list of names of secrets, each once; {name: X} is taken for X.
+func secrets(to *[]string) value { return namedSecrets(to, true) }
+
+// ownSecrets are those of an agent or automation: an empty list says something, because
+// it replaces the inherited one, and a name may be there twice.
+func ownSecrets(to *[]string) value {
+	v := namedSecrets(to, false)
+	read := v.read
+	v.read = func(r *reader, path string, n *node) {
+		*to = []string{}
+		read(r, path, n)
+	}
+	v.write = func() *node { return writeSet(*to) }
+	return v
+}
+
+func namedSecrets(to *[]string, once bool) value {
+	rules := secretRules()
+	rules.trim = true
+	return value{
+		read: func(r *reader, path string, n *node) {
+			r.items(path, n, lineshaft.MaxRunSecrets, func(_ int, path string, item *node) {
+				var name string
+				if item.kind == objectNode {
+					r.object(path, item, []key{{name: "name", doc: "the name of a secret", required: true, value: text(&name, rules)}})
+				} else if s, ok := r.readText(path, item, rules); ok {
+					name = s
+				}
+				switch {
+				case name == "":
+				case !slices.Contains(*to, name):
+					*to = append(*to, name)
+				case once:
+					r.wrong(item, path, name+" is named twice", "name it once").as(CodeDuplicateKey)
+				}
+			})
+		},
+		write: func() *node { return writeTexts(*to) },
+		schema: func() schema {
+			plain := rules.schema()
+			plain["pattern"] = `^\s*[A-Z][A-Z0-9_]{0,127}\s*$`
+			named := schema{"type": "object", "properties": schema{"name": plain}, "required": []string{"name"}, "additionalProperties": false}
+			return listSchema(schema{"oneOf": []any{plain, named}}, lineshaft.MaxRunSecrets)
+		},
+	}
 }

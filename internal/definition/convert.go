@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/goccy/go-yaml/ast"
@@ -66,9 +67,7 @@ func (c *converter) alias(v *ast.AliasNode) (*node, *mistake) {
 }
 
 func (c *converter) made(n *node, t *token.Token) (*node, *mistake) {
-	if n.size == 0 {
-		n.size = 1
-	}
+	n.size = cmp.Or(n.size, 1)
 	if t != nil && t.Position != nil {
 		n.line, n.column = t.Position.Line, max(1, t.Position.Column)
 	}
@@ -131,7 +130,7 @@ func (c *converter) key(k ast.MapKeyNode) (string, *mistake) {
 	case *ast.MergeKeyNode:
 		return "", mistakeAt(t, "<< is not used here", "write out the keys that it would bring in")
 	default:
-		return "", mistakeAt(t, "this is no simple key", "write it as key: value")
+		return "", mistakeAt(t, "this is not a simple key", "write it as key: value")
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package definition knows factories as folders of files (F-2): it reads and checks
-// them with the place of every mistake, writes them, and tells two apart.
+// them with the place of every mistake, writes them, and compares two.
 //
 // It is pure: it does no I/O but through the file systems and readers that it is
 // given, and knows nothing of the store. What a definition refers to outside of

@@ -58,7 +58,6 @@ func inertEvaluation(file string, doc document, text string) inertFile {
 	return f
 }
 
-// evaluationKeys are those of the three documents.
 func evaluationKeys(e *evaluation, s *scorer) []key {
 	if e.kind == scorerDocument {
 		return scorerKeys(e, s)
@@ -233,7 +232,7 @@ var repoRef = regexp.MustCompile(`^(github|gitlab)\.com:[^/@\s]+(/[^/@\s]+)+@[0-
 func repoRefs() value {
 	rules := textRules{check: func(ref string) error {
 		if !repoRef.MatchString(ref) {
-			return lineshaft.Invalid("", "%q is no commit; write github.com:OWNER/REPO@ or gitlab.com:OWNER/REPO@ and the 40 hex digits of the commit", lineshaft.Clip(ref, 80))
+			return lineshaft.Invalid("", "%q is not a commit; write github.com:OWNER/REPO@ or gitlab.com:OWNER/REPO@ and the 40 hex digits of the commit", lineshaft.Clip(ref, 80))
 		}
 		return nil
 	}}

@@ -50,7 +50,6 @@ func classify(parts []string) document {
 	return document{}
 }
 
-// nestedKinds are the documents that stand in a folder of their name.
 func nestedKinds() map[string]Kind {
 	return map[string]Kind{
 		"agents/" + agentFile: KindAgent, "automations/" + automationFile: KindAutomation, "skills/" + skillFile: KindSkill,
@@ -131,7 +130,6 @@ func (p *parsing) checkTwice(file string, kind Kind, name string) bool {
 	return true
 }
 
-// folders are those that a factory's folder has.
 func folders() []string {
 	return []string{"agents", "automations", "webhooks", "runners", "skills", "benchmarks", "scorers"}
 }
@@ -211,7 +209,6 @@ func suggest(parts []string) string {
 	return all
 }
 
-// places are the files of each folder.
 func places() map[string]string {
 	return map[string]string{
 		"agents": "agents/NAME/" + agentFile, "automations": "automations/NAME/" + automationFile, "webhooks": "webhooks/NAME.yaml", "runners": "runners/NAME.yaml",

@@ -49,7 +49,7 @@ func ReadFS(folder fs.FS) (Files, error) {
 func ReadTar(archive io.Reader) (Files, error) {
 	unpacked, err := gzip.NewReader(archive)
 	if err != nil {
-		return nil, lineshaft.Invalid("", "this is no tar.gz; make it with tar -czf - -C FOLDER .")
+		return nil, lineshaft.Invalid("", "this is not a tar.gz file; make it with tar -czf - -C FOLDER .")
 	}
 	c := collector{files: Files{}}
 	// Beside the files there are headers, and what is left out is read too.
@@ -82,22 +82,13 @@ func ReadTar(archive io.Reader) (Files, error) {
 		if _, twice := c.files[name]; twice {
 			return nil, lineshaft.Invalid("", "the tar.gz has %q twice; make it with tar -czf - -C FOLDER .", lineshaft.Clip(name, 200))
 		}
-		if inGit(name) {
+		if slices.Contains(strings.Split(name, "/"), ".git") {
 			continue
 		}
 		if err := c.add(name, reader); err != nil {
 			return nil, err
 		}
 	}
-}
-
-func inGit(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if part == ".git" {
-			return true
-		}
-	}
-	return false
 }
 
 // collector gathers files within the limits.

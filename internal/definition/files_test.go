@@ -120,7 +120,7 @@ func TestF4ReadTar(t *testing.T) {
 		"is a link":                  packed(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "shop/agents/a/agent.md", Linkname: "/etc/passwd"}),
 		"twice":                      packed(t, regular("a"), regular("./a")),
 		"has more than":              packed(t, huge),
-		"is no tar.gz":               bytes.NewBufferString("no archive"),
+		"is not a tar.gz":            bytes.NewBufferString("no archive"),
 		"broken or too large":        bytes.NewBuffer(packed(t, regular("a"), regular("b")).Bytes()[:40]),
 	} {
 		if _, err := ReadTar(archive); err == nil || !strings.Contains(err.Error(), text) {

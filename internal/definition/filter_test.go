@@ -28,7 +28,7 @@ func TestW15FilterTextHasPlaces(t *testing.T) {
 		"unknown key":    {github, "label: [bug]\n", 1, 1, "label: there is no such key", "did you mean labels?"},
 		"wrong place":    {github, "conclusions: [success]\n", 1, 0, "conclusions: ", ""},
 		"payload of it":  {github, "payload:\n  action: opened\n", 2, 3, "payload.action: is a string", `["opened"]`},
-		"state of a run": {lineshaft.Trigger{Provider: "run", Event: "finished"}, "states: [DONE]\n", 1, 0, `states: "DONE" is no state`, "SUCCEEDED"},
+		"state of a run": {lineshaft.Trigger{Provider: "run", Event: "finished"}, "states: [DONE]\n", 1, 0, `states: "DONE" is not a state`, "SUCCEEDED"},
 	} {
 		_, problems := ParseFilter(c.trigger, c.text)
 		if len(problems) != 1 {

@@ -44,16 +44,14 @@ func (p *parsing) checkFiles(files Files) bool {
 	return true
 }
 
-// file reports a problem of a file as a whole.
 func (p *parsing) file(name, message, hint string) finding {
 	return p.add(lineshaft.FileProblem{File: name, Message: message, Hint: hint})
 }
 
-// checkFile says whether a file can be read.
 func (p *parsing) checkFile(name, text string) bool {
 	switch {
 	case !safePath(name):
-		p.file(cmp.Or(lineshaft.Clip(strings.ToValidUTF8(name, "?"), 200), "."), "this is no path inside the folder", "use relative paths with slashes, without .. and backslashes").as(CodeUnsupportedPath)
+		p.file(cmp.Or(lineshaft.Clip(strings.ToValidUTF8(name, "?"), 200), "."), "this is not a path inside the folder", "use relative paths with slashes, without .. and backslashes").as(CodeUnsupportedPath)
 	case len(text) > MaxFileBytes:
 		p.file(name, fmt.Sprintf("the file has %d bytes", len(text)), fmt.Sprintf("at most %d are allowed; remove it or make it shorter", MaxFileBytes))
 	case !storable(text):

@@ -1,21 +1,22 @@
 package definition
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/catalog"
 )
 
 const (
 	oneForge      = "repositories are cloned from the forge that the server was started with"
 	noFederation  = "agents get no identity at a cloud provider; give them a secret"
 	noIntegration = "it is connected to no such tool; let the tool send to a webhook"
-	noStrategy    = "runs get the secrets that the definition names, whoever starts them"
+	noStrategy    = "runs get the secrets that the definition names, no matter who starts them"
 )
 
-// codeForges are the published words for code hosts.
 func codeForges() []string { return []string{"GITHUB", "GITLAB"} }
 
 func credentialStrategy() key {
@@ -120,7 +121,7 @@ func integrationKeys(v *integration) []key {
 		return []key{{name: "projectKeys", doc: "Projects of Jira; all of them when left out.", value: texts(&v.projects, 0, ids)}}
 	}
 	teams := func(*integration) []key {
-		return []key{{name: "autoRespondToThreadReplies", doc: "Whether plain replies in a thread go on with the work; true by default.", value: toggle(&v.replies, true)}}
+		return []key{{name: "autoRespondToThreadReplies", doc: "Whether plain replies in a thread continue the work; true by default.", value: toggle(&v.replies, true)}}
 	}
 	return []key{
 		{name: "type", doc: strings.Join(integrationTypes(), ", "), required: true, value: integrationType(&v.kind)},
@@ -182,4 +183,20 @@ func (r *reader) keepForge(path string, n *node, v lineshaft.Repository) {
 	}
 	r.keep(fmt.Sprintf("repositories[%s].codeForge", v), forge)
 	r.noEffect("codeForge", forge.line, forge.column, path+".codeForge", oneForge)
+}
+
+// checkFired says whether a trigger is one of the catalogue's. The field of its error is
+// within the trigger.
+func checkFired(t lineshaft.Trigger) error {
+	if err := t.Validate(""); err != nil {
+		return err
+	}
+	return catalog.Check(t)
+}
+
+func fieldOf(err error) string {
+	if pub, ok := errors.AsType[*lineshaft.Error](err); ok {
+		return pub.Field
+	}
+	return ""
 }

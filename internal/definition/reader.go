@@ -20,7 +20,6 @@ type reader struct {
 	above int
 }
 
-// report adds a problem at a line and column of the document.
 func (r *reader) report(line, column int, message, hint string) finding {
 	if line > 0 {
 		line += r.above
@@ -28,7 +27,6 @@ func (r *reader) report(line, column int, message, hint string) finding {
 	return r.add(lineshaft.FileProblem{File: r.file, Line: line, Column: column, Message: message, Hint: hint})
 }
 
-// wrong adds a problem at a value.
 func (r *reader) wrong(n *node, path, message, hint string) finding {
 	if path != "" {
 		message = path + ": " + message
@@ -36,7 +34,6 @@ func (r *reader) wrong(n *node, path, message, hint string) finding {
 	return r.report(n.line, n.column, message, hint)
 }
 
-// wrongKind says that a value is not what it should be.
 func (r *reader) wrongKind(n *node, path, want, hint string) {
 	code := CodeTypeMismatch
 	if path == "" {
@@ -65,7 +62,6 @@ func advice(err error) (message, hint string) {
 	return message, cmp.Or(hint, "correct the value")
 }
 
-// note remembers where something is said.
 func (r *reader) note(path string, line, column int) {
 	if line > 0 {
 		line += r.above

@@ -6,7 +6,6 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// runnerKeys are those of runners/NAME.yaml.
 func runnerKeys(c *lineshaft.RunnerConfig) []key {
 	return []key{
 		{name: "description", doc: "What it is for.", null: sameAsAbsent, value: text(&c.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
@@ -85,7 +84,6 @@ func checkCommand(command string) error {
 	return lineshaft.ValidateSetupCommands("", []string{command})
 }
 
-// readRunner reads runners/NAME.yaml.
 func (p *parsing) readRunner(file, name, text string) {
 	r := p.reader(file, KindRunner, name)
 	v := lineshaft.Runner{Name: name}

@@ -2,6 +2,8 @@ package definition
 
 import (
 	"embed"
+	"io/fs"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -35,7 +37,6 @@ func objectSchema(keys []key) schema {
 	return s
 }
 
-// schema describes what stands at a key.
 func (k key) schema() schema {
 	described := k.value.schema()
 	if k.null != nil {
@@ -88,35 +89,21 @@ func documentKeys(name string) []key {
 	return evaluationKeys(&evaluation{document: document{kind: Kind(name)}}, &scorer{})
 }
 
-// documentSchema makes the schema of a document from its keys.
-func documentSchema(name string) schema {
-	s := schema{"$defs": commonSchemas()}
-	if name != commonDocument {
-		s = objectSchema(documentKeys(name))
-	}
-	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	s["title"] = map[string]string{
-		"factory": factoryFile, "agent": "front matter of agents/NAME/agent.md", "automation": "front matter of automations/NAME/automation.md",
-		"webhook": "webhooks/NAME.yaml", "runner": "runners/NAME.yaml", "skill": "front matter of skills/NAME/SKILL.md",
-		scorerDocument: "front matter of scorers/NAME/scorer.md", suiteDocument: "benchmarks/NAME/suite.yaml", taskDocument: "benchmarks/NAME/tasks/NAME.yaml",
-		commonDocument: "what several files have in common",
-	}[name]
-	switch name {
-	case "skill":
-		s["additionalProperties"] = true // other programs have keys of their own
-	case "webhook":
-		s["if"] = schema{"properties": schema{"authMode": schema{"const": "signature"}}, "required": []string{"authMode"}}
-		s["then"] = schema{"required": []string{"signatureScheme"}}
-		s["else"] = schema{"properties": schema{"signatureScheme": false}}
-	}
-	return s
-}
+//go:embed example
+var example embed.FS
 
-// commonSchemas are what agentDefaults, agents and automations share.
-func commonSchemas() schema {
-	c := &lineshaft.AgentConfig{}
-	return schema{
-		"agentConfig": objectSchema(configKeys(c)), "harness": harness(&c.Harness).schema(), "mcpServers": ownServers(&c.MCPServers).schema(),
-		"secrets": ownSecrets(&c.Secrets).schema(), "trigger": objectSchema(triggerKeys(&lineshaft.Trigger{})),
+// Example is a folder to begin with: it can be applied as it is.
+func Example(name string) Files {
+	files := Files{}
+	folder, err := fs.Sub(example, "example")
+	if err == nil {
+		files, err = ReadFS(folder)
 	}
+	if err != nil {
+		return Files{} // it is part of the program, and a test reads it
+	}
+	quoted := (&yamlWriter{plain: true}).scalarText(name, false)
+	files[factoryFile] = strings.Replace(files[factoryFile], "NAME", quoted, 1)
+	files["README.md"] = strings.Replace(files["README.md"], "NAME", name, 1)
+	return files
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// readWhole reads a whole number between two bounds.
 func (r *reader) readWhole(path string, n *node, least, most int64) (int64, bool) {
 	if n.kind != numberNode {
 		r.wrongKind(n, path, "a whole number", fmt.Sprintf("write one from %d to %d, without quotes", least, most))
@@ -16,7 +15,7 @@ func (r *reader) readWhole(path string, n *node, least, most int64) (int64, bool
 	}
 	v, err := strconv.ParseInt(n.text, 10, 64)
 	if err != nil || v < least || v > most {
-		r.wrong(n, path, fmt.Sprintf("%s is no whole number from %d to %d", lineshaft.Clip(n.text, 40), least, most), "write one of these")
+		r.wrong(n, path, fmt.Sprintf("%s is not a whole number from %d to %d", lineshaft.Clip(n.text, 40), least, most), "write one of these")
 		return 0, false
 	}
 	return v, true
@@ -47,20 +46,25 @@ func whole[T ~int | ~int64](to *T, least, most, usual int64) value {
 
 // wholeOption is a number that may be left open.
 func wholeOption(to **int, least, most int64) value {
+	return optional(to, func(v *int) value { return whole(v, least, most, least-1) })
+}
+
+// optional is a value that may be left open, of one that is always said.
+func optional[T any](to **T, of func(*T) value) value {
 	return value{
 		read: func(r *reader, path string, n *node) {
-			if v, ok := r.readWhole(path, n, least, most); ok {
-				number := int(v)
-				*to = &number
+			v, before := new(T), len(r.problems)
+			if of(v).read(r, path, n); len(r.problems) == before {
+				*to = v
 			}
 		},
 		write: func() *node {
 			if *to == nil {
 				return nil
 			}
-			return numberOf(strconv.Itoa(**to))
+			return of(*to).write()
 		},
-		schema: func() schema { return wholeSchema(least, most) },
+		schema: func() schema { return of(new(T)).schema() },
 	}
 }
 
@@ -76,7 +80,7 @@ func decimal(to **float64, least, most float64, digits int) value {
 			_, fraction, _ := strings.Cut(n.text, ".")
 			v, err := strconv.ParseFloat(n.text, 64)
 			if err != nil || v < least || v > most || digits > 0 && (len(fraction) > digits || strings.ContainsAny(n.text, "eE")) {
-				r.wrong(n, path, fmt.Sprintf("%s is no number from %v to %v", lineshaft.Clip(n.text, 40), least, most)+atMostDigits(digits), "write one of these")
+				r.wrong(n, path, fmt.Sprintf("%s is not a number from %v to %v", lineshaft.Clip(n.text, 40), least, most)+atMostDigits(digits), "write one of these")
 				return
 			}
 			*to = &v
@@ -122,18 +126,9 @@ func toggle(to *bool, usual bool) value {
 
 // toggleOption may be left open.
 func toggleOption(to **bool) value {
-	return value{
-		read: func(r *reader, path string, n *node) {
-			if v, ok := r.readFlag(path, n); ok {
-				*to = &v
-			}
-		},
-		write: func() *node {
-			if *to == nil {
-				return nil
-			}
-			return flagOf(**to)
-		},
-		schema: func() schema { return schema{"type": "boolean"} },
-	}
+	return optional(to, func(v *bool) value {
+		said := toggle(v, true)
+		said.write = func() *node { return flagOf(*v) }
+		return said
+	})
 }

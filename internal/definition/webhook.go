@@ -5,7 +5,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
-// webhookKeys are those of webhooks/NAME.yaml.
 func webhookKeys(w *lineshaft.Webhook) []key {
 	return []key{
 		{name: "authMode", doc: "How senders prove who they are; token by default.", value: authMode(&w.AuthMode)},
@@ -13,7 +12,7 @@ func webhookKeys(w *lineshaft.Webhook) []key {
 		{name: "secretName", doc: "the managed secret that deliveries are checked with", required: true, value: text(&w.SecretName, secretRules())},
 		{name: "deliveryIdHeader", doc: "The header in which the sender puts an id of the delivery.", value: text(&w.DeliveryIDHeader, textRules{most: 128})},
 		{name: "enabled", doc: "Whether deliveries are taken; true by default.", value: toggle(&w.Enabled, true)},
-		{name: "rateLimit", doc: "Deliveries per minute; 60 by default, 0 is no limit.", value: whole(&w.RateLimit, 0, lineshaft.MaxWebhookRate, lineshaft.DefaultWebhookRate)},
+		{name: "rateLimit", doc: "Deliveries per minute; 60 by default, 0 means no limit.", value: whole(&w.RateLimit, 0, lineshaft.MaxWebhookRate, lineshaft.DefaultWebhookRate)},
 		{name: "maxBodyBytes", doc: "The largest body; 262144 by default.", value: whole(&w.MaxBodyBytes, 1, lineshaft.MaxWebhookBytes, lineshaft.DefaultWebhookBytes)},
 		{name: "replayGuard", doc: "Whether a body that was taken before is a duplicate under any id; false by default.", value: toggle(&w.ReplayGuard, false)},
 		{name: "hmac", doc: "The settings of signatureScheme hmac.", value: block(&w.HMAC, hmacKeys)},
@@ -21,11 +20,7 @@ func webhookKeys(w *lineshaft.Webhook) []key {
 }
 
 func authMode(to *lineshaft.AuthMode) value {
-	var words []string
-	for _, mode := range lineshaft.AuthModes() {
-		words = append(words, string(mode))
-	}
-	return text(to, textRules{words: words, usual: string(lineshaft.AuthToken)})
+	return text(to, textRules{words: lineshaft.Convert[string](lineshaft.AuthModes()), usual: string(lineshaft.AuthToken)})
 }
 
 func hmacKeys(h *lineshaft.WebhookHMAC) []key {
@@ -40,7 +35,6 @@ func hmacKeys(h *lineshaft.WebhookHMAC) []key {
 	}
 }
 
-// readWebhook reads webhooks/NAME.yaml.
 func (p *parsing) readWebhook(file, name, text string) {
 	r := p.reader(file, KindWebhook, name)
 	w := lineshaft.Webhook{

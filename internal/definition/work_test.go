@@ -72,7 +72,7 @@ func TestH14TooMuchIsNotParsed(t *testing.T) {
 		{keys, maxWork, "the file has more than 4000 keys"},
 		{keys, len(keys), tooMuch().message},
 		{"a: 1\n", 0, tooMuch().message},
-		{broken, maxWork, "this is no YAML"},
+		{broken, maxWork, "this is not valid YAML"},
 		{broken, 1_000_000, tooMuch().message},
 	} {
 		if n, _, m := parseYAML(test.text, test.most); n != nil || m == nil || !strings.HasPrefix(m.message, test.message) {

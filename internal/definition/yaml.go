@@ -60,7 +60,7 @@ func parseYAML(text string, most int) (n *node, work int, m *mistake) {
 		// The parser is other people's and the text anybody's: what it cannot take is a
 		// mistake in the text, not the end of the server.
 		if recover() != nil {
-			n, m = nil, &mistake{line: 1, column: 1, message: "this is no YAML that can be read", hint: "write it in the plain style of the examples"}
+			n, m = nil, &mistake{line: 1, column: 1, message: "this is not valid YAML", hint: "write it in the plain style of the examples"}
 		}
 	}()
 	marks := frontmatter.Marks(text)
@@ -107,9 +107,9 @@ func syntaxMistake(err error) *mistake {
 		if strings.Contains(at.GetMessage(), "\t") {
 			hint = "YAML is indented with spaces, never with tabs"
 		}
-		return mistakeAt(at.GetToken(), "this is no YAML: "+strings.ReplaceAll(at.GetMessage(), "\t", "tab"), hint)
+		return mistakeAt(at.GetToken(), "this is not valid YAML: "+strings.ReplaceAll(at.GetMessage(), "\t", "tab"), hint)
 	}
-	return mistakeAt(nil, "this is no YAML: "+err.Error(), "fix the YAML")
+	return mistakeAt(nil, "this is not valid YAML: "+err.Error(), "fix the YAML")
 }
 
 // measure bounds what the parser has to do.

@@ -4,10 +4,6 @@ import (
 	"net/http"
 )
 
-func anthropicAPI() api {
-	return api{name: "anthropic", read: readAnthropic, whole: wholeAnthropic, stream: streamAnthropic, fail: failAnthropic}
-}
-
 func readAnthropic(_ *http.Request, body object) Conversation {
 	c := Conversation{Protocol: "anthropic", Model: str(body["model"]), Stream: body["stream"] == true}
 	for _, tool := range list(body["tools"]) {

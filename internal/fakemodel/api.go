@@ -28,7 +28,9 @@ type answer struct {
 // that clients may put any version before it.
 func route(r *http.Request) (api, bool) {
 	path := r.URL.Path
-	gemini, anthropic, openai := geminiAPI(), anthropicAPI(), chatAPI()
+	gemini := api{name: "gemini", read: readGemini, whole: wholeGemini, stream: streamGemini, fail: failGemini}
+	anthropic := api{name: "anthropic", read: readAnthropic, whole: wholeAnthropic, stream: streamAnthropic, fail: failAnthropic}
+	openai := api{name: "chat", read: readChat, whole: wholeChat, stream: streamChat, fail: failOpenAI}
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
 		switch {
@@ -46,7 +48,7 @@ func route(r *http.Request) (api, bool) {
 	case strings.HasSuffix(path, "/chat/completions"):
 		return openai, true
 	case strings.HasSuffix(path, "/responses"):
-		return responsesAPI(), true
+		return api{name: "responses", read: readResponses, whole: wholeResponses, stream: streamResponses, fail: failOpenAI}, true
 	case strings.HasSuffix(path, "/messages"):
 		return anthropic, true
 	case strings.HasSuffix(path, "/messages/count_tokens"):
@@ -61,7 +63,6 @@ func route(r *http.Request) (api, bool) {
 	return api{}, false
 }
 
-// models is the list as OpenAI and Anthropic give it.
 func models(names []string) any {
 	var data []object
 	for _, name := range names {

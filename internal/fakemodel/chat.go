@@ -5,10 +5,6 @@ import (
 	"net/http"
 )
 
-func chatAPI() api {
-	return api{name: "chat", read: readChat, whole: wholeChat, stream: streamChat, fail: failOpenAI}
-}
-
 func readChat(_ *http.Request, body object) Conversation {
 	c := Conversation{Protocol: "chat", Model: str(body["model"]), Stream: body["stream"] == true}
 	c.countStream = at(body["stream_options"])["include_usage"] == true

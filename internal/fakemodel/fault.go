@@ -29,7 +29,7 @@ const (
 	TooLong FaultKind = "too_long"
 )
 
-// Always as Fault.Times holds until Mend.
+// Always as Fault.Times holds until Fix.
 const Always = math.MaxInt
 
 // Fault is what shall go wrong with the next requests to a model.
@@ -48,8 +48,8 @@ func (s *Server) Break(faults ...Fault) {
 	s.faults = append(s.faults, faults...)
 }
 
-// Mend forgets the faults that have not happened.
-func (s *Server) Mend() {
+// Fix forgets the faults that have not happened.
+func (s *Server) Fix() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil

@@ -99,7 +99,7 @@ func broken(t *testing.T, d dialect, kind fakemodel.FaultKind, stream bool) {
 	if usage := s.Usage(""); usage != (fakemodel.Usage{}) {
 		t.Errorf("usage %+v", usage)
 	}
-	s.Mend()
+	s.Fix()
 	d.ask(t, s, d.first, "x", stream)
 }
 

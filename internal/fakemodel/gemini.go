@@ -1,14 +1,11 @@
 package fakemodel
 
 import (
+	"cmp"
 	"net/http"
 	"path"
 	"strings"
 )
-
-func geminiAPI() api {
-	return api{name: "gemini", read: readGemini, whole: wholeGemini, stream: streamGemini, fail: failGemini}
-}
 
 func readGemini(r *http.Request, body object) Conversation {
 	model, method, _ := strings.Cut(path.Base(r.URL.Path), ":")
@@ -102,10 +99,7 @@ func streamGemini(s *stream, a answer) error {
 
 func failGemini(w http.ResponseWriter, status int, kind, message string) {
 	words := map[string]string{"authentication_error": "UNAUTHENTICATED", "rate_limit_error": "RESOURCE_EXHAUSTED", "api_error": "INTERNAL"}
-	word := words[kind]
-	if word == "" {
-		word = "INVALID_ARGUMENT"
-	}
+	word := cmp.Or(words[kind], "INVALID_ARGUMENT")
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	writeJSON(w, object{"error": object{"code": status, "message": message, "status": word}})

@@ -5,10 +5,6 @@ import (
 	"strings"
 )
 
-func responsesAPI() api {
-	return api{name: "responses", read: readResponses, whole: wholeResponses, stream: streamResponses, fail: failOpenAI}
-}
-
 func readResponses(_ *http.Request, body object) Conversation {
 	c := Conversation{Protocol: "responses", Model: str(body["model"]), Stream: body["stream"] == true}
 	for _, tool := range list(body["tools"]) {

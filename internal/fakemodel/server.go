@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -217,4 +218,87 @@ func keyOf(r *http.Request) string {
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // the client has gone
+}
+
+// Request is one that came, with what was made of it.
+type Request struct {
+	Path   string
+	Key    string
+	Header http.Header
+	Body   []byte
+	// Protocol is anthropic, chat, responses or gemini.
+	Protocol     string
+	Model        string
+	Conversation Conversation
+	// Status is what was answered; zero when the connection was cut or hung.
+	Status int
+	// Usage is what was counted for it; zero when no answer was completed.
+	Usage Usage
+}
+
+func (s *Server) record(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r)
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+// Requests are those that came so far, oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Await returns when the requests so far satisfy a test.
+func (s *Server) Await(ctx context.Context, test func([]Request) bool) error {
+	for {
+		s.mu.Lock()
+		more, requests := s.more, slices.Clone(s.requests)
+		s.mu.Unlock()
+		if test(requests) {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Usage is what an answer costs in tokens. Cached is part of Input.
+type Usage struct{ Input, Cached, Output int64 }
+
+// CallUsage is what an answer with tool calls costs, before the cached share of
+// [Options] is taken into account.
+func CallUsage() Usage { return Usage{Input: 100, Output: 20} }
+
+// TextUsage is what every other answer costs.
+func TextUsage() Usage { return Usage{Input: 200, Output: 10} }
+
+// Plus adds.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Cached + v.Cached, u.Output + v.Output}
+}
+
+func (s *Server) cost(reply Reply) Usage {
+	usage := TextUsage()
+	if len(reply.Calls) > 0 {
+		usage = CallUsage()
+	}
+	usage.Cached = min(s.opts.Cached, usage.Input)
+	return usage
+}
+
+// Usage is the sum of all answers so far, of one model if it is named.
+func (s *Server) Usage(model string) Usage {
+	var sum Usage
+	for _, r := range s.Requests() {
+		if model == "" || r.Model == model {
+			sum = sum.Plus(r.Usage)
+		}
+	}
+	return sum
 }

@@ -1,6 +1,9 @@
 package fakemodel
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // shellNames are the tools that run commands, the likeliest first.
 func shellNames() []string {
@@ -103,26 +106,16 @@ func sampleObject(schema, values object) object {
 	for name, property := range at(schema["properties"]) {
 		if value, ok := values[name]; ok {
 			out[name] = value
-		} else if contains(list(schema["required"]), name) {
+		} else if slices.ContainsFunc(list(schema["required"]), func(item any) bool { return str(item) == name }) {
 			out[name] = sample(at(property), values)
 		}
 	}
 	return out
 }
 
-// kindOf is the type of a schema, the first of several.
 func kindOf(schema object) string {
 	if kinds := list(schema["type"]); len(kinds) > 0 {
 		return str(kinds[0])
 	}
 	return str(schema["type"])
-}
-
-func contains(items []any, want string) bool {
-	for _, item := range items {
-		if str(item) == want {
-			return true
-		}
-	}
-	return false
 }

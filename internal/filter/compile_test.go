@@ -39,7 +39,7 @@ func nested(n int, leaf string) string {
 
 func TestFilterRefusedAtSave(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ name, filter, field, mend string }{
+	for _, tc := range []struct{ name, filter, field, fix string }{
 		{"the same value in in and not_in", `{"a":{"in":["x","y"],"not_in":["z","y"]}}`, "payload.a.not_in", "keep it in one"},
 		{"the same value in another spelling", `{"a":{"not_in":[1.0],"in":[10e-1]}}`, "payload.a.not_in", "keep it in one"},
 		{"the same string in another spelling", `{"a":{"not_in":["\u0041"],"in":["A"]}}`, "payload.a.not_in", "keep it in one"},
@@ -91,8 +91,8 @@ func TestFilterRefusedAtSave(t *testing.T) {
 			if f != nil || !ok || public.Code != lineshaft.CodeInvalidRequest {
 				t.Fatalf("Compile(%.80s) = %v, %v", tc.filter, f, err)
 			}
-			if public.Field != tc.field || !strings.Contains(public.Message, tc.mend) {
-				t.Errorf("Compile(%.80s): %v; want %q in field %s", tc.filter, err, tc.mend, tc.field)
+			if public.Field != tc.field || !strings.Contains(public.Message, tc.fix) {
+				t.Errorf("Compile(%.80s): %v; want %q in field %s", tc.filter, err, tc.fix, tc.field)
 			}
 			if naiveCheck(tc.filter) == nil && tc.name != "no UTF-8" {
 				t.Errorf("the naive check takes %.80s", tc.filter)

@@ -80,7 +80,6 @@ func (e *explainer) pattern(p *pattern, path string, c int32) {
 	}
 }
 
-// check adds a check on the value c.
 func (e *explainer) check(check Check, c int32) {
 	check.Expected = bytes.Clone(check.Expected)
 	if c != none {

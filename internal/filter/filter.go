@@ -69,7 +69,6 @@ func (p *pattern) matchValue(d *Doc, c int32) bool {
 	return false
 }
 
-// match matches an object.
 func (p *pattern) match(d *Doc, object int32) bool {
 	for i := range p.fields {
 		f := &p.fields[i]

@@ -1,6 +1,10 @@
 package filter
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
+)
 
 // A filter's exponents end at exponentLimit; a body's stop growing at exponentCap.
 // The digits of a text shift an exponent by less than 2^31, so that a number that
@@ -62,3 +66,15 @@ func parseExponent(text []byte) (exponent int64) {
 	}
 	return exponent
 }
+
+// Doc is a body as filters see it.
+type Doc = jsontext.Doc
+
+// Value is a place in a body, for those who read more of it than filters do.
+type Value = jsontext.Value
+
+// Parse reads one JSON value. The document refers to body, which must not change
+// while it is in use. The error quotes nothing of the body.
+func Parse(body []byte) (*Doc, error) { return jsontext.Parse(body) }
+
+const none = jsontext.None

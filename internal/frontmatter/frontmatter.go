@@ -37,7 +37,6 @@ func Split(text string) Parts {
 	return Parts{Found: true, Open: true, YAML: strings.Join(lines[1:], "\n"), YAMLLine: 2, BodyLine: len(lines)}
 }
 
-// trim joins lines without the empty ones at either end.
 func trim(lines []string) (text string, skipped int) {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
 		lines, skipped = lines[1:], skipped+1

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -47,21 +48,11 @@ func (f *fault) shape(protocol model.Protocol) []byte {
 }
 
 func (f *fault) anthropicType() string {
-	switch f.status {
-	case http.StatusUnauthorized:
-		return "authentication_error"
-	case http.StatusForbidden:
-		return "permission_error"
-	case http.StatusNotFound:
-		return "not_found_error"
-	case http.StatusRequestEntityTooLarge:
-		return "request_too_large"
-	case http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case http.StatusBadRequest, http.StatusMethodNotAllowed:
-		return "invalid_request_error"
-	}
-	return "api_error"
+	return cmp.Or(map[int]string{
+		http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusNotFound: "not_found_error",
+		http.StatusRequestEntityTooLarge: "request_too_large", http.StatusTooManyRequests: "rate_limit_error",
+		http.StatusBadRequest: "invalid_request_error", http.StatusMethodNotAllowed: "invalid_request_error",
+	}[f.status], "api_error")
 }
 
 func (f *fault) openaiType() string {
@@ -72,24 +63,13 @@ func (f *fault) openaiType() string {
 }
 
 func (f *fault) geminiStatus() string {
-	switch f.status {
-	case http.StatusUnauthorized:
-		return "UNAUTHENTICATED"
-	case http.StatusForbidden:
-		return "PERMISSION_DENIED"
-	case http.StatusNotFound:
-		return "NOT_FOUND"
-	case http.StatusGatewayTimeout:
-		return "DEADLINE_EXCEEDED"
-	case http.StatusTooManyRequests:
-		return "RESOURCE_EXHAUSTED"
-	case http.StatusBadGateway, http.StatusServiceUnavailable:
-		return "UNAVAILABLE"
-	}
-	return "INVALID_ARGUMENT"
+	return cmp.Or(map[int]string{
+		http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
+		http.StatusGatewayTimeout: "DEADLINE_EXCEEDED", http.StatusTooManyRequests: "RESOURCE_EXHAUSTED",
+		http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE",
+	}[f.status], "INVALID_ARGUMENT")
 }
 
-// write answers with the fault.
 func (f *fault) write(w http.ResponseWriter, protocol model.Protocol) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Lineshaft-Code", f.code)
@@ -97,7 +77,6 @@ func (f *fault) write(w http.ResponseWriter, protocol model.Protocol) {
 	_, _ = w.Write(f.shape(protocol)) // a client that went away is no trouble
 }
 
-// event is the fault in the middle of a stream.
 func (f *fault) event(protocol model.Protocol) []byte {
 	name := ""
 	if protocol == model.Anthropic {

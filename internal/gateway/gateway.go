@@ -10,6 +10,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -59,18 +60,10 @@ type Gateway struct {
 
 // New makes a gateway.
 func New(config Config) *Gateway {
-	if config.StreamWait == 0 {
-		config.StreamWait = 2 * time.Minute
-	}
-	if config.AnswerWait == 0 {
-		config.AnswerWait = 10 * time.Minute
-	}
-	if config.queueWait == 0 {
-		config.queueWait = 10 * time.Minute
-	}
-	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
-	}
+	config.StreamWait = cmp.Or(config.StreamWait, 2*time.Minute)
+	config.AnswerWait = cmp.Or(config.AnswerWait, 10*time.Minute)
+	config.queueWait = cmp.Or(config.queueWait, 10*time.Minute)
+	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	g := &Gateway{config: config, masks: keyMasks(config.Models)}
 	for _, host := range config.Hosts {
 		g.hosts = append(g.hosts, parsePattern(host))

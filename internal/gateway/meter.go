@@ -99,7 +99,6 @@ func breach(budget *lineshaft.Budget, spent lineshaft.Usage, begins bool) string
 
 func dollars(micros int64) string { return strconv.FormatFloat(float64(micros)/1e6, 'f', -1, 64) }
 
-// line counts a line of a stream.
 func (m *meter) line(line []byte) *fault {
 	data, ok := sse.Data(line)
 	m.usage.bytes += int64(len(line))

@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -145,7 +148,7 @@ func (s *Session) notOffered(protocol model.Protocol, named string) *fault {
 }
 
 // fill puts the chosen model into the call, and what makes the endpoint tell its
-// usage. The body is written anew, so that a field that is there twice cannot mean
+// usage. The body is written again, so that a field that is there twice cannot mean
 // one model here and another one there.
 func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	if c.protocol == model.Gemini && strings.Contains(c.path, "%s") {
@@ -196,3 +199,106 @@ func withUsage(options json.RawMessage) json.RawMessage {
 	}
 	return out
 }
+
+// passedFields are what is passed on of the body of a request from an agent that is not
+// to reach the network, by their plain names. There are too many servers of these
+// protocols, and too many of their own fields that mean a search or a fetch, to list
+// those instead.
+func passedFields(c *call) []string {
+	switch {
+	case c.protocol == model.Anthropic:
+		return anthropicFields
+	case c.protocol == model.Gemini:
+		return geminiFields
+	case c.kind == kindResponses:
+		return responsesFields
+	}
+	return chatFields
+}
+
+// plain is a name as any server may read it: not all of them look at the case, and
+// some take both ways of writing two words.
+func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// plainly makes a sorted list of plain names.
+func plainly(names string) []string {
+	list := strings.Fields(names)
+	for i, name := range list {
+		list[i] = plain(name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func passesField(c *call, plain string) bool {
+	_, found := slices.BinarySearch(passedFields(c), plain)
+	return found
+}
+
+var (
+	anthropicFields = plainly(`model messages system max_tokens metadata stop_sequences stream temperature top_k top_p tools tool_choice thinking
+		context_management output_config output_format service_tier inference_geo cache_control speed`)
+	geminiFields = plainly(`model contents system_instruction tools tool_config safety_settings generation_config labels store service_tier
+		generate_content_request`)
+	responsesFields = plainly(`model input instructions tools tool_choice parallel_tool_calls reasoning store stream stream_options include text
+		service_tier temperature top_p top_logprobs max_output_tokens max_tool_calls metadata client_metadata previous_response_id conversation truncation user
+		safety_identifier prompt_cache_key prompt_cache_retention background context_management`)
+	chatFields = plainly(`model messages tools tool_choice parallel_tool_calls functions function_call max_tokens max_completion_tokens n temperature
+		top_p top_k min_p presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs response_format seed stop stream
+		stream_options user metadata store service_tier reasoning reasoning_effort reasoning_split thinking enable_thinking thinking_budget chat_template_kwargs
+		verbosity prediction modalities audio prompt_cache_key prompt_cache_retention safety_identifier usage`)
+)
+
+// ownTool says whether tools of a type are carried out by the agent itself, or at the
+// vendor without reaching further.
+func ownTool(protocol model.Protocol, kind string) bool {
+	if protocol == model.Anthropic {
+		return kind == "" || kind == "custom" || slices.ContainsFunc([]string{"bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_"}, func(p string) bool { return strings.HasPrefix(kind, p) })
+	}
+	return slices.Contains([]string{"function", "custom", "local_shell", "apply_patch", "tool_search", "image_generation", "computer", "computer_use_preview", "namespace"}, kind)
+}
+
+// ServeHTTP leads a request where it may go.
+func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		http.Error(w, errClosed.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer s.leave(1, 0)
+	if r.Method == http.MethodConnect || r.URL.IsAbs() && r.URL.Host != s.base.Host {
+		s.serveProxy(w, r)
+		return
+	}
+	clean := path.Clean(r.URL.Path)
+	if clean != r.URL.Path && clean+"/" != r.URL.Path {
+		http.NotFound(w, r)
+		return
+	}
+	first, rest, _ := strings.Cut(strings.TrimPrefix(clean, "/"), "/")
+	switch first {
+	case string(model.Anthropic), string(model.OpenAI), string(model.Gemini):
+		s.serveModel(w, r, model.Protocol(first), "/"+rest)
+	case "api":
+		s.serveAPI(w, r, rest)
+	case "mcp":
+		s.serveTool(w, r, rest)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// given is the key that a client has sent in any of the protocols' ways.
+func given(r *http.Request) string {
+	if key := r.Header.Get("X-Api-Key"); key != "" {
+		return key
+	}
+	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
+		return key
+	}
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
+		return token
+	}
+	return r.URL.Query().Get("key")
+}
+
+func same(a, b string) bool { return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

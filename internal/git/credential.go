@@ -35,7 +35,7 @@ func parseCredentials(text string) (*login, error) {
 	case strings.HasPrefix(text, "-----BEGIN "):
 		return &login{key: text + "\n"}, nil
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return nil, lineshaft.Invalid("git_credentials", "must be a token, user:token, or a private key in PEM; it has several lines and is no key")
+		return nil, lineshaft.Invalid("git_credentials", "must be a token, user:token, or a private key in PEM; it has several lines and is not a key")
 	}
 	if user, password, ok := strings.Cut(text, ":"); ok {
 		return &login{user: user, password: password}, nil
@@ -107,7 +107,6 @@ func (l *login) environment() []string {
 	return []string{userVariable + "=" + l.user, passwordVariable + "=" + l.password}
 }
 
-// mask takes the login out of a text.
 func (l *login) mask(text string) string {
 	for _, secret := range []string{l.password, l.file, strings.TrimSpace(l.key)} {
 		if secret != "" {
@@ -136,8 +135,6 @@ func (c *Client) sshCommand(l *login, at address, pin string) string {
 	return strings.Join(words, " ")
 }
 
-// quote makes one word of the shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// sshQuote makes one value of an option of ssh.
 func sshQuote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,7 @@ func New(cfg Config) (*Client, error) {
 }
 
 func (cfg *Config) defaults() {
-	if cfg.Forge == "" {
-		cfg.Forge = DefaultForge
-	}
+	cfg.Forge = cmp.Or(cfg.Forge, DefaultForge)
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 2 * time.Minute
 	}
@@ -101,15 +100,10 @@ func (cfg *Config) defaults() {
 	if cfg.MaxCache <= 0 {
 		cfg.MaxCache = 2 << 30
 	}
-	if cfg.Program == "" {
-		cfg.Program = "git"
-	}
-	if cfg.SSH == "" {
-		cfg.SSH = "ssh"
-	}
+	cfg.Program = cmp.Or(cfg.Program, "git")
+	cfg.SSH = cmp.Or(cfg.SSH, "ssh")
 }
 
-// prepare makes the folders and files of the cache.
 func (c *Client) prepare() error {
 	for _, dir := range []string{c.path("repositories"), c.path("home"), c.path("keys")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -140,7 +134,6 @@ func writeFile(path, text string) error {
 	return nil
 }
 
-// path is a place in the cache.
 func (c *Client) path(parts ...string) string {
 	return filepath.Join(append([]string{c.cfg.Cache}, parts...)...)
 }

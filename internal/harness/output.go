@@ -2,7 +2,9 @@ package harness
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -184,4 +186,27 @@ func partial(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// MaxToolText is the longest text of a tool's input or result; of more, the beginning and
+// the end are kept.
+const MaxToolText = 64 << 10
+
+// Middle leaves out the middle of a text that is too long.
+func Middle(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= MaxToolText {
+		return text
+	}
+	const half = MaxToolText / 2
+	return strings.ToValidUTF8(text[:half], "") + "\n… (left out) …\n" + strings.ToValidUTF8(text[len(text)-half:], "")
+}
+
+// Masked hides secrets in all texts of an object.
+func Masked(m *mask.Masker, in map[string]any) map[string]any {
+	out := map[string]any{}
+	if raw, err := json.Marshal(in); err == nil {
+		_ = json.Unmarshal(m.JSON(raw), &out) // masked JSON is JSON
+	}
+	return out
 }

@@ -135,7 +135,6 @@ func after(first, err error) error {
 	return &said
 }
 
-// message is an error without its code.
 func message(err error) string {
 	if e, ok := errors.AsType[*lineshaft.Error](err); ok {
 		return e.Message

@@ -90,10 +90,20 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":       {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/sse", "internal/workerwire"},
-	"internal/ingress":   {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
-	"internal/web":       {".", "internal/tracing", "internal/id", "internal/control", "internal/stream", "internal/problem", "internal/peer", "internal/rate", "internal/signature", "internal/sse"}, // how a sender is set up
-	"internal/mcpserver": {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
+	"internal/api":     {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/sse", "internal/workerwire"},
+	"internal/ingress": {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
+	"internal/web/page": {
+		".", "internal/control", "internal/control/access", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/id", "internal/peer", "internal/problem", "internal/rate", "internal/sse", "internal/tracing",
+	},
+	"internal/web/runs": {
+		".", "internal/web/page", "internal/control/factories", "internal/control/overview", "internal/control/runs", "internal/id", "internal/sse", "internal/stream",
+	},
+	"internal/web/factories": {".", "internal/web/page", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/control/trigger"},
+	"internal/web/hooks":     {".", "internal/web/page", "internal/control/factories", "internal/control/notify", "internal/control/trigger", "internal/signature"}, // how a sender is set up
+	"internal/web/platform":  {".", "internal/web/page", "internal/control/access", "internal/control/base", "internal/control/overview", "internal/control/runs", "internal/control/secrets"},
+	"internal/web/overview":  {".", "internal/web/page", "internal/control/overview"},
+	"internal/web":           {"internal/web/page", "internal/web/runs", "internal/web/factories", "internal/web/hooks", "internal/web/platform", "internal/web/overview"},
+	"internal/mcpserver":     {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 
 	// The worker's side: it meets the control plane through an interface only.
 	"internal/model":      {".", "internal/nearest"},                                                                                                            // a wrong key in the file of endpoints names the one that was meant
@@ -109,8 +119,26 @@ var archTable = map[string][]string{
 	"internal/config":    {".", "internal/nearest"},
 	"internal/telemetry": {".", "internal/tracing"},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
-	"internal/cli":       {".", "internal/tracing", "client", "internal/app", "internal/config", "internal/telemetry", "internal/signature", "internal/nearest", "internal/definition", "internal/filter", "internal/cron", "internal/terminal"}, // webhook send signs as senders do; definitions and the filter of init are validated offline
-	"cmd":                {"internal/cli"},
+	// The commands, in rooms: each uses those above it, and internal/cli puts them together.
+	"internal/cli/shell":    {".", "client", "internal/config", "internal/nearest", "internal/terminal", "internal/tracing"},
+	"internal/cli/find":     {".", "client", "internal/cli/shell"},
+	"internal/cli/contexts": {"client", "internal/cli/shell", "internal/config"},
+	"internal/cli/team":     {"client", "internal/cli/find", "internal/cli/shell"},
+	"internal/cli/runs":     {".", "client", "internal/cli/find", "internal/cli/shell", "internal/terminal"},
+	"internal/cli/factories": {
+		".", "client", "internal/cli/find", "internal/cli/runs", "internal/cli/shell",
+		"internal/cron", "internal/definition", "internal/signature", // times, folders and signatures are checked without a server
+	},
+	"internal/cli/setup": {
+		"client", "internal/cli/factories", "internal/cli/runs", "internal/cli/shell",
+		"internal/filter", "internal/signature", // its filter is tried without a server
+	},
+	"internal/cli/server": {".", "client", "internal/app", "internal/cli/shell", "internal/config", "internal/telemetry"},
+	"internal/cli": {
+		"client", "internal/app", "internal/cli/contexts", "internal/cli/factories", "internal/cli/find", "internal/cli/runs", "internal/cli/server",
+		"internal/cli/setup", "internal/cli/shell", "internal/cli/team", "internal/config", "internal/manual",
+	},
+	"cmd": {"internal/cli"},
 
 	// Public: other people's programs import it, so it brings nothing of ours.
 	"client":          {},
@@ -119,6 +147,10 @@ var archTable = map[string][]string{
 
 	// JSON, embedded.
 	"api/examples": {},
+
+	// The documentation: its pages, embedded, and what renders them.
+	"docs":            {},
+	"internal/manual": {"docs"},
 
 	// The rules themselves, which are tests.
 	"internal/house": {},

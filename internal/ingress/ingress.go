@@ -9,6 +9,7 @@
 package ingress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -31,6 +32,7 @@ const Prefix = "/webhooks/w/"
 // Plane is the part of the control plane that takes deliveries.
 type Plane interface {
 	Receive(ctx context.Context, uid string, handle func(*trigger.Hook) error) error
+	CheckRate(ctx context.Context, h *trigger.Hook) error
 	Accept(ctx context.Context, r trigger.Received) (trigger.Receipt, error)
 	Reject(ctx context.Context, r trigger.Rejected) error
 }
@@ -66,9 +68,7 @@ func New(deps Deps) *Ingress {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
-	}
+	deps.Logger = cmp.Or(deps.Logger, slog.New(slog.DiscardHandler))
 	if deps.Observe == nil {
 		deps.Observe = func(string, int, time.Duration) {}
 	}

@@ -113,6 +113,10 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 	if q.source.IsValid() {
 		received.RemoteAddr = q.source.String()
 	}
+	delivery := lineshaft.Delivery{WebhookUID: q.hook.UID, RemoteAddr: received.RemoteAddr, Size: int64(len(q.body.data))}
+	if err := q.in.Control.CheckRate(ctx, q.hook); err != nil { // before its body takes memory
+		return answer{delivery: delivery}, err
+	}
 	invalid := q.body.check()
 	var handshake *signature.Answer
 	if invalid != nil {
@@ -131,7 +135,7 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 	receipt, err := q.in.Control.Accept(ctx, received)
 	switch {
 	case err != nil:
-		return answer{delivery: lineshaft.Delivery{WebhookUID: q.hook.UID, RemoteAddr: received.RemoteAddr, Size: int64(len(q.body.data))}}, err
+		return answer{delivery: delivery}, err
 	case invalid != nil:
 		return answer{outcome: string(lineshaft.DeliveryRejectedJSON), fixed: q.in.problems.Fix(invalid), delivery: receipt.Delivery}, nil
 	}

@@ -33,7 +33,6 @@ func (q *request) continueTrace(ctx context.Context) context.Context {
 	return tracing.WithParent(ctx, q.span.Parent())
 }
 
-// endSpan says what became of the request.
 func (a answer) endSpan() {
 	a.span.String("lineshaft.delivery.outcome", a.outcome)
 	a.span.String("lineshaft.webhook.id", a.delivery.WebhookUID)

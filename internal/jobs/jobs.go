@@ -1,8 +1,8 @@
 // Package jobs does the work that nobody waits for: ending executions whose worker
-// was lost, runs that nobody took, filling the search index, removing what is old.
+// was lost, runs that nobody took, settling lists, removing what is old.
 //
 // Every job is idempotent and works in small steps, so any number of nodes may do
-// the same jobs on one database, and a crash in the middle leaves nothing to mend.
+// the same jobs on one database, and a crash in the middle leaves nothing to fix.
 package jobs
 
 import (
@@ -64,7 +64,7 @@ func For(s *control.Service, lease time.Duration) []Job {
 		{Name: "queue", Every: 10 * time.Second, Do: count(s.EndOverdue)},
 		{Name: "skills", Every: time.Second, Wake: s.SkillsWanted, Do: count(s.FindSkills)},
 		{Name: "timers", Every: time.Second, Do: count(s.FireDue)},
-		{Name: "search", Every: 300 * time.Millisecond, Do: count(s.IndexSearch)},
+		{Name: "lists", Every: 300 * time.Millisecond, Do: s.SettleRuns},
 		{Name: "keys", Every: 30 * time.Second, Do: quiet(s.NoteKeyUse)},
 		{Name: "deleted", Every: 10 * time.Second, Do: quiet(s.RemoveDeleted)},
 		{Name: "master key", Every: time.Hour, Do: count(s.RewrapSecrets)},

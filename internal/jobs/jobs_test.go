@@ -141,7 +141,7 @@ func TestForListsEveryJobWithARhythm(t *testing.T) {
 			t.Errorf("leases of 8 s are looked at every %s: a lost run waits too long", job.Every)
 		}
 	}
-	for _, want := range []string{"leases", "queue", "timers", "search", "keys", "deleted", "retention"} {
+	for _, want := range []string{"leases", "queue", "timers", "lists", "keys", "deleted", "retention"} {
 		if !names[want] {
 			t.Errorf("no job %s", want)
 		}

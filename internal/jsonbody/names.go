@@ -2,6 +2,7 @@ package jsonbody
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -86,9 +87,7 @@ func (n *namer) fieldsOf(t reflect.Type) map[string]reflect.Type {
 		if name == "-" || !field.IsExported() || field.Anonymous && name == "" {
 			continue
 		}
-		if name == "" {
-			name = field.Name
-		}
+		name = cmp.Or(name, field.Name)
 		fields[name] = field.Type
 	}
 	return fields

@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -39,7 +40,7 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.wha
 // while it is in use.
 func Parse(body []byte) (*Doc, error) {
 	// Real payloads have a value every 40 to 60 bytes.
-	s := scanner{data: body, allowNUL: true, keep: true, open: None, nodes: make([]Node, 0, len(body)/36+4)}
+	s := scanner{data: body, allowNUL: true, keep: true, open: None, nodes: make([]Node, 0, mostNodes(body))}
 	if !s.document() {
 		return nil, &syntaxError{s.what, s.pos}
 	}
@@ -328,4 +329,11 @@ func (s *scanner) digits() bool {
 		s.pos++
 	}
 	return s.pos > start || s.fail("a digit should be here,")
+}
+
+// mostNodes is how many values a text can have, so that their room is taken once: each but
+// the first follows a comma or opens what it is in.
+func mostNodes(body []byte) int {
+	n := 1 + bytes.Count(body, []byte(",")) + bytes.Count(body, []byte("[")) + bytes.Count(body, []byte("{"))
+	return min(n, len(body)/2+1)
 }

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,10 +51,7 @@ type APIError struct {
 
 // Error implements error.
 func (e *APIError) Error() string {
-	text := e.Message
-	if text == "" {
-		text = http.StatusText(e.Code)
-	}
+	text := cmp.Or(e.Message, http.StatusText(e.Code))
 	if e.Code == http.StatusForbidden {
 		return fmt.Sprintf("the cluster does not allow to %s: %s; add this to the Role of the launcher's service account", e.call, text)
 	}
@@ -257,19 +255,19 @@ func made[T any](ctx context.Context, c *Client, kind resource, name string, obj
 
 // deleteJob ends a Job with its pod; one that is gone is no error.
 func (c *Client) deleteJob(ctx context.Context, name string) error {
-	err := c.call(ctx, request{verb: "delete", kind: jobsKind(), name: name, query: url.Values{"propagationPolicy": {"Foreground"}}}, nil)
-	if hasCode(err, http.StatusNotFound) {
-		return nil
-	}
-	return err
+	return c.delete(ctx, request{kind: jobsKind(), name: name, query: url.Values{"propagationPolicy": {"Foreground"}}})
 }
 
 func (c *Client) deleteSecret(ctx context.Context, name string) error {
-	err := c.call(ctx, request{verb: "delete", kind: secretsKind(), name: name}, nil)
-	if hasCode(err, http.StatusNotFound) {
-		return nil
+	return c.delete(ctx, request{kind: secretsKind(), name: name})
+}
+
+func (c *Client) delete(ctx context.Context, r request) error {
+	r.verb = "delete"
+	if err := c.call(ctx, r, nil); !hasCode(err, http.StatusNotFound) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // logs reads the end of what a container wrote.

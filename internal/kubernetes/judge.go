@@ -177,24 +177,17 @@ func imageOf(pod *Pod, container string) string {
 	return "unknown"
 }
 
-// started says whether the main container runs.
 func started(pod *Pod) bool {
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.Name == containerName && (status.State.Running != nil || status.State.Terminated != nil) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s ContainerStatus) bool {
+		return s.Name == containerName && (s.State.Running != nil || s.State.Terminated != nil)
+	})
 }
 
 // stopped says that the node saw the main container end.
 func stopped(pod *Pod) bool {
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.Name == containerName && status.State.Terminated != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s ContainerStatus) bool {
+		return s.Name == containerName && s.State.Terminated != nil
+	})
 }
 
 // lost hands the run back: the server queues it again, or not, as its retry says.
@@ -214,7 +207,6 @@ func said(message string) string {
 	return ": " + message
 }
 
-// condition finds one that holds.
 func condition(all []Condition, kind string, status ...string) *Condition {
 	want := "True"
 	if len(status) > 0 {

@@ -140,9 +140,7 @@ func (p *placement) run() {
 }
 
 // stays is a finding that the cluster cannot change.
-func stays(f finding) func() (finding, bool) {
-	return func() (finding, bool) { return f, true }
-}
+func stays(f finding) func() (finding, bool) { return func() (finding, bool) { return f, true } }
 
 // begin makes the Job, or takes on one that is there.
 func (p *placement) begin() error {
@@ -347,7 +345,7 @@ func (p *placement) conclude(f finding) (done bool) {
 		p.l.config.Ended(f.result.State)
 	}
 	p.l.logger.InfoContext(p.l.life, "execution ended in the cluster", "run_id", p.job.RunID, "execution_id", p.job.ExecutionID,
-		"outcome", string(f.result.State), "code", string(f.result.Code), "message", f.result.Message, "told", err == nil)
+		"outcome", string(f.result.State), "code", string(f.result.Code), "message", f.result.Message, "reported", err == nil)
 	p.clean()
 	return true
 }

@@ -197,7 +197,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	r := &rig{t: t, ctx: ctx, plane: newPlane(t), cluster: kubetest.New(t), log: &strings.Builder{}}
 	r.admin = r.cluster.Admin()
@@ -234,7 +234,7 @@ func (r *rig) launch() *Launcher {
 }
 
 func (r *rig) stop(l *Launcher) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Minute)
 	defer cancel()
 	if err := l.Stop(ctx); err != nil {
 		r.t.Error(err)

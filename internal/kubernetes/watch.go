@@ -35,7 +35,7 @@ type watcher[T any] struct {
 }
 
 // run follows until ctx ends. A server that is away is asked again and again; what
-// happened meanwhile is read anew.
+// happened meanwhile is read again.
 func (w *watcher[T]) run(ctx context.Context) {
 	var again pause.Backoff
 	paused := false // since something was seen
@@ -63,7 +63,7 @@ func (w *watcher[T]) run(ctx context.Context) {
 			}
 		}
 		if ctx.Err() == nil {
-			w.logger.WarnContext(ctx, "watching the cluster did not work", "kind", w.kind.name, "err", err)
+			w.logger.WarnContext(ctx, "cannot watch the cluster", "kind", w.kind.name, "err", err)
 			if final(err) {
 				version = ""
 			}

@@ -225,9 +225,7 @@ func (c *cursor) skip(a *automaton, b byte) bool {
 }
 
 // shown is how much of the last length characters of a beginning is not lost.
-func (c *cursor) shown(depth, length int32) int {
-	return int(length - max(0, c.lost-(depth-length)))
-}
+func (c *cursor) shown(depth, length int32) int { return int(length - max(0, c.lost-(depth-length))) }
 
 // encodedHeld is how many bytes at the end of p may be the beginning of a find.
 func encodedHeld[T text](a *automaton, c *cursor, p T) int {

@@ -37,7 +37,6 @@ func isArmor(line string) bool {
 	return strings.HasPrefix(line, "-----") && strings.HasSuffix(line, "-----")
 }
 
-// escape is the inside of a JSON string.
 func escape(s string, html bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

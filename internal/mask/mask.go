@@ -12,6 +12,7 @@
 package mask
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -31,14 +32,9 @@ type Masker struct {
 // New makes a Masker for values by name. Values that are too short, white space
 // at their ends not counted, are left out; nil is returned when nothing is left.
 func New(secrets map[string]string) *Masker {
-	names := make([]string, 0, len(secrets))
-	for name := range secrets {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	plain, encoded := newBuilder(), newBuilder()
 	m := &Masker{}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		value := strings.TrimSpace(secrets[name])
 		if len(value) < MinLength {
 			continue

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,20 +65,12 @@ func (f *failed) Unwrap() error { return f.cause }
 
 // inWords names the field of a refusal as the tools do.
 func inWords(err error) error {
-	pub, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok {
-		return err
-	}
-	named, known := map[string]string{
-		"runId": "run_id", "ticket_ref": "ticket", "factory_uid": "factory", "agent_identity_uid": "agent", "webhook_id": "webhook",
-		"model_id": "model", "config.model_id": "model", "environment_id": "environment", "config.environment_id": "environment",
-	}[pub.Field]
-	if !known {
-		return err
-	}
-	copied := *pub
-	copied.Field = named
-	return &copied
+	return lineshaft.Rename(err, func(field string) string {
+		return cmp.Or(map[string]string{
+			"runId": "run_id", "ticket_ref": "ticket", "factory_uid": "factory", "agent_identity_uid": "agent", "webhook_id": "webhook",
+			"model_id": "model", "config.model_id": "model", "environment_id": "environment", "config.environment_id": "environment",
+		}[field], field)
+	})
 }
 
 // watch stands around every method: it shows a caller its own tools alone, asks for

@@ -106,7 +106,7 @@ func (s *Server) runURL(runID string) string { return s.BaseURL + "/runs/" + run
 
 // again tells a call that is made a second time from a new one, or is nil without a key.
 // What counts are the arguments and not how they were written down: a model writes
-// them anew each time.
+// them again each time.
 func again(tool, key string, in any) *base.Idempotency {
 	if key == "" {
 		return nil

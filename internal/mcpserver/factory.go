@@ -1,12 +1,15 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
 // Factory is a factory as the tools show it.
@@ -35,24 +38,19 @@ type (
 
 func (s *Server) listFactories(ctx context.Context, c *call, in listFactoriesIn) (listFactoriesOut, string, error) {
 	page, err := s.Control.ListFactories(ctx, c.Caller, factories.FactoryQuery{Search: in.Search, Limit: in.Limit, Cursor: in.Cursor})
-	if err != nil {
-		return listFactoriesOut{}, "", err
+	out := listFactoriesOut{showAll(page.Factories, s.showFactory), Paging{page.Next}}
+	return out, lines("There is no such factory that this key may see.", out.Factories, factoryWords, page.Next), err
+}
+
+func factoryWords(f *Factory) string {
+	line := fmt.Sprintf("%s (uid %s), foreman %s", quoted(f.Name), f.UID, quoted(f.ForemanAgent))
+	if f.Alias != "" {
+		line += ", alias " + quoted(f.Alias)
 	}
-	out := listFactoriesOut{Factories: []Factory{}, Paging: Paging{page.Next}}
-	var list []string
-	for i := range page.Factories {
-		f := s.showFactory(&page.Factories[i])
-		out.Factories = append(out.Factories, f)
-		line := fmt.Sprintf("%s (uid %s), foreman %s", quoted(f.Name), f.UID, quoted(f.ForemanAgent))
-		if f.Alias != "" {
-			line += ", alias " + quoted(f.Alias)
-		}
-		if f.Paused {
-			line += ", paused"
-		}
-		list = append(list, line)
+	if f.Paused {
+		line += ", paused"
 	}
-	return out, lines("There is no such factory that this key may see.", list, page.Next), nil
+	return line
 }
 
 func (s *Server) showFactory(f *lineshaft.Factory) Factory {
@@ -110,4 +108,79 @@ func one(noun, name string, uids []string) (string, error) {
 	default:
 		return "", lineshaft.Invalid(noun, "%d have the name %s; give one of their uids: %s", len(uids), quoted(name), strings.Join(uids[:min(len(uids), 10)], ", "))
 	}
+}
+
+// Agent is an agent as the tools show it.
+type Agent struct {
+	UID         string `json:"uid"`
+	Name        string `json:"name"`
+	Type        string `json:"agent_type"`
+	FactoryUID  string `json:"factory_uid,omitempty" doc:"Absent for an agent of the whole team."`
+	Description string `json:"description,omitempty"`
+	ModelID     string `json:"model_id,omitempty"`
+}
+
+type (
+	listAgentsIn struct {
+		Factory string `json:"factory,omitempty" maxLength:"200" doc:"The uid, alias or name of a factory; without it the agents of all of them."`
+		Cursor  string `json:"cursor,omitempty" maxLength:"4096" doc:"next_cursor of the page before."`
+	}
+	listAgentsOut struct {
+		Agents []Agent `json:"agents"`
+		Cut    bool    `json:"cut" doc:"There are more."`
+		Paging
+	}
+)
+
+func (s *Server) listAgents(ctx context.Context, c *call, in listAgentsIn) (listAgentsOut, string, error) {
+	factoryUID, err := s.factoryUID(ctx, c, in.Factory)
+	if err != nil {
+		return listAgentsOut{}, "", err
+	}
+	agents, paging, text, err := showPage(showAgent, agentWords, "There is no agent here that this key may see.")(
+		s.Control.ListAgents(ctx, c.Caller, factoryUID, base.MaxPage, in.Cursor))
+	return listAgentsOut{agents, paging.NextCursor != "", paging}, text, err
+}
+
+func showAgent(a *lineshaft.Agent) Agent {
+	return Agent{
+		UID: a.UID, Name: a.Name, Type: string(a.Type), FactoryUID: a.FactoryUID, Description: a.Description, ModelID: a.Config.ModelID,
+	}
+}
+
+func agentWords(a *Agent) string {
+	return fmt.Sprintf("%s (uid %s), %s, factory %s", quoted(a.Name), a.UID, a.Type, cmp.Or(a.FactoryUID, "none"))
+}
+
+// agentUID finds the agent that a reference means, in a factory if one is given.
+func (s *Server) agentUID(ctx context.Context, c *call, factoryUID, ref string) (string, error) {
+	found, err := s.Control.FindAgents(ctx, c.Caller, factoryUID, ref)
+	if err != nil {
+		return "", err
+	}
+	return one("agent", ref, found)
+}
+
+// environmentUID finds the environment that a reference means.
+func (s *Server) environmentUID(ctx context.Context, c *call, ref string) (string, error) {
+	if ref == "" || !c.Role.May(see) {
+		return ref, nil
+	}
+	environments, err := s.Control.ListEnvironments(ctx, c.Caller, secrets.EnvironmentsByName)
+	if err != nil {
+		return "", err
+	}
+	var named []string
+	for i := range environments {
+		if environments[i].UID == ref {
+			return ref, nil
+		}
+		if lineshaft.SameFolded(environments[i].Config.Name, ref) {
+			named = append(named, environments[i].UID)
+		}
+	}
+	if len(named) == 0 {
+		return "", lineshaft.Invalid("environment", "there is no environment %s; leave it out for the default one", quoted(ref))
+	}
+	return one("environment", ref, named)
 }

@@ -28,9 +28,9 @@ func (s *site) works(name, payload string) works {
 		s.Fatal(err)
 	}
 	filter := lineshaft.TriggerFilter{Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["broken"]}`)}
-	for automation, f := range map[string]lineshaft.TriggerFilter{"mend": filter, "other": {Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["fine"]}`)}} {
+	for automation, f := range map[string]lineshaft.TriggerFilter{"fix": filter, "other": {Webhooks: []string{"ci"}, Payload: json.RawMessage(`{"status": ["fine"]}`)}} {
 		if _, err := s.control.CreateAutomation(s.Context(), s.admin, w.factory.UID, lineshaft.Automation{
-			Name: automation, Prompt: "mend it", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: f}},
+			Name: automation, Prompt: "fix it", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: f}},
 		}); err != nil {
 			s.Fatal(err)
 		}

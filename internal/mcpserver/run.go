@@ -47,7 +47,7 @@ type Run struct {
 // RunText is what others wrote about a run.
 type RunText struct {
 	Title         string            `json:"title"`
-	Prompt        string            `json:"prompt,omitempty" doc:"The beginning of what the agent was told; lists leave it out."`
+	Prompt        string            `json:"prompt,omitempty" doc:"The beginning of the agent's task; lists leave it out."`
 	StatusMessage string            `json:"status_message,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Messages      []Message         `json:"messages,omitempty" doc:"The last messages, oldest first; lists leave them out."`
@@ -181,7 +181,7 @@ func runWords(r *Run) string {
 type (
 	followUpIn struct {
 		RunRef
-		Message        string `json:"message" minLength:"1" maxLength:"1048576" doc:"What to tell the agent."`
+		Message        string `json:"message" minLength:"1" maxLength:"1048576" doc:"The message to the agent."`
 		IdempotencyKey string `json:"idempotency_key,omitempty" pattern:"^[ -~]{1,255}$" doc:"A second call with it and the same arguments sends nothing again."`
 	}
 	followUpOut struct {

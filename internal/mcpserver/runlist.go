@@ -35,24 +35,16 @@ func (s *Server) listRuns(ctx context.Context, c *call, in listRunsIn) (listRuns
 		return listRunsOut{}, "", err
 	}
 	page, err := s.Control.ListRuns(ctx, c.Caller, lineshaft.RunQuery{Filter: filter, Sort: lineshaft.SortUpdated, Limit: in.Limit, Cursor: in.Cursor})
-	if err != nil {
-		return listRunsOut{}, "", err
+	out := listRunsOut{showAll(page.Runs, s.showRun), Paging{page.Next}}
+	words := func(run *Run) string {
+		return fmt.Sprintf("%s %s %s %s", run.RunID, run.State, run.CreatedAt, quoted(run.Untrusted.Title))
 	}
-	out := listRunsOut{Runs: []Run{}, Paging: Paging{page.Next}}
-	var list []string
-	for i := range page.Runs {
-		run := s.showRun(&page.Runs[i])
-		out.Runs = append(out.Runs, run)
-		list = append(list, fmt.Sprintf("%s %s %s %s", run.RunID, run.State, run.CreatedAt, quoted(run.Untrusted.Title)))
-	}
-	return out, lines("There is no such run that this key may see.", list, page.Next), nil
+	return out, lines("There is no such run that this key may see.", out.Runs, words, page.Next), err
 }
 
 func (s *Server) runFilter(ctx context.Context, c *call, in listRunsIn) (lineshaft.RunFilter, error) {
-	filter := lineshaft.RunFilter{ParentRunID: in.ParentRunID, Name: in.Name, Query: in.Query}
-	for _, state := range in.State {
-		filter.States = append(filter.States, lineshaft.RunState(state))
-	}
+	states := lineshaft.Convert[lineshaft.RunState](in.State)
+	filter := lineshaft.RunFilter{ParentRunID: in.ParentRunID, Name: in.Name, Query: in.Query, States: states}
 	if in.Source != "" {
 		filter.Sources = []lineshaft.Source{lineshaft.Source(in.Source)}
 	}

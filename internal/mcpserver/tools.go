@@ -70,7 +70,7 @@ func (s *Server) tools() []tool {
 		{"cancel_run", "Cancel a run", start, ends, "Cancels a run that has not ended; its agent is stopped. With cascade also the runs that it started.", handle(s.cancelRun)},
 		{"list_deliveries", "List deliveries", see, reads, "Lists what was sent to a webhook, the newest first, and what each automation made of it.", handle(s.listDeliveries)},
 		{"get_delivery", "Get a delivery", see, reads, "Shows a delivery with its payload and, with explain, why automations did not match.", handle(s.getDelivery)},
-		{"test_filter", "Test a filter", see, reads, "Tells whether a trigger's filter would match a stored delivery or a payload, check by check. Nothing is started.", handle(s.testFilter)},
+		{"test_filter", "Test a filter", see, reads, "Checks whether a trigger's filter would match a stored delivery or a payload, check by check. Nothing is started.", handle(s.testFilter)},
 	}
 }
 

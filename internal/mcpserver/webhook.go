@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -29,27 +30,22 @@ func (s *Server) listWebhooks(ctx context.Context, c *call, in FactoryRef) (list
 		return listWebhooksOut{}, "", err
 	}
 	found, err := s.Control.ListWebhooks(ctx, c.Caller, uid)
-	if err != nil {
-		return listWebhooksOut{}, "", err
+	out := listWebhooksOut{uid, showAll(found, showWebhook)}
+	return out, lines("The factory has no webhooks.", out.Webhooks, webhookWords, ""), err
+}
+
+func webhookWords(w *Webhook) string {
+	line := fmt.Sprintf("%s (uid %s), %s", quoted(w.Name), w.UID, w.AuthMode)
+	if w.SignatureScheme != "" {
+		line += " " + w.SignatureScheme
 	}
-	out := listWebhooksOut{FactoryUID: uid, Webhooks: []Webhook{}}
-	var list []string
-	for i := range found {
-		w := showWebhook(&found[i])
-		out.Webhooks = append(out.Webhooks, w)
-		line := fmt.Sprintf("%s (uid %s), %s", quoted(w.Name), w.UID, w.AuthMode)
-		if w.SignatureScheme != "" {
-			line += " " + w.SignatureScheme
-		}
-		if !w.Enabled {
-			line += ", disabled"
-		}
-		if w.NeedsSecret {
-			line += ", needs the provider's secret"
-		}
-		list = append(list, line)
+	if !w.Enabled {
+		line += ", disabled"
 	}
-	return out, lines("The factory has no webhooks.", list, ""), nil
+	if w.NeedsSecret {
+		line += ", needs the provider's secret"
+	}
+	return line
 }
 
 func showWebhook(w *lineshaft.Webhook) Webhook {
@@ -80,4 +76,66 @@ func (s *Server) webhookUID(ctx context.Context, c *call, ref WebhookRef) (facto
 		}
 	}
 	return factoryUID, ref.Webhook, nil
+}
+
+// Automation is an automation as the tools show it.
+type Automation struct {
+	UID      string              `json:"uid"`
+	Name     string              `json:"name"`
+	Enabled  bool                `json:"enabled"`
+	Agent    string              `json:"agent,omitempty" doc:"The name of its agent; absent for the foreman."`
+	Triggers []AutomationTrigger `json:"triggers"`
+	Prompt   string              `json:"prompt" doc:"The beginning of its agent's task."`
+}
+
+// AutomationTrigger is what starts an automation.
+type AutomationTrigger struct {
+	Provider string `json:"provider"`
+	Event    string `json:"event"`
+}
+
+type (
+	listAutomationsIn struct {
+		FactoryRef
+		Limit  int    `json:"limit,omitempty" default:"50" minimum:"1" maximum:"100"`
+		Cursor string `json:"cursor,omitempty" maxLength:"4096" doc:"next_cursor of the page before."`
+	}
+	listAutomationsOut struct {
+		FactoryUID  string       `json:"factory_uid"`
+		Automations []Automation `json:"automations"`
+		Paging
+	}
+)
+
+func (s *Server) listAutomations(ctx context.Context, c *call, in listAutomationsIn) (listAutomationsOut, string, error) {
+	uid, err := s.factoryUID(ctx, c, in.Factory)
+	if err != nil {
+		return listAutomationsOut{}, "", err
+	}
+	automations, paging, text, err := showPage(showAutomation, automationWords, "The factory has no automations.")(
+		s.Control.ListAutomations(ctx, c.Caller, uid, in.Limit, in.Cursor))
+	return listAutomationsOut{uid, automations, paging}, text, err
+}
+
+func showAutomation(a *lineshaft.Automation) Automation {
+	out := Automation{UID: a.UID, Name: a.Name, Enabled: a.Enabled, Agent: a.Agent, Triggers: []AutomationTrigger{}, Prompt: shorten(a.Prompt, 1<<10)}
+	for i := range a.Triggers {
+		out.Triggers = append(out.Triggers, AutomationTrigger{a.Triggers[i].Provider, a.Triggers[i].Event})
+	}
+	return out
+}
+
+func automationWords(a *Automation) string {
+	var on []string
+	for _, t := range a.Triggers {
+		on = append(on, t.Provider+"/"+t.Event)
+	}
+	line := fmt.Sprintf("%s (uid %s), on %s", quoted(a.Name), a.UID, strings.Join(on, ", "))
+	if a.Agent != "" {
+		line += ", agent " + quoted(a.Agent)
+	}
+	if !a.Enabled {
+		line += ", disabled"
+	}
+	return line
 }

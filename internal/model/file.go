@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -26,7 +28,7 @@ type Entry struct {
 }
 
 // ParseFile reads a file of endpoints. The error tells all problems at once, each
-// with the place to mend it; it quotes no value that may be a key.
+// with the place to fix it; it quotes no value that may be a key.
 func ParseFile(name string, data []byte) ([]Entry, error) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -98,11 +100,7 @@ func prefix(what string) string {
 }
 
 func unknownKey(key string, known map[string]func(ast.Node)) string {
-	var keys []string
-	for k := range known {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(known))
 	if strings.Contains(key, "key") || strings.Contains(key, "token") {
 		if slices.Contains(keys, "key_env") {
 			return fmt.Sprintf("unknown key %q; keys do not stand in this file: name the variable with key_env or the file with key_file", key)
@@ -161,9 +159,7 @@ func (r *reader) endpoint(n ast.Node) Entry {
 	if !slices.Contains(Protocols(), e.Protocol) {
 		r.problemf(e.Line, "protocol: %q is none of anthropic, openai, gemini%s", protocol, didYouMean(protocol))
 	}
-	if e.Name == "" {
-		e.Name = protocol
-	}
+	e.Name = cmp.Or(e.Name, protocol)
 	if e.URL == "" {
 		e.URL = e.Protocol.PublicURL()
 	} else if problem := CheckURL(e.URL); problem != "" {

@@ -61,7 +61,7 @@ func (p *Provider) Begin(ctx context.Context) (address, ticket string, err error
 func refused(cause error) error {
 	return &lineshaft.Error{
 		Code: lineshaft.CodeAuthenticationRequired, Cause: cause,
-		Message: "the answer of the identity provider could not be verified; sign in again, and tell an admin if it does not help",
+		Message: "the answer of the identity provider could not be verified; sign in again, and ask an admin if that does not help",
 	}
 }
 
@@ -131,7 +131,7 @@ func (p *Provider) code(at *endpoints, answer url.Values) (string, error) {
 		return "", refused(errors.New("the answer is another issuer's"))
 	}
 	if problem := answer.Get("error"); problem != "" {
-		message := "the identity provider did not sign you in; try again, or ask whoever runs it"
+		message := "the identity provider did not sign you in; try again, or ask its administrator"
 		if word(problem) == "access_denied" {
 			message = "the sign-in was cancelled at the identity provider; try again, or sign in with a key"
 		}
@@ -181,4 +181,26 @@ func (u *usedStates) take(state string, now time.Time) bool {
 	}
 	u.until[key] = now.Add(SignInLife + 2*time.Minute)
 	return true
+}
+
+// SignOut is the address at which a browser signs out of the provider (OpenID Connect
+// RP-Initiated Logout 1.0), which then sends it back; empty when the provider has none, or
+// does not answer. The client id says who asks. An ID token would spare people a question
+// of the provider, and would have to be kept for as long as the session: it is not.
+func (p *Provider) SignOut(ctx context.Context, back string) string {
+	ctx, cancel := context.WithTimeout(ctx, signOutWithin)
+	defer cancel()
+	at, err := p.endpoints(ctx)
+	if err != nil || at.signOut == "" {
+		return ""
+	}
+	address, err := url.Parse(at.signOut)
+	if err != nil {
+		return ""
+	}
+	query := address.Query()
+	query.Set("client_id", p.cfg.ClientID)
+	query.Set("post_logout_redirect_uri", back)
+	address.RawQuery = query.Encode()
+	return address.String()
 }

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -81,10 +82,7 @@ func (g Guard) DialContext(ctx context.Context, network, address string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	whole := g.Timeout
-	if whole == 0 {
-		whole = 10 * time.Second
-	}
+	whole := cmp.Or(g.Timeout, 10*time.Second)
 	ctx, cancel := context.WithTimeout(ctx, whole)
 	defer cancel()
 	addrs, err := g.Addresses(ctx, host)

@@ -63,16 +63,16 @@ func pathsOut() map[string]pathOut {
 // command line says.
 func operatorsOut() map[string]string {
 	return map[string]string{
-		"gateway/session.go":           "pipes within the process",
-		"sandbox/forward.go":           "the gateway's unix socket",
-		"peer/dial.go":                 "the check itself",
-		"blob/bucket.go":               "the operator's bucket",
-		"certificate/look.go":          "the operator's CA, which certmagic dials as well: its directory, and the addresses that it lists",
-		"kubernetes/config.go":         "the operator's cluster",
-		"remote/client.go":             "a worker's own server",
-		"cli/webhook_send.go":          "the address that the person types",
-		"harness/builtin/mcp.go":       "through the gateway",
-		"harness/builtin/chat/chat.go": "through the gateway",
+		"gateway/session.go":            "pipes within the process",
+		"sandbox/forward.go":            "the gateway's unix socket",
+		"peer/dial.go":                  "the check itself",
+		"blob/bucket.go":                "the operator's bucket",
+		"certificate/look.go":           "the operator's CA, which certmagic dials as well: its directory, and the addresses that it lists",
+		"kubernetes/config.go":          "the operator's cluster",
+		"remote/client.go":              "a worker's own server",
+		"cli/factories/webhook_send.go": "the address that the person types",
+		"harness/builtin/mcp.go":        "through the gateway",
+		"harness/builtin/chat/chat.go":  "through the gateway",
 	}
 }
 

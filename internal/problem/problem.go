@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,15 +124,10 @@ func (p *Writer) unauthenticated(row Row) (Document, http.Header) {
 	return doc, header
 }
 
-func (p *Writer) address(code lineshaft.Code) string {
-	return p.Base + PagePath + string(code)
-}
+func (p *Writer) address(code lineshaft.Code) string { return p.Base + PagePath + string(code) }
 
 func (p *Writer) logCause(ctx context.Context, err error) {
-	logger := p.Logger
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger := cmp.Or(p.Logger, slog.New(slog.DiscardHandler))
 	attrs := []any{"err", err, "trace_id", TraceID(ctx)}
 	if pub, ok := errors.AsType[*lineshaft.Error](err); ok && pub.Cause != nil {
 		attrs = append(attrs, "cause", pub.Cause)

@@ -174,9 +174,9 @@ func TestWriteLeavesTheErrorAlone(t *testing.T) {
 func TestF3ProblemsAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	err := lineshaft.Invalid("", "2 mistakes")
-	err.Problems = []lineshaft.FileProblem{{File: "a.yaml", Line: 2, Column: 3, Message: "bad", Hint: "mend it"}, {File: "b", Message: "gone"}}
+	err.Problems = []lineshaft.FileProblem{{File: "a.yaml", Line: 2, Column: 3, Message: "bad", Hint: "fix it"}, {File: "b", Message: "gone"}}
 	w, doc, _ := write(t, fmt.Errorf("apply: %w", err))
-	if len(doc.Problems) != 2 || doc.Problems[0] != err.Problems[0] || !strings.Contains(w.Body.String(), `"problems":[{"file":"a.yaml","line":2,"column":3,"message":"bad","hint":"mend it"}`) {
+	if len(doc.Problems) != 2 || doc.Problems[0] != err.Problems[0] || !strings.Contains(w.Body.String(), `"problems":[{"file":"a.yaml","line":2,"column":3,"message":"bad","hint":"fix it"}`) {
 		t.Errorf("%s", w.Body)
 	}
 	if w, _, _ := write(t, &lineshaft.Error{Code: lineshaft.CodeInternal, Problems: err.Problems}); strings.Contains(w.Body.String(), "problems") {

@@ -79,7 +79,6 @@ func (l *Limiter) Take(key string, now time.Time) (Verdict, bool) {
 	return Verdict{Remaining: l.limit - inside - 1, Reset: reset}, true
 }
 
-// at returns the i-th time, oldest first.
 func (w *window) at(i int) time.Time { return w.times[(w.oldest+i)%len(w.times)] }
 
 // count is the number of times after since; they are in order.

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,10 +123,7 @@ func refusal(path string, resp *http.Response) error {
 	if err != nil || kind != "application/problem+json" || json.Unmarshal(data, &problem) != nil || !slices.Contains(lineshaft.Codes(), problem.Code) {
 		return &outageError{path: path, status: resp.StatusCode, cause: errors.New("this is not the answer of a Lineshaft server; check the address and what is in between")}
 	}
-	message := problem.Detail
-	if message == "" {
-		message = problem.Title
-	}
+	message := cmp.Or(problem.Detail, problem.Title)
 	ours := resp.Header.Get(workerwire.HeaderProtocol) != ""
 	switch {
 	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -136,11 +138,7 @@ func (c *Client) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]lines
 func (c *Client) knownIDs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ids := make([]string, 0, len(c.known))
-	for id := range c.known {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.AppendSeq(make([]string, 0, len(c.known)), maps.Keys(c.known)) // never null
 }
 
 func (c *Client) forget(executionID string) {
@@ -151,10 +149,7 @@ func (c *Client) forget(executionID string) {
 
 // Heartbeat implements worker.Control.
 func (c *Client) Heartbeat(ctx context.Context, _ string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error) {
-	in := workerwire.HeartbeatRequest{Process: c.process(), Held: make([]workerwire.Ref, len(held))}
-	for i, ref := range held {
-		in.Held[i] = workerwire.RefOf(ref)
-	}
+	in := workerwire.HeartbeatRequest{Process: c.process(), Held: append([]lineshaft.ExecutionRef{}, held...)} // never null
 	return c.directives(ctx, callTime, workerwire.PathHeartbeat, in)
 }
 
@@ -165,14 +160,8 @@ func (c *Client) Directives(ctx context.Context, _ string) ([]lineshaft.Directiv
 
 func (c *Client) directives(ctx context.Context, within time.Duration, path string, in any) ([]lineshaft.Directive, error) {
 	var out workerwire.DirectivesAnswer
-	if err := c.call(ctx, within, path, in, &out); err != nil {
-		return nil, err
-	}
-	list := make([]lineshaft.Directive, len(out.Directives))
-	for i, d := range out.Directives {
-		list[i] = lineshaft.Directive(d)
-	}
-	return list, nil
+	err := c.call(ctx, within, path, in, &out)
+	return out.Directives, err
 }
 
 // Report implements worker.Control.
@@ -202,7 +191,7 @@ func (c *Client) Report(ctx context.Context, reports []lineshaft.Report) ([]erro
 func (c *Client) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	var out workerwire.EndTurnAnswer
 	err := c.call(ctx, callTime, workerwire.PathEndTurn, workerwire.EndTurnRequest{
-		Process: c.process(), Ref: workerwire.RefOf(ref), Result: workerwire.TurnResult(result),
+		Process: c.process(), ExecutionRef: ref, Result: result,
 	}, &out)
 	if err != nil {
 		if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
@@ -216,8 +205,7 @@ func (c *Client) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result
 		}
 		return nil, nil
 	}
-	turn := out.Next.Turn()
-	return &turn, nil
+	return out.Next, nil
 }
 
 // TakeOver makes this process the one that works on an execution; the number is that
@@ -227,7 +215,7 @@ func (c *Client) TakeOver(ctx context.Context, ref lineshaft.ExecutionRef, _ str
 	c.known[ref.ExecutionID] = true // else a claim would give it up
 	c.mu.Unlock()
 	var out workerwire.TakeOverAnswer
-	err = c.call(ctx, callTime, workerwire.PathTakeOver, workerwire.TakeOverRequest{Process: c.process(), Ref: workerwire.RefOf(ref), Back: back}, &out)
+	err = c.call(ctx, callTime, workerwire.PathTakeOver, workerwire.TakeOverRequest{Process: c.process(), ExecutionRef: ref, Back: back}, &out)
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
 		c.forget(ref.ExecutionID)
 	}

@@ -18,8 +18,7 @@ var errIdle = errors.New("nothing moved for too long")
 // fails the request is cut off, and the server stores nothing.
 func (c *Client) Upload(ctx context.Context, ref lineshaft.ExecutionRef, upload lineshaft.Upload, content io.Reader) (string, error) {
 	header, err := workerwire.EncodeUpload(workerwire.UploadRequest{
-		Process: c.process(), Ref: workerwire.RefOf(ref),
-		Kind: upload.Kind, FileName: upload.FileName, FilePath: upload.FilePath, MimeType: upload.MimeType,
+		Process: c.process(), ExecutionRef: ref, Upload: upload,
 	})
 	if err != nil {
 		return "", err
@@ -52,7 +51,7 @@ func (c *Client) exchangeContent(ctx context.Context, header string, body io.Rea
 // Download implements worker.Control. An answer that is cut off ends with an error.
 func (c *Client) Download(ctx context.Context, ref lineshaft.ExecutionRef, blobID string) (io.ReadCloser, error) {
 	moving, watch := watched(ctx)
-	body, err := encode(workerwire.DownloadRequest{Process: c.process(), Ref: workerwire.RefOf(ref), BlobID: blobID})
+	body, err := encode(workerwire.DownloadRequest{Process: c.process(), ExecutionRef: ref, BlobID: blobID})
 	if err != nil {
 		watch.stop()
 		return nil, err

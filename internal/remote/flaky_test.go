@@ -80,7 +80,7 @@ func TestX3LostAnswersLoseAndDoubleNothing(t *testing.T) {
 			b.Fatal(err)
 		}
 		defer func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Context()), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Context()), time.Minute)
 			defer cancel()
 			if err := w.Stop(ctx); err != nil {
 				b.Error(err)

@@ -296,9 +296,7 @@ func memoryFile(content string) (*os.File, error) {
 	return f, nil
 }
 
-func fixed(n int64) *unix.Rlimit {
-	return &unix.Rlimit{Cur: uint64(n), Max: uint64(n)}
-}
+func fixed(n int64) *unix.Rlimit { return &unix.Rlimit{Cur: uint64(n), Max: uint64(n)} }
 
 // terminate asks the agent to end: SIGTERM to its process group, so that a shell
 // that waits for a child gets to run its trap.

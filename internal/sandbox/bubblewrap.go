@@ -39,9 +39,7 @@ type Bubblewrap struct {
 var _ Sandbox = (*Bubblewrap)(nil)
 
 // NewBubblewrap makes a sandbox that uses the program bwrap.
-func NewBubblewrap(options Options) *Bubblewrap {
-	return &Bubblewrap{options: options.withDefaults()}
-}
+func NewBubblewrap(options Options) *Bubblewrap { return &Bubblewrap{options: options.withDefaults()} }
 
 // Name is "bubblewrap".
 func (b *Bubblewrap) Name() string { return "bubblewrap" }

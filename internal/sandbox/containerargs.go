@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,10 +67,7 @@ func (c *Container) fill(b *box, v *view) error {
 	if v.socket != "" {
 		command = forwardCommand(v.spec.Forward.Port, command)
 	}
-	image := v.spec.Image
-	if image == "" {
-		image = c.options.Image
-	}
+	image := cmp.Or(v.spec.Image, c.options.Image)
 	// The image's own entry point would be in the way.
 	b.args = append(b.args, "--entrypoint", command[0], image)
 	b.args = append(b.args, command[1:]...)
@@ -91,10 +89,7 @@ func (c *Container) user(slot int) []string {
 
 // containerTmp is the private /tmp. Its files count as memory, too.
 func (v *view) containerTmp() string {
-	limit := v.spec.Limits.MemoryBytes
-	if limit == 0 {
-		limit = v.spec.Limits.DiskBytes
-	}
+	limit := cmp.Or(v.spec.Limits.MemoryBytes, v.spec.Limits.DiskBytes)
 	tmp := "/tmp:rw,exec,nosuid,nodev,mode=1777"
 	if limit > 0 {
 		tmp += ",size=" + strconv.FormatInt(limit, 10)

@@ -85,9 +85,7 @@ type tally struct {
 }
 
 // over decides; grown is what the whole file system has got more.
-func (t *tally) over(grown int64) bool {
-	return t.bytes > t.most || t.blind && grown > t.most
-}
+func (t *tally) over(grown int64) bool { return t.bytes > t.most || t.blind && grown > t.most }
 
 // errEnough ends a walk.
 var errEnough = errors.New("enough")

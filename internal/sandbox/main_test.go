@@ -228,7 +228,7 @@ func (l *lines) String() string {
 // await blocks until the text was written.
 func (l *lines) await(t *testing.T, text string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for !strings.Contains(l.String(), text) {
 		select {
 		case <-l.more:
@@ -263,7 +263,7 @@ func wait(t *testing.T, p *sandbox.Process) sandbox.Exit {
 	t.Helper()
 	select {
 	case <-p.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the agent did not end")
 	}
 	exit, err := p.Wait()
@@ -317,7 +317,7 @@ func gone(t *testing.T, mark string) {
 // poll waits for something other processes do.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for: %s", what)

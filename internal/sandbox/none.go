@@ -24,9 +24,7 @@ type None struct {
 var _ Sandbox = (*None)(nil)
 
 // NewNone makes a sandbox without isolation.
-func NewNone(options Options) *None {
-	return &None{options: options.withDefaults()}
-}
+func NewNone(options Options) *None { return &None{options: options.withDefaults()} }
 
 // Name is "none".
 func (n *None) Name() string { return "none" }

@@ -115,7 +115,6 @@ func (p *Process) await(ctx context.Context) (*Process, error) {
 	return nil, fmt.Errorf("start agent: it ended before it ran: %s", p.exit.Reason)
 }
 
-// message is what the sandbox itself had to say.
 func (p *Process) message() string {
 	if text := strings.TrimSpace(p.preface.String()); text != "" {
 		return ": " + text

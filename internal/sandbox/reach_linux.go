@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,14 +54,7 @@ func makeReachable(uid int, sources []string) error {
 	return nil
 }
 
-func keys(m map[string][]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func keys(m map[string][]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // closedAbove finds the topmost directory above path that uid, a user without
 // groups, may not pass.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,24 +187,12 @@ const defaultUIDBase = 61000
 const DefaultImage = "debian:13"
 
 func (o Options) withDefaults() Options {
-	if o.UIDBase == 0 {
-		o.UIDBase = defaultUIDBase
-	}
-	if o.Bubblewrap == "" {
-		o.Bubblewrap = "bwrap"
-	}
-	if o.Image == "" {
-		o.Image = DefaultImage
-	}
-	if o.State == "" {
-		o.State = os.TempDir()
-	}
-	if o.Owner == "" {
-		o.Owner = "lineshaft"
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.UIDBase = cmp.Or(o.UIDBase, defaultUIDBase)
+	o.Bubblewrap = cmp.Or(o.Bubblewrap, "bwrap")
+	o.Image = cmp.Or(o.Image, DefaultImage)
+	o.State = cmp.Or(o.State, os.TempDir())
+	o.Owner = cmp.Or(o.Owner, "lineshaft")
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 

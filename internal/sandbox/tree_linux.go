@@ -64,7 +64,6 @@ func scan() []process {
 	return out
 }
 
-// readProcess reads /proc/<pid>/stat.
 func readProcess(pid int) (process, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -160,7 +160,7 @@ func TestX1KilledWorkerLeavesNothing(t *testing.T) {
 		}
 		killed := time.Now()
 		poll(t, "the end of the tree", func() bool { return len(marked(m)) == 0 && !alive(supervisor) })
-		if took := time.Since(killed); took > 5*time.Second {
+		if took := time.Since(killed); took > 20*time.Second {
 			t.Errorf("it took %s", took)
 		}
 	})

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ type mount struct {
 var systemPaths = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
 
 // The parts of /etc that programs need. Not here: private keys, passwords, host
-// settings. passwd and group are made anew.
+// settings. passwd and group are made again.
 var etcPaths = []string{
 	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types", "/etc/os-release",
@@ -217,10 +218,7 @@ func (v *view) args() []string {
 // tmpfs bounds the memory that files there can take, also where no control
 // group counts it.
 func (v *view) tmpfs(path string) []string {
-	limit := v.spec.Limits.MemoryBytes
-	if limit == 0 {
-		limit = v.spec.Limits.DiskBytes
-	}
+	limit := cmp.Or(v.spec.Limits.MemoryBytes, v.spec.Limits.DiskBytes)
 	if limit > 0 && v.sized {
 		return []string{"--size", strconv.FormatInt(limit, 10), "--tmpfs", path}
 	}

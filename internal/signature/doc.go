@@ -1,6 +1,6 @@
-// Package signature tells whether a delivery really comes from the sender that a
+// Package signature checks whether a delivery really comes from the sender that a
 // webhook was made for. Every sender signs in its own way; each way is a scheme, a
-// row of the table that Schemes returns, in a file of its own.
+// row of the table that Schemes returns.
 //
 // It is not for routing, rates, storage or JSON: it gets the bytes that arrived
 // and answers yes or no, which delivery this is, and what a handshake wants to

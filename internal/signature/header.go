@@ -115,7 +115,6 @@ func near(milliseconds int64, now time.Time, window time.Duration) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// printable reports whether text is ASCII without control characters.
 func printable(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,41 +104,21 @@ func separated(parts []part) error {
 			return lineshaft.Invalid("hmac.template", "put a character such as . between {id} and its neighbour")
 		case left.field == fieldStamp && right.field == fieldNone && digit(right.literal[0]),
 			right.field == fieldStamp && left.field == fieldNone && digit(left.literal[len(left.literal)-1]):
-			return lineshaft.Invalid("hmac.template", "there must be no digit beside {timestamp}")
+			return lineshaft.Invalid("hmac.template", "a digit must not stand beside {timestamp}")
 		}
 	}
 	return nil
 }
 
-func (h HMAC) template() string {
-	if h.Template == "" {
-		return "{body}"
-	}
-	return h.Template
-}
+func (h HMAC) template() string { return cmp.Or(h.Template, "{body}") }
 
 // generic makes the scheme that some settings describe.
 func generic(h HMAC) Scheme {
-	s := Scheme{
-		Name:       "hmac",
-		Title:      "HMAC",
-		SecretFrom: Chosen,
-		Rules: []Rule{{
-			Header:   h.Header,
-			List:     h.list(),
-			Prefix:   h.Prefix,
-			Digest:   SHA256,
-			Encoding: Hex,
-			Signed:   h.template(),
-		}},
-	}
+	s := Scheme{Name: "hmac", Title: "HMAC", SecretFrom: Chosen, Rules: []Rule{{
+		Header: h.Header, List: h.list(), Prefix: h.Prefix, Signed: h.template(),
+		Digest: cmp.Or(Digest(h.Digest), SHA256), Encoding: cmp.Or(Encoding(h.Encoding), Hex),
+	}}}
 	rule := &s.Rules[0]
-	if h.Digest != "" {
-		rule.Digest = Digest(h.Digest)
-	}
-	if h.Encoding != "" {
-		rule.Encoding = Encoding(h.Encoding)
-	}
 	rule.anyCase = rule.Encoding == Hex
 	if h.TimestampHeader != "" {
 		rule.Stamp = Stamp{Header: h.TimestampHeader, Window: window} // no unit: either

@@ -73,7 +73,6 @@ func readStandard(secret string) (key, error) {
 	return key{kind: keyShared, bytes: raw}, nil
 }
 
-// readHexPublic reads an Ed25519 public key in hex.
 func readHexPublic(secret string) (key, error) {
 	raw, err := hex.DecodeString(secret)
 	if err != nil {
@@ -87,7 +86,7 @@ func readPublic(raw []byte) (key, error) {
 		return key{}, lineshaft.Invalid("secret", "the public key has %d bytes; an Ed25519 key has %d", len(raw), ed25519.PublicKeySize)
 	}
 	if weak(raw) {
-		return key{}, lineshaft.Invalid("secret", "this is no real public key: signatures for it can be made by everybody")
+		return key{}, lineshaft.Invalid("secret", "this public key is weak: anyone can make signatures for it")
 	}
 	return key{kind: keyPublic, bytes: raw}, nil
 }

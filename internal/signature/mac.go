@@ -128,7 +128,6 @@ func (h *hasher) write(s *scratch, r *Request, f fields) []byte {
 	return s.want
 }
 
-// message is the whole signed text.
 func (h *hasher) message(r *Request, f fields) []byte {
 	text := make([]byte, 0, len(r.Body)+128)
 	text = appendParts(text, h.text.head, r, f)

@@ -113,9 +113,7 @@ func (s Source) String() string {
 const window = 300 * time.Second
 
 // Schemes returns the table, sorted by name.
-func Schemes() []Scheme {
-	return slices.Clone(table)
-}
+func Schemes() []Scheme { return slices.Clone(table) }
 
 // Find returns the scheme of that name.
 func Find(name string) (Scheme, bool) {
@@ -129,13 +127,11 @@ func Find(name string) (Scheme, bool) {
 }
 
 // table never changes after the program started.
-var table = sorted(
-	bitbucket(), buildkite(), calendly(), circleci(), discord(), dropbox(), generic(HMAC{}), github(),
-	gitlab(), grafana(), hubspot(), intercom(), jira(), linear(), pagerduty(), sentry(), shopify(),
-	slack(), square(), standardWebhooks(), stripe(), twilio(), typeform(), vercel(), zoom(),
-)
+var table = sorted(append(plainSchemes(),
+	discord(), generic(HMAC{}), github(), gitlab(), grafana(), hubspot(), linear(), slack(), standardWebhooks(), twilio(), zoom(),
+))
 
-func sorted(schemes ...Scheme) []Scheme {
+func sorted(schemes []Scheme) []Scheme {
 	for i := range schemes {
 		schemes[i].Headers = credentials(schemes[i].Rules)
 	}

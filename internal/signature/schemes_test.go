@@ -253,6 +253,7 @@ func TestW9LinearTimeIsInTheBody(t *testing.T) {
 		`{"webhookTimestamp":1700000000000.5}`:                            false,
 		`{"webhookTimestamp":null}`:                                       false,
 		`{"data":{"webhookTimestamp":1700000000000}}`:                     false,
+		`{"data":[1,],"webhookTimestamp":1700000000000}`:                  true, // authentic, and refused as JSON
 		`[]`: false,
 		``:   false,
 	} {

@@ -43,7 +43,6 @@ func Sign(scheme string, settings HMAC, secret string, r *Request, id string) er
 	return c.sign(r, id)
 }
 
-// setID puts the id in its header.
 func (s Scheme) setID(r *Request, c check, id string) {
 	if id == "" || c.id != "" {
 		return // c signs its own

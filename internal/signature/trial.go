@@ -196,9 +196,7 @@ func shellHeaders(s Scheme, rule Rule, signature string) []string {
 }
 
 // shellText quotes a part of a word.
-func shellText(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
+func shellText(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // ShellWord quotes text for a shell if it needs it.
 func ShellWord(text string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,9 +14,7 @@ import (
 // URL with the body's hash in its query.
 func twilio() Scheme {
 	return Scheme{
-		Name:       "twilio",
-		Title:      "Twilio",
-		SecretFrom: Issued,
+		Name: "twilio", Title: "Twilio", SecretFrom: Issued,
 		Rules: []Rule{{
 			Header:   "X-Twilio-Signature",
 			Digest:   SHA1,
@@ -25,12 +24,7 @@ func twilio() Scheme {
 			sends: func(r *Request) bool {
 				return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
 			},
-		}, {
-			Header:   "X-Twilio-Signature",
-			Digest:   SHA1,
-			Encoding: Base64,
-			Signed:   "{hashed_url}",
-		}},
+		}, {Header: "X-Twilio-Signature", Digest: SHA1, Encoding: Base64, Signed: "{hashed_url}"}},
 		Identity: []Source{{Header: "I-Twilio-Idempotency-Token"}},
 	}
 }
@@ -65,12 +59,7 @@ func appendForm(dst, body []byte) []byte {
 	if err != nil {
 		return dst // plainForm has refused it
 	}
-	names := make([]string, 0, len(form))
-	for name := range form {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(form)) {
 		values := form[name]
 		slices.Sort(values)
 		for _, value := range slices.Compact(values) {

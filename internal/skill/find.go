@@ -45,7 +45,7 @@ func Find(t Tree, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
 	}
 	s, err := t.read(at)
 	if err != nil {
-		return lineshaft.Skill{}, lineshaft.Invalid("", "%s of %s is no skill: %s", at, ref.Repository, err)
+		return lineshaft.Skill{}, lineshaft.Invalid("", "%s of %s is not a valid skill: %s", at, ref.Repository, err)
 	}
 	s.Spec, s.Path = ref.String(), at
 	return s, nil

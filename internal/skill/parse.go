@@ -47,7 +47,7 @@ func Parse(text string) (lineshaft.Skill, error) {
 		return lineshaft.Skill{}, tooLarge()
 	}
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return lineshaft.Skill{}, mistake(0, "is no text in UTF-8")
+		return lineshaft.Skill{}, mistake(0, "is not UTF-8 text")
 	}
 	parts := frontmatter.Split(text)
 	switch {
@@ -142,7 +142,7 @@ func syntaxError(first int, err error) error {
 		}
 	}
 	message, _, _ = strings.Cut(message, "\n")
-	return mistake(line, "the front matter is no YAML: %s; a text with a colon needs quotes", message)
+	return mistake(line, "the front matter is not valid YAML: %s; a text with a colon needs quotes", message)
 }
 
 // Render writes the file of a skill. Texts are quoted as in JSON, which every YAML reader

@@ -23,16 +23,10 @@ func scanArtifact(scan rowScan) (*lineshaft.Artifact, error) {
 	return a, nil
 }
 
-// InsertArtifact stores an artifact and makes its run findable by the type. The
-// run's row lock is held; the caller saves the head, whose Tagged is set.
+// InsertArtifact stores an artifact. The run's row lock is held.
 func (tx *Tx) InsertArtifact(ctx context.Context, h *RunHead, a lineshaft.Artifact) error {
-	_, err := tx.exec(ctx, "INSERT INTO artifacts ("+artifactColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+	return tx.do(ctx, "insert artifact", "INSERT INTO artifacts ("+artifactColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 		a.UID, h.ID, a.Type, a.BlobID, a.FileName, a.FilePath, a.MimeType, a.SizeBytes, a.URL, a.Branch, a.Title, a.Description)
-	if err != nil {
-		return fmt.Errorf("insert artifact: %w", err)
-	}
-	h.Tagged = true
-	return tx.insertTags(ctx, h.ID, micros(h.UpdatedAt), []string{artifactTag(string(a.Type))})
 }
 
 // GetArtifact reads one artifact.

@@ -42,7 +42,7 @@ type (
 		Engine    string    `json:"engine"`
 		CreatedAt time.Time `json:"created_at"`
 		// Positions are the places of the state stream that settings keep. Numbers of
-		// transactions mean nothing in another PostgreSQL server, so they are given anew.
+		// transactions mean nothing in another PostgreSQL server, so they are given again.
 		Positions []StatePosition `json:"positions,omitempty"`
 	}
 	backupTable struct {

@@ -57,13 +57,24 @@ SELECT '01900000-0000-7000-8000-000' || CAST(100000000 + i AS TEXT), 'run ' || C
 FROM n`
 
 const bulkBodies = `INSERT INTO run_bodies (run_id, prompt, submitted_prompt, config, origins, request, metadata, files)
-SELECT id, 'do it', 'do it', '{}', '{}', '{}', '{}', 0 FROM runs WHERE id >= $1 AND id < $2`
+SELECT id, 'do it', 'do it', '{}', '{}', '{}', CASE WHEN tagged = 1 THEN '{"team":"a"}' ELSE '{}' END, 0 FROM runs WHERE id >= $1 AND id < $2`
 
 const bulkTags = `INSERT INTO run_tags (tag, run_id, updated_at)
 SELECT g.tag, r.id, r.updated_at FROM runs r CROSS JOIN (SELECT 'm:team=a' AS tag UNION ALL SELECT 'a:anc' UNION ALL SELECT 't:PLAN') AS g
 WHERE r.tagged = 1 AND r.id >= $1 AND r.id < $2`
 
-// fillRuns writes runs number from to to-1 with bodies and tags, without events.
+// settleBulk settles runs of fillRuns. In steps as small as usual it takes minutes.
+func settleBulk(t *testing.T, s *store.Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = s.SettleRuns(t.Context(), 5000)
+		must(t, err)
+	}
+}
+
+// fillRuns writes runs number from to to-1 with bodies and tags, without events, and
+// settles them.
 func fillRuns(t *testing.T, s *store.Store, from, to int) {
 	t.Helper()
 	if most := 20_000; to-from > most { // in parts that a writer may take its time for
@@ -82,6 +93,7 @@ func fillRuns(t *testing.T, s *store.Store, from, to int) {
 		return nil
 	})
 	must(t, err)
+	settleBulk(t, s)
 }
 
 // bulkRest gives each run an execution, a follow-up and a state event. One in a

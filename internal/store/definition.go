@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,9 +76,7 @@ func (r reader) LastRevision(ctx context.Context, factoryUID string) (*lineshaft
 // ListRevisions reads the states of a factory's definition, newest first, from
 // before a number on (0 for the newest).
 func (r reader) ListRevisions(ctx context.Context, factoryUID string, before int64, limit int) ([]lineshaft.Revision, error) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
+	before = cmp.Or(before, math.MaxInt64)
 	return r.revisionRows(ctx, "WHERE factory_uid = $1 AND number < $2 ORDER BY number DESC LIMIT $3", factoryUID, before, limit)
 }
 

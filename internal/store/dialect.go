@@ -48,8 +48,18 @@ type dialect struct {
 	// lockNames takes names in their order before the rows behind them: transactions
 	// that need several then wait for each other instead of in a circle.
 	lockNames string
-	// tables lists the tables that a backup holds: all but the schema's version and the
-	// index of words, which is the engine's own and made again.
+	// hurry keeps a transaction from waiting for a table that others use: those who come
+	// later would stand behind it.
+	hurry string
+	// ownLists asks for the right to settle lists, until the transaction ends.
+	ownLists string
+	// backlog is the runs that changed since they were settled, each once. Neither engine
+	// shall read all runs for it.
+	backlog string
+	// metadata is a value of a run's metadata, by its key.
+	metadata string
+	// tables lists the tables that a backup holds: all but the schema's version and what
+	// lists of runs look at, which is made again.
 	tables string
 	// searchInsert, searchMatch and searchDelete are the full-text index, which is
 	// the engine's own. SQLite's finds an entry by its words only, so it has the
@@ -68,7 +78,9 @@ func sqliteDialect() *dialect {
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
 		ahead:        "9223372036854775807",
-		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name <> 'schema_version' ORDER BY name",
+		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
+		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
+		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",
 		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH 'words : (' || $1 || ')' LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE rowid IN (SELECT rowid FROM run_search WHERE run_search MATCH 'run_id : \"' || $1 || '\"')",
@@ -95,7 +107,12 @@ func postgresDialect() *dialect {
 		lockFactory:  "SELECT pg_advisory_xact_lock(hashtextextended($1, 7001))",
 		shareFactory: "SELECT pg_advisory_xact_lock_shared(hashtextextended(uid, 7001)) FROM (VALUES %s) AS v (uid)",
 		lockNames:    "SELECT pg_advisory_xact_lock(hashtextextended(name, 7002)) FROM (VALUES %s) AS v (name)",
-		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version') ORDER BY tablename",
+		hurry:        "SET LOCAL lock_timeout = 50",
+		ownLists:     "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 7003))",
+		backlog: "(SELECT DISTINCT run_id FROM run_backlog) AS c " +
+			"CROSS JOIN LATERAL (SELECT * FROM runs WHERE id = c.run_id LIMIT 1) AS r",
+		metadata:     "CAST(b.metadata AS jsonb) ->> %s",
+		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version', 'run_list', 'run_backlog') ORDER BY tablename",
 		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, array_to_tsvector(string_to_array($2, ' '))) ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE run_id = $1",

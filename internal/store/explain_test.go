@@ -24,7 +24,7 @@ func liteBad(plan []litePlan) string {
 		words := strings.Fields(line.detail)
 		return len(words) > 1 && (words[0] == "SCAN" || words[0] == "SEARCH") && slices.Contains(tables, words[1])
 	}
-	tables := []string{"runs", "run_tags", "events", "executions", "followups", "blobs", "idempotency_keys", "artifacts", "attachments"}
+	tables := []string{"runs", "run_list", "run_tags", "events", "executions", "followups", "blobs", "idempotency_keys", "artifacts", "attachments"}
 	for _, line := range plan {
 		if reads(line, tables...) && !strings.Contains(line.detail, " USING ") {
 			return "full scan: " + line.detail

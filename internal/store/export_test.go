@@ -133,6 +133,11 @@ func MakeOld(ctx context.Context, database string, version int) (*sql.DB, error)
 	return db, nil
 }
 
+// SettleSome settles in a transaction that the test ends.
+func (tx *Tx) SettleSome(ctx context.Context, limit int) (more bool, err error) {
+	return tx.settleSome(ctx, limit)
+}
+
 // ChunkBytes is the size of a blob's rows.
 const ChunkBytes = chunkBytes
 

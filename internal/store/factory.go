@@ -40,7 +40,6 @@ type factoryShared struct {
 	Repositories []lineshaft.Repository         `json:"repositories,omitempty"`
 }
 
-// encodeFactory makes the texts of a factory's row.
 func encodeFactory(f lineshaft.Factory) (defaults, shared string, err error) {
 	if defaults, err = encode(f.Defaults); err != nil {
 		return "", "", err

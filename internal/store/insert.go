@@ -16,7 +16,6 @@ type inserts struct {
 	args   []any
 }
 
-// row adds one row.
 func (i *inserts) row(parts ...any) {
 	i.width = len(parts)
 	i.args = append(i.args, parts...)
@@ -87,7 +86,6 @@ func (d *dialect) tuples(width, rows int) string {
 	return b.String()
 }
 
-// insert writes the rows.
 func (tx *Tx) insert(ctx context.Context, i *inserts) error {
 	return i.statements(tx.d, func(query string, args []any) error {
 		_, err := tx.exec(ctx, query, args...)

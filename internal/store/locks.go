@@ -16,7 +16,7 @@ import (
 //  4. timers, of which those that another holds are passed over (TakeTimers);
 //  5. rate windows of webhooks, by name (HitRates);
 //  6. identities of deliveries, by digest (ClaimIdentities);
-//  7. names: concurrency keys and brakes of automations, all in one statement (LockAhead,
+//  7. names: concurrency keys, brakes of automations and conversations, all in one statement (LockAhead,
 //     LockRunAndKey, LockKeyOf). A slot, a brake's window, and which runs wait for a key
 //     change only under the name;
 //  8. runs by id and, within a run, its executions, as far as possible in one statement
@@ -88,9 +88,10 @@ func (tx *Tx) textsIn(ctx context.Context, query string, items []string) ([]stri
 }
 
 // LockRunAndKey is LockRun for a transaction that may end the run or bring it back: it
-// takes the run's concurrency key first, and with the run the one that gets the key next.
-func (tx *Tx) LockRunAndKey(ctx context.Context, runID string) (*RunHead, error) {
-	if err := tx.lockKey(ctx, "$1", runID); err != nil {
+// takes the run's concurrency key first, with other names that are needed, and with the run
+// the one that gets the key next.
+func (tx *Tx) LockRunAndKey(ctx context.Context, runID string, names ...string) (*RunHead, error) {
+	if err := tx.lockKey(ctx, "$1", runID, names...); err != nil {
 		return nil, err
 	}
 	return tx.LockRun(ctx, runID)
@@ -104,19 +105,19 @@ func (tx *Tx) LockKeyOf(ctx context.Context, executionID string) error {
 
 // lockKey locks the concurrency key of a run. A run never changes its key, so that it can
 // be read before anything is locked.
-func (tx *Tx) lockKey(ctx context.Context, run, arg string) error {
+func (tx *Tx) lockKey(ctx context.Context, run, arg string, names ...string) error {
 	if tx.d.lockNames == "" {
 		return nil
 	}
 	var runID, key string
 	err := tx.one(ctx, "SELECT id, concurrency_key FROM runs WHERE concurrency_key IS NOT NULL AND id = "+run, []any{arg}, &runID, &key)
 	if errors.Is(err, errNoRows) {
-		return nil
+		return tx.lockNames(ctx, names)
 	}
 	if err != nil {
 		return fmt.Errorf("read concurrency key: %w", err)
 	}
-	if err := tx.lockNames(ctx, []string{key}); err != nil {
+	if err := tx.lockNames(ctx, append([]string{key}, names...)); err != nil {
 		return err
 	}
 	next, err := tx.firstWaiting(ctx, key, runID)

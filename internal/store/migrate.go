@@ -31,6 +31,9 @@ type schema interface {
 
 const versionTable = `CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)`
 
+// listsMigration is the one after which lists are settled.
+const listsMigration = 15
+
 // migrate brings the schema to a version, or with 0 to the newest this binary knows.
 func migrate(ctx context.Context, s schema, now time.Time, upTo int) (err error) {
 	unlock, err := s.lock(ctx)
@@ -55,7 +58,11 @@ func migrate(ctx context.Context, s schema, now time.Time, upTo int) (err error)
 			"start that version or a newer one", have, len(list))
 	}
 	for number := have + 1; number <= cmp.Or(upTo, len(list)); number++ {
-		if err := s.apply(ctx, list[number-1], number, now); err != nil {
+		text := list[number-1]
+		if have == 0 && number == listsMigration {
+			text += dropOldIndexes()
+		}
+		if err := s.apply(ctx, text, number, now); err != nil {
 			return fmt.Errorf("migration %d: %w", number, err)
 		}
 	}

@@ -135,7 +135,7 @@ func scanNotification(scan rowScan) (*Notification, error) {
 	if damaged != nil { // the others go on without it
 		n.Damaged = fmt.Errorf("decode notification: %w", damaged)
 		n.States, n.FactoryUIDs, n.Until, n.Gaps = nil, nil, Snapshot{}, nil
-		n.Enabled, n.DisabledAt, n.DisabledReason = false, n.UpdatedAt, "what is stored of it cannot be read; delete it and make it anew"
+		n.Enabled, n.DisabledAt, n.DisabledReason = false, n.UpdatedAt, "what is stored of it cannot be read; delete it and create it again"
 	}
 	return &n, nil
 }

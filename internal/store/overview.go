@@ -22,44 +22,47 @@ import (
 func union(parts []string) string { return strings.Join(parts, " UNION ALL ") }
 
 // CountActive counts runs in states that are no end, each up to a limit.
-func (r reader) CountActive(ctx context.Context, factories []string, states []lineshaft.RunState, limit int) (map[lineshaft.RunState]int, error) {
+func (s *Store) CountActive(ctx context.Context, factories []string, states []lineshaft.RunState, limit int) (map[lineshaft.RunState]int, error) {
 	counts := map[lineshaft.RunState]int{}
-	if len(factories) > maxBranches {
-		for part := range slices.Chunk(factories, maxBranches) {
-			some, err := r.CountActive(ctx, part, states, limit)
+	if len(factories) == 0 {
+		for _, state := range states {
+			only := lineshaft.RunFilter{States: []lineshaft.RunState{state}}
+			ids, err := s.findRuns(ctx, RunScan{Filter: only, Sort: lineshaft.SortUpdated, Limit: limit})
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("count active runs: %w", err)
 			}
-			for state, n := range some {
-				counts[state] = min(counts[state]+n, limit)
-			}
+			counts[state] = len(ids)
 		}
 		return counts, nil
 	}
+	for part := range slices.Chunk(factories, maxBranches) {
+		if err := s.countIn(ctx, part, states, limit, counts); err != nil {
+			return nil, fmt.Errorf("count active runs: %w", err)
+		}
+	}
+	return counts, nil
+}
+
+// countIn adds to the counts the runs of some factories.
+func (r reader) countIn(
+	ctx context.Context, factories []string, states []lineshaft.RunState, limit int, counts map[lineshaft.RunState]int,
+) error {
 	var parts []string
 	var args []any
 	arg := func(v any) string { args = append(args, v); return "$" + strconv.Itoa(len(args)) }
 	for _, state := range states {
-		if len(factories) == 0 {
-			parts = append(parts, fmt.Sprintf("SELECT CAST(%s AS TEXT) AS state, COUNT(*) AS n FROM (SELECT 1 FROM runs WHERE state = %s LIMIT %d) AS s",
-				arg(string(state)), arg(string(state)), limit))
-		}
 		for _, factory := range factories {
 			parts = append(parts, fmt.Sprintf("SELECT CAST(%s AS TEXT) AS state, COUNT(*) AS n FROM (SELECT 1 FROM runs WHERE factory_uid = %s AND state = %s AND finished_at = 0 LIMIT %d) AS s",
 				arg(string(state)), arg(factory), arg(string(state)), limit))
 		}
 	}
-	err := r.each(ctx, union(parts), args, func(scan rowScan) error {
+	return r.each(ctx, union(parts), args, func(scan rowScan) error {
 		var state lineshaft.RunState
 		var n int
 		err := scan(&state, &n)
 		counts[state] = min(counts[state]+n, limit)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count active runs: %w", err)
-	}
-	return counts, nil
 }
 
 // RunBrief is what the overview tells of a run.
@@ -121,36 +124,41 @@ func (r reader) OldestQueued(ctx context.Context, factories []string, limit int)
 }
 
 // ListBlocked reads runs that wait for an answer, those that wait longest first.
-func (r reader) ListBlocked(ctx context.Context, factories []string, limit int) ([]RunBrief, error) {
-	conditions, args := []string{fmt.Sprintf(r.d.follow, "state", "'BLOCKED'")}, []any(nil)
-	order := "state, updated_at, id"
-	if len(factories) > 0 {
-		conditions, args = perFactory(factories, nil, "state = 'BLOCKED' AND finished_at = 0")
-		order = "factory_uid, state, queued_at"
-	}
-	found, err := r.briefs(ctx, conditions, args, order, limit)
+func (s *Store) ListBlocked(ctx context.Context, factories []string, limit int) ([]RunBrief, error) {
+	found, err := s.listBriefs(ctx, RunScan{
+		Filter: lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Blocked}, FactoryUIDs: factories},
+		Sort:   lineshaft.SortUpdated, Ascending: true, Limit: limit,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list blocked runs: %w", err)
 	}
-	slices.SortFunc(found, func(a, b RunBrief) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
-	return found[:min(limit, len(found))], nil
+	return found, nil
 }
 
 // NewestFailed reads runs that failed since a time, the newest first.
-func (r reader) NewestFailed(ctx context.Context, factories []string, since time.Time, limit int) ([]RunBrief, error) {
-	args := []any{micros(since)}
-	conditions := []string{fmt.Sprintf(r.d.follow, "state", "'FAILED'") + " AND updated_at >= $1", fmt.Sprintf(r.d.follow, "state", "'ERROR'") + " AND updated_at >= $1"}
-	order := "state DESC, updated_at DESC, id DESC"
-	if len(factories) > 0 {
-		conditions, args = perFactory(factories, args, "(state = 'FAILED' OR state = 'ERROR') AND updated_at >= $1")
-		order = "factory_uid DESC, updated_at DESC"
-	}
-	found, err := r.briefs(ctx, conditions, args, order, limit)
+func (s *Store) NewestFailed(ctx context.Context, factories []string, since time.Time, limit int) ([]RunBrief, error) {
+	found, err := s.listBriefs(ctx, RunScan{
+		Filter: lineshaft.RunFilter{
+			States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Errored}, FactoryUIDs: factories, UpdatedAfter: since,
+		},
+		Sort: lineshaft.SortUpdated, Limit: limit,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list failed runs: %w", err)
 	}
-	slices.SortFunc(found, func(a, b RunBrief) int { return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(a.ID, b.ID)) })
-	return found[:min(limit, len(found))], nil
+	return found, nil
+}
+
+// listBriefs reads the first runs of a list, in its order.
+func (s *Store) listBriefs(ctx context.Context, q RunScan) ([]RunBrief, error) {
+	ids, err := s.findRuns(ctx, q)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	var args []any
+	found, err := s.briefs(ctx, []string{"id IN " + list(&args, ids)}, args, "id", len(ids))
+	slices.SortFunc(found, func(a, b RunBrief) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
+	return found, err
 }
 
 // Broken is a part of a factory, or a schedule, that does not work.

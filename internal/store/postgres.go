@@ -154,7 +154,7 @@ func (s postgresSchema) apply(ctx context.Context, text string, number int, at t
 	text = fmt.Sprintf("SET LOCAL lock_timeout = %d;\n", s.patience.lock.Milliseconds()) + text
 	for try := 1; ; try++ {
 		err := s.schemaConn.apply(ctx, text, number, at)
-		if fault, ok := errors.AsType[*pgconn.PgError](err); !ok || fault.Code != lockNotAvailable {
+		if !tableInUse(err) {
 			return err
 		}
 		if try >= s.patience.tries {
@@ -168,8 +168,11 @@ func (s postgresSchema) apply(ctx context.Context, text string, number int, at t
 	}
 }
 
-// lockNotAvailable is what PostgreSQL says when lock_timeout has passed.
-const lockNotAvailable = "55P03"
+// tableInUse says that lock_timeout has passed.
+func tableInUse(err error) bool {
+	fault, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && fault.Code == "55P03"
+}
 
 // inUse says who is to be waited for. The schema has not been changed.
 func (s postgresSchema) inUse(ctx context.Context, cause error) error {

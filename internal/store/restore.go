@@ -51,6 +51,9 @@ func Restore(ctx context.Context, opts Options, open func() (io.ReadCloser, erro
 		unlock := s.unlock
 		s.unlock = func() error { return errors.Join(removeFiles(made), unlock()) }
 	}
+	if err == nil && head.Schema == newest {
+		err = s.settleAll(ctx)
+	}
 	if err = errors.Join(err, s.Close()); err != nil || head.Schema == newest {
 		return found, err
 	}
@@ -58,7 +61,22 @@ func Restore(ctx context.Context, opts Options, open func() (io.ReadCloser, erro
 	if s, err = Open(ctx, opts); err != nil {
 		return found, fmt.Errorf("migrate what was restored: %w", err)
 	}
-	return found, s.Close()
+	return found, errors.Join(s.settleAll(ctx), s.Close())
+}
+
+// settleAll makes what lists look at, which a backup does not hold.
+func (s *Store) settleAll(ctx context.Context) error {
+	for _, step := range []func(context.Context, int) (bool, error){s.SettleRuns, s.UpgradeLists} {
+		below, err := s.listsBelow(ctx)
+		s.upgrading.Store(below != "")
+		for more := err == nil; more; {
+			more, err = step(ctx, SettleBatch)
+		}
+		if err != nil {
+			return fmt.Errorf("settle what was restored: %w", err)
+		}
+	}
+	return nil
 }
 
 // newFiles are the files and folders that opening a new SQLite database makes, in the
@@ -151,11 +169,12 @@ func (l *restore) all(ctx context.Context, open func() (io.ReadCloser, error)) e
 	if err := l.check(ctx, r.rows); err != nil {
 		return err
 	}
-	// The index of words is the engine's own: it is filled again in the background.
-	if _, err := l.tx.exec(ctx, "INSERT INTO search_queue (run_id) SELECT id FROM runs WHERE true ON CONFLICT (run_id) DO NOTHING"); err != nil {
-		return fmt.Errorf("queue runs for the search: %w", err)
+	if l.head.Schema >= listsMigration {
+		return nil
 	}
-	return nil
+	// The migration to come takes it that words are there already of all but these.
+	return l.tx.do(ctx, "note whose words are missing",
+		"INSERT INTO search_queue (run_id) SELECT id FROM runs WHERE true ON CONFLICT (run_id) DO NOTHING")
 }
 
 // clear refuses a database that is in use, and takes out what migrations put in.
@@ -214,7 +233,6 @@ func (l *restore) begin(ctx context.Context, table backupTable) error {
 	return nil
 }
 
-// columnsOf are the columns that a table has in the database.
 func (l *restore) columnsOf(ctx context.Context, table string) ([]string, error) {
 	rows, err := l.tx.q.query(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
 	if err != nil {

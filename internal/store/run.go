@@ -14,9 +14,8 @@ import (
 type RunHead struct {
 	lineshaft.RunLife
 
-	// was and updated are the state and the update time as they are stored.
-	was     lineshaft.RunState
-	updated time.Time
+	// was is the state as it is stored.
+	was lineshaft.RunState
 }
 
 // RunBody is the part of a run that is written once.
@@ -86,20 +85,19 @@ const (
 // InsertRuns writes new runs with their first events, in few statements.
 func (tx *Tx) InsertRuns(ctx context.Context, runs []*NewRun) error {
 	rows, bodies := inserts{into: "runs (" + newRunColumns + ")"}, inserts{into: "run_bodies (" + bodyColumns + ")"}
-	tags, queue := inserts{into: "run_tags (tag, run_id, updated_at)"}, inserts{into: "search_queue (run_id)"}
+	tags := inserts{into: "run_tags (tag, run_id, updated_at)"}
 	events := make([]runEvents, len(runs))
 	for i, n := range runs {
 		n.row(&rows)
 		if err := n.Body.row(&bodies, n.Head.ID); err != nil {
 			return err
 		}
-		for _, tag := range runTags(n) {
-			tags.row(tag, n.Head.ID, micros(n.Head.UpdatedAt))
+		for _, ancestor := range n.Ancestors { // the other tags are for lists alone: see settleTags
+			tags.row(ancestorTag(ancestor), n.Head.ID, micros(n.Head.UpdatedAt))
 		}
-		queue.row(n.Head.ID)
 		events[i] = runEvents{runID: n.Head.ID, first: 1, drafts: n.Events}
 	}
-	for _, table := range []*inserts{&rows, &bodies, &tags, &queue} {
+	for _, table := range []*inserts{&rows, &bodies, &tags} {
 		if err := tx.insert(ctx, table); err != nil {
 			return err
 		}
@@ -110,13 +108,12 @@ func (tx *Tx) InsertRuns(ctx context.Context, runs []*NewRun) error {
 // row adds the run's own row.
 func (n *NewRun) row(v *inserts) {
 	h := &n.Head
-	h.Tagged = len(n.Body.Metadata) > 0 || len(n.Ancestors) > 0
-	h.was, h.updated, h.LastSequence = h.State, h.UpdatedAt, int64(len(n.Events))
+	h.was, h.LastSequence = h.State, int64(len(n.Events))
 	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
 		null(n.Body.Config.Name), null(n.Body.Config.Model()), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
 		micros(n.CreatedAt), micros(h.UpdatedAt), 0, micros(h.FinishedAt), 0, 0, 0, 0, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline),
-		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, flag(h.Tagged), null(n.AgentUID), n.TraceParent, null(n.RerunOf), max(n.Attempt, 1))
+		h.Hold, null(h.ConcurrencyKey), "", "", 0, 0, h.MaxAttempts, 0, 0, 0, 0, 1, null(n.AgentUID), n.TraceParent, null(n.RerunOf), max(n.Attempt, 1))
 }
 
 // firstSkill is the one that lists show and sort by.
@@ -173,19 +170,19 @@ func (tx *Tx) AppendPrompt(ctx context.Context, runID, text string) (fits bool, 
 
 const headColumns = `id, state, status_message, error_code, retryable, worker_host, creator_uid, factory_uid, parent_run_id, updated_at,
 	started_at, finished_at, run_time, input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold,
-	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, interrupted, tagged`
+	concurrency_key, execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, interrupted`
 
 func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	var h RunHead
 	var retry *int64
 	var factory, parent, key *string
 	var updated, started, finished, runTime, queued, deadline int64
-	var promptDone, taken, sandbox, interrupted, tagged int
+	var promptDone, taken, sandbox, interrupted int
 	dest := append([]any{
 		&h.ID, &h.State, &h.Status.Message, &h.Status.ErrorCode, &retry, &h.WorkerHost, &h.CreatorUID, &factory, &parent,
 		&updated, &started, &finished, &runTime, &h.Usage.InputTokens, &h.Usage.OutputTokens, &h.Usage.CostMicros, &h.LastSequence, &queued,
 		&deadline, &h.Hold, &key, &h.ExecutionID, &h.WorkerID, &h.Executions, &h.Attempts, &h.MaxAttempts, &promptDone, &h.Unread, &taken,
-		&sandbox, &interrupted, &tagged,
+		&sandbox, &interrupted,
 	}, extra...)
 	if err := scan(dest...); err != nil {
 		return nil, fmt.Errorf("scan run: %w", err)
@@ -195,10 +192,15 @@ func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	h.UpdatedAt, h.StartedAt, h.FinishedAt = fromMicros(updated), fromMicros(started), fromMicros(finished)
 	h.QueuedAt, h.QueueDeadline, h.RunTime = fromMicros(queued), fromMicros(deadline), time.Duration(runTime)*time.Microsecond
 	h.PromptDone, h.Taken, h.SandboxRunning = promptDone == 1, taken == 1, sandbox == 1
-	h.Interrupted, h.Tagged = interrupted == 1, tagged == 1
-	h.was, h.updated = h.State, h.UpdatedAt
+	h.Interrupted = wasInterrupted(interrupted, h.Status.Message)
+	h.was = h.State
 	return &h, nil
 }
+
+// wasInterrupted says whether a turn was interrupted. Nodes of the version before know no such
+// column: they write the status alone, and leave the column when they replace the status
+// (D-3). So the status decides as long as such a node may be about, which is this version.
+func wasInterrupted(_ int, status string) bool { return status == lineshaft.StatusInterrupted }
 
 // LockRun reads a run's head and holds its row until the transaction ends.
 func (tx *Tx) LockRun(ctx context.Context, runID string) (*RunHead, error) {
@@ -232,7 +234,7 @@ func (tx *Tx) LockRuns(ctx context.Context, ids []string) ([]*RunHead, error) {
 // saveTypes are the columns of SaveRuns' VALUES list: PostgreSQL cannot guess them.
 var saveTypes = []string{
 	"TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "SMALLINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
-	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT", "SMALLINT",
+	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT",
 }
 
 // SaveRuns writes heads back with new events for each (events[i] belongs to
@@ -241,30 +243,26 @@ var saveTypes = []string{
 func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]lineshaft.Draft) error {
 	var v values
 	var batches []runEvents
-	var touched []*RunHead
 	for i, h := range heads {
 		batches = append(batches, runEvents{runID: h.ID, executionID: h.ExecutionID, first: h.LastSequence + 1, drafts: events[i]})
 		h.LastSequence += int64(len(events[i]))
 		v.typed(saveTypes, h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
 			micros(h.UpdatedAt), micros(h.StartedAt), micros(h.FinishedAt), h.RunTime.Microseconds(), h.Usage.InputTokens, h.Usage.OutputTokens,
 			h.Usage.CostMicros, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline), h.Hold, h.ExecutionID, h.WorkerID, h.Executions, h.Attempts,
-			flag(h.PromptDone), h.Unread, flag(h.Taken), flag(h.SandboxRunning), flag(h.Interrupted), flag(h.Tagged))
-		if h.Tagged && !h.UpdatedAt.Equal(h.updated) {
-			touched = append(touched, h)
-		}
+			flag(h.PromptDone), h.Unread, flag(h.Taken), flag(h.SandboxRunning), flag(h.Interrupted))
 	}
 	if err := tx.insertEvents(ctx, batches); err != nil {
 		return err
 	}
 	n, err := tx.exec(ctx, `WITH v (id, was, state, status_message, error_code, retryable, updated_at, started_at, finished_at, run_time,
 		input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, execution_id, worker_id, executions, attempts,
-		prompt_done, unread, taken, sandbox_running, interrupted, tagged) AS (VALUES `+v.text.String()+`)
+		prompt_done, unread, taken, sandbox_running, interrupted) AS (VALUES `+v.text.String()+`)
 		UPDATE runs SET state = v.state, status_message = v.status_message, error_code = v.error_code, retryable = v.retryable,
 		updated_at = v.updated_at, started_at = v.started_at, finished_at = v.finished_at, run_time = v.run_time,
 		input_tokens = v.input_tokens, output_tokens = v.output_tokens, cost_micros = v.cost_micros, last_sequence = v.last_sequence,
 		queued_at = v.queued_at, queue_deadline = v.queue_deadline, hold = v.hold, execution_id = v.execution_id, worker_id = v.worker_id,
 		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, unread = v.unread, taken = v.taken,
-		sandbox_running = v.sandbox_running, interrupted = v.interrupted, tagged = v.tagged
+		sandbox_running = v.sandbox_running, interrupted = v.interrupted
 		FROM v WHERE runs.id = v.id AND runs.state = v.was`, v.args...)
 	if err != nil {
 		return fmt.Errorf("save runs: %w", err)
@@ -272,13 +270,8 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 	if int(n) != len(heads) {
 		return fmt.Errorf("save runs: %d of %d rows changed", n, len(heads))
 	}
-	for _, h := range touched {
-		if _, err := tx.exec(ctx, "UPDATE run_tags SET updated_at = $2 WHERE run_id = $1", h.ID, micros(h.UpdatedAt)); err != nil {
-			return fmt.Errorf("update tags: %w", err)
-		}
-	}
 	for _, h := range heads {
-		h.was, h.updated = h.State, h.UpdatedAt
+		h.was = h.State
 	}
 	return nil
 }
@@ -317,7 +310,7 @@ func scanRun(scan func(...any) error, how int) (*lineshaft.Run, error) {
 	}
 	r.ParentRunID, r.FactoryUID, r.ScheduleID, r.RerunOf = text(parent), text(factory), text(schedule), text(rerunOf)
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(finished)
-	r.RunTime, r.SandboxRunning, r.Interrupted = time.Duration(runTime)*time.Microsecond, sandbox == 1, interrupted == 1
+	r.RunTime, r.SandboxRunning, r.Interrupted = time.Duration(runTime)*time.Microsecond, sandbox == 1, wasInterrupted(interrupted, r.Status.Message)
 	if err := json.Unmarshal([]byte(config), &r.Config); err != nil {
 		return nil, fmt.Errorf("decode config of run %s: %w", r.ID, err)
 	}
@@ -348,16 +341,18 @@ func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error
 }
 
 // NewestOf finds the id of the newest run of each creator that has one.
-func (r reader) NewestOf(ctx context.Context, creators []string) (map[string]string, error) {
-	if len(creators) == 0 {
-		return map[string]string{}, nil
+func (s *Store) NewestOf(ctx context.Context, creators []string) (map[string]string, error) {
+	newest := map[string]string{}
+	for _, creator := range creators {
+		ids, err := s.findRuns(ctx, RunScan{Filter: lineshaft.RunFilter{Creator: creator}, Sort: lineshaft.SortCreated, Limit: 1})
+		if err != nil {
+			return nil, fmt.Errorf("find newest runs: %w", err)
+		}
+		if len(ids) > 0 {
+			newest[creator] = ids[0]
+		}
 	}
-	parts, args := make([]string, len(creators)), make([]any, len(creators))
-	for i, creator := range creators {
-		parts[i] = fmt.Sprintf("SELECT * FROM (SELECT creator_uid, id FROM runs WHERE creator_uid = $%d ORDER BY id DESC LIMIT 1) AS p%d", i+1, i)
-		args[i] = creator
-	}
-	return pairs[string, string](ctx, r, "find newest runs", union(parts), args)
+	return newest, nil
 }
 
 // RunsByID reads those of the runs that there are, as lists show them.

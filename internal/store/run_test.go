@@ -84,7 +84,7 @@ func TestRunRoundTrip(t *testing.T) {
 			t.Errorf("body\n%s\nwant\n%s", asJSON(t, body), asJSON(t, n.Body))
 		}
 		h := head(t, s, n.Head.ID)
-		if h.ConcurrencyKey != "key" || h.Hold != 3 || h.MaxAttempts != 3 || !h.Tagged || h.LastSequence != 1 || *h.Status.Retryable ||
+		if h.ConcurrencyKey != "key" || h.Hold != 3 || h.MaxAttempts != 3 || h.LastSequence != 1 || *h.Status.Retryable ||
 			!h.QueueDeadline.Equal(n.Head.QueueDeadline) || !h.QueuedAt.Equal(n.Head.QueuedAt) {
 			t.Errorf("head %s", asJSON(t, h))
 		}
@@ -361,6 +361,28 @@ func TestR6PromptGrows(t *testing.T) {
 		must(t, err)
 		if got.Prompt != "do it" || got.Submitted != "do it\n\nand this" {
 			t.Errorf("prompt %q, submitted %q", got.Prompt, got.Submitted)
+		}
+	})
+}
+
+// D-3: a node of the version before writes the status of an interrupted turn, and not the
+// column; and it leaves the column when it replaces the status.
+func TestD3InterruptsOfTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		s, err := store.Open(t.Context(), store.Options{Database: database})
+		must(t, err)
+		t.Cleanup(func() { _ = s.Close() })
+		old, over := insertRun(t, s, nil), insertRun(t, s, nil)
+		storetest.Exec(t, database,
+			"UPDATE runs SET status_message = '"+lineshaft.StatusInterrupted+"' WHERE id = '"+old+"'",
+			"UPDATE runs SET interrupted = 1, status_message = 'the agent is working' WHERE id = '"+over+"'")
+		for id, want := range map[string]bool{old: true, over: false} {
+			run, err := s.GetRun(t.Context(), id)
+			must(t, err)
+			if h := head(t, s, id); run.Interrupted != want || h.Interrupted != want {
+				t.Errorf("interrupted: %t in the run, %t in its life, want %t", run.Interrupted, h.Interrupted, want)
+			}
 		}
 	})
 }

@@ -79,21 +79,13 @@ func (r reader) blobsOf(ctx context.Context, runID string) ([]string, error) {
 }
 
 // DeleteRun takes an ended run out of every list at once; what is left of it goes
-// later, in small steps (DeleteRunRows).
+// later: what lists look at when it is settled, the rest in small steps (DeleteRunRows).
 func (tx *Tx) DeleteRun(ctx context.Context, runID string) error {
 	if _, err := tx.exec(ctx, "DELETE FROM runs WHERE id = $1", runID); err != nil {
 		return fmt.Errorf("delete run: %w", err)
 	}
 	if _, err := tx.exec(ctx, "DELETE FROM run_tags WHERE run_id = $1", runID); err != nil {
 		return fmt.Errorf("delete tags: %w", err)
-	}
-	// The queue first: it waits for an indexer that has the run in hand, whose entry
-	// can then be seen and removed.
-	if _, err := tx.exec(ctx, "DELETE FROM search_queue WHERE run_id = $1", runID); err != nil {
-		return fmt.Errorf("delete from search queue: %w", err)
-	}
-	if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil {
-		return fmt.Errorf("delete from search: %w", err)
 	}
 	_, err := tx.exec(ctx, "INSERT INTO deleted_runs (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID)
 	return err
@@ -104,12 +96,13 @@ func (r reader) ListDeletedRuns(ctx context.Context, limit int) ([]string, error
 	return r.texts(ctx, "SELECT run_id FROM deleted_runs ORDER BY run_id LIMIT $1", limit)
 }
 
-// ListOldRuns finds runs that ended before a time and were left alone since.
+// ListOldRuns finds runs that ended before a time and were left alone since, among those
+// that are settled.
 func (r reader) ListOldRuns(ctx context.Context, before time.Time, limit int) ([]string, error) {
 	var ids []string
 	for _, state := range []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled} {
-		found, err := r.texts(ctx, "SELECT id FROM runs WHERE "+fmt.Sprintf(r.d.follow, "state", "$1")+
-			" AND updated_at < $2 ORDER BY state, updated_at, id LIMIT $3", state, micros(before), limit)
+		found, err := r.texts(ctx, "SELECT id FROM run_list WHERE "+fmt.Sprintf(r.d.follow, "state", "$1")+
+			" AND updated_at < $2 AND "+unchanged("run_list.id")+" ORDER BY state, updated_at, id LIMIT $3", state, micros(before), limit)
 		if err != nil {
 			return nil, err
 		}

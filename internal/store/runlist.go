@@ -41,9 +41,10 @@ type RunScan struct {
 // ScanRuns reads the next runs of a filtered, sorted list. More says that the
 // list goes on at last, even if fewer than Limit runs were found.
 //
-// It works in two steps. One filter, the most telling that is set, drives a walk
-// along its index in the order of the list; the other filters are checked on each
-// row of the walk, whose length is bounded. Then the runs found are read whole.
+// It works in two steps. One filter, the most telling that is set, drives a walk along its
+// index in the order of the list, beside the states; the other filters are checked on each
+// row of the walk, whose length is bounded. Runs that are not settled are walked with them.
+// Then the runs found are read whole.
 func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, last *RunKey, more bool, err error) {
 	words, ok := queryWords(q.Filter)
 	if !ok {
@@ -72,6 +73,13 @@ func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, 
 		return runs, &found.keys[looked-1], true, nil
 	}
 	return runs, found.last, found.more, nil
+}
+
+// findRuns reads which runs are on the first page of a list that is not searched.
+func (s *Store) findRuns(ctx context.Context, q RunScan) ([]string, error) {
+	found := &scanResult{limit: q.Limit, budget: s.budget}
+	err := s.scanRanks(ctx, q, nil, found)
+	return found.ids(), err
 }
 
 // scanHead puts the run that q.With names where it belongs among those that were found.
@@ -150,7 +158,7 @@ func (s *Store) scanRanks(ctx context.Context, q RunScan, only []string, found *
 		if q.After != nil && q.After.Rank > rank {
 			continue
 		}
-		if err := s.walk(ctx, newWalk(s.d, q, rank, only), found); err != nil {
+		if err := s.walk(ctx, s.newWalk(q, rank, only), found); err != nil {
 			return err
 		}
 		if found.more {
@@ -202,12 +210,15 @@ func (s *Store) walk(ctx context.Context, w *walk, found *scanResult) error {
 type condition struct {
 	column string
 	values []string
-	tag    string
-	sql    string
-	drive  bool
+	// tag is what run_tags says of runs that are settled. Key and value are the metadata
+	// that it stands for, artifact the kind of artifact; an ancestor needs neither.
+	tag, key, value, artifact string
+	// sql is a text about the column.
+	sql   string
+	drive bool
 }
 
-// conditions lists the filters that are set, the most telling first.
+// conditions lists the filters that are set but states, the most telling first.
 func conditions(f lineshaft.RunFilter) []condition {
 	var out []condition
 	add := func(column string, values ...string) {
@@ -217,7 +228,7 @@ func conditions(f lineshaft.RunFilter) []condition {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
-		out = append(out, condition{tag: metadataTag(key, f.Metadata[key]), drive: true})
+		out = append(out, condition{tag: metadataTag(key, f.Metadata[key]), key: key, value: f.Metadata[key], drive: true})
 	}
 	if f.AncestorRunID != "" {
 		out = append(out, condition{tag: ancestorTag(f.AncestorRunID), drive: true})
@@ -229,10 +240,10 @@ func conditions(f lineshaft.RunFilter) []condition {
 	add("environment_id", f.EnvironmentID)
 	add("factory_uid", distinct(f.FactoryUIDs)...)
 	if f.FactoryOnly {
-		out = append(out, condition{sql: "factory_uid IS NOT NULL", drive: true})
+		out = append(out, condition{column: "factory_uid", sql: "factory_uid IS NOT NULL", drive: true})
 	}
 	if f.ArtifactType != "" {
-		out = append(out, condition{tag: artifactTag(string(f.ArtifactType)), drive: true})
+		out = append(out, condition{tag: artifactTag(string(f.ArtifactType)), artifact: string(f.ArtifactType), drive: true})
 	}
 	if f.WorkerHost == lineshaft.HostedWorker { // most runs have it, so there is no index
 		out = append(out, condition{column: "worker_host", values: []string{lineshaft.HostedWorker}})
@@ -240,7 +251,6 @@ func conditions(f lineshaft.RunFilter) []condition {
 		add("worker_host", f.WorkerHost)
 	}
 	add("model_id", f.ModelID)
-	add("state", distinct(f.States)...)
 	add("creator_uid", f.Creator)
 	if id.Valid(f.Executor) { // an agent; the other principals have other ids
 		add("agent_uid", f.Executor)
@@ -249,7 +259,7 @@ func conditions(f lineshaft.RunFilter) []condition {
 	}
 	add("source", distinct(f.Sources)...)
 	if f.NoEnvironment { // as above
-		out = append(out, condition{sql: "environment_id IS NULL"})
+		out = append(out, condition{column: "environment_id", sql: "environment_id IS NULL"})
 	}
 	return out
 }

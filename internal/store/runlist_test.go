@@ -112,6 +112,7 @@ func TestR4ListsEqualTheModel(t *testing.T) {
 		}
 		m := newModel(random, size)
 		m.save(t, s, random)
+		settleAll(t, s)
 		rapid.Check(t, func(rt *rapid.T) {
 			q := drawScan(rt, m)
 			s.SetBudget(rapid.SampledFrom([]int{12, 40, store.ScanBudget}).Draw(rt, "budget"))

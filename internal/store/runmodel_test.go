@@ -33,8 +33,10 @@ func (m *modelRun) words() []string {
 
 // model is a naive store of runs: it filters and sorts a slice.
 type model struct {
-	runs  []*modelRun
-	start time.Time
+	runs         []*modelRun
+	start, clock time.Time
+	ids          *id.Source
+	size         int
 }
 
 // The values that runs of the model have. Few of each, so that filters hit and
@@ -55,40 +57,46 @@ func pick[T any](r *rand.Rand, items []T) T { return items[r.IntN(len(items))] }
 
 // newModel makes runs at random: n of them within a few milliseconds.
 func newModel(r *rand.Rand, n int) *model {
-	m := &model{start: time.UnixMicro(1_700_000_000_000_000)}
-	clock := m.start
-	ids := id.New(func() time.Time { return clock })
-	for i := range n {
-		clock = clock.Add(time.Duration(r.IntN(20)) * time.Microsecond)
-		runID, at := ids.Next()
-		run := &modelRun{NewRun: store.NewRun{
-			Title: pick(r, modelTitles), Source: pick(r, lineshaft.Sources()[:3]), CreatedAt: at, RootRunID: runID,
-			ConversationID: "c", SessionID: "s", ScheduleID: pick(r, []string{"", "", "", "sched"}),
-			Head: store.RunHead{RunLife: lineshaft.RunLife{
-				ID: runID, State: pick(r, lineshaft.RunStates()), WorkerHost: pick(r, modelHosts), CreatorUID: pick(r, modelPeople),
-				FactoryUID: pick(r, modelFacts), UpdatedAt: m.start.Add(time.Duration(r.IntN(2*n)) * time.Microsecond),
-			}},
-			Body: store.RunBody{Prompt: pick(r, modelPrompts), Metadata: map[string]string{}},
-		}}
-		if skill := pick(r, modelSkills); skill != "" {
-			run.Body.Config.Skills = []string{skill, "o/r:second"}
-		}
-		run.Body.Config.Name, run.Body.Config.EnvironmentID, run.Body.Config.ModelID = pick(r, modelNames), pick(r, modelEnvs), pick(r, modelNames)
-		for _, key := range []string{"team", "tier"} {
-			if value := pick(r, modelTeams); value != "" {
-				run.Body.Metadata[key] = value
-			}
-		}
-		if i > 0 && r.IntN(3) == 0 {
-			parent := m.runs[r.IntN(min(i, 20))]
-			run.Head.ParentRunID, run.Ancestors = parent.Head.ID, append([]string{parent.Head.ID}, parent.Ancestors...)
-		}
-		if r.IntN(4) == 0 {
-			run.artifacts = append(run.artifacts, pick(r, lineshaft.ArtifactTypes()), pick(r, lineshaft.ArtifactTypes()))
-		}
-		m.runs = append(m.runs, run)
+	m := &model{start: time.UnixMicro(1_700_000_000_000_000), size: n}
+	m.clock = m.start
+	m.ids = id.New(func() time.Time { return m.clock })
+	for range n {
+		m.add(r)
 	}
 	return m
+}
+
+// add makes one more run at random.
+func (m *model) add(r *rand.Rand) *modelRun {
+	m.clock = m.clock.Add(time.Duration(r.IntN(20)) * time.Microsecond)
+	runID, at := m.ids.Next()
+	run := &modelRun{NewRun: store.NewRun{
+		Title: pick(r, modelTitles), Source: pick(r, lineshaft.Sources()[:3]), CreatedAt: at, RootRunID: runID,
+		ConversationID: "c", SessionID: "s", ScheduleID: pick(r, []string{"", "", "", "sched"}),
+		Head: store.RunHead{RunLife: lineshaft.RunLife{
+			ID: runID, State: pick(r, lineshaft.RunStates()), WorkerHost: pick(r, modelHosts), CreatorUID: pick(r, modelPeople),
+			FactoryUID: pick(r, modelFacts), UpdatedAt: m.start.Add(time.Duration(r.IntN(2*m.size)) * time.Microsecond),
+		}},
+		Body: store.RunBody{Prompt: pick(r, modelPrompts), Metadata: map[string]string{}},
+	}}
+	if skill := pick(r, modelSkills); skill != "" {
+		run.Body.Config.Skills = []string{skill, "o/r:second"}
+	}
+	run.Body.Config.Name, run.Body.Config.EnvironmentID, run.Body.Config.ModelID = pick(r, modelNames), pick(r, modelEnvs), pick(r, modelNames)
+	for _, key := range []string{"team", "tier"} {
+		if value := pick(r, modelTeams); value != "" {
+			run.Body.Metadata[key] = value
+		}
+	}
+	if i := len(m.runs); i > 0 && r.IntN(3) == 0 {
+		parent := m.runs[r.IntN(min(i, 20))]
+		run.Head.ParentRunID, run.Ancestors = parent.Head.ID, append([]string{parent.Head.ID}, parent.Ancestors...)
+	}
+	if r.IntN(4) == 0 {
+		run.artifacts = append(run.artifacts, pick(r, lineshaft.ArtifactTypes()), pick(r, lineshaft.ArtifactTypes()))
+	}
+	m.runs = append(m.runs, run)
+	return run
 }
 
 // save writes the model's runs to a store, then changes some of them.
@@ -96,22 +104,8 @@ func (m *model) save(t *testing.T, s *store.Store, r *rand.Rand) {
 	t.Helper()
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		for _, run := range m.runs {
-			n := run.NewRun
-			if err := tx.InsertRun(ctx, &n, nil); err != nil {
+			if err := run.insert(ctx, s, tx); err != nil {
 				return err
-			}
-			for _, kind := range run.artifacts {
-				h, err := tx.LockRun(ctx, n.Head.ID)
-				if err != nil {
-					return err
-				}
-				uid, _ := s.NewID()
-				if err := tx.InsertArtifact(ctx, h, lineshaft.Artifact{UID: uid, Type: kind}); err != nil {
-					return err
-				}
-				if err := tx.SaveRun(ctx, h); err != nil {
-					return err
-				}
 			}
 		}
 		return nil
@@ -128,18 +122,38 @@ func (m *model) save(t *testing.T, s *store.Store, r *rand.Rand) {
 			return tx.SaveRun(ctx, h)
 		})
 	}
-	indexAll(t, s)
 }
 
-// indexAll waits for nothing: it does the search indexer's work itself.
-func indexAll(t *testing.T, s *store.Store) {
-	t.Helper()
-	for {
-		n, err := s.IndexSearch(t.Context(), 100)
-		must(t, err)
-		if n == 0 {
-			return
+// insert writes a run with its artifacts.
+func (m *modelRun) insert(ctx context.Context, s *store.Store, tx *store.Tx) error {
+	n := m.NewRun
+	if err := tx.InsertRun(ctx, &n, nil); err != nil {
+		return err
+	}
+	for _, kind := range m.artifacts {
+		if err := insertArtifact(ctx, s, tx, n.Head.ID, kind); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func insertArtifact(ctx context.Context, s *store.Store, tx *store.Tx, runID string, kind lineshaft.ArtifactType) error {
+	h, err := tx.LockRun(ctx, runID)
+	if err != nil {
+		return err
+	}
+	uid, _ := s.NewID()
+	return tx.InsertArtifact(ctx, h, lineshaft.Artifact{UID: uid, Type: kind})
+}
+
+// settleAll waits for nothing: it settles lists itself.
+func settleAll(t *testing.T, s *store.Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = s.SettleRuns(t.Context(), 100)
+		must(t, err)
 	}
 }
 

@@ -137,6 +137,9 @@ func TestR4SearchFollowsTheIndex(t *testing.T) {
 			fill = "INSERT INTO run_search (run_id, words) SELECT id, array_to_tsvector(ARRAY['common', 'n' || SUBSTR(id, 31)]) FROM runs"
 		}
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.Exec(ctx, "DELETE FROM run_search"); err != nil {
+				return err
+			}
 			_, err := tx.Exec(ctx, fill)
 			return err
 		})

@@ -2,22 +2,32 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
 
-// walk is one walk along an index, written as SQL.
+// walk is one walk along indexes in the order of a list, written as SQL.
 type walk struct {
 	d    *dialect
 	q    RunScan
 	rank int
 	only []string // restrict to these ids (search)
 	args []any
-	// drive is the filter whose index is followed; empty when it is the list's own.
-	drive  condition
+	// conditions are the filters that are set, but states, and drive is the one whose index
+	// is followed; it is empty when that is the list's own.
+	conditions []condition
+	drive      condition
+	// states are those that the filter selects.
+	states []string
+	// checks are what a settled row must pass besides; those of the backlog have passed.
 	checks []string
+	// columns are those that order and checks need: an index often has them all.
+	columns []string
+	// upgrading says that some runs are still listed by the indexes of the version before.
+	upgrading bool
 }
 
 // maxBranches is how many values of a column are walked side by side. Each branch may
@@ -26,27 +36,67 @@ type walk struct {
 const maxBranches = 20
 
 // newWalk picks the driving filter and turns the rest into checks.
-func newWalk(d *dialect, q RunScan, rank int, only []string) *walk {
-	w := &walk{d: d, q: q, rank: rank, only: only}
-	byTime := q.Sort == lineshaft.SortUpdated || q.Sort == lineshaft.SortCreated
-	driven := !byTime || len(only) > 0
-	for _, c := range conditions(q.Filter) {
+func (s *Store) newWalk(q RunScan, rank int, only []string) *walk {
+	w := &walk{
+		d: s.d, q: q, rank: rank, only: only, conditions: conditions(q.Filter), states: distinct(q.Filter.States),
+		upgrading: s.upgrading.Load(),
+	}
+	w.need(w.keyColumns()...)
+	driven := !w.byTime() || len(only) > 0
+	for _, c := range w.conditions {
 		if c.drive && !driven && len(c.values) <= maxBranches {
 			driven, w.drive = true, c
 			continue
 		}
-		w.checks = append(w.checks, w.check(c))
+		switch {
+		case len(only) > 0: // of these runs all is asked at once
+			continue
+		case q.Sort == lineshaft.SortAgent:
+			w.checks = append(w.checks, w.checkNow(c))
+		default:
+			w.checks = append(w.checks, w.check(c))
+		}
+		w.need(c.column)
+	}
+	if len(only) > 0 {
+		return w
+	}
+	if len(w.states) > 0 && (!w.byStates() || w.upgrading) {
+		w.checks = append(w.checks, w.stateCheck())
+		w.need("state")
 	}
 	if q.Sort == lineshaft.SortAgent && rank == 1 {
 		w.checks = append(w.checks, "r.skill_spec IS NULL")
+		w.need("skill_spec")
 	}
-	if q.Sort != lineshaft.SortCreated {
-		w.checkRange(createdRange(q.Filter))
-	}
-	if q.Sort != lineshaft.SortUpdated {
-		w.checkRange(updatedRange(q.Filter))
+	if more := w.timeChecks(); len(more) > 0 {
+		w.checks = append(w.checks, more...)
+		w.need("updated_at")
 	}
 	return w
+}
+
+func (w *walk) need(columns ...string) {
+	for _, column := range columns {
+		if column != "" && !slices.Contains(w.columns, column) {
+			w.columns = append(w.columns, column)
+		}
+	}
+}
+
+func (w *walk) byTime() bool {
+	return w.q.Sort == lineshaft.SortUpdated || w.q.Sort == lineshaft.SortCreated
+}
+
+// byStates says that the index which is followed has the states apart.
+func (w *walk) byStates() bool {
+	return w.byTime() && w.drive.tag == "" && (w.drive.drive || len(w.states) > 0)
+}
+
+// direct says that the table of runs has the index itself, which no change of a run moves:
+// there is nothing to settle.
+func (w *walk) direct() bool {
+	return w.q.Sort == lineshaft.SortAgent || w.q.Sort == lineshaft.SortCreated && !w.drive.drive && len(w.states) == 0
 }
 
 func (w *walk) arg(v any) string {
@@ -54,6 +104,7 @@ func (w *walk) arg(v any) string {
 	return "$" + strconv.Itoa(len(w.args))
 }
 
+// check is a filter on a row that is settled.
 func (w *walk) check(c condition) string {
 	switch {
 	case c.tag != "":
@@ -64,71 +115,181 @@ func (w *walk) check(c condition) string {
 	return "r." + c.column + " IN " + list(&w.args, c.values)
 }
 
-func (w *walk) checkRange(r timeRange) {
-	if r.from != nil {
-		w.checks = append(w.checks, "r."+r.column+" >= "+w.arg(r.from))
+// checkNow is a filter on a row of runs, whose tags may not be settled.
+func (w *walk) checkNow(c condition) string {
+	switch {
+	case c.key != "":
+		value := fmt.Sprintf(w.d.metadata, w.arg(c.key))
+		return "EXISTS (SELECT 1 FROM run_bodies b WHERE b.run_id = r.id AND " + value + " = " + w.arg(c.value) + ")"
+	case c.artifact != "":
+		return "EXISTS (SELECT 1 FROM artifacts a WHERE a.run_id = r.id AND a.type = " + w.arg(c.artifact) + ")"
 	}
-	if r.until != nil {
-		w.checks = append(w.checks, "r."+r.column+" < "+w.arg(r.until))
-	}
+	return w.check(c)
 }
 
-// query writes the walk: an inner part that follows the index for at most cut
-// rows, and an outer one that says which of them pass the checks.
+func (w *walk) stateCheck() string { return "r.state IN " + list(&w.args, w.states) }
+
+// timeChecks are the time filters that are not on the order of the list.
+func (w *walk) timeChecks() []string {
+	var checks []string
+	add := func(r timeRange) {
+		if r.from != nil {
+			checks = append(checks, "r."+r.column+" >= "+w.arg(r.from))
+		}
+		if r.until != nil {
+			checks = append(checks, "r."+r.column+" < "+w.arg(r.until))
+		}
+	}
+	if w.q.Sort != lineshaft.SortCreated {
+		add(createdRange(w.q.Filter))
+	}
+	if w.q.Sort != lineshaft.SortUpdated {
+		add(updatedRange(w.q.Filter))
+	}
+	return checks
+}
+
+// query writes the walk: an inner part that follows indexes for at most cut rows each, and
+// an outer one that merges them and says which rows pass the checks.
 func (w *walk) query(cut int) (string, []any) {
-	limit := " LIMIT " + strconv.Itoa(cut)
 	var parts []string
 	switch {
 	case len(w.only) > 0:
 		// The limit keeps the planner from following the list and filtering by id.
-		from := "(SELECT * FROM runs WHERE id IN " + list(&w.args, w.only) + " LIMIT " + strconv.Itoa(len(w.only)) + ") AS o"
-		parts = append(parts, w.branch("*", from, "", "")+limit)
-	case w.drive.tag != "":
-		ids := w.branch("run_id", "run_tags", "tag", w.drive.tag) + limit
-		parts = append(parts, "SELECT r.* FROM ("+ids+") AS g JOIN runs r ON r.id = g.run_id")
-	case w.drive.column != "":
-		for _, value := range w.drive.values {
-			parts = append(parts, w.branch("*", "runs", w.drive.column, value)+limit)
-		}
+		parts = append(parts, w.now("(SELECT * FROM runs WHERE id IN "+list(&w.args, w.only)+" LIMIT "+strconv.Itoa(len(w.only))+") AS r"))
+	case w.direct():
+		parts = append(parts, w.branch("runs", "", "", "", cut))
 	default:
-		parts = append(parts, w.branch("*", "runs", "", "")+limit)
+		parts = append(w.settled(cut), w.now(w.d.backlog))
+		if w.upgrading && w.drive.tag == "" {
+			parts = append(parts, w.unsettled(cut)...)
+		}
 	}
 	inner := parts[0]
 	if len(parts) > 1 {
 		for i, part := range parts {
-			parts[i] = "SELECT * FROM (" + part + ") AS b" + strconv.Itoa(i)
+			parts[i] = "SELECT * FROM (" + part + ") AS p" + strconv.Itoa(i)
 		}
-		inner = "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") AS u" + w.order(w.keyColumns()) + limit
+		inner = strings.Join(parts, " UNION ALL ")
 	}
 	hit := "TRUE"
 	if len(w.checks) > 0 {
-		hit = strings.Join(w.checks, " AND ")
+		hit = "r.passed = 1 OR " + strings.Join(w.checks, " AND ")
 	}
-	return "SELECT r.id, " + w.keyMicro() + ", " + w.keyText() + ", CASE WHEN " + hit + " THEN 1 ELSE 0 END FROM (" + inner + ") AS r" + w.order(w.keyColumns()), w.args
+	return "SELECT r.id, " + w.keyMicro() + ", " + w.keyText() + ", CASE WHEN " + hit + " THEN 1 ELSE 0 END FROM (" + inner + ") AS r" +
+		w.order(w.keyColumns()) + " LIMIT " + strconv.Itoa(cut), w.args
 }
 
-// branch follows one index: that of a driving column's value, or the list's own.
-func (w *walk) branch(what, table, column, value string) string {
-	keys := w.keyColumns()
+// settled follows the indexes of run_list: one for each value and state, or that of a tag.
+func (w *walk) settled(cut int) []string {
+	if w.drive.tag != "" {
+		ids := w.branch("run_tags", "tag", w.drive.tag, "", cut)
+		columns := strings.Join(w.columns, ", r.")
+		return []string{"SELECT r." + columns + ", 0 AS passed FROM (" + ids + ") AS g JOIN runs r ON r.id = g.run_id"}
+	}
+	states := []string{""}
+	if w.byStates() {
+		if states = w.states; len(states) == 0 {
+			states = distinct(lineshaft.RunStates())
+		}
+	}
+	var parts []string
+	for _, value := range w.driveValues() {
+		for _, state := range states {
+			parts = append(parts, w.branch("run_list", w.driveColumn(), value, state, cut))
+		}
+	}
+	return parts
+}
+
+// unsettled follows the indexes of the version before, for runs that run_list does not have.
+func (w *walk) unsettled(cut int) []string {
+	column, values := w.driveColumn(), w.driveValues()
+	if w.byTime() && !w.drive.drive && len(w.states) > 0 {
+		column, values = "state", w.states
+	}
+	var parts []string
+	for _, value := range values {
+		parts = append(parts, w.branch("runs", column, value, "", cut))
+	}
+	return parts
+}
+
+// driveColumn is the column whose values are followed; none when an index has no others.
+func (w *walk) driveColumn() string {
+	if w.drive.sql != "" {
+		return ""
+	}
+	return w.drive.column
+}
+
+func (w *walk) driveValues() []string {
+	if w.driveColumn() == "" {
+		return []string{""}
+	}
+	return w.drive.values
+}
+
+// now selects of runs, as they are, those that all filters select.
+func (w *walk) now(from string) string {
+	where := slices.Concat(w.bounds(w.keyColumns(), "r."), w.timeChecks())
+	for _, c := range w.conditions {
+		where = append(where, w.checkNow(c))
+	}
+	if len(w.states) > 0 {
+		where = append(where, w.stateCheck())
+	}
+	if w.q.Sort == lineshaft.SortAgent {
+		where = append(where, "r.skill_spec IS "+[]string{"NOT NULL", "NULL"}[w.rank])
+	}
+	text := "SELECT r." + strings.Join(w.columns, ", r.") + ", 1 AS passed FROM " + from
+	if len(where) > 0 {
+		text += " WHERE " + strings.Join(where, " AND ")
+	}
+	return text
+}
+
+// branch follows one index for at most cut rows: that of a value, a state or both, or the
+// list's own.
+func (w *walk) branch(table, column, value, state string, cut int) string {
+	keys, what, id := w.keyColumns(), strings.Join(w.columns, ", ")+", 0 AS passed", "id"
 	if table == "run_tags" {
-		keys[len(keys)-1] = "run_id"
+		what, id = "run_id", "run_id"
+		keys[len(keys)-1] = id
 	}
-	var where []string
-	if column != "" {
+	where := w.bounds(keys, "")
+	if state != "" && column != "" {
+		where = append(where, "state = "+w.arg(state))
+		keys = append([]string{"state"}, keys...)
+	} else if state != "" {
+		column, value = "state", state
+	}
+	if column != "" { // part of the order, so that no other index gives it
 		where = append(where, fmt.Sprintf(w.d.follow, column, w.arg(value)))
+		keys = append([]string{column}, keys...)
 	}
-	where = append(where, w.bounds(keys)...)
 	if also := w.indexCondition(column); also != "" {
 		where = append(where, also)
 	}
-	if column != "" { // part of the order, so that no other index gives it
-		keys = append([]string{column}, keys...)
+	if !w.direct() {
+		where = append(where, unchanged(table+"."+id))
+	}
+	if table == "runs" && !w.direct() { // those of the version before
+		where = append(where, "id < (SELECT value FROM settings WHERE name = '"+belowSetting+"')",
+			"COALESCE((SELECT 1 FROM run_list l WHERE l.id = runs.id), 0) <> 1")
 	}
 	text := "SELECT " + what + " FROM " + table
 	if len(where) > 0 {
 		text += " WHERE " + strings.Join(where, " AND ")
 	}
-	return text + w.order(keys)
+	return text + w.order(keys) + " LIMIT " + strconv.Itoa(cut)
+}
+
+// unchanged says that a run is not in the backlog. It is written such that PostgreSQL looks
+// it up for each row of an index, and expects nearly every row to pass: else it would rather
+// read all of them and sort.
+func unchanged(id string) string {
+	return "COALESCE((SELECT 1 FROM run_backlog c WHERE c.run_id = " + id + " LIMIT 1), 0) <> 1"
 }
 
 // indexCondition is what a partial index asks for that the column's value does not
@@ -185,7 +346,7 @@ func (w *walk) order(columns []string) string {
 
 // bounds limit the walk to what follows the cursor and to a time range in the order
 // of the list: one comparison for each end, so that both end the index scan.
-func (w *walk) bounds(keys []string) []string {
+func (w *walk) bounds(keys []string, prefix string) []string {
 	var within timeRange
 	switch w.q.Sort {
 	case lineshaft.SortUpdated:
@@ -194,19 +355,23 @@ func (w *walk) bounds(keys []string) []string {
 		within = createdRange(w.q.Filter)
 	case lineshaft.SortTitle, lineshaft.SortAgent:
 	}
+	columns := make([]string, len(keys))
+	for i, key := range keys {
+		columns[i] = prefix + key
+	}
 	var out []string
 	cursor := w.cursor()
 	if cursor != nil && w.q.Ascending && !before(cursor[0], within.from) {
-		out, within.from = append(out, w.compare(keys, " > ", cursor)), nil
+		out, within.from = append(out, w.compare(columns, " > ", cursor)), nil
 	}
 	if cursor != nil && !w.q.Ascending && (within.until == nil || before(cursor[0], within.until)) {
-		out, within.until = append(out, w.compare(keys, " < ", cursor)), nil
+		out, within.until = append(out, w.compare(columns, " < ", cursor)), nil
 	}
 	if within.from != nil {
-		out = append(out, keys[0]+" >= "+w.arg(within.from))
+		out = append(out, columns[0]+" >= "+w.arg(within.from))
 	}
 	if within.until != nil {
-		out = append(out, keys[0]+" < "+w.arg(within.until))
+		out = append(out, columns[0]+" < "+w.arg(within.until))
 	}
 	return out
 }

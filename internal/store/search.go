@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,6 +39,11 @@ func SearchWords(text string) []string {
 // and they are sorted; a common one would give too many, so there the list is
 // walked instead and each run's words are looked at: pages fill quickly then.
 func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, found *scanResult) error {
+	// The backlog first: what is settled in between is in the index by then.
+	changed, err := s.changedTexts(ctx)
+	if err != nil {
+		return err
+	}
 	few := s.budget / 10
 	candidates, err := s.texts(ctx, s.d.searchMatch, s.d.searchQuery(words), few)
 	if err != nil {
@@ -46,6 +52,12 @@ func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, foun
 	if len(candidates) == few {
 		return s.scanMatching(ctx, q, words, found)
 	}
+	candidates = slices.DeleteFunc(candidates, func(runID string) bool { _, ok := changed[runID]; return ok })
+	for runID, text := range changed {
+		if text.matches(q.Filter.Query, words) {
+			candidates = append(candidates, runID)
+		}
+	}
 	if runID, ok := queryID(q.Filter.Query); ok && !slices.Contains(candidates, runID) {
 		candidates = append(candidates, runID)
 	}
@@ -53,6 +65,23 @@ func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, foun
 		return nil
 	}
 	return s.scanRanks(ctx, q, candidates, found)
+}
+
+// changedTexts reads the words of the runs that are not settled.
+func (s *Store) changedTexts(ctx context.Context) (map[string]searchText, error) {
+	ids, err := s.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog")
+	if err != nil {
+		return nil, fmt.Errorf("read changed runs: %w", err)
+	}
+	changed := map[string]searchText{}
+	for part := range slices.Chunk(ids, SettleBatch) {
+		texts, err := s.searchTexts(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(changed, texts)
+	}
+	return changed, nil
 }
 
 // queryID is the run id that a search asks for, if it is one.
@@ -138,35 +167,6 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 		return nil, fmt.Errorf("read searchable text: %w", err)
 	}
 	return texts, nil
-}
-
-// IndexSearch puts up to limit waiting runs into the search index and returns how
-// many there were. Several nodes may do it at once.
-func (s *Store) IndexSearch(ctx context.Context, limit int) (int, error) {
-	var done int
-	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		done = 0
-		ids, err := tx.texts(ctx, "SELECT run_id FROM search_queue ORDER BY run_id LIMIT $1"+tx.d.skipLocked, limit)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		texts, err := tx.searchTexts(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for runID, t := range texts {
-			if _, err := tx.exec(ctx, tx.d.searchInsert, runID, strings.Join(t.words, " ")); err != nil {
-				return fmt.Errorf("index run: %w", err)
-			}
-		}
-		var args []any
-		if _, err := tx.exec(ctx, "DELETE FROM search_queue WHERE run_id IN "+list(&args, ids), args...); err != nil {
-			return fmt.Errorf("empty search queue: %w", err)
-		}
-		done = len(ids)
-		return nil
-	})
-	return done, err
 }
 
 // RunMatches says whether a filter selects one run.

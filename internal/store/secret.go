@@ -30,7 +30,7 @@ func (tx *Tx) UpdateSecret(ctx context.Context, s Secret) error {
 		s.Name, s.Access, s.Description, s.Sealed, micros(s.UpdatedAt))
 }
 
-// ReplaceSealed writes a value sealed anew if it was not changed meanwhile.
+// ReplaceSealed writes a value sealed again if it was not changed meanwhile.
 func (tx *Tx) ReplaceSealed(ctx context.Context, name, was, sealed string) error {
 	_, err := tx.exec(ctx, "UPDATE secrets SET sealed = $3 WHERE name = $1 AND sealed = $2", name, was, sealed)
 	return err

@@ -69,13 +69,7 @@ func (tx *Tx) SetSkills(ctx context.Context, runID string, body *RunBody) error 
 	if _, err := tx.exec(ctx, "UPDATE run_bodies SET skills = $2, config = $3, origins = $4 WHERE run_id = $1", runID, parts[0], parts[1], parts[2]); err != nil {
 		return fmt.Errorf("set skills: %w", err)
 	}
-	if _, err := tx.exec(ctx, "UPDATE runs SET name = $2, skill_spec = $3 WHERE id = $1", runID, null(body.Config.Name), null(body.firstSkill())); err != nil {
-		return fmt.Errorf("set name: %w", err)
-	}
-	if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil { // SQLite would find it twice
-		return fmt.Errorf("index run: %w", err)
-	}
-	return tx.do(ctx, "index run", "INSERT INTO search_queue (run_id) VALUES ($1) ON CONFLICT (run_id) DO NOTHING", runID)
+	return tx.do(ctx, "set name", "UPDATE runs SET name = $2, skill_spec = $3 WHERE id = $1", runID, null(body.Config.Name), null(body.firstSkill()))
 }
 
 // AgentName is the name of the agent that a run was given to; "" when there is none,

@@ -69,7 +69,7 @@ func TestX8SkillsThatComeLaterAreWritten(t *testing.T) {
 		body.Skills = []lineshaft.Skill{{Name: "found", Spec: "o/r:s", Path: "p", Commit: "c"}}
 		for range 2 { // also twice
 			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SetSkills(ctx, runID, &body) })
-			if _, err := s.IndexSearch(t.Context(), 10); err != nil {
+			if _, err := s.SettleRuns(t.Context(), 10); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -41,6 +41,19 @@ func (r reader) Spending(ctx context.Context, factoryUID string, at time.Time) (
 	return spent, nil
 }
 
+// ListSpending reads what factories consumed since a day, by day and uid; no uids are all.
+func (r reader) ListSpending(ctx context.Context, factoryUIDs []string, since time.Time) (map[[2]string]lineshaft.Spending, error) {
+	days, args, where := map[[2]string]lineshaft.Spending{}, []any{spendingDay(since)}, ""
+	if len(factoryUIDs) > 0 {
+		where = " AND factory_uid IN " + list(&args, factoryUIDs)
+	}
+	return days, r.each(ctx, "SELECT day, factory_uid, tokens, cost_micros FROM factory_spending WHERE day >= $1"+where+" ORDER BY day DESC LIMIT 10000", args, func(scan rowScan) error {
+		key, spent := [2]string{}, lineshaft.Spending{}
+		defer func() { days[key] = spent }()
+		return scan(&key[0], &key[1], &spent.Tokens, &spent.CostMicros)
+	})
+}
+
 // DeleteOldSpending forgets days that nobody looks back to.
 func (tx *Tx) DeleteOldSpending(ctx context.Context, now time.Time) error {
 	return tx.do(ctx, "delete old spending", "DELETE FROM factory_spending WHERE day < $1", spendingDay(now.Add(-spendingKept)))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -47,6 +48,8 @@ type Store struct {
 	close  sync.Once
 	// budget is ScanBudget, or less in tests.
 	budget int
+	// upgrading says that runs of the version before are still to be settled.
+	upgrading atomic.Bool
 	// deadlocks counts transactions that waited for each other and were redone.
 	deadlocks atomic.Int64
 }
@@ -80,6 +83,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := open(ctx, opts); err != nil {
 		return nil, err
 	}
+	below, err := s.listsBelow(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.upgrading.Store(below != "")
 	return s, nil
 }
 
@@ -99,7 +107,7 @@ func (s *Store) Now() time.Time { return s.now() }
 
 // Write runs work as one transaction. When it returns nil the work is durable.
 // Work may run again after a conflict with another node, so it must not change
-// anything but the database and variables it sets anew each time.
+// anything but the database and variables it sets again each time.
 //
 // When ctx ends before the work has begun, it is not done. Work that has begun is
 // finished, and Write says how it went: work never runs after Write has returned.

@@ -31,7 +31,6 @@ type Tx struct {
 // Wake announces topic to waiting readers once the work is durable.
 func (tx *Tx) Wake(topic string) { tx.topics = append(tx.topics, topic) }
 
-// newID returns a new time-ordered id.
 func (tx *Tx) newID() string { return tx.store.ids.NewString() }
 
 // reader has the look-ups that work both inside and outside a transaction.
@@ -155,7 +154,6 @@ func (r reader) begin(ctx context.Context, query string, args []any) (begunRows,
 	}
 }
 
-// texts reads a query of one text column.
 func (r reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
 	var found []string
 	err := r.each(ctx, query, args, func(scan rowScan) error {
@@ -262,7 +260,6 @@ func list[T any](args *[]any, items []T) string {
 	return text.String()
 }
 
-// encode makes the JSON text of a column.
 func encode(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

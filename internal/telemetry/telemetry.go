@@ -46,7 +46,7 @@ func NewMetrics(version string) *Metrics {
 			Name: "lineshaft_executions_total", Help: "Executions that ended on this node's worker, by outcome.",
 		}, []string{"outcome"}),
 		hooks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "lineshaft_delivery_duration_seconds", Help: "Time to answer requests to webhooks, by what became of them.",
+			Name: "lineshaft_delivery_duration_seconds", Help: "Time to answer requests to webhooks, by result.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 		}, []string{"outcome", "status"}),
 		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -58,7 +58,7 @@ func NewMetrics(version string) *Metrics {
 		}, []string{"outcome"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "lineshaft_build_info", Help: "Always 1; the label tells the version.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "lineshaft_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.states, m.hooks, m.callbacks, m.callbackTime, build,

@@ -184,7 +184,7 @@ func (q *quietExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpa
 	switch {
 	case err != nil && q.lost == 0:
 		q.log.WarnContext(ctx, "the trace collector does not take spans", "collector", q.to, "err", clipped(err),
-			"mend", "start it, or check the address and OTEL_EXPORTER_OTLP_HEADERS; nothing else waits for it, and this is said once")
+			"fix", "start it, or check the address and OTEL_EXPORTER_OTLP_HEADERS; nothing else waits for it, and this is said once")
 		q.lost = len(spans)
 	case err != nil:
 		q.lost += len(spans)
@@ -201,11 +201,9 @@ func (q *quietExporter) trouble(err error) {
 	defer q.mu.Unlock()
 	if !q.told {
 		q.told = true
-		q.log.Warn("tracing has trouble", "err", clipped(err), "mend", "look at the collector; this is said once")
+		q.log.Warn("tracing has trouble", "err", clipped(err), "fix", "look at the collector; this is said once")
 	}
 }
 
 // clipped is the text of an error, in part: collectors answer at length.
-func clipped(err error) string {
-	return lineshaft.CutBytes(err.Error(), 300)
-}
+func clipped(err error) string { return lineshaft.CutBytes(err.Error(), 300) }

@@ -64,6 +64,4 @@ func OneLine(text string) string { return strings.Join(strings.Fields(Clean(text
 func Acts(r rune) bool { return unicode.IsControl(r) || isBidiControl(r) }
 
 // isBidiControl tells the marks that make text read otherwise than it is.
-func isBidiControl(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+func isBidiControl(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }

@@ -23,7 +23,7 @@ const (
 	KeyEscape    KeyName = "escape"
 	KeyBackspace KeyName = "backspace"
 	KeyTab       KeyName = "tab"
-	// KeyClear and KeyWord delete the line and its last word; KeyRedraw draws anew.
+	// KeyClear and KeyWord delete the line and its last word; KeyRedraw draws again.
 	KeyClear  KeyName = "clear"
 	KeyWord   KeyName = "word"
 	KeyRedraw KeyName = "redraw"

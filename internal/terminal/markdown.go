@@ -86,7 +86,6 @@ func (m *markdown) add(line string) {
 	}
 }
 
-// flush ends the paragraph.
 func (m *markdown) flush() {
 	if len(m.paragraph) > 0 {
 		text := append(Line{{m.first, m.style}}, m.inline(strings.Join(m.paragraph, " "), m.style)...)

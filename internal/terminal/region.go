@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Region is the end of what a command writes to a terminal: lines that are for good
@@ -19,7 +20,7 @@ type Region struct {
 // NewRegion draws to w.
 func NewRegion(w io.Writer, styles bool) *Region { return &Region{w: w, styles: styles} }
 
-// Update writes lines for good and draws the region anew, in one piece so that nothing
+// Update writes lines for good and draws the region again, in one piece so that nothing
 // flickers. The columns are those of now: a terminal that became narrower has broken
 // what was drawn into more rows.
 func (r *Region) Update(columns int, done, live []Line) error {
@@ -60,3 +61,54 @@ func (r *Region) erase(columns int) string {
 	}
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows-1)
 }
+
+// maxEdit bounds what a person, or something that is pasted, can type.
+const maxEdit = 8 << 10
+
+// Edit is a line that a person types.
+type Edit struct{ text string }
+
+// Key takes a key and says whether it changed the line.
+func (e *Edit) Key(k Key) bool {
+	was := e.text
+	switch {
+	case k.Name == "" && len(e.text)+utf8.RuneLen(k.Rune) <= maxEdit:
+		e.text += string(k.Rune)
+	case k.Name == KeyBackspace:
+		_, size := utf8.DecodeLastRuneInString(e.text)
+		e.text = e.text[:len(e.text)-size]
+	case k.Name == KeyClear:
+		e.text = ""
+	case k.Name == KeyWord:
+		kept := strings.TrimRight(e.text, " ")
+		e.text = kept[:strings.LastIndexByte(kept, ' ')+1]
+	}
+	return e.text != was
+}
+
+// Text is what was typed.
+func (e *Edit) Text() string { return e.text }
+
+// Show is the end of the line as far as it fits.
+func (e *Edit) Show(columns int) string {
+	from := len(e.text)
+	for used := 0; from > 0; {
+		r, size := utf8.DecodeLastRuneInString(e.text[:from])
+		if used += RuneWidth(r); used > columns {
+			break
+		}
+		from -= size
+	}
+	return e.text[from:]
+}
+
+// Signal is something that happens to a program on a terminal.
+type Signal int
+
+// The signals. After SignalSuspend the program gives the terminal back and calls Suspend;
+// after SignalEnd it gives it back and ends.
+const (
+	SignalResize Signal = iota
+	SignalSuspend
+	SignalEnd
+)

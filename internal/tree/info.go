@@ -21,7 +21,6 @@ type Info struct {
 	UID, GID uint32
 }
 
-// same says that two infos are of one file.
 func (i Info) same(other Info) bool { return i.Device == other.Device && i.Inode == other.Inode }
 
 // Stat describes an open file.

@@ -135,7 +135,6 @@ func (r *remover) drain(ctx context.Context, fd int, folder func(string)) bool {
 	return true
 }
 
-// clear removes a folder at the top.
 func (r *remover) clear(ctx context.Context, name string) {
 	r.calls++
 	fd, err := openFolder(r.top, name, needToRemove)
@@ -166,7 +165,6 @@ func (r *remover) lift(fd int, name string) {
 	}
 }
 
-// note keeps the first error.
 func (r *remover) note(err error) {
 	if r.failed == nil {
 		r.failed = err

@@ -85,9 +85,7 @@ func (e *Entry) Chown(uid, gid int) error {
 }
 
 // Walk walks an open folder, which stays open.
-func (w *Walker) Walk(ctx context.Context, folder *os.File) error {
-	return newWalk(w, folder).run(ctx)
-}
+func (w *Walker) Walk(ctx context.Context, folder *os.File) error { return newWalk(w, folder).run(ctx) }
 
 func newWalk(w *Walker, folder *os.File) *walk {
 	return &walk{Walker: w, top: int(folder.Fd()), at: -1, left: w.Entries, buffer: make([]byte, 32<<10)}
@@ -247,7 +245,6 @@ func (s *walk) enter(name string, info Info) error {
 	return nil
 }
 
-// up goes back to the folder before.
 func (s *walk) up() error {
 	s.levels = s.levels[:len(s.levels)-1]
 	if len(s.levels) == 0 {

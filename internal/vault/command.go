@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,10 +39,7 @@ func keyFromCommand(ctx context.Context, argv []string, limit time.Duration) (Ke
 		}
 		err = fmt.Errorf("printed on its standard output: %w", err)
 	}
-	said := quiet(stderr.kept, stderr.over, stdout.kept)
-	if said == "" {
-		said = "nothing"
-	}
+	said := cmp.Or(quiet(stderr.kept, stderr.over, stdout.kept), "nothing")
 	return Key{}, fmt.Errorf("key command %s: %w; it wrote on its standard error: %s", program(argv), err, said)
 }
 

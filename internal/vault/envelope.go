@@ -55,9 +55,7 @@ func parseEnvelope(sealed string) (envelope, error) {
 }
 
 // isID says whether s may stand for a key in a message.
-func isID(s string) bool {
-	return len(s) == 2*idBytes && strings.Trim(s, "0123456789abcdef") == ""
-}
+func isID(s string) bool { return len(s) == 2*idBytes && strings.Trim(s, "0123456789abcdef") == "" }
 
 // wrapContext is what a wrapped data key is bound to. The key id has a fixed
 // length, so no two pairs give the same bytes.
@@ -67,6 +65,4 @@ func wrapContext(keyID, name string) []byte {
 
 // valueContext is what a value is bound to. The master key is left out: Rewrap
 // changes it without touching the value.
-func valueContext(name string) []byte {
-	return []byte("lineshaft/vault/v1/value\x00" + name)
-}
+func valueContext(name string) []byte { return []byte("lineshaft/vault/v1/value\x00" + name) }

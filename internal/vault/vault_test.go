@@ -189,7 +189,7 @@ func TestS1DamagedValueIsBrokenAfterRewrapToo(t *testing.T) {
 	for _, text := range []string{sealed[:len(sealed)-4], sealed + "AAAA"} {
 		got, err := v.Open("NAME", text)
 		wantErr(t, got, err, vault.ErrBroken)
-		// Rewrap does not look at the value, so a rotation goes on; it must not mend it either.
+		// Rewrap does not look at the value, so a rotation goes on; it must not fix it either.
 		fresh, changed, err := v.Rewrap("NAME", text)
 		if err != nil || !changed {
 			t.Fatalf("Rewrap = %v, %v", changed, err)
@@ -199,7 +199,7 @@ func TestS1DamagedValueIsBrokenAfterRewrapToo(t *testing.T) {
 	}
 }
 
-func TestS1UnknownKeyNamesKeyAndMend(t *testing.T) {
+func TestS1UnknownKeyNamesKeyAndFix(t *testing.T) {
 	t.Parallel()
 	gone := vault.New(key(t, 1))
 	sealed := seal(t, gone, "NAME", "value")
@@ -212,7 +212,7 @@ func TestS1UnknownKeyNamesKeyAndMend(t *testing.T) {
 		if errors.Is(err, vault.ErrBroken) {
 			t.Errorf("%v is both errors", err)
 		}
-		for _, want := range []string{gone.CurrentID(), "LINESHAFT_MASTER_KEY_OLD", "NAME", "set the value anew"} {
+		for _, want := range []string{gone.CurrentID(), "LINESHAFT_MASTER_KEY_OLD", "NAME", "set the value again"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q does not say %q", err, want)
 			}
@@ -322,7 +322,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		// Rewrap does not look at the value, so it takes what Open refuses; it must not mend it.
+		// Rewrap does not look at the value, so it takes what Open refuses; it must not fix it.
 		if got, err := v.Open(name, fresh); (err == nil) != own {
 			t.Fatalf("rewrap of %q opens as %q, %v", text, got, err)
 		}

@@ -187,7 +187,7 @@ func TestI2TriggersAreAddedAndRemoved(t *testing.T) {
 	if part := s.ask("remove:9", form); !strings.Contains(part, "whk_gone") || !strings.Contains(part, "(gone)") {
 		t.Error("a webhook that is gone is not shown")
 	}
-	if status, _, page := s.post(s.at(), form); status != http.StatusBadRequest || !strings.Contains(page, "no webhook of this factory") {
+	if status, _, page := s.post(s.at(), form); status != http.StatusBadRequest || !strings.Contains(page, "is not a webhook of this factory") {
 		t.Errorf("saved with a webhook that is gone: %d", status)
 	}
 }

@@ -27,7 +27,7 @@ func TestW11DeliveryPageTellsWhatCameOfIt(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs.Runs), err)
 	}
 	_, _, text := h.get(at)
-	h.wants("page", text, "Accepted", "first-of-all", "header X-Id", "192.0.2.7", delivery, "/runs/"+runs.Runs[0].ID, "Queued",
+	h.wants("page", text, "Started", "first-of-all", "header X-Id", "192.0.2.7", delivery, "/runs/"+runs.Runs[0].ID, "Queued",
 		"/automations/"+triage.UID, "/automations/"+picky.UID, "payload.action", "has to be one of", "[&#34;opened&#34;]", "&#34;closed&#34;",
 		"  &#34;action&#34;: &#34;closed&#34;,\n", at+"/redeliver", at+"/payload", `hx-trigger="every 2s"`)
 	// What a row opens to has the same, and outcomes stay current until the runs have ended.
@@ -64,7 +64,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 		}
 	}
 	_, _, text := h.get(h.at)
-	h.wants("log", text, "Duplicate", "nothing new to start", "Accepted", "Rejected (auth)", "Rejected (too large)", "Rejected (invalid JSON)", first+"</code>", "a token in the wrong place", "too large", "no automation listens")
+	h.wants("log", text, "Duplicate", "nothing new to start", "Not listened to", "Rejected (auth)", "Rejected (too large)", "Rejected (invalid JSON)", first+"</code>", "a token in the wrong place", "too large", "no automation listens")
 	found, err := h.control.ListDeliveries(t.Context(), h.admin, h.factory, h.hook.UID, trigger.DeliveryQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)

@@ -2,23 +2,20 @@
 // html/template, embedded in the binary, and made livelier by htmx. It calls control
 // like every other transport and decides nothing itself.
 //
-// A request goes: web.go (New mounts everything; guard adds the headers and refuses
-// other origins) → login.go (signedIn asks for a session and a permission) → routes.go
-// (the table of all routes; each noun lists its own) → the noun's file, such as run.go
-// or webhook.go, with files beside it named after the noun for its forms, actions and
-// words (runlist.go, webhookcreate.go, automationform.go) → page.go (render, renderAgain,
-// fragment, done, fail) → templates/layout.html with parts.html and one file for each page.
-// A named template of a page is what htmx puts into it without reading the whole again.
+// Its rooms have the pages of some nouns each, with their templates and their routes: runs,
+// factories (with agents, automations and schedules), hooks (webhooks and notifications),
+// platform (environments, secrets, workers, keys, sessions, audit log, settings) and overview.
+// They know nothing of each other, and share what is in page. A request goes: page (session,
+// permission, limits) → the table of routes of a room → the noun's file, such as run.go or
+// webhook.go, with files beside it named after the noun for its forms, actions and words →
+// page (Render) → the layout, the parts, and the room's template. A named template of a page
+// is what htmx puts into it without reading the whole again.
 //
-// A POST changes something and redirects with a notice (done), or shows its form again
-// with what is wrong (renderAgain). What cannot be undone asks first (remove.go). A secret
-// is shown in the answer to the POST that made it, and nowhere else.
+// A POST changes something and redirects with a notice (Done), or shows its form again with
+// what is wrong (Again). What cannot be undone asks first (Removing). A secret is shown in
+// the answer to the POST that made it, and nowhere else.
 //
-// Live pages follow Server-Sent Events (stream.go): runevents.go sends a run's transcript
-// as HTML that transcript.go, tool.go and diff.go made of its events; runlive.go tells a
-// list which runs have changed. attempts.go, cookie.go, oidc.go, session.go and visitor.go
-// are about signing in; chart.go, tile.go and timeline.go draw; address.go, format.go,
-// text.go, markdown.go and the files ending in words.go turn values into addresses and
-// text. assets.go puts static/css and static/js together into one file each, named after
-// its content.
+// Live pages follow Server-Sent Events: runs/runevents.go sends a run's transcript as HTML
+// that transcript.go, tool.go and diff.go made of its events; runs/runlive.go tells a list
+// which runs have changed.
 package web

@@ -216,6 +216,9 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 			t.Errorf("POST %s: %d\n%s", path, status, page)
 		}
 	}
+	if _, _, page := s.post(automation+"/delete", form); !strings.Contains(page, "Delete <bdi>nightly</bdi>?") || !strings.Contains(page, "Keep it") {
+		t.Errorf("a refused deletion is not asked about again:\n%s", content(page))
+	}
 	// A commit with a mistake is told with its place, and what was in force stays.
 	o.push(map[string]string{"automations/nightly/automation.md": "---\ntriggers: []\n---\nLook.\n"})
 	_, _, page = s.post(at+"/repository/sync", nil)

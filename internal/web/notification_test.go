@@ -430,10 +430,10 @@ func TestC1LogNamesTheRuns(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	at, _ := w.endpoint(notify.NewNotification{Name: "Chat", URL: "ok", States: []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Queued}})
-	runID := w.startFor(w.admin, lineshaft.NewRun{Title: "<b>Mend</b> the build"})
+	runID := w.startFor(w.admin, lineshaft.NewRun{Title: "<b>Fix</b> the build"})
 	w.finish(lineshaft.TurnResult{State: lineshaft.Succeeded})
 	w.send()
-	text := w.shows(at, "&lt;b&gt;Mend&lt;/b&gt; the build", `class="badge succeeded"`, `class="badge queued"`, "!badge claimed", "!<b>Mend")
+	text := w.shows(at, "&lt;b&gt;Fix&lt;/b&gt; the build", `class="badge succeeded"`, `class="badge queued"`, "!badge claimed", "!<b>Fix")
 	if newest, oldest := strings.Index(text, "badge succeeded"), strings.Index(text, "badge queued"); newest > oldest {
 		t.Error("the newest is not first")
 	}
@@ -441,7 +441,7 @@ func TestC1LogNamesTheRuns(t *testing.T) {
 	if found == nil {
 		t.Fatal("no way to a delivery")
 	}
-	text = w.shows(found[1], `href="/runs/`+runID+`"`, "run.state_changed", "webhook-id", "&#34;SUCCEEDED&#34;", "12 ms", "Taken", "!<b>Mend")
+	text = w.shows(found[1], `href="/runs/`+runID+`"`, "run.state_changed", "webhook-id", "&#34;SUCCEEDED&#34;", "12 ms", "Taken", "!<b>Fix")
 	if !slices.ContainsFunc(w.receiver.ids(), func(id string) bool { return strings.Contains(text, "<code>"+id+"</code>") }) {
 		t.Errorf("none of the ids that were sent is there: %v", w.receiver.ids())
 	}

@@ -38,7 +38,7 @@ func TestI2NewNotificationTakesItsForm(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop, docs := w.factory("Shop").UID, w.factory("Docs").UID
-	page := w.shows("/notifications/new", "With none marked it hears of every change", "also of those that belong to no factory", "Shop", "Docs")
+	page := w.shows("/notifications/new", "With none marked it gets every change", "also those that belong to no factory", "Shop", "Docs")
 	if got := marked(page, "state"); !slices.Equal(got, []string{"SUCCEEDED", "FAILED", "ERROR", "CANCELLED"}) {
 		t.Errorf("a new one hears of %v", got)
 	}
@@ -254,7 +254,7 @@ func TestI2NotificationFormComesBack(t *testing.T) {
 		"name":        {callbackForm("name", long), "longer than 100"},
 		"description": {callbackForm("description", long), "longer than 1000"},
 		"run name":    {callbackForm("run_name", long), "longer than"},
-		"state":       {callbackForm("state", "<b>NO</b>"), "no state of a run"},
+		"state":       {callbackForm("state", "<b>NO</b>"), "not a state of a run"},
 		"factory":     {callbackForm("factory", "nobody"), "no factory"},
 		"no secret":   {callbackForm("from", "own"), "paste the secret"},
 		"bad secret":  {callbackForm("from", "own", "secret", "hunter2hunter2hunter2"), "whsec_ and base64"},

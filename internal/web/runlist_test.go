@@ -41,7 +41,7 @@ func TestR4RunListFilters(t *testing.T) {
 	if _, err := s.control.Cancel(t.Context(), s.admin, first, false, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.control.IndexSearch(t.Context()); err != nil {
+	if _, err := s.control.SettleRuns(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{

@@ -23,7 +23,7 @@ func TestI2Search(t *testing.T) {
 	}
 	runID := s.startFor(s.admin, lineshaft.NewRun{Title: "Paint the shed"})
 	s.startFor(s.admin, lineshaft.NewRun{Title: "Paint the fence"})
-	if _, err := s.control.IndexSearch(t.Context()); err != nil {
+	if _, err := s.control.SettleRuns(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	search := func(text string) (string, string) {
@@ -76,7 +76,7 @@ func TestI2SearchLeadsToAllRunsWithTheWords(t *testing.T) {
 	for range overview.SearchLimit + 1 {
 		s.startFor(s.admin, lineshaft.NewRun{Title: "one of many"})
 	}
-	if _, err := s.control.IndexSearch(t.Context()); err != nil {
+	if _, err := s.control.SettleRuns(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, body := s.get("/search?q=of+many"); len(shown(body)) != overview.SearchLimit || !strings.Contains(body, `href="/runs?q=of&#43;many"`) && !strings.Contains(body, `href="/runs?q=of+many"`) {

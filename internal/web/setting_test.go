@@ -81,7 +81,7 @@ func TestI2DoctorSaysWhatToDo(t *testing.T) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			t.Error("the examination has no end")
 		}
-		return []web.Check{{Name: "fine", State: "ok", Detail: "all is well"}, {Name: "broken", State: "problem", Detail: "<b>bad</b>", Mend: "do this"}, {Name: "odd", State: "warning"}}
+		return []web.Check{{Name: "fine", State: "ok", Detail: "all is well"}, {Name: "broken", State: "problem", Detail: "<b>bad</b>", Fix: "do this"}, {Name: "odd", State: "warning"}}
 	})
 	s.signIn(s.key)
 	status, _, whole := s.get("/settings/doctor")

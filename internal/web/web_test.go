@@ -35,7 +35,7 @@ func TestS4SignInAndOut(t *testing.T) {
 	s := newSite(t)
 	runID := s.start("hello")
 	for _, key := range []string{"", "wrong", "ls_wrong_wrong_wrong_wrong"} {
-		if status, _, text := s.post("/login", url.Values{"key": {key}}); status != http.StatusUnauthorized || !strings.Contains(text, "opens nothing") {
+		if status, _, text := s.post("/login", url.Values{"key": {key}}); status != http.StatusUnauthorized || !strings.Contains(text, "Invalid API key") {
 			t.Errorf("key %q: %d", key, status)
 		}
 	}

@@ -116,7 +116,7 @@ func TestI2WebhookListTellsTheState(t *testing.T) {
 	}
 	h.deliver("1", "{}")
 	_, _, text := h.get("/webhooks")
-	h.wants("list", text, "issues", "Bearer token", "Stripe signature", "Needs its secret", "Disabled", "Token in the URL", "Accepted", "no delivery yet", "New webhook")
+	h.wants("list", text, "issues", "Bearer token", "Stripe signature", "Needs its secret", "Disabled", "Token in the URL", "Not listened to", "no delivery yet", "New webhook")
 	h.lacks("list of one factory", text, "All factories")
 	other, err := h.control.CreateFactory(t.Context(), h.admin, factories.NewFactory{Name: "<b>other</b>"})
 	if err != nil {

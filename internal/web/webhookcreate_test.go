@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
-	"github.com/lineshaft/lineshaft/internal/web"
+	"github.com/lineshaft/lineshaft/internal/web/hooks"
 )
 
 // copied are the texts with a copy button, by label.
@@ -29,7 +29,7 @@ func TestW3EveryKindIsMadeThroughTheForm(t *testing.T) {
 	h := newHooked(t, factories.NewWebhook{})
 	to := "/factories/" + h.factory + "/webhooks"
 	_, _, cards := h.get(to + "/new")
-	for i, kind := range web.WebhookKinds() {
+	for i, kind := range hooks.WebhookKinds() {
 		h.wants("cards", cards, `href="?kind=`+kind.Name+`"`)
 		if i%18 == 17 { // a factory has at most 20
 			f, err := h.control.CreateFactory(t.Context(), h.admin, factories.NewFactory{Name: "more"})

@@ -85,7 +85,6 @@ func (e *execution) awaitAnswer(ctx context.Context, result lineshaft.TurnResult
 	}
 }
 
-// attached says in an answer where its files are.
 func attached(files []lineshaft.Attachment) string {
 	if len(files) == 0 {
 		return ""
@@ -104,7 +103,6 @@ func (a *asking) begin(turn string) {
 	a.turn, a.unused = turn, ""
 }
 
-// next names a new question of the present turn.
 func (a *asking) next() (turn, ask string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -40,7 +40,7 @@ func (w *Worker) claimLoop() {
 		case err == nil:
 			again.Reset()
 		default:
-			w.logger.WarnContext(w.life, "claim did not work", "err", err)
+			w.logger.WarnContext(w.life, "cannot claim a run", "err", err)
 			if !again.Wait(w.claiming, 0) {
 				return
 			}
@@ -116,6 +116,6 @@ func (w *Worker) handBack(job lineshaft.Job) {
 	})
 	if err != nil {
 		// Its lease brings it back.
-		w.logger.WarnContext(ctx, "hand back did not work", "run_id", job.RunID, "execution_id", job.ExecutionID, "err", err)
+		w.logger.WarnContext(ctx, "cannot hand the run back", "run_id", job.RunID, "execution_id", job.ExecutionID, "err", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
+	"github.com/lineshaft/lineshaft/internal/skill"
 	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
@@ -204,3 +206,64 @@ func (e *execution) blocked(blocked bool) {
 		e.outbox.tell(markUnblocked)
 	}
 }
+
+// skillsDir is where agents look for skills, below the workspace.
+const skillsDir = ".agents/skills"
+
+// placeSkills puts the skills of the factory's definition where agents look for them.
+// A workspace that was kept or restored has them, as the agent left them. Trouble is
+// told in the log and does not keep the agent from working.
+func (e *execution) placeSkills() {
+	if e.workspace.Kept() {
+		return
+	}
+	for _, s := range e.job.Prepare.Skills {
+		if err := e.placeSkill(s); err != nil {
+			e.warn(e.work, "place skill", err)
+			e.notice("warning", "The skill "+s.Name+" could not be put into the workspace.")
+		}
+	}
+}
+
+func (e *execution) placeSkill(s lineshaft.Skill) error {
+	text, err := skill.Render(s)
+	if err != nil {
+		return err
+	}
+	return e.workspace.PlaceNew(e.work, path.Join(skillsDir, s.Name, lineshaft.SkillFile), strings.NewReader(text), 2*lineshaft.MaxSkillBytes)
+}
+
+// fillTools makes harness.Environment.ToolServers: the servers of the configuration,
+// by name, with the values of their secrets. Managed servers do not exist here and are
+// left out with a notice, as the published API has it.
+func (e *execution) fillTools() error {
+	for _, name := range slices.Sorted(maps.Keys(e.job.Config.MCPServers)) {
+		server := e.job.Config.MCPServers[name]
+		if server.WarpID != "" {
+			e.notice("warning", fmt.Sprintf("Tool server %s is left out: there is no managed server %q here. Name it by command or url instead.", name, server.WarpID))
+			continue
+		}
+		filled, missing := server.Fill(e.job.ToolSecrets)
+		if missing != "" {
+			return &lineshaft.Error{
+				Code:    lineshaft.CodeEnvironmentSetupFailed,
+				Message: fmt.Sprintf("tool server %s names secret %s, which the run was not given; create the secret, or start the run without the server", name, missing),
+			}
+		}
+		tool := harness.ToolServer{Name: name, Command: filled.Command, Args: filled.Args, URL: filled.URL, Headers: filled.Headers}
+		for _, key := range slices.Sorted(maps.Keys(filled.Env)) {
+			tool.Env = append(tool.Env, key+"="+filled.Env[key])
+		}
+		tool, err := e.throughGateway(tool)
+		if err != nil {
+			e.warn(e.life, "give tool server", err)
+			e.notice("warning", fmt.Sprintf("Tool server %s is left out: this worker could not open the way to it. The log of the worker says why.", name))
+			continue
+		}
+		e.tools = append(e.tools, tool)
+	}
+	return nil
+}
+
+// toolServers is harness.Environment.ToolServers.
+func (e *execution) toolServers() []harness.ToolServer { return e.tools }

@@ -79,7 +79,7 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was made.", nil
 }
 
-// final makes an error that another try would not mend.
+// final makes an error that another try would not fix.
 func final(message string, cause error) error {
 	return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: message, Cause: cause}
 }

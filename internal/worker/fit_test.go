@@ -125,7 +125,7 @@ func TestX3TooLargeReportsShrink(t *testing.T) {
 	})
 }
 
-// What is small and still called too large cannot be mended.
+// What is small and still called too large cannot be fixed.
 func TestX3TooLargeAtAnySizeEndsTheExecution(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

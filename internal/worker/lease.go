@@ -2,10 +2,13 @@ package worker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/pause"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
@@ -23,7 +26,7 @@ type lease struct {
 	mu sync.Mutex
 	// renewed is when the last answered heartbeat was sent.
 	renewed time.Time
-	// fresh is closed and made anew with each renewal.
+	// fresh is closed and made again with each renewal.
 	fresh     chan struct{}
 	timer     *time.Timer
 	processes map[*sandbox.Process]struct{}
@@ -58,7 +61,6 @@ func (l *lease) holds() time.Duration { return l.length * 2 / 3 }
 // beat is the time between heartbeats, and the longest one may take.
 func (l *lease) beat() time.Duration { return l.length / 3 }
 
-// due is when the next heartbeat should go out.
 func (l *lease) due() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,18 +114,12 @@ func (l *lease) remove(p *sandbox.Process) {
 	delete(l.processes, p)
 }
 
-// left lists the processes that have not ended.
 func (l *lease) left() []*sandbox.Process {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var list []*sandbox.Process
-	for p := range l.processes {
-		list = append(list, p)
-	}
-	return list
+	return slices.Collect(maps.Keys(l.processes))
 }
 
-// end stops the clock.
 func (l *lease) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +192,7 @@ func (w *Worker) beat(within time.Duration) bool {
 				continue
 			}
 			if w.life.Err() == nil {
-				w.logger.WarnContext(w.life, "heartbeat did not work", "err", err)
+				w.logger.WarnContext(w.life, "cannot send a heartbeat", "err", err)
 			}
 			return false
 		case <-again.C:
@@ -234,4 +230,66 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// directiveLoop waits for what the control plane has to say.
+func (w *Worker) directiveLoop() {
+	var again pause.Backoff
+	for {
+		directives, err := w.control.Directives(w.life, w.config.WorkerID)
+		w.obey(directives)
+		switch {
+		case w.life.Err() != nil:
+			return
+		case err == nil:
+			again.Reset()
+		default:
+			w.logger.WarnContext(w.life, "cannot wait for directives", "err", err)
+			if !again.Wait(w.life, 0) {
+				return
+			}
+		}
+	}
+}
+
+// maxEarly bounds the directives kept for executions that are not here.
+const maxEarly = 64
+
+// obey carries directives out. One may be faster than the answer to the claim of
+// its execution, so those for unknown ones are kept for a while.
+func (w *Worker) obey(directives []lineshaft.Directive) {
+	for _, d := range directives {
+		w.mu.Lock()
+		e := w.executions[d.ExecutionID]
+		if e == nil {
+			w.early = append(w.early[max(0, len(w.early)-maxEarly+1):], d)
+		}
+		w.mu.Unlock()
+		if e != nil {
+			e.obey(d)
+		}
+	}
+}
+
+// takeEarly gives the directives that came before their execution. The lock is held.
+func (w *Worker) takeEarly(id string) []lineshaft.Directive {
+	var mine []lineshaft.Directive
+	w.early = slices.DeleteFunc(w.early, func(d lineshaft.Directive) bool {
+		if d.ExecutionID == id {
+			mine = append(mine, d)
+		}
+		return d.ExecutionID == id
+	})
+	return mine
+}
+
+func (e *execution) obey(d lineshaft.Directive) {
+	switch d.Kind {
+	case lineshaft.DirectiveStop:
+		e.endLife(errStopped)
+	case lineshaft.DirectiveInterrupt:
+		e.interrupt()
+	case lineshaft.DirectiveFollowup:
+		e.followup.poke()
+	}
 }

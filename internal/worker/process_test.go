@@ -224,7 +224,7 @@ func TestX1FrozenWorkerLeavesNoAgent(t *testing.T) {
 		}
 		began := time.Now()
 		poll(t, "the agent is gone", func() bool { return len(marked(m)) == 0 })
-		if took := time.Since(began); took > 6*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("the agent lived %v after its worker was stopped", took)
 		}
 	})

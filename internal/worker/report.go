@@ -30,7 +30,7 @@ func (w *Worker) reportLoop() {
 		for {
 			sent, err := w.report(alone)
 			if alone = alone || refused(err); err != nil {
-				w.logger.WarnContext(w.life, "report did not work", "err", err)
+				w.logger.WarnContext(w.life, "cannot send a report", "err", err)
 				if !again.Wait(w.life, 0) {
 					return
 				}

@@ -123,7 +123,7 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder st
 		if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 			return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment", r, strings.TrimRight(public.Message, ". "))
 		}
-		e.worker.logger.WarnContext(ctx, "clone did not work", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
+		e.worker.logger.WarnContext(ctx, "cannot clone", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
 		return setupFailed("repository %s could not be cloned; the log of worker %s says why", r, e.worker.config.WorkerID)
 	}
 	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, folder)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/lineshaft/lineshaft"
@@ -27,7 +28,6 @@ func (e *execution) trace(ctx context.Context) context.Context {
 	return ctx
 }
 
-// endSpan says how the execution ended.
 func (e *execution) endSpan() {
 	e.span.String("lineshaft.harness", e.harnessName)
 	e.span.Int("lineshaft.turns", e.turns)
@@ -52,10 +52,7 @@ func (e *execution) traceTurn(turn lineshaft.Turn) (context.Context, tracing.Spa
 func endTurnSpan(span tracing.Span, result lineshaft.TurnResult) {
 	span.String("lineshaft.turn.state", string(result.State))
 	if result.State == lineshaft.Failed || result.State == lineshaft.Errored {
-		code := string(result.Code)
-		if code == "" {
-			code = string(result.State)
-		}
+		code := cmp.Or(string(result.Code), string(result.State))
 		span.Failed(code)
 	}
 	span.End(nil)

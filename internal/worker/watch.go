@@ -45,7 +45,6 @@ func minutes(value *int, standard int) time.Duration {
 	return time.Duration(*value) * time.Minute
 }
 
-// turn says whether a turn runs.
 func (w *watch) turn(running bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +52,6 @@ func (w *watch) turn(running bool) {
 	w.settle()
 }
 
-// block says whether the agent waits for an answer.
 func (w *watch) block(blocked bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +78,6 @@ func (w *watch) left(now time.Time) time.Duration {
 	return min(w.timeout-w.used-now.Sub(w.since), w.stall-now.Sub(w.active))
 }
 
-// saw notes a sign of life.
 func (w *watch) saw(draft lineshaft.Draft) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +112,6 @@ func (w *watch) check() {
 	w.since = time.Time{}
 }
 
-// end stops the clocks for good.
 func (w *watch) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,11 +1,14 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,27 +75,13 @@ type Config struct {
 const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 func (c Config) withDefaults() Config {
-	if c.WorkerHost == "" {
-		c.WorkerHost = lineshaft.HostedWorker
-	}
-	if c.Slots == 0 {
-		c.Slots = 2 * runtime.NumCPU()
-	}
-	if c.Path == "" {
-		c.Path = DefaultPath
-	}
-	if c.OutputBytes == 0 {
-		c.OutputBytes = 100 << 20
-	}
-	if c.OutputEvents == 0 {
-		c.OutputEvents = 100_000
-	}
-	if c.Grace == 0 {
-		c.Grace = 2 * time.Second
-	}
-	if c.Drain == 0 {
-		c.Drain = 5 * time.Second
-	}
+	c.WorkerHost = cmp.Or(c.WorkerHost, lineshaft.HostedWorker)
+	c.Slots = cmp.Or(c.Slots, 2*runtime.NumCPU())
+	c.Path = cmp.Or(c.Path, DefaultPath)
+	c.OutputBytes = cmp.Or(c.OutputBytes, 100<<20)
+	c.OutputEvents = cmp.Or(c.OutputEvents, 100_000)
+	c.Grace = cmp.Or(c.Grace, 2*time.Second)
+	c.Drain = cmp.Or(c.Drain, 5*time.Second)
 	if c.Getenv == nil {
 		c.Getenv = func(string) string { return "" }
 	}
@@ -102,9 +91,7 @@ func (c Config) withDefaults() Config {
 	if c.Ended == nil {
 		c.Ended = func(lineshaft.RunState) {}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 
@@ -144,7 +131,7 @@ type Worker struct {
 	executions map[string]*execution
 	// early are the last directives for executions that were not here.
 	early []lineshaft.Directive
-	// idle is closed while no execution runs; made anew with the first.
+	// idle is closed while no execution runs; made again with the first.
 	idle chan struct{}
 	// sweepAt is when the next workspace may go; zero when none is known.
 	sweepAt time.Time
@@ -278,15 +265,10 @@ func (w *Worker) Running() int {
 	return len(w.executions)
 }
 
-// held lists the executions.
 func (w *Worker) held() []*execution {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list := make([]*execution, 0, len(w.executions))
-	for _, e := range w.executions {
-		list = append(list, e)
-	}
-	return list
+	return slices.Collect(maps.Values(w.executions))
 }
 
 // signal wakes a loop. Any number of pokes while it is busy wake it once more.

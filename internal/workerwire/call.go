@@ -85,7 +85,7 @@ type ClaimAnswer struct {
 // HeartbeatRequest names what the process holds.
 type HeartbeatRequest struct {
 	Process
-	Held []Ref `json:"held"`
+	Held []lineshaft.ExecutionRef `json:"held"`
 }
 
 // DirectivesRequest asks what has changed for the process.
@@ -93,7 +93,7 @@ type DirectivesRequest struct{ Process }
 
 // DirectivesAnswer answers a heartbeat and a question for directives.
 type DirectivesAnswer struct {
-	Directives []Directive `json:"directives"`
+	Directives []lineshaft.Directive `json:"directives"`
 }
 
 // ReportRequest has numbered batches of events.
@@ -110,28 +110,20 @@ type ReportAnswer struct {
 // EndTurnRequest tells how a turn ended.
 type EndTurnRequest struct {
 	Process
-	Ref
-	Result TurnResult `json:"result"`
+	lineshaft.ExecutionRef
+	Result lineshaft.TurnResult `json:"result"`
 }
 
 // EndTurnAnswer has the next turn; null when the execution is over.
 type EndTurnAnswer struct {
-	Next *Turn `json:"next"`
+	Next *lineshaft.Turn `json:"next"`
 }
 
 // UploadRequest describes the content that comes as the body.
 type UploadRequest struct {
 	Process
-	Ref
-	Kind     lineshaft.BlobKind `json:"kind"`
-	FileName string             `json:"file_name,omitempty"`
-	FilePath string             `json:"file_path,omitempty"`
-	MimeType string             `json:"mime_type,omitempty"`
-}
-
-// Upload is the description as the control plane takes it.
-func (u UploadRequest) Upload() lineshaft.Upload {
-	return lineshaft.Upload{Kind: u.Kind, FileName: u.FileName, FilePath: u.FilePath, MimeType: u.MimeType}
+	lineshaft.ExecutionRef
+	lineshaft.Upload
 }
 
 // EncodeUpload makes the value of HeaderUpload.
@@ -162,7 +154,7 @@ type UploadAnswer struct {
 // DownloadRequest asks for a blob; the answer's body is its content.
 type DownloadRequest struct {
 	Process
-	Ref
+	lineshaft.ExecutionRef
 	BlobID string `json:"blob_id"`
 }
 
@@ -170,7 +162,7 @@ type DownloadRequest struct {
 // another process of the same worker was given.
 type TakeOverRequest struct {
 	Process
-	Ref
+	lineshaft.ExecutionRef
 	// Back takes it from the process that it was placed in, which has ended.
 	Back bool `json:"back,omitempty"`
 }
@@ -185,3 +177,47 @@ type LeaveRequest struct{ Process }
 
 // LeaveAnswer is empty.
 type LeaveAnswer struct{}
+
+// Within says whether a body has at most so many items, such as reports, held or known
+// executions, and events of reports. It looks at nothing else and allocates nothing:
+// a few bytes of JSON can become hundreds in memory, so it comes before decoding.
+// A body that is no JSON may be within.
+func Within(body []byte, items, events int) bool {
+	// The lists of a request are at depth 2, those of a report at depth 4.
+	const itemDepth, eventDepth = 2, 4
+	left := [...]int{itemDepth: items, eventDepth: events}
+	var list [len(left)]bool
+	depth, quoted := 0, false
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		if quoted {
+			if c == '\\' {
+				i++
+			}
+			quoted = c != '"'
+			continue
+		}
+		begins := false // an element of a list, as far as that can be told cheaply
+		switch c {
+		case '"':
+			quoted = true
+		case '{', '[':
+			if depth++; depth < len(list) {
+				list[depth], begins = c == '[', c == '['
+			}
+		case '}', ']':
+			depth--
+		case ',':
+			begins = depth > 0 && depth < len(list) && list[depth]
+		}
+		if begins && (depth == itemDepth || depth == eventDepth) {
+			if left[depth]--; left[depth] < 0 {
+				return false
+			}
+		}
+		if depth < 0 {
+			return true
+		}
+	}
+	return true
+}

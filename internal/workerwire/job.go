@@ -2,27 +2,16 @@ package workerwire
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
 )
 
-// Ref names an execution with its fencing token.
-type Ref struct {
-	ExecutionID string `json:"execution_id"`
-	Token       string `json:"token"`
-}
-
-// RefOf makes a Ref.
-func RefOf(r lineshaft.ExecutionRef) Ref { return Ref(r) }
-
-// ExecutionRef is the Ref as the control plane takes it.
-func (r Ref) ExecutionRef() lineshaft.ExecutionRef { return lineshaft.ExecutionRef(r) }
-
 // Job is a claimed run with everything a worker needs for it, secrets included.
 type Job struct {
-	Ref
+	lineshaft.ExecutionRef
 	RunID   string                `json:"run_id"`
 	Number  int                   `json:"number"`
 	Title   string                `json:"title"`
@@ -36,7 +25,7 @@ type Job struct {
 	FaultCode string            `json:"fault_code,omitempty"`
 	Prepare   Preparation       `json:"prepare,omitzero"`
 	Skills    []lineshaft.Skill `json:"skills,omitempty"`
-	Turn      Turn              `json:"turn"`
+	Turn      lineshaft.Turn    `json:"turn"`
 	RunToken  string            `json:"run_token"`
 	LastEvent int64             `json:"last_event,omitempty"`
 	// LeaseMillis is how long the lease lasts. When it began is not said: the worker
@@ -47,19 +36,12 @@ type Job struct {
 	Resumed     bool             `json:"resumed,omitempty"`
 	// Continues is where the workspace comes from. A worker that does not know it restores
 	// the snapshot.
-	Continues *Continued `json:"continues,omitempty"`
+	Continues *lineshaft.Continued `json:"continues,omitempty"`
 	// Used is what earlier executions consumed.
 	Used Usage `json:"used,omitzero"`
 	// TraceParent is the W3C traceparent of the claim. Whoever does not know it traces
 	// on its own.
 	TraceParent string `json:"trace_parent,omitempty"`
-}
-
-// Continued is the end of a run that another goes on with.
-type Continued struct {
-	RunID      string `json:"run_id"`
-	Executions int    `json:"executions"`
-	OtherAgent bool   `json:"other_agent,omitempty"`
 }
 
 // Usage sums tokens, and millionths of a US dollar.
@@ -82,80 +64,34 @@ type Preparation struct {
 // JobOf spells a job out, secrets included.
 func JobOf(j lineshaft.Job) Job {
 	return Job{
-		Ref: RefOf(j.ExecutionRef), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
+		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
 		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey), Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
-		Skills: j.Skills, Turn: TurnOf(j.Turn), RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
-		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Continues: (*Continued)(j.Continues), Used: Usage(j.Used), TraceParent: j.TraceParent,
+		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Continues: j.Continues, Used: Usage(j.Used), TraceParent: j.TraceParent,
 	}
 }
 
 // Job is what the worker works on. Granted is left to whoever knows the clock.
 func (j Job) Job() lineshaft.Job {
 	return lineshaft.Job{
-		ExecutionRef: j.ExecutionRef(), RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
+		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
 		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
-		Skills: j.Skills, Turn: j.Turn.Turn(), RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,
-		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Continues: (*lineshaft.Continued)(j.Continues), Used: lineshaft.Usage(j.Used), TraceParent: j.TraceParent,
+		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,
+		Source: j.Source, Snapshot: j.Snapshot, Resumed: j.Resumed, Continues: j.Continues, Used: lineshaft.Usage(j.Used), TraceParent: j.TraceParent,
 	}
-}
-
-// Turn is one thing for the agent to do.
-type Turn struct {
-	FollowupID  string       `json:"followup_id,omitempty"`
-	Message     string       `json:"message"`
-	Attachments []Attachment `json:"attachments,omitempty"`
-}
-
-// Attachment names a file that came with a prompt or a follow-up.
-type Attachment struct {
-	ID       string `json:"id"`
-	FileName string `json:"file_name"`
-	MimeType string `json:"mime_type,omitempty"`
-	Size     int64  `json:"size"`
-	BlobID   string `json:"blob_id"`
-}
-
-// TurnOf makes a Turn.
-func TurnOf(t lineshaft.Turn) Turn {
-	out := Turn{FollowupID: t.FollowupID, Message: t.Message}
-	for _, a := range t.Attachments {
-		out.Attachments = append(out.Attachments, Attachment(a))
-	}
-	return out
-}
-
-// Turn is what the worker works on.
-func (t Turn) Turn() lineshaft.Turn {
-	out := lineshaft.Turn{FollowupID: t.FollowupID, Message: t.Message}
-	for _, a := range t.Attachments {
-		out.Attachments = append(out.Attachments, lineshaft.Attachment(a))
-	}
-	return out
-}
-
-// TurnResult is how a turn ended.
-type TurnResult struct {
-	Turn    string             `json:"turn,omitempty"`
-	State   lineshaft.RunState `json:"state"`
-	Ask     string             `json:"ask,omitempty"`
-	Message string             `json:"message,omitempty"`
-	Code    lineshaft.Code     `json:"code,omitempty"`
-	Dead    bool               `json:"dead,omitempty"`
-
-	Used []lineshaft.LateUsage `json:"used,omitempty"`
 }
 
 // Report is a numbered batch of events.
 type Report struct {
-	Ref
+	lineshaft.ExecutionRef
 	First     int64   `json:"first"`
 	Events    []Event `json:"events,omitempty"`
 	Started   bool    `json:"started,omitempty"`
@@ -173,7 +109,7 @@ type Event struct {
 
 // ReportOf makes a Report.
 func ReportOf(r lineshaft.Report) Report {
-	out := Report{Ref: RefOf(r.ExecutionRef), First: r.First, Started: r.Started, Blocked: r.Blocked, Unblocked: r.Unblocked}
+	out := Report{ExecutionRef: r.ExecutionRef, First: r.First, Started: r.Started, Blocked: r.Blocked, Unblocked: r.Unblocked}
 	for _, d := range r.Events {
 		if !json.Valid(d.Data) || !utf8.Valid(d.Data) {
 			d.Data = nil
@@ -185,19 +121,11 @@ func ReportOf(r lineshaft.Report) Report {
 
 // Report is what the control plane takes.
 func (r Report) Report() lineshaft.Report {
-	out := lineshaft.Report{ExecutionRef: r.ExecutionRef(), First: r.First, Started: r.Started, Blocked: r.Blocked, Unblocked: r.Unblocked}
+	out := lineshaft.Report{ExecutionRef: r.ExecutionRef, First: r.First, Started: r.Started, Blocked: r.Blocked, Unblocked: r.Unblocked}
 	for _, e := range r.Events {
 		out.Events = append(out.Events, lineshaft.Draft(e))
 	}
 	return out
-}
-
-// Directive is an instruction to a worker.
-type Directive struct {
-	ExecutionID string                  `json:"execution_id"`
-	Kind        lineshaft.DirectiveKind `json:"kind"`
-	Reason      string                  `json:"reason,omitempty"`
-	FollowupID  string                  `json:"followup_id,omitempty"`
 }
 
 // Error is a refusal as one of several answers.
@@ -213,7 +141,7 @@ func ErrorOf(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	public, ok := asPublic(err)
+	public, ok := errors.AsType[*lineshaft.Error](err)
 	if !ok {
 		return &Error{Code: lineshaft.CodeInternal, Message: "the server could not take it; its log says why"}
 	}

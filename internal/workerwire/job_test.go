@@ -130,8 +130,8 @@ func TestX1ErrorsCross(t *testing.T) {
 func TestX1UploadHeader(t *testing.T) {
 	t.Parallel()
 	want := workerwire.UploadRequest{
-		Process: workerwire.Process{Host: "h", ID: "h/p"}, Ref: workerwire.Ref{ExecutionID: "e", Token: "secret"},
-		Kind: lineshaft.BlobArtifact, FileName: "bär\n.txt", FilePath: "a/bär.txt", MimeType: "text/plain",
+		Process: workerwire.Process{Host: "h", ID: "h/p"}, ExecutionRef: lineshaft.ExecutionRef{ExecutionID: "e", Token: "secret"},
+		Upload: lineshaft.Upload{Kind: lineshaft.BlobArtifact, FileName: "bär\n.txt", FilePath: "a/bär.txt", MimeType: "text/plain"},
 	}
 	value, err := workerwire.EncodeUpload(want)
 	if err != nil || strings.ContainsAny(value, "\r\n ") {

@@ -1,7 +1,6 @@
 package workerwire
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,8 +12,6 @@ import (
 // two sides cannot understand each other any more, which versions one minor apart
 // always do.
 const Protocol = 1
-
-func asPublic(err error) (*lineshaft.Error, bool) { return errors.AsType[*lineshaft.Error](err) }
 
 // CheckVersions says whether a worker and a server of these versions may work
 // together: they may be one minor version apart. A version that is no number, as that
@@ -59,9 +56,7 @@ func parseVersion(version string) (major, minor int, ok bool) {
 }
 
 // clean keeps a stranger's text short and printable.
-func clean(version string) string {
-	return fmt.Sprintf("%.40q", version)
-}
+func clean(version string) string { return fmt.Sprintf("%.40q", version) }
 
 func abs(n int) int {
 	if n < 0 {

@@ -1,6 +1,6 @@
 // Package workspace keeps the folders that agents work in: it makes them, places
 // files in them, collects the artifacts an agent leaves, and packs and unpacks
-// snapshots so that a run can go on elsewhere.
+// snapshots so that a run can continue elsewhere.
 //
 // The agent owns the inside of its folder and may be hostile: every access from
 // the host goes through [os.Root] or internal/tree, never follows a symbolic link out, opens only

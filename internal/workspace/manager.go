@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -40,21 +41,11 @@ func DefaultLimits() Limits {
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
-	if l.ArtifactBytes == 0 {
-		l.ArtifactBytes = d.ArtifactBytes
-	}
-	if l.ArtifactFiles == 0 {
-		l.ArtifactFiles = d.ArtifactFiles
-	}
-	if l.TurnBytes == 0 {
-		l.TurnBytes = d.TurnBytes
-	}
-	if l.SnapshotBytes == 0 {
-		l.SnapshotBytes = d.SnapshotBytes
-	}
-	if l.Entries == 0 {
-		l.Entries = d.Entries
-	}
+	l.ArtifactBytes = cmp.Or(l.ArtifactBytes, d.ArtifactBytes)
+	l.ArtifactFiles = cmp.Or(l.ArtifactFiles, d.ArtifactFiles)
+	l.TurnBytes = cmp.Or(l.TurnBytes, d.TurnBytes)
+	l.SnapshotBytes = cmp.Or(l.SnapshotBytes, d.SnapshotBytes)
+	l.Entries = cmp.Or(l.Entries, d.Entries)
 	return l
 }
 

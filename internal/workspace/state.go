@@ -58,7 +58,6 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readNames lists a folder in order.
 func readNames(root *os.Root, dir string) ([]string, error) {
 	f, err := openDir(root, dir)
 	if err != nil {

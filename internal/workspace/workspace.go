@@ -291,7 +291,6 @@ func (w *Workspace) walk(ctx context.Context, dir string, walker tree.Walker) er
 	return walker.Walk(ctx, top)
 }
 
-// remove removes what is under a name in the workspace.
 func (w *Workspace) remove(ctx context.Context, name string) error {
 	parent, err := openDir(w.root, path.Dir(name))
 	if err != nil {

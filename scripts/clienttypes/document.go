@@ -56,18 +56,27 @@ func (s schema) offered() bool {
 	return !strings.HasPrefix(s.Description, "Not offered by this server")
 }
 
-func readDocument(path string) (map[string]schema, error) {
+// readDocument reads the schemas by their names and the operations by their ids.
+func readDocument(path string) (map[string]schema, map[string]operation, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var doc struct {
+		Paths      map[string]map[string]operation `yaml:"paths"`
 		Components struct {
 			Schemas map[string]schema `yaml:"schemas"`
 		} `yaml:"components"`
 	}
 	err = yaml.Unmarshal(text, &doc)
-	return doc.Components.Schemas, err
+	operations := map[string]operation{}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			op.method, op.path = strings.ToUpper(method[:1])+method[1:], path
+			operations[op.ID] = op
+		}
+	}
+	return doc.Components.Schemas, operations, err
 }
 
 // orders gives the fields of the server's structs in the order of the wire, which the

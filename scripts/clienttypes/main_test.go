@@ -49,3 +49,58 @@ func TestI3FieldsComeFromTheDocument(t *testing.T) {
 		t.Errorf("faults: %s", got)
 	}
 }
+
+// The data of events are the server's own types; one that is not there is a mistake.
+func TestI3EventDataComesFromTheServer(t *testing.T) {
+	t.Parallel()
+	text, err := mirror("../../event.go", []string{"EventType", "StateData"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"EventPlan EventType = \"plan\"", "To        RunState `json:\"to\"`", "ErrorCode string   `json:\"error_code,omitempty\"`"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s\nis missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "OutputData struct") {
+		t.Errorf("nobody asked for OutputData:\n%s", text)
+	}
+	if _, err := mirror("../../event.go", []string{"StateDatum"}); err == nil || !strings.Contains(err.Error(), "StateDatum") {
+		t.Errorf("a type that is not there: %v", err)
+	}
+}
+
+// The document has the path, the bodies and the ids of a method; the table its name and comment.
+func TestI3MethodsComeFromTheDocument(t *testing.T) {
+	t.Parallel()
+	schemas, operations, err := readDocument("testdata/document.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &writer{doc: schemas, operations: operations, table: table{types: []typeRow{
+		{Name: "Thing", Schema: "Thing"}, {Name: "ThingRequest", Schema: "MakeThing"}, {Name: "ThingPage", Schema: "Things"},
+	}}}
+	w.writeService("Things", methodTable{Services: map[string]serviceRow{"Things": {Doc: "has things.", Own: map[string]string{"thingUid": "uid"}, Methods: map[string]methodRow{
+		"All": {Op: "listThings", Doc: "goes on.", Pages: "List", Query: "ThingQuery", Member: []string{"things"}}, "Make": {Op: "makeThing", Doc: "makes one.", Keyed: true},
+		"Number": {Op: "getThing", Doc: "reads one.", Set: [][2]string{{"whole", "1"}}}, "Remove": {Op: "deleteThing", Doc: "ends one."}, "Stray": {Op: "none"},
+		"Names": {Op: "listThings", Doc: "reads all.", Member: []string{"things"}, All: true}, "Odd": {Op: "listThings", Member: []string{"others"}, All: true},
+	}}}})
+	for _, want := range []string{
+		"func (s *ThingsService) All(ctx context.Context, boxID string, q ThingQuery) iter.Seq2[Thing, error] {\n" +
+			"\treturn pages(&q.Cursor, func() (*ThingPage, error) { return s.List(ctx, boxID, q) },\n" +
+			"\t\tfunc(p *ThingPage) ([]Thing, PageInfo) { return p.Things, p.PageInfo })\n",
+		"func (s *ThingsService) Make(ctx context.Context, boxID string, req ThingRequest) (*Thing, error) {\n" +
+			"\treturn receive[Thing](ctx, s.c, call{method: http.MethodPost, place: at(\"/box/{box}/things\", boxID), body: req, keyed: true})\n",
+		"func (s *ThingsService) Number(ctx context.Context, boxID, uid string, number int64) (*Thing, error) {\n" +
+			"\treturn get[Thing](ctx, s.c, at(\"/box/{box}/things/{thing}/{number}\", boxID, uid, strconv.FormatInt(number, 10)), query(\"whole\", \"1\"))\n",
+		"// Remove ends one.\nfunc (s *ThingsService) Remove(ctx context.Context, boxID, uid string, number int64) error {\n\treturn s.c.remove(",
+		"func (s *ThingsService) Names(ctx context.Context, boxID string) ([]Thing, error) {\n\treturn readAll[Thing](ctx, s.c, at(\"/box/{box}/things\", boxID), query(), \"things\")\n",
+	} {
+		if !strings.Contains(w.out.String(), want) {
+			t.Errorf("%s\nis missing in\n%s", want, w.out.String())
+		}
+	}
+	if got := strings.Join(w.faults, "; "); got != "Odd: Things has no list others; Stray: there is no operation none" {
+		t.Errorf("faults: %s", got)
+	}
+}

@@ -13,6 +13,8 @@ import (
 type table struct {
 	// ByHand are the types that stand for a schema of their name and are written by hand.
 	ByHand []string `yaml:"by_hand"`
+	// Mirrored are the types of event.go that the client has as they are.
+	Mirrored []string `yaml:"mirrored"`
 	// Everywhere holds the deviations of a property, whatever the type.
 	Everywhere map[string]fieldRow `yaml:"everywhere"`
 	Types      map[string]typeRow  `yaml:"types"`

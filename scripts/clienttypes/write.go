@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// writer writes structs and collects where the document and the table disagree.
+// writer writes structs and methods, and collects where the document and the table disagree.
 type writer struct {
 	table
-	doc    map[string]schema
-	wire   orders
-	out    strings.Builder
-	faults []string
+	doc        map[string]schema
+	operations map[string]operation
+	wire       orders
+	out        strings.Builder
+	faults     []string
 }
 
 func (w *writer) printf(format string, args ...any) { fmt.Fprintf(&w.out, format, args...) }

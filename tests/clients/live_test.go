@@ -169,7 +169,7 @@ func TestI3TimeoutAndCancelFreeTheConnection(t *testing.T) {
 // when the kernel sees fit.
 func free(t *testing.T, proxy *cutproxy.Proxy, id string) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		state, _ := proxy.State(id)
 		if state.Requests > 0 && state.Open == 0 {

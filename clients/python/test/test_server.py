@@ -130,7 +130,7 @@ def test_i3_paging_walks_all_runs() -> None:
     name, count = os.environ["LINESHAFT_PAGES_NAME"], int(os.environ["LINESHAFT_PAGES_COUNT"])
     with lineshaft.Lineshaft(base_url=os.environ["LINESHAFT_PAGES_URL"]) as client:
         ids = [run.run_id for run in client.runs.list(name=name, limit=500)]
-    assert len(ids) == len(set(ids)) == count >= 10_000
+    assert len(ids) == len(set(ids)) == count > 1_000
 
 
 def test_i3_paging_walks_all_runs_async() -> None:

@@ -26,7 +26,7 @@ export interface Subject<T> {
 /**
  * Yields each event once and in order, over connections that are replaced when they break.
  * It ends when the subject has ended, when the loop is left, when the signal says so, or
- * with an error that connecting again cannot mend.
+ * with an error that connecting again cannot fix.
  */
 export async function* follow<T>(transport: Transport, subject: Subject<T>, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
   let looked = false; // it had ended when we last asked

@@ -11,7 +11,8 @@ import test from "node:test";
 import { chromium } from "playwright-core";
 import { home } from "./project.mjs";
 
-const program = process.env.LINESHAFT_CHROMIUM || "/usr/bin/chromium";
+const programs = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const program = process.env.LINESHAFT_CHROMIUM || programs.find(existsSync) || programs[0];
 const skip = !process.env.LINESHAFT_BIN
   ? "LINESHAFT_BIN is not set; test/run sets it"
   : existsSync(program)

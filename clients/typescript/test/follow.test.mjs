@@ -132,7 +132,7 @@ test("I3 wait tells changes and respects its time", async (t) => {
   assert.equal(done.state, "SUCCEEDED");
   assert.deepEqual(seen, ["QUEUED", "INPROGRESS", "SUCCEEDED"]);
   const blocked = await scripted(t, json(run("r1", "BLOCKED")));
-  await assert.rejects(clientOf(blocked).runs.wait("r1", { timeout: 30 }), { name: "TimeoutError", message: /r1 .*BLOCKED/ });
+  await assert.rejects(clientOf(blocked).runs.wait("r1", { timeout: 1000 }), { name: "TimeoutError", message: /r1 .*BLOCKED/ });
   const mine = new Error("mine");
   const failing = clientOf(server).runs.wait("r1", { onChange: () => { throw mine; } });
   await assert.rejects(failing, mine);

@@ -72,7 +72,7 @@ describe("I3 with a real server", { skip, concurrency: 4 }, () => {
 
   const { LINESHAFT_PAGES_URL: many, LINESHAFT_PAGES_COUNT: count, LINESHAFT_PAGES_NAME: name } = process.env;
 
-  test("I3 paging walks 10,000 runs", { skip: many ? false : "LINESHAFT_PAGES_URL is not set; tests/clients/run sets it" }, async () => {
+  test("I3 paging walks all of many runs", { skip: many ? false : "LINESHAFT_PAGES_URL is not set; tests/clients/run sets it" }, async () => {
     const ids = new Set();
     let pages = 0;
     for await (const page of new Lineshaft({ baseURL: many }).runs.list({ name, limit: 500 }).pages()) {
@@ -80,7 +80,7 @@ describe("I3 with a real server", { skip, concurrency: 4 }, () => {
       for (const run of page.items) ids.add(run.run_id);
     }
     assert.equal(ids.size, Number(count));
-    assert.ok(pages >= ids.size / 500);
+    assert.ok(pages >= ids.size / 500 && pages > 2);
     let seen = 0;
     for await (const run of new Lineshaft({ baseURL: many }).runs.list({ name, limit: 500, sort_by: "created_at", sort_order: "asc" })) {
       assert.ok(ids.has(run.run_id));

@@ -1,6 +1,7 @@
 // I-2 every page there is works for readers who do not see it, on a phone, in light and
 // in dark; and the first flow of all works with the keyboard alone. The keyboard's way
-// through each other flow is in the file of its noun.
+// through each other flow is in the file of its noun. And a page is light: what the browser
+// fetches for it the first time.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { launch, looks, member, over, printed, sound, soundHere, visitor } from "./browser.mjs";
@@ -25,7 +26,7 @@ for (const noun of new Set(pageRoutes.map(nounOf))) {
     const mine = pageRoutes.filter((route) => nounOf(route) === noun).map((route) => route.slice("GET ".length));
     await sound(browser, server.url, Object.fromEntries(mine.map((route) => [route, world.pages[route]])), {
       settled: async (page, name) => {
-        assert.equal(await page.getByRole("alert").locator("visible=true").count(), 0, `${name} shows an error: ${await page.locator("main").textContent()}`);
+        assert.deepEqual(await page.locator("[role=alert]:visible").allTextContents(), [], `${name} shows an error`);
         await page.$$eval("main details", (all) => all.forEach((one) => (one.open = true)));
       },
     });
@@ -87,3 +88,25 @@ test("I-2 the first Tab stop leads past the header", async () => {
   await page.waitForURL("**#main");
   await context.close();
 });
+
+const most = 100_000;
+let filled; // the list of runs, with a whole page
+
+for (const route of ["/{$}", "/runs", "/runs/{id}", "/webhooks", "/factories/{factory}/automations/{uid}/edit"]) {
+  looks(`I-2 the first load of ${route} is at most ${most / 1000} KB, and nothing of it comes from elsewhere`, async (t) => {
+    await (filled ??= server.parkMany(60));
+    const { page, context } = await member(browser, server.url);
+    const fetched = [];
+    page.on("request", (request) => fetched.push(request.url()));
+    await page.goto(world.pages[route]);
+    assert.deepEqual(fetched.filter((url) => !url.startsWith(server.url)), []);
+    // Streams have no end and no size; everything else has what came over the wire, with its headers.
+    const sizes = await page.evaluate(() => performance.getEntries().filter((one) => "transferSize" in one).map((one) => [new URL(one.name).pathname, one.transferSize]));
+    assert.ok(sizes.length >= 3, JSON.stringify(sizes)); // the page, its style, its script
+    for (const [path, size] of sizes) if (!/\/(events|live)$/.test(path)) assert.ok(size > 0, `${path} came out of a cache`);
+    const sum = sizes.reduce((all, [, size]) => all + size, 0);
+    t.diagnostic(`${sum} bytes: ${sizes.map(([path, size]) => `${path} ${size}`).join(", ")}`);
+    assert.ok(sum <= most, `${sum} bytes`);
+    await context.close();
+  });
+}

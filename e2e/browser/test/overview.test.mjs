@@ -24,7 +24,7 @@ test("I-2 a new server shows the first steps, and its first run takes their plac
   await page.clock.install();
   await page.goto("/");
   await page.getByRole("heading", { name: "Three steps to a first run" }).waitFor();
-  const command = page.locator(".copy pre").nth(1);
+  const command = page.locator(".copy pre").nth(2);
   assert.match(await command.textContent(), /^lineshaft run --follow/);
   await sound(browser, server.url, { "new server": "/" });
   await server.ended(await server.startRun({ title: "The first", prompt: shell("echo hello") }));

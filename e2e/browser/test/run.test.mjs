@@ -86,7 +86,7 @@ test("X-7 a question is answered with its buttons, and only while it is open", a
   const viewer = await member(browser, server.url, { key: await server.keyFor("viewer") });
   await viewer.page.goto(`/runs/${worker.runID}`);
   await viewer.page.getByText("May I?").waitFor();
-  assert.equal(await viewer.page.locator("main form:not(.search), main .danger").count(), 0);
+  assert.equal(await viewer.page.locator("main form:not([role=search]), main .danger").count(), 0);
   for (const action of ["followups", "interrupt", "cancel", "rerun"]) {
     const status = await viewer.page.evaluate((url) => fetch(url, { method: "POST", body: new URLSearchParams({ message: "allow" }) }).then((r) => r.status), `/runs/${worker.runID}/${action}`);
     assert.equal(status, 403, action);

@@ -48,7 +48,7 @@ test("S-4 output full of HTML, scripts, ANSI codes and direction marks is shown 
     assertShape(log, await server.events(runID), when);
     assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), title);
     assert.equal(await page.evaluate(() => window.hacked), undefined, when);
-    assert.equal(await page.locator("iframe, img, svg:not(.icon, .brand svg), main script, main [onload], main [onerror]").count(), 0, when);
+    assert.equal(await page.locator("iframe, img, svg:not(.icon, .brand svg, .spent svg), main script, main [onload], main [onerror]").count(), 0, when);
     const shown = log.filter((line) => line.kind.startsWith("stdout")).map((line) => line.text).join("");
     for (const line of hostile.slice(0, 7).map(html)) assert.ok(shown.includes(line), `${when}: ${JSON.stringify(line)} is not in ${JSON.stringify(shown)}`);
     return log;

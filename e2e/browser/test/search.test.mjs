@@ -26,6 +26,7 @@ test("I-2 with the keyboard alone: / takes an id, its beginning, and words", asy
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/runs/${shed}`);
   }
+  await page.goto("/runs"); // on the page of a run, / looks through its log
   await page.keyboard.press("/");
   await page.keyboard.insertText("paint");
   await page.keyboard.press("Enter");

@@ -16,7 +16,7 @@ test("S-4 a wrong key is told so and opens nothing", async () => {
   await page.goto("/login");
   await page.getByLabel("API key").fill("ls_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
-  assert.match(await page.getByRole("alert").textContent(), /That key opens nothing here/);
+  assert.match(await page.getByRole("alert").textContent(), /Invalid API key/);
   assert.deepEqual(await context.cookies(), []);
   await context.close();
 });

@@ -56,10 +56,10 @@ export class Worker {
     this.#next += report.events?.length ?? 0;
   }
 
-  /** Tells events: [type, data] each. */
+  /** Tells events: [type, data] each, and when it happened if that was not now. */
   async tell(...events) {
     const time = new Date().toISOString();
-    await this.#report({ events: events.map(([type, data]) => ({ type, time, data })) });
+    await this.#report({ events: events.map(([type, data, at = time]) => ({ type, time: at, data })) });
   }
 
   /** Asks people, and gives back what they said; nothing when the run is ended instead. */

@@ -35,7 +35,7 @@ const files = [
   "GET /audit/export", "GET /factories/{factory}/export", "GET /runs/{id}/log",
   "GET /factories/{factory}/webhooks/{webhook}/deliveries/{delivery}/payload",
 ];
-const ways = ["GET /factories/{factory}/webhooks"]; // leads on to /webhooks
+const ways = ["GET /factories/{factory}/webhooks", "GET /runs/{id}/find"]; // lead on to another page
 // oidc.test.mjs, and internal/web/download_test.go, which needs runs with files.
 const elsewhere = ["GET /login/oidc", "GET /login/oidc/callback", "GET /runs/{id}/artifacts/{uid}", "GET /runs/{id}/attachments/{uid}"];
 

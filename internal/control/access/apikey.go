@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -93,15 +94,9 @@ func (s *Access) validateKey(n NewAPIKey) error {
 func (s *Access) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string, allowed func(context.Context, *store.Tx) error) (lineshaft.APIKey, string, error) {
 	keyID, at := s.Store.NewID()
 	owner := n.Owner
-	if owner.Type == "" {
-		owner.Type = lineshaft.ServiceAccount
-	}
-	if owner.UID == "" {
-		owner.UID = string(owner.Type) + "_" + keyID
-	}
-	if owner.DisplayName == "" {
-		owner.DisplayName = n.Name
-	}
+	owner.Type = cmp.Or(owner.Type, lineshaft.ServiceAccount)
+	owner.UID = cmp.Or(owner.UID, string(owner.Type)+"_"+keyID)
+	owner.DisplayName = cmp.Or(owner.DisplayName, n.Name)
 	stored := lineshaft.APIKey{
 		ID: keyID, Name: n.Name, Role: n.Role, Owner: owner, Hint: key[:len(KeyPrefix)+4] + "…",
 		FactoryUIDs: n.FactoryUIDs, WorkerIDs: n.WorkerIDs, CreatedAt: at, ExpiresAt: n.ExpiresAt,

@@ -1,15 +1,19 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/id"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -47,7 +51,7 @@ func (s *Access) CreateSession(ctx context.Context, key string, from Visitor) (s
 }
 
 // CreateIdentitySession signs a browser in whose user an identity provider vouches
-// for. The role holds for this session: the next sign-in reads it anew.
+// for. The role holds for this session: the next sign-in reads it again.
 func (s *Access) CreateIdentitySession(ctx context.Context, who lineshaft.Identity, from Visitor) (string, error) {
 	if who.Issuer == "" || who.Subject == "" {
 		return "", ErrUnauthenticated()
@@ -65,10 +69,7 @@ func (s *Access) IdentitySessionLife() time.Duration { return s.Cfg.OIDCSessionL
 // principalOf gives one person one uid, whatever their name is today.
 func principalOf(who lineshaft.Identity) lineshaft.Principal {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(who.Issuer)) + ":" + who.Issuer + who.Subject))
-	name := who.Name
-	if name == "" {
-		name = who.Subject
-	}
+	name := cmp.Or(who.Name, who.Subject)
 	return lineshaft.Principal{
 		UID: "user_" + hex.EncodeToString(sum[:16]), Type: lineshaft.User,
 		DisplayName: clip(name, lineshaft.MaxNameRunes), Email: clip(who.Email, 320),
@@ -266,4 +267,55 @@ func endOtherSessions(ctx context.Context, tx *store.Tx, c lineshaft.Caller) (en
 		ended += n
 	}
 	return ended, err
+}
+
+// AuditQuery is one page of the audit log.
+type AuditQuery struct {
+	Filter lineshaft.AuditFilter
+	Limit  int
+	// Cursor comes from the page before; empty for the newest entries.
+	Cursor string
+}
+
+// AuditPage is a page of the audit log, newest first.
+type AuditPage struct {
+	Entries []lineshaft.AuditEntry
+	Next    string
+}
+
+// ListAudit reads a page of the audit log, newest first.
+func (s *Access) ListAudit(ctx context.Context, c lineshaft.Caller, q AuditQuery) (AuditPage, error) {
+	if err := c.Need(lineshaft.PermissionAudit); err != nil {
+		return AuditPage{}, err
+	}
+	if len(c.FactoryUIDs) > 0 {
+		return AuditPage{}, lineshaft.Denied("the audit log covers all factories; your key is limited to some")
+	}
+	if err := q.Filter.Validate(); err != nil {
+		return AuditPage{}, err
+	}
+	raw, err := json.Marshal(q.Filter) //nolint:musttag // only hashed, never read back
+	if err != nil {
+		return AuditPage{}, fmt.Errorf("fingerprint list: %w", err)
+	}
+	list, before := base.Fingerprint("audit\x00"+string(raw)), ""
+	if q.Cursor != "" {
+		key, err := base.DecodeCursor[string](list, q.Cursor)
+		if err != nil {
+			return AuditPage{}, err
+		}
+		before = *key
+	}
+	entries, err := s.Store.ListAudit(ctx, q.Filter, before, q.Limit+1)
+	if err != nil {
+		return AuditPage{}, err
+	}
+	page := AuditPage{Entries: entries}
+	if len(entries) > q.Limit {
+		page.Entries = entries[:q.Limit]
+		if page.Next, err = base.EncodeCursor(list, entries[q.Limit-1].ID); err != nil {
+			return AuditPage{}, fmt.Errorf("encode cursor: %w", err)
+		}
+	}
+	return page, nil
 }

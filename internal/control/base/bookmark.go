@@ -2,6 +2,8 @@ package base
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,8 @@ const (
 // note of it in the settings; what lies between the note and where this node is gave
 // nothing to do, so that it does no harm to read it again.
 type Bookmark struct {
+	// Mutex is held for a whole round, which may wait for the database.
+	sync.Mutex
 	Setting string
 	// At is nil before the first round. Only rounds change it.
 	At    atomic.Pointer[store.StatePosition]
@@ -30,10 +34,52 @@ type Bookmark struct {
 	Last  time.Time // when it was noted
 }
 
-// GoTo continues at a note that this node did not write.
-func (m *Bookmark) GoTo(noted string, at store.StatePosition) {
+// Resume finds out where to go on. On a database without a note that is here: what has
+// happened so far gives nothing to do.
+func (m *Bookmark) Resume(ctx context.Context, st *store.Store) error {
+	noted, err := st.GetSetting(ctx, m.Setting)
+	if err != nil || noted != "" && noted == m.Noted {
+		return err
+	}
+	end, err := st.StateEnd(ctx)
+	if err != nil {
+		return err
+	}
+	if noted == "" {
+		err = st.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			noted, err = tx.EnsureSetting(ctx, m.Setting, end.Encode())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	at, err := store.DecodePosition(noted)
+	if err != nil {
+		return fmt.Errorf("setting %s: %w", m.Setting, err)
+	}
+	// The numbers of transactions begin again when a database is moved to another cluster:
+	// nothing would come after a place that lies ahead.
+	if end.Compare(at) < 0 {
+		at = end
+	}
+	m.goTo(noted, at)
+	return nil
+}
+
+// goTo continues at a note.
+func (m *Bookmark) goTo(noted string, at store.StatePosition) {
 	m.At.Store(&at)
 	m.Noted, m.Last = noted, time.Now()
+}
+
+// Pass goes on behind changes that gave nothing to do, and notes that now and then.
+func (m *Bookmark) Pass(ctx context.Context, st *store.Store, to store.StatePosition) error {
+	m.At.Store(&to)
+	if !m.Rested() {
+		return nil
+	}
+	return m.Note(ctx, st)
 }
 
 // Rested says that it is time to note the place again.
@@ -71,7 +117,7 @@ func (m *Bookmark) Move(ctx context.Context, st *store.Store, to store.StatePosi
 		return tx.ReplaceSetting(ctx, m.Setting, noted, to.Encode())
 	})
 	if err == nil && !faster {
-		m.GoTo(to.Encode(), to)
+		m.goTo(to.Encode(), to)
 	}
 	return err
 }

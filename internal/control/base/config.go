@@ -95,12 +95,8 @@ const OIDCSessionLife = 12 * time.Hour
 
 // WithDefaults fills in what is not set.
 func (cfg Config) WithDefaults() Config {
-	if cfg.Lease == 0 {
-		cfg.Lease = 30 * time.Second
-	}
-	if cfg.SnapshotKeep == 0 {
-		cfg.SnapshotKeep = 7 * 24 * time.Hour
-	}
+	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
+	cfg.SnapshotKeep = cmp.Or(cfg.SnapshotKeep, 7*24*time.Hour)
 	cfg.Trees = TreeLimits{
 		Depth: cmp.Or(cfg.Trees.Depth, lineshaft.MaxRunDepth), LiveChildren: cmp.Or(cfg.Trees.LiveChildren, lineshaft.MaxLiveChildren),
 		Descendants: cmp.Or(cfg.Trees.Descendants, lineshaft.MaxDescendants),
@@ -114,11 +110,7 @@ func (cfg Config) WithDefaults() Config {
 	cfg.OutputBytes, cfg.OutputEvents = cmp.Or(cfg.OutputBytes, 100_000_000), cmp.Or(cfg.OutputEvents, 100_000)
 	cfg.DeliveryRetention = max(cfg.DeliveryRetention, lineshaft.MinDeliveryRetention)
 	cfg.DeliveryKeep = max(cfg.DeliveryKeep, lineshaft.MinDeliveryKeep)
-	if cfg.MaxWebhooks == 0 {
-		cfg.MaxWebhooks = lineshaft.DefaultMaxWebhooks
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.MaxWebhooks = cmp.Or(cfg.MaxWebhooks, lineshaft.DefaultMaxWebhooks)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	return cfg
 }

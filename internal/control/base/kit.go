@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
 // IgnoreNotFound forgets the error about something that is not there.
@@ -125,4 +127,50 @@ const (
 // WorkerCutoff is the time since which a connected worker must have been seen.
 func (s *Base) WorkerCutoff() time.Time {
 	return s.Store.Now().Add(-max(2*s.Cfg.Lease, 10*time.Second))
+}
+
+// Audit records what caller did, in the transaction of the change.
+func (s *Base) Audit(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) error {
+	return tx.Audit(ctx, AuditEntry(c, action, targetType, targetID, detail))
+}
+
+// AuditEntry is what a caller did, for the audit log.
+func AuditEntry(c lineshaft.Caller, action, targetType, targetID string, detail map[string]string) lineshaft.AuditEntry {
+	return lineshaft.AuditEntry{
+		Actor: c.Principal, KeyID: c.KeyID, Action: action, TargetType: targetType, TargetID: targetID,
+		RemoteAddr: c.RemoteAddr, RequestID: c.RequestID, Detail: detail,
+	}
+}
+
+// RunCaller is the actor of what is done for a run when it is claimed.
+func RunCaller(job *lineshaft.Job) lineshaft.Caller {
+	return lineshaft.Caller{
+		Principal: lineshaft.Principal{UID: RunPrincipalPrefix + job.RunID, Type: lineshaft.ServiceAccount, DisplayName: job.Title}, KeyID: job.ExecutionID,
+	}
+}
+
+// Base is what every room of the control plane is built on.
+type Base struct {
+	*Health
+	*Turns
+	Cfg   Config
+	Store *store.Store
+	Hub   *stream.Hub
+	Log   *slog.Logger
+}
+
+// New returns the base of the rooms on an open store. cfg has its defaults already.
+func New(s *store.Store, hub *stream.Hub, cfg Config) *Base {
+	return &Base{Health: NewHealth(s, cfg.Logger), Turns: NewTurns(), Cfg: cfg, Store: s, Hub: hub, Log: cfg.Logger}
+}
+
+// Git reads repositories. What is not there is a CodeNotFound, a forge that does not
+// answer a CodeUnavailable.
+type Git interface {
+	// URL is where the forge has a repository.
+	URL(r lineshaft.Repository) string
+	// Head finds the newest commit of a branch; of the default one for "".
+	Head(ctx context.Context, url, branch string) (commit string, err error)
+	// Tree reads the files of a commit that Head has named, those that keep asks for.
+	Tree(ctx context.Context, url, commit string, keep func(path string, size int64) bool) (map[string]string, error)
 }

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -86,10 +87,7 @@ func (t *Turns) NoteDelivery() { t.deliveries.Add(1) }
 // Turn waits shortly until a weighty answer may be made for a caller; release ends it and
 // may be called twice. The error is that of a limit: it says when to come back.
 func (t *Turns) Turn(ctx context.Context, c lineshaft.Caller, weight int) (release func(), err error) {
-	key := c.KeyID
-	if key == "" {
-		key = c.Principal.UID + " " + c.SessionID
-	}
+	key := cmp.Or(c.KeyID, c.Principal.UID+" "+c.SessionID)
 	return t.take(ctx, key, weight)
 }
 

@@ -220,7 +220,7 @@ func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid str
 		return nil, err
 	}
 	next := *was
-	change.apply(&next)
+	change.Apply(&next)
 	if err := s.skills.CheckSkills(ctx, next, was.Config.Skills); err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid str
 			return err
 		}
 		before := *a
-		fields := change.apply(a)
+		fields := change.Apply(a)
 		if changed = a; len(fields) == 0 {
 			return errUnchanged
 		}
@@ -268,18 +268,18 @@ func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid str
 	return changed, nil
 }
 
-// apply writes the change into a and tells what it is, for the audit log.
-func (change AgentChange) apply(a *lineshaft.Agent) []string {
+// Apply writes the change into a and names the fields that were given, for the audit log.
+func (change AgentChange) Apply(a *lineshaft.Agent) []string {
 	var fields []string
 	config := a.Config
-	set(&fields, "name", &a.Name, change.Name)
-	set(&fields, "agent_type", &a.Type, change.Type)
-	set(&fields, "description", &a.Description, change.Description)
-	set(&fields, "prompt", &a.Prompt, change.Prompt)
-	set(&fields, "base_model", &config.ModelID, change.ModelID)
-	set(&fields, "environment_id", &config.EnvironmentID, change.EnvironmentID)
-	set(&fields, "worker_host", &config.WorkerHost, change.WorkerHost)
-	set(&fields, "default_runner_uid", &config.RunnerID, change.RunnerID)
+	lineshaft.Change(&fields, "name", &a.Name, change.Name)
+	lineshaft.Change(&fields, "agent_type", &a.Type, change.Type)
+	lineshaft.Change(&fields, "description", &a.Description, change.Description)
+	lineshaft.Change(&fields, "prompt", &a.Prompt, change.Prompt)
+	lineshaft.Change(&fields, "base_model", &config.ModelID, change.ModelID)
+	lineshaft.Change(&fields, "environment_id", &config.EnvironmentID, change.EnvironmentID)
+	lineshaft.Change(&fields, "worker_host", &config.WorkerHost, change.WorkerHost)
+	lineshaft.Change(&fields, "default_runner_uid", &config.RunnerID, change.RunnerID)
 	if change.Harness != nil {
 		config.Harness, fields = nil, append(fields, "harness")
 		if !change.Harness.IsZero() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,20 +18,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// AutomationChange says what to change of an automation; nil keeps. Triggers and
-// the configuration are replaced as a whole, but for the concurrency rule, which
-// goes by itself: one without a key takes it away.
-type AutomationChange struct {
-	Name           *string
-	Prompt         *string
-	Enabled        *bool
-	Agent          *string
-	Triggers       []lineshaft.Trigger
-	Config         *lineshaft.AgentConfig
-	Concurrency    *lineshaft.Concurrency
-	Title          *string
-	MaxRunsPerHour *int
-}
+// AutomationChange says what to change of an automation.
+type AutomationChange = lineshaft.AutomationChange
 
 // AutomationPage is a page of automations by factory and name.
 type AutomationPage = base.Page[lineshaft.Automation]
@@ -154,7 +141,7 @@ func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) er
 				field := fmt.Sprintf("triggers[%d].filter.%s[%d]", i, list.field, j)
 				w, there := list.known[ref]
 				if !there {
-					return lineshaft.Invalid(field, "%s is no webhook of this factory; it may be deleted or another factory's", strconv.Quote(lineshaft.Clip(ref, 100)))
+					return lineshaft.Invalid(field, "%s is not a webhook of this factory; it may be deleted or belong to another factory", strconv.Quote(lineshaft.Clip(ref, 100)))
 				}
 				if t.Sent() && trigger.SenderOf(w) != t.Provider {
 					return lineshaft.Invalid(field, "webhook %q does not check signatures of %s, so no event of it comes there; name one with signature_scheme %s", w.Name, t.Provider, t.Provider)
@@ -280,11 +267,11 @@ func (s *Factories) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fa
 			return err
 		}
 		before, name := a.Config, a.Name
-		detail := change.apply(a)
+		fields := change.Apply(a)
 		if a.Notices, err = noticesOf(ctx, tx, *a, f.Alias); err != nil {
 			return err
 		}
-		if changed = a; change.isZero() {
+		if changed = a; len(fields) == 0 {
 			return errUnchanged
 		}
 		a.UpdatedAt = s.Store.Now()
@@ -311,49 +298,14 @@ func (s *Factories) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fa
 		if err := tx.PutAutomation(ctx, *a); err != nil {
 			return err
 		}
-		return s.Audit(ctx, tx, c, "automation.update", "automation", uid, detail)
+		return s.Audit(ctx, tx, c, "automation.update", "automation", uid, map[string]string{
+			"name": a.Name, "factory": a.FactoryUID, "enabled": strconv.FormatBool(a.Enabled), "changed": strings.Join(fields, ", "),
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	return changed, nil
-}
-
-func (change AutomationChange) isZero() bool { return reflect.ValueOf(change).IsZero() }
-
-// apply writes the change into a and tells what it is, for the audit log.
-func (change AutomationChange) apply(a *lineshaft.Automation) map[string]string {
-	var fields []string
-	set(&fields, "name", &a.Name, change.Name)
-	set(&fields, "prompt", &a.Prompt, change.Prompt)
-	set(&fields, "enabled", &a.Enabled, change.Enabled)
-	set(&fields, "agent", &a.Agent, change.Agent)
-	set(&fields, "title", &a.Title, change.Title)
-	set(&fields, "max_runs_per_hour", &a.MaxRunsPerHour, change.MaxRunsPerHour)
-	if change.Triggers != nil {
-		a.Triggers, fields = change.Triggers, append(fields, "triggers")
-	}
-	if change.Config != nil {
-		rule := a.Config.Concurrency
-		a.Config, fields = *change.Config, append(fields, "config")
-		a.Config.Concurrency = rule
-	}
-	if change.Concurrency != nil {
-		a.Config.Concurrency, fields = nil, append(fields, "concurrency")
-		if change.Concurrency.Key != "" {
-			a.Config.Concurrency = change.Concurrency
-		}
-	}
-	return map[string]string{
-		"name": a.Name, "factory": a.FactoryUID, "enabled": strconv.FormatBool(a.Enabled), "changed": strings.Join(fields, ", "),
-	}
-}
-
-// set writes a given value and notes the field.
-func set[T any](fields *[]string, name string, to, from *T) {
-	if from != nil {
-		*to, *fields = *from, append(*fields, name)
-	}
 }
 
 // DeleteAutomation removes an automation; its runs stay.

@@ -176,14 +176,18 @@ func (w *work) audit(ctx context.Context, tx *store.Tx, revision int64, fresh in
 	return w.s.Audit(ctx, tx, w.c, action, "factory", w.factory.UID, detail)
 }
 
-// of are the changes to parts of a kind.
 func (w *work) of(kind definition.Kind) []definition.Change {
 	return slices.DeleteFunc(slices.Clone(w.changes), func(c definition.Change) bool { return c.Kind != kind })
 }
 
 // write makes the factory what the definition says, touching only what differs.
 func (w *work) write(ctx context.Context, tx *store.Tx) error {
-	for _, step := range []func(context.Context, *store.Tx) error{w.writeWebhooks, w.writeAgents, w.writeAutomations, w.writeRunners, w.writeSkills, w.writeFactory} {
+	return inOrder(ctx, tx, w.writeWebhooks, w.writeAgents, w.writeAutomations, w.writeRunners, w.writeSkills, w.writeFactory)
+}
+
+// inOrder does steps until one fails.
+func inOrder(ctx context.Context, tx *store.Tx, steps ...func(context.Context, *store.Tx) error) error {
+	for _, step := range steps {
 		if err := step(ctx, tx); err != nil {
 			return err
 		}
@@ -202,65 +206,56 @@ func (w *work) writeFactory(ctx context.Context, tx *store.Tx) error {
 }
 
 func (w *work) writeAgents(ctx context.Context, tx *store.Tx) error {
-	for _, change := range w.of(definition.KindAgent) {
-		was, there := base.Named(w.parts.agents, change.Name, agentName)
-		if change.Action == definition.ActionRemove {
-			if err := tx.DeleteAgent(ctx, was.UID); err != nil {
-				return err
-			}
-			continue
-		}
-		next, _ := base.Named(w.d.Agents, change.Name, agentName)
-		next.FactoryUID, next.UpdatedAt = w.factory.UID, w.at
-		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
-			next.UID, next.CreatedAt = w.s.Store.NewID()
-		}
-		if err := tx.PutAgent(ctx, next); err != nil {
-			return err
-		}
-	}
-	return nil
+	identity := func(a *lineshaft.Agent) identity { return identity{&a.UID, &a.FactoryUID, &a.CreatedAt, &a.UpdatedAt} }
+	return writeParts(w, definition.KindAgent, w.parts.agents, w.d.Agents, agentName, identity,
+		func(uid string) error { return tx.DeleteAgent(ctx, uid) }, func(a lineshaft.Agent) error { return tx.PutAgent(ctx, a) })
 }
 
 func (w *work) writeAutomations(ctx context.Context, tx *store.Tx) error {
-	for _, change := range w.of(definition.KindAutomation) {
-		was, there := base.Named(w.parts.automations, change.Name, trigger.AutomationName)
-		if change.Action == definition.ActionRemove {
-			if err := tx.DeleteAutomation(ctx, w.factory.UID, was.UID); err != nil {
+	identity := func(a *lineshaft.Automation) identity {
+		return identity{&a.UID, &a.FactoryUID, &a.CreatedAt, &a.UpdatedAt}
+	}
+	return writeParts(w, definition.KindAutomation, w.parts.automations, w.d.Automations, trigger.AutomationName, identity,
+		func(uid string) error { return tx.DeleteAutomation(ctx, w.factory.UID, uid) }, func(a lineshaft.Automation) error {
+			if err := tx.PutPrincipal(ctx, trigger.AutomationPrincipal(a.UID, a.Name), a.CreatedAt); err != nil {
 				return err
 			}
-			continue
-		}
-		next, _ := base.Named(w.d.Automations, change.Name, trigger.AutomationName)
-		next.FactoryUID, next.UpdatedAt = w.factory.UID, w.at
-		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
-			next.UID, next.CreatedAt = w.s.Store.NewID()
-		}
-		if err := tx.PutPrincipal(ctx, trigger.AutomationPrincipal(next.UID, next.Name), next.CreatedAt); err != nil {
-			return err
-		}
-		if err := tx.PutAutomation(ctx, next); err != nil {
-			return err
-		}
-	}
-	return nil
+			return tx.PutAutomation(ctx, a)
+		})
 }
 
 func (w *work) writeRunners(ctx context.Context, tx *store.Tx) error {
-	for _, change := range w.of(definition.KindRunner) {
-		was, there := base.Named(w.parts.runners, change.Name, runnerName)
+	identity := func(r *lineshaft.Runner) identity { return identity{&r.UID, &r.FactoryUID, &r.CreatedAt, &r.UpdatedAt} }
+	return writeParts(w, definition.KindRunner, w.parts.runners, w.d.Runners, runnerName, identity,
+		func(uid string) error { return tx.DeleteRunner(ctx, uid) }, func(r lineshaft.Runner) error { return tx.PutRunner(ctx, r) })
+}
+
+// identity is what a part has that no folder says.
+type identity struct {
+	uid, factory     *string
+	created, updated *time.Time
+}
+
+// writeParts removes, adds and changes the parts of a kind. One that stays keeps its uid.
+func writeParts[T any](w *work, kind definition.Kind, there, wanted []T, nameOf func(T) string, of func(*T) identity,
+	remove func(uid string) error, put func(T) error,
+) error {
+	for _, change := range w.of(kind) {
+		was, found := base.Named(there, change.Name, nameOf)
+		before := of(&was)
 		if change.Action == definition.ActionRemove {
-			if err := tx.DeleteRunner(ctx, was.UID); err != nil {
+			if err := remove(*before.uid); err != nil {
 				return err
 			}
 			continue
 		}
-		next, _ := base.Named(w.d.Runners, change.Name, runnerName)
-		next.FactoryUID, next.UpdatedAt = w.factory.UID, w.at
-		if next.UID, next.CreatedAt = was.UID, was.CreatedAt; !there {
-			next.UID, next.CreatedAt = w.s.Store.NewID()
+		next, _ := base.Named(wanted, change.Name, nameOf)
+		after := of(&next)
+		*after.factory, *after.updated = w.factory.UID, w.at
+		if *after.uid, *after.created = *before.uid, *before.created; !found {
+			*after.uid, *after.created = w.s.Store.NewID()
 		}
-		if err := tx.PutRunner(ctx, next); err != nil {
+		if err := put(next); err != nil {
 			return err
 		}
 	}

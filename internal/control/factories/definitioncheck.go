@@ -21,13 +21,7 @@ import (
 // check holds the definition against the server: what it names has to be there and
 // to be allowed. Mistakes are gathered; an error is a failure of the check itself.
 func (w *work) check(ctx context.Context, tx *store.Tx) error {
-	if err := w.lockSecrets(ctx, tx); err != nil {
-		return err
-	}
-	if err := w.checkAlias(ctx, tx); err != nil {
-		return err
-	}
-	if err := w.checkConfigs(ctx, tx); err != nil {
+	if err := inOrder(ctx, tx, w.lockSecrets, w.checkAlias, w.checkConfigs); err != nil {
 		return err
 	}
 	w.checkKeys()
@@ -35,13 +29,7 @@ func (w *work) check(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	w.checkWebhookCount()
-	if err := w.checkReferences(ctx, tx); err != nil {
-		return err
-	}
-	if err := w.checkWatches(ctx, tx); err != nil {
-		return err
-	}
-	return w.checkRemovedAgents(ctx, tx)
+	return inOrder(ctx, tx, w.checkReferences, w.checkWatches, w.checkRemovedAgents)
 }
 
 func (w *work) problem(kind definition.Kind, name, field, message, hint string) {
@@ -273,7 +261,7 @@ func (w *work) checkReferences(ctx context.Context, tx *store.Tx) error {
 				}
 				if !live[uid] && !known {
 					w.problem(definition.KindAutomation, a.Name, fmt.Sprintf("triggers[%d].filter.webhook_ids[%d]", i, j),
-						fmt.Sprintf("%s is no webhook of this factory, or its file is not in the definition", strconv.Quote(lineshaft.Clip(uid, 100))),
+						fmt.Sprintf("%s is not a webhook of this factory, or its file is not in the definition", strconv.Quote(lineshaft.Clip(uid, 100))),
 						"name webhooks of the definition by their file names in webhooks:")
 				}
 			}

@@ -112,7 +112,6 @@ func (p *factoryParts) definition() *definition.Definition {
 	return d
 }
 
-// definedWebhook is what a definition says about a webhook.
 func definedWebhook(w lineshaft.Webhook) lineshaft.Webhook {
 	w.UID, w.FactoryUID, w.OwnsSecret, w.NeedsSecret = "", "", false, false
 	w.OldSecretUntil, w.CreatedAt, w.UpdatedAt, w.DeletedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}

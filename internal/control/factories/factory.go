@@ -2,6 +2,7 @@ package factories
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -179,7 +180,6 @@ func (s *Factories) GetFactory(ctx context.Context, c lineshaft.Caller, uid stri
 	return f, s.withSpending(ctx, f)
 }
 
-// withSpending fills in what the runs of a factory consumed today.
 func (s *Factories) withSpending(ctx context.Context, f *lineshaft.Factory) error {
 	spent, err := s.Store.Spending(ctx, f.UID, s.Store.Now())
 	f.SpentToday = &spent
@@ -243,6 +243,23 @@ func (s *Factories) CountParts(ctx context.Context, c lineshaft.Caller, factorie
 		return nil, err
 	}
 	return s.Store.CountParts(ctx, reached(c, factories)...)
+}
+
+// SpentToday reports what the runs of factories consumed today, which is a day of UTC.
+func (s *Factories) SpentToday(ctx context.Context, c lineshaft.Caller, factories []lineshaft.Factory) (map[string]lineshaft.Spending, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return nil, err
+	}
+	spent := map[string]lineshaft.Spending{}
+	uids := reached(c, factories)
+	if len(uids) == 0 {
+		return spent, nil
+	}
+	days, err := s.Store.ListSpending(ctx, uids, s.Store.Now())
+	for key, consumed := range days {
+		spent[key[1]] = consumed
+	}
+	return spent, err
 }
 
 func factoryMatches(f lineshaft.Factory, search string) bool {
@@ -380,4 +397,68 @@ func (s *Factories) DeleteFactory(ctx context.Context, c lineshaft.Caller, uid s
 		}
 		return s.Audit(ctx, tx, c, "factory.delete", "factory", uid, factoryDetail(*f))
 	})
+}
+
+// changeFactory makes one change to a factory or a part of it, in one transaction
+// with the factory locked. Every node hears of it, and no delivery is accepted on
+// what was before once it has returned. What it does to the definition is a revision.
+func (s *Factories) changeFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
+	if !c.MaySeeFactory(uid) {
+		return lineshaft.NotFound("factory", uid)
+	}
+	ahead, err := readFolder(ctx, s.Store, uid)
+	if err != nil {
+		return err
+	}
+	return s.lockedFactory(ctx, c, uid, func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+		if err := managed(ctx, tx, f); err != nil {
+			return err
+		}
+		if err := change(ctx, tx, f); err != nil {
+			return err
+		}
+		return s.recordEdit(ctx, tx, c, uid, ahead)
+	})
+}
+
+// managed refuses to change a factory that is edited in a repository, and names that.
+func managed(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
+	if f.Mode == lineshaft.ModeManaged {
+		return nil
+	}
+	found, err := tx.Repositories(ctx, f.UID)
+	if err != nil {
+		return err
+	}
+	return lineshaft.Conflict("factory %q follows %s; change it there and push, or make it managed first with PATCH {\"repository\": null}", f.Name, sourceText(found[f.UID].Source))
+}
+
+// lockedFactory is changeFactory for factories of any mode, without a record of what
+// was done. errUnchanged from change takes everything back and is no error.
+func (s *Factories) lockedFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
+	if !c.MaySeeFactory(uid) {
+		return lineshaft.NotFound("factory", uid)
+	}
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		f, err := tx.LockFactory(ctx, uid, s.Store.Now())
+		if err != nil {
+			return err
+		}
+		tx.Wake(stream.FactoriesTopic)
+		if err := change(ctx, tx, f); err != nil {
+			return err
+		}
+		return s.trigger.SyncTimers(ctx, tx, uid)
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Whoever made a webhook may use it at once, on this node at least.
+	if err := s.trigger.RefreshHooks(ctx); err != nil {
+		s.Log.WarnContext(ctx, "refresh webhooks", "err", err)
+	}
+	return nil
 }

@@ -83,7 +83,6 @@ func (s *Factories) WithRepositories(ctx context.Context, factories ...*lineshaf
 	return nil
 }
 
-// sourceText names a repository for people.
 func sourceText(g lineshaft.GitSource) string {
 	text := g.URL
 	if g.Branch != "" {
@@ -95,7 +94,6 @@ func sourceText(g lineshaft.GitSource) string {
 	return text
 }
 
-// sourceDetail tells the audit log what is followed.
 func sourceDetail(g *lineshaft.GitSource) map[string]string {
 	if g == nil {
 		return map[string]string{"repository": "none"}
@@ -186,18 +184,10 @@ func (s *Factories) FollowRepositories(ctx context.Context) {
 func (s *Factories) followRepositories(ctx context.Context) {
 	sub := s.Hub.Subscribe(stream.RepositoriesTopic)
 	defer sub.Close()
-	tick := time.NewTicker(s.repositoryTick())
-	defer tick.Stop()
-	for {
+	s.Loop(ctx, "follow repositories", sub.C, nil, func(ctx context.Context) (time.Duration, error) {
 		_, err := s.SyncRepositories(ctx)
-		s.EndRound(ctx, "follow repositories", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-sub.C:
-		case <-tick.C:
-		}
-	}
+		return s.repositoryTick(), err
+	})
 }
 
 // repositoryTick is how often repositories that are due are looked for. The pause

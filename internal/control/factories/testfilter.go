@@ -32,7 +32,6 @@ type FilterTest struct {
 	PayloadEvent string
 }
 
-// trigger is the one to be tested.
 func (t FilterTest) trigger() lineshaft.Trigger {
 	return lineshaft.Trigger{
 		Provider: cmp.Or(t.Provider, lineshaft.ProviderWebhook), Event: cmp.Or(t.Event, lineshaft.EventReceived), Filter: t.Filter,
@@ -83,12 +82,11 @@ func (s *Factories) TestFilter(ctx context.Context, c lineshaft.Caller, factoryU
 	return FilterVerdict{WouldTrigger: !failed, Checks: checks}, nil
 }
 
-// validate refuses triggers that no delivery fires.
 func (t FilterTest) validate() error {
 	trigger := t.trigger()
 	if trigger.Sent() {
 		if t.Provider == lineshaft.ProviderGitHub && t.DeliveryID == "" && t.PayloadEvent == "" {
-			return lineshaft.Invalid("payload_event", "the payload alone does not tell the event; give what the header %s said, such as issues", catalog.GitHubHeader)
+			return lineshaft.Invalid("payload_event", "the payload alone does not show the event; give what the header %s said, such as issues", catalog.GitHubHeader)
 		}
 		return nil
 	}
@@ -181,7 +179,6 @@ func webhookCheck(f lineshaft.TriggerFilter, w *lineshaft.Webhook) filter.Check 
 	return check
 }
 
-// quoted writes texts as a JSON array.
 func quoted(texts ...string) json.RawMessage {
 	if texts == nil {
 		texts = []string{}

@@ -1,6 +1,7 @@
 package factories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -59,9 +60,7 @@ func newWebhook(factoryUID string, n NewWebhook) lineshaft.Webhook {
 		DeliveryIDHeader: n.DeliveryIDHeader, Enabled: true, RateLimit: lineshaft.DefaultWebhookRate,
 		MaxBodyBytes: lineshaft.DefaultWebhookBytes, ReplayGuard: n.ReplayGuard, HMAC: n.HMAC,
 	}
-	if w.AuthMode == "" {
-		w.AuthMode = lineshaft.AuthToken
-	}
+	w.AuthMode = cmp.Or(w.AuthMode, lineshaft.AuthToken)
 	base.Assign(&w.Enabled, n.Enabled)
 	base.Assign(&w.RateLimit, n.RateLimit)
 	base.Assign(&w.MaxBodyBytes, n.MaxBodyBytes)

@@ -104,7 +104,7 @@ func (s *Factories) attachSecret(ctx context.Context, tx *store.Tx, c lineshaft.
 		return err
 	}
 	if len(taken) > 0 {
-		return lineshaft.Conflict("secret_name %s waits for the secret of another webhook; give another one", n.SecretName)
+		return lineshaft.Conflict("secret_name %s is already reserved by another webhook; choose a different name", n.SecretName)
 	}
 	w.SecretName = n.SecretName
 	return s.ownSecret(ctx, tx, c, w, fresh)
@@ -214,6 +214,4 @@ func freeSecretName(ctx context.Context, tx *store.Tx, suggested string) (string
 
 // randomSuffix makes a name unique without looking at many others. The longest
 // name of a webhook leaves room for it.
-func randomSuffix() string {
-	return "_" + strings.ReplaceAll(strings.ToUpper(id.Secret(5)), "-", "_")
-}
+func randomSuffix() string { return "_" + strings.ReplaceAll(strings.ToUpper(id.Secret(5)), "-", "_") }

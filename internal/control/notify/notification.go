@@ -244,7 +244,6 @@ func (s *Notifier) beginNotification(ctx context.Context, tx *store.Tx, n *store
 	return tx.ReplaceSetting(ctx, notificationSetting, position, n.Since.Start().Encode())
 }
 
-// changeNotification makes one change to an endpoint that the caller's key reaches.
 func (s *Notifier) changeNotification(ctx context.Context, c lineshaft.Caller, id string, fn func(ctx context.Context, tx *store.Tx, n *store.Notification, position string) error) error {
 	return s.changeNotifications(ctx, func(ctx context.Context, tx *store.Tx, position string) error {
 		n, err := lockedNotification(ctx, tx, c, id)
@@ -267,7 +266,7 @@ func lockedNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, i
 // damagedNotification refuses to change an endpoint whose row cannot be read: its filters
 // would be gone, and it would be told of everything.
 func damagedNotification(n *store.Notification) error {
-	return lineshaft.Conflict("what is stored of notification %q cannot be read; delete it and make it anew", n.Name)
+	return lineshaft.Conflict("what is stored of notification %q cannot be read; delete it and create it again", n.Name)
 }
 
 // toldNotification is an endpoint as a caller sees it. Chat services hand out addresses

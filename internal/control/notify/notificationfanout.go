@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,9 +31,7 @@ const (
 // fanout is how far this node is.
 type fanout struct {
 	// idle says that no endpoint was followed when this node last looked.
-	idle atomic.Bool
-	// mu is held for a whole round, which may wait for the database: nobody else takes it.
-	mu      sync.Mutex
+	idle    atomic.Bool
 	settled bool
 	base.Bookmark
 }
@@ -72,7 +69,6 @@ func (s *Notifier) FollowNotifications(ctx context.Context) {
 	}
 }
 
-// pause waits, or less when ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -86,8 +82,8 @@ func pause(ctx context.Context, d time.Duration) {
 // want them. It reports whether there may be more.
 func (s *Notifier) FanOut(ctx context.Context) (more bool, err error) {
 	f := &s.fanout
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if f.idle.Load() {
 		return false, nil
 	}
@@ -96,7 +92,10 @@ func (s *Notifier) FanOut(ctx context.Context) (more bool, err error) {
 		f.idle.Store(err == nil)
 		return false, err
 	}
-	if err := s.resumeFanout(ctx); err != nil {
+	if err := s.settleFanout(ctx); err != nil {
+		return false, err
+	}
+	if err := f.Resume(ctx, s.Store); err != nil {
 		return false, err
 	}
 	horizon, err := s.Store.Horizon(ctx) // before the changes: those below it are all among them
@@ -120,11 +119,7 @@ func (s *Notifier) FanOut(ctx context.Context) (more bool, err error) {
 	}
 	more, to := len(changes) == base.ChangeBatch, changes[seen-1].Position
 	if len(deliveries) == 0 {
-		f.At.Store(&to)
-		if !f.Rested() {
-			return more, nil
-		}
-		return more, f.Note(ctx, s.Store)
+		return more, f.Pass(ctx, s.Store, to)
 	}
 	return true, s.storeCallbacks(ctx, deliveries, to)
 }
@@ -154,24 +149,6 @@ func (s *Notifier) releaseNotifications(ctx context.Context, endpoints []store.N
 			return err
 		}
 	}
-	return nil
-}
-
-// resumeFanout finds out where to go on.
-func (s *Notifier) resumeFanout(ctx context.Context) error {
-	f := &s.fanout
-	if err := s.settleFanout(ctx); err != nil {
-		return err
-	}
-	noted, err := s.Store.GetSetting(ctx, notificationSetting)
-	if err != nil || noted == f.Noted {
-		return err
-	}
-	at, err := store.DecodePosition(noted)
-	if err != nil {
-		return err
-	}
-	f.GoTo(noted, at)
 	return nil
 }
 
@@ -209,7 +186,6 @@ func (s *Notifier) settleFanout(ctx context.Context) error {
 	return err
 }
 
-// storeCallbacks moves on with the deliveries of the changes.
 func (s *Notifier) storeCallbacks(ctx context.Context, deliveries []lineshaft.NotificationDelivery, to store.StatePosition) error {
 	return s.fanout.Move(ctx, s.Store, to, func(ctx context.Context, tx *store.Tx) error {
 		live, err := tx.ListNotifications(ctx)
@@ -303,7 +279,7 @@ func (s *Notifier) draftCallbacks(ctx context.Context, r callbackReader, endpoin
 			continue
 		}
 		if run.Damaged != nil {
-			s.Log.WarnContext(ctx, "callbacks of a run tell less, since not all of it can be read", "run_id", run.ID, "err", run.Damaged)
+			s.Log.WarnContext(ctx, "callbacks of a run say less, since not all of it can be read", "run_id", run.ID, "err", run.Damaged)
 		}
 		var body []byte
 		for _, n := range endpoints {
@@ -341,7 +317,6 @@ func passedOver(e lineshaft.Event, data *lineshaft.StateData, now time.Time) str
 	return ""
 }
 
-// callbackBody is what endpoints get.
 func (s *Notifier) callbackBody(run store.CallbackRun, e lineshaft.Event, data lineshaft.StateData) ([]byte, error) {
 	change := stateChanged{
 		EventID: e.ID, Sequence: e.Sequence, RunID: run.ID, State: data.To, PreviousState: data.From, Message: data.Message, ErrorCode: data.ErrorCode,

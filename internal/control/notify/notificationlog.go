@@ -98,7 +98,7 @@ func (s *Notifier) ReplayNotificationDelivery(ctx context.Context, c lineshaft.C
 		case !seesDelivery(c, was):
 			return lineshaft.NotFound("delivery", deliveryID)
 		case len(was.Body) == 0:
-			return lineshaft.Conflict("the run of this delivery was deleted, and what was told of it too; there is nothing to send again")
+			return lineshaft.Conflict("the run of this delivery was deleted, and its payload too; there is nothing to send again")
 		case !was.DeliveredFor(n.Notification):
 			return lineshaft.Conflict("the filters of notification %q leave this delivery out; change them first", n.Name)
 		}
@@ -189,7 +189,7 @@ func (s *Notifier) PurgeNotifications(ctx context.Context) error {
 			continue // each of them gets its last attempt
 		}
 		if n.Damaged != nil {
-			s.Log.WarnContext(ctx, "a notification cannot be read and gets nothing; delete it and make it anew", "notification_id", n.ID, "name", n.Name, "err", n.Damaged)
+			s.Log.WarnContext(ctx, "a notification cannot be read and gets nothing; delete it and create it again", "notification_id", n.ID, "name", n.Name, "err", n.Damaged)
 		}
 		errs = errors.Join(errs, s.InBatches(ctx, "expire notification deliveries", func(ctx context.Context, tx *store.Tx) (int, error) {
 			return tx.ExpireNotificationDeliveries(ctx, n.ID, now, now, expiredDisabled, base.PurgeBatch)

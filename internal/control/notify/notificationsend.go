@@ -76,18 +76,7 @@ func (s *Notifier) SendCallbacks(ctx context.Context) {
 	defer sub.Close()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	for ctx.Err() == nil {
-		wait, err := s.startDue(life)
-		s.EndRound(ctx, "send callbacks", err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-sub.C:
-		case <-s.callbacks.freed:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
+	s.Loop(ctx, "send callbacks", sub.C, s.callbacks.freed, func(context.Context) (time.Duration, error) { return s.startDue(life) })
 	s.drainCallbacks(ctx, end)
 }
 

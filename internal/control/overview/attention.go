@@ -54,7 +54,6 @@ const (
 	AttentionFailed AttentionKind = "failed"
 )
 
-// findAttention lists what needs attention, and how old the queue is.
 func (s *Overviews) findAttention(ctx context.Context, c lineshaft.Caller, view *Overview) error {
 	finders := []func(context.Context, lineshaft.Caller, *Overview) ([]Attention, error){s.findBlocked, s.findWaiting}
 	if c.Role.May(lineshaft.PermissionFactoriesRead) {

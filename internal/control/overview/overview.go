@@ -5,9 +5,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/store"
 )
@@ -94,6 +96,74 @@ type Overview struct {
 	Bars         []Period
 	// Reasons are why runs failed, the most frequent first.
 	Reasons []Reason
+	// Spent is what runs in factories consumed on each of the last days, today first; nil for
+	// those who may not see factories.
+	Spent []DaySpending
+}
+
+// DaySpending is what was consumed on one day of UTC.
+type DaySpending struct {
+	Day time.Time
+	lineshaft.Spending
+	// Factories are those that consumed something, the dearest first.
+	Factories []FactorySpending
+}
+
+// FactorySpending is what one factory consumed on that day.
+type FactorySpending struct {
+	UID, Name string
+	lineshaft.Spending
+	Budget lineshaft.Budget
+}
+
+// spentDays is how many days are told, spentFactories how many factories of a day.
+const (
+	spentDays      = 8
+	spentFactories = 8
+)
+
+// findSpending adds up what factories consumed.
+func (s *Overviews) findSpending(ctx context.Context, c lineshaft.Caller, view *Overview) error {
+	if !c.Role.May(lineshaft.PermissionFactoriesRead) {
+		return nil
+	}
+	today := view.At.UTC().Truncate(24 * time.Hour)
+	rows, err := s.Store.ListSpending(ctx, c.FactoryUIDs, today.AddDate(0, 0, 1-spentDays))
+	if err != nil {
+		return err
+	}
+	view.Spent = make([]DaySpending, spentDays)
+	places := map[string]*DaySpending{}
+	for i := range view.Spent {
+		day := today.AddDate(0, 0, -i)
+		view.Spent[i].Day = day
+		places[day.Format(time.DateOnly)] = &view.Spent[i]
+	}
+	for key, consumed := range rows {
+		day := places[key[0]]
+		if day == nil { // by a clock ahead of this one
+			continue
+		}
+		day.Tokens += consumed.Tokens
+		day.CostMicros += consumed.CostMicros
+		day.Factories = append(day.Factories, FactorySpending{UID: key[1], Spending: consumed})
+	}
+	first := &view.Spent[0]
+	slices.SortFunc(first.Factories, func(a, b FactorySpending) int {
+		return cmp.Or(cmp.Compare(b.CostMicros, a.CostMicros), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.UID, b.UID))
+	})
+	first.Factories = first.Factories[:min(len(first.Factories), spentFactories)]
+	for i := range first.Factories {
+		f, err := s.factories.GetFactory(ctx, c, first.Factories[i].UID)
+		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound { // deleted since
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		first.Factories[i].Name, first.Factories[i].Budget = f.Name, f.DailyBudget
+	}
+	return nil
 }
 
 // Overview tells how the runs stand. Its cost does not depend on how many there are.
@@ -115,6 +185,9 @@ func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over Overv
 		return nil, err
 	}
 	if err := s.findAttention(ctx, c, view); err != nil {
+		return nil, err
+	}
+	if err := s.findSpending(ctx, c, view); err != nil {
 		return nil, err
 	}
 	if view.Total.Ended() > 0 || slices.ContainsFunc(view.Active, func(a StateCount) bool { return a.Count > 0 }) {
@@ -195,7 +268,6 @@ func (s *Overviews) countActive(ctx context.Context, c lineshaft.Caller, view *O
 	return nil
 }
 
-// hosts lists the ids of workers that are connected.
 func (s *Overviews) hosts(ctx context.Context) ([]string, error) {
 	workers, err := s.Store.ListWorkers(ctx, s.WorkerCutoff())
 	if err != nil {
@@ -206,4 +278,53 @@ func (s *Overviews) hosts(ctx context.Context) ([]string, error) {
 		found[w.WorkerHost] = true
 	}
 	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// findSilent lists the automations that listen to webhooks that are gone.
+func (s *Overviews) findSilent(_ context.Context, c lineshaft.Caller, _ *Overview) ([]Attention, error) {
+	var found []Attention
+	for _, a := range s.trigger.SilentAutomations() {
+		if c.MaySeeFactory(a.FactoryUID) && len(found) <= attentionEach {
+			found = append(found, Attention{
+				Kind: AttentionSilent, ID: a.UID, Name: a.Name, FactoryUID: a.FactoryUID, FactoryName: a.FactoryName,
+				Reason: strings.Join(a.Gone, ", "), Count: len(a.Gone),
+			})
+		}
+	}
+	return few(found), nil
+}
+
+// ServerState is what a server runs with.
+type ServerState struct {
+	// Engine is the kind of database, sqlite or postgres.
+	Engine string
+	// Schema is the version of the database's schema.
+	Schema int
+	// RunRetention is 0 when ended runs are kept for ever.
+	RunRetention      time.Duration
+	DeliveryRetention time.Duration
+	DeliveryKeep      int
+	OIDCSessionLife   time.Duration
+	Parts             []base.Part
+}
+
+// ServerState tells an admin what this server runs with and how its parts stand.
+func (s *Overviews) ServerState(ctx context.Context, c lineshaft.Caller) (ServerState, error) {
+	if err := c.Need(lineshaft.PermissionKeys); err != nil {
+		return ServerState{}, err
+	}
+	if !c.Role.May(lineshaft.PermissionKeys) {
+		return ServerState{}, lineshaft.Denied("your role, %s, may not see the settings; ask an admin", c.Role)
+	}
+	if len(c.FactoryUIDs) > 0 {
+		return ServerState{}, lineshaft.Denied("the settings are those of all factories; your key is limited to some")
+	}
+	schema, err := store.SchemaVersion()
+	if err != nil {
+		return ServerState{}, err
+	}
+	return ServerState{
+		Engine: s.Store.Engine(), Schema: schema, RunRetention: s.Cfg.RunRetention, DeliveryRetention: s.Cfg.DeliveryRetention,
+		DeliveryKeep: s.Cfg.DeliveryKeep, OIDCSessionLife: s.Cfg.OIDCSessionLife, Parts: s.Ready(ctx),
+	}, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// ownArtifactRoom is how many bytes of artifacts a run's own bound leaves.
 func (s *Runs) ownArtifactRoom(ctx context.Context, tx *store.Tx, runID string) (int64, error) {
 	artifacts, bytes, err := tx.CountArtifacts(ctx, runID)
 	if err != nil {

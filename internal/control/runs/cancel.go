@@ -62,7 +62,6 @@ func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cas
 	return result, s.cancelBelow(ctx, c, runID)
 }
 
-// cancel cancels a run that has not ended.
 func (l *life) cancel(ctx context.Context, c lineshaft.Caller, why string) error {
 	if err := l.stop(ctx, lineshaft.Cancelled, lineshaft.StatusMessage{Message: why}); err != nil {
 		return err
@@ -70,7 +69,6 @@ func (l *life) cancel(ctx context.Context, c lineshaft.Caller, why string) error
 	return l.room.Audit(ctx, l.tx, c, "run.cancel", "run", l.ID, nil)
 }
 
-// hasBelow says whether a run has descendants.
 func (s *Runs) hasBelow(ctx context.Context, runID string) (bool, error) {
 	runs, _, _, err := s.Store.ScanRuns(ctx, store.RunScan{Filter: lineshaft.RunFilter{AncestorRunID: runID}, Sort: lineshaft.SortCreated, Limit: 1})
 	return len(runs) > 0, err
@@ -86,7 +84,6 @@ func liveOnly(f lineshaft.RunFilter) lineshaft.RunFilter {
 	return f
 }
 
-// cancelBelow cancels all live descendants of a run.
 func (s *Runs) cancelBelow(ctx context.Context, c lineshaft.Caller, runID string) error {
 	for { // again, until nothing was started by one that was not cancelled yet
 		cancelled, err := s.cancelAll(ctx, c, lineshaft.RunFilter{AncestorRunID: runID}, "cancelled with run "+runID)

@@ -174,7 +174,6 @@ func (s *Runs) takeTurn(ctx context.Context, tx *store.Tx, h *store.RunHead) (*l
 	return s.turnOf(ctx, tx, f)
 }
 
-// turnOf makes a turn of a follow-up.
 func (s *Runs) turnOf(ctx context.Context, tx *store.Tx, f *store.Followup) (*lineshaft.Turn, error) {
 	attachments, err := tx.ListAttachments(ctx, f.RunID, f.ID)
 	if err != nil {

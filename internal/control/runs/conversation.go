@@ -130,6 +130,10 @@ func continueRun(ctx context.Context, tx *store.Tx, n *store.NewRun, req linesha
 	return err
 }
 
+// conversationLock begins the name that is locked by what begins or reopens a run of a
+// conversation: of two at once, on different runs of it, one finds the other live.
+const conversationLock = "conversation/"
+
 // passing is a conflict that goes away by itself.
 func passing(format string, args ...any) error {
 	conflict := lineshaft.Conflict(format, args...)

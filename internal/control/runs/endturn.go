@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/lineshaft/lineshaft"
@@ -183,7 +184,6 @@ func (l *life) continueWith(ctx context.Context, e *store.Execution, result line
 	return err
 }
 
-// finish ends the execution and moves the run to where the result says.
 func (l *life) finish(ctx context.Context, e *store.Execution, result lineshaft.TurnResult) error {
 	if err := l.moveToEnd(e, result); err != nil {
 		return err
@@ -206,8 +206,6 @@ func (l *life) moveToEnd(e *store.Execution, result lineshaft.TurnResult) error 
 		retryable := result.State == lineshaft.Errored
 		status.Retryable = &retryable
 	}
-	if status.Message == "" {
-		status.Message = "the agent has finished"
-	}
+	status.Message = cmp.Or(status.Message, "the agent has finished")
 	return l.move(result.State, status, e.WorkerID)
 }

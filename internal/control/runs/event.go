@@ -195,14 +195,12 @@ func (s *Runs) loadAttachments(ctx context.Context, runID string) ([]lineshaft.N
 	return files, nil
 }
 
-// decodeState reads where a state event leads.
 func decodeState(e lineshaft.Event) (lineshaft.RunState, error) {
 	var data lineshaft.StateData
 	err := json.Unmarshal(e.Data, &data)
 	return data.To, err
 }
 
-// stateSelected says whether a state event leads to one of the wanted states.
 func stateSelected(states []lineshaft.RunState, e lineshaft.Event) bool {
 	if states == nil {
 		return true

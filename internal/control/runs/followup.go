@@ -42,7 +42,7 @@ func (s *Runs) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		result = FollowupResult{}
 		replayed, err := s.Idempotently(ctx, tx, c, idem, &result, func() (err error) {
-			h, err := s.lockLife(ctx, tx, req.RunID)
+			h, err := s.lockLife(ctx, tx, req.RunID, conversationLock+run.ConversationID)
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func checkConversation(ctx context.Context, tx *store.Tx, h *store.RunHead) erro
 	if err != nil || live == nil {
 		return err
 	}
-	return lineshaft.Conflict("run %s goes on with the conversation of run %s and is %s; send the follow-up there, or wait until it has ended",
+	return lineshaft.Conflict("run %s continues the conversation of run %s and is %s; send the follow-up there, or wait until it has ended",
 		live.ID, h.ID, live.State)
 }
 

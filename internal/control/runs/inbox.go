@@ -64,7 +64,6 @@ func (i *inboxes) sweep(now time.Time) {
 	}
 }
 
-// drop ends a subscription.
 func (i *inboxes) drop(workerID string) {
 	if box := i.boxes[workerID]; box != nil {
 		box.Close()

@@ -50,9 +50,7 @@ func (s *Runs) layers(run lineshaft.AgentConfig, d Definitions) []lineshaft.Laye
 	}
 	if d.Automation != nil {
 		config := d.Automation.Config
-		if config.Name == "" {
-			config.Name = d.Automation.Name
-		}
+		config.Name = cmp.Or(config.Name, d.Automation.Name)
 		layers = append(layers, lineshaft.Layer{Origin: automationOrigin, Config: config, Replaces: true})
 	}
 	if d.Agent != nil {
@@ -104,7 +102,6 @@ const (
 	serverOrigin     = "server"
 )
 
-// hasOrigin says whether a layer gave a value of a run's configuration.
 func hasOrigin(body *store.RunBody, origin string) bool {
 	return slices.Contains(slices.Collect(maps.Values(body.Origins)), origin)
 }
@@ -221,9 +218,14 @@ func namedEnvironment(ctx context.Context, r definitionReader, uid, origin strin
 		return environment, err
 	}
 	if origin == secrets.RunOrigin {
-		return nil, lineshaft.Invalid("config.environment_id", "there is no environment %q; list them with GET /agent/environments", lineshaft.Clip(uid, 100))
+		return nil, noEnvironment("config.environment_id", uid)
 	}
 	return nil, lineshaft.Invalid("config.environment_id", "the %s names environment %q, which does not exist any more; change it there, or name another one for the run", origin, lineshaft.Clip(uid, 100))
+}
+
+func noEnvironment(field, uid string) error {
+	return lineshaft.Invalid(field, "there is no environment with the uid %q; lineshaft environment list (GET /agent/environments) shows them",
+		lineshaft.Clip(uid, 100))
 }
 
 // CheckEnvironment wants the environment that a definition names to exist, and keeps
@@ -235,7 +237,7 @@ func CheckEnvironment(ctx context.Context, tx *store.Tx, c lineshaft.Caller, fie
 	}
 	environment, err := tx.LockEnvironment(ctx, uid)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return lineshaft.Invalid(field, "there is no environment %q; list them with GET /agent/environments", lineshaft.Clip(uid, 100))
+		return noEnvironment(field, uid)
 	}
 	if err != nil || uid == before || !givesSecrets(environment) {
 		return err

@@ -27,9 +27,9 @@ func (s *Runs) lifeOf(tx *store.Tx, h *store.RunHead) *life {
 	return &life{RunHead: h, room: s, tx: tx, now: s.Store.Now()}
 }
 
-// lockLife locks a run that may end, with its concurrency key.
-func (s *Runs) lockLife(ctx context.Context, tx *store.Tx, runID string) (*life, error) {
-	h, err := tx.LockRunAndKey(ctx, runID)
+// lockLife locks a run that may end, with its concurrency key and other names.
+func (s *Runs) lockLife(ctx context.Context, tx *store.Tx, runID string, names ...string) (*life, error) {
+	h, err := tx.LockRunAndKey(ctx, runID, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,6 @@ func (l *life) note(happened lineshaft.Draft, err error) error {
 	return err
 }
 
-// warn puts a warning into the log of the run.
 func (l *life) warn(text string) {
 	l.events = append(l.events, lineshaft.NewDraft(lineshaft.EventNotice, l.now, lineshaft.NoticeData{Level: "warning", Text: text}))
 }
@@ -89,7 +88,6 @@ func (l *life) passKey(ctx context.Context) error {
 	}
 }
 
-// release takes away a reason to wait.
 func (l *life) release(reason lineshaft.Hold) {
 	l.Hold &^= reason
 	if !l.Hold.Has(lineshaft.HoldConcurrency) { // else its status names the run that has the key

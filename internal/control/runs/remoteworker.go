@@ -224,7 +224,6 @@ func (w *RemoteWorker) admit(ctx context.Context) error {
 	return lineshaft.Denied("process %s works with a key that is bound otherwise; start the worker again, which gives its process another id", w.id)
 }
 
-// own tells which executions are of this worker's id.
 func (w *RemoteWorker) own(ctx context.Context, refs []lineshaft.ExecutionRef) (map[string]bool, error) {
 	found, err := w.s.Store.GetExecutions(ctx, refs)
 	if err != nil {

@@ -198,7 +198,11 @@ func (s *Runs) lockStart(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 		before = append(before, req.Again.RerunOf)
 	}
 	before = slices.DeleteFunc(before, func(runID string) bool { return runID == "" })
-	if err := tx.LockAhead(ctx, KeyOf(n), nil, before); err != nil {
+	var names []string
+	if req.Continues != "" {
+		names = append(names, conversationLock+n.ConversationID)
+	}
+	if err := tx.LockAhead(ctx, KeyOf(n), names, before); err != nil {
 		return err
 	}
 	if c.Role == lineshaft.RoleRun {
@@ -262,7 +266,6 @@ func holdsRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller) error {
 	return nil
 }
 
-// defaults is the widest layer of a run's configuration.
 func (s *Runs) defaults() lineshaft.AgentConfig {
 	idle, timeout, stall, queue, attempts := lineshaft.DefaultIdleMinutes, lineshaft.DefaultTimeoutMinutes, lineshaft.DefaultStallMinutes, lineshaft.DefaultQueueMinutes, 1
 	config, _ := lineshaft.Resolve(lineshaft.Layer{Config: s.Cfg.Defaults}, lineshaft.Layer{Config: lineshaft.AgentConfig{
@@ -402,7 +405,7 @@ func (s *Runs) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) 
 		if live, err := tx.LiveOfConversation(ctx, run.ConversationID); err != nil {
 			return err
 		} else if live != nil {
-			return lineshaft.Conflict("run %s goes on with the conversation of run %s and is %s; wait until it has ended, or cancel it, before deleting this one", live.ID, runID, live.State)
+			return lineshaft.Conflict("run %s continues the conversation of run %s and is %s; wait until it has ended, or cancel it, before deleting this one", live.ID, runID, live.State)
 		}
 		tx.Wake(stream.RunTopic(runID))
 		if err := s.notify.FanOutRun(ctx, tx, h); err != nil {
@@ -415,7 +418,6 @@ func (s *Runs) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) 
 	})
 }
 
-// titleOf makes a title of the prompt, or of what stands for it.
 func titleOf(prompt string, skills []string) string {
 	if strings.TrimSpace(prompt) != "" || len(skills) == 0 {
 		return lineshaft.TitleFrom(prompt)

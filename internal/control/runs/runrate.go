@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -112,10 +113,7 @@ func tallies(ended []store.RunEnd, now time.Time) []store.RunRate {
 // PurgeRates removes tallies that nobody looks at any more.
 func (s *Runs) PurgeRates(ctx context.Context) error {
 	now := s.Store.Now()
-	if err := s.purgeRates(ctx, ShortSpan, now.Add(-shortKeep)); err != nil {
-		return err
-	}
-	return s.purgeRates(ctx, LongSpan, now.Add(-longKeep))
+	return errors.Join(s.purgeRates(ctx, ShortSpan, now.Add(-shortKeep)), s.purgeRates(ctx, LongSpan, now.Add(-longKeep)))
 }
 
 func (s *Runs) purgeRates(ctx context.Context, span time.Duration, before time.Time) error {

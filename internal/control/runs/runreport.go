@@ -176,7 +176,6 @@ func (s *Runs) reporting(ctx context.Context, tx *store.Tx, c lineshaft.Caller) 
 	return h, err
 }
 
-// reportDraft makes an event of a report.
 func reportDraft(r lineshaft.RunReport, at time.Time) lineshaft.Draft {
 	switch r.Kind {
 	case lineshaft.ReportMessage:
@@ -236,7 +235,7 @@ func (h hider) draft(d lineshaft.Draft) lineshaft.Draft {
 	return d
 }
 
-// artifactOf is the artifact that an event tells of; empty if it is another event, or
+// artifactOf is the artifact that an event reports; empty if it is another event, or
 // the artifact was known before.
 func artifactOf(d lineshaft.Draft) string {
 	var data lineshaft.ArtifactData

@@ -21,7 +21,6 @@ const (
 // usages gathers what the models of a run consumed, from the events of a report.
 type usages []lineshaft.ModelUsage
 
-// take adds an event.
 func (u *usages) take(draft lineshaft.Draft) {
 	var data lineshaft.UsageData
 	if json.Unmarshal(draft.Data, &data) == nil {

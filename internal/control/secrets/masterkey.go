@@ -14,7 +14,7 @@ const (
 	// secrets are under: a server with another key finds out before it does harm.
 	ProbeSetting = "vault_probe"
 
-	// rewrapBatch is how many secrets are wrapped anew in one transaction.
+	// rewrapBatch is how many secrets are wrapped again in one transaction.
 	rewrapBatch = 100
 )
 
@@ -69,7 +69,7 @@ func (s *Secrets) checkNotificationKeys(ctx context.Context) error {
 type SealedCount struct {
 	// Current are under the current master key already.
 	Current int
-	// Old are under an older key; RewrapSecrets has wrapped them anew.
+	// Old are under an older key; RewrapSecrets has wrapped them again.
 	Old int
 	// Stuck are damaged, or under a key that this server does not have.
 	Stuck int

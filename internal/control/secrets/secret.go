@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -48,9 +49,7 @@ func (s *Secrets) CreateSecret(ctx context.Context, c lineshaft.Caller, secret l
 		return lineshaft.Secret{}, err
 	}
 	secret.Kind = lineshaft.SecretManaged
-	if secret.Access == "" {
-		secret.Access = lineshaft.AccessGranted
-	}
+	secret.Access = cmp.Or(secret.Access, lineshaft.AccessGranted)
 	if err := TeamSecrets(c); err != nil {
 		return lineshaft.Secret{}, err
 	}

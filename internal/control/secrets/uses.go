@@ -160,7 +160,6 @@ func factoryUses(ctx context.Context, r usePlaces, f lineshaft.Factory, match fu
 	return uses, nil
 }
 
-// environmentUses tells which definitions name an environment; it stops after a few.
 func environmentUses(ctx context.Context, r usePlaces, uid string) ([]string, error) {
 	uses, err := definitionUses(ctx, r, func(config lineshaft.AgentConfig) bool { return config.EnvironmentID == uid })
 	var last store.ScheduleKey
@@ -176,7 +175,6 @@ func environmentUses(ctx context.Context, r usePlaces, uid string) ([]string, er
 	return uses, err
 }
 
-// environmentsWithSecret tells which environments name a secret.
 func environmentsWithSecret(ctx context.Context, r usePlaces, name string) ([]string, error) {
 	list, err := r.ListEnvironments(ctx)
 	if err != nil {

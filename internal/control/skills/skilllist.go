@@ -21,7 +21,7 @@ const listTime = 10 * time.Second
 type SkillQuery struct {
 	// Repository is owner/name; empty are those of all environments and factories.
 	Repository string
-	// Refresh asks the forge anew instead of trusting what was read in the last minute.
+	// Refresh asks the forge again instead of trusting what was read in the last minute.
 	Refresh bool
 	// Malformed also lists files that are no skills, with their mistake.
 	Malformed bool

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -342,13 +343,7 @@ func Definite(err error) bool {
 
 // blameField says which field an error is about, unless it says so itself.
 func blameField(err error, field string) error {
-	public, ok := errors.AsType[*lineshaft.Error](err)
-	if !ok || public.Field != "" {
-		return err
-	}
-	named := *public
-	named.Field = field
-	return &named
+	return lineshaft.Rename(err, func(named string) string { return cmp.Or(named, field) })
 }
 
 // ScopeFilter narrows a filter to what the caller may see; false means nothing is left.

@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,12 +53,8 @@ var ErrStale = errors.New("the webhook was changed meanwhile")
 //
 // Deliveries that come at the same time share a transaction.
 func (s *Triggers) Accept(ctx context.Context, r Received) (Receipt, error) {
-	block := rateName(r.Hook) + "@" + strconv.FormatInt(r.Hook.revision, 10) // a changed limit is asked for again
-	if wait := s.blocked.wait(block, s.Store.Now()); wait > 0 {
-		if err := s.checkCurrent(ctx, r.Hook); err != nil {
-			return Receipt{}, err
-		}
-		return Receipt{}, rateLimited(r.Hook, wait)
+	if err := s.CheckRate(ctx, r.Hook); err != nil {
+		return Receipt{}, err
 	}
 	s.NoteDelivery()
 	a := newAcceptance(r)
@@ -67,13 +63,23 @@ func (s *Triggers) Accept(ctx context.Context, r Received) (Receipt, error) {
 		err = a.err
 	}
 	if limited, ok := errors.AsType[*lineshaft.Error](err); ok && limited.Limited {
-		s.blocked.block(block, s.Store.Now(), limited.RetryAfter)
+		s.blocked.block(r.Hook.rateBlock, s.Store.Now(), limited.RetryAfter)
 	}
 	return a.receipt, err
 }
 
-// rateName names the window of a webhook's deliveries.
-func rateName(h *Hook) string { return "deliveries/" + h.UID }
+// CheckRate says that a webhook has had its deliveries for now, by what this node knows. It
+// costs no transaction.
+func (s *Triggers) CheckRate(ctx context.Context, h *Hook) error {
+	wait := s.blocked.wait(h.rateBlock, s.Store.Now())
+	if wait <= 0 {
+		return nil
+	}
+	if err := s.checkCurrent(ctx, h); err != nil {
+		return err
+	}
+	return rateLimited(h, wait)
+}
 
 func rateLimited(h *Hook, wait time.Duration) error {
 	return lineshaft.RateLimited(wait, "this webhook takes %d deliveries per minute; try again after the time in Retry-After", h.RateLimit)
@@ -147,7 +153,6 @@ type Evaluation struct {
 	sent  map[*HookAutomation]bool
 }
 
-// source is where the run of an automation comes from.
 func (ev Evaluation) source(h *Hook, a *HookAutomation) lineshaft.Source {
 	if !ev.sent[a] {
 		return lineshaft.SourceWebhook
@@ -213,12 +218,7 @@ func (h *Hook) Has(a *HookAutomation) bool {
 	if h == nil || a == nil {
 		return false
 	}
-	for _, own := range h.Automations {
-		if own == a {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(h.Automations, a)
 }
 
 // Starts says whether a matched automation starts a run, as far as the definition
@@ -227,10 +227,5 @@ func (ev Evaluation) Starts(a *HookAutomation) bool {
 	if a == nil || !a.Enabled || a.Broken != "" || ev.Broken != nil {
 		return false
 	}
-	for _, m := range ev.Matched {
-		if m == a {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ev.Matched, a)
 }

@@ -27,7 +27,6 @@ func (a *acceptance) weight() int {
 	return w
 }
 
-// acceptBatch accepts some deliveries together.
 func (s *Triggers) acceptBatch(ctx context.Context, batch []*acceptance) {
 	s.acceptUnit(ctx, func() []*acceptance { return batch })
 }
@@ -138,7 +137,7 @@ func (s *Triggers) admit(ctx context.Context, tx *store.Tx, batch []*acceptance)
 			continue
 		}
 		if a.Hook.RateLimit > 0 && !a.counted {
-			wait, err := tx.HitRates(ctx, store.Rate{Name: rateName(a.Hook), Limit: a.Hook.RateLimit, Window: time.Minute})
+			wait, err := tx.HitRates(ctx, store.Rate{Name: a.Hook.rateName, Limit: a.Hook.RateLimit, Window: time.Minute})
 			if err != nil {
 				return nil, err
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -18,44 +17,30 @@ import (
 // ChainSetting is how far state changes were looked at, by whichever node.
 const ChainSetting = "chain_position"
 
-// chains is how far this node is.
-type chains struct {
-	mu sync.Mutex
-	base.Bookmark
-}
-
 // FollowChains starts the automations that wait for the end of a run, until ctx ends.
 // Any number of nodes may do it: each end starts each automation once.
 func (s *Triggers) FollowChains(ctx context.Context) {
 	sub := s.Hub.Subscribe(stream.StatesTopic)
 	defer sub.Close()
-	poll := time.NewTicker(base.ChangePoll)
-	defer poll.Stop()
-	for {
+	s.Loop(ctx, "start automations of finished runs", sub.C, nil, func(ctx context.Context) (time.Duration, error) {
 		more, err := s.RunChains(ctx)
-		s.EndRound(ctx, "start automations of finished runs", err)
-		if more && err == nil {
-			continue
+		if more {
+			return 0, err
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-sub.C:
-		case <-poll.C:
-		}
-	}
+		return base.ChangePoll, err
+	})
 }
 
 // RunChains looks at some state changes of runs and starts what waits for them. It
 // reports whether there may be more.
 func (s *Triggers) RunChains(ctx context.Context) (more bool, err error) {
 	c := &s.chains
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	if table := s.hooks.chains.Load(); table == nil || len(table.watches) == 0 {
 		return false, s.idleChains(ctx)
 	}
-	if err := s.resumeChains(ctx); err != nil {
+	if err := c.Resume(ctx, s.Store); err != nil {
 		return false, err
 	}
 	changes, err := s.Store.ListStateChanges(ctx, *c.At.Load(), base.ChangeBatch)
@@ -73,11 +58,7 @@ func (s *Triggers) RunChains(ctx context.Context) (more bool, err error) {
 	case err != nil:
 		return false, err
 	case len(starts) == 0:
-		c.At.Store(&to)
-		if !c.Rested() {
-			return more, nil
-		}
-		return more, c.Note(ctx, s.Store)
+		return more, c.Pass(ctx, s.Store, to)
 	}
 	return true, s.startChains(ctx, ends, starts, to)
 }
@@ -97,52 +78,11 @@ func (s *Triggers) idleChains(ctx context.Context) error {
 	if err := s.RefreshHooks(ctx); err != nil {
 		return err
 	}
-	if err := s.resumeChains(ctx); err != nil || len(s.hooks.chains.Load().watches) > 0 {
+	if err := c.Resume(ctx, s.Store); err != nil || len(s.hooks.chains.Load().watches) > 0 {
 		return err
 	}
 	c.At.Store(&end)
 	return c.Note(ctx, s.Store)
-}
-
-// resumeChains finds out where to go on. On a database that knows nothing of chains
-// that is here: what has happened so far starts nothing.
-func (s *Triggers) resumeChains(ctx context.Context) error {
-	c := &s.chains
-	noted, err := s.Store.GetSetting(ctx, ChainSetting)
-	if err != nil {
-		return err
-	}
-	if noted == "" {
-		end, err := s.Store.StateEnd(ctx)
-		if err != nil {
-			return err
-		}
-		err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			noted, err = tx.EnsureSetting(ctx, ChainSetting, end.Encode())
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if noted == c.Noted {
-		return nil
-	}
-	at, err := store.DecodePosition(noted)
-	if err != nil {
-		return fmt.Errorf("setting %s: %w", ChainSetting, err)
-	}
-	// The numbers of transactions begin again when a database is moved to another
-	// cluster: nothing would come after a place that lies ahead.
-	end, err := s.Store.StateEnd(ctx)
-	if err != nil {
-		return err
-	}
-	if end.Compare(at) < 0 {
-		at = end
-	}
-	c.GoTo(noted, at)
-	return nil
 }
 
 // chainStarts finds the automations that ends of runs start, with copies of the
@@ -268,7 +208,6 @@ func (s *Triggers) chainRun(st chainStart, rule *lineshaft.Concurrency) *store.N
 	return n
 }
 
-// brokenChain is a run that tells why a chain goes no further.
 func (s *Triggers) brokenChain(st chainStart) *store.NewRun {
 	n := s.chainRun(st, nil)
 	n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
@@ -280,8 +219,8 @@ func (s *Triggers) brokenChain(st chainStart) *store.NewRun {
 
 // ChainsDone says whether every state change that can be seen was looked at.
 func (s *Triggers) ChainsDone(ctx context.Context) (bool, error) {
-	s.chains.mu.Lock()
-	defer s.chains.mu.Unlock()
+	s.chains.Lock()
+	defer s.chains.Unlock()
 	at := s.chains.At.Load()
 	if at == nil {
 		at = &store.StatePosition{}
@@ -293,8 +232,8 @@ func (s *Triggers) ChainsDone(ctx context.Context) (bool, error) {
 // ReadChainsAgain makes the next round find its place in what the nodes share, as after
 // a restart.
 func (s *Triggers) ReadChainsAgain() {
-	s.chains.mu.Lock()
-	defer s.chains.mu.Unlock()
+	s.chains.Lock()
+	defer s.chains.Unlock()
 	s.chains.At.Store(&store.StatePosition{})
 	s.chains.Noted, s.chains.Last = "", time.Time{}
 }

@@ -1,11 +1,13 @@
 package trigger
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +29,9 @@ type Hook struct {
 
 	revision int64
 	paused   bool
+	// rateName names the window of its deliveries, rateBlock what a node knows of it: a
+	// changed limit is asked for again.
+	rateName, rateBlock string
 	// follows is the repository of the factory, if it follows one.
 	follows *lineshaft.GitSource
 	current credential
@@ -107,7 +112,8 @@ func (h *Hook) Provider() *signature.Verifier { return h.current.verifier }
 
 // NewHook opens a webhook's credentials and compiles its automations.
 func (s *Triggers) NewHook(f *lineshaft.Factory, w store.Webhook, automations []*HookAutomation) (*Hook, error) {
-	h := &Hook{Webhook: w.Webhook, revision: f.Revision, paused: f.Paused, oldUntil: w.OldUntil}
+	h := &Hook{Webhook: w.Webhook, revision: f.Revision, paused: f.Paused, oldUntil: w.OldUntil, rateName: "deliveries/" + w.UID}
+	h.rateBlock = h.rateName + "@" + strconv.FormatInt(h.revision, 10)
 	var err error
 	if h.current, err = s.openCredential(w, w.Credential); err != nil {
 		return nil, err
@@ -211,9 +217,7 @@ func (s *Triggers) NewHookAutomation(f *lineshaft.Factory, agents []lineshaft.Ag
 		Principal: AutomationPrincipal(a.UID, a.Name), Role: lineshaft.RoleManager, FactoryUIDs: []string{f.UID},
 	}}
 	name := a.Agent
-	if name == "" {
-		name = f.Foreman
-	}
+	name = cmp.Or(name, f.Foreman)
 	at := slices.IndexFunc(agents, func(agent lineshaft.Agent) bool { return agent.Name == name })
 	if at < 0 {
 		h.Broken = fmt.Sprintf("the factory has no agent %q; name another one in the automation", name)

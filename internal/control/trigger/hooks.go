@@ -104,17 +104,7 @@ func (h *hooks) find(uid string) *Hook {
 func (s *Triggers) FollowFactories(ctx context.Context) {
 	sub := s.Hub.Subscribe(stream.FactoriesTopic)
 	defer sub.Close()
-	poll := time.NewTicker(hookPoll)
-	defer poll.Stop()
-	for {
-		s.EndRound(ctx, "refresh webhooks", s.RefreshHooks(ctx))
-		select {
-		case <-ctx.Done():
-			return
-		case <-sub.C:
-		case <-poll.C:
-		}
-	}
+	s.Loop(ctx, "refresh webhooks", sub.C, nil, func(ctx context.Context) (time.Duration, error) { return hookPoll, s.RefreshHooks(ctx) })
 }
 
 // RefreshHooks brings the copies of webhooks up to date now.

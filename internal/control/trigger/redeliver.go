@@ -17,7 +17,7 @@ import (
 // identityRedelivery is the source of a redelivery's identity, which is its own id.
 const identityRedelivery = "redelivery"
 
-// redeliverTries bounds how often a redelivery begins anew because its factory was
+// redeliverTries bounds how often a redelivery begins again because its factory was
 // changed.
 const redeliverTries = 5
 

@@ -23,7 +23,6 @@ type NewSchedule struct {
 	Metadata map[string]string
 }
 
-// apply writes what people said into a schedule, as a whole.
 func (n NewSchedule) apply(s *lineshaft.Schedule) {
 	s.Name, s.Timing, s.Enabled, s.Prompt, s.AgentUID, s.Config, s.Metadata = n.Name, n.Timing, n.Enabled, n.Prompt, n.AgentUID, n.Config, n.Metadata
 }
@@ -78,7 +77,6 @@ func scheduleDetail(s lineshaft.Schedule) map[string]string {
 	return map[string]string{"name": s.Name, "cron": s.Timing.Cron, "timezone": s.Timing.Timezone, "enabled": strconv.FormatBool(s.Enabled)}
 }
 
-// schedulePrincipal is who runs of a schedule belong to.
 func schedulePrincipal(s lineshaft.Schedule) lineshaft.Principal {
 	return lineshaft.Principal{UID: base.SchedulePrincipalPrefix + s.ID, Type: lineshaft.ServiceAccount, DisplayName: s.Name}
 }

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,7 +22,6 @@ const (
 	automationTimer = "automation/"
 )
 
-// automationOf is the automation of a timer's owner.
 func automationOf(owner string) string {
 	uid, _, _ := strings.Cut(strings.TrimPrefix(owner, automationTimer), "/")
 	return uid
@@ -171,9 +171,7 @@ func (s *Triggers) draftTimed(ctx context.Context, tx *store.Tx, f *firing) erro
 // firedLine tells the agent what time its run is for.
 func firedLine(timing lineshaft.Timing, slot cron.Slot) string {
 	zone := timing.Timezone
-	if zone == "" {
-		zone = "UTC"
-	}
+	zone = cmp.Or(zone, "UTC")
 	return fmt.Sprintf("(Started by its schedule %q for %s, %s.)", timing.Cron, slot.Name, zone)
 }
 

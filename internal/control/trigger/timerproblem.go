@@ -43,7 +43,6 @@ func (s *Triggers) passOver(ctx context.Context, timer store.Timer, cause error)
 	})
 }
 
-// problemText is what people may read of an error.
 func problemText(err error) string {
 	public, ok := errors.AsType[*lineshaft.Error](err)
 	if !ok || public.Code == lineshaft.CodeInternal {

@@ -115,7 +115,6 @@ func (p payloadWords) numbered(mark, what string) string {
 	return both(sign(mark, p.at(what+".number", what+".iid")), p.at(what+".title"))
 }
 
-// sign puts a mark before a number that is there.
 func sign(mark, number string) string {
 	if number == "" {
 		return ""

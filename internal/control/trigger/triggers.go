@@ -19,7 +19,7 @@ type Triggers struct {
 	hooks   hooks
 	accepts base.Gathering[*acceptance]
 	blocked blocklist
-	chains  chains
+	chains  base.Bookmark
 	// noWebhookRuns, when set, is why deliveries start no runs.
 	noWebhookRuns string
 }

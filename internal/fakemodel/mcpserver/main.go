@@ -61,7 +61,6 @@ type ping struct {
 	Text string `json:"text" jsonschema:"what shall come back"`
 }
 
-// newServer makes a server whose tool tells the given values.
 func newServer(variable, header string) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "ping", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "ping", Description: "Says what it was given."},

@@ -13,6 +13,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,9 +105,7 @@ func resolve(env harness.Environment, policy string) (*launch, error) {
 		config = *env.Job.Config.Harness
 	}
 	l := &launch{dir: directory(env), policy: policy, model: config.ModelID, reasoning: config.ReasoningLevel}
-	if l.model == "" {
-		l.model = env.Job.Config.ModelID
-	}
+	l.model = cmp.Or(l.model, env.Job.Config.ModelID)
 	found, ok, names := findForm(config.Type)
 	switch {
 	case ok:

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,6 @@ func (s *session) start(ctx context.Context) (*agent, error) {
 	return a, nil
 }
 
-// over says whether the process is gone.
 func (a *agent) over() bool {
 	select {
 	case <-a.gone:
@@ -106,9 +106,7 @@ func (a *agent) runs(process *sandbox.Process) {
 // kill ends the process and says why; the first reason counts.
 func (a *agent) kill(why string) {
 	a.mu.Lock()
-	if a.fault == "" {
-		a.fault = why
-	}
+	a.fault = cmp.Or(a.fault, why)
 	process := a.process
 	a.mu.Unlock()
 	if process != nil {
@@ -151,7 +149,6 @@ func (s *session) tooLong(a *agent, harmless bool) {
 	s.notice("warning", text)
 }
 
-// notice puts a remark into the queue.
 func (s *session) notice(level, text string) {
 	d := lineshaft.NewDraft(lineshaft.EventNotice, s.env.Now(), lineshaft.NoticeData{Level: level, Text: s.env.Mask().String(text)})
 	s.queue.put(item{draft: &d})

@@ -136,7 +136,7 @@ func (s *session) enter(ctx context.Context, a *agent) (sessionAnswer, error) {
 			return answer, err
 		}
 		s.forget()
-		s.notice("warning", "The agent could not go on with its earlier session ("+describe(err)+").")
+		s.notice("warning", "The agent could not continue its earlier session ("+describe(err)+").")
 		s.lost = true
 	} else if s.env.Continues() {
 		s.lost = true
@@ -234,7 +234,6 @@ func (s *session) forget() {
 	_, _ = s.env.WriteFile(stateFile, "{}") // else the next execution tries once more, and says so
 }
 
-// keep notes the session for later.
 func (s *session) keep() error {
 	text, err := json.Marshal(state{Agent: s.launch.agent, Session: s.id, Cost: s.cost, Since: s.since})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/harness/harnesstest"
 )
 
@@ -37,7 +38,7 @@ func TestX6ACPLongRequestsAreShortened(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(calls.String()), "\n")
-	if len(lines) != 3 || len(lines[0]) > 6*maxToolText || len(lines[1]) > 200 || lines[2] != permission(9, 1) {
+	if len(lines) != 3 || len(lines[0]) > 6*harness.MaxToolText || len(lines[1]) > 200 || lines[2] != permission(9, 1) {
 		t.Fatalf("%d lines, %d and %d bytes", len(lines), len(lines[0]), len(lines[1]))
 	}
 	var m struct {

@@ -82,7 +82,7 @@ func open(t *testing.T, env harness.Environment, options acp.Options) harness.Se
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := session.Close(ctx); err != nil {
 			t.Error(err)
@@ -160,7 +160,7 @@ func interrupt(t *testing.T, session harness.Session, log *harnesstest.Log, unti
 		if !errors.Is(err, cause) {
 			t.Errorf("turn ended with %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the turn did not end")
 	}
 }

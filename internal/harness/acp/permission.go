@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -80,11 +81,11 @@ func shorten(raw json.RawMessage) request {
 		c.ID = ""
 	}
 	c.Kind, c.Title, c.Status = clip(c.Kind, maxMessage), clip(c.Title, maxMessage), clip(c.Status, maxMessage)
-	if len(c.Input) > maxToolText {
-		c.Input, _ = json.Marshal(middle(string(c.Input))) // a text always can be
+	if len(c.Input) > harness.MaxToolText {
+		c.Input, _ = json.Marshal(harness.Middle(string(c.Input))) // a text always can be
 	}
 	for _, field := range []*json.RawMessage{&c.Input, &c.Output, &c.Content, &c.Places, &c.Meta} {
-		if len(*field) > 2*maxToolText {
+		if len(*field) > 2*harness.MaxToolText {
 			*field = nil
 		}
 	}
@@ -186,7 +187,6 @@ func (t *turn) answered(ctx context.Context, a *answer) {
 	t.askNext(ctx)
 }
 
-// deny rejects a request.
 func (t *turn) deny(q *question) {
 	choice, ok := harness.Decide(lineshaft.PermissionsDeny, q.options)
 	t.decide(q, choice, ok)
@@ -218,9 +218,7 @@ func (t *turn) describe(q *question) lineshaft.PermissionData {
 	if call := t.known.calls[q.call.ID]; data.Title == "" && call != nil {
 		data.Title = t.mask(clip(call.title, maxMessage))
 	}
-	if data.Title == "" {
-		data.Title = "The agent asks for permission"
-	}
+	data.Title = cmp.Or(data.Title, "The agent asks for permission")
 	for _, c := range q.options {
 		data.Options = append(data.Options, lineshaft.PermissionOption{ID: t.mask(c.ID), Name: t.mask(c.Name), Kind: c.Kind})
 	}

@@ -32,7 +32,7 @@ type form struct {
 	// and two underscores; it is said nowhere else.
 	namedIDs bool
 	// minuteFiles says that it keeps a session in a file named after the minute in
-	// which it began, and begins that file anew when it loads it in that minute.
+	// which it began, and begins that file again when it loads it in that minute.
 	minuteFiles bool
 	// adapt changes a launch for which all else is ready.
 	adapt func(l *launch, env harness.Environment) error

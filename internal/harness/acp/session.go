@@ -196,7 +196,6 @@ func (s *session) cancel(ctx context.Context) {
 	})
 }
 
-// abort ends the process of the present prompt.
 func (s *session) abort(why string) {
 	s.mu.Lock()
 	a := s.agent

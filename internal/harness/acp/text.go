@@ -48,7 +48,6 @@ func (t *text) add(kind lineshaft.EventType, id, chunk string) {
 	}
 }
 
-// flush ends the message.
 func (t *text) flush() {
 	if t.stream == nil {
 		return

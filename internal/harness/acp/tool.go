@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/mask"
 )
 
@@ -16,9 +17,6 @@ const (
 	// announceTime is how long a call waits to be told until more is known of it:
 	// agents name a tool first and say later what it shall do.
 	announceTime = time.Second
-	// maxToolText is the longest text of a result or an input; of more, the
-	// beginning and the end are kept.
-	maxToolText = 64 << 10
 	// maxOpenCalls and maxOpenBytes bound what is remembered of calls that have no
 	// end yet, and maxEndedCalls those of a turn that have: an agent may never end any.
 	maxOpenCalls  = 10_000
@@ -160,9 +158,7 @@ func (c *toolCall) take(u callUpdate) {
 			*f.to = f.from
 		}
 	}
-	if c.first == "" {
-		c.first = c.title
-	}
+	c.first = cmp.Or(c.first, c.title)
 	for _, f := range []struct{ to, from *json.RawMessage }{{&c.input, &u.Input}, {&c.output, &u.Output}, {&c.places, &u.Places}} {
 		if len(*f.from) > 0 && string(*f.from) != "null" {
 			*f.to = *f.from
@@ -199,7 +195,7 @@ func (c *toolCall) content(raw json.RawMessage) {
 		case "content":
 			text.WriteString(blockText(p.Content))
 		case "diff":
-			diffs = append(diffs, map[string]any{"path": p.Path, "old_text": middle(p.Old), "new_text": middle(p.New)})
+			diffs = append(diffs, map[string]any{"path": p.Path, "old_text": harness.Middle(p.Old), "new_text": harness.Middle(p.New)})
 		}
 	}
 	if text.Len() > 0 {
@@ -269,7 +265,6 @@ func (r *record) tellWaiting(t *turn, due func(*toolCall) bool) {
 	})
 }
 
-// tell emits the beginning of a call.
 func (r *record) tell(t *turn, c *toolCall) {
 	c.told, c.name = true, c.toolName() // the result is that of this name, whatever is said later
 	c.progress = t.session.env.Mask().Stream()
@@ -285,7 +280,7 @@ func (c *toolCall) tellProgress(t *turn) {
 	if !goesOn || news == "" || c.kind != "execute" {
 		return
 	}
-	if more := c.progress.Write([]byte(middle(news))); len(more) > 0 {
+	if more := c.progress.Write([]byte(harness.Middle(news))); len(more) > 0 {
 		t.event(lineshaft.EventOutput, lineshaft.OutputData{Stream: "stdout", Text: strings.ToValidUTF8(string(more), "\uFFFD"), ToolCallID: t.mask(c.id)})
 	}
 	c.shown = c.text
@@ -380,10 +375,10 @@ func (c *toolCall) server() string {
 func (c *toolCall) inputs() map[string]any {
 	out := object(c.input, "input")
 	if _, ok := out["command"]; !ok && c.category() == "command" && c.title != "" {
-		out["command"] = middle(c.title)
+		out["command"] = harness.Middle(c.title)
 	}
 	if len(out) == 0 && c.title != "" {
-		out["title"] = middle(c.title)
+		out["title"] = harness.Middle(c.title)
 	}
 	var places []struct {
 		Path string `json:"path"`
@@ -402,11 +397,11 @@ func (c *toolCall) outputs() map[string]any {
 	var raw string
 	switch {
 	case json.Unmarshal(c.output, &raw) == nil && raw != "":
-		out["text"] = middle(raw)
+		out["text"] = harness.Middle(raw)
 	case c.text != "":
-		out["text"] = middle(c.text)
+		out["text"] = harness.Middle(c.text)
 	case c.rawText() != "":
-		out["text"] = middle(c.rawText())
+		out["text"] = harness.Middle(c.rawText())
 	default:
 		maps.Copy(out, object(c.output, "text"))
 	}
@@ -461,37 +456,17 @@ func object(raw json.RawMessage, name string) map[string]any {
 		return map[string]any{}
 	}
 	var out map[string]any
-	if len(raw) <= maxToolText && json.Unmarshal(raw, &out) == nil && out != nil {
+	if len(raw) <= harness.MaxToolText && json.Unmarshal(raw, &out) == nil && out != nil {
 		return out
 	}
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
 	}
-	return map[string]any{name: middle(text)}
-}
-
-// middle leaves out the middle of a long text.
-func middle(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxToolText {
-		return text
-	}
-	head := strings.TrimSuffix(clip(text, maxToolText/2), "…")
-	tail := len(text) - maxToolText/2
-	for tail < len(text) && text[tail]&0xC0 == 0x80 {
-		tail++
-	}
-	return head + "\n… (left out) …\n" + text[tail:]
+	return map[string]any{name: harness.Middle(text)}
 }
 
 // masked hides secrets in all texts of an object.
 func (t *turn) masked(in map[string]any) map[string]any {
-	raw, err := json.Marshal(in)
-	if err != nil {
-		return map[string]any{}
-	}
-	out := map[string]any{}
-	_ = json.Unmarshal(t.session.env.Mask().JSON(raw), &out)
-	return out
+	return harness.Masked(t.session.env.Mask(), in)
 }

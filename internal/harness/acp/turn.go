@@ -59,7 +59,6 @@ func (t *turn) close() {
 	t.questions = nil
 }
 
-// event emits one event.
 func (t *turn) event(kind lineshaft.EventType, data any) {
 	t.emit(lineshaft.NewDraft(kind, t.session.env.Now(), data))
 }
@@ -178,7 +177,7 @@ func (c *stopping) tick(ctx context.Context, s *session, now time.Time) {
 	case c.began.IsZero() || c.forced:
 	case now.Sub(c.began) >= s.options.CancelTime:
 		c.forced = true
-		s.abort("the agent did not end its turn when it was told to")
+		s.abort("the agent did not end its turn when asked to")
 	case !c.told.IsZero() && now.Sub(c.told) >= remindTime:
 		c.told = now
 		s.cancel(ctx)
@@ -194,7 +193,7 @@ func (t *turn) clear(ctx context.Context, e *end) {
 		return
 	}
 	if !e.agent.can.remembers() {
-		t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: "warning", Text: "The interrupted turn may have left processes running: the agent cannot be started anew without losing the conversation. They end with the execution."})
+		t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: "warning", Text: "The interrupted turn may have left processes running: the agent cannot be started again without losing the conversation. They end with the execution."})
 		return
 	}
 	e.agent.kill("restarted after an interrupt")
@@ -220,11 +219,11 @@ func (s *session) result(t *turn, e *end) (lineshaft.TurnResult, error) {
 	case sdk.StopReasonEndTurn:
 		return lineshaft.TurnResult{State: lineshaft.Succeeded}, nil
 	case sdk.StopReasonMaxTokens:
-		return failed("the model reached its limit of tokens; send a follow-up to let the agent go on, or give it a smaller task")
+		return failed("the model reached its limit of tokens; send a follow-up to let the agent continue, or give it a smaller task")
 	case sdk.StopReasonMaxTurnRequests:
-		return failed("the agent reached its limit of model requests for one turn; send a follow-up to let it go on")
+		return failed("the agent reached its limit of model requests for one turn; send a follow-up to let it continue")
 	case sdk.StopReasonRefusal:
-		return failed("the agent refused to go on; what it said before is in the session log")
+		return failed("the agent refused to continue; what it said before is in the session log")
 	case sdk.StopReasonCancelled:
 		if t.denied {
 			return failed("the agent stopped because a permission was denied")
@@ -261,7 +260,6 @@ func (s *session) failure(e *end) (lineshaft.TurnResult, error) {
 	}, nil
 }
 
-// describe is what an agent says about an error, short.
 func describe(err error) string {
 	problem, ok := errors.AsType[*sdk.RequestError](err)
 	if !ok {

@@ -77,7 +77,7 @@ func (t *turn) spent(raw json.RawMessage) {
 }
 
 // bill is what came to the cost since the last time, in millionths of a dollar. An
-// agent that begins to count anew in a new process is not asked for what it forgot.
+// agent that begins to count again in a new process is not asked for what it forgot.
 func (s *session) bill() int64 {
 	if s.known.cost < 0 || s.known.cost == s.cost {
 		return 0

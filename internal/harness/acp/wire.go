@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/lineshaft/lineshaft/internal/harness"
 )
 
 const (
@@ -62,7 +64,6 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 }
 
-// gather adds to the present line.
 func (w *wire) gather(p []byte) {
 	switch {
 	case w.dropped:
@@ -134,7 +135,7 @@ func (w *wire) request(line []byte, id json.RawMessage, method string, params js
 		w.misuse(why)
 		return
 	}
-	if len(line) > maxToolText {
+	if len(line) > harness.MaxToolText {
 		short := struct {
 			Version string          `json:"jsonrpc"`
 			ID      json.RawMessage `json:"id"`

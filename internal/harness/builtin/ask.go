@@ -90,6 +90,4 @@ func (t *turn) persist(ctx context.Context, request chat.Request, show *speakers
 }
 
 // jitter makes a part of a pause random, so that many agents do not come back at once.
-func jitter(pause time.Duration) time.Duration {
-	return pause/2 + rand.N(pause/2+1)
-}
+func jitter(pause time.Duration) time.Duration { return pause/2 + rand.N(pause/2+1) }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,9 +49,7 @@ func (f *files) place(given string) (string, error) {
 		}
 		name = rel
 	}
-	if name == "" {
-		name = "."
-	}
+	name = cmp.Or(name, ".")
 	if name = path.Clean(name); !filepath.IsLocal(name) {
 		return "", f.outside(given)
 	}

@@ -57,7 +57,6 @@ func (t *turn) permit(ctx context.Context, call chat.Call, at invocation) (refus
 	}
 }
 
-// decided tells people how a question was answered.
 func (t *turn) decided(question lineshaft.PermissionData, allowed bool) {
 	question.Options, question.Decision = nil, "denied"
 	if allowed {

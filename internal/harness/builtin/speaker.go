@@ -27,7 +27,6 @@ type speakers struct {
 	mused speaker
 }
 
-// show begins an answer.
 func (t *turn) show() *speakers {
 	now := t.env.Now()
 	return &speakers{
@@ -89,7 +88,6 @@ func (s *speaker) add(text string) {
 	}
 }
 
-// end shows all that is left.
 func (s *speaker) end() {
 	s.buffer = append(s.buffer, s.mask.Flush()...)
 	s.flush(len(s.buffer))

@@ -1,10 +1,13 @@
 package builtin
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -38,7 +41,6 @@ type invocation struct {
 	arguments json.RawMessage
 }
 
-// decode reads the arguments.
 func (i invocation) decode(into any) error {
 	if err := json.Unmarshal(i.arguments, into); err != nil {
 		return fmt.Errorf("the arguments do not fit the tool: %w", err)
@@ -84,9 +86,7 @@ func (t *turn) use(ctx context.Context, calls []chat.Call) error {
 			out := t.invoke(ctx, call)
 			fatal = out.fatal
 			result.Text, result.Failed = cut(t.env.Mask().String(out.text), maxResult), out.failed || out.denied
-			if result.Text == "" {
-				result.Text = "(no output)"
-			}
+			result.Text = cmp.Or(result.Text, "(no output)")
 		}
 		reply.Results = append(reply.Results, result)
 	}
@@ -230,4 +230,74 @@ func (s *session) ownTools() []tool {
 // errText is the message of an error for the model, without the path of the host.
 func (s *session) errText(err error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), s.env.Dir, s.files.guest))
+}
+
+// maxServerAnswer bounds one answer of a tool server, which is read whole into the
+// memory of the worker.
+const maxServerAnswer = 16 << 20
+
+var errLongAnswer = errors.New("the tool server's answer is longer than 16 MiB; ask it for less at a time")
+
+// bounded reads no more than that: in all, or up to the end of a line.
+type bounded struct {
+	io.ReadCloser
+	lines bool
+	used  int
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.used > maxServerAnswer {
+		return 0, errLongAnswer
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.used += n
+	if i := bytes.LastIndexByte(p[:n], '\n'); b.lines && i >= 0 {
+		b.used = n - i - 1
+	}
+	return n, err
+}
+
+const maxSteps = 100
+
+// planSchema is written out: it is the only one with a list.
+const planSchema = `{"type":"object","required":["steps"],"properties":{"steps":{"type":"array","items":{"type":"object",
+"required":["text","state"],"properties":{"text":{"type":"string"},"state":{"type":"string","enum":["pending","in_progress","completed"]},
+"priority":{"type":"string","enum":["high","medium","low"]}}}}}}`
+
+func planTool() tool {
+	return tool{category: "documents", silent: true, run: runPlan, Tool: chat.Tool{
+		Name: "plan",
+		Description: "Show people the steps of your work and how far they are. Give the whole list each time it changes. " +
+			"Use it for work of three steps or more.",
+		Schema: json.RawMessage(planSchema),
+	}}
+}
+
+func runPlan(_ context.Context, t *turn, call invocation) outcome {
+	var in lineshaft.PlanData
+	if err := call.decode(&in); err != nil {
+		return problem(err)
+	}
+	if len(in.Steps) > maxSteps {
+		return problem(errors.New("a plan may have 100 steps"))
+	}
+	for i, step := range in.Steps {
+		if step.Text == "" {
+			return problem(errors.New("a step has no text"))
+		}
+		switch step.State {
+		case "pending", "in_progress", "completed":
+		default:
+			return problem(errors.New("the state of a step is pending, in_progress or completed"))
+		}
+		switch step.Priority {
+		case "high", "medium", "low", "":
+		default:
+			in.Steps[i].Priority = ""
+		}
+		in.Steps[i].Text = cut(step.Text, 1000)
+	}
+	t.event(lineshaft.EventPlan, in)
+	return done("The plan is shown.")
 }

@@ -38,18 +38,18 @@ func (s *session) Turn(ctx context.Context, given lineshaft.Turn, emit harness.E
 			}
 			t.saveSoon()
 		case answer.Stop == chat.StopLength:
-			s.messages = append(s.messages, chat.Message{Role: chat.User, Text: "Your answer was cut at its greatest length. Go on exactly where it stopped."})
+			s.messages = append(s.messages, chat.Message{Role: chat.User, Text: "Your answer was cut at its greatest length. Continue exactly where it stopped."})
 		case answer.Stop == chat.StopRefused:
 			return failed(lineshaft.CodeAgentProcessFailed, "the model endpoint ended the answer by its own rules; change the task or choose another model"), nil
 		case !nudged && strings.TrimSpace(answer.Message.Text) == "":
 			nudged = true // some models stop after a tool without a word
-			s.messages = append(s.messages, chat.Message{Role: chat.User, Text: "Your answer was empty. Go on with the work, or say what was done and what is left."})
+			s.messages = append(s.messages, chat.Message{Role: chat.User, Text: "Your answer was empty. Continue the work, or say what was done and what is left."})
 		default:
 			return lineshaft.TurnResult{State: lineshaft.Succeeded}, nil
 		}
 	}
 	return failed(lineshaft.CodeAgentProcessFailed,
-		"stopped: the model was asked %d times in one turn, which is the most; a follow-up such as \"go on\" continues the work", s.options.MaxCalls), nil
+		"stopped: the model was asked %d times in one turn, which is the most; a follow-up such as \"continue\" resumes the work", s.options.MaxCalls), nil
 }
 
 // hear puts the turn's message into the conversation.
@@ -107,8 +107,8 @@ func failure(ctx context.Context, err error) (lineshaft.TurnResult, error) {
 	case chat.Transient:
 		return failed(lineshaft.CodeUnavailable, "the model endpoint gave no answer: %v; %s, then send a follow-up to continue", e, advice(e)), nil
 	case chat.Refused:
-		if mend := gatewayAdvice(e.Code); mend != "" {
-			return failed(lineshaft.CodeAgentProcessFailed, "the worker did not pass the request on: %s; %s", e.Said, mend), nil
+		if fix := gatewayAdvice(e.Code); fix != "" {
+			return failed(lineshaft.CodeAgentProcessFailed, "the worker did not pass the request on: %s; %s", e.Said, fix), nil
 		}
 	}
 	return failed(lineshaft.CodeAgentProcessFailed, "the model endpoint refused the request: %v; check the model's name and that the endpoint speaks this protocol", e), nil

@@ -3,6 +3,7 @@
 package harnesstest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -136,9 +137,7 @@ func (l *Log) AwaitStream(t *testing.T, stream, text string) {
 func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Environment {
 	t.Helper()
 	dir := t.TempDir()
-	if job.Number == 0 {
-		job.Number = 1
-	}
+	job.Number = cmp.Or(job.Number, 1)
 	masker := mask.New(map[string]string{"LINESHAFT_RUN_TOKEN": Token})
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.Guest(dir, "."), "LINESHAFT_RUN_TOKEN=" + Token}
 	write := func(name, content string) (string, error) {

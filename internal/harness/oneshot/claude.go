@@ -9,9 +9,7 @@ import (
 )
 
 // claude is Claude Code: claude -p --output-format stream-json.
-func claude() tongue {
-	return tongue{args: claudeArgs, line: claudeLine}
-}
+func claude() tongue { return tongue{args: claudeArgs, line: claudeLine} }
 
 func claudeArgs(setup preset.Setup, session string) []string {
 	args := []string{"-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}

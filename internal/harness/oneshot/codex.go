@@ -9,9 +9,7 @@ import (
 )
 
 // codex is Codex: codex exec --json. Its own sandbox is for machines without one.
-func codex() tongue {
-	return tongue{before: []string{"exec"}, args: codexArgs, line: codexLine}
-}
+func codex() tongue { return tongue{before: []string{"exec"}, args: codexArgs, line: codexLine} }
 
 func codexArgs(_ preset.Setup, session string) []string {
 	args := []string{"--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
@@ -128,7 +126,7 @@ func (t *turn) codexItem(kind string, item codexItem) bool {
 	return true
 }
 
-// codexCall tells a call and, when it is done, its result. Ids begin anew in each
+// codexCall tells a call and, when it is done, its result. Ids begin again in each
 // turn, so the turn's own number keeps them apart.
 func (t *turn) codexCall(item codexItem, done bool, category, name string, input map[string]any, output string) {
 	id := t.unique(item.ID)

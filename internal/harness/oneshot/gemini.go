@@ -10,9 +10,7 @@ import (
 )
 
 // gemini is Gemini CLI: gemini -o stream-json, with the prompt on standard input.
-func gemini() tongue {
-	return tongue{args: geminiArgs, line: geminiLine}
-}
+func gemini() tongue { return tongue{args: geminiArgs, line: geminiLine} }
 
 func geminiArgs(_ preset.Setup, session string) []string {
 	args := []string{"-o", "stream-json", "--approval-mode", "yolo"}

@@ -5,11 +5,8 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
 )
-
-// maxToolText is the longest text of an input or a result; of more, the beginning
-// and the end are kept.
-const maxToolText = 64 << 10
 
 // maxCalls is how many calls of a turn are shown: the log of an execution has no
 // room for more, and each is remembered until the turn ends.
@@ -39,7 +36,6 @@ func (t *turn) beginCall(id, category, name string, input map[string]any) {
 	t.event(lineshaft.EventToolCall, lineshaft.ToolCallData{ID: id, Category: category, Name: t.mask(name), Input: t.masked(input)})
 }
 
-// endCall tells the result of a call that was told.
 func (t *turn) endCall(id, state string, output map[string]any) {
 	t.flush()
 	c, known := t.calls[id]
@@ -56,24 +52,18 @@ func (t *turn) masked(in map[string]any) map[string]any {
 	for key, value := range in {
 		switch v := value.(type) {
 		case string:
-			short[key] = middle(v)
+			short[key] = harness.Middle(v)
 		case bool, float64, int, nil:
 			short[key] = v
 		default:
 			raw, err := json.Marshal(v)
-			if err == nil && len(raw) > maxToolText {
-				value = middle(string(raw))
+			if err == nil && len(raw) > harness.MaxToolText {
+				value = harness.Middle(string(raw))
 			}
 			short[key] = value
 		}
 	}
-	raw, err := json.Marshal(short)
-	if err != nil {
-		return map[string]any{}
-	}
-	out := map[string]any{}
-	_ = json.Unmarshal(t.session.env.Mask().JSON(raw), &out) // masked JSON is JSON
-	return out
+	return harness.Masked(t.session.env.Mask(), short)
 }
 
 // category is the published one of a tool, by its name.
@@ -91,20 +81,9 @@ func category(name string) string {
 	return "integration"
 }
 
-// text is the text of a result so far.
 func text(output map[string]any) string {
 	s, _ := output["text"].(string)
 	return s
-}
-
-// middle leaves out the middle of a long text.
-func middle(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxToolText {
-		return text
-	}
-	const half = maxToolText / 2
-	return strings.ToValidUTF8(text[:half], "") + "\n… (left out) …\n" + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
 // blocks is the text of a content field: a text, or a list of parts that have one.

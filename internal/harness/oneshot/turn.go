@@ -47,7 +47,7 @@ func newTurn(s *session, emit harness.Emit) *turn {
 	return &turn{session: s, number: s.turns, emit: emit, over: func() {}, calls: map[string]toolCall{}}
 }
 
-// unique makes an id of the agent's that begins anew in each turn one of the run.
+// unique makes an id of the agent's that begins again in each turn one of the run.
 func (t *turn) unique(id string) string {
 	return fmt.Sprintf("%s-%d-%d-%s", t.session.agent.Name, t.session.env.Job.Number, t.number, id)
 }
@@ -139,7 +139,6 @@ func (t *turn) notice(level, text string) {
 	t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: level, Text: t.mask(lineshaft.Clip(text, 2000))})
 }
 
-// say emits a whole message of the agent.
 func (t *turn) say(text string) {
 	t.flush()
 	t.message(text)
@@ -151,7 +150,6 @@ func (t *turn) message(text string) {
 	}
 }
 
-// piece gathers a message that comes in parts.
 func (t *turn) piece(text string) {
 	if t.said.Len()+len(text) > maxMessage {
 		t.flush()
@@ -159,7 +157,6 @@ func (t *turn) piece(text string) {
 	t.said.WriteString(text)
 }
 
-// flush emits what was gathered.
 func (t *turn) flush() {
 	text := t.said.String()
 	t.said.Reset()

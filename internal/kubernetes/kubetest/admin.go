@@ -27,9 +27,7 @@ type Admin struct {
 }
 
 // Admin is one of the scripted cluster.
-func (c *Cluster) Admin() *Admin {
-	return &Admin{Server: c.URL, Token: Token, HTTP: &http.Client{}}
-}
+func (c *Cluster) Admin() *Admin { return &Admin{Server: c.URL, Token: Token, HTTP: &http.Client{}} }
 
 // Kubeconfig writes a file that leads to the cluster.
 func (a *Admin) Kubeconfig(t *testing.T) string {

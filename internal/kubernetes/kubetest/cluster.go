@@ -35,7 +35,6 @@ type Cluster struct {
 	fault   func(r *http.Request) (status int, retryAfter string)
 	asked   []string
 	logs    map[string]string
-	noPods  bool
 }
 
 type event struct {
@@ -69,13 +68,6 @@ func (c *Cluster) Deny(what ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.denied = what
-}
-
-// WithoutPods stops the making of pods of Jobs.
-func (c *Cluster) WithoutPods() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.noPods = true
 }
 
 // Forget makes watches from before now Gone.
@@ -218,7 +210,6 @@ func (c *Cluster) log(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// bind puts a pod on a node.
 func (c *Cluster) bind(w http.ResponseWriter, r *http.Request, name string) {
 	var in Object
 	c.mu.Lock()

@@ -17,7 +17,7 @@ func (c *Cluster) control(kind string, o Object) {
 
 // makePod gives a new Job its pod.
 func (c *Cluster) makePod(job Object) {
-	if c.noPods || job.At("status") != nil && job.At("status.active") != nil {
+	if job.At("status") != nil && job.At("status.active") != nil {
 		return
 	}
 	c.version++

@@ -49,7 +49,6 @@ func (o Object) set(path string, value any) {
 	m[names[len(names)-1]] = value
 }
 
-// clone copies an object deeply.
 func (o Object) clone() Object {
 	var out Object
 	if raw, err := json.Marshal(o); err == nil {

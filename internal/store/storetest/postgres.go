@@ -125,7 +125,6 @@ func (s *pgServer) exec(ctx context.Context, statement string) error {
 	})
 }
 
-// named is the URL of another database of a server.
 func named(server *url.URL, name string) string {
 	u := *server
 	u.Path = "/" + name

@@ -3,6 +3,7 @@ package terminaltest
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,12 +109,7 @@ func (p *Person) Sees(what string, is func(s *Screen) bool) string {
 func (p *Person) Reads(texts ...string) string {
 	p.t.Helper()
 	return p.Sees(fmt.Sprintf("%q", texts), func(s *Screen) bool {
-		for _, text := range texts {
-			if !strings.Contains(s.Text(), text) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(s.Text(), text) })
 	})
 }
 

@@ -29,7 +29,7 @@ def world() -> dict[str, Any]:
     webhook = api("POST", f"/factory/{factory['uid']}/webhooks", {"name": "ci"})
     trigger = {"provider": "webhook", "event": "received", "filter": {"webhooks": ["ci"], "payload": {"status": ["broken"]}}}
     automation = api(
-        "POST", f"/factory/{factory['uid']}/automations", {"name": "mend", "prompt": shell("echo mended"), "triggers": [trigger]}
+        "POST", f"/factory/{factory['uid']}/automations", {"name": "fix", "prompt": shell("echo fixed"), "triggers": [trigger]}
     )
     delivered = api("POST", "", {"status": "broken", "number": 1}, url=webhook["ingress_url"], key=webhook["secret"])
     return {"factory": factory, "webhook": webhook, "automation": automation, "delivery": delivered["delivery_id"]}

@@ -70,9 +70,9 @@ async def look_at_deliveries(tools: Tools, world: dict[str, Any]) -> None:
     assert log["deliveries"][0]["delivery_id"] == world["delivery"]
     one = await tools.call("get_delivery", {**at, "delivery_id": world["delivery"], "explain": True})
     assert one["untrusted"]["payload"] == {"status": "broken", "number": 1}
-    wanted = {**at, "filter": {"payload": {"status": ["mended"]}}}
+    wanted = {**at, "filter": {"payload": {"status": ["fixed"]}}}
     assert not (await tools.call("test_filter", {**wanted, "delivery_id": world["delivery"]}))["would_trigger"]
-    assert (await tools.call("test_filter", {**wanted, "payload": {"status": "mended"}}))["would_trigger"]
+    assert (await tools.call("test_filter", {**wanted, "payload": {"status": "fixed"}}))["would_trigger"]
 
 
 async def test_every_tool_is_listed_and_called(mode: str, world: dict[str, Any]) -> None:

@@ -196,7 +196,7 @@ class ApplyDefinitionResponse(Model):
     """False when everything was like that already."""
     changes: List[DefinitionChange]
     notices: List[FileProblem]
-    """What is no mistake but should be known."""
+    """What is not a mistake but worth knowing."""
     revision: int
     """Of the definition in force."""
     unused: List[str]
@@ -247,9 +247,9 @@ class AuditEntry(Model):
 
 class Budget(Model):
     max_cost_usd: Optional[float] = None
-    """US dollars; 0 is no limit."""
+    """US dollars; 0 means no limit."""
     max_tokens: Optional[int] = None
-    """Tokens both ways; 0 is no limit."""
+    """Tokens both ways; 0 means no limit."""
 
 
 class Concurrency(Model):
@@ -451,7 +451,7 @@ class Trigger(Model):
     schedule: Optional[Union[str, TriggerSchedule]] = None
     """For provider schedule only: a cron expression (five fields, @daily and the like, or @every
     1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue)
-    and name (what tells it apart from other schedules of the automation)."""
+    and name (what distinguishes it from other schedules of the automation)."""
 
 
 class Automation(Model):
@@ -464,7 +464,7 @@ class Automation(Model):
     enabled: bool
     factory_uid: str
     max_runs_per_hour: int
-    """0 is no brake."""
+    """0 means no limit."""
     name: str
     notices: Optional[List[str]] = None
     """What of it has no effect on this server, and why, such as triggers that never fire. Not in
@@ -699,7 +699,7 @@ class Delivery(Model):
     event: Optional[str] = None
     """What GitHub or GitLab named in its header, such as pull_request."""
     identity: str
-    """What tells this delivery from another; empty for refused ones."""
+    """What identifies this delivery; empty for refused ones."""
     identity_source: str
     """Where the identity was found."""
     not_matched: int
@@ -718,7 +718,7 @@ class MissedCheck(Model):
     expected: Any
     """Any JSON value."""
     operator: Union[Literal["in", "not_in", "exists", "object"], str]
-    """object: the field has conditions below it, but is no object."""
+    """object: the field has conditions below it, but is not an object."""
     passed: bool
     path: str
     """webhook, signature_scheme, event, the name of a set such as labels, or the way to the field
@@ -743,7 +743,7 @@ class DeliveryDetail(Model):
     event: Optional[str] = None
     """What GitHub or GitLab named in its header, such as pull_request."""
     identity: str
-    """What tells this delivery from another; empty for refused ones."""
+    """What identifies this delivery; empty for refused ones."""
     identity_source: str
     """Where the identity was found."""
     not_matched: int
@@ -865,7 +865,7 @@ class IssuedNotification(Model):
     last_success_at: Optional[datetime] = None
     name: str
     old_secret_until: Optional[datetime] = None
-    """Until when the secret of before the last rotation signs, too."""
+    """Until when the secret before the last rotation also signs."""
     run_name: str
     """Runs with this configuration name; empty is any."""
     secret: Optional[str] = None
@@ -921,9 +921,9 @@ class IssuedWebhook(Model):
     needs_secret: bool
     """The provider's secret is still to come: give it to rotateWebhook."""
     old_secret_until: Optional[datetime] = None
-    """When the secret of before the last rotation ends; absent when only the newest counts."""
+    """When the secret before the last rotation ends; absent when only the newest counts."""
     rate_limit: int
-    """Deliveries in any minute; 0 is no limit."""
+    """Deliveries in any minute; 0 means no limit."""
     replay_guard: bool
     secret: Optional[str] = None
     """The secret, if the server generated it. It is shown only now."""
@@ -1010,7 +1010,7 @@ class Notification(Model):
     last_success_at: Optional[datetime] = None
     name: str
     old_secret_until: Optional[datetime] = None
-    """Until when the secret of before the last rotation signs, too."""
+    """Until when the secret before the last rotation also signs."""
     run_name: str
     """Runs with this configuration name; empty is any."""
     states: List[Union[RunState, str]]
@@ -1098,7 +1098,7 @@ class PlanDefinitionResponse(Model):
     backtests: List[DefinitionBacktest]
     changes: List[DefinitionChange]
     notices: List[FileProblem]
-    """What is no mistake but should be known, such as keys without effect on this server."""
+    """What is not a mistake but worth knowing, such as keys without effect on this server."""
     problems: List[FileProblem]
     """Always empty: a folder with mistakes is answered with 400."""
     revision: int
@@ -1257,7 +1257,7 @@ class RunItem(Model):
     attempt: Optional[int] = None
     """Which of the runs with the same request this is, from 1."""
     continues_run_id: Optional[str] = None
-    """The run whose workspace and messages this one goes on with."""
+    """The run whose workspace and messages this one continues."""
     conversation_id: Optional[str] = None
     created_at: datetime
     creator: RunCreatorInfo
@@ -1275,7 +1275,7 @@ class RunItem(Model):
     bytes."""
     parent_run_id: Optional[str] = None
     prompt: str
-    """What the agent was told."""
+    """The agent's task."""
     prompt_truncated: Optional[bool] = None
     """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
     configuration is too long to be shown whole. Read the run itself for all of it."""
@@ -1374,8 +1374,8 @@ class SchemaVersions(Model):
 
 class Secret(Model):
     access: Union[Literal["granted", "runs"], str]
-    """granted: only runs whose factory, agent or automation names it; runs: whoever may start a run
-    may name it."""
+    """granted: only runs whose factory, agent or automation names it; runs: anyone who may start a
+    run may name it."""
     created_at: datetime
     description: Optional[str] = None
     kind: Union[Literal["managed", "webhook"], str]
@@ -1392,7 +1392,7 @@ class FilterCheck(Model):
     expected: Any
     """Any JSON value."""
     operator: Union[Literal["in", "not_in", "exists", "object"], str]
-    """object: the field has conditions below it, but is no object."""
+    """object: the field has conditions below it, but is not an object."""
     passed: bool
     path: str
     """webhook, signature_scheme, event, the name of a set such as labels, or the way to the field
@@ -1428,7 +1428,7 @@ class TimelineResponse(Model):
 
 class ValidateDefinitionResponse(Model):
     notices: List[FileProblem]
-    """What is no mistake but should be known, such as keys without effect on this server."""
+    """What is not a mistake but worth knowing, such as keys without effect on this server."""
     problems: List[FileProblem]
     unused: List[str]
     """Files that are accepted and not used."""
@@ -1458,7 +1458,7 @@ class ValidateFilesResponse(Model):
     diagnostics: List[Diagnostic]
     """The problems that need no server to be found."""
     notices: List[FileProblem]
-    """What is no mistake but should be known, such as keys without effect on this server."""
+    """What is not a mistake but worth knowing, such as keys without effect on this server."""
     problems: List[FileProblem]
     schema_version: str
     unused: List[str]
@@ -1482,9 +1482,9 @@ class Webhook(Model):
     needs_secret: bool
     """The provider's secret is still to come: give it to rotateWebhook."""
     old_secret_until: Optional[datetime] = None
-    """When the secret of before the last rotation ends; absent when only the newest counts."""
+    """When the secret before the last rotation ends; absent when only the newest counts."""
     rate_limit: int
-    """Deliveries in any minute; 0 is no limit."""
+    """Deliveries in any minute; 0 means no limit."""
     replay_guard: bool
     secret_name: str
     """The managed secret that keeps the credential."""

@@ -22,9 +22,9 @@ class AgentMemoryRequest(TypedDict, total=False):
 
 class Budget(TypedDict, total=False):
     max_cost_usd: float
-    """US dollars; 0 is no limit."""
+    """US dollars; 0 means no limit."""
     max_tokens: int
-    """Tokens both ways; 0 is no limit."""
+    """Tokens both ways; 0 means no limit."""
 
 
 class Concurrency(TypedDict, total=False):
@@ -378,7 +378,7 @@ class Trigger(TypedDict, total=False):
     schedule: str | TriggerSchedule
     """For provider schedule only: a cron expression (five fields, @daily and the like, or @every
     1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue)
-    and name (what tells it apart from other schedules of the automation)."""
+    and name (what distinguishes it from other schedules of the automation)."""
 
 
 class WebhookHMAC(TypedDict, total=False):

@@ -36,6 +36,6 @@ export class Conversations extends Resource {
 
 /** Selects what get answers. */
 export interface ConversationsGetQuery {
-  /** From page_info.next_cursor: goes on with a conversation that was too long for one answer. */
+  /** From page_info.next_cursor: continues a conversation that was too long for one answer. */
   cursor?: string | undefined;
 }

@@ -9,7 +9,7 @@ import type { ApplyDefinitionRequest, ApplyDefinitionResponse, DefinitionRequest
 /** Part of a client. */
 export class Definitions extends Resource {
   /**
-   * Tell what making a factory of a definition would do.
+   * Show what creating a factory from a definition would do.
    * For a factory that is not there yet: holds the files against this server as applying them would, and changes nothing. A definition with mistakes is 400 with all of them in problems. The body is JSON, or a tar.gz of the folder.
    */
   planFiles(body: DefinitionRequest, options?: RequestOptions): APIPromise<PlanDefinitionResponse> {
@@ -65,7 +65,7 @@ export class Definitions extends Resource {
   }
 
   /**
-   * Tell what applying a definition would do.
+   * Show what applying a definition would do.
    * Changes nothing. For every automation whose triggers change, the stored deliveries are tried again. A definition with mistakes is 400 with all of them in problems. The body is JSON, or a tar.gz of the folder.
    */
   plan(factoryUid: string, body: DefinitionRequest, query: DefinitionsPlanQuery = {}, options?: RequestOptions): APIPromise<PlanDefinitionResponse> {
@@ -104,7 +104,7 @@ export class Definitions extends Resource {
 
 /** Selects what plan answers. */
 export interface DefinitionsPlanQuery {
-  /** Tells only what differs, and leaves the stored deliveries alone. */
+  /** Shows only what differs, and leaves the stored deliveries alone. */
   drift?: boolean | undefined;
 }
 

@@ -26,7 +26,7 @@ export class Deliveries extends Resource {
 
   /**
    * Deliver again.
-   * Evaluates a stored delivery with the automations of today, under a new id. Neither the rate nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.
+   * Evaluates a stored delivery with the current automations, under a new id. Neither the rate nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.
    */
   redeliver(factoryUid: string, webhookUid: string, deliveryId: string, body: RedeliverRequest = {}, options?: RequestOptions): APIPromise<RedeliverResponse> {
     return this.callJSON<RedeliverResponse>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/deliveries/${deliveryId}/redeliver`, body, replay: true, options });

@@ -47,7 +47,7 @@ export class Factories extends Resource {
 
   /**
    * Look at the repository of a factory now.
-   * Puts in force what the branch has and answers what became of it; also a commit that was tried before is tried again. Problems of the definition and a repository that cannot be read are told in repository, with 200. A managed factory is 409.
+   * Puts in force what the branch has and answers with the result; a commit that was tried before is tried again. Problems of the definition and a repository that cannot be read are reported in repository, with 200. A managed factory is 409.
    */
   sync(factoryUid: string, options?: RequestOptions): APIPromise<Factory> {
     return this.callJSON<Factory>({ method: "POST", path: path`/factory/${factoryUid}/repository/sync`, replay: true, options });

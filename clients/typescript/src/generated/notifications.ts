@@ -63,7 +63,7 @@ export class Notifications extends Resource {
 
   /**
    * Send a delivery again.
-   * Makes it pending, with the same webhook-id and payload and another 72 hours. A receiver tells by the webhook-id that it had it before.
+   * Makes it pending, with the same webhook-id and payload and another 72 hours. A receiver recognises a repeat by its webhook-id.
    */
   replay(notificationId: string, deliveryId: string, options?: RequestOptions): APIPromise<NotificationDelivery> {
     return this.callJSON<NotificationDelivery>({ method: "POST", path: path`/notifications/${notificationId}/deliveries/${deliveryId}/replay`, replay: false, options });

@@ -281,7 +281,7 @@ export interface RunsCancelQuery {
 
 /** Selects what conversation answers. */
 export interface RunsConversationQuery {
-  /** From page_info.next_cursor: goes on with a conversation that was too long for one answer. */
+  /** From page_info.next_cursor: continues a conversation that was too long for one answer. */
   cursor?: number | undefined;
 }
 

@@ -12,7 +12,7 @@ export class Server extends Resource {
     return this.callJSON<EgressRangesResponse>({ method: "GET", path: "/networking/egress-ranges", replay: true, options });
   }
 
-  /** Tell a key whose it is. */
+  /** Show whose key this is. */
   whoami(options?: RequestOptions): APIPromise<WhoamiResponse> {
     return this.callJSON<WhoamiResponse>({ method: "GET", path: "/whoami", replay: true, options });
   }

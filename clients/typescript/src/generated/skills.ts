@@ -23,10 +23,10 @@ export interface SkillsListQuery {
   cursor?: string | undefined;
   /** Only the skills of this repository, owner/repo. Otherwise those of all environments and factories. */
   repo?: string | undefined;
-  /** Ask the forge anew; else what was read in the last minute counts. */
+  /** Ask the forge again instead of using what was read in the last minute. */
   refresh?: boolean | undefined;
   /** name by default; last_run puts what was used last first. */
   sort_by?: "name" | "last_run" | undefined;
-  /** Also list files that are no skills, with their error. */
+  /** Also list files that are not valid skills, with their error. */
   include_malformed_skills?: boolean | undefined;
 }

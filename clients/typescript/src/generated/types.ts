@@ -146,7 +146,7 @@ export interface ApplyDefinitionResponse {
   /** False when everything was like that already. */
   changed: boolean;
   changes: DefinitionChange[];
-  /** What is no mistake but should be known. */
+  /** What is not a mistake but worth knowing. */
   notices: FileProblem[];
   /** Of the definition in force. */
   revision: number;
@@ -249,7 +249,7 @@ export interface Automation {
   created_at: string;
   enabled: boolean;
   factory_uid: string;
-  /** 0 is no brake. */
+  /** 0 means no limit. */
   max_runs_per_hour: number;
   name: string;
   /** What of it has no effect on this server, and why, such as triggers that never fire. Not in lists. */
@@ -265,9 +265,9 @@ export interface Automation {
 }
 
 export interface Budget {
-  /** US dollars; 0 is no limit. */
+  /** US dollars; 0 means no limit. */
   max_cost_usd?: number | undefined;
-  /** Tokens both ways; 0 is no limit. */
+  /** Tokens both ways; 0 means no limit. */
   max_tokens?: number | undefined;
 }
 
@@ -577,7 +577,7 @@ export interface CreateScheduledAgentRequest {
 }
 
 export interface CreateSecretRequest {
-  /** granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it. */
+  /** granted: only runs whose factory, agent or automation names it; runs: anyone who may start a run may name it. */
   access?: "granted" | "runs" | undefined;
   description?: string | undefined;
   /** Also the name of the variable that a run gets. */
@@ -599,7 +599,7 @@ export interface CreateWebhookRequest {
   max_body_bytes?: number | undefined;
   /** Unique in the factory; also a file name of its definition. It cannot be changed. */
   name: string;
-  /** Deliveries in any minute; 0 is no limit. 60 when absent. */
+  /** Deliveries in any minute; 0 means no limit. 60 when absent. */
   rate_limit?: number | undefined;
   /** A body that was accepted before is a duplicate under any delivery id. */
   replay_guard?: boolean | undefined;
@@ -704,7 +704,7 @@ export interface Delivery {
   duplicate_of?: string;
   /** What GitHub or GitLab named in its header, such as pull_request. */
   event?: string;
-  /** What tells this delivery from another; empty for refused ones. */
+  /** What identifies this delivery; empty for refused ones. */
   identity: string;
   /** Where the identity was found. */
   identity_source: string;
@@ -726,7 +726,7 @@ export interface DeliveryDetail {
   duplicate_of?: string;
   /** What GitHub or GitLab named in its header, such as pull_request. */
   event?: string;
-  /** What tells this delivery from another; empty for refused ones. */
+  /** What identifies this delivery; empty for refused ones. */
   identity: string;
   /** Where the identity was found. */
   identity_source: string;
@@ -893,7 +893,7 @@ export interface FileProblem {
 export interface FilterCheck {
   /** Any JSON value. */
   expected: unknown;
-  /** object: the field has conditions below it, but is no object. */
+  /** object: the field has conditions below it, but is not an object. */
   operator: Open<"in" | "not_in" | "exists" | "object">;
   passed: boolean;
   /** webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload. */
@@ -992,7 +992,7 @@ export interface IssuedNotification {
   last_failure_at?: string;
   last_success_at?: string;
   name: string;
-  /** Until when the secret of before the last rotation signs, too. */
+  /** Until when the secret before the last rotation also signs. */
   old_secret_until?: string;
   /** Runs with this configuration name; empty is any. */
   run_name: string;
@@ -1018,9 +1018,9 @@ export interface IssuedWebhook {
   name: string;
   /** The provider's secret is still to come: give it to rotateWebhook. */
   needs_secret: boolean;
-  /** When the secret of before the last rotation ends; absent when only the newest counts. */
+  /** When the secret before the last rotation ends; absent when only the newest counts. */
   old_secret_until?: string;
-  /** Deliveries in any minute; 0 is no limit. */
+  /** Deliveries in any minute; 0 means no limit. */
   rate_limit: number;
   replay_guard: boolean;
   /** The secret, if the server generated it. It is shown only now. */
@@ -1174,7 +1174,7 @@ export interface MissedAutomation {
 export interface MissedCheck {
   /** Any JSON value. */
   expected: unknown;
-  /** object: the field has conditions below it, but is no object. */
+  /** object: the field has conditions below it, but is not an object. */
   operator: Open<"in" | "not_in" | "exists" | "object">;
   passed: boolean;
   /** webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload. */
@@ -1221,7 +1221,7 @@ export interface Notification {
   last_failure_at?: string;
   last_success_at?: string;
   name: string;
-  /** Until when the secret of before the last rotation signs, too. */
+  /** Until when the secret before the last rotation also signs. */
   old_secret_until?: string;
   /** Runs with this configuration name; empty is any. */
   run_name: string;
@@ -1301,7 +1301,7 @@ export interface PageInfo {
 export interface PlanDefinitionResponse {
   backtests: DefinitionBacktest[];
   changes: DefinitionChange[];
-  /** What is no mistake but should be known, such as keys without effect on this server. */
+  /** What is not a mistake but worth knowing, such as keys without effect on this server. */
   notices: FileProblem[];
   /** Always empty: a folder with mistakes is answered with 400. */
   problems: FileProblem[];
@@ -1322,7 +1322,7 @@ export interface PublishedFolder {
 }
 
 export interface RedeliverRequest {
-  /** Tells what would come of it and stores nothing. */
+  /** Shows what would happen and stores nothing. */
   dry_run?: boolean | undefined;
 }
 
@@ -1415,7 +1415,7 @@ export interface RunCreatorInfo {
 
 export interface RunFollowupRequest {
   attachments?: FollowupAttachmentInput[] | undefined;
-  /** What to tell the agent. May be empty when there is an attachment. */
+  /** The message to the agent. May be empty when there is an attachment. */
   message?: string | undefined;
   /** Only normal is offered; plan and orchestrate are 422. */
   mode?: "normal" | undefined;
@@ -1437,7 +1437,7 @@ export interface RunItem {
   artifacts?: ArtifactItem[];
   /** Which of the runs with the same request this is, from 1. */
   attempt?: number;
-  /** The run whose workspace and messages this one goes on with. */
+  /** The run whose workspace and messages this one continues. */
   continues_run_id?: string;
   conversation_id?: string;
   created_at: string;
@@ -1454,7 +1454,7 @@ export interface RunItem {
   /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
   metadata?: Record<string, string>;
   parent_run_id?: string;
-  /** What the agent was told. */
+  /** The agent's task. */
   prompt: string;
   /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it. */
   prompt_truncated?: boolean;
@@ -1603,7 +1603,7 @@ export interface Scope {
 }
 
 export interface Secret {
-  /** granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it. */
+  /** granted: only runs whose factory, agent or automation names it; runs: anyone who may start a run may name it. */
   access: Open<"granted" | "runs">;
   created_at: string;
   description?: string;
@@ -1678,7 +1678,7 @@ export interface Trigger {
   filter?: TriggerFilter | undefined;
   /** webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and factory are kept and never fire. */
   provider: Open<"webhook" | "schedule" | "run" | "github" | "gitlab" | "linear" | "slack" | "jira" | "teams" | "azure_devops" | "factory">;
-  /** For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue) and name (what tells it apart from other schedules of the automation). */
+  /** For provider schedule only: a cron expression (five fields, @daily and the like, or @every 1h), or an object with cron, timezone (an IANA name; UTC when absent), overlap (skip or queue) and name (what distinguishes it from other schedules of the automation). */
   schedule?: string | {
     cron: string;
     name?: string | undefined;
@@ -1893,7 +1893,7 @@ export interface UpdateScheduledAgentRequest {
 }
 
 export interface UpdateSecretRequest {
-  /** granted: only runs whose factory, agent or automation names it; runs: whoever may start a run may name it. */
+  /** granted: only runs whose factory, agent or automation names it; runs: anyone who may start a run may name it. */
   access?: "granted" | "runs" | undefined;
   description?: string | undefined;
   /** Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read again. */
@@ -1923,7 +1923,7 @@ export interface UpdateWebhookRequest {
 }
 
 export interface ValidateDefinitionResponse {
-  /** What is no mistake but should be known, such as keys without effect on this server. */
+  /** What is not a mistake but worth knowing, such as keys without effect on this server. */
   notices: FileProblem[];
   problems: FileProblem[];
   /** Files that are accepted and not used. */
@@ -1936,7 +1936,7 @@ export interface ValidateFilesResponse {
   deferred_resolutions: DeferredResolution[];
   /** The problems that need no server to be found. */
   diagnostics: Diagnostic[];
-  /** What is no mistake but should be known, such as keys without effect on this server. */
+  /** What is not a mistake but worth knowing, such as keys without effect on this server. */
   notices: FileProblem[];
   problems: FileProblem[];
   schema_version: string;
@@ -1964,9 +1964,9 @@ export interface Webhook {
   name: string;
   /** The provider's secret is still to come: give it to rotateWebhook. */
   needs_secret: boolean;
-  /** When the secret of before the last rotation ends; absent when only the newest counts. */
+  /** When the secret before the last rotation ends; absent when only the newest counts. */
   old_secret_until?: string;
-  /** Deliveries in any minute; 0 is no limit. */
+  /** Deliveries in any minute; 0 means no limit. */
   rate_limit: number;
   replay_guard: boolean;
   /** The managed secret that keeps the credential. */

@@ -1,8 +1,10 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -253,12 +255,7 @@ func (r *anthropicReader) answer() Answer {
 		Message: Message{Role: Assistant}, Stop: anthropicStop(r.stop),
 		Usage: Usage{Input: r.usage.Input + r.usage.Written + r.usage.Cached, Output: r.usage.Output},
 	}
-	indexes := make([]int, 0, len(r.blocks))
-	for i := range r.blocks {
-		indexes = append(indexes, i)
-	}
-	slices.Sort(indexes)
-	for _, i := range indexes {
+	for _, i := range slices.Sorted(maps.Keys(r.blocks)) {
 		part := r.blocks[i]
 		text := part.text.String()
 		switch part.kind {
@@ -269,9 +266,7 @@ func (r *anthropicReader) answer() Answer {
 		case "redacted_thinking":
 			out.Message.Thinking = append(out.Message.Thinking, Thinking{Redacted: part.redacted})
 		case "tool_use":
-			if text == "" {
-				text = part.whole
-			}
+			text = cmp.Or(text, part.whole)
 			part.call.finish(text)
 			out.Message.Calls = append(out.Message.Calls, part.call)
 		}

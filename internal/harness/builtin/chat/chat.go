@@ -150,9 +150,7 @@ func New(protocol model.Protocol, options Options) (Client, error) {
 
 // finish makes the arguments that were gathered piece by piece into an object.
 func (c *Call) finish(text string) {
-	if text == "" {
-		text = "{}"
-	}
+	text = cmp.Or(text, "{}")
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
 		c.Arguments, c.Broken = json.RawMessage("{}"), text

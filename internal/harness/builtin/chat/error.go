@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,12 +123,7 @@ type said struct {
 }
 
 func (s said) is(word string) bool {
-	for _, w := range s.words {
-		if strings.EqualFold(w, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.words, func(w string) bool { return strings.EqualFold(w, word) })
 }
 
 // parseSaid reads the forms in which endpoints, proxies and our own gateway say
@@ -160,9 +156,7 @@ func parseSaid(body []byte) said {
 			s.words = append(s.words, w)
 		}
 	}
-	if s.text == "" {
-		s.text = strings.TrimSpace(string(body))
-	}
+	s.text = cmp.Or(s.text, strings.TrimSpace(string(body)))
 	return s
 }
 
@@ -200,7 +194,6 @@ func windowIn(text string) int {
 	return window
 }
 
-// retryAfter reads seconds or a date.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e6 {
 		return time.Duration(seconds * float64(time.Second))

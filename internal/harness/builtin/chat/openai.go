@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -145,9 +146,7 @@ type openAIReader struct {
 
 func (r *openAIReader) take(data []byte) (done bool, err error) {
 	if strings.TrimSpace(string(data)) == "[DONE]" {
-		if r.stop == "" {
-			r.stop = "stop"
-		}
+		r.stop = cmp.Or(r.stop, "stop")
 		return true, nil
 	}
 	var chunk openAIChunk

@@ -65,8 +65,8 @@ export async function world() {
   const factory = await api("POST", "/factory", { name: unique("Shop"), alias: unique("shop") });
   const webhook = await api("POST", `/factory/${factory.uid}/webhooks`, { name: "ci" });
   const automation = await api("POST", `/factory/${factory.uid}/automations`, {
-    name: "mend",
-    prompt: shell("echo mended"),
+    name: "fix",
+    prompt: shell("echo fixed"),
     triggers: [{ provider: "webhook", event: "received", filter: { webhooks: ["ci"], payload: { status: ["broken"] } } }],
   });
   const sent = await fetch(webhook.ingress_url, {

@@ -98,9 +98,9 @@ for (const generation of generations) {
       assert.equal(deliveries[0].delivery_id, made.delivery);
       const { untrusted } = await call("get_delivery", { ...at, delivery_id: made.delivery, explain: true });
       assert.deepEqual(untrusted.payload, { status: "broken", number: 1 });
-      const filter = { payload: { status: ["mended"] } };
+      const filter = { payload: { status: ["fixed"] } };
       assert.equal((await call("test_filter", { ...at, filter, delivery_id: made.delivery })).would_trigger, false);
-      assert.equal((await call("test_filter", { ...at, filter, payload: { status: "mended" } })).would_trigger, true);
+      assert.equal((await call("test_filter", { ...at, filter, payload: { status: "fixed" } })).would_trigger, true);
     });
 
     test("says what is wrong and what to do", async () => {

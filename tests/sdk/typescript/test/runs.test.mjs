@@ -60,8 +60,8 @@ test("R-5 retrieve gives back what was asked for", async () => {
 });
 
 test("R-2 a title is made from the first line of the prompt", async () => {
-  const { run_id } = await start({ prompt: "Mend the roof\nbefore winter", config: parked(unique("title")) });
-  assert.equal((await agent.runs.retrieve(run_id)).title, "Mend the roof");
+  const { run_id } = await start({ prompt: "Fix the roof\nbefore winter", config: parked(unique("title")) });
+  assert.equal((await agent.runs.retrieve(run_id)).title, "Fix the roof");
   await agent.runs.cancel(run_id);
 });
 

@@ -29,7 +29,7 @@ class Conversations(Resource):
 
         Args:
           conversation_id: The id of a conversation.
-          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+          cursor: From page_info.next_cursor: continues a conversation that was too long for one
             answer.
         """
         request = Request(
@@ -74,7 +74,7 @@ class Conversations(Resource):
 
         Args:
           conversation_id: The id of a conversation.
-          message: What to tell the agent. May be empty when there is an attachment.
+          message: The message to the agent. May be empty when there is an attachment.
           mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
@@ -120,7 +120,7 @@ class AsyncConversations(AsyncResource):
 
         Args:
           conversation_id: The id of a conversation.
-          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+          cursor: From page_info.next_cursor: continues a conversation that was too long for one
             answer.
         """
         request = Request(
@@ -165,7 +165,7 @@ class AsyncConversations(AsyncResource):
 
         Args:
           conversation_id: The id of a conversation.
-          message: What to tell the agent. May be empty when there is an attachment.
+          message: The message to the agent. May be empty when there is an attachment.
           mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(

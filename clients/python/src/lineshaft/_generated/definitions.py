@@ -68,7 +68,7 @@ class Definitions(Resource):
         drift: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> models.PlanDefinitionResponse:
-        """Tell what applying a definition would do.
+        """Show what applying a definition would do.
 
         Changes nothing. For every automation whose triggers change, the stored deliveries are tried
         again. A definition with mistakes is 400 with all of them in problems. The body is JSON, or
@@ -77,7 +77,7 @@ class Definitions(Resource):
         Args:
           factory_uid: The uid of a factory.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
-          drift: Tells only what differs, and leaves the stored deliveries alone.
+          drift: Shows only what differs, and leaves the stored deliveries alone.
         """
         request = Request(
             "POST",
@@ -189,7 +189,7 @@ class Definitions(Resource):
         files: Mapping[str, str],
         **options: Unpack[CallOptions],
     ) -> models.PlanDefinitionResponse:
-        """Tell what making a factory of a definition would do.
+        """Show what creating a factory from a definition would do.
 
         For a factory that is not there yet: holds the files against this server as applying them
         would, and changes nothing. A definition with mistakes is 400 with all of them in problems.
@@ -345,7 +345,7 @@ class AsyncDefinitions(AsyncResource):
         drift: bool | None = None,
         **options: Unpack[CallOptions],
     ) -> models.PlanDefinitionResponse:
-        """Tell what applying a definition would do.
+        """Show what applying a definition would do.
 
         Changes nothing. For every automation whose triggers change, the stored deliveries are tried
         again. A definition with mistakes is 400 with all of them in problems. The body is JSON, or
@@ -354,7 +354,7 @@ class AsyncDefinitions(AsyncResource):
         Args:
           factory_uid: The uid of a factory.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
-          drift: Tells only what differs, and leaves the stored deliveries alone.
+          drift: Shows only what differs, and leaves the stored deliveries alone.
         """
         request = Request(
             "POST",
@@ -466,7 +466,7 @@ class AsyncDefinitions(AsyncResource):
         files: Mapping[str, str],
         **options: Unpack[CallOptions],
     ) -> models.PlanDefinitionResponse:
-        """Tell what making a factory of a definition would do.
+        """Show what creating a factory from a definition would do.
 
         For a factory that is not there yet: holds the files against this server as applying them
         would, and changes nothing. A definition with mistakes is 400 with all of them in problems.

@@ -92,7 +92,7 @@ class Deliveries(Resource):
     ) -> models.RedeliverResponse:
         """Deliver again.
 
-        Evaluates a stored delivery with the automations of today, under a new id. Neither the rate
+        Evaluates a stored delivery with the current automations, under a new id. Neither the rate
         nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be
         repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the
         query, stores and starts nothing.
@@ -101,7 +101,7 @@ class Deliveries(Resource):
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
           delivery_id: The id of a delivery.
-          dry_run: Tells what would come of it and stores nothing.
+          dry_run: Shows what would happen and stores nothing.
         """
         request = Request(
             "POST",
@@ -194,7 +194,7 @@ class AsyncDeliveries(AsyncResource):
     ) -> models.RedeliverResponse:
         """Deliver again.
 
-        Evaluates a stored delivery with the automations of today, under a new id. Neither the rate
+        Evaluates a stored delivery with the current automations, under a new id. Neither the rate
         nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be
         repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the
         query, stores and starts nothing.
@@ -203,7 +203,7 @@ class AsyncDeliveries(AsyncResource):
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
           delivery_id: The id of a delivery.
-          dry_run: Tells what would come of it and stores nothing.
+          dry_run: Shows what would happen and stores nothing.
         """
         request = Request(
             "POST",

@@ -196,9 +196,9 @@ class Factories(Resource):
     ) -> models.Factory:
         """Look at the repository of a factory now.
 
-        Puts in force what the branch has and answers what became of it; also a commit that was
-        tried before is tried again. Problems of the definition and a repository that cannot be read
-        are told in repository, with 200. A managed factory is 409.
+        Puts in force what the branch has and answers with the result; a commit that was tried
+        before is tried again. Problems of the definition and a repository that cannot be read are
+        reported in repository, with 200. A managed factory is 409.
 
         Args:
           factory_uid: The uid of a factory.
@@ -438,9 +438,9 @@ class AsyncFactories(AsyncResource):
     ) -> models.Factory:
         """Look at the repository of a factory now.
 
-        Puts in force what the branch has and answers what became of it; also a commit that was
-        tried before is tried again. Problems of the definition and a repository that cannot be read
-        are told in repository, with 200. A managed factory is 409.
+        Puts in force what the branch has and answers with the result; a commit that was tried
+        before is tried again. Problems of the definition and a repository that cannot be read are
+        reported in repository, with 200. A managed factory is 409.
 
         Args:
           factory_uid: The uid of a factory.

@@ -277,7 +277,7 @@ class Notifications(Resource):
         """Send a delivery again.
 
         Makes it pending, with the same webhook-id and payload and another 72 hours. A receiver
-        tells by the webhook-id that it had it before.
+        recognises a repeat by its webhook-id.
 
         Args:
           notification_id: The id of a notification.
@@ -555,7 +555,7 @@ class AsyncNotifications(AsyncResource):
         """Send a delivery again.
 
         Makes it pending, with the same webhook-id and payload and another 72 hours. A receiver
-        tells by the webhook-id that it had it before.
+        recognises a repeat by its webhook-id.
 
         Args:
           notification_id: The id of a notification.

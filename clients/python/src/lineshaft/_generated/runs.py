@@ -284,7 +284,7 @@ class Runs(Resource):
 
         Args:
           run_id: The id of a run.
-          message: What to tell the agent. May be empty when there is an attachment.
+          message: The message to the agent. May be empty when there is an attachment.
           mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
@@ -470,7 +470,7 @@ class Runs(Resource):
 
         Args:
           run_id: The id of a run.
-          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+          cursor: From page_info.next_cursor: continues a conversation that was too long for one
             answer.
         """
         request = Request(
@@ -899,7 +899,7 @@ class AsyncRuns(AsyncResource):
 
         Args:
           run_id: The id of a run.
-          message: What to tell the agent. May be empty when there is an attachment.
+          message: The message to the agent. May be empty when there is an attachment.
           mode: Only normal is offered; plan and orchestrate are 422.
         """
         request = Request(
@@ -1085,7 +1085,7 @@ class AsyncRuns(AsyncResource):
 
         Args:
           run_id: The id of a run.
-          cursor: From page_info.next_cursor: goes on with a conversation that was too long for one
+          cursor: From page_info.next_cursor: continues a conversation that was too long for one
             answer.
         """
         request = Request(

@@ -55,8 +55,8 @@ class Secrets(Resource):
           name: Also the name of the variable that a run gets.
           value: Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read
             again.
-          access: granted: only runs whose factory, agent or automation names it; runs: whoever may
-            start a run may name it.
+          access: granted: only runs whose factory, agent or automation names it; runs: anyone who
+            may start a run may name it.
         """
         request = Request(
             "POST",
@@ -108,8 +108,8 @@ class Secrets(Resource):
 
         Args:
           name: The name of a secret.
-          access: granted: only runs whose factory, agent or automation names it; runs: whoever may
-            start a run may name it.
+          access: granted: only runs whose factory, agent or automation names it; runs: anyone who
+            may start a run may name it.
           value: Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read
             again.
         """
@@ -187,8 +187,8 @@ class AsyncSecrets(AsyncResource):
           name: Also the name of the variable that a run gets.
           value: Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read
             again.
-          access: granted: only runs whose factory, agent or automation names it; runs: whoever may
-            start a run may name it.
+          access: granted: only runs whose factory, agent or automation names it; runs: anyone who
+            may start a run may name it.
         """
         request = Request(
             "POST",
@@ -240,8 +240,8 @@ class AsyncSecrets(AsyncResource):
 
         Args:
           name: The name of a secret.
-          access: granted: only runs whose factory, agent or automation names it; runs: whoever may
-            start a run may name it.
+          access: granted: only runs whose factory, agent or automation names it; runs: anyone who
+            may start a run may name it.
           value: Any UTF-8 text without NUL characters, at most 65,536 bytes. It cannot be read
             again.
         """

@@ -30,7 +30,7 @@ class Server(Resource):
         self,
         **options: Unpack[CallOptions],
     ) -> models.WhoamiResponse:
-        """Tell a key whose it is."""
+        """Show whose key this is."""
         request = Request(
             "GET",
             "/whoami",
@@ -60,7 +60,7 @@ class AsyncServer(AsyncResource):
         self,
         **options: Unpack[CallOptions],
     ) -> models.WhoamiResponse:
-        """Tell a key whose it is."""
+        """Show whose key this is."""
         request = Request(
             "GET",
             "/whoami",

@@ -35,9 +35,9 @@ class Skills(Resource):
           cursor: From page_info.next_cursor.
           repo: Only the skills of this repository, owner/repo. Otherwise those of all environments
             and factories.
-          refresh: Ask the forge anew; else what was read in the last minute counts.
+          refresh: Ask the forge again instead of using what was read in the last minute.
           sort_by: name by default; last_run puts what was used last first.
-          include_malformed_skills: Also list files that are no skills, with their error.
+          include_malformed_skills: Also list files that are not valid skills, with their error.
         """
         request = Request(
             "GET",
@@ -80,9 +80,9 @@ class AsyncSkills(AsyncResource):
           cursor: From page_info.next_cursor.
           repo: Only the skills of this repository, owner/repo. Otherwise those of all environments
             and factories.
-          refresh: Ask the forge anew; else what was read in the last minute counts.
+          refresh: Ask the forge again instead of using what was read in the last minute.
           sort_by: name by default; last_run puts what was used last first.
-          include_malformed_skills: Also list files that are no skills, with their error.
+          include_malformed_skills: Also list files that are not valid skills, with their error.
         """
         request = Request(
             "GET",

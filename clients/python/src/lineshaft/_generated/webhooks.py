@@ -72,7 +72,7 @@ class Webhooks(Resource):
           enabled: True when absent.
           hmac: For signature_scheme hmac alone, and required there.
           max_body_bytes: 262144 when absent.
-          rate_limit: Deliveries in any minute; 0 is no limit. 60 when absent.
+          rate_limit: Deliveries in any minute; 0 means no limit. 60 when absent.
           replay_guard: A body that was accepted before is a duplicate under any delivery id.
           secret: The secret to use. Absent: a new one is generated, that of secret_name is used, or
             the provider's comes later with rotateWebhook.
@@ -287,7 +287,7 @@ class AsyncWebhooks(AsyncResource):
           enabled: True when absent.
           hmac: For signature_scheme hmac alone, and required there.
           max_body_bytes: 262144 when absent.
-          rate_limit: Deliveries in any minute; 0 is no limit. 60 when absent.
+          rate_limit: Deliveries in any minute; 0 means no limit. 60 when absent.
           replay_guard: A body that was accepted before is a duplicate under any delivery id.
           secret: The secret to use. Absent: a new one is generated, that of secret_name is used, or
             the provider's comes later with rotateWebhook.

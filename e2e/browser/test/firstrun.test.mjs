@@ -1,0 +1,185 @@
+// I-2 from an empty server to a run that a webhook started, what it cost, and what became of each delivery.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import test, { after, before } from "node:test";
+import { promisify } from "node:util";
+import { launch, looks, member, sound } from "./browser.mjs";
+import { Server, shell } from "./server.mjs";
+import { Worker } from "./worker.mjs";
+
+const paste = promisify(execFile);
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test("I-2 an empty server says that it has no model, names init, and has an example to run", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/");
+  await page.getByText("No model is set up").waitFor();
+  assert.deepEqual(await page.getByText("lineshaft init", { exact: true }).count(), 1);
+  await sound(browser, server.url, { "empty overview": "/", start: "/start" });
+  await page.getByRole("button", { name: "Run an example" }).click();
+  await page.waitForURL("**/runs/*");
+  await page.locator("#state").getByText("Succeeded").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 six actions lead from the overview to a run that a webhook started", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  let actions = 0;
+  const act = (does) => {
+    actions++;
+    return does;
+  };
+  await page.goto("/start");
+  actions++; // the button of the first steps, which the run of the example has put away
+  await act(page.getByRole("combobox", { name: "Who sends?" }).selectOption({ label: "GitHub" }));
+  await act(page.getByRole("button", { name: "Create all three" }).click());
+  await page.getByText("Waiting for the first delivery").waitFor();
+  await page.getByText("This address leads to this machine or network only").waitFor();
+  assert.equal(await page.getByRole("link", { name: "New automation that listens to it" }).count(), 0, "one listens already");
+  const script = await act(page.locator('pre[aria-label="test command"]').textContent());
+  await paste("bash", ["-c", script]);
+  const came = page.locator(".wait .callout.good");
+  await came.getByText("First delivery arrived: 1 started").waitFor();
+  await act(came.getByRole("link", { name: "See the result" }).click());
+  await act(page.getByRole("link", { name: "Open run" }).click());
+  await page.locator("#state").getByText("Succeeded").waitFor();
+  await page.locator("#log .out", { hasText: "acme/shop" }).first().waitFor();
+  assert.ok(actions <= 6, `${actions} actions`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+/** A webhook with a bearer token, and what sends to it. */
+async function hooked(name) {
+  const { uid } = await server.api("/factory", { body: { name } });
+  const hook = await server.api(`/factory/${uid}/webhooks`, { body: { name: "ci" } });
+  const send = async (body, secret = hook.secret, headers = {}) => {
+    const response = await fetch(hook.ingress_url, { method: "POST", headers: { authorization: `Bearer ${secret}`, ...headers }, body: JSON.stringify(body) });
+    return { status: response.status, id: (await response.json()).delivery_id };
+  };
+  const automate = (automation, prompt, payload) => server.api(`/factory/${uid}/automations`, {
+    body: { name: automation, prompt, title: "Build {{payload.build}}", triggers: [{ provider: "webhook", event: "received", filter: { webhook_ids: [hook.uid], payload } }] },
+  });
+  return { uid, hook, send, automate, at: `/factories/${uid}/webhooks/${hook.uid}` };
+}
+
+test("W-11 the log of deliveries tells them apart, names the run, and is narrowed down", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const { hook, send, automate, at } = await hooked("Log of deliveries");
+  await automate("explain", shell("echo explained"), { result: ["failed"] });
+  const first = await send({ build: 41, result: "failed" });
+  await send({ build: 41, result: "failed" });
+  await send({ build: 42, result: "fine" });
+  await send({ build: 43 }, "wrong");
+  await page.goto(at);
+  const log = page.locator(".deliveries .delivery-item");
+  assert.deepEqual(await log.locator("summary .tag").allTextContents(), ["Rejected (auth)", "Not matched", "Duplicate", "Started"]);
+  assert.deepEqual(await log.locator("summary .tag").evaluateAll((tags) => tags.map((tag) => tag.classList[1])), ["bad", "idle", "idle", "good"]);
+  await log.nth(3).getByRole("link", { name: "Build 41" }).waitFor();
+  for (const [tab, count] of Object.entries({ "Not matched": 1, Duplicates: 1, Refused: 1, "Failed to start": 0, Started: 1 })) {
+    await page.getByRole("navigation", { name: "What became of them" }).getByRole("link", { name: tab, exact: true }).click();
+    await page.locator(".log-filter [aria-current]", { hasText: tab }).waitFor();
+    assert.equal(await log.count(), count, tab);
+  }
+  await page.goto(at);
+  await page.getByLabel("Text in the log").fill("EXPLAIN");
+  await page.getByLabel("Text in the log").press("Enter");
+  await page.waitForURL("**?q=EXPLAIN");
+  assert.equal(await log.count(), 1);
+  await page.getByLabel("Text in the log").fill(first.id);
+  await page.getByLabel("Text in the log").press("Enter");
+  await page.waitForURL(`**?q=${first.id}`);
+  assert.equal(await log.count(), 1);
+
+  // Which run a delivery started is two clicks from the list of webhooks.
+  await page.goto("/webhooks");
+  await page.getByRole("row").filter({ hasText: hook.name }).getByRole("link", { name: hook.name, exact: true }).last().click();
+  await page.goto(at);
+  await log.getByRole("link", { name: "Build 41" }).click();
+  await page.getByRole("heading", { level: 1, name: "Build 41" }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("X-10 what was spent is on the overview and beside the budget, which is set in the form", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const { uid } = await server.api("/factory", { body: { name: "Costs something" } });
+  const agent = await server.api("/agent/identities", { body: { name: "spender", factory_uid: uid, prompt: "Spend.", worker_host: "spends" } });
+  const worker = await Worker.claim(server, { host: "spends", start: () => server.startRun({ prompt: "Spend", title: "Dear", agent_identity_uid: agent.uid }) });
+  await worker.tell(["usage", { model_id: "m-1", input_tokens: 1200, output_tokens: 34, cost_micros: 3_100_000 }]);
+  await worker.end();
+  await page.goto(`/factories/${uid}/edit`);
+  await page.getByLabel("US dollars a day").fill("25");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The factory is changed.").waitFor();
+  assert.match(await page.locator(".facts").textContent(), /Spent today\s*\$3\.10 of \$25\.00/);
+  assert.equal((await server.api(`/factory/${uid}`)).daily_budget.max_cost_usd, 25);
+  await page.goto("/factories");
+  assert.match(await page.getByRole("row").filter({ hasText: "Costs something" }).textContent(), /\$3\.10 of \$25\.00/);
+  await page.goto("/"); // what today costs takes no click
+  assert.match(await page.locator(".numbers .card", { hasText: "Spent today" }).textContent(), /\$3\.10.*yesterday/);
+  await page.getByRole("row", { name: /Costs something \$3\.10 of \$25\.00/ }).waitFor();
+  assert.deepEqual(complaints, []);
+  await page.goto(`/factories/${uid}/edit`);
+  await page.getByLabel("US dollars a day").fill("nonsense");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("write an amount in US dollars").waitFor();
+  await context.close();
+});
+
+test("I-2 the overview begins with numbers, tells of each alert in a line, and lets it be dismissed", async () => {
+  for (let n = 0; n < 3; n++) await server.ended(await server.startRun({ title: "Fails the same way", prompt: shell("exit 3") }));
+  for (let n = 0; n < 3; n++) {
+    const { uid, send } = await hooked(`Refuses ${n}`);
+    await send({}, "wrong");
+    await server.api(`/factory/${uid}/webhooks`, { body: { name: "waits for its secret", auth_mode: "signature", signature_scheme: "stripe" } });
+  }
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/");
+  const alerts = page.locator(".attention li");
+  const [numbers, attention] = await page.evaluate(() => [".numbers", ".attention"].map((one) => document.querySelector(one).getBoundingClientRect().top));
+  assert.ok(numbers < attention, "the numbers stand below the alerts");
+  assert.equal(await page.locator(".attention > ul > li").count(), 5);
+  await page.locator("#attention-more").click();
+  for (const height of await alerts.evaluateAll((list) => list.map((one) => one.getBoundingClientRect().height))) assert.ok(height < 50, `an alert is ${height} px high`);
+  assert.match(await alerts.filter({ hasText: "Fails the same way" }).textContent(), /3 times/);
+  const before = await alerts.filter({ visible: true }).count();
+  const gone = alerts.filter({ hasText: "Fails the same way" });
+  await gone.getByRole("button", { name: /^Dismiss/ }).click();
+  await gone.waitFor({ state: "hidden" });
+  await page.reload();
+  await page.getByText("1 dismissed").waitFor();
+  await page.locator("#attention-more").click();
+  assert.equal(await alerts.filter({ visible: true }).count(), before - 1);
+  await server.ended(await server.startRun({ title: "Fails the same way", prompt: shell("exit 3") }));
+  await page.reload();
+  await page.locator("#attention-more").click();
+  await alerts.filter({ hasText: "Fails the same way" }).waitFor();
+
+  // Numbers and bars lead to the runs behind them.
+  await page.locator("#throughput-title").waitFor();
+  const bar = await page.locator(".chart").first().locator("svg a").last().getAttribute("href");
+  await page.goto(bar);
+  await page.getByRole("link", { name: "Fails the same way" }).first().waitFor();
+  await page.goto("/");
+  await page.getByRole("link", { name: "Success rate" }).click();
+  await page.waitForURL("**/runs?*state=FAILED*");
+  await page.getByRole("link", { name: "Fails the same way" }).first().waitFor();
+  assert.equal(await page.getByRole("link", { name: "An example", exact: true }).count(), 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+looks("I-2 the overview with alerts and costs is for everybody's eyes", async () => {
+  await sound(browser, server.url, { "overview with all": "/", "factories with costs": "/factories", "deliveries": (await server.api("/factory")).factories.map(({ uid }) => `/webhooks?factory=${uid}`)[0] }, {
+    settled: async (page) => {
+      for (const more of await page.locator("main summary").all()) await more.click();
+    },
+  });
+});

@@ -1,0 +1,250 @@
+// I-2 the page of a run: where it opens, how long everything took, and how to find something in it.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { inState, launch, looks, member, over, sound } from "./browser.mjs";
+import { Server } from "./server.mjs";
+import { Worker, call, output, result, says } from "./worker.mjs";
+
+let server, browser;
+before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const phone = { viewport: { width: 390, height: 844 } };
+const paragraphs = (count) => Array.from({ length: count }, (_, n) => says(`paragraph ${n}`));
+/** Waits until something is where a reader sees it, and not only in the page. */
+const inSight = async (locator) => {
+  const shown = await locator.elementHandle();
+  await locator.page().waitForFunction((one) => one.getBoundingClientRect().top >= 0 && one.getBoundingClientRect().bottom <= innerHeight, shown);
+};
+/** Puts events at a number of seconds before now, the same now for all of them. */
+const clock = (now = Date.now()) => (seconds, [type, data]) => [type, data, new Date(now - 1000 * seconds).toISOString()];
+
+test("I-2 a run that waits opens at its question with its title in sight, on a phone too", async () => {
+  const worker = await Worker.claim(server, { title: "Asks on a phone" });
+  await worker.tell(...paragraphs(30));
+  const options = [{ id: "y", name: "Push it", kind: "allow_once" }, { id: "n", name: "Do not", kind: "reject_once" }];
+  const answer = worker.ask({ title: "May I push?", options });
+  const desk = await member(browser, server.url);
+  await desk.page.goto(`/runs/${worker.runID}`);
+  await desk.page.getByText("May I push?").waitFor();
+  for (const [name, view] of Object.entries({ phone, desk: {} })) {
+    const { page, context, complaints } = await member(browser, server.url, view);
+    await page.goto(`/runs/${worker.runID}`);
+    await page.locator("#now").getByText("Asks on a phone").waitFor();
+    await inSight(page.locator(".question.open"));
+    await inSight(page.getByRole("button", { name: "Push it" }));
+    await inSight(page.locator("#now .badge"));
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+  await desk.page.getByRole("button", { name: "Push it" }).click();
+  assert.equal(await answer, "y");
+  await desk.context.close();
+  await worker.end();
+});
+
+test("I-2 a live run opens at the end of its log, a short or ended one at the top", async () => {
+  const { page, context, complaints } = await member(browser, server.url, phone);
+  const worker = await Worker.claim(server, { title: "Opens where it is needed" });
+  await worker.tell(...paragraphs(40));
+  await page.goto(`/runs/${worker.runID}`);
+  await page.locator("#now").getByText("Opens where it is needed").waitFor();
+  await page.waitForFunction(() => scrollY > 500);
+  await inSight(page.locator("#log").getByText("paragraph 39"));
+  await worker.end();
+  await over(page);
+  await page.goto("about:blank"); // else the browser goes back to where the reader was
+  await page.goto(`/runs/${worker.runID}`);
+  await over(page);
+  assert.equal(await page.evaluate(() => scrollY), 0);
+  await inSight(page.getByRole("heading", { level: 1 }));
+  assert.equal(await page.locator("#now").isVisible(), false);
+
+  const short = await Worker.claim(server, { title: "Says little" });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`/runs/${short.runID}`);
+  await page.getByText("Live.").waitFor();
+  assert.equal(await page.evaluate(() => scrollY), 0, "what stands beside the log moved the page");
+  await short.end();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 the tab tells the state, in its title and its icon, and follows it", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Seen from elsewhere" });
+  await page.goto(`/runs/${worker.runID}`);
+  await page.getByText("Live.").waitFor();
+  assert.equal(await page.title(), "● Seen from elsewhere · Runs · Lineshaft");
+  await worker.end("FAILED", "it broke");
+  await inState(page, "Failed");
+  await page.waitForFunction(() => document.title.startsWith("✗"));
+  const icon = page.locator("link[rel=icon]");
+  assert.match(await icon.getAttribute("href"), /icon-bad\.svg/);
+  assert.equal((await page.request.get(await icon.getAttribute("href"))).status(), 200);
+  await page.reload();
+  assert.equal(await page.title(), "✗ Seen from elsewhere · Runs · Lineshaft");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 every call and every answer of a model has its duration, live while it lasts", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Takes its time" });
+  const ago = clock();
+  await page.goto(`/runs/${worker.runID}`);
+  await page.getByText("Live.").waitFor();
+  await worker.tell(ago(130, call("c1", "bash", { command: "go test ./..." })));
+  const tool = page.locator("#log li.tool").first();
+  await tool.locator(".took", { hasText: /^2 min \d\d s$/ }).waitFor();
+  await worker.tell(ago(126, result("c1", "bash", "failed", { exit_code: 1 })));
+  await worker.tell(ago(124, ["usage", { model_id: "m-1", input_tokens: 5, output_tokens: 6 }]));
+  await tool.locator(".took", { hasText: "4.0 s" }).waitFor();
+  await worker.tell(ago(10, call("c2", "bash", { command: "sleep 99" })));
+  await page.locator("#log li.tool").nth(1).locator(".took", { hasText: /^1\d s$/ }).waitFor();
+  await worker.tell(ago(3, result("c2", "bash")));
+  await worker.end();
+  await over(page);
+  const look = async () => {
+    assert.deepEqual(await page.locator("#log li.tool .took").allTextContents(), ["4.0 s", "7.0 s"]);
+    assert.equal(await page.locator("#log li.usage .took").textContent(), "2.0 s");
+  };
+  await page.reload();
+  await look();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 a waterfall says where the time went, and leads to its events", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Slow in places" });
+  const ago = clock();
+  await worker.tell(
+    ago(300, call("c1", "bash", { command: "npm ci" })), ago(180, result("c1", "bash")),
+    ago(170, ["usage", { model_id: "m-1", input_tokens: 5, output_tokens: 6 }]),
+    ago(170, call("c2", "bash", { command: "npm test" })), ago(80, result("c2", "bash", "failed", { exit_code: 1 })),
+  );
+  await worker.end("FAILED", "tests fail");
+  await page.goto(`/runs/${worker.runID}`);
+  const slowest = page.locator(".slowest li");
+  await slowest.first().waitFor();
+  assert.match(await slowest.nth(0).textContent(), /npm ci.*2 min 00 s/);
+  assert.match(await slowest.nth(1).textContent(), /npm test.*failed.*1 min 30 s/);
+  await slowest.nth(1).getByRole("link").click();
+  await page.locator("#log .here", { hasText: "npm test" }).waitFor();
+  await inSight(page.locator("#log .here summary"));
+  await page.getByRole("link", { name: "Time", exact: true }).click();
+  await page.waitForURL("**/time");
+  const row = page.getByRole("row").filter({ hasText: "m-1" });
+  assert.match(await row.textContent(), /10 s/);
+  const [first, second] = await page.$$eval(".waterfall rect.tool, .waterfall rect.bad", (bars) => bars.map((bar) => bar.x.baseVal.value + bar.width.baseVal.value));
+  assert.ok(first < second, "the second call ends after the first");
+  await page.getByRole("link", { name: /npm test/ }).click();
+  await page.locator("#log .here", { hasText: "npm test" }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 words are found in all of a long log, forward and backward, and by kind", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Five hundred steps" });
+  await worker.tell(says("The needle is early"));
+  for (let n = 0; n < 500; n++) {
+    const failed = n === 60;
+    await worker.tell(call(`c${n}`, "bash", { command: `step ${n}` }), output(`${failed ? "the NEEDLE is here" : "fine"} ${n}\n`, `c${n}`), result(`c${n}`, "bash", failed ? "failed" : "completed", failed ? { exit_code: 1 } : {}));
+  }
+  await worker.tell(says("No needle at the end but this"), call("e1", "edit", { path: "a.go", old: "one", new: "two" }, "files"), result("e1", "edit", "completed", {}, "files"));
+  await worker.end("FAILED", "one step failed");
+  await page.goto(`/runs/${worker.runID}`);
+  await over(page);
+  const told = page.locator("#found");
+  await page.keyboard.press("/");
+  await page.keyboard.type("needle");
+  await told.getByText("3 found").waitFor();
+  await page.keyboard.press("Enter");
+  await told.getByText("1 of 3").waitFor();
+  await page.locator("#log .here", { hasText: "The needle is early" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("#log .here", { hasText: "the NEEDLE is here 60" }).waitFor();
+  await inSight(page.locator("#log .here"));
+  await page.keyboard.press("Shift+Enter");
+  await told.getByText("1 of 3").waitFor();
+
+  // The failing step of 500 is two clicks away.
+  await page.goto(`/runs/${worker.runID}`);
+  await page.locator(".find label", { hasText: "Errors" }).click();
+  await told.getByText("2 found").waitFor();
+  await page.getByRole("button", { name: "Next", exact: true }).click();
+  await page.locator("#log .here", { hasText: "exit code 1" }).waitFor();
+  assert.match(await page.locator("#log li.tool:visible summary").first().textContent(), /step 60/);
+  await page.locator(".find label", { hasText: "Edits" }).click();
+  await page.goto(`/runs/${worker.runID}`);
+  await page.locator(".find label", { hasText: "Edits" }).click();
+  assert.deepEqual(await page.locator("#log > li:visible").evaluateAll((rows) => rows.map((row) => row.dataset.call)), ["e1"]);
+  assert.deepEqual(complaints, []);
+  await context.close();
+
+  // Without scripts the same form leads to the first place.
+  const plain = await member(browser, server.url, { javaScriptEnabled: false });
+  await plain.page.goto(`/runs/${worker.runID}`);
+  await plain.page.getByLabel("Find in this log").fill("NEEDLE IS HERE");
+  await plain.page.getByRole("button", { name: "Next", exact: true }).click();
+  await plain.page.waitForURL("**/runs/*?at=*&find=NEEDLE+IS+HERE#e*");
+  await plain.page.locator(":target", { hasText: "the NEEDLE is here 60" }).waitFor();
+  await plain.page.getByLabel("Find in this log").fill("nowhere at all");
+  await plain.page.getByRole("button", { name: "Next", exact: true }).click();
+  await plain.page.getByText("Nothing found").waitFor();
+  await plain.context.close();
+});
+
+test("I-2 each event has a link that opens there, with what is folded around it open", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Linked to" });
+  await worker.tell(call("c1", "bash", { command: "make" }), ...Array.from({ length: 40 }, (_, n) => output(`line ${n}\n`, "c1")), result("c1", "bash"));
+  for (let n = 0; n < 4; n++) await worker.tell(...paragraphs(100));
+  await worker.end();
+  await page.goto(`/runs/${worker.runID}`);
+  await over(page);
+  const link = await page.locator("#log > li.message .anchor").last().getAttribute("href");
+  assert.match(link, new RegExp(`^/runs/${worker.runID}\\?at=(\\d+)#e\\1$`));
+  const events = await server.events(worker.runID);
+  const { sequence } = events.find(({ data }) => data.text === "line 20\n");
+  for (const address of [`/runs/${worker.runID}?at=${sequence}#e${sequence}`, `/runs/${worker.runID}#e${sequence}`]) {
+    await page.goto("about:blank");
+    await page.goto(address);
+    await page.locator(`#e${sequence}.here`).waitFor();
+    await inSight(page.locator(`#e${sequence}`));
+  }
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 all edits of a run are added up by file", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Edits" });
+  const edit = (id, path, old, next, state = "completed") => [call(id, "edit", { path, old, new: next }, "files"), result(id, "edit", state, {}, "files")];
+  await worker.tell(...edit("c1", "b.go", "one", "two"), ...edit("c2", "a.go", "x", "y\nz"), ...edit("c3", "b.go", "three", "four"), ...edit("c4", "never.go", "a", "b", "failed"));
+  await worker.end();
+  await page.goto(`/runs/${worker.runID}`);
+  await page.getByRole("link", { name: "Changes", exact: true }).click();
+  await page.getByText("2 files changed, +4 −3.").waitFor();
+  assert.deepEqual(await page.locator(".changed h2").allTextContents(), ["a.go", "b.go"]);
+  assert.equal(await page.locator(".changed section").nth(1).locator(".diff").count(), 2);
+  await page.locator(".changed section").nth(1).getByRole("link", { name: /In the log/ }).first().click();
+  await page.locator("#log .here", { hasText: "b.go" }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+looks("I-2 the pages of a run break no rule of accessibility, and nothing scrolls sideways", async () => {
+  const worker = await Worker.claim(server, { title: "Looked at" });
+  const ago = clock();
+  await worker.tell(ago(20, call("c1", "edit", { path: "deep/".repeat(40), old: "a", new: "wide ".repeat(90) }, "files")), ago(10, result("c1", "edit", "completed", {}, "files")));
+  await worker.tell(ago(9, call("c2", "bash", { command: "x".repeat(300) })), ago(4, result("c2", "bash", "failed", { exit_code: 1 })));
+  await worker.end("FAILED", "it broke");
+  const at = `/runs/${worker.runID}`;
+  await sound(browser, server.url, { log: at, changes: `${at}/changes`, time: `${at}/time` });
+});

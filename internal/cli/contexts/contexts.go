@@ -1,0 +1,433 @@
+// Package contexts has the commands that keep the addresses and keys of several servers, and
+// the one that asks a server whose key it got.
+package contexts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
+	"github.com/lineshaft/lineshaft/internal/config"
+)
+
+// Commands are those about saved servers.
+type Commands struct{ *shell.Shell }
+
+// All are the commands of this room.
+func (sh Commands) All() []*cobra.Command {
+	return []*cobra.Command{sh.contextCommand(), sh.whoamiCommand()}
+}
+
+const contextHelp = "Keep the addresses and keys of several servers under names. The first one becomes the current one,\n" +
+	"which commands use when nothing else names a server. From the first to the last that counts:\n\n" +
+	"  --url ADDRESS or --context NAME\n" +
+	"  LINESHAFT_URL and LINESHAFT_API_KEY, which go together: with --url of another\n" +
+	"    server, or with a context, that key is not used\n" +
+	"  LINESHAFT_CONTEXT\n" +
+	"  the current context\n" +
+	"  the server of this machine, with the admin key of its data directory\n\n" +
+	"They are in lineshaft/contexts.yaml below $XDG_CONFIG_HOME (default ~/.config), or in the file that\n" +
+	"LINESHAFT_CONTEXTS names, which only you may read. A key goes to the server of its context only, and\n" +
+	"never onto the screen. Instead of a key, a file, a variable or a command can be named."
+
+func (sh Commands) contextCommand() *cobra.Command {
+	return shell.Group(&cobra.Command{
+		Use:     "context",
+		Aliases: []string{"contexts"},
+		Short:   "Keep several servers under names, and choose one",
+		Long:    contextHelp,
+		Example: shell.Example(
+			"lineshaft context add prod --url https://lineshaft.example.com", "asks for the key without showing it",
+			"lineshaft context use prod", "commands go there from now on",
+			"lineshaft context show", "where do commands go, and why?",
+		),
+	}, sh.contextAddCommand(), sh.contextUseCommand(), sh.contextListCommand(), sh.contextShowCommand(), sh.contextRemoveCommand())
+}
+
+// contextAdd is what `context add` was asked for.
+type contextAdd struct {
+	keyFile, keyEnv, keyCommand     string
+	keyStdin, use, replace, noCheck bool
+}
+
+func (sh Commands) contextAddCommand() *cobra.Command {
+	var a contextAdd
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Keep a server and its key; the key is tried first",
+		Long: "Keep a server and its key under a name. On a terminal the key is asked for and not shown; programs\n" +
+			"pipe it in with --key-stdin. It is never an argument, which others could see. The server is asked\n" +
+			"who the key belongs to, and nothing is kept if it does not answer or refuses.",
+		Args: shell.Needs(1, 1, "a name for the server"),
+		Example: shell.Example(
+			"lineshaft context add prod --url https://lineshaft.example.com", "asks for the key",
+			"lineshaft context add prod --url https://lineshaft.example.com --key-stdin < key.txt", "from a file or a pipe",
+			"lineshaft context add prod --url https://lineshaft.example.com --key-command 'pass show lineshaft'", "asked for at each use, not kept",
+			"lineshaft context add local --url http://127.0.0.1:8484 --key-file lineshaft-data/admin.key", "a server of this machine",
+		),
+		RunE: func(cmd *cobra.Command, args []string) error { return sh.contextAdd(cmd.Context(), args[0], a) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&a.keyStdin, "key-stdin", false, "read the key from standard input")
+	flags.StringVar(&a.keyFile, "key-file", "", "`FILE` that holds the key; only its place is kept")
+	flags.StringVar(&a.keyEnv, "key-env", "", "`NAME` of the variable that holds the key; only the name is kept")
+	flags.StringVar(&a.keyCommand, "key-command", "", "`COMMAND` whose first line of output is the key; only the command is kept")
+	flags.BoolVar(&a.use, "use", false, "make it the current one")
+	flags.BoolVar(&a.replace, "replace", false, "replace one that has this name")
+	flags.BoolVar(&a.noCheck, "no-check", false, "do not ask the server whether it accepts the key")
+	return cmd
+}
+
+// contextNameForm is what a name looks like: a plain word in a shell, a key in the file.
+var contextNameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+func (sh Commands) contextAdd(ctx context.Context, name string, a contextAdd) error {
+	switch {
+	case !contextNameForm.MatchString(name):
+		return shell.Usage(fmt.Sprintf("%q cannot be the name of a context", name),
+			"Take at most 63 letters, digits, '.', '_' and '-', such as prod.")
+	case sh.ContextName != "":
+		return shell.Usage("--context chooses a context that is there", "Write: lineshaft context add NAME --url ADDRESS")
+	case sh.URL == "":
+		return shell.Usage("the address is missing",
+			fmt.Sprintf("Write: lineshaft context add %s --url https://lineshaft.example.com", shell.ShellWord(name)))
+	}
+	if err := shell.CheckAddressOf(sh.URL, "--url"); err != nil {
+		return err
+	}
+	file, err := sh.Contexts()
+	if err != nil {
+		return err
+	}
+	if _, taken := file.Contexts[name]; taken && !a.replace {
+		return shell.Usage(fmt.Sprintf("there is a context %q already", name),
+			"Add --replace, or take another name; `lineshaft context list` shows them.")
+	}
+	saved, err := sh.newContext(ctx, name, a)
+	if err != nil {
+		return err
+	}
+	who, err := sh.tryContext(ctx, saved, a.noCheck)
+	if err != nil {
+		return err
+	}
+	current := ""
+	if err := sh.ChangeContexts(ctx, func(f *shell.ContextFile) error {
+		f.Contexts[name] = *saved
+		if a.use || f.Current == "" {
+			f.Current = name
+		}
+		current = f.Current
+		return nil
+	}); err != nil {
+		return err
+	}
+	return sh.Show(aboutContext{Name: name, URL: saved.URL, Key: saved.KeySource(), Current: current == name}, func() {
+		fmt.Fprintf(sh.Out, "added %s%s\n", name, who)
+		if current == name {
+			fmt.Fprintln(sh.Err, "-- commands use it from now on")
+		} else {
+			fmt.Fprintf(sh.Err, "-- the current one stays %s; to change that: lineshaft context use %s\n", shell.OneLine(current), shell.ShellWord(name))
+		}
+	})
+}
+
+// newContext is the context of the flags, with its key or where that is.
+func (sh Commands) newContext(ctx context.Context, name string, a contextAdd) (*shell.SavedContext, error) {
+	saved := &shell.SavedContext{Name: name, URL: sh.URL, KeyEnv: a.keyEnv}
+	given := 0
+	for _, flag := range []bool{a.keyStdin, a.keyFile != "", a.keyEnv != "", a.keyCommand != ""} {
+		if flag {
+			given++
+		}
+	}
+	var err error
+	switch terminal := sh.TerminalIn(); {
+	case given > 1:
+		return nil, shell.Usage("the key can come from one place only", "Give one of --key-stdin, --key-file, --key-env and --key-command.")
+	case a.keyFile != "":
+		saved.KeyFile, err = filepath.Abs(a.keyFile)
+	case a.keyCommand != "":
+		saved.KeyCommand, err = config.SplitWords(a.keyCommand)
+		if err != nil || len(saved.KeyCommand) == 0 {
+			return nil, shell.Usage(fmt.Sprintf("--key-command %q is not a command", a.keyCommand),
+				"Write for instance: --key-command 'pass show lineshaft'")
+		}
+	case a.keyEnv != "":
+	case a.keyStdin:
+		saved.Key, err = shell.ReadSecret(sh.In, "standard input")
+	case terminal != nil:
+		saved.Key, err = sh.AskHidden(ctx, terminal, "API key for "+sh.URL)
+	default:
+		return nil, shell.Usage("the key is missing",
+			"Pipe it in and add --key-stdin, or say where it is with --key-file, --key-env or --key-command.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if saved.Key = strings.TrimSpace(saved.Key); saved.KeySource() == "none" {
+		return nil, shell.Usage("the key is empty", "An admin makes one with `lineshaft apikey create NAME`; "+shell.FirstKey)
+	}
+	return saved, nil
+}
+
+// tryContext asks the server who the key belongs to.
+func (sh Commands) tryContext(ctx context.Context, saved *shell.SavedContext, skip bool) (string, error) {
+	if skip {
+		return "", nil
+	}
+	sh.Saved = saved
+	key, err := saved.ReadKey(ctx, sh.Shell)
+	if err != nil {
+		return "", err
+	}
+	c, err := sh.ClientFor(saved.URL, key)
+	if err != nil {
+		return "", err
+	}
+	me, err := c.Whoami(ctx)
+	if err != nil {
+		e := sh.Explain(err)
+		return "", &shell.HintError{Code: e.Code, Cause: err, Message: "nothing was kept: " + e.Message, Hint: strings.TrimSpace(tryHint(e) + "\nTo keep it all the same, add --no-check.")}
+	}
+	return fmt.Sprintf(": %s, role %s", shell.OneLine(cmp.Or(me.Principal.DisplayName, me.Principal.UID)), shell.OneLine(me.Role)), nil
+}
+
+// tryHint leaves out what speaks of a context that is there already.
+func tryHint(e *shell.HintError) string {
+	if strings.Contains(e.Hint, "context") {
+		return "Check the address and the key; an admin makes a key with `lineshaft apikey create NAME`."
+	}
+	return e.Hint
+}
+
+// aboutContext is a context for programs; the key itself is not part of it.
+type aboutContext struct {
+	Name string `json:"name,omitempty"`
+	URL  string `json:"url"`
+	// Key says where the key is.
+	Key     string `json:"key"`
+	Current bool   `json:"current"`
+	// From says what chose the server; only `context show` tells.
+	From string `json:"from,omitempty"`
+}
+
+func (sh Commands) contextListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the saved servers, without their keys",
+		Args:    shell.Needs(0, 0, ""),
+		Example: shell.Example("lineshaft context list", "names and addresses; * is the current one", "lineshaft context list -o json", "for programs"),
+		RunE: func(*cobra.Command, []string) error {
+			file, err := sh.Contexts()
+			if err != nil {
+				return err
+			}
+			list := []aboutContext{}
+			for _, name := range file.Names() {
+				saved := file.Contexts[name]
+				list = append(list, aboutContext{Name: name, URL: saved.URL, Key: saved.KeySource(), Current: name == file.Current})
+			}
+			return shell.Listing[aboutContext]{
+				Key: "contexts", None: "no contexts; make one: lineshaft context add NAME --url ADDRESS", Head: []string{"", "NAME", "URL", "KEY"},
+				Row: func(c *aboutContext) []shell.Cell { return shell.Cells(shell.Mark(c.Current), c.Name, c.URL, c.Key) },
+			}.Show(sh.Shell, list, nil)
+		},
+	}
+}
+
+func (sh Commands) contextUseCommand() *cobra.Command {
+	var none bool
+	cmd := &cobra.Command{
+		Use:     "use NAME",
+		Short:   "Make a saved server the one that commands use",
+		Args:    cobra.ArbitraryArgs,
+		Example: shell.Example("lineshaft context use prod", "from now on", "lineshaft context use --none", "the server of this machine again"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case none && len(args) > 0:
+				return shell.Usage("a name and --none exclude each other", "Give one of them.")
+			case !none:
+				if err := shell.Needs(1, 1, "the name of a context (`lineshaft context list` shows them)")(cmd, args); err != nil {
+					return err
+				}
+			}
+			return sh.contextUse(cmd, append(args, "")[0])
+		},
+	}
+	cmd.Flags().BoolVar(&none, "none", false, "use none: the server of this machine")
+	return cmd
+}
+
+func (sh Commands) contextUse(cmd *cobra.Command, name string) error {
+	address := shell.DefaultURL
+	if err := sh.ChangeContexts(cmd.Context(), func(f *shell.ContextFile) error {
+		if name != "" {
+			saved, err := f.Find(name, "cannot use it:")
+			if err != nil {
+				return err
+			}
+			address = saved.URL
+		}
+		f.Current = name
+		return nil
+	}); err != nil {
+		return err
+	}
+	return sh.Show(aboutContext{Name: name, URL: address, Current: name != ""}, func() {
+		fmt.Fprintf(sh.Out, "commands go to %s\n", shell.OneLine(address))
+		for _, variable := range []string{"LINESHAFT_URL", "LINESHAFT_API_KEY", "LINESHAFT_CONTEXT"} {
+			if sh.Env[variable] != "" {
+				fmt.Fprintf(sh.Err, "-- but not in this shell: %s is set, and counts first\n", variable)
+				break
+			}
+		}
+	})
+}
+
+func (sh Commands) contextShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [NAME]",
+		Short: "Show which server commands go to, and what says so",
+		Args:  shell.Needs(0, 1, ""),
+		Example: shell.Example(
+			"lineshaft context show", "where would a command go, and why?",
+			"lineshaft context show prod", "a saved server, without its key",
+		),
+		RunE: func(_ *cobra.Command, args []string) error {
+			about, err := sh.chosen(args)
+			if err != nil {
+				return err
+			}
+			return sh.Show(about, func() {
+				sh.Pairs([][2]string{{"Context", about.Name}, {"URL", about.URL}, {"Key", about.Key}, {"From", about.From}})
+			})
+		},
+	}
+}
+
+// chosen tells about a named context, or about the server that commands would use.
+func (sh Commands) chosen(args []string) (*aboutContext, error) {
+	if len(args) == 1 {
+		file, err := sh.Contexts()
+		if err != nil {
+			return nil, err
+		}
+		saved, err := file.Find(args[0], "cannot show it:")
+		if err != nil {
+			return nil, err
+		}
+		return &aboutContext{Name: args[0], URL: saved.URL, Key: saved.KeySource(), Current: args[0] == file.Current}, nil
+	}
+	if err := sh.Choose(); err != nil {
+		return nil, err
+	}
+	about := &aboutContext{URL: sh.Address(), Key: "admin key of the data directory", From: "the default"}
+	switch {
+	case sh.VariableKey() != "":
+		about.Key = "variable LINESHAFT_API_KEY"
+	case sh.InsideRun():
+		about.Key = "variable LINESHAFT_RUN_TOKEN"
+	case !shell.IsLoopback(sh.Address()):
+		about.Key = "none"
+	}
+	switch {
+	case sh.URL != "":
+		about.From = "--url"
+	case sh.Saved != nil:
+		about.Name = sh.Saved.Name
+		if source := sh.Saved.KeySource(); source != "none" {
+			about.Key = source
+		}
+		about.From = "the current context"
+		about.Current = true
+		if sh.ContextName != "" {
+			about.From, about.Current = "--context", false
+		} else if sh.Env["LINESHAFT_CONTEXT"] != "" {
+			about.From, about.Current = "LINESHAFT_CONTEXT", false
+		}
+	case sh.Env["LINESHAFT_URL"] != "":
+		about.From = "LINESHAFT_URL"
+	case sh.InsideRun():
+		about.From = "LINESHAFT_API_URL, inside a run"
+	}
+	return about, nil
+}
+
+func (sh Commands) contextRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove NAME...",
+		Aliases: []string{"rm"},
+		Short:   "Forget saved servers and their keys",
+		Long:    "Forget saved servers and their keys. The keys stay valid: `lineshaft apikey revoke` ends one.",
+		Args:    shell.Needs(1, -1, "the name of a context (`lineshaft context list` shows them)"),
+		Example: shell.Example("lineshaft context remove prod", "its key stays valid until it is revoked"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := sh.ChangeContexts(cmd.Context(), func(f *shell.ContextFile) error {
+				for _, name := range args { // all or none
+					if _, err := f.Find(name, "nothing was removed:"); err != nil {
+						return err
+					}
+					delete(f.Contexts, name)
+					if f.Current == name {
+						f.Current = ""
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return sh.Show(map[string]any{"removed": args}, func() {
+				for _, name := range args {
+					fmt.Fprintf(sh.Out, "removed %s\n", shell.OneLine(name))
+				}
+			})
+		},
+	}
+}
+
+func (sh Commands) whoamiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "whoami",
+		Short:   "Show who the key belongs to and what it may do",
+		Args:    shell.Needs(0, 0, ""),
+		Example: shell.Example("lineshaft whoami", "server, name, role, limits", "lineshaft whoami --context prod -o json", "at another server, for programs"),
+		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
+			me, err := c.Whoami(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return sh.Show(me, func() {
+				rate := ""
+				if n := me.Limits.RequestsPerMinute; n > 0 {
+					rate = shell.Count(n, "request") + " a minute"
+				}
+				saved := ""
+				if sh.Saved != nil {
+					saved = sh.Saved.Name
+				}
+				sh.Pairs([][2]string{
+					{"Server", sh.Address()},
+					{"Context", saved},
+					{"Name", cmp.Or(me.Principal.DisplayName, me.Principal.UID)},
+					{"Type", me.Principal.Type},
+					{"Role", me.Role},
+					{"Key ID", me.KeyID},
+					{"Run", me.RunID},
+					{"Factories", strings.Join(me.Limits.FactoryUIDs, ", ")},
+					{"Workers", strings.Join(me.Limits.WorkerIDs, ", ")},
+					{"Rate limit", rate},
+					{"May", strings.Join(me.Permissions, ", ")},
+				})
+			})
+		}),
+	}
+}

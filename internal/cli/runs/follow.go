@@ -1,0 +1,261 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
+	"github.com/lineshaft/lineshaft/internal/terminal"
+)
+
+// Attend says how long a command stays with a run that it started or continued.
+type Attend struct {
+	Wait   bool
+	Follow bool
+	// answered is a run as it was when it was blocked, before it got its answer.
+	answered *client.Run
+}
+
+// Flags adds --wait and --follow.
+func (a *Attend) Flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.Wait, "wait", "w", false, "stay until the run has ended; exit 1 unless it succeeded")
+	cmd.Flags().BoolVarP(&a.Follow, "follow", "f", false, "show what the agent does; otherwise like --wait")
+}
+
+// Stay waits for or follows a run, after the given event, and fails unless it succeeds.
+func (sh Commands) Stay(ctx context.Context, c *client.Client, runID string, after int64, a Attend) error {
+	var run *client.Run
+	var err error
+	switch {
+	case sh.OnTerminal():
+		run, err = sh.followLive(ctx, c, runID, after, !a.Follow)
+	case a.Follow:
+		if seen, err := c.Runs.Get(ctx, runID); err == nil { // else the stream tells what is wrong
+			sh.tellHost(ctx, c, seen)
+		}
+		run, err = sh.follow(ctx, c, runID, after)
+	default:
+		run, err = c.Runs.Wait(ctx, runID, client.WaitOptions{OnChange: a.news(func(run *client.Run) {
+			sh.progress(run)
+			sh.tellHost(ctx, c, run)
+		})})
+	}
+	if err != nil {
+		return sh.Left(ctx, runID, err)
+	}
+	switch {
+	case sh.OnTerminal(): // it told the end itself
+	case sh.ForPeople():
+		sh.verdict(run)
+	case !a.Follow:
+		if err := sh.Document(run.RawJSON()); err != nil {
+			return err
+		}
+	}
+	if run.State != client.StateSucceeded {
+		return shell.ErrTold
+	}
+	return nil
+}
+
+// news leaves out that a run is still seen waiting for what it was just answered.
+func (a *Attend) news(tell func(*client.Run)) func(*client.Run) {
+	first := true
+	return func(run *client.Run) {
+		same := first && a.answered != nil && run.State == a.answered.State && reasonOf(run) == reasonOf(a.answered)
+		first = false
+		if !same {
+			tell(run)
+		}
+	}
+}
+
+func reasonOf(run *client.Run) string {
+	if run.StatusMessage == nil {
+		return ""
+	}
+	return run.StatusMessage.Message
+}
+
+// follow shows a run's log to its end and returns how the run ended.
+func (sh Commands) follow(ctx context.Context, c *client.Client, runID string, after int64) (*client.Run, error) {
+	show := sh.eventPrinter(runID, true)
+	for event, err := range c.Runs.Stream(ctx, runID, after) {
+		if err == nil {
+			err = show(&event)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.Runs.Get(ctx, runID)
+}
+
+// eventPrinter prints events as they come: for people, or a document each. With
+// lastWord, the caller tells how the run ended.
+func (sh Commands) eventPrinter(runID string, lastWord bool) func(*client.Event) error {
+	if sh.ForPeople() {
+		r := &renderer{sh: sh, runID: runID, lastWord: lastWord}
+		return r.event
+	}
+	first := true
+	return func(e *client.Event) error {
+		if sh.Format == shell.FormatYAML && !first {
+			fmt.Fprintln(sh.Out, "---")
+		}
+		first = false
+		if sh.Format == shell.FormatJSON {
+			// A stream has no end to close a list with: one line for each.
+			_, err := fmt.Fprintf(sh.Out, "%s\n", e.RawJSON())
+			return err
+		}
+		return sh.Document(e.RawJSON())
+	}
+}
+
+// progress tells a person at a terminal how a run that is waited for gets on. That
+// it waits for an answer is told to everyone: else it would be waited for in vain.
+func (sh Commands) progress(run *client.Run) {
+	if run.State.Terminal() || sh.ErrWidth == 0 && run.State != client.StateBlocked {
+		return
+	}
+	r := &renderer{sh: sh, runID: run.RunID}
+	r.state(client.StateData{To: run.State, Message: reasonOf(run)})
+}
+
+// tellHost says which worker a queued run waits for, and how to start one that is not
+// there: else it would be waited for in vain, and nobody told.
+func (sh Commands) tellHost(ctx context.Context, c *client.Client, run *client.Run) {
+	if run.State != client.StateQueued || run.AgentConfig == nil || !namedWorker(run.AgentConfig.WorkerHost) {
+		return
+	}
+	host := shell.OneLine(run.AgentConfig.WorkerHost)
+	text := "-- it waits for worker " + host
+	if !sh.connected(ctx, c, run.AgentConfig.WorkerHost) {
+		text = "-- it waits for worker " + startWorker(host)
+	}
+	fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleWait, text))
+}
+
+// connected says whether a worker is there; one that cannot be asked about counts as such.
+func (sh Commands) connected(ctx context.Context, c *client.Client, host string) bool {
+	list, err := c.Workers(ctx)
+	return err != nil || slices.ContainsFunc(list, func(w client.Worker) bool { return w.WorkerHost == host })
+}
+
+// startWorker says how to start a worker that is not there, and what that takes.
+func startWorker(host string) string {
+	return shell.OneLine(host) + ", which is not connected; start it with an API key of role worker: lineshaft worker --id " + shell.ShellWord(shell.OneLine(host))
+}
+
+// verdict is the last line: the state, and why.
+func (sh Commands) verdict(run *client.Run) {
+	line := sh.Paint(sh.OutWidth, stateStyle(run.State), string(run.State))
+	if text := reasonOf(run); text != "" {
+		line += ": " + shell.OneLine(text)
+	}
+	fmt.Fprintln(sh.Out, line)
+}
+
+// Left explains what an interrupted command leaves behind.
+func (sh Commands) Left(ctx context.Context, runID string, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	fmt.Fprintln(sh.Err, strings.Join([]string{
+		"", "The run continues without you.",
+		"  watch it again:  lineshaft runs logs -f " + runID,
+		"  cancel it:       lineshaft runs cancel " + runID,
+	}, "\n"))
+	return shell.ErrTold
+}
+
+func (sh Commands) logsCommand() *cobra.Command {
+	var follow bool
+	var after int64
+	cmd := &cobra.Command{
+		Use:   "logs RUN_ID",
+		Short: "Show what the agent said and did",
+		Args:  shell.Needs(1, 1, runIDs),
+		Example: shell.Example(
+			"lineshaft runs logs RUN_ID", "the log so far",
+			"lineshaft runs logs -f RUN_ID", "stay until the run has ended",
+			"lineshaft runs logs RUN_ID -o ndjson", "each event as a line of JSON",
+		),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if after < 0 {
+				return shell.Usage("--after cannot be negative", "Give the number of the last event you have seen.")
+			}
+			c, err := sh.Connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return sh.logs(cmd.Context(), c, args[0], after, follow)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "stay until the run has ended")
+	cmd.Flags().Int64Var(&after, "after", 0, "leave out events up to this `NUMBER`")
+	return cmd
+}
+
+func (sh Commands) logs(ctx context.Context, c *client.Client, runID string, after int64, follow bool) error {
+	if follow && sh.OnTerminal() {
+		_, err := sh.followLive(ctx, c, runID, after, false)
+		return sh.Left(ctx, runID, err)
+	}
+	if follow {
+		run, err := sh.follow(ctx, c, runID, after)
+		if err != nil {
+			return sh.Left(ctx, runID, err)
+		}
+		if sh.ForPeople() {
+			sh.verdict(run)
+		}
+		return nil
+	}
+	events := []json.RawMessage{}
+	show, end := sh.eventPrinter(runID, false), func() error { return nil }
+	if sh.OnTerminal() {
+		show, end = sh.sessionPrinter(runID)
+	}
+	for event, err := range c.Runs.AllEvents(ctx, runID, client.EventQuery{After: after}) {
+		if err != nil {
+			return err
+		}
+		if sh.Format == shell.FormatJSON || sh.Format == shell.FormatYAML {
+			events = append(events, event.RawJSON())
+			continue
+		}
+		if err := show(&event); err != nil {
+			return err
+		}
+	}
+	if sh.Format == shell.FormatJSON || sh.Format == shell.FormatYAML {
+		return sh.Document(map[string]any{"events": events})
+	}
+	return end()
+}
+
+// sessionPrinter prints events on a terminal; end prints what waits for more.
+func (sh Commands) sessionPrinter(runID string) (show func(*client.Event) error, end func() error) {
+	s := newSession(runID, sh.OutWidth, sh.Colours())
+	region := terminal.NewRegion(sh.Out, sh.Colours())
+	write := func() error { return region.Update(sh.OutWidth, s.take(), nil) }
+	show = func(e *client.Event) error {
+		if err := s.event(e); err != nil {
+			return err
+		}
+		return write()
+	}
+	return show, func() error {
+		s.settle(notEnded)
+		return write()
+	}
+}

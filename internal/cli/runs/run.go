@@ -1,0 +1,189 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
+)
+
+// runFlags are what a run can be given on the command line.
+type runFlags struct {
+	Attend
+	name, model, host, title, environment, skill string
+	harness, mode, permissions                   string
+	agent, factory, conversation                 string
+	metadata, files, mcp, secrets                []string
+}
+
+func (sh Commands) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run PROMPT",
+		Short: "Start an agent run",
+		Long: "Start an agent run from a prompt; `-` reads the prompt from standard input.\n\n" +
+			"Without --wait or --follow the run's id alone goes to standard output, as soon as the server has\n" +
+			"stored the run; with them it goes to standard error. A server without a model or an agent program\n" +
+			"runs the fenced sh and bash blocks of the prompt, and nothing else.",
+		Example: shell.Example(
+			`lineshaft run "Fix the failing test" --follow`, "watch it work",
+			"lineshaft run - < task.md", "the prompt is in a file",
+			`lineshaft run "Summarise report.pdf" --file report.pdf --wait`, "with an attachment; exit 1 if it fails",
+			`lineshaft run "Fix the build" --harness claude --permissions ask -f`, "it asks before it acts",
+			`lineshaft run "Look at change 7" --agent reviewer --factory shop`, "give it to an agent",
+			`id=$(lineshaft run "Nightly audit" --name audit)`, "keep the id in a script",
+		),
+		Args: promptArgs(&f),
+		RunE: func(cmd *cobra.Command, args []string) error { return sh.run(cmd.Context(), args, f) },
+	}
+	f.Attend.Flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "`LABEL` to group and find runs by")
+	flags.StringVar(&f.title, "title", "", "`TITLE` (default: made from the prompt)")
+	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
+	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` of "+strings.Join(lineshaft.HarnessTypes(), ", ")+" (default: what the worker has)")
+	flags.StringVar(&f.mode, "mode", "", "`WAY` to talk to claude, codex, gemini or opencode: acp or command (default: acp where it is installed)")
+	flags.StringVar(&f.permissions, "permissions", "", "`WHO` decides when the agent asks whether it may do something: allow, deny or ask, which waits for `lineshaft runs followup`")
+	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
+	flags.StringVar(&f.environment, "environment", "", "`NAME` or uid of the environment to work in")
+	flags.StringVar(&f.skill, "skill", "", "`SKILL` to use, such as owner/repo:name")
+	flags.StringVar(&f.agent, "agent", "", "`AGENT` to give it to, by name or uid; the run takes its configuration and factory")
+	flags.StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, where several have that name")
+	flags.StringVar(&f.conversation, "conversation", "", "`ID` of the conversation to continue, in its workspace; `lineshaft runs get RUN` shows it")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with the run; repeatable")
+	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
+	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that the run gets as a variable; repeatable")
+	shell.CompleteWords(cmd, "harness", lineshaft.HarnessTypes()...)
+	shell.CompleteWords(cmd, "mode", lineshaft.ModeACP, lineshaft.ModeCommand)
+	shell.CompleteWords(cmd, "permissions", lineshaft.Policies()...)
+	return cmd
+}
+
+func promptArgs(f *runFlags) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		const write = `Write: lineshaft run "what the agent should do"`
+		switch {
+		case cmd.Flags().Changed("conversation") && f.conversation == "":
+			return shell.Usage("--conversation is empty",
+				"Give the ID that `lineshaft runs get RUN` shows, or leave the flag out to begin a new conversation.")
+		case len(args) == 0 && f.skill == "":
+			return shell.Usage("a run needs a prompt", write+", or `-` to read it from standard input.")
+		case len(args) > 1:
+			return shell.Usage("the prompt is more than one argument", write+" with quotes around the whole prompt.")
+		case len(args) == 1 && strings.TrimSpace(args[0]) == "":
+			return shell.Usage("the prompt is empty", write)
+		}
+		return nil
+	}
+}
+
+func (sh Commands) run(ctx context.Context, args []string, f runFlags) error {
+	if f.factory != "" && f.agent == "" {
+		return shell.Usage("--factory says whose agent is meant, but there is no --agent",
+			"Add --agent NAME, or give the work to its foreman: lineshaft factory run FACTORY PROMPT")
+	}
+	if err := f.checkWords(); err != nil {
+		return err
+	}
+	req, err := f.request()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if req.Prompt, err = sh.TextOrStdin(args[0]); err != nil {
+			return err
+		}
+	}
+	c, err := sh.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	if f.agent != "" {
+		if req.AgentIdentityUID, err = sh.AgentUID(ctx, c, f.factory, f.agent); err != nil {
+			return err
+		}
+	}
+	if f.environment != "" {
+		if req.Config.EnvironmentID, err = sh.EnvironmentUID(ctx, c, f.environment); err != nil {
+			return err
+		}
+	}
+	started, err := c.Runs.Create(ctx, req)
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return shell.Failure(err, "interrupted before the server answered",
+				"The run may have been started: check with `lineshaft runs list`.")
+		}
+		return err
+	}
+	return sh.Started(ctx, c, started, f.Attend)
+}
+
+// Started tells about a new run and stays with it if that was asked for.
+func (sh Commands) Started(ctx context.Context, c *client.Client, run *client.RunStarted, a Attend) error {
+	staying := a.Wait || a.Follow
+	switch {
+	case a.Follow && sh.OnTerminal(): // what follows begins with it
+	case staying && sh.ForPeople():
+		fmt.Fprintf(sh.Err, "-- run %s\n", shell.Clean(run.RunID))
+	case sh.ForPeople():
+		fmt.Fprintln(sh.Out, shell.OneLine(run.RunID))
+	case !staying:
+		if err := sh.Document(run); err != nil {
+			return err
+		}
+	}
+	if run.AtCapacity && sh.ErrWidth > 0 && !(staying && sh.OnTerminal()) {
+		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- all workers are busy; it waits for a free one"))
+	}
+	if staying {
+		return sh.Stay(ctx, c, run.RunID, 0, a)
+	}
+	if sh.ForPeople() && sh.ErrWidth > 0 {
+		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- watch it: lineshaft runs logs -f "+shell.OneLine(run.RunID)))
+	}
+	return nil
+}
+
+// checkWords finds words that no server knows before anything is sent.
+func (f runFlags) checkWords() error {
+	return cmp.Or(
+		shell.OneOf("harness", f.harness, lineshaft.HarnessTypes()),
+		shell.OneOf("mode", f.mode, []string{lineshaft.ModeACP, lineshaft.ModeCommand}),
+		shell.OneOf("permissions", f.permissions, lineshaft.Policies()),
+	)
+}
+
+// request makes the body of the call from the flags.
+func (f runFlags) request() (client.RunRequest, error) {
+	cfg := client.AgentConfig{Name: f.name, ModelID: f.model, WorkerHost: f.host, EnvironmentID: f.environment}
+	if f.harness+f.mode+f.permissions != "" {
+		cfg.Harness = &client.Harness{Type: f.harness, Mode: f.mode, Permissions: f.permissions}
+	}
+	for _, name := range f.secrets {
+		cfg.Secrets = append(cfg.Secrets, client.SecretRef{Name: name})
+	}
+	req := client.RunRequest{Title: f.title, Skill: f.skill, ConversationID: f.conversation}
+	var err error
+	if cfg.MCPServers, err = shell.ParseMCP(f.mcp); err != nil {
+		return req, err
+	}
+	if req.Metadata, err = shell.ParsePairs("metadata", f.metadata); err != nil {
+		return req, err
+	}
+	if req.Attachments, err = shell.ReadAttachments(f.files); err != nil {
+		return req, err
+	}
+	if f.name+f.model+f.host+f.environment != "" || cfg.Harness != nil || len(cfg.MCPServers) > 0 || len(cfg.Secrets) > 0 {
+		req.Config = &cfg
+	}
+	return req, nil
+}

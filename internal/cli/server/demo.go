@@ -1,0 +1,109 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lineshaft/lineshaft/internal/cli/shell"
+	"github.com/lineshaft/lineshaft/internal/config"
+)
+
+func (sh Commands) demoCommand() *cobra.Command {
+	port := 8484
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Start a throw-away server full of made-up data, to look around",
+		Long: "Start a server with the made-up data of a small team: factories, webhooks with deliveries of every kind,\n" +
+			"and runs that have ended, failed, wait for an answer or are at work. It needs no key and no model, listens on\n" +
+			"this machine only, and leaves nothing behind when it ends.",
+		Args: shell.Needs(0, 0, ""),
+		Example: shell.Example(
+			"lineshaft demo", "on http://127.0.0.1:8484",
+			"lineshaft demo --port 0", "on any free port",
+		),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if sh.Demo == nil {
+				return notBuilt("demo")
+			}
+			return sh.demo(cmd.Context(), port)
+		},
+	}
+	cmd.Flags().IntVar(&port, "port", port, "`PORT` of this machine to listen on; 0 is any free one")
+	return cmd
+}
+
+// demo serves from a folder of its own until ctx ends.
+func (sh Commands) demo(ctx context.Context, port int) error {
+	folder, err := os.MkdirTemp("", "lineshaft-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // what is left is a folder of made-up data
+	secret := make([]byte, 20)
+	_, _ = rand.Read(secret) // never fails
+	key := "ls_" + hex.EncodeToString(secret)
+	// Nothing of this machine's settings: what a demo does is the same everywhere.
+	cfg, err := config.Load(config.Sources{
+		Environ: []string{"LINESHAFT_ADMIN_KEY=" + key},
+		Flags: map[string][]string{
+			"listen": {fmt.Sprintf("127.0.0.1:%d", port)}, "data-dir": {filepath.Join(folder, "data")}, "log-level": {"error"}, "isolation": {"none"},
+		},
+	})
+	if err != nil {
+		return shell.Usage("the demo cannot be started:\n"+err.Error(), "Choose another port with --port.")
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	out := &readyWriter{ready: make(chan string, 1)}
+	done := make(chan error, 1)
+	go func() { done <- sh.Demo(ctx, cfg, out, sh.logger(cfg)) }()
+	select {
+	case err := <-done:
+		return err
+	case at := <-out.ready:
+		team := &demoTeam{at: at, key: key}
+		if err := team.furnish(ctx); err != nil && ctx.Err() == nil {
+			stop()
+			<-done
+			return fmt.Errorf("fill the demo: %w", err)
+		}
+		if ctx.Err() == nil {
+			_, _ = fmt.Fprintf(sh.Out, "The demo is ready at %s\n\n  Sign in with  %s\n\nStop it with Ctrl-C; nothing is kept.\n", at, key) // for a person who reads it or not
+		}
+		team.goOn(ctx)
+		return <-done
+	}
+}
+
+// readyWriter takes a server's banner and tells where the server is.
+type readyWriter struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	ready chan string
+}
+
+var readyLine = regexp.MustCompile(`is ready at (http\S+)`)
+
+// Write implements io.Writer.
+func (w *readyWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(p)
+	if found := readyLine.FindSubmatch(w.text.Bytes()); found != nil {
+		w.text.Reset()
+		select {
+		case w.ready <- string(found[1]):
+		default:
+		}
+	}
+	return len(p), nil
+}

@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Lists of runs are settled: what people look runs up by is not written with a run, but in
+// bulk a moment later. Triggers note each run that changed in run_backlog; SettleRuns copies
+// what it is now to run_list, run_tags and the index of words. A list reads what is settled
+// and has not changed since, and takes the rest from the runs themselves. So it is exact at
+// any moment (R-4), and quick as long as the backlog, which it reads whole, is short.
+
+// SettleBatch is how many changes are settled by one write. On SQLite others wait for it (D-3).
+const SettleBatch = 64
+
+// listColumns are what run_list has of a run.
+var listColumns = []string{
+	"id", "title", "state", "source", "creator_uid", "name", "model_id", "environment_id", "skill_spec", "schedule_id",
+	"factory_uid", "worker_host", "parent_run_id", "agent_uid", "updated_at",
+}
+
+// replaceListed puts a newer copy in the place of an older one. The other columns never change.
+const replaceListed = ` ON CONFLICT (id) DO UPDATE SET title = excluded.title, state = excluded.state, name = excluded.name,
+	skill_spec = excluded.skill_spec, updated_at = excluded.updated_at`
+
+// SettleRuns settles the runs of up to limit changes. More says that there may be others.
+// On PostgreSQL one node does it at a time, so that the last copy of a run is the newest.
+func (s *Store) SettleRuns(ctx context.Context, limit int) (more bool, err error) {
+	var changed int
+	err = s.one(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM run_backlog LIMIT 1) AS first", nil, &changed)
+	if err != nil || changed == 0 { // most often: the writer need not wake up for it
+		return false, err
+	}
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		more, err = tx.settleSome(ctx, limit)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("settle runs: %w", err)
+	}
+	return more, nil
+}
+
+func (tx *Tx) settleSome(ctx context.Context, limit int) (more bool, err error) {
+	if mine, err := tx.ownLists(ctx); err != nil || !mine {
+		return false, err
+	}
+	changed, err := tx.texts(ctx, `DELETE FROM run_backlog WHERE (run_id, number) IN
+		(SELECT run_id, number FROM run_backlog ORDER BY run_id, number LIMIT $1) RETURNING run_id`, limit)
+	if err != nil || len(changed) == 0 {
+		return false, err
+	}
+	slices.Sort(changed)
+	return len(changed) == limit, tx.settle(ctx, slices.Compact(changed))
+}
+
+// ownLists takes the right to settle until the transaction ends, unless another node has it.
+func (tx *Tx) ownLists(ctx context.Context) (mine bool, err error) {
+	if tx.d.ownLists == "" {
+		return true, nil
+	}
+	err = tx.one(ctx, tx.d.ownLists, nil, &mine)
+	return mine, err
+}
+
+// listed is a run as it is, beside what lists know of it.
+type listed struct {
+	id      string
+	updated int64
+	row     []any
+	// fresh says that lists do not know it yet, and renamed that they know other words.
+	fresh, renamed bool
+}
+
+// readListed reads runs, those that there are, in one statement: what is written of them
+// then belongs to one moment.
+func (tx *Tx) readListed(ctx context.Context, ids []string) ([]listed, error) {
+	var args []any
+	query := "SELECT r." + strings.Join(listColumns, ", r.") + `, l.id IS NULL,
+		l.id IS NOT NULL AND (l.title <> r.title OR COALESCE(l.name, '') <> COALESCE(r.name, '')
+		OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, ''))
+		FROM runs r LEFT JOIN run_list l ON l.id = r.id WHERE r.id IN ` + list(&args, ids)
+	return collect(ctx, tx.reader, "read changed runs", query, args, func(scan rowScan) (*listed, error) {
+		var one listed
+		var texts [14]*string
+		dest := make([]any, 0, len(texts)+3)
+		for i := range texts {
+			dest = append(dest, &texts[i])
+		}
+		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed)...); err != nil {
+			return nil, fmt.Errorf("scan run: %w", err)
+		}
+		one.id = text(texts[0])
+		for _, value := range texts {
+			one.row = append(one.row, value)
+		}
+		one.row = append(one.row, one.updated)
+		return &one, nil
+	})
+}
+
+// settle copies what runs are to where lists look for them.
+func (tx *Tx) settle(ctx context.Context, ids []string) error {
+	runs, err := tx.readListed(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if err := tx.putListed(ctx, runs, replaceListed); err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	var fresh, renamed []string
+	for _, run := range runs {
+		there[run.id] = true
+		if run.fresh {
+			fresh = append(fresh, run.id)
+		}
+		if run.renamed {
+			renamed = append(renamed, run.id)
+		}
+	}
+	gone := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] })
+	if err := tx.settleTags(ctx, runs); err != nil {
+		return err
+	}
+	if err := tx.forgetListed(ctx, gone); err != nil {
+		return err
+	}
+	return tx.settleWords(ctx, fresh, renamed)
+}
+
+// putListed writes copies of runs.
+func (tx *Tx) putListed(ctx context.Context, runs []listed, conflict string) error {
+	rows := inserts{into: "run_list (" + strings.Join(listColumns, ", ") + ")", suffix: conflict}
+	for _, run := range runs {
+		rows.row(run.row...)
+	}
+	return tx.insert(ctx, &rows)
+}
+
+// settleTags brings the tags of runs to their update times, and adds those that are not
+// written with the run: what it came with, and the kinds of its artifacts.
+func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
+	updated := map[string]int64{}
+	var ids, fresh []string
+	for _, run := range runs {
+		updated[run.id] = run.updated
+		ids = append(ids, run.id)
+		if run.fresh {
+			fresh = append(fresh, run.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var args []any
+	tags := inserts{into: "run_tags (tag, run_id, updated_at)", suffix: " ON CONFLICT (tag, run_id) DO NOTHING"}
+	if len(fresh) > 0 {
+		err := tx.each(ctx, "SELECT run_id, metadata FROM run_bodies WHERE run_id IN "+list(&args, fresh), args, func(scan rowScan) error {
+			var runID, text string
+			var metadata map[string]string
+			if err := scan(&runID, &text); err != nil {
+				return err
+			}
+			if err := json.Unmarshal([]byte(text), &metadata); err != nil {
+				return fmt.Errorf("decode metadata of run %s: %w", runID, err)
+			}
+			for key, value := range metadata {
+				tags.row(metadataTag(key, value), runID, updated[runID])
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("read metadata: %w", err)
+		}
+	}
+	args = nil
+	err := tx.each(ctx, "SELECT DISTINCT run_id, type FROM artifacts WHERE run_id IN "+list(&args, ids), args, func(scan rowScan) error {
+		var runID, kind string
+		err := scan(&runID, &kind)
+		tags.row(artifactTag(kind), runID, updated[runID])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read kinds of artifacts: %w", err)
+	}
+	if err := tx.insert(ctx, &tags); err != nil {
+		return err
+	}
+	args = nil
+	return tx.do(ctx, "settle tags", `UPDATE run_tags SET updated_at = l.updated_at FROM run_list l
+		WHERE l.id = run_tags.run_id AND run_tags.updated_at <> l.updated_at AND run_tags.run_id IN `+list(&args, ids), args...)
+}
+
+// settleWords makes runs searchable by their words.
+func (tx *Tx) settleWords(ctx context.Context, fresh, renamed []string) error {
+	texts, err := tx.searchTexts(ctx, append(slices.Clone(fresh), renamed...))
+	if err != nil {
+		return err
+	}
+	below, err := tx.listsBelow(ctx)
+	if err != nil {
+		return err
+	}
+	for _, runID := range slices.Concat(fresh, renamed) {
+		if runID < below || slices.Contains(renamed, runID) { // SQLite would find it twice
+			if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil {
+				return fmt.Errorf("take words out of the index: %w", err)
+			}
+		}
+		if _, err := tx.exec(ctx, tx.d.searchInsert, runID, strings.Join(texts[runID].words, " ")); err != nil {
+			return fmt.Errorf("put words into the index: %w", err)
+		}
+	}
+	return nil
+}
+
+// forgetListed takes deleted runs out of everything that lists look at.
+func (tx *Tx) forgetListed(ctx context.Context, gone []string) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	var args []any
+	in := list(&args, gone)
+	for _, query := range []string{"DELETE FROM run_list WHERE id IN ", "DELETE FROM run_tags WHERE run_id IN "} {
+		if _, err := tx.exec(ctx, query+in, args...); err != nil {
+			return fmt.Errorf("forget deleted runs: %w", err)
+		}
+	}
+	for _, runID := range gone {
+		if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil {
+			return fmt.Errorf("forget words of a deleted run: %w", err)
+		}
+	}
+	return nil
+}

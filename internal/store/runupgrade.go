@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A database of the version before has runs that lists know by indexes of the table of runs
+// itself. They are settled in the background, newest first; belowSetting is the id that this
+// has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
+
+const belowSetting = "lists/below"
+
+// oldIndexes are those that settled lists replaced.
+var oldIndexes = []string{
+	"runs_updated", "runs_title", "runs_state_updated", "runs_state_created", "runs_source_updated", "runs_source_created",
+	"runs_creator_updated", "runs_creator_created", "runs_name_updated", "runs_name_created", "runs_model_updated", "runs_model_created",
+	"runs_environment_updated", "runs_skill_updated", "runs_schedule_updated", "runs_factory_updated", "runs_factory_created",
+	"runs_anyfactory_updated", "runs_anyfactory_created", "runs_parent_updated", "runs_host_updated", "runs_host_created",
+	"runs_agent_updated", "runs_agent_created", "runs_factory_failed",
+}
+
+// listsBelow is the id below which runs may not be settled; "" when all are.
+func (r reader) listsBelow(ctx context.Context) (below string, err error) {
+	err = r.one(ctx, "SELECT value FROM settings WHERE name = '"+belowSetting+"'", nil, &below)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read how far lists are settled: %w", err)
+	}
+	return below, nil
+}
+
+// UpgradeLists settles up to limit runs of the version before. More says that there may be
+// others; when there are none, it drops the indexes that they were listed by.
+func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err error) {
+	if !s.upgrading.Load() {
+		return false, nil
+	}
+	done := false
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		more, done = false, false
+		if mine, err := tx.ownLists(ctx); err != nil || !mine {
+			return err // another node is at it
+		}
+		below, err := tx.listsBelow(ctx)
+		if err != nil {
+			return err
+		}
+		ids, err := tx.texts(ctx, "SELECT id FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2", below, limit)
+		more, done = len(ids) > 0, len(ids) == 0
+		if err != nil || done {
+			return err
+		}
+		runs, err := tx.readListed(ctx, ids)
+		if err != nil {
+			return err
+		}
+		var args []any // what has changed is settled with its words and tags
+		changed, err := tx.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog WHERE run_id IN "+list(&args, ids), args...)
+		if err != nil {
+			return err
+		}
+		runs = slices.DeleteFunc(runs, func(run listed) bool { return slices.Contains(changed, run.id) })
+		if err := tx.putListed(ctx, runs, " ON CONFLICT (id) DO NOTHING"); err != nil {
+			return err
+		}
+		return tx.setBelow(ctx, ids[len(ids)-1])
+	})
+	if err != nil {
+		return false, fmt.Errorf("settle runs of the version before: %w", err)
+	}
+	if done {
+		return false, s.endUpgrade(ctx)
+	}
+	return more, nil
+}
+
+// endUpgrade drops what no list goes by any more, and only then notes that all is settled:
+// a process that dies between the two does it again.
+func (s *Store) endUpgrade(ctx context.Context) error {
+	for _, name := range oldIndexes {
+		err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+			if tx.d.hurry != "" {
+				if _, err := tx.exec(ctx, tx.d.hurry); err != nil {
+					return err
+				}
+			}
+			return tx.do(ctx, "drop index "+name, "DROP INDEX IF EXISTS "+name)
+		})
+		if tableInUse(err) {
+			return nil // by a backup, for example; it is tried again
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		return tx.do(ctx, "note that lists are settled", "DELETE FROM settings WHERE name = $1", belowSetting)
+	}); err != nil {
+		return err
+	}
+	s.upgrading.Store(false)
+	return nil
+}
+
+// setBelow notes down to which id runs are settled.
+func (tx *Tx) setBelow(ctx context.Context, id string) error {
+	return tx.do(ctx, "note how far lists are settled", "UPDATE settings SET value = $2 WHERE name = $1", belowSetting, id)
+}
+
+// dropOldIndexes is the end of the migration of a new database, which has no runs to settle.
+func dropOldIndexes() string {
+	var text strings.Builder
+	for _, name := range oldIndexes {
+		text.WriteString("\nDROP INDEX " + name + ";")
+	}
+	return text.String()
+}

@@ -1,0 +1,216 @@
+package factories
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+func (s pages) agentRoutes() []page.Route {
+	return append([]page.Route{
+		page.Get("/agents", see, page.InTurn(page.Show("agents", s.agentList))),
+		page.Get("/agents/new", edit, page.Show("agentedit", s.newAgentPage)),
+		page.Post("/agents", edit, s.createAgent),
+		page.Get("/agents/{uid}", see, page.ShowWith("agent", s.shownAgent, s.agentPage)),
+		page.Get("/agents/{uid}/edit", edit, page.ShowOf("agentedit", s.storedAgentForm, agentFormPage)),
+		page.Post("/agents/{uid}", edit, page.With(s.storedAgentForm, s.saveAgent)),
+	}, page.Removing("/agents/{uid}/delete", edit, s.askDeleteAgent, func(r *page.Request, id string) error {
+		return s.Control.DeleteAgent(r.Context(), r.Caller, id)
+	})...)
+}
+
+type agentListData struct {
+	factoryChooser
+	page.Pager
+
+	Agents []lineshaft.Agent
+}
+
+func (s pages) agentList(r *page.Request) (p page.Page, err error) {
+	chooser, err := s.chooser(r)
+	if err != nil {
+		return p, err
+	}
+	found, err := s.Control.ListAgents(r.Context(), r.Caller, chooser.Chosen, longPage, r.Cursor())
+	return page.Of("agents", agentListData{chooser, r.Pager(found.Next), found.Items}), err
+}
+
+type agentData struct {
+	*lineshaft.Agent
+
+	// Factory is nil for an agent of the whole team.
+	Factory *lineshaft.Factory
+	Managed bool
+	Runs    []lineshaft.Run
+	// UsedBy are the automations that give it work.
+	UsedBy []lineshaft.Automation
+}
+
+func (s pages) shownAgent(r *page.Request) (agentData, error) {
+	a, err := s.Control.GetAgent(r.Context(), r.Caller, r.PathValue("uid"))
+	if err != nil {
+		return agentData{}, err
+	}
+	data := agentData{Agent: a, Managed: true}
+	if a.FactoryUID == "" {
+		return data, nil
+	}
+	data.Factory, err = s.Control.GetFactory(r.Context(), r.Caller, a.FactoryUID)
+	if err == nil {
+		data.Managed = managed(*data.Factory)
+	}
+	return data, err
+}
+
+func (s pages) agentPage(r *page.Request, data agentData) (p page.Page, err error) {
+	if data.UsedBy, err = s.agentUses(r, data); err != nil {
+		return p, err
+	}
+	data.Runs, err = s.RecentRuns(r.Context(), r.Caller, lineshaft.RunFilter{Executor: data.UID})
+	return page.Below("agents", data.Name, data), err
+}
+
+func (s pages) agentUses(r *page.Request, data agentData) ([]lineshaft.Automation, error) {
+	if data.Factory == nil {
+		return nil, nil
+	}
+	found, err := s.Control.ListAutomations(r.Context(), r.Caller, data.FactoryUID, longPage, "")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found.Items, func(a lineshaft.Automation) bool {
+		return a.Agent != data.Name && (a.Agent != "" || data.Factory.Foreman != data.Name)
+	}), nil
+}
+
+// agentForm is an agent as a form has it.
+type agentForm struct {
+	lineshaft.Agent
+
+	Factories    []lineshaft.Factory
+	Environments []lineshaft.EnvironmentDetail
+	Types        []lineshaft.AgentType
+	Policies     []string
+	// Skills, Secrets and Command are as they were typed.
+	Skills, Secrets, Command string
+	Harness                  lineshaft.HarnessConfig
+	// stored is the name that the agent has.
+	stored string
+}
+
+func (s pages) newAgentForm(r *page.Request, a lineshaft.Agent) (agentForm, error) {
+	form := agentForm{
+		Agent: a, stored: a.Name, Types: lineshaft.AgentTypes(), Policies: lineshaft.Policies(),
+		Skills: strings.Join(a.Config.Skills, "\n"), Secrets: strings.Join(a.Config.Secrets, " "),
+	}
+	if a.Config.Harness != nil {
+		form.Harness, form.Command = *a.Config.Harness, strings.Join(a.Config.Harness.Command, "\n")
+	}
+	chooser, err := s.chooser(r)
+	if err != nil {
+		return form, err
+	}
+	form.Factories = chooser.Managed()
+	form.Environments, err = s.Control.ListEnvironments(r.Context(), r.Caller, secrets.EnvironmentsByName)
+	return form, err
+}
+
+// read takes what was typed.
+func (f *agentForm) read(r *page.Request) {
+	value := r.PostFormValue
+	f.Name, f.Type, f.Description, f.Prompt = value("name"), lineshaft.AgentType(value("agent_type")), value("description"), page.FormText(value("prompt"))
+	f.Config.ModelID, f.Config.EnvironmentID, f.Config.WorkerHost = value("model_id"), value("environment_id"), value("worker_host")
+	f.Skills, f.Secrets, f.Command = value("skills"), value("secrets"), value("command")
+	none := f.Config.Secrets != nil && len(f.Config.Secrets) == 0 // said in the definition; an empty field leaves it so
+	f.Config.Skills, f.Config.Secrets = page.NonEmptyLines(f.Skills), page.Words(f.Secrets)
+	if none && len(f.Config.Secrets) == 0 {
+		f.Config.Secrets = nil
+	}
+	f.Harness = lineshaft.HarnessConfig{
+		Type: value("harness"), ModelID: value("harness_model"), ReasoningLevel: value("reasoning"), Mode: f.Harness.Mode,
+		Permissions: value("permissions"), Command: page.NonEmptyLines(f.Command), Auth: f.Harness.Auth,
+	}
+	if !slices.Contains(lineshaft.KeyedHarnesses(), cmp.Or(f.Harness.Type, lineshaft.KeyedHarnesses()[0])) {
+		f.Harness.Auth = nil // the page does not show it, and this agent could not have it
+	}
+	if f.Harness.Type == "" {
+		f.Harness.Mode = ""
+	}
+	f.Config.Harness = nil
+	if !f.Harness.IsZero() {
+		f.Config.Harness = &f.Harness
+	}
+}
+
+func agentFormPage(form agentForm) page.Page {
+	if form.UID == "" {
+		return page.Below("agents", "New agent", form)
+	}
+	p := page.Below("agents", "Edit agent", form)
+	p.Crumbs = p.Crumbs.To(form.stored, page.Under("agents", form.UID))
+	return p
+}
+
+func (s pages) newAgentPage(r *page.Request) (page.Page, error) {
+	form, err := s.newAgentForm(r, lineshaft.Agent{Type: lineshaft.AgentCustom, FactoryUID: r.URL.Query().Get("factory")})
+	if form.FactoryUID == "" && len(form.Factories) == 1 {
+		form.FactoryUID = form.Factories[0].UID
+	}
+	return agentFormPage(form), err
+}
+
+func (s pages) createAgent(r *page.Request) error {
+	form, err := s.newAgentForm(r, lineshaft.Agent{FactoryUID: r.PostFormValue("factory_uid")})
+	if err != nil {
+		return err
+	}
+	form.read(r)
+	made, err := s.Control.CreateAgent(r.Context(), r.Caller, form.Agent)
+	if err != nil {
+		return r.Again("agentedit", agentFormPage(form), err)
+	}
+	return r.Done(page.Under("agents", made.UID), "The agent is created.")
+}
+
+func (s pages) storedAgentForm(r *page.Request) (agentForm, error) {
+	data, err := s.shownAgent(r)
+	if err != nil {
+		return agentForm{}, err
+	}
+	return s.newAgentForm(r, *data.Agent)
+}
+
+func (s pages) saveAgent(r *page.Request, form agentForm) error {
+	form.read(r)
+	_, err := s.Control.UpdateAgent(r.Context(), r.Caller, form.UID, factories.AgentChange{
+		Name: &form.Name, Type: &form.Type, Description: &form.Description, Prompt: &form.Prompt, ModelID: &form.Config.ModelID,
+		EnvironmentID: &form.Config.EnvironmentID, WorkerHost: &form.Config.WorkerHost, Harness: &form.Harness,
+		Secrets: form.Config.Secrets, Skills: form.Config.Skills,
+	})
+	if err != nil {
+		return r.Again("agentedit", agentFormPage(form), err)
+	}
+	return r.Done(page.Under("agents", form.UID), "The agent is changed. Runs in progress continue with the old settings.")
+}
+
+func (s pages) askDeleteAgent(r *page.Request) (page.Removal, error) {
+	data, err := s.shownAgent(r)
+	if err != nil {
+		return page.Removal{}, err
+	}
+	at := page.Under("agents", data.UID)
+	ask := page.Removal{
+		Section: "agents", Crumbs: page.Way("agents").To(data.Name, at), ID: data.UID, Kind: "agent", Name: data.Name, Verb: "Delete", Back: at,
+		Effects: []string{"Its runs stay."}, Done: "The agent is deleted. Its runs stay.",
+	}
+	uses, err := s.agentUses(r, data)
+	for _, a := range uses {
+		ask.Uses.Named = append(ask.Uses.Named, "automation "+a.Name)
+	}
+	return ask, err
+}

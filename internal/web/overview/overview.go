@@ -1,0 +1,353 @@
+package overview
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+type overviewData struct {
+	*overview.Overview
+
+	Ranges []rangeLink
+	// Words are the range as people say it, such as "last 24 hours".
+	Words   string
+	BaseURL string
+	// MayStart and MayBuild say which first steps to show.
+	MayStart, MayBuild bool
+	Tiles              []tile
+	Notices            []notice
+	Throughput         chart
+	Start, Work        chart
+	States, Failures   []barRow
+	// Spending is what each day cost, SpentBy which factories cost something today.
+	Spending *chart
+	SpentBy  []barRow
+	// NoModel says that only shell prompts work here.
+	NoModel      bool
+	Certificates []page.Certificate
+}
+
+type rangeLink struct {
+	Name, Href string
+	Here       bool
+}
+
+func rangeWords(over overview.OverviewRange) string {
+	switch over {
+	case overview.LastHour:
+		return "last hour"
+	case overview.LastWeek:
+		return "last 7 days"
+	case overview.LastDay:
+	}
+	return "last 24 hours"
+}
+
+// overviewPage shows how everything stands; its refresh asks for the part that changes.
+func (s pages) overviewPage(r *page.Request) error {
+	over := overview.OverviewRange(cmp.Or(r.URL.Query().Get("range"), string(overview.LastDay)))
+	view, err := s.Control.Overview(r.Context(), r.Caller, over)
+	if err != nil {
+		return err
+	}
+	data := newOverviewData(view)
+	data.BaseURL = s.BaseURL
+	if s.Certificates != nil {
+		data.Certificates = s.Certificates()
+		if r.Caller.Role.May(lineshaft.PermissionKeys) { // those who see what to do about it
+			data.Notices = append(certificateNotices(data.Certificates), data.Notices...)
+		}
+	}
+	data.NoModel = s.Absent != nil && slices.Contains(s.Absent(), "builtin")
+	data.MayStart, data.MayBuild = r.Caller.Role.May(lineshaft.PermissionRunsStart), r.Caller.Role.May(lineshaft.PermissionFactoriesManage)
+	if r.Asked() {
+		return r.Fragment("overview", "overview", data)
+	}
+	return r.Render("overview", page.Of("overview", data))
+}
+
+func newOverviewData(view *overview.Overview) overviewData {
+	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
+	for _, over := range overview.OverviewRanges() {
+		data.Ranges = append(data.Ranges, rangeLink{Name: map[overview.OverviewRange]string{
+			overview.LastHour: "1 hour", overview.LastDay: "24 hours", overview.LastWeek: "7 days",
+		}[over], Href: "/?range=" + string(over), Here: over == view.Range})
+	}
+	data.Tiles = tiles(view)
+	data.Notices = notices(view)
+	data.Throughput = throughput(view)
+	data.Start = latencyChart("start", "Time to start", view, func(p overview.Period) overview.Latency { return p.Start })
+	data.Work = latencyChart("work", "Time at work", view, func(p overview.Period) overview.Latency { return p.Work })
+	data.States = stateRows(view)
+	data.Failures = reasonRows(view)
+	if len(view.Spent) > 0 {
+		data.Spending, data.SpentBy = new(spentChart(view)), spentRows(view)
+	}
+	return data
+}
+
+func slots(view *overview.Overview, said func(overview.Period) string) []slot {
+	list := make([]slot, len(view.Bars))
+	for i, bar := range view.Bars {
+		list[i] = slotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
+		list[i].Said = list[i].Name + ": " + said(bar)
+		list[i].Href = endedHref(bar.From, bar.Until, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
+	}
+	return list
+}
+
+// endedHref leads to the runs that ended in a stretch of time; a zero end is now.
+func endedHref(from, until time.Time, states ...lineshaft.RunState) string {
+	values := url.Values{"since": {from.UTC().Format(time.RFC3339)}, "sort": {"updated"}}
+	if !until.IsZero() {
+		values.Set("until", until.UTC().Format(time.RFC3339))
+	}
+	for _, state := range states {
+		values.Add("state", string(state))
+	}
+	return page.WithQuery("/runs", values)
+}
+
+func throughput(view *overview.Overview) chart {
+	all := []series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
+	for _, bar := range view.Bars {
+		for i, n := range []int64{bar.Succeeded, bar.Failed, bar.Errored, bar.Cancelled} {
+			all[i].Values = append(all[i].Values, float64(n))
+			all[i].Texts = append(all[i].Texts, page.Count(n))
+		}
+	}
+	c := stackedChart("throughput", "Ended runs", slots(view, func(p overview.Period) string {
+		return fmt.Sprintf("%s succeeded, %s failed, %s ended in an error, %s cancelled", page.Count(p.Succeeded), page.Count(p.Failed), page.Count(p.Errored), page.Count(p.Cancelled))
+	}), all)
+	total := view.Total
+	c.Desc = fmt.Sprintf("In the %s, %s runs ended: %s succeeded, %s failed, %s ended in an error, %s were cancelled.",
+		rangeWords(view.Range), page.Count(total.Ended()), page.Count(total.Succeeded), page.Count(total.Failed), page.Count(total.Errored), page.Count(total.Cancelled))
+	if total.Ended() == 0 {
+		c.Empty = "No run ended in the " + rangeWords(view.Range) + "."
+	}
+	return c
+}
+
+func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart {
+	all := []series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
+	for _, bar := range view.Bars {
+		l := of(bar)
+		for i, d := range []time.Duration{l.P50, l.P95} {
+			value, text := d.Seconds(), about(d)
+			if l.Count == 0 {
+				value, text = math.NaN(), "–"
+			}
+			all[i].Values = append(all[i].Values, value)
+			all[i].Texts = append(all[i].Texts, text)
+		}
+	}
+	c := stepChart(id, title, slots(view, func(p overview.Period) string {
+		l := of(p)
+		if l.Count == 0 {
+			return "no run"
+		}
+		return fmt.Sprintf("median %s, 95 %% within %s", about(l.P50), about(l.P95))
+	}), all)
+	total := of(view.Total)
+	c.Desc = fmt.Sprintf("In the %s the median was %s, and 95 %% were within %s.", rangeWords(view.Range), about(total.P50), about(total.P95))
+	if total.Count == 0 {
+		c.Empty = "No run started and ended in the " + rangeWords(view.Range) + "."
+	}
+	return c
+}
+
+func stateRows(view *overview.Overview) []barRow {
+	var rows []barRow
+	var values []float64
+	for _, a := range view.Active {
+		rows = append(rows, barRow{Name: page.StateName(a.State), Href: "/runs?state=" + string(a.State), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
+		values = append(values, float64(a.Count))
+	}
+	return barRows(rows, values)
+}
+
+// mostReasons is how many reasons have a line of their own.
+const mostReasons = 6
+
+func reasonRows(view *overview.Overview) []barRow {
+	var rows []barRow
+	var values []float64
+	var rest int64
+	for i, reason := range view.Reasons {
+		if i >= mostReasons {
+			rest += reason.Count
+			continue
+		}
+		rows = append(rows, barRow{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
+		values = append(values, float64(reason.Count))
+	}
+	if rest > 0 {
+		rows = append(rows, barRow{Name: "Other reasons", Class: "failed", Count: page.Count(rest)})
+		values = append(values, float64(rest))
+	}
+	return barRows(rows, values)
+}
+
+// reasonName is how people read the code of a failure.
+func reasonName(code lineshaft.Code) string {
+	words := map[string]string{
+		"":                                       "The agent gave up",
+		string(lineshaft.CodeAgentProcessFailed): "The agent's program failed",
+		string(lineshaft.CodeRunTimeout):         "It took too long",
+		string(lineshaft.CodeInfrastructureTimeout):  "The worker was lost or never came",
+		string(lineshaft.CodeEnvironmentSetupFailed): "The environment could not be set up",
+		string(lineshaft.CodeBudgetExceeded):         "The budget was used up",
+		string(lineshaft.CodeUnavailable):            "A service was not available",
+		string(lineshaft.CodeInternal):               "An internal error",
+		string(lineshaft.CodeInvalidRequest):         "The configuration does not work",
+		string(lineshaft.CodeNotFound):               "Something it needs does not exist",
+	}
+	return cmp.Or(words[string(code)], string(code))
+}
+
+// tile is a number that people look for first.
+type tile struct {
+	Name, Value, Note, Href string
+	// Kind colours the note: warn, bad or nothing.
+	Kind string
+}
+
+// activeCount is a number of active runs, which is not counted to the end.
+func activeCount(n int) string {
+	if n >= overview.MaxActiveCount {
+		return page.Count(overview.MaxActiveCount) + "+"
+	}
+	return page.Count(n)
+}
+
+func tiles(view *overview.Overview) []tile {
+	active := map[lineshaft.RunState]int{}
+	for _, a := range view.Active {
+		active[a.State] = a.Count
+	}
+	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], overview.MaxActiveCount)
+	total := view.Total
+	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: "/runs?state=QUEUED"}
+	if !view.OldestQueued.IsZero() {
+		queue.Note = "oldest for " + page.Roughly(view.At.Sub(view.OldestQueued))
+	}
+	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer", Href: "/runs?state=PENDING&state=CLAIMED&state=INPROGRESS"}
+	if n := active[lineshaft.Blocked]; n > 0 {
+		run.Note, run.Kind = needAnswer(n), "warn"
+	}
+	success := tile{Name: "Success rate", Value: percent(total.Succeeded, total.Judged()), Note: "no run to judge by"}
+	success.Href = endedHref(total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
+	if failed := total.Failed + total.Errored; failed > 0 {
+		success.Note, success.Kind = page.Count(failed)+" failed", "bad"
+	} else if total.Judged() > 0 {
+		success.Note = "none failed"
+	}
+	ended := tile{Name: "Ended", Value: page.Count(total.Ended()), Note: "in the " + rangeWords(view.Range)}
+	ended.Href = endedHref(total.From, time.Time{}, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
+	if total.Cancelled > 0 {
+		ended.Note = page.Count(total.Cancelled) + " cancelled"
+	}
+	list := []tile{run, queue, ended, success, latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)}
+	if len(view.Spent) > 1 {
+		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: "/factories"}
+		spent.Note = page.Dollars(view.Spent[1].CostMicros) + " yesterday, UTC"
+		list = append(list, spent)
+	}
+	return list
+}
+
+// spentRows are the factories that cost something today, with their budgets.
+func spentRows(view *overview.Overview) []barRow {
+	if len(view.Spent) == 0 {
+		return nil
+	}
+	var rows []barRow
+	var values []float64
+	for _, f := range view.Spent[0].Factories {
+		row := barRow{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
+		if f.Name != "" {
+			row.Href = page.FactoryAddress(f.UID)
+		}
+		if most := f.Budget.MaxCostMicros; most > 0 {
+			row.Count += " of " + page.Dollars(most)
+		}
+		rows = append(rows, row)
+		values = append(values, float64(f.CostMicros))
+	}
+	return barRows(rows, values)
+}
+
+// spentChart draws what each of the last days cost.
+func spentChart(view *overview.Overview) chart {
+	one := series{Name: "US dollars", Class: "spent"}
+	var days []slot
+	var all int64
+	for _, day := range slices.Backward(view.Spent) {
+		text := page.Dollars(day.CostMicros)
+		days = append(days, slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text})
+		one.Values = append(one.Values, float64(day.CostMicros)/1e6)
+		one.Texts = append(one.Texts, text)
+		all += day.CostMicros
+	}
+	c := stackedChart("spending", "Spending by day", days, []series{one})
+	c.Desc = fmt.Sprintf("In the last %d days, runs in factories cost %s.", len(days), page.Dollars(all))
+	if all == 0 {
+		c.Empty = "Nothing was spent in the last days."
+	}
+	return c
+}
+
+// about is a duration with no more digits than histograms know.
+func about(d time.Duration) string {
+	d = max(d, 0)
+	for _, unit := range []struct {
+		below, size time.Duration
+		name        string
+	}{{time.Second, time.Millisecond, "ms"}, {100 * time.Second, time.Second, "s"}, {100 * time.Minute, time.Minute, "min"}, {48 * time.Hour, time.Hour, "h"}} {
+		if d < unit.below {
+			return digits(float64(d)/float64(unit.size)) + " " + unit.name
+		}
+	}
+	return digits(d.Hours()/24) + " days"
+}
+
+func digits(v float64) string {
+	if v < 10 {
+		return trim(v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func needAnswer(n int) string {
+	if n == 1 {
+		return "1 needs an answer"
+	}
+	return activeCount(n) + " need an answer"
+}
+
+func latencyTile(name string, l overview.Latency) tile {
+	if l.Count == 0 {
+		return tile{Name: name, Value: "–", Note: "no run started"}
+	}
+	return tile{Name: name, Value: about(l.P50), Note: "95 % within " + about(l.P95)}
+}
+
+// percent never rounds up to all when it was not all.
+func percent(part, whole int64) string {
+	if whole <= 0 {
+		return "–"
+	}
+	tenths := math.Floor(float64(part) / float64(whole) * 1000)
+	if tenths == 1000 || math.Mod(tenths, 10) == 0 {
+		return fmt.Sprintf("%.0f %%", tenths/10)
+	}
+	return fmt.Sprintf("%.1f %%", tenths/10)
+}

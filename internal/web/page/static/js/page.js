@@ -1,0 +1,129 @@
+// What every page has: copy buttons, times that stay current, keys, help.
+"use strict";
+(() => {
+  // A duration as the server tells it.
+  window.tookText = (ms) => {
+    const s = ms / 1000;
+    if (s < 1) return `${Math.max(1, Math.floor(ms))} ms`;
+    if (s < 10) return `${s.toFixed(1)} s`;
+    if (s < 60) return `${Math.round(s)} s`;
+    const two = (n) => String(Math.floor(n)).padStart(2, "0");
+    return s < 3600 ? `${Math.floor(s / 60)} min ${two(s % 60)} s` : `${Math.floor(s / 3600)} h ${two((s / 60) % 60)} min`;
+  };
+
+  const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+
+  // Copy buttons are of no use without this script, so they show only with it.
+  const showCopies = (root) => root.querySelectorAll("[data-copy][hidden]").forEach((button) => { button.hidden = false; });
+  showCopies(document);
+  document.addEventListener("htmx:load", (event) => showCopies(event.target));
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const text = button.parentElement.querySelector("pre, code, input");
+    const words = button.querySelector("span");
+    try {
+      await navigator.clipboard.writeText(text.value ?? text.textContent);
+      words.textContent = "Copied";
+    } catch {
+      // Browsers refuse the clipboard outside of HTTPS: the text is selected instead.
+      getSelection().selectAllChildren(text);
+      words.textContent = "Press Ctrl C";
+    }
+  });
+
+  // What is to come is rounded: a key of 90 days that was made a minute ago ends in 90 days.
+  const nearly = (d) => {
+    const unit = d >= 172800 ? 86400 : d >= 3600 ? 3600 : d >= 60 ? 60 : 0;
+    return unit ? Math.round(d / unit) * unit : d;
+  };
+  const agoText = (then) => {
+    const seconds = (Date.now() - then) / 1000;
+    const d = seconds < 0 ? nearly(-seconds) : seconds;
+    if (d < 5) return "just now";
+    const amount = d < 60 ? `${Math.floor(d)} s` : d < 3600 ? `${Math.floor(d / 60)} min` : d < 172800 ? `${Math.floor(d / 3600)} h` : `${Math.floor(d / 86400)} days`;
+    return seconds >= 0 ? `${amount} ago` : `in ${amount}`;
+  };
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const time of document.querySelectorAll("time[data-ago]")) {
+      const text = agoText(Date.parse(time.dateTime));
+      if (time.textContent !== text) time.textContent = text;
+    }
+  }, 5000);
+
+  // A stream that was refused asks whether the session is over, and says so in its place.
+  document.addEventListener("refused", async (event) => {
+    const answer = await fetch("/sessions", { headers: { "HX-Request": "true" } }).catch(() => undefined);
+    if (answer?.status !== 401) return;
+    const link = document.createElement("a");
+    link.href = `/login?next=${encodeURIComponent(location.pathname + location.search)}`;
+    link.textContent = "Sign in";
+    event.target.replaceChildren("You have been signed out. ", link);
+  });
+
+  const help = document.getElementById("help");
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-help]")) help?.showModal();
+  });
+
+  const places = { o: "/", r: "/runs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
+  const rowLinks = () => [...document.querySelectorAll("table.list td.main a")];
+  const step = (by) => {
+    const links = rowLinks();
+    const at = links.indexOf(document.activeElement);
+    links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
+  };
+  let leader = false;
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && typing(event.target)) return event.target.blur();
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
+    const search = document.getElementById("search");
+    if (!search) return;
+    if (leader) {
+      leader = false;
+      if (places[event.key]) location.assign(places[event.key]);
+      return;
+    }
+    switch (event.key) {
+      case "/": {
+        const field = document.getElementById("find-text") ?? search; // inside a run, its log is what one looks through
+        event.preventDefault();
+        field.focus();
+        field.select();
+        break;
+      }
+      case "?": help.showModal(); break;
+      case "g": leader = true; break;
+      case "j": step(1); break;
+      case "k": step(-1); break;
+      case "n": location.assign("/runs/new"); break;
+    }
+  });
+
+  // A form is sent once. The button is off only after its value was taken, and on again
+  // when the reader comes back to the page.
+  const sent = new Set();
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (sent.has(form)) return event.preventDefault();
+    sent.add(form);
+    setTimeout(() => { if (event.submitter) event.submitter.disabled = true; });
+  });
+  addEventListener("pageshow", () => {
+    for (const form of sent) for (const button of form.querySelectorAll("button:disabled")) button.disabled = false;
+    sent.clear();
+  });
+
+  // A form that comes back with an error begins with what was wrong.
+  document.querySelector("[data-focus]")?.focus();
+  // htmx drops answers of 4xx by default; here they carry the error to show.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.xhr.status >= 400 && event.detail.xhr.status !== 401) {
+      event.detail.shouldSwap = true;
+      event.detail.isError = false;
+    }
+  });
+})();

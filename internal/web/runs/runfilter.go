@@ -1,0 +1,258 @@
+package runs
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+// runView is what the address of the run list says: which runs, in which order, from
+// where on.
+type runView struct {
+	// Values are those that say something, so that one view has one address.
+	Values url.Values
+	Query  lineshaft.RunQuery
+}
+
+// filterField is a filter of the run list: a name in the address, a word for people.
+type filterField struct {
+	name, label string
+	// say tells the filter in a sentence about runs, with %s for its values.
+	say string
+	set func(f *lineshaft.RunFilter, values []string) error
+}
+
+func one(into func(f *lineshaft.RunFilter) *string) func(*lineshaft.RunFilter, []string) error {
+	return func(f *lineshaft.RunFilter, values []string) error {
+		*into(f) = values[0]
+		return nil
+	}
+}
+
+func many[T ~string](name string, known []T, into func(f *lineshaft.RunFilter) *[]T) func(*lineshaft.RunFilter, []string) error {
+	return func(f *lineshaft.RunFilter, values []string) error {
+		for _, value := range values {
+			if !slices.Contains(known, T(value)) {
+				return lineshaft.Invalid(name, "%q is not known; choose one of the list", value)
+			}
+			*into(f) = append(*into(f), T(value))
+		}
+		return nil
+	}
+}
+
+func moment(name string, into func(f *lineshaft.RunFilter) *time.Time) func(*lineshaft.RunFilter, []string) error {
+	return func(f *lineshaft.RunFilter, values []string) error {
+		at, ok := parseMoment(values[0])
+		if !ok {
+			return lineshaft.Invalid(name, "%q is not a time; write it like 2026-01-31T18:00, in UTC", values[0])
+		}
+		*into(f) = at
+		return nil
+	}
+}
+
+// parseMoment reads a time as forms and programs write it; without a zone it is UTC.
+func parseMoment(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+func setMetadata(f *lineshaft.RunFilter, values []string) error {
+	f.Metadata = map[string]string{}
+	for _, pair := range values {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return lineshaft.Invalid("meta", "%q is not a key and a value; write it like team=web", pair)
+		}
+		f.Metadata[key] = value
+	}
+	if len(f.Metadata) > lineshaft.MaxMetadataFilters {
+		return lineshaft.Invalid("meta", "%d pairs are too many; at most %d are allowed", len(f.Metadata), lineshaft.MaxMetadataFilters)
+	}
+	return nil
+}
+
+// filterFields lists the filters in the order in which people read them.
+func filterFields() []filterField {
+	type filter = lineshaft.RunFilter
+	return []filterField{
+		{"state", "State", "that are %s", many("state", lineshaft.RunStates(), func(f *filter) *[]lineshaft.RunState { return &f.States })},
+		{"q", "Words", "with the words %s", one(func(f *filter) *string { return &f.Query })},
+		{"source", "Source", "started from %s", many("source", lineshaft.Sources(), func(f *filter) *[]lineshaft.Source { return &f.Sources })},
+		{"factory", "Factory", "in the factory %s", func(f *filter, values []string) error {
+			f.FactoryUIDs = values
+			return nil
+		}},
+		{"agent", "Agent", "of the agent %s", one(func(f *filter) *string { return &f.Executor })},
+		{"environment", "Environment", "in the environment %s", one(func(f *filter) *string { return &f.EnvironmentID })},
+		{"creator", "Creator", "started by %s", one(func(f *filter) *string { return &f.Creator })},
+		{"host", "Worker", "on the worker %s", one(func(f *filter) *string { return &f.WorkerHost })},
+		{"schedule", "Schedule", "of the schedule %s", one(func(f *filter) *string { return &f.ScheduleID })},
+		{"model", "Model", "with the model %s", one(func(f *filter) *string { return &f.ModelID })},
+		{"skill", "Skill", "with the skill %s", one(func(f *filter) *string { return &f.SkillSpec })},
+		{"ancestor", "Below run", "below the run %s", one(func(f *filter) *string { return &f.AncestorRunID })},
+		{"after", "Created from", "created at or after %s", moment("after", func(f *filter) *time.Time { return &f.CreatedAfter })},
+		{"before", "Created before", "created before %s", moment("before", func(f *filter) *time.Time { return &f.CreatedBefore })},
+		{"since", "Updated from", "updated at or after %s", moment("since", func(f *filter) *time.Time { return &f.UpdatedAfter })},
+		{"until", "Updated before", "updated before %s", moment("until", func(f *filter) *time.Time { return &f.UpdatedBefore })},
+		{"meta", "Metadata", "with %s", setMetadata},
+	}
+}
+
+// parseRunView reads an address. What it does not know it leaves out.
+func parseRunView(given url.Values) (runView, error) {
+	v := runView{Values: url.Values{}, Query: lineshaft.RunQuery{Sort: lineshaft.SortCreated, Limit: runsPerPage}}
+	for _, field := range filterFields() {
+		if n := len(given[field.name]); n > lineshaft.MaxFilterValues {
+			return v, lineshaft.Invalid(field.name, "%d values of one filter are too many; choose at most %d, or leave the filter out", n, lineshaft.MaxFilterValues)
+		}
+		var values []string
+		for _, value := range given[field.name] {
+			if value = strings.TrimSpace(value); value != "" && !slices.Contains(values, value) {
+				values = append(values, value)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(values, func(s string) bool { return strings.ContainsRune(s, 0) || len(s) > maxFilterValue }) {
+			return v, lineshaft.Invalid(field.name, "this is too long, or no text")
+		}
+		if err := field.set(&v.Query.Filter, values); err != nil {
+			return v, err
+		}
+		v.Values[field.name] = values
+	}
+	if given.Get("sort") == "updated" {
+		v.Query.Sort = lineshaft.SortUpdated
+		v.Values.Set("sort", "updated")
+	}
+	if cursor := given.Get("cursor"); cursor != "" {
+		v.Query.Cursor = cursor
+		v.Values.Set("cursor", cursor)
+	}
+	return v, nil
+}
+
+// maxFilterValue bounds a value of a filter.
+const maxFilterValue = 1000
+
+// Address is the list with the given values instead of those of the same name; one
+// that is empty is left out. Any other view begins at its first page.
+func (v runView) Address(pairs ...string) string {
+	values := url.Values{}
+	for name, list := range v.Values {
+		values[name] = list
+	}
+	values.Del("cursor")
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Del(pairs[i])
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return page.WithQuery("/runs", values)
+}
+
+// without is the list without one value of a filter.
+func (v runView) without(name, value string) string {
+	values := url.Values{}
+	for other, list := range v.Values {
+		if other == name {
+			list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == value })
+		}
+		if len(list) > 0 && other != "cursor" {
+			values[other] = list
+		}
+	}
+	return page.WithQuery("/runs", values)
+}
+
+// Has says whether a filter has a value.
+func (v runView) Has(name, value string) bool { return slices.Contains(v.Values[name], value) }
+
+// Get is the first value of a filter.
+func (v runView) Get(name string) string { return v.Values.Get(name) }
+
+// Filtered says that the list does not show all runs.
+func (v runView) Filtered() bool { return !v.Query.Filter.IsZero() }
+
+// filterChip is a value of a filter that is set, and the list without it.
+type filterChip struct{ Label, Text, Href string }
+
+// chips tells the filters that are set, each with the way out of it. States and words
+// are in sight anyway.
+func (v runView) chips(names filterNames) []filterChip {
+	var chips []filterChip
+	for _, field := range filterFields() {
+		if field.name == "state" || field.name == "q" {
+			continue
+		}
+		for _, value := range v.Values[field.name] {
+			chips = append(chips, filterChip{field.label, names.text(field.name, value), v.without(field.name, value)})
+		}
+	}
+	return chips
+}
+
+// words tells the filter in a sentence: "runs that are failed, started from API".
+func (v runView) words(names filterNames) string {
+	var parts []string
+	for _, field := range filterFields() {
+		var values []string
+		for _, value := range v.Values[field.name] {
+			values = append(values, names.text(field.name, value))
+		}
+		if len(values) > 0 {
+			join := " or "
+			if field.name == "meta" {
+				join = " and "
+			}
+			parts = append(parts, strings.Replace(field.say, "%s", strings.Join(values, join), 1))
+		}
+	}
+	if len(parts) == 0 {
+		return "all runs"
+	}
+	return "runs " + strings.Join(parts, ", ")
+}
+
+// filterNames turns ids of filters into the names that people know.
+type filterNames map[string]map[string]string
+
+func (n filterNames) text(field, value string) string {
+	switch field {
+	case "state":
+		return strings.ToLower(page.StateName(lineshaft.RunState(value)))
+	case "source":
+		return page.SourceName(lineshaft.Source(value))
+	case "q":
+		return "“" + value + "”"
+	case "after", "before":
+		if at, ok := parseMoment(value); ok {
+			return at.Format("2006-01-02 15:04") + " UTC"
+		}
+	}
+	if name := n[field][value]; name != "" {
+		return name
+	}
+	return value
+}
+
+// Moment is a time filter as its field of the form wants it.
+func (v runView) Moment(name string) string {
+	at, ok := parseMoment(v.Get(name))
+	if !ok {
+		return ""
+	}
+	return at.Format("2006-01-02T15:04")
+}

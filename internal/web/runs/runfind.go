@@ -1,0 +1,200 @@
+package runs
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+const (
+	// scanStretches is how many stretches of a log one request reads; each is bounded in bytes.
+	scanStretches = 16
+	scanEvents    = 5000
+	// maxMatches is how many places one answer names.
+	maxMatches = 1000
+	maxFind    = 200
+)
+
+// scan goes through a log after a sequence until see says no or a request has read enough. It
+// answers how far it came, and whether the log goes on there.
+func (s pages) scan(r *page.Request, runID string, after int64, see func(lineshaft.Event) bool) (last int64, more bool, err error) {
+	last = after
+	for range scanStretches {
+		read, err := s.Control.Events(r.Context(), r.Caller, runID, last, scanEvents)
+		if err != nil {
+			return last, false, err
+		}
+		for i, e := range read.Events {
+			last = e.Sequence
+			if !see(e) {
+				return last, read.More || i < len(read.Events)-1, nil
+			}
+		}
+		if !read.More {
+			return last, false, nil
+		}
+	}
+	return last, true, nil
+}
+
+// finder looks for events: of a kind, with a text, or both.
+type finder struct{ text, only string }
+
+// foundEvents are places in a log.
+type foundEvents struct {
+	Matches []int64 `json:"matches"`
+	// Next is after which event to go on; zero when all were looked at.
+	Next int64 `json:"next,omitempty"`
+}
+
+// runFind names the events of a log that have a text or are of a kind. A page without scripts
+// is led to the first of them.
+func (s pages) runFind(r *page.Request) error {
+	after, err := resumeAfter(r)
+	if err != nil {
+		return err
+	}
+	f := finder{text: strings.ToLower(strings.TrimSpace(r.FormValue("q"))), only: r.FormValue("only")}
+	if len(f.text) > maxFind || strings.ContainsRune(f.text, 0) {
+		return lineshaft.Invalid("q", "this is too long, or no text")
+	}
+	if !slices.Contains([]string{"", "messages", "commands", "edits", "errors"}, f.only) {
+		return lineshaft.Invalid("only", "choose messages, commands, edits or errors")
+	}
+	asked := r.Header.Get("Accept") == "application/json"
+	found := foundEvents{Matches: []int64{}}
+	last, more, err := s.scan(r, r.PathValue("id"), after, func(e lineshaft.Event) bool {
+		if f.fits(e) {
+			found.Matches = append(found.Matches, e.Sequence)
+		}
+		return len(found.Matches) < maxMatches && (asked || len(found.Matches) == 0)
+	})
+	if err != nil {
+		return err
+	}
+	if more {
+		found.Next = last
+	}
+	if !asked {
+		return s.goToMatch(r, f, found)
+	}
+	r.W.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(r.W).Encode(found)
+}
+
+// goToMatch leads to the first match, or back with the words that were not found.
+func (s pages) goToMatch(r *page.Request, f finder, found foundEvents) error {
+	values := url.Values{"find": {r.FormValue("q")}}
+	at := page.Under("runs", r.PathValue("id"))
+	switch {
+	case len(found.Matches) > 0:
+		sequence := strconv.FormatInt(found.Matches[0], 10)
+		values.Set("at", sequence)
+		at = page.WithQuery(at, values) + "#e" + sequence
+	case found.Next > 0:
+		values = url.Values{"q": {r.FormValue("q")}, "only": {f.only}, "after": {strconv.FormatInt(found.Next, 10)}}
+		at = page.WithQuery(at+"/find", values)
+	default:
+		values.Set("none", "1")
+		at = page.WithQuery(at, values)
+	}
+	http.Redirect(r.W, r.Request, at, http.StatusSeeOther)
+	return nil
+}
+
+func (f finder) fits(e lineshaft.Event) bool {
+	return f.ofKind(e) && (f.text == "" || strings.Contains(strings.ToLower(searchedText(e)), f.text))
+}
+
+// ofKind says whether an event is of the kind that is looked for. What a command wrote belongs
+// to it when words are looked for, and is no place of its own otherwise.
+func (f finder) ofKind(e lineshaft.Event) bool {
+	switch f.only {
+	case "":
+		return true
+	case "messages":
+		return e.Type == lineshaft.EventMessage || e.Type == lineshaft.EventPermission
+	case "commands":
+		if e.Type == lineshaft.EventOutput {
+			return f.text != ""
+		}
+		d, ok := decode[lineshaft.ToolCallData](e)
+		return ok && e.Type == lineshaft.EventToolCall && newTool(d).RanCommand
+	case "edits":
+		return len(editsOf(e)) > 0
+	}
+	return wentWrong(e)
+}
+
+// wentWrong says whether an event reports a failure.
+func wentWrong(e lineshaft.Event) bool {
+	switch e.Type {
+	case lineshaft.EventToolResult:
+		d, ok := decode[lineshaft.ToolResultData](e)
+		state := lineshaft.ToolState(d.State)
+		return ok && (state == lineshaft.ToolFailed || state == lineshaft.ToolDenied)
+	case lineshaft.EventNotice:
+		d, ok := decode[lineshaft.NoticeData](e)
+		return ok && (d.Level == "error" || d.Level == "warning")
+	case lineshaft.EventState:
+		d, ok := decode[lineshaft.StateData](e)
+		return ok && (d.To == lineshaft.Failed || d.To == lineshaft.Errored)
+	default:
+		return false
+	}
+}
+
+// editsOf are the changes of files that an event reports.
+func editsOf(e lineshaft.Event) []diff {
+	switch e.Type {
+	case lineshaft.EventToolCall:
+		if d, ok := decode[lineshaft.ToolCallData](e); ok {
+			return diffsOf(d.Input)
+		}
+	case lineshaft.EventToolResult:
+		if d, ok := decode[lineshaft.ToolResultData](e); ok {
+			return resultDiffs(d.Output)
+		}
+	default:
+	}
+	return nil
+}
+
+// searchedText is all that can be read of an event.
+func searchedText(e lineshaft.Event) string {
+	switch e.Type {
+	case lineshaft.EventMessage, lineshaft.EventThought, lineshaft.EventOutput, lineshaft.EventNotice:
+		return eventText(e)
+	default:
+	}
+	var data any
+	if json.Unmarshal(e.Data, &data) != nil {
+		return string(e.Data)
+	}
+	var out strings.Builder
+	writeTexts(&out, data)
+	return out.String()
+}
+
+// writeTexts writes the texts in a value of JSON, one to a line.
+func writeTexts(out *strings.Builder, value any) {
+	switch value := value.(type) {
+	case string:
+		out.WriteString(value)
+		out.WriteByte('\n')
+	case []any:
+		for _, one := range value {
+			writeTexts(out, one)
+		}
+	case map[string]any:
+		for _, one := range value {
+			writeTexts(out, one)
+		}
+	}
+}

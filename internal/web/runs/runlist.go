@@ -1,0 +1,217 @@
+package runs
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+// runsPerPage is how many rows the list has at most, however many runs there are.
+const runsPerPage = 50
+
+func (s pages) runListRoutes() []page.Route {
+	return []page.Route{
+		page.Get("/runs", see, page.InTurn(s.runsPage)),
+		page.Get("/runs/rows", see, page.InTurn(s.runRows)),
+		page.Get("/runs/live", see, s.runsLive),
+		page.Get("/runs/new", start, page.Show("newrun", s.newRunPage)),
+		page.Post("/runs", start, s.startRun),
+		page.Get("/runs/cancel", start, page.InTurn(page.Show("runscancel", s.cancelRunsPage))),
+		page.Post("/runs/cancel", start, s.cancelRuns),
+	}
+}
+
+// runRow is a run as a row of the list shows it.
+type runRow struct {
+	*lineshaft.Run
+
+	// Factory is its factory's name.
+	Factory string
+	// Picks says that the list has boxes to pick rows by; Pickable that this row has one.
+	Picks, Pickable bool
+	// Worked is how long an agent has worked on it; Since is set while one does.
+	Worked time.Duration
+	Since  time.Time
+}
+
+// Agent is who works on it, if that is not who asked for it.
+func (r runRow) Agent() string {
+	if r.AgentUID == "" {
+		return r.Config.Name
+	}
+	return r.Executor.DisplayName
+}
+
+// Why is the status message where the state does not say it all.
+func (r runRow) Why() string {
+	if r.State == lineshaft.Succeeded || r.State == lineshaft.InProgress {
+		return ""
+	}
+	return r.Status.Message
+}
+
+// runListData is what the list shows.
+type runListData struct {
+	View  runView
+	Rows  []runRow
+	Chips []filterChip
+	// Next is the address of the next page.
+	Next string
+	// Cursor is the place in the stream of changes from which the page goes on.
+	Cursor string
+	// MayPick says that there are boxes, MayCancelAll that all that match can be cancelled.
+	MayPick, MayCancelAll bool
+	Options               runOptions
+	Creator               string
+}
+
+// Live is the address of the changes to this list.
+func (d runListData) Live() string {
+	values := url.Values{}
+	for name, list := range d.View.Values {
+		values[name] = list
+	}
+	values.Del("cursor")
+	values.Del("sort")
+	return page.WithQuery("/runs/live", values)
+}
+
+// First is the address of the first page, from a later one.
+func (d runListData) First() string {
+	if d.View.Get("cursor") == "" {
+		return ""
+	}
+	return d.View.Address()
+}
+
+// More says that a filter is set that the form keeps folded.
+func (d runListData) More() bool {
+	for _, name := range []string{"source", "factory", "environment", "schedule", "host", "creator", "after", "before", "meta"} {
+		if d.View.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Kept are values of filters that have no field of their own in the form, or more
+// values than it shows.
+func (d runListData) Kept() []page.Option {
+	var kept []page.Option
+	for _, name := range []string{"agent", "model", "skill", "ancestor", "since", "until"} {
+		for _, value := range d.View.Values[name] {
+			kept = append(kept, page.Option{Value: value, Name: name})
+		}
+	}
+	for _, name := range []string{"source", "factory", "meta"} {
+		for i, value := range d.View.Values[name] {
+			if i > 0 {
+				kept = append(kept, page.Option{Value: value, Name: name})
+			}
+		}
+	}
+	return kept
+}
+
+// CancelAll is the page that asks before it cancels what the filter selects.
+func (d runListData) CancelAll() string {
+	values := url.Values{"match": {"1"}}
+	for name, list := range d.View.Values {
+		if name != "cursor" && name != "sort" {
+			values[name] = list
+		}
+	}
+	return page.WithQuery("/runs/cancel", values)
+}
+
+func (s pages) runsPage(r *page.Request) error {
+	given := r.URL.Query()
+	view, err := parseRunView(given)
+	if err != nil {
+		return err
+	}
+	part := r.Asked()
+	if address := page.WithQuery("/runs", view.Values); part {
+		if !showsAlready(r, address) {
+			r.W.Header().Set("Hx-Push-Url", address)
+		}
+	} else if given.Encode() != view.Values.Encode() { // the form sends its empty fields too
+		http.Redirect(r.W, r.Request, address, http.StatusSeeOther)
+		return nil
+	}
+	data, err := s.runList(r, view)
+	if err != nil {
+		return err
+	}
+	if part {
+		return r.Fragment("runs", "list", data)
+	}
+	return r.Render("runs", page.Of("runs", data))
+}
+
+// showsAlready says that the page which asks is at this address: once more in its history,
+// the way back would lead to where the reader is.
+func showsAlready(r *page.Request, address string) bool {
+	current, err := url.Parse(r.Header.Get("Hx-Current-Url"))
+	return err == nil && current.RequestURI() == address
+}
+
+func (s pages) runList(r *page.Request, view runView) (runListData, error) {
+	// The place in the stream is taken before the list is read: what happens between is
+	// told by the stream.
+	changes, err := s.Control.FollowStates(r.Context(), r.Caller, lineshaft.RunFilter{}, "")
+	if err != nil {
+		return runListData{}, err
+	}
+	defer changes.Close()
+	options, err := s.runOptions(r)
+	if err != nil {
+		return runListData{}, err
+	}
+	found, err := s.Control.ListRuns(r.Context(), r.Caller, view.Query)
+	if err != nil {
+		return runListData{}, err
+	}
+	data := runListData{
+		View: view, Rows: rowsOf(r.Caller, found.Runs, options.names["factory"]), Cursor: changes.Cursor(), Options: options,
+		MayPick: r.Caller.Role.May(lineshaft.PermissionRunsStart), MayCancelAll: r.Caller.Role.May(lineshaft.PermissionRunsManage),
+	}
+	if found.Next != "" {
+		data.Next = view.Address("cursor", found.Next)
+	}
+	options.names["creator"] = creatorNames(r.Caller, found.Runs)
+	data.Creator = options.names.text("creator", view.Get("creator"))
+	data.Chips = view.chips(options.names)
+	return data, nil
+}
+
+func rowsOf(c lineshaft.Caller, runs []lineshaft.Run, factories map[string]string) []runRow {
+	picks := c.Role.May(lineshaft.PermissionRunsStart)
+	rows := make([]runRow, len(runs))
+	for i := range runs {
+		run := &runs[i]
+		rows[i] = runRow{Run: run, Factory: factories[run.FactoryUID], Picks: picks, Pickable: picks && !run.State.Terminal() && controlruns.MayChange(c, run), Worked: run.RunTime}
+		if run.State == lineshaft.InProgress || run.State == lineshaft.Blocked {
+			rows[i].Since = run.StartedAt
+			rows[i].Worked = time.Since(run.StartedAt)
+		}
+	}
+	return rows
+}
+
+// runRows reads rows again that have changed.
+func (s pages) runRows(r *page.Request) error {
+	runs, err := s.Control.RunsByID(r.Context(), r.Caller, r.URL.Query()["id"])
+	if err != nil {
+		return err
+	}
+	factories, err := s.FactoryNames(r.Context(), r.Caller)
+	if err != nil {
+		return err
+	}
+	return r.Fragment("runs", "rows-again", rowsOf(r.Caller, runs, factories))
+}

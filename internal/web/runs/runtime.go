@@ -1,0 +1,238 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+const (
+	// maxSpans is how many stretches of time a page draws: the longest.
+	maxSpans = 400
+	// slowest is how many the side of a run names.
+	slowest = 5
+	// shortest is below what the time of a model is not worth a line.
+	shortest = 10 * time.Millisecond
+)
+
+// span is a stretch of a run's time and what it went into.
+type span struct {
+	// Kind is wait, setup, ask, model or tool.
+	Kind, Name string
+	Sequence   int64
+	From       time.Time
+	Until      time.Time
+	// Failed says that it did not go well, Now that it still lasts.
+	Failed, Now bool
+	// X and W are its place and its width, of 1000.
+	X, W string
+}
+
+// Took is how long it lasted.
+func (s span) Took() time.Duration { return s.Until.Sub(s.From) }
+
+// spanner shows the events of a log as stretches of time.
+type spanner struct {
+	spans []span
+	// calls are the places of the calls that have no result yet, state that of the wait or the
+	// set-up which lasts; none is -1.
+	calls map[string]int
+	state int
+	// thinks is since when the agent thinks; zero while a tool works or nobody does.
+	thinks time.Time
+}
+
+func newSpanner() *spanner { return &spanner{calls: map[string]int{}, state: -1} }
+
+func (s *spanner) add(e lineshaft.Event) {
+	switch e.Type {
+	case lineshaft.EventState:
+		if d, ok := decode[lineshaft.StateData](e); ok {
+			s.enter(e, d.To)
+		}
+	case lineshaft.EventToolCall:
+		d, ok := decode[lineshaft.ToolCallData](e)
+		if !ok {
+			return
+		}
+		s.thought(e, "Agent")
+		s.thinks = time.Time{}
+		_, text := summary(d.Input)
+		s.calls[d.ID] = s.begin(span{Kind: "tool", Name: page.OneLine(d.Name+" "+text, 120), Sequence: e.Sequence, From: e.Time})
+	case lineshaft.EventToolResult:
+		d, ok := decode[lineshaft.ToolResultData](e)
+		if !ok {
+			return
+		}
+		if at, known := s.calls[d.ID]; known {
+			s.spans[at].Until, s.spans[at].Failed = e.Time, wentWrong(e)
+			delete(s.calls, d.ID)
+		}
+		if len(s.calls) == 0 {
+			s.thinks = e.Time
+		}
+	case lineshaft.EventUsage:
+		if d, ok := decode[lineshaft.UsageData](e); ok {
+			s.thought(e, cmp.Or(page.OneLine(d.ModelID, 80), "Model"))
+		}
+	default:
+	}
+}
+
+func (s *spanner) begin(one span) int {
+	s.spans = append(s.spans, one)
+	return len(s.spans) - 1
+}
+
+// thought ends what the agent thought about.
+func (s *spanner) thought(e lineshaft.Event, name string) {
+	if s.thinks.IsZero() {
+		return
+	}
+	if e.Time.Sub(s.thinks) >= shortest {
+		s.begin(span{Kind: "model", Name: name, Sequence: e.Sequence, From: s.thinks, Until: e.Time})
+	}
+	s.thinks = e.Time
+}
+
+// enter ends what lasted in the state before, and begins what lasts in the next.
+func (s *spanner) enter(e lineshaft.Event, to lineshaft.RunState) {
+	if s.state >= 0 {
+		s.spans[s.state].Until = e.Time
+	}
+	s.thought(e, "Agent")
+	s.thinks, s.state = time.Time{}, -1
+	if to != lineshaft.Blocked && to != lineshaft.InProgress {
+		s.endCalls(e.Time, false)
+	}
+	one := span{Sequence: e.Sequence, From: e.Time}
+	switch to {
+	case lineshaft.Queued, lineshaft.Pending:
+		one.Kind, one.Name = "wait", "Waiting for a worker"
+	case lineshaft.Claimed:
+		one.Kind, one.Name = "setup", "Set-up"
+	case lineshaft.Blocked:
+		one.Kind, one.Name = "ask", "Waiting for an answer"
+	case lineshaft.InProgress:
+		s.thinks = e.Time
+		return
+	default:
+		return
+	}
+	s.state = s.begin(one)
+}
+
+func (s *spanner) endCalls(at time.Time, now bool) {
+	for _, place := range s.calls {
+		s.spans[place].Until, s.spans[place].Now = at, now
+	}
+	s.calls = map[string]int{}
+}
+
+// finish ends what lasts, and keeps the longest of too many.
+func (s *spanner) finish(now time.Time) []span {
+	if s.state >= 0 {
+		s.spans[s.state].Until, s.spans[s.state].Now = now, true
+	}
+	s.endCalls(now, true)
+	if !s.thinks.IsZero() && now.Sub(s.thinks) >= shortest {
+		s.begin(span{Kind: "model", Name: "Agent", From: s.thinks, Until: now, Now: true})
+	}
+	list := slices.DeleteFunc(s.spans, func(one span) bool { return one.Until.Sub(one.From) < time.Millisecond })
+	if len(list) > maxSpans {
+		slices.SortFunc(list, longer)
+		list = list[:maxSpans]
+	}
+	slices.SortStableFunc(list, func(a, b span) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Sequence, b.Sequence)) })
+	return list
+}
+
+func longer(a, b span) int {
+	return cmp.Or(cmp.Compare(b.Took(), a.Took()), cmp.Compare(a.Sequence, b.Sequence))
+}
+
+// spent is how much of a run's time went into one kind of thing.
+type spent struct {
+	Kind, Name string
+	Took       time.Duration
+}
+
+// timeData is where the time of a run went.
+type timeData struct {
+	Run     *lineshaft.Run
+	Spans   []span
+	Slowest []span
+	Sums    []spent
+	// All is how long it is from the first to the last.
+	All time.Duration
+	// Cut says that the log is longer than was read.
+	Cut bool
+	// Live says that the run has not ended.
+	Live bool
+}
+
+// runTime shows where the time of a run went: on a page of its own, or beside the transcript.
+func (s pages) runTime(r *page.Request) error {
+	run, err := s.Control.GetRun(r.Context(), r.Caller, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	all, end := newSpanner(), s.Now()
+	_, cut, err := s.scan(r, run.ID, 0, func(e lineshaft.Event) bool {
+		all.add(e)
+		end = e.Time
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if !run.State.Terminal() && !cut {
+		end = s.Now()
+	}
+	data := timeOf(all.finish(end))
+	data.Run, data.Cut, data.Live = run, cut, !run.State.Terminal()
+	if r.Asked() {
+		return r.Fragment("runtime", "beside", data)
+	}
+	p := page.Below("runs", run.Title, data)
+	p.Mark, p.Icon = stateMark(run.State), stateKind(run.State)
+	return r.Render("runtime", p)
+}
+
+// timeOf places the stretches beside each other and adds them up.
+func timeOf(spans []span) timeData {
+	data := timeData{Spans: spans, Slowest: slices.Clone(spans)}
+	slices.SortFunc(data.Slowest, longer)
+	data.Slowest = data.Slowest[:min(len(data.Slowest), slowest)]
+	for _, kind := range []spent{{Kind: "wait", Name: "Waiting for a worker"}, {Kind: "setup", Name: "Set-up"}, {Kind: "ask", Name: "Waiting for an answer"}, {Kind: "model", Name: "Model"}, {Kind: "tool", Name: "Tools"}} {
+		for _, one := range spans {
+			if one.Kind == kind.Kind {
+				kind.Took += one.Took()
+			}
+		}
+		if kind.Took > 0 {
+			data.Sums = append(data.Sums, kind)
+		}
+	}
+	if len(spans) == 0 {
+		return data
+	}
+	first, last := spans[0].From, spans[0].Until
+	for _, one := range spans {
+		if one.Until.After(last) {
+			last = one.Until
+		}
+	}
+	data.All = max(last.Sub(first), time.Millisecond)
+	of := func(d time.Duration) float64 { return 1000 * float64(d) / float64(data.All) }
+	for i := range spans {
+		wide := max(of(spans[i].Took()), 2)
+		spans[i].X = strconv.FormatFloat(min(of(spans[i].From.Sub(first)), 1000-wide), 'f', 1, 64)
+		spans[i].W = strconv.FormatFloat(wide, 'f', 1, 64)
+	}
+	return data
+}

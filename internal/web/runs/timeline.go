@@ -1,0 +1,101 @@
+package runs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/web/page"
+)
+
+// phase is a stretch of a run's life.
+type phase struct {
+	// Kind picks the colour: idle, busy, good, bad, warn.
+	Kind string
+	Name string
+	// Detail is the worker, or what ended it.
+	Detail string
+	At     time.Time
+	// Took is zero for a point in time and for what still goes on.
+	Took time.Duration
+	// Now says that it still goes on.
+	Now bool
+}
+
+// timeline tells the life of a run: what it waited for, where each execution worked,
+// how long that took, and how it ended.
+func timeline(run *lineshaft.Run, executions []runs.Execution) []phase {
+	var list []phase
+	waiting := run.CreatedAt
+	for _, e := range executions {
+		list = append(list, phase{Kind: "idle", Name: "Waited for a worker", At: waiting, Took: e.ClaimedAt.Sub(waiting)})
+		list = append(list, worked(e)...)
+		if waiting = e.EndedAt; !e.ContinuedAt.IsZero() {
+			waiting = e.ContinuedAt
+		}
+	}
+	switch {
+	case run.State.Terminal():
+		return append(list, phase{Kind: stateKind(run.State), Name: page.StateName(run.State), At: endOf(run), Detail: ""})
+	case run.State == lineshaft.Queued:
+		if waiting.IsZero() {
+			waiting = run.UpdatedAt
+		}
+		list = append(list, phase{Kind: "idle", Name: "Waits for a worker", At: waiting, Now: true})
+	case run.State == lineshaft.Blocked:
+		list = append(list, phase{Kind: "warn", Name: "Waits for an answer", At: run.UpdatedAt, Now: true})
+	}
+	return list
+}
+
+func endOf(run *lineshaft.Run) time.Time {
+	if run.FinishedAt.IsZero() {
+		return run.UpdatedAt
+	}
+	return run.FinishedAt
+}
+
+// worked are the two parts of an execution: its preparation and the agent's work.
+func worked(e runs.Execution) []phase {
+	name := fmt.Sprintf("Execution %d", e.Number)
+	preparing := phase{Kind: "busy", Name: name + ": prepared", Detail: e.WorkerHost, At: e.ClaimedAt}
+	switch {
+	case !e.StartedAt.IsZero():
+		preparing.Took = e.StartedAt.Sub(e.ClaimedAt)
+	case !e.EndedAt.IsZero():
+		preparing.Took = e.EndedAt.Sub(e.ClaimedAt)
+		return []phase{preparing}
+	default:
+		preparing.Name, preparing.Now = name+": preparing", true
+		return []phase{preparing}
+	}
+	working := phase{Kind: "busy", Name: name + ": worked", Detail: e.WorkerHost, At: e.StartedAt}
+	if e.EndedAt.IsZero() {
+		working.Name, working.Now = name+": working", true
+	} else {
+		working.Took = e.EndedAt.Sub(e.StartedAt)
+	}
+	return []phase{preparing, working}
+}
+
+// stateMark is a sign for the title of the tab, which is all that a reader of another page sees.
+func stateMark(state lineshaft.RunState) string {
+	return map[string]string{"good": "✓", "bad": "✗", "warn": "?", "idle": "○", "busy": "●"}[stateKind(state)]
+}
+
+// stateKind is the colour of a state.
+func stateKind(state lineshaft.RunState) string {
+	switch state {
+	case lineshaft.Succeeded:
+		return "good"
+	case lineshaft.Failed, lineshaft.Errored:
+		return "bad"
+	case lineshaft.Blocked:
+		return "warn"
+	case lineshaft.Queued, lineshaft.Cancelled:
+		return "idle"
+	default:
+		return "busy"
+	}
+}
