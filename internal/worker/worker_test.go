@@ -47,6 +47,7 @@ func TestX10SlotsAreFilledAndNotOverfilled(t *testing.T) {
 		if most.Load() != 3 {
 			t.Errorf("%d ran at the same time", most.Load())
 		}
+		synctest.Wait() // until the next claim waits: it notes its limit
 		if first := c.limits[0]; first != 3 {
 			t.Errorf("the first claim asked for %d", first)
 		}

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -49,6 +50,21 @@ func TestX6ACPQueue(t *testing.T) {
 	q.push(item{update: json.RawMessage("x")})
 	if _, ok := q.pop(); ok {
 		t.Error("a closed queue gave something")
+	}
+}
+
+// What ends a turn withdraws its question, also when it ends the asking first.
+func TestR8ACPInterruptIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	_, log, turn := bare(t)
+	q := newQuestion(json.RawMessage(`{"toolCall":{"toolCallId":"1"},"options":[{"optionId":"no","kind":"reject_once"}]}`))
+	turn.questions, turn.asking = []*question{q}, true
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	turn.answered(ctx, &answer{question: q, err: ctx.Err()})
+	turn.close()
+	if got := <-q.outcome; got != cancelled() || len(log.Drafts("")) > 0 {
+		t.Errorf("outcome %+v, events %+v; want the question withdrawn without a word", got, log.Drafts(""))
 	}
 }
 

@@ -166,6 +166,9 @@ func (t *turn) answered(ctx context.Context, a *answer) {
 	if len(t.questions) == 0 || t.questions[0] != a.question {
 		return // the turn was ended
 	}
+	if ctx.Err() != nil {
+		return // nobody answered: closing the turn withdraws the question
+	}
 	t.asking = false
 	if wrong := harness.Astray(a.question.options, a.text); a.err == nil && wrong != "" {
 		t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: "warning", Text: wrong})
