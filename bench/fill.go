@@ -86,7 +86,7 @@ func (s *session) fill(ctx context.Context, db *sql.DB, engine string, runs int)
 		}
 		s.progress.at(until, runs)
 	}
-	for _, statement := range fillSettled {
+	for _, statement := range d.settled() {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("settle: %w\n%s", err, statement)
 		}
@@ -135,8 +135,8 @@ type fillDialect struct {
 	indexes string
 	// hex12 writes a number as 12 hexadecimal digits.
 	hex12 string
-	// words makes the search entry of a text.
-	words string
+	// search makes the search entries of texts; SQLite's know a run by its number in run_list.
+	search, number, numberOf string
 	// began and every are fillBegan and fillEvery, or those of recent runs.
 	began, every int64
 	// factory names the factory of a run by its number from 0 to 4.
@@ -155,8 +155,9 @@ func fillDialects() map[string]fillDialect {
 			after:   []string{"PRAGMA wal_checkpoint(TRUNCATE)"},
 			indexes: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN " + filledTables + " ORDER BY name",
 			hex12:   "printf('%%012x', %s)",
-			words:   "%s",
-			began:   fillBegan, every: fillEvery, factory: fillFactory,
+			search:  "INSERT INTO run_search (rowid, words) SELECT (SELECT rowid FROM runs WHERE runs.id = d.id), %s FROM d",
+			number:  "number, ", numberOf: "rowid, ",
+			began: fillBegan, every: fillEvery, factory: fillFactory,
 		},
 		postgres: {
 			before: []string{"SET synchronous_commit = off", "SET maintenance_work_mem = '256MB'"},
@@ -164,9 +165,9 @@ func fillDialects() map[string]fillDialect {
 			after: []string{"VACUUM ANALYZE", "CHECKPOINT"},
 			indexes: `SELECT i.indexname, i.indexdef FROM pg_indexes i WHERE i.schemaname = current_schema() AND i.tablename IN ` + filledTables + `
 				AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname) ORDER BY 1`,
-			hex12: "lpad(to_hex(%s), 12, '0')",
-			words: "array_to_tsvector(string_to_array(%s, ' '))",
-			began: fillBegan, every: fillEvery, factory: fillFactory,
+			hex12:  "lpad(to_hex(%s), 12, '0')",
+			search: "INSERT INTO run_search (run_id, words) SELECT id, array_to_tsvector(string_to_array(%s, ' ')) FROM d",
+			began:  fillBegan, every: fillEvery, factory: fillFactory,
 		},
 	}
 }

@@ -13,7 +13,7 @@ func (d fillDialect) statements() []string {
 		n + fmt.Sprintf(fillRuns, d.factory, parent),
 		n + fillBodies,
 		n + fmt.Sprintf(fillTags, parent),
-		n + fmt.Sprintf(fillSearch, fmt.Sprintf(d.words, fillWords)),
+		n + fmt.Sprintf(d.search, fillWords),
 		n + fillExecutions,
 		n + fillEvents,
 	}
@@ -60,16 +60,16 @@ const fillWords = `'fix module' || CAST(i % 97 AS TEXT) || ' the failing test in
 	|| CASE WHEN agent < 10 THEN ' nightly' WHEN agent < 20 THEN ' review' WHEN agent < 30 THEN ' triage' ELSE '' END
 	|| CASE WHEN talent < 20 THEN ' org repo skill' || CAST(talent / 2 AS TEXT) ELSE '' END`
 
-const fillSearch = `INSERT INTO run_search (run_id, words) SELECT id, %s FROM d`
-
 const listed = `id, title, state, source, creator_uid, name, model_id, environment_id, skill_spec, schedule_id, factory_uid,
 	worker_host, parent_run_id, agent_uid, updated_at`
 
-// fillSettled is what settling would make of the runs, in one go.
-var fillSettled = []string{
-	"INSERT INTO run_list (" + listed + ") SELECT " + listed + `
-	FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_list l WHERE l.id = r.id)`,
-	"DELETE FROM run_backlog",
+// settled is what settling would make of the runs, in one go.
+func (d fillDialect) settled() []string {
+	return []string{
+		"INSERT INTO run_list (" + d.number + listed + ") SELECT " + d.numberOf + listed + `
+		FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_list l WHERE l.id = r.id)`,
+		"DELETE FROM run_backlog",
+	}
 }
 
 const fillExecutions = `INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at, started_at, ended_at,

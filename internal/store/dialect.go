@@ -62,11 +62,12 @@ type dialect struct {
 	// lists of runs look at, which is made again.
 	tables string
 	// searchInsert, searchMatch and searchDelete are the full-text index, which is
-	// the engine's own. SQLite's finds an entry by its words only, so it has the
-	// run's id as words of another column.
+	// the engine's own. SQLite's knows a run by its number in run_list.
 	searchInsert string
 	searchMatch  string
 	searchDelete string
+	// oldWords takes parts out of the index of words of the version before, until none is left.
+	oldWords []string
 }
 
 func sqliteDialect() *dialect {
@@ -81,9 +82,13 @@ func sqliteDialect() *dialect {
 		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
 		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
-		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, $2)",
-		searchMatch:  "SELECT run_id FROM run_search WHERE run_search MATCH 'words : (' || $1 || ')' LIMIT $2",
-		searchDelete: "DELETE FROM run_search WHERE rowid IN (SELECT rowid FROM run_search WHERE run_search MATCH 'run_id : \"' || $1 || '\"')",
+		searchInsert: "INSERT OR REPLACE INTO run_search (rowid, words) SELECT number, $2 FROM run_list WHERE id = $1",
+		searchMatch:  "SELECT l.id FROM run_search s JOIN run_list l ON l.number = s.rowid WHERE run_search MATCH $1 LIMIT $2",
+		searchDelete: "DELETE FROM run_search WHERE rowid = (SELECT number FROM run_list WHERE id = $1)",
+		oldWords: []string{
+			"DELETE FROM run_search_before_data WHERE id IN (SELECT id FROM run_search_before_data WHERE id > 10 LIMIT 500)",
+			"DELETE FROM run_search_before_content WHERE id IN (SELECT id FROM run_search_before_content LIMIT 2000)",
+		},
 	}
 }
 

@@ -166,15 +166,7 @@ func (l *restore) all(ctx context.Context, open func() (io.ReadCloser, error)) e
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
-	if err := l.check(ctx, r.rows); err != nil {
-		return err
-	}
-	if l.head.Schema >= listsMigration {
-		return nil
-	}
-	// The migration to come takes it that words are there already of all but these.
-	return l.tx.do(ctx, "note whose words are missing",
-		"INSERT INTO search_queue (run_id) SELECT id FROM runs WHERE true ON CONFLICT (run_id) DO NOTHING")
+	return l.check(ctx, r.rows)
 }
 
 // clear refuses a database that is in use, and takes out what migrations put in.

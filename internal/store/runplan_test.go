@@ -132,7 +132,7 @@ func TestR4SearchFollowsTheIndex(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		fillRuns(t, s, 0, planSize(s))
-		fill := "INSERT INTO run_search (run_id, words) SELECT id, 'common n' || SUBSTR(id, 31) FROM runs"
+		fill := "INSERT INTO run_search (rowid, words) SELECT number, 'common n' || SUBSTR(id, 31) FROM run_list"
 		if s.Engine() == "postgres" {
 			fill = "INSERT INTO run_search (run_id, words) SELECT id, array_to_tsvector(ARRAY['common', 'n' || SUBSTR(id, 31)]) FROM runs"
 		}

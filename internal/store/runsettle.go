@@ -113,14 +113,11 @@ func (tx *Tx) settle(ctx context.Context, ids []string) error {
 		return err
 	}
 	there := map[string]bool{}
-	var fresh, renamed []string
+	var reworded []string
 	for _, run := range runs {
 		there[run.id] = true
-		if run.fresh {
-			fresh = append(fresh, run.id)
-		}
-		if run.renamed {
-			renamed = append(renamed, run.id)
+		if run.fresh || run.renamed {
+			reworded = append(reworded, run.id)
 		}
 	}
 	gone := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] })
@@ -130,7 +127,7 @@ func (tx *Tx) settle(ctx context.Context, ids []string) error {
 	if err := tx.forgetListed(ctx, gone); err != nil {
 		return err
 	}
-	return tx.settleWords(ctx, fresh, renamed)
+	return tx.settleWords(ctx, reworded)
 }
 
 // putListed writes copies of runs.
@@ -197,21 +194,12 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 }
 
 // settleWords makes runs searchable by their words.
-func (tx *Tx) settleWords(ctx context.Context, fresh, renamed []string) error {
-	texts, err := tx.searchTexts(ctx, append(slices.Clone(fresh), renamed...))
+func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
+	texts, err := tx.searchTexts(ctx, ids)
 	if err != nil {
 		return err
 	}
-	below, err := tx.listsBelow(ctx)
-	if err != nil {
-		return err
-	}
-	for _, runID := range slices.Concat(fresh, renamed) {
-		if runID < below || slices.Contains(renamed, runID) { // SQLite would find it twice
-			if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil {
-				return fmt.Errorf("take words out of the index: %w", err)
-			}
-		}
+	for _, runID := range ids {
 		if _, err := tx.exec(ctx, tx.d.searchInsert, runID, strings.Join(texts[runID].words, " ")); err != nil {
 			return fmt.Errorf("put words into the index: %w", err)
 		}
@@ -226,14 +214,14 @@ func (tx *Tx) forgetListed(ctx context.Context, gone []string) error {
 	}
 	var args []any
 	in := list(&args, gone)
-	for _, query := range []string{"DELETE FROM run_list WHERE id IN ", "DELETE FROM run_tags WHERE run_id IN "} {
-		if _, err := tx.exec(ctx, query+in, args...); err != nil {
-			return fmt.Errorf("forget deleted runs: %w", err)
-		}
-	}
 	for _, runID := range gone {
 		if _, err := tx.exec(ctx, tx.d.searchDelete, runID); err != nil {
 			return fmt.Errorf("forget words of a deleted run: %w", err)
+		}
+	}
+	for _, query := range []string{"DELETE FROM run_list WHERE id IN ", "DELETE FROM run_tags WHERE run_id IN "} {
+		if _, err := tx.exec(ctx, query+in, args...); err != nil {
+			return fmt.Errorf("forget deleted runs: %w", err)
 		}
 	}
 	return nil

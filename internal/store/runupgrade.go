@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -13,6 +12,9 @@ import (
 // has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
 
 const belowSetting = "lists/below"
+
+// dropOldSearch does nothing on PostgreSQL, where the index of words stayed.
+const dropOldSearch = "DROP TABLE IF EXISTS run_search_before"
 
 // oldIndexes are those that settled lists replaced.
 var oldIndexes = []string{
@@ -56,17 +58,7 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 		if err != nil || done {
 			return err
 		}
-		runs, err := tx.readListed(ctx, ids)
-		if err != nil {
-			return err
-		}
-		var args []any // what has changed is settled with its words and tags
-		changed, err := tx.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog WHERE run_id IN "+list(&args, ids), args...)
-		if err != nil {
-			return err
-		}
-		runs = slices.DeleteFunc(runs, func(run listed) bool { return slices.Contains(changed, run.id) })
-		if err := tx.putListed(ctx, runs, " ON CONFLICT (id) DO NOTHING"); err != nil {
+		if err := tx.settle(ctx, ids); err != nil {
 			return err
 		}
 		return tx.setBelow(ctx, ids[len(ids)-1])
@@ -83,6 +75,9 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 // endUpgrade drops what no list goes by any more, and only then notes that all is settled:
 // a process that dies between the two does it again.
 func (s *Store) endUpgrade(ctx context.Context) error {
+	if err := s.emptyOldWords(ctx); err != nil {
+		return err
+	}
 	for _, name := range oldIndexes {
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 			if tx.d.hurry != "" {
@@ -100,6 +95,9 @@ func (s *Store) endUpgrade(ctx context.Context) error {
 		}
 	}
 	if err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.do(ctx, "drop the old index of words", dropOldSearch); err != nil {
+			return err
+		}
 		return tx.do(ctx, "note that lists are settled", "DELETE FROM settings WHERE name = $1", belowSetting)
 	}); err != nil {
 		return err
@@ -108,14 +106,32 @@ func (s *Store) endUpgrade(ctx context.Context) error {
 	return nil
 }
 
+// emptyOldWords empties the index of words of the version before, a part at a time: dropped
+// as a whole, a large one would keep all others waiting.
+func (s *Store) emptyOldWords(ctx context.Context) error {
+	for _, query := range s.d.oldWords {
+		for n := int64(1); n > 0; {
+			err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+				n, err = tx.exec(ctx, query)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("empty the old index of words: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // setBelow notes down to which id runs are settled.
 func (tx *Tx) setBelow(ctx context.Context, id string) error {
 	return tx.do(ctx, "note how far lists are settled", "UPDATE settings SET value = $2 WHERE name = $1", belowSetting, id)
 }
 
-// dropOldIndexes is the end of the migration of a new database, which has no runs to settle.
+// dropOldIndexes ends the migration of a new database, which has no runs to settle.
 func dropOldIndexes() string {
 	var text strings.Builder
+	text.WriteString("\n" + dropOldSearch + ";")
 	for _, name := range oldIndexes {
 		text.WriteString("\nDROP INDEX " + name + ";")
 	}

@@ -138,7 +138,8 @@ func TestD1SchemasAreTheSame(t *testing.T) {
 		t.Fatalf("only %d lines: %v", len(lite), lite)
 	}
 	for _, line := range lite {
-		if !slices.Contains(pg, line) {
+		own := strings.HasPrefix(line, "run_list.number ") || strings.HasPrefix(line, "run_list (number) ") // of its index of words
+		if !own && !slices.Contains(pg, line) {
 			t.Errorf("only in SQLite: %s", line)
 		}
 	}

@@ -39,6 +39,9 @@ func SearchWords(text string) []string {
 // and they are sorted; a common one would give too many, so there the list is
 // walked instead and each run's words are looked at: pages fill quickly then.
 func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, found *scanResult) error {
+	if s.upgrading.Load() { // the index does not know all runs
+		return s.scanMatching(ctx, q, words, found)
+	}
 	// The backlog first: what is settled in between is in the index by then.
 	changed, err := s.changedTexts(ctx)
 	if err != nil {

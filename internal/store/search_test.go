@@ -141,7 +141,7 @@ func TestR12DeletedRunsAreNotFound(t *testing.T) {
 		if got := found(t, s, "do"); !slices.Equal(got, []string{"stays"}) {
 			t.Errorf("found %v", got)
 		}
-		if rows := texts(t, s.DB(), "SELECT run_id FROM run_search"); len(rows) != 1 {
+		if rows := texts(t, s.DB(), "SELECT words FROM run_search"); len(rows) != 1 {
 			t.Errorf("%d entries in the index", len(rows))
 		}
 	})

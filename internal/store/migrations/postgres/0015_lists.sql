@@ -78,5 +78,3 @@ CREATE TRIGGER artifacts_inserted AFTER INSERT ON artifacts FOR EACH ROW EXECUTE
 -- The runs that a database has already are settled in the background, newest first; those
 -- below this one are still listed by the indexes of before, which are dropped after that.
 INSERT INTO settings (name, value) SELECT 'lists/below', MAX(id) || '~' FROM runs HAVING COUNT(*) > 0;
--- What waits for the index of words has not been seen by it.
-INSERT INTO run_backlog (run_id, number) SELECT run_id, 0 FROM search_queue;

@@ -3,7 +3,9 @@
 -- when it was settled. Until that has happened again, the run is in run_backlog, and lists
 -- take it from runs.
 CREATE TABLE run_list (
-    id             TEXT NOT NULL PRIMARY KEY,
+    -- The row of its words in run_search.
+    number         INTEGER PRIMARY KEY,
+    id             TEXT NOT NULL UNIQUE,
     title          TEXT NOT NULL,
     state          TEXT NOT NULL,
     source         TEXT NOT NULL,
@@ -18,7 +20,7 @@ CREATE TABLE run_list (
     parent_run_id  TEXT,
     agent_uid      TEXT,
     updated_at     BIGINT NOT NULL
-) WITHOUT ROWID;
+);
 -- With the state before the time: a state together with anything else is then one stretch of
 -- an index, and all states are nine, which are merged.
 CREATE INDEX run_list_title ON run_list (title, id);
@@ -74,5 +76,7 @@ END;
 -- The runs that a database has already are settled in the background, newest first; those
 -- below this one are still listed by the indexes of before, which are dropped after that.
 INSERT INTO settings (name, value) SELECT 'lists/below', MAX(id) || '~' FROM runs HAVING COUNT(*) > 0;
--- What waits for the index of words has not been seen by it.
-INSERT INTO run_backlog (run_id, number) SELECT run_id, 0 FROM search_queue;
+-- The index of words holds neither the text nor where a word stands in it, and no second
+-- index of beginnings: it is an eighth as large as the one before, which goes with the indexes.
+ALTER TABLE run_search RENAME TO run_search_before;
+CREATE VIRTUAL TABLE run_search USING fts5 (words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none);
