@@ -69,8 +69,7 @@ func (w *works) checkRun(runID string, a *lineshaft.Automation, d lineshaft.Deli
 		w.Errorf("created %v, before the delivery at %v", run.CreatedAt, d.ReceivedAt)
 	}
 	w.sound(runID)
-	entries := w.audits(runID)
-	if len(entries) != 1 || entries[0].Action != "run.create" || entries[0].Detail["delivery"] != d.ID || entries[0].Actor.UID != run.Creator.UID {
+	if entries := w.audits(runID); len(entries) > 0 { // the delivery's outcome has it
 		w.Errorf("%+v", entries)
 	}
 }

@@ -50,6 +50,8 @@ type RunStart struct {
 	traced bool
 	// Detail is for the audit log, beside the run's source.
 	Detail map[string]string
+	// Logged says that the outcome of a delivery records the start: the audit log need not.
+	Logged bool
 }
 
 // Start adds one run to those that Flush writes, or does what its concurrency rule says
@@ -119,9 +121,11 @@ func (b *Starter) Add(ctx context.Context, start RunStart, n *store.NewRun, file
 			return err
 		}
 	}
-	detail := map[string]string{"source": string(n.Source)}
-	maps.Copy(detail, start.Detail)
-	b.audit = append(b.audit, base.AuditEntry(start.Caller, "run.create", "run", n.Head.ID, detail))
+	if !start.Logged {
+		detail := map[string]string{"source": string(n.Source)}
+		maps.Copy(detail, start.Detail)
+		b.audit = append(b.audit, base.AuditEntry(start.Caller, "run.create", "run", n.Head.ID, detail))
+	}
 	b.Tx.Wake(stream.QueueTopic(n.Head.WorkerHost))
 	b.Tx.Wake(stream.StatesTopic)
 	if len(b.runs) >= maxPendingRuns {

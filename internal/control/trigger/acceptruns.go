@@ -54,7 +54,7 @@ func (b *starter) forDelivery(ctx context.Context, h *Hook, ev Evaluation, d *li
 		if outcome.Result == "" {
 			start := a.start()
 			start.Broken = cmp.Or(start.Broken, b.room.noWebhookRuns)
-			start.Detail = map[string]string{"delivery": d.ID}
+			start.Logged = true
 			err := b.forPayload(ctx, a, ev.doc, start, &outcome, func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment) {
 				n, file := b.room.webhookRun(h, a, ev, rule, d)
 				n.TraceParent = traceParent
