@@ -72,8 +72,9 @@ type listed struct {
 	id      string
 	updated int64
 	row     []any
-	// fresh says that lists do not know it yet, and renamed that they know other words.
-	fresh, renamed bool
+	// fresh says that lists do not know it yet, renamed that they know other words, and moved
+	// that tags of another time may be there.
+	fresh, renamed, moved bool
 }
 
 // readListed reads runs, those that there are, in one statement: what is written of them
@@ -82,16 +83,16 @@ func (tx *Tx) readListed(ctx context.Context, ids []string) ([]listed, error) {
 	var args []any
 	query := "SELECT r." + strings.Join(listColumns, ", r.") + `, l.id IS NULL,
 		l.id IS NOT NULL AND (l.title <> r.title OR COALESCE(l.name, '') <> COALESCE(r.name, '')
-		OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, ''))
+		OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, '')), l.id IS NOT NULL OR r.updated_at <> r.created_at
 		FROM runs r LEFT JOIN run_list l ON l.id = r.id WHERE r.id IN ` + list(&args, ids)
 	return collect(ctx, tx.reader, "read changed runs", query, args, func(scan rowScan) (*listed, error) {
 		var one listed
 		var texts [14]*string
-		dest := make([]any, 0, len(texts)+3)
+		dest := make([]any, 0, len(texts)+4)
 		for i := range texts {
 			dest = append(dest, &texts[i])
 		}
-		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed)...); err != nil {
+		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed, &one.moved)...); err != nil {
 			return nil, fmt.Errorf("scan run: %w", err)
 		}
 		one.id = text(texts[0])
@@ -143,12 +144,15 @@ func (tx *Tx) putListed(ctx context.Context, runs []listed, conflict string) err
 // written with the run: what it came with, and the kinds of its artifacts.
 func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 	updated := map[string]int64{}
-	var ids, fresh []string
+	var ids, fresh, moved []string
 	for _, run := range runs {
 		updated[run.id] = run.updated
 		ids = append(ids, run.id)
 		if run.fresh {
 			fresh = append(fresh, run.id)
+		}
+		if run.moved {
+			moved = append(moved, run.id)
 		}
 	}
 	if len(ids) == 0 {
@@ -185,12 +189,12 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 	if err != nil {
 		return fmt.Errorf("read kinds of artifacts: %w", err)
 	}
-	if err := tx.insert(ctx, &tags); err != nil {
+	if err := tx.insert(ctx, &tags); err != nil || len(moved) == 0 {
 		return err
 	}
 	args = nil
 	return tx.do(ctx, "settle tags", `UPDATE run_tags SET updated_at = l.updated_at FROM run_list l
-		WHERE l.id = run_tags.run_id AND run_tags.updated_at <> l.updated_at AND run_tags.run_id IN `+list(&args, ids), args...)
+		WHERE l.id = run_tags.run_id AND run_tags.updated_at <> l.updated_at AND run_tags.run_id IN `+list(&args, moved), args...)
 }
 
 // settleWords makes runs searchable by their words.
