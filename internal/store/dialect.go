@@ -62,7 +62,8 @@ type dialect struct {
 	// lists of runs look at, which is made again.
 	tables string
 	// searchInsert, searchMatch and searchDelete are the full-text index, which is
-	// the engine's own. SQLite's knows a run by its number in run_list.
+	// the engine's own. SQLite's knows a run by its number in run_list. Insertions take their
+	// rows from v: SQLite writes out the words of each statement by themselves.
 	searchInsert string
 	searchMatch  string
 	searchDelete string
@@ -82,7 +83,7 @@ func sqliteDialect() *dialect {
 		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
 		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
-		searchInsert: "INSERT OR REPLACE INTO run_search (rowid, words) SELECT number, $2 FROM run_list WHERE id = $1",
+		searchInsert: "INSERT OR REPLACE INTO run_search (rowid, words) SELECT l.number, v.words FROM v JOIN run_list l ON l.id = v.id",
 		searchMatch:  "SELECT l.id FROM run_search s JOIN run_list l ON l.number = s.rowid WHERE run_search MATCH $1 LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE rowid = (SELECT number FROM run_list WHERE id = $1)",
 		oldWords: []string{
@@ -118,7 +119,7 @@ func postgresDialect() *dialect {
 			"CROSS JOIN LATERAL (SELECT * FROM runs WHERE id = c.run_id LIMIT 1) AS r",
 		metadata:     "CAST(b.metadata AS jsonb) ->> %s",
 		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version', 'run_list', 'run_backlog') ORDER BY tablename",
-		searchInsert: "INSERT INTO run_search (run_id, words) VALUES ($1, array_to_tsvector(string_to_array($2, ' '))) ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
+		searchInsert: "INSERT INTO run_search (run_id, words) SELECT v.id, array_to_tsvector(string_to_array(v.words, ' ')) FROM v ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",
 		searchDelete: "DELETE FROM run_search WHERE run_id = $1",
 	}

@@ -203,12 +203,14 @@ func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
+	var v values
 	for _, runID := range ids {
-		if _, err := tx.exec(ctx, tx.d.searchInsert, runID, strings.Join(texts[runID].words, " ")); err != nil {
-			return fmt.Errorf("put words into the index: %w", err)
-		}
+		v.typed([]string{"TEXT", "TEXT"}, runID, strings.Join(texts[runID].words, " "))
 	}
-	return nil
+	if v.rows == 0 {
+		return nil
+	}
+	return tx.do(ctx, "put words into the index", "WITH v (id, words) AS (VALUES "+v.text.String()+") "+tx.d.searchInsert, v.args...)
 }
 
 // forgetListed takes deleted runs out of everything that lists look at.
