@@ -13,7 +13,7 @@ import (
 // SettleRuns brings what lists look at up to the runs as they are now, some of them at a
 // time. More says that there are others.
 func (s *Service) SettleRuns(ctx context.Context) (more bool, err error) {
-	if more, err = s.base.Store.SettleRuns(ctx, store.SettleBatch); more || err != nil {
+	if more, err = s.base.Store.SettleRuns(ctx, store.SettleAhead); more || err != nil {
 		return more, err
 	}
 	return s.base.Store.UpgradeLists(ctx, store.SettleBatch)

@@ -134,8 +134,12 @@ func MakeOld(ctx context.Context, database string, version int) (*sql.DB, error)
 }
 
 // SettleSome settles in a transaction that the test ends.
-func (tx *Tx) SettleSome(ctx context.Context, limit int) (more bool, err error) {
-	return tx.settleSome(ctx, limit)
+func (tx *Tx) SettleSome(ctx context.Context, limit int) (bool, error) {
+	ids, err := tx.texts(ctx, "SELECT run_id FROM run_backlog LIMIT $1", limit)
+	if err != nil {
+		return false, err
+	}
+	return tx.settleChanged(ctx, append(ids, "none"))
 }
 
 // ChunkBytes is the size of a blob's rows.

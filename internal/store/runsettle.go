@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // Lists of runs are settled: what people look runs up by is not written with a run, but in
@@ -14,7 +17,11 @@ import (
 // and has not changed since, and takes the rest from the runs themselves. So it is exact at
 // any moment (R-4), and quick as long as the backlog, which it reads whole, is short.
 
-// SettleBatch is how many changes are settled by one write. On SQLite others wait for it (D-3).
+// SettleAhead is how many changes are looked at together, so that those are settled together
+// that lie together: runs of one creator share most of what lists go by.
+const SettleAhead = 2048
+
+// SettleBatch is how many runs are settled by one write. On SQLite others wait for it (D-3).
 const SettleBatch = 64
 
 // listColumns are what run_list has of a run.
@@ -27,35 +34,59 @@ var listColumns = []string{
 const replaceListed = ` ON CONFLICT (id) DO UPDATE SET title = excluded.title, state = excluded.state, name = excluded.name,
 	skill_spec = excluded.skill_spec, updated_at = excluded.updated_at`
 
-// SettleRuns settles the runs of up to limit changes. More says that there may be others.
+// SettleRuns settles up to limit runs that changed. More says that there may be others.
 // On PostgreSQL one node does it at a time, so that the last copy of a run is the newest.
 func (s *Store) SettleRuns(ctx context.Context, limit int) (more bool, err error) {
-	var changed int
-	err = s.one(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM run_backlog LIMIT 1) AS first", nil, &changed)
-	if err != nil || changed == 0 { // most often: the writer need not wake up for it
-		return false, err
-	}
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		more, err = tx.settleSome(ctx, limit)
-		return err
-	})
+	changed, err := s.texts(ctx, `SELECT run_id FROM (SELECT run_id, (SELECT creator_uid FROM runs WHERE id = run_id) AS creator
+		FROM (SELECT DISTINCT run_id FROM run_backlog ORDER BY run_id LIMIT $1) AS first) AS changed ORDER BY creator, run_id`, limit)
 	if err != nil {
-		return false, fmt.Errorf("settle runs: %w", err)
+		return false, fmt.Errorf("read changed runs: %w", err)
 	}
-	return more, nil
+	for ids := range slices.Chunk(changed, SettleBatch) {
+		mine, failed := s.settleTogether(ctx, ids)
+		if err = errors.Join(err, failed); !mine || ctx.Err() != nil {
+			return false, err
+		}
+	}
+	return len(changed) == limit && err == nil, err
 }
 
-func (tx *Tx) settleSome(ctx context.Context, limit int) (more bool, err error) {
+// settleTogether settles runs with one write. One that cannot be settled must not keep others
+// from it: each is then tried alone.
+func (s *Store) settleTogether(ctx context.Context, ids []string) (mine bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		mine, err = tx.settleChanged(ctx, ids)
+		return err
+	})
+	if err == nil || lineshaft.CodeOf(err) == lineshaft.CodeUnavailable || ctx.Err() != nil {
+		return mine, err
+	}
+	if len(ids) == 1 {
+		return true, fmt.Errorf("settle run %s: %w", ids[0], err)
+	}
+	err = nil
+	for i := range ids {
+		_, failed := s.settleTogether(ctx, ids[i:i+1])
+		err = errors.Join(err, failed)
+	}
+	return true, err
+}
+
+// settleChanged settles those of some runs that are still noted, unless another node settles.
+func (tx *Tx) settleChanged(ctx context.Context, ids []string) (mine bool, err error) {
 	if mine, err := tx.ownLists(ctx); err != nil || !mine {
 		return false, err
 	}
-	changed, err := tx.texts(ctx, `DELETE FROM run_backlog WHERE (run_id, number) IN
-		(SELECT run_id, number FROM run_backlog ORDER BY run_id, number LIMIT $1) RETURNING run_id`, limit)
-	if err != nil || len(changed) == 0 {
-		return false, err
+	var args []any
+	changed, err := tx.texts(ctx, "DELETE FROM run_backlog WHERE run_id IN "+list(&args, ids)+" RETURNING run_id", args...)
+	if err != nil {
+		return false, fmt.Errorf("take changed runs: %w", err)
+	}
+	if len(changed) == 0 {
+		return true, nil
 	}
 	slices.Sort(changed)
-	return len(changed) == limit, tx.settle(ctx, slices.Compact(changed))
+	return true, tx.settle(ctx, slices.Compact(changed))
 }
 
 // ownLists takes the right to settle until the transaction ends, unless another node has it.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +120,30 @@ func TestR4ListsEqualTheModelWhileSettling(t *testing.T) {
 		there := texts(t, nodes[0].DB(), "SELECT id, state, updated_at FROM runs ORDER BY id")
 		if !slices.EqualFunc(listed, there, slices.Equal[[]string]) {
 			t.Errorf("%d runs are settled, %d there are", len(listed), len(there))
+		}
+	})
+}
+
+// A run that cannot be settled keeps no other from it, and stays listed as it is.
+func TestR4OneRunCannotBeSettled(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		var runs []string
+		for range 5 {
+			runs = append(runs, insertRun(t, s, nil))
+		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.Exec(ctx, "UPDATE run_bodies SET metadata = '{' WHERE run_id = $1", runs[2]))
+		})
+		if _, err := s.SettleRuns(t.Context(), 100); err == nil || !strings.Contains(err.Error(), runs[2]) {
+			t.Errorf("settling ended with %v, want an error that names run %s", err, runs[2])
+		}
+		if left := texts(t, s.DB(), "SELECT DISTINCT run_id FROM run_backlog"); len(left) != 1 || left[0][0] != runs[2] {
+			t.Errorf("%v are left, want run %s alone", left, runs[2])
+		}
+		listed := texts(t, s.DB(), "SELECT id FROM run_list")
+		if len(listed) != len(runs)-1 {
+			t.Errorf("%d runs are settled, want %d", len(listed), len(runs)-1)
 		}
 	})
 }
