@@ -105,6 +105,12 @@ func hookReads(s *store.Store) map[string]lookup {
 		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
 		"newest":          {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},
+		"all newest":      {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), 20)) }, nil},
+		"all refused":     {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, true, "", 20)) }, nil},
+		"of factories": {42, func(ctx context.Context) error {
+			return third(s.ListDeliveriesOf(ctx, []string{"f0", "f2"}, "", 20))
+		}, nil},
+		"webhooks by uid": {2, func(ctx context.Context) error { return second(s.WebhooksByUID(ctx, []string{"h7", "h9"})) }, nil},
 		"webhooks of":     {6, func(ctx context.Context) error { return second(s.WebhooksOf(ctx, "f7", "f9")) }, nil},
 		"last of each":    {3, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7")) }, nil},
 		"last of several": {6, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7", "f9")) }, nil},

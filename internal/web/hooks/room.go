@@ -29,7 +29,6 @@ func Room() page.Room {
 		"guide":     hookGuide,
 		"kindwords": kindWords,
 		"operator":  checkWords,
-		"more":      func(n int) string { return page.Plural(n-1, "other run", "other runs") },
 		"overlaps":  overlaps,
 		"verifiers": verifiers,
 	}, Routes: func(site *page.Site) []page.Route {

@@ -54,6 +54,7 @@ func menuTable() []menuPart {
 		{"Work", []menuEntry{
 			{"Overview", "overview", lineshaft.PermissionRunsRead},
 			{"Runs", "runs", lineshaft.PermissionRunsRead},
+			{"Deliveries", "deliveries", lineshaft.PermissionFactoriesRead},
 			{"Schedules", "schedules", lineshaft.PermissionFactoriesRead},
 		}},
 		{"Build", []menuEntry{

@@ -68,8 +68,8 @@
     if (event.target.closest("[data-help]")) help?.showModal();
   });
 
-  const places = { o: "/", r: "/runs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
-  const rowLinks = () => [...document.querySelectorAll("table.list td.main a")];
+  const places = { o: "/", r: "/runs", d: "/deliveries", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
+  const rowLinks = () => [...document.querySelectorAll("table.list td.main a, .delivery > summary")];
   const step = (by) => {
     const links = rowLinks();
     const at = links.indexOf(document.activeElement);
