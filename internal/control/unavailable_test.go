@@ -292,6 +292,9 @@ func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))
 	one("ListAllDeliveries", func() (any, error) { return s.ListAllDeliveries(ctx, c, trigger.LogQuery{Limit: 5}) })
 	one("GetDelivery", func() (any, error) { return s.GetDelivery(ctx, c, "f", "w", "d", true) })
 	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, trigger.Redelivery{}, nil) })
+	one("SignTestEvent", func() (any, error) {
+		return s.SignTestEvent(ctx, c, trigger.TestEvent{FactoryUID: "f", WebhookUID: "w"})
+	})
 	one("TestFilter", func() (any, error) { return s.TestFilter(ctx, c, "f", factories.FilterTest{DeliveryID: "d"}) })
 	one("PurgeDeliveries", func() (any, error) { return nil, s.PurgeDeliveries(ctx) })
 }
