@@ -45,8 +45,8 @@ func (s pages) deliveryRoutes() []page.Route {
 type shownDelivery struct {
 	lineshaft.Delivery
 
-	// At is the address of its page.
-	At string
+	// At is the address of its page, factory that of its webhook.
+	At, factory string
 	// Run is the first run that it started, as far as that is known.
 	Run *lineshaft.Run
 	// Hook is the webhook that got it, in a log of several.

@@ -27,6 +27,8 @@ type logData struct {
 	Tabs       []logTab
 	// Kept are values of the address besides those.
 	Kept url.Values
+	// Factory and Webhook are the one whose log it is; empty for several.
+	Factory, Webhook string
 }
 
 // logTab is one of the lists by what became of deliveries.
@@ -152,6 +154,9 @@ func (s pages) deliveryLog(r *page.Request, v hookView) (logData, error) {
 		return log, err
 	}
 	log.Fresh += "/deliveries"
+	if !v.Gone {
+		log.Factory, log.Webhook = v.Factory.UID, v.UID
+	}
 	err = s.fill(r, &log, s.logOf(r, v))
 	log.Live = log.Live && !v.Gone
 	return log, err
@@ -210,6 +215,7 @@ func (s pages) allDeliveries(r *page.Request) error {
 	if err := s.fill(r, &data.Log, s.logOfAll(r, data.Chosen, data.Log.Only)); err != nil {
 		return err
 	}
+	data.Log.Factory = data.Chosen
 	if r.Asked() {
 		return showFresh(r, data.Log)
 	}

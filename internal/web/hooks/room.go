@@ -33,6 +33,6 @@ func Room() page.Room {
 		"verifiers": verifiers,
 	}, Routes: func(site *page.Site) []page.Route {
 		s := pages{site}
-		return slices.Concat(s.startRoutes(), s.webhookRoutes(), s.deliveryRoutes(), s.notificationRoutes())
+		return slices.Concat(s.startRoutes(), s.webhookRoutes(), s.deliveryRoutes(), s.redeliverAllRoutes(), s.notificationRoutes())
 	}}
 }

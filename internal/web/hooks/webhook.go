@@ -81,7 +81,7 @@ func (v hookView) within() page.Crumbs { return factoryCrumbs(v.Factory).To(v.Na
 
 // delivery is a delivery to the webhook.
 func (v hookView) delivery(d lineshaft.Delivery) shownDelivery {
-	return shownDelivery{Delivery: d, At: v.At + "/deliveries/" + d.ID}
+	return shownDelivery{Delivery: d, At: v.At + "/deliveries/" + d.ID, factory: v.Factory.UID}
 }
 
 func (s pages) hookView(f *lineshaft.Factory, w lineshaft.Webhook) hookView {
