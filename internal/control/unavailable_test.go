@@ -320,6 +320,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("SettleRuns", func() (any, error) { return s.SettleRuns(ctx) })
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
+	one("Costs", func() (any, error) { return s.Costs(ctx, b.admin, 7, "") })
 	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay) })
 }
 

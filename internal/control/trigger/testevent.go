@@ -3,7 +3,6 @@ package trigger
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/secrets"
@@ -59,7 +58,7 @@ func (s *Triggers) signTest(w store.Webhook, e TestEvent) (signature.Request, er
 	}
 	now, unique := s.Store.Now(), id.Secret(12)
 	body := signature.FillTrial(e.Text, unique, now)
-	r := signature.Request{Method: http.MethodPost, URL: e.URL, Header: http.Header{}, Body: body, Now: now}
+	r := signature.Request{Method: "POST", URL: e.URL, Header: map[string][]string{}, Body: body, Now: now}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set(testID, unique)
 	if w.DeliveryIDHeader != "" {

@@ -199,14 +199,14 @@ func (s pages) redeliverAll(r *page.Request) error {
 		return lineshaft.Invalid("delivery", "choose 1 to %d deliveries", mostAgain)
 	}
 	if !strings.HasPrefix(back, "/deliveries") && !strings.HasPrefix(back, "/factories/") {
-		return lineshaft.Invalid("back", "this is no list of deliveries")
+		return lineshaft.Invalid("back", "name a list of deliveries")
 	}
 	slices.Reverse(values)
 	once, made, runs, failed := r.Once(), 0, 0, ""
 	for i, value := range values {
 		parts := strings.Split(value, "/")
 		if len(parts) != 3 {
-			return lineshaft.Invalid("delivery", "this is no delivery")
+			return lineshaft.Invalid("delivery", "name a delivery by its factory, webhook and id")
 		}
 		own := once
 		if once != nil {

@@ -55,6 +55,7 @@ func menuTable() []menuPart {
 			{"Overview", "overview", lineshaft.PermissionRunsRead},
 			{"Runs", "runs", lineshaft.PermissionRunsRead},
 			{"Deliveries", "deliveries", lineshaft.PermissionFactoriesRead},
+			{"Costs", "costs", lineshaft.PermissionFactoriesRead},
 			{"Schedules", "schedules", lineshaft.PermissionFactoriesRead},
 		}},
 		{"Build", []menuEntry{

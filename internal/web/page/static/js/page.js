@@ -68,7 +68,7 @@
     if (event.target.closest("[data-help]")) help?.showModal();
   });
 
-  const places = { o: "/", r: "/runs", d: "/deliveries", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
+  const places = { o: "/", r: "/runs", d: "/deliveries", c: "/costs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
   const rowLinks = () => [...document.querySelectorAll("table.list td.main a, .delivery > summary")];
   const step = (by) => {
     const links = rowLinks();
