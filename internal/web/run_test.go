@@ -16,6 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	controlbase "github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 var sequences = regexp.MustCompile(`data-seq="(\d+)"`)
@@ -409,4 +410,16 @@ func TestR13RunAgainIsOfferedWhereItCanWork(t *testing.T) {
 	if status, _, _ := s.post("/runs/"+runID+"/rerun", nil); status < 400 {
 		t.Errorf("the page says that it cannot, and it can: %d", status)
 	}
+}
+
+// What people take from a run to a shell or a ticket is on its page, prompts that are not too
+// long included.
+func TestI2RunPageHasWhatIsCopied(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).withDeps(func(*web.Deps) {})
+	s.signIn(s.key)
+	id := s.start("Say <b>hello</b>\n\n* twice")
+	s.shows("/runs/"+id, ">"+id+"</pre>", "lineshaft runs logs -f "+id, "lineshaft runs rerun "+id,
+		"curl -H &#34;Authorization: Bearer $LINESHAFT_API_KEY&#34; https://a.example/api/v1/agent/runs/"+id, ">Say &lt;b&gt;hello&lt;/b&gt;\n\n* twice</pre>")
+	s.shows("/runs/"+s.start(strings.Repeat("long ", 10_000)), `aria-label="curl"`, `!aria-label="Prompt"`)
 }

@@ -21,10 +21,12 @@
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    const text = button.parentElement.querySelector("pre, code, input");
+    const text = button.copyFrom?.() ?? button.parentElement.querySelector("pre, code, input");
     const words = button.querySelector("span");
+    const plain = text.cloneNode(true);
+    for (const link of plain.querySelectorAll(".rest")) link.remove(); // it says that there is more, and is none of it
     try {
-      await navigator.clipboard.writeText(text.value ?? text.textContent);
+      await navigator.clipboard.writeText(text.value ?? plain.textContent);
       words.textContent = "Copied";
     } catch {
       // Browsers refuse the clipboard outside of HTTPS: the text is selected instead.
