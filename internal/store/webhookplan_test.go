@@ -86,16 +86,13 @@ func hookReads(s *store.Store) map[string]lookup {
 		"schedule page": {22, func(ctx context.Context) error {
 			return third(s.PageSchedules(ctx, nil, store.ScheduleKey{Name: "c", ID: "c100000007"}, 10))
 		}, nil},
-		"agent":       {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
-		"schedules":   {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
-		"skills":      {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
-		"automation":  {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
-		"automations": {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
-		"webhook":     {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
-		"any webhook": {1, func(ctx context.Context) error { return second(s.FindWebhook(ctx, "h65")) }, nil},
-		"named": {3, func(ctx context.Context) error {
-			return second(s.ListNamed(ctx, "u100000037", []string{"f7", "f9"}, 20))
-		}, nil},
+		"agent":           {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
+		"schedules":       {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
+		"skills":          {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
+		"automation":      {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
+		"automations":     {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
+		"webhook":         {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
+		"any webhook":     {1, func(ctx context.Context) error { return second(s.FindWebhook(ctx, "h65")) }, nil},
 		"webhooks":        {3, func(ctx context.Context) error { return second(s.ListWebhooks(ctx, "f7")) }, nil},
 		"webhooks secret": {3, func(ctx context.Context) error { return second(s.WebhooksWithSecret(ctx, "S7")) }, nil},
 		"credentials":     {40, func(ctx context.Context) error { return second(s.ListCredentials(ctx, "h", 10)) }, nil},

@@ -423,3 +423,20 @@ func TestI2RunPageHasWhatIsCopied(t *testing.T) {
 		"curl -H &#34;Authorization: Bearer $LINESHAFT_API_KEY&#34; https://a.example/api/v1/agent/runs/"+id, ">Say &lt;b&gt;hello&lt;/b&gt;\n\n* twice</pre>")
 	s.shows("/runs/"+s.start(strings.Repeat("long ", 10_000)), `aria-label="curl"`, `!aria-label="Prompt"`)
 }
+
+// A run that failed leads to its first error, without any script.
+func TestI2FailedRunLeadsToItsFirstError(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	id, job := s.working(lineshaft.NewRun{})
+	s.shows("/runs/"+id, "!Show the first error")
+	bad := lineshaft.ToolResultData{ID: "c", Name: "shell", State: "failed"}
+	events := []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventToolResult, time.Now(), bad)}
+	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: events})
+	s.end(job, lineshaft.TurnResult{Turn: lineshaft.PromptTurn, State: lineshaft.Failed})
+	s.shows("/runs/"+id, `href="/runs/`+id+`/find?only=errors"`)
+	if _, at, _ := s.get("/runs/" + id + "/find?only=errors"); !strings.HasPrefix(at, "/runs/"+id+"?at=") {
+		t.Errorf("the first error is at %s", at)
+	}
+}

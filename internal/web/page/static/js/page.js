@@ -35,6 +35,27 @@
     }
   });
 
+  // Times are those of the reader's clock, with UTC in the tooltip. Without this script they
+  // are UTC, and say so.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const two = (n) => String(n).padStart(2, "0");
+  const dayOf = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const clockOf = (d) => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+  const localize = (root) => {
+    for (const time of root.querySelectorAll("time[datetime]:not([data-zone])")) {
+      const then = new Date(time.dateTime);
+      if (Number.isNaN(then.getTime())) continue;
+      time.dataset.zone = zone;
+      time.title = `${dayOf(then)} ${clockOf(then)} ${zone}, ${time.title}`;
+      if (time.dataset.clock !== undefined) time.textContent = clockOf(then);
+      if (time.dataset.moment !== undefined) time.textContent = `${dayOf(then)} ${clockOf(then)}`;
+    }
+  };
+  localize(document);
+  document.addEventListener("htmx:load", (event) => localize(event.target));
+  const log = document.getElementById("log");
+  if (log) new MutationObserver((changes) => { if (changes.some((one) => one.addedNodes.length > 0)) localize(log); }).observe(log, { childList: true });
+
   // What is to come is rounded: a key of 90 days that was made a minute ago ends in 90 days.
   const nearly = (d) => {
     const unit = d >= 172800 ? 86400 : d >= 3600 ? 3600 : d >= 60 ? 60 : 0;
