@@ -54,7 +54,8 @@ func (s *Store) SpentRuns(ctx context.Context, q RunScan) (runs []SpentRun, mode
 func (r reader) spentRuns(ctx context.Context, ids []string) ([]SpentRun, error) {
 	var args []any
 	found, err := collect(ctx, r, "read what runs consumed", `SELECT r.id, r.title, r.state, COALESCE(r.factory_uid, ''),
-		COALESCE(r.agent_uid, ''), COALESCE(a.name, ''), r.creator_uid, COALESCE(p.display_name, ''), r.input_tokens, r.output_tokens, r.cost_micros
+		COALESCE(r.agent_uid, ''), COALESCE(a.name, ''), r.creator_uid, COALESCE(p.display_name, ''),
+		r.input_tokens, r.output_tokens, r.cost_micros
 		FROM runs r LEFT JOIN agents a ON a.uid = r.agent_uid LEFT JOIN principals p ON p.uid = r.creator_uid
 		WHERE r.id IN `+list(&args, ids), args,
 		func(scan rowScan) (*SpentRun, error) {

@@ -228,7 +228,8 @@ func (r reader) ListNamed(ctx context.Context, part string, factoryUIDs []string
 			return nil, fmt.Errorf("read what is named: %w", err)
 		}
 		slices.SortFunc(some, func(a, b Named) int {
-			return cmp.Or(NameRank(a.Name, part)-NameRank(b.Name, part), strings.Compare(a.Name, b.Name), strings.Compare(a.FactoryUID, b.FactoryUID))
+			byName := cmp.Or(NameRank(a.Name, part)-NameRank(b.Name, part), strings.Compare(a.Name, b.Name))
+			return cmp.Or(byName, strings.Compare(a.FactoryUID, b.FactoryUID))
 		})
 		found = append(found, some[:min(len(some), limit)]...)
 	}

@@ -132,7 +132,9 @@ func (s *Overviews) searchNames(ctx context.Context, c lineshaft.Caller, text st
 	found.Factories = factories.Factories
 	named, err := s.Store.ListNamed(ctx, text, c.FactoryUIDs, SearchLimit)
 	for _, n := range named {
-		into := map[string]*[]FoundNamed{"agent": &found.Agents, "automation": &found.Automations, "webhook": &found.Webhooks, "schedule": &found.Schedules}[n.Kind]
+		into := map[string]*[]FoundNamed{
+			"agent": &found.Agents, "automation": &found.Automations, "webhook": &found.Webhooks, "schedule": &found.Schedules,
+		}[n.Kind]
 		*into = append(*into, FoundNamed{FactoryUID: n.FactoryUID, UID: n.UID, Name: n.Name})
 	}
 	if err != nil {
