@@ -103,12 +103,13 @@ func TestI2SearchByDeliveryAndName(t *testing.T) {
 		}
 		for text, want := range map[string][2]string{
 			delivery.ID: {at, at},
-			"works":     {"factory Other works, factory works", "factory works"},
+			"works":     {"factory Other works, factory works, notification /to the works", "factory works, notification /to the works"},
 			"OTHER":     {"factory Other works", ""},
 			"issues":    {both("webhook", "issues"), "webhook " + w.factory + "/issues"},
 			"triage":    {both("automation", "triage"), "automation " + w.factory + "/triage"},
 			"foreman":   {both("agent", "foreman"), "agent " + w.factory + "/foreman"},
-			"triag":     {"", ""},
+			"riag":      {both("automation", "triage"), "automation " + w.factory + "/triage"},
+			"zriage":    {"", ""},
 			// A key of one factory sees an endpoint when all its factories are its own.
 			"to everybody": {"notification /to everybody", ""},
 			"to the works": {"notification /to the works", "notification /to the works"},

@@ -289,8 +289,12 @@ func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))
 	one("WebhooksOf", func() (any, error) { return s.WebhooksOf(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
 	one("LastRuns", func() (any, error) { return s.LastRuns(ctx, c, []lineshaft.Automation{{UID: "a"}}) })
 	one("ListDeliveries", func() (any, error) { return s.ListDeliveries(ctx, c, "f", "w", trigger.DeliveryQuery{Limit: 5}) })
+	one("ListAllDeliveries", func() (any, error) { return s.ListAllDeliveries(ctx, c, trigger.LogQuery{Limit: 5}) })
 	one("GetDelivery", func() (any, error) { return s.GetDelivery(ctx, c, "f", "w", "d", true) })
 	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, trigger.Redelivery{}, nil) })
+	one("SignTestEvent", func() (any, error) {
+		return s.SignTestEvent(ctx, c, trigger.TestEvent{FactoryUID: "f", WebhookUID: "w"})
+	})
 	one("TestFilter", func() (any, error) { return s.TestFilter(ctx, c, "f", factories.FilterTest{DeliveryID: "d"}) })
 	one("PurgeDeliveries", func() (any, error) { return nil, s.PurgeDeliveries(ctx) })
 }
@@ -316,6 +320,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("SettleRuns", func() (any, error) { return s.SettleRuns(ctx) })
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
+	one("Costs", func() (any, error) { return s.Costs(ctx, b.admin, 7, "") })
 	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay) })
 }
 

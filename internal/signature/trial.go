@@ -1,6 +1,8 @@
 package signature
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"time"
@@ -32,6 +34,56 @@ func TrialEvent(scheme string) string {
 		return ""
 	}
 	return s.trial.name
+}
+
+// What stands in the text of TrialBody for an id and for the time, which are filled in when
+// it is sent: each time it is another delivery.
+const (
+	TrialID  = "{{id}}"
+	TrialNow = "{{now}}"
+)
+
+// TrialBody is the text of a small event of a scheme, and the header that names it if the
+// scheme has one.
+func TrialBody(scheme string) (body, header string) {
+	s, err := schemeOf(scheme, HMAC{})
+	if err != nil {
+		return `{"id":"` + TrialID + `","message":"hello"}`, ""
+	}
+	if s.trial.body != "" {
+		return strings.ReplaceAll(s.trial.body, "%s", TrialID), s.trial.header
+	}
+	body = s.idMember(TrialID)
+	if at := BodyTime(scheme); at != "" {
+		body += `,"` + at + `":` + TrialNow
+	}
+	return "{" + body + `,"message":"hello"}`, ""
+}
+
+// FillTrial puts an id and a time into such a text.
+func FillTrial(text, id string, now time.Time) []byte {
+	return []byte(strings.NewReplacer(TrialID, id, TrialNow, stampText(now, time.Millisecond)).Replace(text))
+}
+
+// idMember is the member of a body where the scheme looks for the id of a delivery.
+func (s Scheme) idMember(id string) string {
+	path := "id"
+	for _, place := range s.Identity {
+		if place.Body != "" {
+			path = place.Body
+		}
+	}
+	names := strings.Split(path, ".")
+	return `"` + strings.Join(names, `":{"`) + `":"` + id + `"` + strings.Repeat("}", len(names)-1)
+}
+
+// TrialURL is the address that a trial of a scheme goes to: Twilio's has the hash of its body.
+func TrialURL(scheme, address string, body []byte) string {
+	if scheme != "twilio" {
+		return address
+	}
+	sum := sha256.Sum256(body)
+	return address + "?" + hashMember + hex.EncodeToString(sum[:])
 }
 
 // ErrNoTrial says that only the provider can sign.
@@ -114,14 +166,7 @@ func shellBody(s Scheme, rule Rule) string {
 	if s.trial.body != "" {
 		return "$(printf " + shellText(s.trial.body) + ` "$id")`
 	}
-	path := "id"
-	for _, place := range s.Identity {
-		if place.Body != "" {
-			path = place.Body
-		}
-	}
-	names := strings.Split(path, ".")
-	body := `"` + strings.Join(names, `":{"`) + `":"%s"` + strings.Repeat("}", len(names)-1)
+	body := s.idMember("%s")
 	values := ` "$id"`
 	if rule.Stamp.Body != "" {
 		body += `,"` + rule.Stamp.Body + `":%s`

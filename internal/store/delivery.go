@@ -144,11 +144,7 @@ func (r reader) ListDeliveries(ctx context.Context, webhookUID, before, floor st
 	if before == "" {
 		before = "z" // above every id
 	}
-	return readPage(ctx, r, listing[lineshaft.Delivery]{
-		sizes: "SELECT octet_length(outcomes) + octet_length(identity) + octet_length(event) FROM deliveries",
-		end:   "WHERE webhook_uid = $1 AND id < $2 AND id >= $3 ORDER BY id DESC", args: []any{webhookUID, before, floor},
-		read: r.deliveries, cut: func(*lineshaft.Delivery) {},
-	}, limit)
+	return r.pageDeliveries(ctx, "WHERE webhook_uid = $1 AND id < $2 AND id >= $3", []any{webhookUID, before, floor}, limit)
 }
 
 // LastDeliveries reads the newest delivery of each webhook of factories that has one.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -191,36 +192,63 @@ func (s *Store) RunMatches(ctx context.Context, runID string, f lineshaft.RunFil
 
 // Named is something that people gave a name.
 type Named struct {
-	// Kind is agent, automation or webhook.
+	// Kind is agent, automation, webhook or schedule.
 	Kind       string
 	FactoryUID string
 	UID        string
 	Name       string
 }
 
-// ListNamed reads the agents, automations and live webhooks of exactly this name, at
-// most limit of each kind: those of the factories, or with none those of all and of
-// the team. It looks once into the index by name for each factory.
-func (r reader) ListNamed(ctx context.Context, name string, factoryUIDs []string, limit int) ([]Named, error) {
+// namedLook is how many of each kind are looked at for a part of a name, which no index knows.
+const namedLook = 5000
+
+// ListNamed reads the agents, automations, live webhooks and schedules with a text in their
+// names, whatever its case, at most limit of each kind: those of the factories, or with none
+// those of all and of the team. Names that are the text come first, then those that begin with it.
+func (r reader) ListNamed(ctx context.Context, part string, factoryUIDs []string, limit int) ([]Named, error) {
+	part = strings.ToLower(part)
 	var found []Named
-	for _, kind := range []struct{ name, from, also string }{
-		{"agent", "agents", ""}, {"automation", "automations", ""}, {"webhook", "webhooks", " AND deleted_at = 0"},
+	for _, kind := range []struct{ name, query, within string }{
+		{"agent", "SELECT factory_uid, uid, name FROM agents", " WHERE factory_uid IN "},
+		{"automation", "SELECT factory_uid, uid, name FROM automations", " WHERE factory_uid IN "},
+		{"webhook", "SELECT factory_uid, uid, name FROM webhooks WHERE deleted_at = 0", " AND factory_uid IN "},
+		{"schedule", "SELECT factory_uid, id, name FROM schedules", " WHERE factory_uid IN "},
 	} {
-		args := []any{name, limit}
-		within := "(SELECT uid FROM factories UNION ALL SELECT '')"
+		args, query := []any{namedLook}, kind.query
 		if len(factoryUIDs) > 0 {
-			within = list(&args, factoryUIDs)
+			query += kind.within + list(&args, factoryUIDs)
 		}
-		query := "SELECT factory_uid, uid, name FROM " + kind.from + " WHERE name = $1 AND factory_uid IN " + within + kind.also + " ORDER BY factory_uid LIMIT $2"
-		err := r.each(ctx, query, args, func(scan rowScan) error {
+		var some []Named
+		err := r.each(ctx, query+" LIMIT $1", args, func(scan rowScan) error {
 			n := Named{Kind: kind.name}
 			err := scan(&n.FactoryUID, &n.UID, &n.Name)
-			found = append(found, n)
+			if strings.Contains(strings.ToLower(n.Name), part) {
+				some = append(some, n)
+			}
 			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read what is named: %w", err)
 		}
+		slices.SortFunc(some, func(a, b Named) int {
+			byName := cmp.Or(NameRank(a.Name, part)-NameRank(b.Name, part), strings.Compare(a.Name, b.Name))
+			return cmp.Or(byName, strings.Compare(a.FactoryUID, b.FactoryUID))
+		})
+		found = append(found, some[:min(len(some), limit)]...)
 	}
 	return found, nil
+}
+
+// NameRank says how well a name fits a text in small letters: 0 it is the same, 1 it begins with
+// it, 2 it has it in it, 3 it does not have it.
+func NameRank(name, part string) int {
+	switch name = strings.ToLower(name); {
+	case name == part:
+		return 0
+	case strings.HasPrefix(name, part):
+		return 1
+	case strings.Contains(name, part):
+		return 2
+	}
+	return 3
 }

@@ -193,7 +193,12 @@ func TestI2NamedThings(t *testing.T) {
 		if got := named("same", 1); len(got) != 2 {
 			t.Errorf("one of each kind: %v", got)
 		}
-		if got := named("sam", 9); len(got) != 0 {
+		for _, part := range []string{"AM", "sa", "me"} {
+			if got := named(part, 9); !slices.Equal(got, all) {
+				t.Errorf("%s: found %v", part, got)
+			}
+		}
+		if got := named("sae", 9); len(got) != 0 {
 			t.Errorf("found %v", got)
 		}
 		gone, err := s.FindWebhook(t.Context(), "gone")

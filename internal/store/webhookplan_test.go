@@ -86,16 +86,13 @@ func hookReads(s *store.Store) map[string]lookup {
 		"schedule page": {22, func(ctx context.Context) error {
 			return third(s.PageSchedules(ctx, nil, store.ScheduleKey{Name: "c", ID: "c100000007"}, 10))
 		}, nil},
-		"agent":       {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
-		"schedules":   {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
-		"skills":      {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
-		"automation":  {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
-		"automations": {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
-		"webhook":     {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
-		"any webhook": {1, func(ctx context.Context) error { return second(s.FindWebhook(ctx, "h65")) }, nil},
-		"named": {3, func(ctx context.Context) error {
-			return second(s.ListNamed(ctx, "u100000037", []string{"f7", "f9"}, 20))
-		}, nil},
+		"agent":           {1, func(ctx context.Context) error { return second(s.GetAgent(ctx, "g7")) }, nil},
+		"schedules":       {3, func(ctx context.Context) error { return second(s.SchedulesOfAgent(ctx, "g7")) }, nil},
+		"skills":          {5, func(ctx context.Context) error { return second(s.ListSkills(ctx, "f7")) }, nil},
+		"automation":      {1, func(ctx context.Context) error { return second(s.GetAutomation(ctx, "f7", "u37")) }, nil},
+		"automations":     {5, func(ctx context.Context) error { return second(s.ListAutomations(ctx, "f7")) }, nil},
+		"webhook":         {1, func(ctx context.Context) error { return second(s.GetWebhook(ctx, "f7", "h65")) }, nil},
+		"any webhook":     {1, func(ctx context.Context) error { return second(s.FindWebhook(ctx, "h65")) }, nil},
 		"webhooks":        {3, func(ctx context.Context) error { return second(s.ListWebhooks(ctx, "f7")) }, nil},
 		"webhooks secret": {3, func(ctx context.Context) error { return second(s.WebhooksWithSecret(ctx, "S7")) }, nil},
 		"credentials":     {40, func(ctx context.Context) error { return second(s.ListCredentials(ctx, "h", 10)) }, nil},
@@ -105,6 +102,12 @@ func hookReads(s *store.Store) map[string]lookup {
 		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
 		"newest":          {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},
+		"all newest":      {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), 20)) }, nil},
+		"all refused":     {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, true, "", 20)) }, nil},
+		"of factories": {42, func(ctx context.Context) error {
+			return third(s.ListDeliveriesOf(ctx, []string{"f0", "f2"}, "", 20))
+		}, nil},
+		"webhooks by uid": {2, func(ctx context.Context) error { return second(s.WebhooksByUID(ctx, []string{"h7", "h9"})) }, nil},
 		"webhooks of":     {6, func(ctx context.Context) error { return second(s.WebhooksOf(ctx, "f7", "f9")) }, nil},
 		"last of each":    {3, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7")) }, nil},
 		"last of several": {6, func(ctx context.Context) error { return second(s.LastDeliveries(ctx, "f7", "f9")) }, nil},

@@ -16,6 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	controlbase "github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 var sequences = regexp.MustCompile(`data-seq="(\d+)"`)
@@ -408,5 +409,34 @@ func TestR13RunAgainIsOfferedWhereItCanWork(t *testing.T) {
 	s.shows("/runs/"+runID, "!Run again", "It cannot be run again: ", agent.UID)
 	if status, _, _ := s.post("/runs/"+runID+"/rerun", nil); status < 400 {
 		t.Errorf("the page says that it cannot, and it can: %d", status)
+	}
+}
+
+// What people take from a run to a shell or a ticket is on its page, prompts that are not too
+// long included.
+func TestI2RunPageHasWhatIsCopied(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).withDeps(func(*web.Deps) {})
+	s.signIn(s.key)
+	id := s.start("Say <b>hello</b>\n\n* twice")
+	s.shows("/runs/"+id, ">"+id+"</pre>", "lineshaft runs logs -f "+id, "lineshaft runs rerun "+id,
+		"curl -H &#34;Authorization: Bearer $LINESHAFT_API_KEY&#34; https://a.example/api/v1/agent/runs/"+id, ">Say &lt;b&gt;hello&lt;/b&gt;\n\n* twice</pre>")
+	s.shows("/runs/"+s.start(strings.Repeat("long ", 10_000)), `aria-label="curl"`, `!aria-label="Prompt"`)
+}
+
+// A run that failed leads to its first error, without any script.
+func TestI2FailedRunLeadsToItsFirstError(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	id, job := s.working(lineshaft.NewRun{})
+	s.shows("/runs/"+id, "!Show the first error")
+	bad := lineshaft.ToolResultData{ID: "c", Name: "shell", State: "failed"}
+	events := []lineshaft.Draft{lineshaft.NewDraft(lineshaft.EventToolResult, time.Now(), bad)}
+	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: events})
+	s.end(job, lineshaft.TurnResult{Turn: lineshaft.PromptTurn, State: lineshaft.Failed})
+	s.shows("/runs/"+id, `href="/runs/`+id+`/find?only=errors"`)
+	if _, at, _ := s.get("/runs/" + id + "/find?only=errors"); !strings.HasPrefix(at, "/runs/"+id+"?at=") {
+		t.Errorf("the first error is at %s", at)
 	}
 }

@@ -83,3 +83,42 @@ func TestI2SearchLeadsToAllRunsWithTheWords(t *testing.T) {
 		t.Errorf("%d rows\n%s", len(shown(body)), body)
 	}
 }
+
+// A part of a name finds every noun, and while somebody types pages and actions besides; each
+// only for those who may open it.
+func TestI2SearchByPartOfAName(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, factories.NewWebhook{Name: "issues-of-github"})
+	h.automate("triage-hub", "")
+	other := h.another("Hubble", "far")
+	if _, err := h.control.CreateEnvironment(t.Context(), h.admin, lineshaft.EnvironmentConfig{Name: "Hub of the shop"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.control.CreateSecret(t.Context(), h.admin, lineshaft.Secret{Name: "GITHUB_TOKEN"}, "value"); err != nil {
+		t.Fatal(err)
+	}
+	found := []string{"issues-of-github", "triage-hub", "Hubble", "Hub of the shop", "GITHUB_TOKEN", "/secrets/GITHUB_TOKEN"}
+	h.shows("/search?q=HUB", found...)
+	asked := map[string]string{"Hx-Request": "true"}
+	typed := func(text string) string {
+		t.Helper()
+		status, _, got := h.do(http.MethodGet, "/search?q="+url.QueryEscape(text), nil, asked)
+		if status != http.StatusOK || strings.Contains(got, "<html") {
+			t.Fatalf("%q: %d %s", text, status, got)
+		}
+		return got
+	}
+	h.wants("hits", typed("hub"), append(found, "<span class=\"muted\">Factory", "Webhook · <bdi>works</bdi>")...)
+	h.wants("pages", typed("deliv"), `href="/deliveries"`, "Deliveries that matched nothing", "Action")
+	h.wants("first", typed(""), `href="/runs"`, `href="/costs"`)
+	h.wants("none", typed("zzz nothing"), "Nothing found")
+	// A single one is opened, by a part of its name too.
+	if _, at, _ := h.get("/search?q=age-hu"); !strings.Contains(at, "/automations/") {
+		t.Errorf("a part of a name leads to %s", at)
+	}
+	h.as(lineshaft.RoleViewer, other.factory)
+	h.lacks("hits of a stranger", typed("hub"), "issues-of-github", "triage-hub", "GITHUB_TOKEN")
+	h.wants("hits of a stranger", typed("hub"), "Hubble")
+	h.lacks("actions of a viewer", typed("new"), "New run", "New factory")
+	h.lacks("pages of a viewer", typed("audit"), `href="/audit"`)
+}

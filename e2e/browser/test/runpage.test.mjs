@@ -239,6 +239,38 @@ test("I-2 all edits of a run are added up by file", async () => {
   await context.close();
 });
 
+test("I-2 prompt, id, lines for a shell, commands, outputs and messages are copied with a click", async () => {
+  const worker = await Worker.claim(server, { title: "To be copied", prompt: "Build *it*.\n" });
+  await worker.tell(says("It is built."), call("c1", "shell", { command: "make all" }), output("first\nsecond\n", "c1"), result("c1", "shell"));
+  await worker.end();
+  const { page, context, complaints } = await member(browser, server.url);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`/runs/${worker.runID}`);
+  const copied = async (button) => {
+    const pressed = await button.elementHandle(); // it has another name afterwards
+    await pressed.click();
+    await page.waitForFunction((one) => one.textContent.includes("Copied"), pressed);
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await page.getByRole("button", { name: "Copy…" }).click();
+  const box = page.getByRole("dialog", { name: "Copy" });
+  const line = (name) => box.getByRole("button", { name: `Copy ${name}`, exact: true });
+  assert.equal(await copied(line("Run id")), worker.runID);
+  assert.equal(await copied(line("Command")), `lineshaft runs logs -f ${worker.runID}`);
+  assert.match(await copied(line("curl")), new RegExp(`^curl .* ${server.url}/api/v1/agent/runs/${worker.runID}$`));
+  assert.equal(await copied(line("Prompt")), "Build *it*.\n");
+  await box.getByRole("button", { name: "Close" }).click();
+  const tool = page.locator("li[data-call=c1]");
+  if (!(await tool.locator("details").evaluate((one) => one.open))) await tool.locator("summary").click();
+  assert.equal((await copied(tool.getByRole("button", { name: "Copy command" }))).trim(), "make all");
+  assert.equal(await copied(tool.getByRole("button", { name: "Copy output" })), "first\nsecond\n");
+  const said = page.locator("li.message", { hasText: "It is built." });
+  await said.hover();
+  assert.equal((await copied(said.getByRole("button", { name: "Copy message" }))).trim(), "It is built.");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 looks("I-2 the pages of a run break no rule of accessibility, and nothing scrolls sideways", async () => {
   const worker = await Worker.claim(server, { title: "Looked at" });
   const ago = clock();

@@ -1,7 +1,7 @@
 // I-2 search from anywhere: ids lead straight there, words to a list.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { indexed, launch, looks, member, sound } from "./browser.mjs";
+import { indexed, launch, looks, member, sound, soundHere } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
 let server, browser, shed;
@@ -74,4 +74,56 @@ looks("I-2 the page of a search is sound", async () => {
   await sound(browser, server.url, {
     words: "/search?q=paint", ids: `/search?q=${shed.slice(0, 8)}`, nothing: "/search?q=" + "nothing".repeat(40),
   });
+});
+
+test("I-2 Ctrl K goes to pages, names and actions as one types, and the field on top finds them, too", async () => {
+  const factory = await server.api("/factory", { body: { name: "Palette works" } });
+  const hook = await server.api(`/factory/${factory.uid}/webhooks`, { body: { name: "issues-of-the-palette" } });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/settings");
+  const palette = page.getByRole("dialog", { name: "Go to" });
+  const found = palette.getByRole("list", { name: "Found" });
+  await page.keyboard.press("Control+k");
+  await found.getByRole("link", { name: /Overview/ }).waitFor(); // before anything is typed: pages
+  await soundHere(page, "palette");
+  await page.keyboard.type("of-the-pal");
+  await found.getByRole("link", { name: /issues-of-the-palette/ }).waitFor();
+  await page.waitForFunction(() => document.querySelector("#palette .found a")?.textContent.includes("issues-of"));
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/webhooks/${hook.uid}`);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("costs");
+  await page.waitForFunction(() => document.querySelector("#palette .found a")?.textContent.includes("Costs"));
+  await page.keyboard.press("ArrowDown");
+  await found.locator("a:focus", { hasText: "Costs" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/costs");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "hidden" });
+  await page.keyboard.press("/");
+  await page.keyboard.type("lette-wor".replace("-", " "));
+  const below = page.getByRole("list", { name: "Suggestions" });
+  await below.getByRole("link", { name: /Palette works/ }).waitFor();
+  await soundHere(page, "suggestions");
+  await page.keyboard.press("Escape");
+  await below.waitFor({ state: "hidden" });
+  await page.keyboard.press("ArrowRight"); // the field still has the focus
+  await page.keyboard.type("k");
+  await below.getByRole("link", { name: /Palette works/ }).click();
+  await page.waitForURL(`**/factories/${factory.uid}`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 times are those of the reader's zone, with UTC in the tooltip", async () => {
+  const { page, context } = await member(browser, server.url, { timezoneId: "Asia/Tokyo" });
+  await page.goto(`/runs/${shed}`);
+  const when = page.locator("#log time").first();
+  await when.waitFor();
+  const [text, title, instant] = await when.evaluate((one) => [one.textContent, one.title, one.dateTime]);
+  const there = new Date(Date.parse(instant) + 9 * 3600_000).toISOString();
+  assert.equal(text, there.slice(11, 19));
+  assert.match(title, new RegExp(`^${there.slice(0, 10)} ${there.slice(11, 19)} Asia/Tokyo, .* UTC$`));
+  await context.close();
 });

@@ -32,7 +32,7 @@ const pieces = [
 ];
 const streams = ["GET /runs/live", "GET /runs/{id}/events"];
 const files = [
-  "GET /audit/export", "GET /factories/{factory}/export", "GET /runs/{id}/log",
+  "GET /audit/export", "GET /costs/export", "GET /factories/{factory}/export", "GET /runs/{id}/log",
   "GET /factories/{factory}/webhooks/{webhook}/deliveries/{delivery}/payload",
 ];
 const ways = ["GET /factories/{factory}/webhooks", "GET /runs/{id}/find"]; // lead on to another page

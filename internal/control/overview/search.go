@@ -27,8 +27,8 @@ type Found struct {
 	Deliveries []FoundDelivery
 	// Factories have the text in their name or alias.
 	Factories []lineshaft.Factory
-	// Agents, Automations, Webhooks and Notifications have the text as their name.
-	Agents, Automations, Webhooks, Notifications []FoundNamed
+	// Agents, Automations, Webhooks, Schedules and Notifications have the text in their names.
+	Agents, Automations, Webhooks, Schedules, Notifications []FoundNamed
 	// Titles are the newest runs with all words of the text.
 	Titles []lineshaft.Run
 	// MoreTitles says that there are more runs like those.
@@ -54,7 +54,8 @@ type FoundNamed struct {
 var idStart = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{0,4}(-[0-9a-f]{0,4}(-[0-9a-f]{0,4}(-[0-9a-f]{0,12})?)?)?)?$`)
 
 // Search finds what the caller may see of what a text can mean: the id of a run or of
-// a delivery, a name, or words. Each kind is one look into an index.
+// a delivery, a part of a name, or words. Ids and words are looks into an index; of names, so
+// many are looked at.
 func (s *Overviews) Search(ctx context.Context, c lineshaft.Caller, text string) (Found, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return Found{}, err
@@ -131,7 +132,9 @@ func (s *Overviews) searchNames(ctx context.Context, c lineshaft.Caller, text st
 	found.Factories = factories.Factories
 	named, err := s.Store.ListNamed(ctx, text, c.FactoryUIDs, SearchLimit)
 	for _, n := range named {
-		into := map[string]*[]FoundNamed{"agent": &found.Agents, "automation": &found.Automations, "webhook": &found.Webhooks}[n.Kind]
+		into := map[string]*[]FoundNamed{
+			"agent": &found.Agents, "automation": &found.Automations, "webhook": &found.Webhooks, "schedule": &found.Schedules,
+		}[n.Kind]
 		*into = append(*into, FoundNamed{FactoryUID: n.FactoryUID, UID: n.UID, Name: n.Name})
 	}
 	if err != nil {
@@ -139,7 +142,7 @@ func (s *Overviews) searchNames(ctx context.Context, c lineshaft.Caller, text st
 	}
 	notifications, err := s.notify.ListNotifications(ctx, c) // a server has few
 	for i := range notifications {
-		if n := &notifications[i]; n.Name == text {
+		if n := &notifications[i]; len(found.Notifications) < SearchLimit && store.NameRank(n.Name, strings.ToLower(text)) < 3 {
 			found.Notifications = append(found.Notifications, FoundNamed{UID: n.ID, Name: n.Name})
 		}
 	}

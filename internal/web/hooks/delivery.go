@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ const (
 func (s pages) deliveryRoutes() []page.Route {
 	const log, one = "/factories/{factory}/webhooks/{webhook}/deliveries", "/factories/{factory}/webhooks/{webhook}/deliveries/{delivery}"
 	return []page.Route{
+		page.Get("/deliveries", see, s.allDeliveries),
 		page.Get(log, see, page.With(s.findLog, s.freshDeliveries)),
 		page.Get(one, see, page.Show("delivery", s.deliveryPage)),
 		page.Get(one+"/peek", see, s.deliveryPeek),
@@ -45,10 +45,12 @@ func (s pages) deliveryRoutes() []page.Route {
 type shownDelivery struct {
 	lineshaft.Delivery
 
-	// At is the address of its page.
-	At string
+	// At is the address of its page, factory that of its webhook.
+	At, factory string
 	// Run is the first run that it started, as far as that is known.
 	Run *lineshaft.Run
+	// Hook is the webhook that got it, in a log of several.
+	Hook *hookView
 }
 
 // deliveryMarks are the colour and the word of a status, and what is said of one that
@@ -109,14 +111,35 @@ func (d shownDelivery) Started() bool {
 	return d.has(lineshaft.ResultStarted) || d.has(lineshaft.ResultFollowedUp)
 }
 
-// Runs is how many runs it started.
-func (d shownDelivery) Runs() (n int) {
+// Others says how many runs it started besides the first; empty for none.
+func (d shownDelivery) Others() string {
+	n := 0
 	for _, o := range d.Outcomes {
 		if o.RunID != "" {
 			n++
 		}
 	}
-	return n
+	if n < 2 {
+		return ""
+	}
+	return page.Plural(n-1, "other run", "other runs")
+}
+
+// Answer is what the sender got, as far as a status decides it; empty where nobody asked.
+func (d shownDelivery) Answer() string {
+	problem := map[lineshaft.DeliveryStatus]int{
+		lineshaft.DeliveryRejectedAuth: http.StatusUnauthorized, lineshaft.DeliveryRejectedJSON: http.StatusBadRequest,
+		lineshaft.DeliveryRejectedSize: http.StatusRequestEntityTooLarge,
+	}[d.Status]
+	switch {
+	case d.RedeliveryOf != "":
+		return ""
+	case problem != 0:
+		return fmt.Sprintf("%d %s, with a problem document", problem, http.StatusText(problem))
+	case d.Handshake():
+		return "what the provider wants to hear in a handshake"
+	}
+	return fmt.Sprintf(`202 Accepted {"delivery_id":%q}`, cmp.Or(d.DuplicateOf, d.ID))
 }
 
 // Summary says in a few words what came of it.
@@ -185,180 +208,6 @@ var resultMarks = map[lineshaft.OutcomeResult][2]string{
 
 func resultWord(result lineshaft.OutcomeResult) string {
 	return cmp.Or(resultMarks[result][1], string(result))
-}
-
-// logData is a page of a webhook's log.
-type logData struct {
-	page.Pager
-
-	At         string
-	Deliveries []shownDelivery
-	// Newest is what a page that is live has seen so far.
-	Newest string
-	Live   bool
-	// Text and Only narrow it down.
-	Text, Only string
-	Tabs       []logTab
-}
-
-// logTab is one of the lists by what became of deliveries.
-type logTab struct {
-	Name, Href string
-	Here       bool
-}
-
-// logKinds are what the log can be narrowed down to.
-var logKinds = []struct {
-	value, name string
-	fits        func(shownDelivery) bool
-}{
-	{"", "All", func(shownDelivery) bool { return true }},
-	{"started", "Started", shownDelivery.Started},
-	{"unmatched", "Not matched", func(d shownDelivery) bool {
-		return d.Status == lineshaft.DeliveryAccepted && !d.Started() && !d.has(lineshaft.ResultError) && !d.Handshake()
-	}},
-	{"duplicate", "Duplicates", func(d shownDelivery) bool { return d.Status == lineshaft.DeliveryDuplicate }},
-	{"refused", "Refused", func(d shownDelivery) bool {
-		return d.Status != lineshaft.DeliveryAccepted && d.Status != lineshaft.DeliveryDuplicate
-	}},
-	{"failed", "Failed to start", func(d shownDelivery) bool {
-		return d.Status == lineshaft.DeliveryAccepted && (d.has(lineshaft.ResultError) || d.has(lineshaft.ResultLimit))
-	}},
-}
-
-// narrow are the deliveries that a reader asks for.
-func (l logData) narrow(all []shownDelivery) []shownDelivery {
-	return slices.DeleteFunc(all, func(d shownDelivery) bool {
-		for _, kind := range logKinds {
-			if kind.value == l.Only && !kind.fits(d) {
-				return true
-			}
-		}
-		return l.Text != "" && !strings.Contains(strings.ToLower(d.words()), strings.ToLower(l.Text))
-	})
-}
-
-// words are what is written of a delivery in the log.
-func (d shownDelivery) words() string {
-	words := []string{d.ID, d.Event, d.Identity, d.RemoteAddr, d.Word(), d.Summary()}
-	for _, o := range d.Outcomes {
-		words = append(words, o.AutomationName, o.Reason, o.RunID)
-	}
-	return strings.Join(words, "\n")
-}
-
-const (
-	// narrowLimit is how many rows are read at once when the log is narrowed down, and
-	// narrowReads how often, until a page is full.
-	narrowLimit = 200
-	narrowReads = 10
-)
-
-func (s pages) deliveryLog(r *page.Request, v hookView) (logData, error) {
-	given := r.URL.Query()
-	log := logData{At: v.At, Text: strings.TrimSpace(given.Get("q")), Only: given.Get("only")}
-	for _, kind := range logKinds {
-		values := url.Values{}
-		if kind.value != "" {
-			values.Set("only", kind.value)
-		}
-		if log.Text != "" {
-			values.Set("q", log.Text)
-		}
-		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: page.WithQuery(v.At, values), Here: kind.value == log.Only})
-	}
-	if !slices.ContainsFunc(log.Tabs, func(t logTab) bool { return t.Here }) {
-		return log, lineshaft.Invalid("only", "choose one of the lists")
-	}
-	query := trigger.DeliveryQuery{Limit: deliveryPage, Cursor: r.Cursor()}
-	reads := 1
-	if log.Text != "" || log.Only != "" {
-		query.Limit, reads = narrowLimit, narrowReads
-	}
-	log.Live = query.Cursor == "" && !v.Gone && reads == 1
-	for ; reads > 0; reads-- {
-		found, err := s.Control.ListDeliveries(r.Context(), r.Caller, v.Factory.UID, v.UID, query)
-		if err != nil {
-			return log, err
-		}
-		log.Deliveries = append(log.Deliveries, log.narrow(shownAll(v, found.Items))...)
-		query.Cursor = found.Next
-		if found.Next == "" || len(log.Deliveries) >= deliveryPage {
-			break
-		}
-	}
-	log.Pager = r.Pager(query.Cursor)
-	if len(log.Deliveries) > 0 {
-		log.Newest = log.Deliveries[0].ID
-	}
-	return log, s.nameRuns(r, log.Deliveries)
-}
-
-// nameRuns finds the runs that deliveries started.
-func (s pages) nameRuns(r *page.Request, list []shownDelivery) error {
-	var ids []string
-	first := func(d shownDelivery) string {
-		for _, o := range d.Outcomes {
-			if o.RunID != "" {
-				return o.RunID
-			}
-		}
-		return ""
-	}
-	for _, d := range list {
-		if id := first(d); id != "" && len(ids) < 2*deliveryPage {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) == 0 || !r.Caller.Role.May(lineshaft.PermissionRunsRead) {
-		return nil
-	}
-	runs, err := s.Control.RunsByID(r.Context(), r.Caller, ids)
-	if err != nil {
-		return err
-	}
-	byID := map[string]*lineshaft.Run{}
-	for i := range runs {
-		byID[runs[i].ID] = &runs[i]
-	}
-	for i := range list {
-		list[i].Run = byID[first(list[i])]
-	}
-	return nil
-}
-
-func shownAll(v hookView, deliveries []lineshaft.Delivery) []shownDelivery {
-	shown := make([]shownDelivery, len(deliveries))
-	for i, d := range deliveries {
-		shown[i] = v.delivery(d)
-	}
-	return shown
-}
-
-// freshDeliveries is what came since the newest that a page has; nothing new is 204,
-// which leaves the page alone.
-func (s pages) freshDeliveries(r *page.Request, v hookView) error {
-	if !r.Asked() {
-		http.Redirect(r.W, r.Request, v.At, http.StatusSeeOther)
-		return nil
-	}
-	log, err := s.deliveryLog(r, v)
-	if err != nil {
-		return err
-	}
-	after := r.URL.Query().Get("after")
-	held := len(log.Deliveries)
-	log.Deliveries = slices.DeleteFunc(log.Deliveries, func(d shownDelivery) bool { return d.ID <= after })
-	switch {
-	case len(log.Deliveries) == 0:
-		r.W.WriteHeader(http.StatusNoContent)
-		return nil
-	case after == "" || len(log.Deliveries) == held && held == deliveryPage:
-		r.W.Header().Set("Hx-Refresh", "true") // the first of all, or more than fit: the whole page anew
-		r.W.WriteHeader(http.StatusOK)
-		return nil
-	}
-	return r.Fragment("webhook", "fresh", log)
 }
 
 // outcomeRow is an outcome with the state of its run.

@@ -29,11 +29,10 @@ func Room() page.Room {
 		"guide":     hookGuide,
 		"kindwords": kindWords,
 		"operator":  checkWords,
-		"more":      func(n int) string { return page.Plural(n-1, "other run", "other runs") },
 		"overlaps":  overlaps,
 		"verifiers": verifiers,
 	}, Routes: func(site *page.Site) []page.Route {
 		s := pages{site}
-		return slices.Concat(s.startRoutes(), s.webhookRoutes(), s.deliveryRoutes(), s.notificationRoutes())
+		return slices.Concat(s.startRoutes(), s.webhookRoutes(), s.deliveryRoutes(), s.redeliverAllRoutes(), s.notificationRoutes())
 	}}
 }

@@ -33,6 +33,8 @@ func (s pages) webhookRoutes() []page.Route {
 		page.Post(one+"/disable", edit, page.With(s.findHook, s.switchWebhook(false, "Disabled. Senders get 404 from now on."))),
 		page.Get(one+"/rotate", edit, page.ShowOf("webhookrotate", s.findHook, rotatePage)),
 		page.Post(one+"/rotate", edit, page.With(s.findHook, s.rotateWebhook)),
+		page.Get(one+"/test", edit, page.ShowWith("webhooktest", s.findHook, s.testPage)),
+		page.Post(one+"/test", edit, page.With(s.findHook, s.sendTest)),
 		page.Get(one+"/delete", edit, page.ShowWith("webhookdelete", s.findHook, s.deleteWebhookPage)),
 		page.Post(one+"/delete", edit, page.With(s.findHook, s.deleteWebhook)),
 	}
@@ -79,7 +81,7 @@ func (v hookView) within() page.Crumbs { return factoryCrumbs(v.Factory).To(v.Na
 
 // delivery is a delivery to the webhook.
 func (v hookView) delivery(d lineshaft.Delivery) shownDelivery {
-	return shownDelivery{Delivery: d, At: v.At + "/deliveries/" + d.ID}
+	return shownDelivery{Delivery: d, At: v.At + "/deliveries/" + d.ID, factory: v.Factory.UID}
 }
 
 func (s pages) hookView(f *lineshaft.Factory, w lineshaft.Webhook) hookView {

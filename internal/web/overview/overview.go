@@ -89,7 +89,7 @@ func newOverviewData(view *overview.Overview) overviewData {
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
-		data.Spending, data.SpentBy = new(spentChart(view)), spentRows(view)
+		data.Spending, data.SpentBy = new(spentChart(view.Spent)), spentRows(view)
 	}
 	return data
 }
@@ -257,7 +257,7 @@ func tiles(view *overview.Overview) []tile {
 	}
 	list := []tile{run, queue, ended, success, latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)}
 	if len(view.Spent) > 1 {
-		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: "/factories"}
+		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: "/costs?days=1"}
 		spent.Note = page.Dollars(view.Spent[1].CostMicros) + " yesterday, UTC"
 		list = append(list, spent)
 	}
@@ -286,11 +286,11 @@ func spentRows(view *overview.Overview) []barRow {
 }
 
 // spentChart draws what each of the last days cost.
-func spentChart(view *overview.Overview) chart {
+func spentChart(spent []overview.DaySpending) chart {
 	one := series{Name: "US dollars", Class: "spent"}
 	var days []slot
 	var all int64
-	for _, day := range slices.Backward(view.Spent) {
+	for _, day := range slices.Backward(spent) {
 		text := page.Dollars(day.CostMicros)
 		days = append(days, slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text})
 		one.Values = append(one.Values, float64(day.CostMicros)/1e6)

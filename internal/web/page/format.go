@@ -19,6 +19,7 @@ func funcs(list assets) template.FuncMap {
 		"icon":    icon,
 		"once":    func() string { return id.Secret(16) },
 		"clock":   Clock,
+		"moment":  moment,
 		"ago":     func(t time.Time) template.HTML { return ago(t, time.Now()) },
 		"until":   func(t time.Time) template.HTML { return ago(t, time.Now()) },
 		"took":    Took,
@@ -44,6 +45,15 @@ func funcs(list assets) template.FuncMap {
 
 // Clock is a time to the millisecond.
 func Clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") }
+
+// moment is a time to the second, which the page's script puts into the reader's zone.
+func moment(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC" data-moment>%s UTC</time>`, //nolint:gosec // digits and fixed words only
+		t.UTC().Format(time.RFC3339Nano), Clock(t), t.UTC().Format(time.DateTime)))
+}
 
 // ago tells a time as people do, before or after now; the exact time is in its
 // title, and the page's script keeps it current.

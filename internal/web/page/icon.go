@@ -10,6 +10,8 @@ func iconPaths() map[string]string {
 	return map[string]string{
 		"overview":      "M2.5 13.5v-4M6.2 13.5v-8M9.8 13.5v-6M13.5 13.5v-11",
 		"runs":          "M4 2.8v10.4L13 8z",
+		"costs":         "M8 2v12M11 4.8C10.5 3.9 9.5 3.4 8 3.4c-4 0-4 4.3 0 4.6s4 4.6 0 4.6c-1.5 0-2.5-.5-3-1.4",
+		"deliveries":    "M2 9.5h3.5l1 2h3l1-2H14M2 9.5v4h12v-4L11.5 6M2 9.5 4.5 6M8 1.8v6M5.5 5.5 8 8l2.5-2.5",
 		"schedules":     "M8 4.5V8l2.5 1.5M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0z",
 		"factories":     "M2 13.5v-7l4 2.5V6.5L10 9V3h3.5v10.5z",
 		"agents":        "M3.5 6h9v6.5h-9zM8 6V3M6.2 9h.1M9.8 9h.1",

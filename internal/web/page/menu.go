@@ -44,6 +44,20 @@ func menu(role lineshaft.Role, section string) []menuGroup {
 	return groups
 }
 
+// Sections are the pages of the menu that a role may open, with their icons.
+func Sections(role lineshaft.Role) []Section {
+	var list []Section
+	for _, group := range menu(role, "") {
+		for _, item := range group.Items {
+			list = append(list, Section{item.Name, item.Href, item.Icon})
+		}
+	}
+	return list
+}
+
+// Section is an entry of the menu.
+type Section struct{ Name, Href, Icon string }
+
 type menuPart struct {
 	name    string
 	entries []menuEntry
@@ -54,6 +68,8 @@ func menuTable() []menuPart {
 		{"Work", []menuEntry{
 			{"Overview", "overview", lineshaft.PermissionRunsRead},
 			{"Runs", "runs", lineshaft.PermissionRunsRead},
+			{"Deliveries", "deliveries", lineshaft.PermissionFactoriesRead},
+			{"Costs", "costs", lineshaft.PermissionFactoriesRead},
 			{"Schedules", "schedules", lineshaft.PermissionFactoriesRead},
 		}},
 		{"Build", []menuEntry{

@@ -61,6 +61,8 @@ type Deps struct {
 	Rate *rate.Limiter
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time
+	// Deliver is what takes deliveries from outside, for test events; nil when nobody does.
+	Deliver http.Handler
 	// Absent names the harnesses that cannot run on this server; nil when nobody knows.
 	Absent func() []string
 }

@@ -159,7 +159,8 @@ func auditActions() []string {
 		"automation.fire_failed", "automation.update", "delivery.redeliver", "environment.create", "environment.delete", "environment.update",
 		"factory.create", "factory.delete", "factory.sync", "factory.update", "run.cancel", "run.create", "run.delete", "run.followup", "run.interrupt",
 		"schedule.create", "schedule.delete", "schedule.pause", "schedule.resume", "schedule.update", "secret.create", "secret.delete",
-		"secret.update", "secret.use", "session.create", "webhook.create", "webhook.delete", "webhook.rotate", "webhook.update",
+		"secret.update", "secret.use", "session.create", "webhook.create", "webhook.delete", "webhook.rotate",
+		"webhook.test", "webhook.update",
 	}
 }
 

@@ -25,6 +25,7 @@ func (s pages) runRoutes() []page.Route {
 		page.Get("/runs/{id}/find", see, page.InTurn(s.runFind)),
 		page.Get("/runs/{id}/time", see, page.InTurn(s.runTime)),
 		page.Get("/runs/{id}/changes", see, page.InTurn(page.Show("runchanges", s.runChangesPage))),
+		page.Get("/runs/{id}/compare", see, page.InTurn(page.Show("runcompare", s.runComparePage))),
 		page.Get("/runs/{id}/log", see, s.runLog),
 		page.Get("/runs/{id}/artifacts/{uid}", see, s.artifactContent),
 		page.Get("/runs/{id}/attachments/{uid}", see, s.attachmentContent),
@@ -49,6 +50,8 @@ type runData struct {
 	NotFound bool
 	// NextMatch leads to the next place that has it.
 	NextMatch string
+	// Copies are texts that people take elsewhere.
+	Copies []origin
 }
 
 // window is the stretch of a log that a page carries.
@@ -86,9 +89,27 @@ func (s pages) runPage(r *page.Request) (page.Page, error) {
 	if data.Fixed, err = s.runFixed(r.Context(), r.Caller, run); err != nil {
 		return page.Page{}, err
 	}
+	data.Copies = s.copies(run)
 	p := page.Below("runs", run.Title, data)
 	p.Mark, p.Icon = stateMark(run.State), stateKind(run.State)
 	return p, nil
+}
+
+// maxCopied bounds the prompt that a page has once more to be copied.
+const maxCopied = 16 << 10
+
+// copies are what people take from a run to a shell, a ticket or another run.
+func (s pages) copies(run *lineshaft.Run) []origin {
+	list := []origin{
+		{Label: "Run id", Name: run.ID},
+		{Label: "Command", Name: "lineshaft runs logs -f " + run.ID},
+		{Label: "Command to run it again", Name: "lineshaft runs rerun " + run.ID},
+		{Label: "curl", Name: `curl -H "Authorization: Bearer $LINESHAFT_API_KEY" ` + s.BaseURL + "/api/v1/agent/runs/" + run.ID},
+	}
+	if run.Prompt != "" && len(run.Prompt) <= maxCopied {
+		list = append(list, origin{Label: "Prompt", Name: run.Prompt})
+	}
+	return list
 }
 
 // window reads the newest stretch of a log, with ?before the one before that, and with ?at

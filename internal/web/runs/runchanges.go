@@ -41,6 +41,14 @@ func (s pages) runChangesPage(r *page.Request) (page.Page, error) {
 	if err != nil {
 		return page.Page{}, err
 	}
+	data, err := s.changesOf(r, run)
+	p := page.Below("runs", run.Title, data)
+	p.Mark, p.Icon = stateMark(run.State), stateKind(run.State)
+	return p, err
+}
+
+// changesOf reads the edits in the log of a run.
+func (s pages) changesOf(r *page.Request, run *lineshaft.Run) (changesData, error) {
 	var calls []calledEdit
 	count, lines := 0, 0
 	_, cut, err := s.scan(r, run.ID, 0, func(e lineshaft.Event) bool {
@@ -54,16 +62,14 @@ func (s pages) runChangesPage(r *page.Request) (page.Page, error) {
 		return count < maxEdits && lines < maxEditLines
 	})
 	if err != nil {
-		return page.Page{}, err
+		return changesData{}, err
 	}
 	data := changesData{Run: run, Cut: cut, Files: byFile(calls)}
 	for _, f := range data.Files {
 		data.Added += f.Added
 		data.Removed += f.Removed
 	}
-	p := page.Below("runs", run.Title, data)
-	p.Mark, p.Icon = stateMark(run.State), stateKind(run.State)
-	return p, nil
+	return data, nil
 }
 
 // calledEdit are the edits of one call.

@@ -47,9 +47,14 @@ func (s pages) searchPage(r *page.Request) error {
 		return err
 	}
 	data := searchData{Text: text, Groups: searchGroups(found, factories), Titles: rowsOf(r.Caller, found.Titles, factories)}
-	// Words are what one looks through; an id or a name is what one goes to.
-	if len(data.Groups) == 1 && len(data.Groups[0].Hits) == 1 && len(data.Titles) == 0 {
-		http.Redirect(r.W, r.Request, data.Groups[0].Hits[0].Href, http.StatusFound)
+	if err := s.searchTeam(r, &data); err != nil {
+		return err
+	}
+	if r.Asked() {
+		return r.Fragment("search", "hits", suggestions(r.Caller.Role, data))
+	}
+	if href := data.only(); href != "" {
+		http.Redirect(r.W, r.Request, href, http.StatusFound)
 		return nil
 	}
 	if found.MoreTitles {
@@ -79,7 +84,7 @@ func searchGroups(found overview.Found, factories map[string]string) []searchGro
 	for _, f := range found.Factories {
 		names = append(names, searchHit{Name: f.Name, Detail: f.Alias, Href: page.FactoryAddress(f.UID)})
 	}
-	add("Runs by id", "runs", runs)
+	add("Runs", "runs", runs)
 	add("Deliveries", "webhooks", deliveries)
 	add("Factories", "factories", names)
 	under := func(noun string) func(factoryUID, uid string) string {
@@ -93,6 +98,7 @@ func searchGroups(found overview.Found, factories map[string]string) []searchGro
 		{"Agents", "agents", found.Agents, under("agents")},
 		{"Automations", "automations", found.Automations, page.AutomationAddress},
 		{"Webhooks", "webhooks", found.Webhooks, page.WebhookAddress},
+		{"Schedules", "schedules", found.Schedules, under("schedules")},
 		{"Notifications", "notifications", found.Notifications, under("notifications")},
 	} {
 		var hits []searchHit
@@ -102,4 +108,143 @@ func searchGroups(found overview.Found, factories map[string]string) []searchGro
 		add(kind.name, kind.icon, hits)
 	}
 	return groups
+}
+
+// teamLimit is how many secrets are looked at for a name.
+const teamLimit = 200
+
+// only is where to go straight: words are what one looks through; an id or a name is what one
+// goes to, if it is the only one that was found or the only one that is just so.
+func (d searchData) only() string {
+	var all, same []string
+	for _, group := range d.Groups {
+		for _, hit := range group.Hits {
+			all = append(all, hit.Href)
+			if strings.EqualFold(hit.Name, d.Text) {
+				same = append(same, hit.Href)
+			}
+		}
+	}
+	switch {
+	case len(d.Titles) > 0:
+	case len(all) == 1:
+		return all[0]
+	case len(same) == 1:
+		return same[0]
+	}
+	return ""
+}
+
+// searchTeam finds what belongs to the whole team by a part of its name.
+func (s pages) searchTeam(r *page.Request, data *searchData) error {
+	add := func(name, icon string, hits []searchHit) {
+		if len(hits) > 0 {
+			data.Groups = append(data.Groups, searchGroup{name, icon, hits[:min(len(hits), overview.SearchLimit)]})
+		}
+	}
+	text := strings.ToLower(data.Text)
+	fits := func(name string) bool { return text != "" && strings.Contains(strings.ToLower(name), text) }
+	var environments, secrets, workers []searchHit
+	if r.Caller.Role.May(lineshaft.PermissionFactoriesRead) {
+		options, err := s.EnvironmentOptions(r)
+		if err != nil {
+			return err
+		}
+		for _, one := range options {
+			if fits(one.Name) {
+				environments = append(environments, searchHit{Name: one.Name, Href: page.Under("environments", one.Value)})
+			}
+		}
+	}
+	if r.Caller.Role.May(lineshaft.PermissionSecrets) && len(r.Caller.FactoryUIDs) == 0 {
+		found, err := s.Control.ListSecrets(r.Context(), r.Caller, teamLimit, "")
+		if err != nil {
+			return err
+		}
+		for _, one := range found.Items {
+			if fits(one.Name) {
+				secrets = append(secrets, searchHit{Name: one.Name, Href: page.Under("secrets", one.Name)})
+			}
+		}
+	}
+	if r.Caller.Role.May(lineshaft.PermissionServerRead) {
+		found, err := s.Control.Workers(r.Context(), r.Caller)
+		if err != nil {
+			return err
+		}
+		for _, one := range found {
+			if fits(one.WorkerHost) {
+				workers = append(workers, searchHit{Name: one.WorkerHost, Href: "/workers"})
+			}
+		}
+	}
+	add("Environments", "environments", environments)
+	add("Secrets", "secrets", secrets)
+	add("Workers", "workers", workers)
+	return nil
+}
+
+// suggested is one of the things that are offered while somebody types.
+type suggested struct{ Kind, Icon, Name, Detail, Href string }
+
+// maxSuggested is how many are offered, and suggestedEach how many of one kind.
+const (
+	maxSuggested  = 12
+	suggestedEach = 5
+)
+
+// searchActions are what people do most.
+var searchActions = []struct {
+	name, href, icon string
+	needs            lineshaft.Permission
+}{
+	{"New run", "/runs/new", "runs", lineshaft.PermissionRunsStart},
+	{"Start runs from a webhook", "/start", "webhooks", lineshaft.PermissionFactoriesManage},
+	{"New factory", "/factories/new", "factories", lineshaft.PermissionFactoriesManage},
+	{"New webhook", "/webhooks/new", "webhooks", lineshaft.PermissionFactoriesManage},
+	{"New automation", "/automations/new", "automations", lineshaft.PermissionFactoriesManage},
+	{"New schedule", "/schedules/new", "schedules", lineshaft.PermissionFactoriesManage},
+	{"New notification", "/notifications/new", "notifications", lineshaft.PermissionFactoriesManage},
+	{"Failed runs", "/runs?state=FAILED&state=ERROR", "runs", lineshaft.PermissionRunsRead},
+	{"Runs that wait for an answer", "/runs?state=BLOCKED", "runs", lineshaft.PermissionRunsRead},
+	{"Deliveries that matched nothing", "/deliveries?only=unmatched", "deliveries", lineshaft.PermissionFactoriesRead},
+	{"Deliveries that were refused", "/deliveries?only=refused", "deliveries", lineshaft.PermissionFactoriesRead},
+}
+
+// oneOf is the word for one of a group.
+func oneOf(group string) string {
+	if stem, ok := strings.CutSuffix(group, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(group, "s")
+}
+
+// suggestions are pages, actions and what was found, for a text that is still being typed.
+func suggestions(role lineshaft.Role, data searchData) []suggested {
+	text := strings.ToLower(data.Text)
+	var list []suggested
+	for _, section := range page.Sections(role) {
+		if strings.Contains(strings.ToLower(section.Name), text) {
+			list = append(list, suggested{"Page", section.Icon, section.Name, "", section.Href})
+		}
+	}
+	for _, action := range searchActions {
+		if role.May(action.needs) && strings.Contains(strings.ToLower(action.name), text) {
+			list = append(list, suggested{"Action", action.icon, action.name, "", action.href})
+		}
+	}
+	list = list[:min(len(list), maxSuggested)]
+	if text == "" {
+		return list
+	}
+	list = list[:min(len(list), suggestedEach)]
+	for _, group := range data.Groups {
+		for _, hit := range group.Hits[:min(len(group.Hits), suggestedEach)] {
+			list = append(list, suggested{oneOf(group.Name), group.Icon, hit.Name, hit.Detail, hit.Href})
+		}
+	}
+	for _, run := range data.Titles[:min(len(data.Titles), suggestedEach)] {
+		list = append(list, suggested{"Run", "runs", run.Title, page.StateName(run.State), page.Under("runs", run.ID)})
+	}
+	return list[:min(len(list), maxSuggested)]
 }

@@ -21,10 +21,12 @@
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    const text = button.parentElement.querySelector("pre, code, input");
+    const text = button.copyFrom?.() ?? button.parentElement.querySelector("pre, code, input");
     const words = button.querySelector("span");
+    const plain = text.cloneNode(true);
+    for (const link of plain.querySelectorAll(".rest")) link.remove(); // it says that there is more, and is none of it
     try {
-      await navigator.clipboard.writeText(text.value ?? text.textContent);
+      await navigator.clipboard.writeText(text.value ?? plain.textContent);
       words.textContent = "Copied";
     } catch {
       // Browsers refuse the clipboard outside of HTTPS: the text is selected instead.
@@ -32,6 +34,27 @@
       words.textContent = "Press Ctrl C";
     }
   });
+
+  // Times are those of the reader's clock, with UTC in the tooltip. Without this script they
+  // are UTC, and say so.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const two = (n) => String(n).padStart(2, "0");
+  const dayOf = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const clockOf = (d) => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+  const localize = (root) => {
+    for (const time of root.querySelectorAll("time[datetime]:not([data-zone])")) {
+      const then = new Date(time.dateTime);
+      if (Number.isNaN(then.getTime())) continue;
+      time.dataset.zone = zone;
+      time.title = `${dayOf(then)} ${clockOf(then)} ${zone}, ${time.title}`;
+      if (time.dataset.clock !== undefined) time.textContent = clockOf(then);
+      if (time.dataset.moment !== undefined) time.textContent = `${dayOf(then)} ${clockOf(then)}`;
+    }
+  };
+  localize(document);
+  document.addEventListener("htmx:load", (event) => localize(event.target));
+  const log = document.getElementById("log");
+  if (log) new MutationObserver((changes) => { if (changes.some((one) => one.addedNodes.length > 0)) localize(log); }).observe(log, { childList: true });
 
   // What is to come is rounded: a key of 90 days that was made a minute ago ends in 90 days.
   const nearly = (d) => {
@@ -68,8 +91,8 @@
     if (event.target.closest("[data-help]")) help?.showModal();
   });
 
-  const places = { o: "/", r: "/runs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
-  const rowLinks = () => [...document.querySelectorAll("table.list td.main a")];
+  const places = { o: "/", r: "/runs", d: "/deliveries", c: "/costs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
+  const rowLinks = () => [...document.querySelectorAll("table.list td.main a, .delivery > summary")];
   const step = (by) => {
     const links = rowLinks();
     const at = links.indexOf(document.activeElement);

@@ -1,0 +1,85 @@
+package trigger
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+)
+
+// LogQuery selects a page of the logs of many webhooks.
+type LogQuery struct {
+	// FactoryUID narrows it to one factory; empty are all that the caller may see.
+	FactoryUID string
+	// Refused asks for what was turned away. It is a wish: a caller who sees some factories
+	// only gets everything, and has to choose.
+	Refused bool
+	Limit   int
+	Cursor  string
+}
+
+// LoggedDelivery is a delivery with the webhook that got it.
+type LoggedDelivery struct {
+	lineshaft.Delivery
+
+	Webhook lineshaft.Webhook
+}
+
+// LogPage is a page of the logs of many webhooks, newest first.
+type LogPage = base.Page[LoggedDelivery]
+
+// ListAllDeliveries reads a page of the logs of all webhooks that the caller may see. It reads
+// as many rows as it shows, and for a caller who sees some factories one for each webhook there.
+func (s *Triggers) ListAllDeliveries(ctx context.Context, c lineshaft.Caller, q LogQuery) (LogPage, error) {
+	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
+		return LogPage{}, err
+	}
+	if q.FactoryUID != "" {
+		if _, err := s.VisibleFactory(ctx, c, q.FactoryUID); err != nil {
+			return LogPage{}, err
+		}
+	}
+	uids, ok := base.ListedFactories(c, q.FactoryUID)
+	if !ok {
+		return LogPage{}, nil
+	}
+	list := "all deliveries\x00" + q.FactoryUID
+	if q.Refused && len(uids) == 0 {
+		list += "\x00refused"
+	}
+	idOf := func(d *LoggedDelivery) string { return d.ID }
+	return base.ReadPage(list, q.Cursor, idOf, func(before string) ([]LoggedDelivery, bool, error) {
+		found, more, err := s.readLogs(ctx, uids, q, before)
+		if err != nil {
+			return nil, false, err
+		}
+		logged, err := s.withWebhooks(ctx, found)
+		return logged, more, err
+	})
+}
+
+func (s *Triggers) readLogs(ctx context.Context, factoryUIDs []string, q LogQuery, before string) ([]lineshaft.Delivery, bool, error) {
+	if len(factoryUIDs) == 0 {
+		return s.Store.ListAllDeliveries(ctx, q.Refused, before, q.Limit)
+	}
+	return s.Store.ListDeliveriesOf(ctx, factoryUIDs, before, q.Limit)
+}
+
+func (s *Triggers) withWebhooks(ctx context.Context, deliveries []lineshaft.Delivery) ([]LoggedDelivery, error) {
+	var uids []string
+	for _, d := range deliveries {
+		uids = append(uids, d.WebhookUID)
+	}
+	slices.Sort(uids)
+	webhooks, err := s.Store.WebhooksByUID(ctx, slices.Compact(uids))
+	byUID := make(map[string]lineshaft.Webhook, len(webhooks))
+	for _, w := range webhooks {
+		byUID[w.UID] = w.Webhook
+	}
+	logged := make([]LoggedDelivery, len(deliveries))
+	for i, d := range deliveries {
+		logged[i] = LoggedDelivery{d, byUID[d.WebhookUID]}
+	}
+	return logged, err
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// ListAllDeliveries reads a page of the logs of all webhooks, deleted ones too, newest first,
+// from before an id on ("" for the newest). With refused it has only what was turned away.
+func (r reader) ListAllDeliveries(ctx context.Context, refused bool, before string, limit int) ([]lineshaft.Delivery, bool, error) {
+	where := "WHERE id < $1"
+	if refused {
+		where += " AND status <> 'accepted' AND status <> 'duplicate'" // as its index says it
+	}
+	return r.pageDeliveries(ctx, where, []any{cmp.Or(before, "z")}, limit)
+}
+
+// ListDeliveriesOf reads a page of the logs of the live webhooks of factories, as
+// ListAllDeliveries does. It looks up the newest of each webhook, and reads the logs in that
+// order until no other can have anything for the page.
+func (r reader) ListDeliveriesOf(ctx context.Context, factoryUIDs []string, before string, limit int) ([]lineshaft.Delivery, bool, error) {
+	before = cmp.Or(before, "z")
+	args := []any{before}
+	newest, err := pairs[string, string](ctx, r, "read newest deliveries", `SELECT w.uid, COALESCE((SELECT MAX(d.id) FROM deliveries d
+		WHERE d.webhook_uid = w.uid AND d.id < $1), '') FROM webhooks w
+		WHERE w.deleted_at = 0 AND w.factory_uid IN `+list(&args, factoryUIDs), args)
+	if err != nil {
+		return nil, false, err
+	}
+	var uids []string
+	for uid, id := range newest {
+		if id != "" {
+			uids = append(uids, uid)
+		}
+	}
+	if len(uids) == 0 {
+		return nil, false, nil
+	}
+	slices.SortFunc(uids, func(a, b string) int { return cmp.Compare(newest[b], newest[a]) })
+	var ids []string // newest first
+	for _, uid := range uids {
+		if len(ids) > limit && ids[limit] > newest[uid] {
+			break
+		}
+		const query = "SELECT id FROM deliveries WHERE webhook_uid = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+		more, err := collect(ctx, r, "read ids of deliveries", query, []any{uid, before, limit + 1}, func(scan rowScan) (*string, error) {
+			id := new(string)
+			return id, scan(id)
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		ids = append(ids, more...)
+		slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(b, a) })
+	}
+	args = nil
+	return r.pageDeliveries(ctx, "WHERE id IN "+list(&args, ids[:min(len(ids), limit+1)]), args, limit)
+}
+
+func (r reader) pageDeliveries(ctx context.Context, where string, args []any, limit int) ([]lineshaft.Delivery, bool, error) {
+	return readPage(ctx, r, listing[lineshaft.Delivery]{
+		sizes: "SELECT octet_length(outcomes) + octet_length(identity) + octet_length(event) FROM deliveries",
+		end:   where + " ORDER BY id DESC", args: args, read: r.deliveries, cut: func(*lineshaft.Delivery) {},
+	}, limit)
+}
+
+// WebhooksByUID reads webhooks, deleted ones too, in no order.
+func (r reader) WebhooksByUID(ctx context.Context, uids []string) ([]Webhook, error) {
+	if len(uids) == 0 {
+		return nil, nil
+	}
+	var args []any
+	return r.webhooks(ctx, "WHERE uid IN "+list(&args, uids), args...)
+}

@@ -1,0 +1,61 @@
+// Search while one types: below the field on top of every page, and in a palette (Ctrl K) with
+// pages and actions. What is found are links; arrows go from one to the next.
+"use strict";
+(() => {
+  const palette = document.getElementById("palette");
+  if (!palette) return;
+  const wait = 120; // after a key, before the server is asked
+  const listen = (box, input, hits, { always }) => {
+    let timer, asked = 0;
+    const show = (on) => { hits.hidden = !on; };
+    const ask = async () => {
+      const text = input.value.trim(), mine = ++asked;
+      if (!text && !always) return show(false);
+      const answer = await fetch(`/search?q=${encodeURIComponent(text)}`, { headers: { "HX-Request": "true" } }).catch(() => undefined);
+      if (mine !== asked || !answer?.ok || answer.redirected) return; // another key came, or the session has ended
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("li");
+      if (mine !== asked) return;
+      if (hits.contains(document.activeElement)) input.focus(); // what had the focus goes
+      hits.replaceChildren(...[...found].map((one) => document.adoptNode(one)));
+      show(always || document.activeElement === input);
+    };
+    const links = () => [...hits.querySelectorAll("a")];
+    input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, wait); });
+    box.addEventListener("keydown", (event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape" && !hits.hidden && !always) {
+        show(false);
+        input.focus();
+        event.stopPropagation();
+      }
+      if (event.key === "Enter" && always && event.target === input) {
+        event.preventDefault();
+        clearTimeout(timer);
+        ask().then(() => links()[0]?.click()); // not what was found for less of it
+      }
+      if (!by || hits.hidden) return;
+      event.preventDefault();
+      const all = links(), at = all.indexOf(document.activeElement) + by;
+      (at < 0 ? input : all[Math.min(at, all.length - 1)])?.focus();
+    });
+    box.addEventListener("focusout", (event) => { if (!always && !box.contains(event.relatedTarget)) show(false); });
+    return ask;
+  };
+  const field = document.getElementById("search");
+  listen(field.form, field, document.getElementById("search-hits"), { always: false });
+  const typed = palette.querySelector("input");
+  const ask = listen(palette, typed, palette.querySelector("ul"), { always: true });
+  const open = () => {
+    if (palette.open || document.querySelector("dialog[open]")) return;
+    typed.value = "";
+    palette.showModal();
+    ask();
+  };
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      open();
+    }
+  });
+  palette.addEventListener("click", (event) => { if (event.target === palette) palette.close(); });
+})();
