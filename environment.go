@@ -185,6 +185,8 @@ func (p Preparation) Empty() bool { return len(p.Repositories)+len(p.SetupComman
 
 // Preparation is what a worker makes ready before it starts an agent.
 type Preparation struct {
+	// Revision names the environment, and the last change of it; empty without one.
+	Revision string
 	// Repositories are cloned into folders of their names.
 	Repositories []Repository
 	// SetupCommands are run in order: those of the environment, then the runner's.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
@@ -55,6 +56,7 @@ func (p *preparations) environment(ctx context.Context, job *lineshaft.Job, _ st
 	}
 	job.Prepare.Repositories, job.Prepare.Image = e.Config.Repositories, e.Config.DockerImage
 	job.Prepare.SetupCommands = e.Config.SetupCommands
+	job.Prepare.Revision = e.UID + " " + e.UpdatedAt.UTC().Format(time.RFC3339Nano)
 	return nil
 }
 
