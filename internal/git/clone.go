@@ -116,7 +116,8 @@ func (c *Client) visit(ctx context.Context, a address, credentials string) (r vi
 func (c *Client) clone(ctx context.Context, a address, how call, dir string, options []string) error {
 	watched, stop := watch(ctx, dir, c.cfg.MaxClone)
 	defer stop()
-	how.args = slices.Concat(how.args, []string{"clone", "--quiet", "--no-local", "--no-recurse-submodules", "--template="}, options, []string{"--", a.text, dir})
+	how.args = append(how.args, "clone", "--quiet", "--no-local", "--no-recurse-submodules", "--template=")
+	how.args = slices.Concat(how.args, options, []string{"--", a.text, dir})
 	if err := c.run(watched, how); err != nil {
 		return explain(watched, a, how.login, err)
 	}

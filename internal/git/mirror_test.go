@@ -81,7 +81,10 @@ func TestX14CloneFromMirrorIsTheHosts(t *testing.T) {
 		if at != commit {
 			t.Errorf("cloned %s, want %s", at, commit)
 		}
-		for _, args := range []string{"for-each-ref", "status --porcelain --branch", "config --list --local", "rev-list --all", "symbolic-ref refs/remotes/origin/HEAD", "fsck"} {
+		for _, args := range []string{
+			"for-each-ref", "status --porcelain --branch", "config --list --local", "rev-list --all",
+			"symbolic-ref refs/remotes/origin/HEAD", "fsck",
+		} {
 			if have, wanted := shell(t, got, strings.Fields(args)...), shell(t, want, strings.Fields(args)...); have != wanted {
 				t.Errorf("git %s says\n%s\nwant\n%s", args, have, wanted)
 			}

@@ -78,7 +78,8 @@ func (b *Bubblewrap) Guest(dir, p string) string {
 // programPaths change when programs of the machine are installed, updated or removed.
 var programPaths = []string{
 	"/etc/os-release", "/usr/bin", "/usr/lib", "/usr/local/bin", "/usr/local/lib", "/usr/local/lib/node_modules",
-	"/var/lib/dpkg/status", "/lib/apk/db/installed", "/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/pacman/local",
+	"/var/lib/dpkg/status", "/lib/apk/db/installed", "/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite",
+	"/var/lib/pacman/local",
 }
 
 // System changes when the machine's programs do, which are all that an agent has.

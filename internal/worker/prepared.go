@@ -71,7 +71,8 @@ func (e *execution) newPreparation() (*preparation, error) {
 		if err := e.checkClone(job.Repositories[i], folder); err != nil {
 			return nil, err
 		}
-		p.recipe.Repositories = append(p.recipe.Repositories, prepared.Repository{URL: config.Git.URL(job.Repositories[i]), Folder: folder})
+		url := config.Git.URL(job.Repositories[i])
+		p.recipe.Repositories = append(p.recipe.Repositories, prepared.Repository{URL: url, Folder: folder})
 	}
 	p.recipe.Environment, p.recipe.Commands, p.recipe.Secrets = job.Revision, job.SetupCommands, e.job.Secrets
 	p.recipe.Image = job.Image
@@ -132,7 +133,8 @@ func (p *preparation) key(ctx context.Context) (prepared.Key, error) {
 		return prepared.Key{}, err
 	}
 	p.recipe.Machine = []string{
-		runtime.GOOS + "/" + runtime.GOARCH, config.Version, config.Sandbox.Name(), string(config.Network), config.Path, p.guest("."), print,
+		runtime.GOOS + "/" + runtime.GOARCH, config.Version, config.Sandbox.Name(), string(config.Network),
+		config.Path, p.guest("."), print,
 	}
 	return p.worker.layers.Key(p.recipe)
 }
@@ -225,7 +227,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 			age, inSeconds(p.base.Cost), p.base.Entries, inSeconds(copied))
 		return "", nil
 	}
-	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were copied, and the newest commit checked out, in %s.",
+	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were copied and updated in %s.",
 		age, p.base.Entries, inSeconds(copied))
 	if err := p.commands(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -261,7 +263,8 @@ func (p *preparation) update(ctx context.Context, i int) error {
 		return nil
 	}
 	p.tellf("Checking out commit %s of %s.", commit, p.repositories[i])
-	exit, err := p.runScript(ctx, "cd '"+strings.ReplaceAll(r.Folder, "'", `'\''`)+"' && { git update-index -q --refresh; git reset --quiet --hard; }")
+	folder := strings.ReplaceAll(r.Folder, "'", `'\''`)
+	exit, err := p.runScript(ctx, "cd '"+folder+"' && { git update-index -q --refresh; git reset --quiet --hard; }")
 	if err == nil && !harness.Good(exit) {
 		err = errors.New(harness.Describe("git reset", exit))
 	}

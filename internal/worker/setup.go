@@ -136,7 +136,8 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder st
 // notCloned is what the owner of the run reads when a repository cannot be had.
 func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err error) error {
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
-		return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment", r, strings.TrimRight(public.Message, ". "))
+		return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment",
+			r, strings.TrimRight(public.Message, ". "))
 	}
 	e.worker.logger.WarnContext(ctx, "cannot clone", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
 	return setupFailed("repository %s could not be cloned; the log of worker %s says why", r, e.worker.config.WorkerID)

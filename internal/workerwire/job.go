@@ -70,7 +70,8 @@ func JobOf(j lineshaft.Job) Job {
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
 		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey), Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
-			Revision: j.Prepare.Revision, Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
+			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands,
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
@@ -84,7 +85,8 @@ func (j Job) Job() lineshaft.Job {
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
 		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
-			Revision: j.Prepare.Revision, Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
+			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands,
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,

@@ -33,7 +33,7 @@ func (w *Workspace) TakeHistory(ctx context.Context, folder string) error {
 	old := path.Join(folder, ".git")
 	for _, dir := range []string{folder, old} {
 		if info, err := w.root.Lstat(dir); err != nil || !info.IsDir() {
-			return errors.Join(fmt.Errorf("take history: %q is no folder any more", dir), err)
+			return errors.Join(fmt.Errorf("take history: %q is not a folder any more", dir), err)
 		}
 	}
 	for _, name := range history {
@@ -68,11 +68,15 @@ func (w *Workspace) Plain(folder, commit string) bool {
 		return false
 	}
 	packed, err := w.readSmall(path.Join(dir, "packed-refs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || strings.Contains(packed, " refs/heads/") || strings.Contains(packed, " refs/stash") {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if strings.Contains(packed, " refs/heads/") || strings.Contains(packed, " refs/stash") {
 		return false
 	}
 	names, err := readNames(w.root, path.Join(dir, "refs"))
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains([]string{"heads", "remotes", "tags"}, name) }) {
+	foreign := func(name string) bool { return name != "heads" && name != "remotes" && name != "tags" }
+	if err != nil || slices.ContainsFunc(names, foreign) {
 		return false
 	}
 	if names, err := readNames(w.root, path.Join(dir, "refs/remotes")); err != nil || len(names) > 1 {
