@@ -72,6 +72,10 @@ func TestX4WhatAWorkerPrepares(t *testing.T) {
 			"factory that is gone": {"01980f6e-5b7c-7c1a-9d53-0c8a7f3e2b99", lineshaft.AgentConfig{}, lineshaft.Preparation{}},
 		} {
 			job := b.prepared(b.inFactory(test.factory, lineshaft.NewRun{Config: test.config}))
+			if revision := job.Prepare.Revision; strings.HasPrefix(revision, test.config.EnvironmentID+" ") != (test.config.EnvironmentID != "") {
+				b.Errorf("%s: revision %q", name, revision)
+			}
+			job.Prepare.Revision = "" // tells the time
 			if job.Fault != "" || !samePreparation(job.Prepare, test.want) {
 				b.Errorf("%s: %+v %q, want %+v", name, job.Prepare, job.Fault, test.want)
 			}
