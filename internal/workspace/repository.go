@@ -79,7 +79,7 @@ func (w *Workspace) Plain(folder, commit string) bool {
 	if err != nil || slices.ContainsFunc(names, foreign) {
 		return false
 	}
-	if names, err := readNames(w.root, path.Join(dir, "refs/remotes")); err != nil || len(names) > 1 {
+	if names, err := readNames(w.root, path.Join(dir, "refs/remotes")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 1 {
 		return false // somebody else's, too
 	}
 	// A branch may be in folders; then each of them has one name.
@@ -95,14 +95,15 @@ func (w *Workspace) Plain(folder, commit string) bool {
 // readSmall reads a regular file of at most a few megabytes.
 func (w *Workspace) readSmall(name string) (string, error) {
 	const most = 16 << 20
-	f, err := w.root.OpenFile(name, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	info, err := w.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return "", errors.Join(err, errors.New("not a small file"))
+	}
+	f, err := w.root.OpenFile(name, syscall.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > most {
-		return "", errors.Join(errors.New("not a small file"), err)
-	}
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	return string(text), err
 }
