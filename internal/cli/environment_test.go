@@ -59,6 +59,24 @@ func TestX9EnvironmentCreateAndUpdate(t *testing.T) {
 	}
 }
 
+// X-14: preparing is a run that asks no model.
+func TestX14EnvironmentPrepare(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.environments()
+	s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r1","state":"QUEUED"}`)
+	r := s.run(t.Context(), "environment", "prepare", "shop", "--host", "build-1")
+	got := s.requests()[len(s.requests())-1].body
+	for _, want := range []string{`"environment_id":"` + environmentOne + `"`, `"harness":{"type":"shell"}`, `"worker_host":"build-1"`, `"title":"Prepare shop"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("sent %s without %s", got, want)
+		}
+	}
+	if r.code != shell.ExitOK || r.out != "r1\n" {
+		t.Errorf("answered %+v", r)
+	}
+}
+
 func TestX9EnvironmentMistakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]struct {
@@ -72,6 +90,8 @@ func TestX9EnvironmentMistakes(t *testing.T) {
 		"environment update shop":                 {shell.ExitUsage, "nothing to change"},
 		"environment update shop --repo /x":       {shell.ExitUsage, "Write --repo owner/name."},
 		"environment list --sort age":             {shell.ExitUsage, "--sort name or --sort updated"},
+		"environment prepare":                     {shell.ExitUsage, "needs the name or uid"},
+		"environment prepare nope":                {shell.ExitNotFound, `no environment has the name "nope"`},
 		"environment get":                         {shell.ExitUsage, "needs the name or uid"},
 		"environment get nope":                    {shell.ExitNotFound, `no environment has the name "nope"`},
 		"environment delete nope":                 {shell.ExitNotFound, `no environment has the name "nope"`},
