@@ -40,9 +40,10 @@ func TestX9EnvironmentCreateAndUpdate(t *testing.T) {
 		{
 			[]string{
 				"create", "shop", "--description", "d", "--image", "i", "--repo", "a/b", "--repo", "g/s/c", "--setup-command", "one, two", "--setup-command", "three",
+				"--refresh-command", "four",
 				"--secret", "A", "--secret", "B", "--git-credentials", "G",
 			},
-			`{"config":{"name":"shop","description":"d","docker_image":"i","github_repos":[{"owner":"a","repo":"b"},{"owner":"g/s","repo":"c"}],"setup_commands":["one, two","three"],"secrets":[{"name":"A"},{"name":"B"}],"git_credentials":"G"}}`,
+			`{"config":{"name":"shop","description":"d","docker_image":"i","github_repos":[{"owner":"a","repo":"b"},{"owner":"g/s","repo":"c"}],"setup_commands":["one, two","three"],"refresh_commands":["four"],"secrets":[{"name":"A"},{"name":"B"}],"git_credentials":"G"}}`,
 		},
 		{[]string{"update", "SHOP", "--name", "shop"}, `{"config":{` + shop + `}}`},
 		{[]string{"update", environmentOne, "--image="}, `{"config":{` + strings.Replace(shop, `"docker_image":"node:24",`, "", 1) + `}}`},
@@ -67,7 +68,9 @@ func TestX14EnvironmentPrepare(t *testing.T) {
 	s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r1","state":"QUEUED"}`)
 	r := s.run(t.Context(), "environment", "prepare", "shop", "--host", "build-1")
 	got := s.requests()[len(s.requests())-1].body
-	for _, want := range []string{`"environment_id":"` + environmentOne + `"`, `"harness":{"type":"shell"}`, `"worker_host":"build-1"`, `"title":"Prepare shop"`} {
+	for _, want := range []string{
+		`"environment_id":"` + environmentOne + `"`, `"harness":{"type":"shell"}`, `"worker_host":"build-1"`, `"title":"Prepare shop"`,
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("sent %s without %s", got, want)
 		}

@@ -259,7 +259,8 @@ func (c *Client) fetchAll(ctx context.Context, r visited, l listing, mirror stri
 	err := c.run(watched, call{
 		args: []string{
 			"--git-dir=" + mirror, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-write-fetch-head",
-			"--no-recurse-submodules", "--no-auto-maintenance", "--no-show-forced-updates", "--", r.text, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
+			"--no-recurse-submodules", "--no-auto-maintenance", "--no-show-forced-updates", "--", r.text,
+			"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
 		},
 		at: r.address, pin: r.pin, login: r.login,
 	})

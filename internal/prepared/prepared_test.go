@@ -56,8 +56,11 @@ func recipe(commit string) Recipe {
 // fill makes a tree with everything that a layer keeps.
 func fill(t *testing.T, dir string) string {
 	t.Helper()
-	for name, text := range map[string]string{"a/b/c": "deep", "a/tool": "#!/bin/sh", "empty-file": "", "big": strings.Repeat("0123456789", 100_000)} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o640)); err != nil {
+	for name, text := range map[string]string{
+		"a/b/c": "deep", "a/tool": "#!/bin/sh", "empty-file": "", "big": strings.Repeat("0123456789", 100_000),
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o640)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,6 +197,7 @@ func TestX14KeyHasEverything(t *testing.T) {
 		"repositories": func(r *Recipe) { r.Repositories = append(r.Repositories, Repository{}) },
 		"command":      func(r *Recipe) { r.Commands = []string{"ab"} },
 		"order":        func(r *Recipe) { r.Commands = []string{"b", "a"} },
+		"refresh":      func(r *Recipe) { r.Refresh = []string{"a"} },
 		"image":        func(r *Recipe) { r.Image = "x" },
 		"machine":      func(r *Recipe) { r.Machine = []string{"x"} },
 		"value":        func(r *Recipe) { r.Secrets = map[string]string{"S": "w"} },

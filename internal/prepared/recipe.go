@@ -20,7 +20,9 @@ type Recipe struct {
 	Repositories []Repository
 	// Commands are run in order.
 	Commands []string
-	Image    string
+	// Refresh are run instead on top of an older layer; none if Commands are.
+	Refresh []string
+	Image   string
 	// Machine is what else the commands find: platform, programs, sandbox, network.
 	Machine []string
 	// Secrets are given to the commands, by name. They are in no file of the store.

@@ -75,7 +75,7 @@ func (e *execution) newPreparation() (*preparation, error) {
 		p.recipe.Repositories = append(p.recipe.Repositories, prepared.Repository{URL: url, Folder: folder})
 	}
 	p.recipe.Environment, p.recipe.Commands, p.recipe.Secrets = job.Revision, job.SetupCommands, e.job.Secrets
-	p.recipe.Image = job.Image
+	p.recipe.Image, p.recipe.Refresh = job.Image, job.RefreshCommands
 	return p, nil
 }
 
@@ -149,16 +149,24 @@ func (p *preparation) cold(ctx context.Context) error {
 		}
 		r.Commit = commit
 	}
-	return p.commands(ctx)
+	return p.commands(ctx, "Set-up command", p.recipe.Commands)
 }
 
-func (p *preparation) commands(ctx context.Context) error {
-	for i, command := range p.recipe.Commands {
-		if err := p.setUpCommand(ctx, i, command); err != nil {
+func (p *preparation) commands(ctx context.Context, word string, commands []string) error {
+	for i, command := range commands {
+		if err := p.setUpCommand(ctx, fmt.Sprintf("%s %d of %d", word, i+1, len(commands)), command); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// refresh runs what an environment has for newer commits: commands of its own, or all.
+func (p *preparation) refresh(ctx context.Context) error {
+	if len(p.recipe.Refresh) > 0 {
+		return p.commands(ctx, "Refresh command", p.recipe.Refresh)
+	}
+	return p.commands(ctx, "Set-up command", p.recipe.Commands)
 }
 
 // warm starts on a layer. Why it could not is for the log, and then the workspace may
@@ -229,11 +237,11 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	}
 	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were copied and updated in %s.",
 		age, p.base.Entries, inSeconds(copied))
-	if err := p.commands(ctx); err != nil {
+	if err := p.refresh(ctx); err != nil {
 		if ctx.Err() != nil {
 			return "", err
 		}
-		return "the set-up commands did not succeed on top of what was prepared for an earlier commit", nil
+		return "the commands did not succeed on top of what was prepared for an earlier commit", nil
 	}
 	took := time.Since(p.began)
 	p.worker.config.SetUp(StartNewer, max(0, p.base.Cost-took))

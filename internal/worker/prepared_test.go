@@ -304,6 +304,25 @@ func TestX14NewerCommit(t *testing.T) {
 	}
 }
 
+// refresh commands take the place of the set-up commands on top of an older layer,
+// and there alone.
+func TestX14RefreshCommands(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	p := lineshaft.Preparation{
+		Repositories: []lineshaft.Repository{shop()}, Revision: "shop 1",
+		SetupCommands: []string{"echo all >> steps"}, RefreshCommands: []string{"echo some >> steps", "cat shop/src/main.txt >> steps"},
+	}
+	printed, notices := f.run("a", script("echo BEGIN; cat steps"), p, nil)
+	want(t, printed, "BEGIN\nall\n")
+	refuse(t, notices, "Refresh command")
+	f.push("main", "the second shop\n")
+	printed, notices = f.run("b", script("echo BEGIN; cat steps"), p, nil)
+	want(t, printed, "BEGIN\nall\nsome\nthe second shop\n")
+	want(t, notices, "Refresh command 1 of 2: echo some", "Refresh command 2 of 2")
+	refuse(t, notices, "Set-up command")
+}
+
 // commands that do not succeed on top of an older layer are tried from the start.
 func TestX14NewerCommitThatNeedsAColdStart(t *testing.T) {
 	t.Parallel()
@@ -312,7 +331,7 @@ func TestX14NewerCommitThatNeedsAColdStart(t *testing.T) {
 	f.run("a", script("true"), p, nil)
 	f.push("main", "the second shop\n")
 	printed, notices := f.run("b", script("echo BEGIN; ls shop"), p, nil)
-	want(t, notices, "Warm start", "Cold start: the set-up commands did not succeed on top", "Cloned acme/shop")
+	want(t, notices, "Warm start", "Cold start: the commands did not succeed on top", "Cloned acme/shop")
 	want(t, printed, "once\n")
 }
 

@@ -144,8 +144,7 @@ func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err e
 }
 
 // setUpCommand runs one command in the sandbox, in a shell of its own.
-func (e *execution) setUpCommand(ctx context.Context, i int, command string) error {
-	name := fmt.Sprintf("Set-up command %d of %d", i+1, len(e.job.Prepare.SetupCommands))
+func (e *execution) setUpCommand(ctx context.Context, name, command string) error {
 	e.tellf("%s: %s", name, lineshaft.Clip(command, 200))
 	exit, err := e.runScript(ctx, command)
 	switch {

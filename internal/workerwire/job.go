@@ -55,13 +55,14 @@ type Usage struct {
 type Preparation struct {
 	// Revision is new whenever the environment is changed. Whoever does not know it keeps
 	// no prepared environments.
-	Revision       string                 `json:"revision,omitempty"`
-	Repositories   []lineshaft.Repository `json:"repositories,omitempty"`
-	SetupCommands  []string               `json:"setup_commands,omitempty"`
-	Image          string                 `json:"image,omitempty"`
-	GitCredentials string                 `json:"git_credentials,omitempty"`
-	Skills         []lineshaft.Skill      `json:"skills,omitempty"`
-	Runner         lineshaft.RunnerConfig `json:"runner,omitzero"`
+	Revision        string                 `json:"revision,omitempty"`
+	Repositories    []lineshaft.Repository `json:"repositories,omitempty"`
+	SetupCommands   []string               `json:"setup_commands,omitempty"`
+	RefreshCommands []string               `json:"refresh_commands,omitempty"`
+	Image           string                 `json:"image,omitempty"`
+	GitCredentials  string                 `json:"git_credentials,omitempty"`
+	Skills          []lineshaft.Skill      `json:"skills,omitempty"`
+	Runner          lineshaft.RunnerConfig `json:"runner,omitzero"`
 }
 
 // JobOf spells a job out, secrets included.
@@ -71,7 +72,7 @@ func JobOf(j lineshaft.Job) Job {
 		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey), Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
 			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
-			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands,
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, RefreshCommands: j.Prepare.RefreshCommands,
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
@@ -86,7 +87,7 @@ func (j Job) Job() lineshaft.Job {
 		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
 			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
-			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands,
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, RefreshCommands: j.Prepare.RefreshCommands,
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,
