@@ -68,7 +68,8 @@ func fill(t *testing.T, dir string) string {
 	err := errors.Join(
 		os.Chmod(filepath.Join(dir, "a/tool"), 0o755), os.Symlink("../nowhere", filepath.Join(dir, "a/link")),
 		os.Link(filepath.Join(dir, "big"), filepath.Join(dir, "a/same")), os.Mkdir(filepath.Join(dir, "void"), 0o700),
-		os.Chtimes(filepath.Join(dir, "a/b/c"), old, old), os.Chmod(filepath.Join(dir, "a/b"), 0o555), os.Chtimes(filepath.Join(dir, "a/b"), old, old),
+		os.Chtimes(filepath.Join(dir, "a/b/c"), old, old), os.Chmod(filepath.Join(dir, "a/b"), 0o555),
+		os.Chtimes(filepath.Join(dir, "a/b"), old, old),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +224,8 @@ func TestX14Nearest(t *testing.T) {
 	source := fill(t, t.TempDir())
 	for _, commit := range []string{"1", "2"} {
 		now = now.Add(time.Second)
-		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now, Repositories: recipe(commit).Repositories}); err != nil {
+		facts := Facts{Made: now, Repositories: recipe(commit).Repositories}
+		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, facts); err != nil {
 			t.Fatal(err)
 		}
 		s.Wait()

@@ -13,8 +13,10 @@ func cloned(t *testing.T) *Workspace {
 	t.Helper()
 	w := open(t, manager(t, Limits{}), OpenRequest{RunID: "run-1", Number: 1})
 	for name, text := range map[string]string{
-		"HEAD": "ref: refs/heads/team/main\n", "refs/heads/team/main": commitA + "\n", "packed-refs": commitA + " refs/remotes/origin/team/main\n",
-		"refs/remotes/origin/HEAD": "x", "refs/tags/v1": commitA, "objects/old": "old", "config": "theirs", "index": "index", "hooks/pre-commit": "hook",
+		"HEAD": "ref: refs/heads/team/main\n", "refs/heads/team/main": commitA + "\n",
+		"packed-refs":              commitA + " refs/remotes/origin/team/main\n",
+		"refs/remotes/origin/HEAD": "x", "refs/tags/v1": commitA, "objects/old": "old",
+		"config": "theirs", "index": "index", "hooks/pre-commit": "hook",
 	} {
 		write(t, w, "shop/.git/"+name, text)
 	}
