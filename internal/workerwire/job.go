@@ -69,7 +69,8 @@ type Preparation struct {
 func JobOf(j lineshaft.Job) Job {
 	return Job{
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey), Fault: j.Fault, FaultCode: string(j.FaultCode),
+		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey),
+		Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
 			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, RefreshCommands: j.Prepare.RefreshCommands,
@@ -84,7 +85,8 @@ func JobOf(j lineshaft.Job) Job {
 func (j Job) Job() lineshaft.Job {
 	return lineshaft.Job{
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
+		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey),
+		Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
 			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
 			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, RefreshCommands: j.Prepare.RefreshCommands,
