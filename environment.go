@@ -73,7 +73,10 @@ type EnvironmentConfig struct {
 	DockerImage   string       `json:"docker_image,omitempty"`
 	Repositories  []Repository `json:"repositories,omitempty"`
 	SetupCommands []string     `json:"setup_commands,omitempty"`
-	Secrets       []string     `json:"secrets,omitempty"`
+	// RefreshCommands bring what was prepared for an older commit to a newer one; without
+	// any the set-up commands do.
+	RefreshCommands []string `json:"refresh_commands,omitempty"`
+	Secrets         []string `json:"secrets,omitempty"`
 	// GitCredentials names the secret that repositories are cloned with. No agent gets it.
 	GitCredentials string `json:"git_credentials,omitempty"`
 }
@@ -119,6 +122,9 @@ func (c EnvironmentConfig) Validate() error {
 		return err
 	}
 	if err := ValidateSetupCommands("config.setup_commands", c.SetupCommands); err != nil {
+		return err
+	}
+	if err := ValidateSetupCommands("config.refresh_commands", c.RefreshCommands); err != nil {
 		return err
 	}
 	if c.GitCredentials != "" && !ValidSecretName(c.GitCredentials) {
@@ -185,10 +191,15 @@ func (p Preparation) Empty() bool { return len(p.Repositories)+len(p.SetupComman
 
 // Preparation is what a worker makes ready before it starts an agent.
 type Preparation struct {
+	// Revision names the environment, and the last change of it; empty without one.
+	Revision string
 	// Repositories are cloned into folders of their names.
 	Repositories []Repository
 	// SetupCommands are run in order: those of the environment, then the runner's.
 	SetupCommands []string
+	// RefreshCommands are run instead, on top of what was prepared for an older commit;
+	// none when the set-up commands are.
+	RefreshCommands []string
 	// Image is for isolation by containers.
 	Image string
 	// GitCredentials is what repositories are cloned with. It is a secret, and the

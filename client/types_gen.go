@@ -588,6 +588,9 @@ type EnvironmentConfig struct {
 	// Run in order by sh in the workspace, each in a shell of its own. The first that fails ends
 	// the run. At most 4096 characters each.
 	SetupCommands []string `json:"setup_commands,omitempty"`
+	// Run instead of setup_commands on top of what was prepared for an older commit; empty runs
+	// those. At most 4096 characters each.
+	RefreshCommands []string `json:"refresh_commands,omitempty"`
 	// Managed secrets that every run in this environment gets as variables.
 	Secrets []SecretRef `json:"secrets,omitempty"`
 	// The name of a managed secret to clone with: a token, user:token, or a private key. Agents

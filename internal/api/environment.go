@@ -40,6 +40,7 @@ type CloudEnvironmentConfig struct {
 	DockerImage                    string       `json:"docker_image,omitempty" maxLength:"512" doc:"For workers that isolate agents in containers; others do not use it."`
 	GithubRepos                    []GithubRepo `json:"github_repos,omitempty" maxItems:"50" doc:"Cloned into folders of their names in the workspace."`
 	SetupCommands                  []string     `json:"setup_commands,omitempty" maxItems:"100" doc:"Run in order by sh in the workspace, each in a shell of its own. The first that fails ends the run. At most 4096 characters each."`
+	RefreshCommands                []string     `json:"refresh_commands,omitempty" maxItems:"100" doc:"Run instead of setup_commands on top of what was prepared for an older commit; empty runs those. At most 4096 characters each."`
 	Secrets                        []SecretRef  `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that every run in this environment gets as variables."`
 	GitCredentials                 string       `json:"git_credentials,omitempty" maxLength:"128" doc:"The name of a managed secret to clone with: a token, user:token, or a private key. Agents do not get it."`
 	Providers                      Unsupported  `json:"providers,omitzero"`
@@ -125,7 +126,7 @@ func (c *CloudEnvironmentConfig) domain() (lineshaft.EnvironmentConfig, error) {
 	}
 	out := lineshaft.EnvironmentConfig{
 		Name: c.Name, Description: textOf(c.Description), DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials,
-		Secrets: secretNames(c.Secrets),
+		Secrets: secretNames(c.Secrets), RefreshCommands: c.RefreshCommands,
 	}
 	for _, r := range c.GithubRepos {
 		out.Repositories = append(out.Repositories, lineshaft.Repository{Owner: r.Owner, Name: r.Repo})
@@ -151,7 +152,7 @@ func wireEnvironment(e *lineshaft.EnvironmentDetail) CloudEnvironment {
 func wireEnvironmentConfig(c lineshaft.EnvironmentConfig) CloudEnvironmentConfig {
 	out := CloudEnvironmentConfig{
 		Name: c.Name, Description: textOrNull(c.Description), DockerImage: c.DockerImage, SetupCommands: c.SetupCommands, GitCredentials: c.GitCredentials,
-		Secrets: secretRefs(c.Secrets),
+		Secrets: secretRefs(c.Secrets), RefreshCommands: c.RefreshCommands,
 	}
 	for _, r := range c.Repositories {
 		out.GithubRepos = append(out.GithubRepos, GithubRepo{r.Owner, r.Name})

@@ -82,6 +82,7 @@ func work(ctx context.Context, root string, opts Options, parcel kubernetes.Parc
 	cfg.DefaultHarness, cfg.AgentCommand, cfg.ForgeURL, cfg.AllowLocalGit = s.DefaultHarness, s.AgentCommand, s.ForgeURL, s.AllowLocalGit
 	cfg.EventLimit, cfg.OutputLimit, cfg.PermissionPolicy, cfg.AllowLocalMCP = s.EventLimit, s.OutputLimit, s.PermissionPolicy, s.AllowLocalMCP
 	cfg.ProcessLimit = s.ProcessLimit
+	cfg.EnvironmentCache = 0 // nothing outlives the pod
 	pod := &podParts{}
 	if parcel.Models != nil {
 		pod.models = parcel.Models.Set()

@@ -36,6 +36,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	w, err := newWorker(a.cfg, a.opts, workerParts{
 		host: lineshaft.HostedWorker, id: a.workerID, apiURL: apiURL, git: a.git, isolated: a.isolated, tracer: a.traces.Tracer(),
 		ended: func(outcome lineshaft.RunState) { a.metrics.ObserveExecution(string(outcome)) },
+		setUp: func(start worker.Start, saved time.Duration) { a.metrics.ObserveSetUp(string(start), saved) },
 	}, a.control)
 	if err != nil {
 		return err
@@ -49,7 +50,22 @@ func (a *App) startWorker(ctx context.Context) error {
 	})
 	a.metrics.Gauge("lineshaft_worker_running", "Executions that the worker in this process holds.", func() float64 { return float64(w.Running()) })
 	a.metrics.Gauge("lineshaft_worker_capacity", "Slots of the worker in this process.", func() float64 { return float64(w.Capacity()) })
+	if local, ok := w.(*worker.Worker); ok {
+		a.measurePrepared(local)
+	}
 	return nil
+}
+
+// measurePrepared shows what is kept of environments.
+func (a *App) measurePrepared(w *worker.Worker) {
+	a.metrics.Gauge("lineshaft_prepared_environments", "Prepared environments that the worker in this process keeps.", func() float64 {
+		layers, _ := w.Prepared()
+		return float64(layers)
+	})
+	a.metrics.Gauge("lineshaft_prepared_environment_bytes", "Disk space of these prepared environments.", func() float64 {
+		_, bytes := w.Prepared()
+		return float64(bytes)
+	})
 }
 
 // agentGrace is what an agent has between SIGTERM and SIGKILL, unless it is a short
@@ -66,6 +82,7 @@ type workerParts struct {
 	isolated isolation
 	tracer   *tracing.Tracer
 	ended    func(outcome lineshaft.RunState)
+	setUp    func(start worker.Start, saved time.Duration)
 	// pod is set for the worker of one execution in a pod.
 	pod *podParts
 }
@@ -119,6 +136,7 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 			Models: models, APIURL: parts.apiURL, Hosts: cfg.EgressHosts, AllowLocal: cfg.AllowLocalMCP, Logger: opts.Logger, Tracer: parts.tracer,
 		}),
 		Getenv: os.Getenv, Imaged: parts.pod != nil,
+		CacheBytes: cfg.EnvironmentCache / 2, CacheAge: cfg.EnvironmentCacheAge, SetUp: parts.setUp, // mirrors have the other half
 		Workspace:   workspace.Limits{TurnBytes: min(cmp.Or(cfg.DiskLimit, cfg.ArtifactLimit), cfg.ArtifactLimit)},
 		OutputBytes: cfg.OutputLimit, OutputEvents: cfg.EventLimit, Drain: cfg.ShutdownGrace / 2, Logger: opts.Logger,
 		// What ignores SIGTERM is to be gone, and handed back, within the grace of all.

@@ -40,9 +40,10 @@ func TestX9EnvironmentCreateAndUpdate(t *testing.T) {
 		{
 			[]string{
 				"create", "shop", "--description", "d", "--image", "i", "--repo", "a/b", "--repo", "g/s/c", "--setup-command", "one, two", "--setup-command", "three",
+				"--refresh-command", "four",
 				"--secret", "A", "--secret", "B", "--git-credentials", "G",
 			},
-			`{"config":{"name":"shop","description":"d","docker_image":"i","github_repos":[{"owner":"a","repo":"b"},{"owner":"g/s","repo":"c"}],"setup_commands":["one, two","three"],"secrets":[{"name":"A"},{"name":"B"}],"git_credentials":"G"}}`,
+			`{"config":{"name":"shop","description":"d","docker_image":"i","github_repos":[{"owner":"a","repo":"b"},{"owner":"g/s","repo":"c"}],"setup_commands":["one, two","three"],"refresh_commands":["four"],"secrets":[{"name":"A"},{"name":"B"}],"git_credentials":"G"}}`,
 		},
 		{[]string{"update", "SHOP", "--name", "shop"}, `{"config":{` + shop + `}}`},
 		{[]string{"update", environmentOne, "--image="}, `{"config":{` + strings.Replace(shop, `"docker_image":"node:24",`, "", 1) + `}}`},
@@ -59,6 +60,26 @@ func TestX9EnvironmentCreateAndUpdate(t *testing.T) {
 	}
 }
 
+// X-14: preparing is a run that asks no model.
+func TestX14EnvironmentPrepare(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.environments()
+	s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r1","state":"QUEUED"}`)
+	r := s.run(t.Context(), "environment", "prepare", "shop", "--host", "build-1")
+	got := s.requests()[len(s.requests())-1].body
+	for _, want := range []string{
+		`"environment_id":"` + environmentOne + `"`, `"harness":{"type":"shell"}`, `"worker_host":"build-1"`, `"title":"Prepare shop"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("sent %s without %s", got, want)
+		}
+	}
+	if r.code != shell.ExitOK || r.out != "r1\n" {
+		t.Errorf("answered %+v", r)
+	}
+}
+
 func TestX9EnvironmentMistakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]struct {
@@ -72,6 +93,8 @@ func TestX9EnvironmentMistakes(t *testing.T) {
 		"environment update shop":                 {shell.ExitUsage, "nothing to change"},
 		"environment update shop --repo /x":       {shell.ExitUsage, "Write --repo owner/name."},
 		"environment list --sort age":             {shell.ExitUsage, "--sort name or --sort updated"},
+		"environment prepare":                     {shell.ExitUsage, "needs the name or uid"},
+		"environment prepare nope":                {shell.ExitNotFound, `no environment has the name "nope"`},
 		"environment get":                         {shell.ExitUsage, "needs the name or uid"},
 		"environment get nope":                    {shell.ExitNotFound, `no environment has the name "nope"`},
 		"environment delete nope":                 {shell.ExitNotFound, `no environment has the name "nope"`},

@@ -117,6 +117,7 @@ func exitThings() []exitCase {
 		{command: "environment create", ok: "second --image node:24", wrong: "", missing: "-", why: whyNothing},
 		{command: "environment get", ok: "node", wrong: "", missing: "nope", reads: true},
 		{command: "environment update", ok: "node --image node:25", wrong: "node", missing: "nope --image x"},
+		{command: "environment prepare", ok: "node", wrong: "", missing: "nope"},
 		{command: "environment delete", ok: "second", wrong: "", missing: "nope"},
 		{command: "secret list", ok: "", wrong: "more", missing: "-", why: whyNothing, reads: true},
 		{command: "secret create", ok: "FRESH --team", wrong: "", missing: "-", why: whyNothing, stdin: "hush"},

@@ -53,6 +53,9 @@ func (sh program) root(programs server.Programs) *cobra.Command {
 	root.AddCommand(ofRuns.All()...)
 	root.AddCommand(ofFactories.All()...)
 	root.AddCommand(team.Commands{Finder: sh.Finder}.All()...)
+	if environment, _, err := root.Find([]string{"environment"}); err == nil {
+		environment.AddCommand(ofRuns.PrepareCommand()) // it starts a run
+	}
 	root.AddCommand(setup.Commands{Commands: ofFactories}.Command(), sh.docsCommand(), sh.versionCommand())
 	shell.Group(root)
 	shell.CompleteWords(root, "output", shell.Formats()...)

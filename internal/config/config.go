@@ -62,6 +62,8 @@ type Config struct {
 	ProcessLimit                                 int
 	CPULimit                                     float64
 	DiskLimit                                    int64
+	EnvironmentCache                             int64
+	EnvironmentCacheAge                          time.Duration
 	RateLimit                                    int
 	TrustedProxies                               []netip.Prefix
 	CORSOrigins                                  []string
@@ -141,6 +143,7 @@ func Default() Config {
 		MaxWebhooks:       lineshaft.DefaultMaxWebhooks,
 		DeliveryRetention: lineshaft.MinDeliveryRetention,
 		DeliveryKeep:      lineshaft.MinDeliveryKeep,
+		EnvironmentCache:  10_000_000_000, EnvironmentCacheAge: 7 * 24 * time.Hour,
 		ForgeURL:          "https://github.com/{owner}/{repo}.git",
 		RepositoryPoll:    time.Minute,
 		OIDCName:          "single sign-on",

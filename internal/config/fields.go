@@ -144,6 +144,15 @@ func workerFields() []Field {
 		{Name: "process-limit", Help: "processes and threads of one agent; 0 means no limit", value: func(c *Config) value { return number(&c.ProcessLimit) }},
 		{Name: "cpu-limit", Help: "cores of one agent, such as 1.5; 0 means no limit", value: func(c *Config) value { return fraction(&c.CPULimit) }},
 		{Name: "disk-limit", Help: "disk space of one run's workspace, such as 20GiB; 0 means no limit", value: func(c *Config) value { return size(&c.DiskLimit) }},
+		{
+			Name: "environment-cache", Help: "disk space for mirrors of repositories and for prepared environments, such as 50GB; 0 keeps none",
+			value: func(c *Config) value { return size(&c.EnvironmentCache) },
+		},
+		{
+			Name:  "environment-cache-age",
+			Help:  "how old a prepared environment gets before a run starts from nothing again, such as 7d; 0 is any age",
+			value: func(c *Config) value { return duration(&c.EnvironmentCacheAge) },
+		},
 		words("default-harness", "what drives runs that do not choose; empty takes the best there is", func(c *Config) *string { return &c.DefaultHarness }, append([]string{""}, lineshaft.HarnessTypes()...)...),
 		words("permission-policy", "who decides when an agent asks whether it may do something, for runs that do not say; with ask the run waits for a follow-up", func(c *Config) *string { return &c.PermissionPolicy }, lineshaft.Policies()...),
 		{Name: "agent-command", Help: "program, with its arguments, of the command harness", value: func(c *Config) value { return command{&c.AgentCommand} }},

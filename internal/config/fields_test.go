@@ -17,7 +17,7 @@ func samples() map[string]string {
 		"egress": "none", "egress-hosts": "example.com,*.example.org:8443,[2001:db8::1]:443", "allow-local-mcp": "true",
 		"models-file": "/srv/models.yaml", "model": "a-model", "anthropic-api-key": "key-a-of-this-test", "anthropic-url": "http://a.example",
 		"openai-api-key": "key-o-of-this-test", "openai-url": "http://o.example/v1", "gemini-api-key": "key-g-of-this-test", "gemini-url": "http://g.example",
-		"memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "otlp-endpoint": "http://127.0.0.1:4318", "trace-sample": "0.25", "disk-limit": "20GiB", "container-program": "/usr/bin/docker", "container-image": "debian:13", "rate-limit": "600",
+		"memory-limit": "4GiB", "process-limit": "512", "cpu-limit": "1.5", "otlp-endpoint": "http://127.0.0.1:4318", "trace-sample": "0.25", "disk-limit": "20GiB", "environment-cache": "50GB", "environment-cache-age": "72h", "container-program": "/usr/bin/docker", "container-image": "debian:13", "rate-limit": "600",
 		"trusted-proxy": "10.0.0.0/8,192.0.2.1/32", "tls-cert": "/c.pem", "tls-key": "/k.pem", "acme-domain": "a.example,b.example", "acme-directory": "https://ca.example/dir", "acme-email": "ops@example.com", "acme-ca-root": "/root.pem", "acme-http-port": "8080", "metrics-key": "metricskey123",
 		"cors-origin": "https://app.example.com,http://127.0.0.1:3000",
 		"log-format":  "json", "log-level": "debug", "lease": "1m", "run-retention": "90d", "delivery-retention": "30d", "delivery-keep": "75",

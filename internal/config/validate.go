@@ -109,6 +109,7 @@ func (c Config) checkNumbers() []error {
 		{"max-concurrent-runs", int64(c.MaxConcurrentRuns), 0, 10_000},
 		{"memory-limit", c.MemoryLimit, 0, 1 << 50},
 		{"disk-limit", c.DiskLimit, 0, 1 << 60},
+		{"environment-cache", c.EnvironmentCache, 0, 1 << 60},
 		{"process-limit", int64(c.ProcessLimit), 0, 4_000_000},
 		{"rate-limit", int64(c.RateLimit), 0, 10_000_000},
 		{"max-run-depth", int64(c.MaxRunDepth), 1, 100},
@@ -140,6 +141,7 @@ func (c Config) checkTimes() []error {
 		least, largest time.Duration
 	}{
 		{"lease", c.Lease, time.Second, time.Hour},
+		{"environment-cache-age", c.EnvironmentCacheAge, 0, 10 * 365 * 24 * time.Hour},
 		{"run-retention", c.RunRetention, 0, 100 * 365 * 24 * time.Hour},
 		{"delivery-retention", c.DeliveryRetention, lineshaft.MinDeliveryRetention, 100 * 365 * 24 * time.Hour},
 		{"repository-poll", c.RepositoryPoll, time.Second, 24 * time.Hour},

@@ -38,6 +38,8 @@ func TestValidate(t *testing.T) {
 		{"unknown harness of children", func(c *Config) { c.ChildHarnesses = []string{"shell", "bash"} }, `child-harnesses: "bash" is none of shell`},
 		{"no descendants", func(c *Config) { c.MaxDescendants = 0 }, "max-descendants: 0 is not between 1"},
 		{"negative memory", func(c *Config) { c.MemoryLimit = -1 }, "memory-limit"},
+		{"negative cache", func(c *Config) { c.EnvironmentCache = -1 }, "environment-cache"},
+		{"negative age of cache", func(c *Config) { c.EnvironmentCacheAge = -1 }, "environment-cache-age"},
 		{"negative disk", func(c *Config) { c.DiskLimit = -1 }, "disk-limit"},
 		{"negative processes", func(c *Config) { c.ProcessLimit = -1 }, "process-limit"},
 		{"collector without scheme", func(c *Config) { c.OTLPEndpoint = "collector:4318" }, "otlp-endpoint: write a whole URL"},

@@ -43,7 +43,8 @@ func TestX4WhatAWorkerPrepares(t *testing.T) {
 		b.mill()
 		shop, tools := lineshaft.Repository{Owner: "acme", Name: "shop"}, lineshaft.Repository{Owner: "acme", Name: "mill"}
 		full := b.newEnvironment(lineshaft.EnvironmentConfig{
-			Repositories: []lineshaft.Repository{shop}, SetupCommands: []string{"first", "second"}, DockerImage: "image", GitCredentials: "FORGE",
+			Repositories: []lineshaft.Repository{shop}, SetupCommands: []string{"first", "second"}, RefreshCommands: []string{"again"},
+			DockerImage: "image", GitCredentials: "FORGE",
 		})
 		bare := b.newEnvironment(lineshaft.EnvironmentConfig{GitCredentials: "FORGE", SetupCommands: []string{"first"}})
 		for name, test := range map[string]struct {
@@ -54,16 +55,21 @@ func TestX4WhatAWorkerPrepares(t *testing.T) {
 			"nothing": {"", lineshaft.AgentConfig{}, lineshaft.Preparation{}},
 			"environment": {"", lineshaft.AgentConfig{EnvironmentID: full.UID}, lineshaft.Preparation{
 				Repositories: []lineshaft.Repository{shop}, SetupCommands: []string{"first", "second"}, Image: "image", GitCredentials: hidden,
+				RefreshCommands: []string{"again"},
 			}},
 			"factory": {factoryF, lineshaft.AgentConfig{}, lineshaft.Preparation{Repositories: []lineshaft.Repository{tools}}},
-			"both":    {factoryF, lineshaft.AgentConfig{EnvironmentID: full.UID}, lineshaft.Preparation{Repositories: []lineshaft.Repository{shop}, SetupCommands: []string{"first", "second"}, Image: "image", GitCredentials: hidden}},
+			"both": {factoryF, lineshaft.AgentConfig{EnvironmentID: full.UID}, lineshaft.Preparation{
+				Repositories: []lineshaft.Repository{shop}, SetupCommands: []string{"first", "second"}, Image: "image", GitCredentials: hidden,
+				RefreshCommands: []string{"again"},
+			}},
 			"credentials for the factory's": {factoryF, lineshaft.AgentConfig{EnvironmentID: bare.UID}, lineshaft.Preparation{
 				Repositories: []lineshaft.Repository{tools}, SetupCommands: []string{"first"}, GitCredentials: hidden,
 			}},
 			"no credentials without repositories": {"", lineshaft.AgentConfig{EnvironmentID: bare.UID}, lineshaft.Preparation{SetupCommands: []string{"first"}}},
 			"runner by name": {factoryF, lineshaft.AgentConfig{EnvironmentID: full.UID, RunnerID: "big"}, lineshaft.Preparation{
 				Repositories: []lineshaft.Repository{shop}, SetupCommands: []string{"first", "second", "third"}, Image: "image", GitCredentials: hidden,
-				Runner: lineshaft.RunnerConfig{Platform: "linux/amd64", Image: "runner-image", SetupCommands: []string{"third"}, Shape: lineshaft.InstanceShape{VCPUs: 2}},
+				RefreshCommands: []string{"again", "third"},
+				Runner:          lineshaft.RunnerConfig{Platform: "linux/amd64", Image: "runner-image", SetupCommands: []string{"third"}, Shape: lineshaft.InstanceShape{VCPUs: 2}},
 			}},
 			"runner by uid": {factoryF, lineshaft.AgentConfig{RunnerID: runnerUID}, lineshaft.Preparation{
 				Repositories: []lineshaft.Repository{tools}, SetupCommands: []string{"third"}, Image: "runner-image",
@@ -72,6 +78,10 @@ func TestX4WhatAWorkerPrepares(t *testing.T) {
 			"factory that is gone": {"01980f6e-5b7c-7c1a-9d53-0c8a7f3e2b99", lineshaft.AgentConfig{}, lineshaft.Preparation{}},
 		} {
 			job := b.prepared(b.inFactory(test.factory, lineshaft.NewRun{Config: test.config}))
+			if revision := job.Prepare.Revision; strings.HasPrefix(revision, test.config.EnvironmentID+" ") != (test.config.EnvironmentID != "") {
+				b.Errorf("%s: revision %q", name, revision)
+			}
+			job.Prepare.Revision = "" // tells the time
 			if job.Fault != "" || !samePreparation(job.Prepare, test.want) {
 				b.Errorf("%s: %+v %q, want %+v", name, job.Prepare, job.Fault, test.want)
 			}

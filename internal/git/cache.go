@@ -169,7 +169,7 @@ func (c *Client) lock(ctx context.Context, dir string) (unlock func(), err error
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	file, err := lockFile(ctx, dir+".lock", true)
+	file, err := lockFile(ctx, dir+".lock", syscall.LOCK_EX, true)
 	if err != nil {
 		<-place
 		return nil, fmt.Errorf("lock cached repository: %w", err)
@@ -181,25 +181,31 @@ func (c *Client) lock(ctx context.Context, dir string) (unlock func(), err error
 
 var errLocked = errors.New("locked")
 
-func lockFile(ctx context.Context, path string, wait bool) (*os.File, error) {
+// lockFile opens a file and locks it: how is LOCK_EX or LOCK_SH.
+func lockFile(ctx context.Context, path string, how int, wait bool) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	if err := relock(ctx, file, how, wait); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// relock locks an open file, or changes its lock; between the two locks there may be none.
+func relock(ctx context.Context, file *os.File, how int, wait bool) error {
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return file, nil
-		}
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if errors.Is(err, syscall.EWOULDBLOCK) && !wait {
-			err = errLocked
+			return errLocked
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(err, file.Close())
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), file.Close())
+			return context.Cause(ctx)
 		case <-time.After(lockPoll):
 		}
 	}

@@ -3,9 +3,9 @@ package git
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	folders "github.com/lineshaft/lineshaft/internal/tree"
@@ -37,19 +37,19 @@ func (c *Client) cleanUp(ctx context.Context, keep string) {
 	if !due {
 		return
 	}
-	c.removeOld(ctx, keep, time.Now())
+	c.removeOld(ctx, "repositories", c.cfg.MaxCache, keep, time.Now())
 	c.sweepKeys()
 }
 
-func (c *Client) removeOld(ctx context.Context, keep string, now time.Time) {
-	all := c.cachedRepositories()
+func (c *Client) removeOld(ctx context.Context, folder string, most int64, keep string, now time.Time) {
+	all := c.cachedRepositories(folder)
 	var total int64
 	for _, r := range all {
 		total += r.size
 	}
 	slices.SortFunc(all, func(a, b cached) int { return a.used.Compare(b.used) })
 	for _, r := range all {
-		if r.dir == keep || total <= c.cfg.MaxCache && now.Sub(r.used) < cacheAge {
+		if r.dir == keep || total <= most && now.Sub(r.used) < cacheAge {
 			continue
 		}
 		if removeUnused(ctx, r.dir) {
@@ -58,14 +58,14 @@ func (c *Client) removeOld(ctx context.Context, keep string, now time.Time) {
 	}
 }
 
-func (c *Client) cachedRepositories() []cached {
-	entries, err := os.ReadDir(c.path("repositories"))
+func (c *Client) cachedRepositories(folder string) []cached {
+	entries, err := os.ReadDir(c.path(folder))
 	if err != nil {
 		return nil
 	}
 	var all []cached
 	for _, entry := range entries {
-		dir := filepath.Join(c.path("repositories"), entry.Name())
+		dir := c.path(folder, entry.Name())
 		if !strings.HasSuffix(dir, ".git") {
 			continue
 		}
@@ -81,7 +81,7 @@ func (c *Client) cachedRepositories() []cached {
 // removeUnused removes a repository that nobody holds. Its lock stays: another process
 // may wait for that very file.
 func removeUnused(ctx context.Context, dir string) bool {
-	lock, err := lockFile(ctx, dir+".lock", false)
+	lock, err := lockFile(ctx, dir+".lock", syscall.LOCK_EX, false)
 	if err != nil {
 		return false
 	}

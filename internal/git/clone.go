@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -18,6 +19,15 @@ import (
 // private key in PEM; nothing of them is left in dir. Submodules are not followed. A
 // local folder without git is copied.
 func (c *Client) Clone(ctx context.Context, url, dir, credentials string) (commit string, err error) {
+	return c.cloneInto(ctx, url, dir, credentials)
+}
+
+// CloneBare is Clone without the files: dir has the folder .git alone.
+func (c *Client) CloneBare(ctx context.Context, url, dir, credentials string) (commit string, err error) {
+	return c.cloneInto(ctx, url, dir, credentials, "--no-checkout")
+}
+
+func (c *Client) cloneInto(ctx context.Context, url, dir, credentials string, options ...string) (commit string, err error) {
 	a, err := c.address(url)
 	if err != nil {
 		return "", err
@@ -37,7 +47,7 @@ func (c *Client) Clone(ctx context.Context, url, dir, credentials string) (commi
 	if a.kind == kindLocal && !isRepository(a.text) {
 		commit, err = c.copyFolder(ctx, a, dir)
 	} else {
-		commit, err = c.cloneFrom(ctx, a, dir, credentials)
+		commit, err = c.cloneFrom(ctx, a, dir, credentials, options)
 	}
 	if err != nil && fresh {
 		err = errors.Join(err, remove(ctx, dir))
@@ -59,36 +69,62 @@ func vacant(dir string) (missing bool, err error) {
 	return false, nil
 }
 
-func (c *Client) cloneFrom(ctx context.Context, a address, dir, credentials string) (string, error) {
-	if credentials == "" && c.forge.has(a) {
-		credentials = c.cfg.Credentials
-	}
-	login, done, err := c.prepareLogin(credentials, a)
+func (c *Client) cloneFrom(ctx context.Context, a address, dir, credentials string, options []string) (string, error) {
+	r, done, err := c.visit(ctx, a, credentials)
 	defer done()
 	if err != nil {
 		return "", err
 	}
-	pin, err := c.reach(ctx, a)
-	if err != nil {
-		return "", err
+	err = c.cloneMirror(ctx, r, dir, options)
+	if errors.Is(err, errNoMirror) && ctx.Err() == nil { // damaged, or there is no room: the host still has it
+		failed := err != errNoMirror //nolint:errorlint // with a cause, or without
+		if err = c.clone(ctx, a, call{at: a, pin: r.pin, login: r.login}, dir, options); err == nil && failed {
+			c.distrust(a)
+		}
 	}
-	watched, stop := watch(ctx, dir, c.cfg.MaxClone)
-	defer stop()
-	err = c.run(watched, call{
-		args: []string{"clone", "--quiet", "--no-local", "--no-recurse-submodules", "--template=", "--", a.text, dir},
-		at:   a, pin: pin, login: login,
-	})
 	if err != nil {
-		return "", explain(watched, a, login, err)
-	}
-	if sizeOf(dir) > c.cfg.MaxClone { // grown since it was last looked at
-		return "", errors.Join(oversize(c.cfg.MaxClone), remove(ctx, dir))
+		return "", explain(ctx, a, r.login, err)
 	}
 	commit, err := c.checkedOut(ctx, dir)
 	if err != nil {
 		return "", notFound(err, "%s has no commits yet; push a first one", a.shown)
 	}
 	return commit, nil
+}
+
+// visited is a repository with what git needs to speak to its host.
+type visited struct {
+	address
+	pin   string
+	login *login
+}
+
+// visit makes ready to speak to a host, with the forge's credentials if there are no
+// others. The caller must call done.
+func (c *Client) visit(ctx context.Context, a address, credentials string) (r visited, done func(), err error) {
+	if credentials == "" && c.forge.has(a) {
+		credentials = c.cfg.Credentials
+	}
+	r.address = a
+	if r.login, done, err = c.prepareLogin(credentials, a); err == nil {
+		r.pin, err = c.reach(ctx, a)
+	}
+	return r, done, err
+}
+
+// clone runs git clone for an address, in the way that how says.
+func (c *Client) clone(ctx context.Context, a address, how call, dir string, options []string) error {
+	watched, stop := watch(ctx, dir, c.cfg.MaxClone)
+	defer stop()
+	how.args = append(how.args, "clone", "--quiet", "--no-local", "--no-recurse-submodules", "--template=")
+	how.args = slices.Concat(how.args, options, []string{"--", a.text, dir})
+	if err := c.run(watched, how); err != nil {
+		return explain(watched, a, how.login, err)
+	}
+	if sizeOf(dir) > c.cfg.MaxClone { // grown since it was last looked at
+		return errors.Join(oversize(c.cfg.MaxClone), remove(ctx, dir))
+	}
+	return nil
 }
 
 func (c *Client) checkedOut(ctx context.Context, dir string) (string, error) {

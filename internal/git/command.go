@@ -43,6 +43,8 @@ type call struct {
 	pin   string
 	login *login
 	stdin io.Reader
+	// env is added to the environment.
+	env []string
 	// output reads what git prints; nil lets it go.
 	output func(io.Reader) error
 }
@@ -150,7 +152,7 @@ func (c *Client) environment(call call) []string {
 	if call.login != nil {
 		env = append(env, call.login.environment()...)
 	}
-	return env
+	return append(env, call.env...)
 }
 
 // clean takes credentials and paths of this server out of what git said.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -142,28 +143,28 @@ func TestF5CacheIsCleanedUp(t *testing.T) {
 		o := newOrigin(t, "")
 		tree(t, c, o.bare, o.push("main", map[string]string{"a": "1"}))
 	}
-	all := c.cachedRepositories()
+	all := c.cachedRepositories("repositories")
 	if len(all) != 3 || all[0].size == 0 || all[0].used.IsZero() {
 		t.Fatalf("cached: %+v", all)
 	}
 	now := time.Now()
-	c.removeOld(t.Context(), "", now)
-	if got := len(c.cachedRepositories()); got != 3 {
+	c.removeOld(t.Context(), "repositories", c.cfg.MaxCache, "", now)
+	if got := len(c.cachedRepositories("repositories")); got != 3 {
 		t.Errorf("%d repositories after an early clean-up, want 3", got)
 	}
 	// One is in use, one has just been asked for, one is old.
-	held, err := lockFile(t.Context(), all[0].dir+".lock", true)
+	held, err := lockFile(t.Context(), all[0].dir+".lock", syscall.LOCK_EX, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.removeOld(t.Context(), all[1].dir, now.Add(2*cacheAge))
-	if left := c.cachedRepositories(); len(left) != 2 {
+	c.removeOld(t.Context(), "repositories", c.cfg.MaxCache, all[1].dir, now.Add(2*cacheAge))
+	if left := c.cachedRepositories("repositories"); len(left) != 2 {
 		t.Errorf("left %+v, want the one in use and the one kept", left)
 	}
 	unlockFile(held)
 	c.cfg.MaxCache = 1
-	c.removeOld(t.Context(), "", now)
-	if left := c.cachedRepositories(); len(left) != 0 {
+	c.removeOld(t.Context(), "repositories", c.cfg.MaxCache, "", now)
+	if left := c.cachedRepositories("repositories"); len(left) != 0 {
 		t.Errorf("left %+v of a full cache", left)
 	}
 }

@@ -39,6 +39,8 @@ type Config struct {
 	MaxClone int64
 	// MaxCache bounds the cache as a whole; 2 GiB by default.
 	MaxCache int64
+	// MaxMirrors bounds the mirrors that clones are made from, as a whole; 0 is no mirrors.
+	MaxMirrors int64
 	// Program and SSH are the programs that are run; "git" and "ssh" by default.
 	Program string
 	SSH     string
@@ -105,7 +107,7 @@ func (cfg *Config) defaults() {
 }
 
 func (c *Client) prepare() error {
-	for _, dir := range []string{c.path("repositories"), c.path("home"), c.path("keys")} {
+	for _, dir := range []string{c.path("repositories"), c.path("mirrors"), c.path("home"), c.path("keys")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("git cache: %w", err)
 		}

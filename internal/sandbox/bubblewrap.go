@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -72,6 +73,24 @@ func (b *Bubblewrap) Guest(dir, p string) string {
 		return path.Join(guestDir, filepath.ToSlash(rel))
 	}
 	return p
+}
+
+// programPaths change when programs of the machine are installed, updated or removed.
+var programPaths = []string{
+	"/etc/os-release", "/usr/bin", "/usr/lib", "/usr/local/bin", "/usr/local/lib", "/usr/local/lib/node_modules",
+	"/var/lib/dpkg/status", "/lib/apk/db/installed", "/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite",
+	"/var/lib/pacman/local",
+}
+
+// System changes when the machine's programs do, which are all that an agent has.
+func (b *Bubblewrap) System(context.Context, string) (string, error) {
+	var all strings.Builder
+	for _, name := range append(slices.Clone(programPaths), b.options.ReadOnly...) {
+		if info, err := os.Stat(name); err == nil {
+			_, _ = fmt.Fprintf(&all, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return all.String(), nil
 }
 
 // OwnLoopback is true where the agent is cut off from the machine's network.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -71,6 +72,18 @@ func (c *Container) Guest(dir, p string) string {
 		return path.Join(guestDir, filepath.ToSlash(rel))
 	}
 	return p
+}
+
+// System is the id of the image that a spec with this image gets.
+func (c *Container) System(ctx context.Context, image string) (string, error) {
+	if err := c.find(ctx); err != nil {
+		return "", err
+	}
+	id, err := c.run(ctx, "image", "inspect", "--format", "{{.Id}}", cmp.Or(image, c.options.Image))
+	if err != nil {
+		return "", fmt.Errorf("find id of image: %w", err)
+	}
+	return strings.TrimSpace(id), nil
 }
 
 // OwnLoopback is true: a container has interfaces of its own even when it reaches

@@ -28,6 +28,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	states   *prometheus.CounterVec
+	setUps   *prometheus.CounterVec
+	saved    prometheus.Counter
 	hooks    *prometheus.HistogramVec
 	// callbacks counts attempts, callbackTime measures them.
 	callbacks    *prometheus.CounterVec
@@ -45,6 +47,14 @@ func NewMetrics(version string) *Metrics {
 		states: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lineshaft_executions_total", Help: "Executions that ended on this node's worker, by outcome.",
 		}, []string{"outcome"}),
+		setUps: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lineshaft_environment_starts_total",
+			Help: "Environments that this node's worker made ready: warm, newer (warm from an older commit, with the set-up on top) or cold.",
+		}, []string{"start"}),
+		saved: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lineshaft_environment_saved_seconds_total",
+			Help: "Time of set-up that prepared environments have saved on this node's worker.",
+		}),
 		hooks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lineshaft_delivery_duration_seconds", Help: "Time to answer requests to webhooks, by result.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
@@ -61,7 +71,7 @@ func NewMetrics(version string) *Metrics {
 		Name: "lineshaft_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.states, m.hooks, m.callbacks, m.callbackTime, build,
+	m.registry.MustRegister(m.requests, m.states, m.setUps, m.saved, m.hooks, m.callbacks, m.callbackTime, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -111,6 +121,12 @@ func (m *Metrics) ObserveCallback(outcome string, took time.Duration) {
 
 // ObserveExecution counts an ended execution.
 func (m *Metrics) ObserveExecution(outcome string) { m.states.WithLabelValues(outcome).Inc() }
+
+// ObserveSetUp counts an environment that was made ready, and what was saved by it.
+func (m *Metrics) ObserveSetUp(start string, saved time.Duration) {
+	m.setUps.WithLabelValues(start).Inc()
+	m.saved.Add(saved.Seconds())
+}
 
 // Handler serves the metrics in Prometheus' text format.
 func (m *Metrics) Handler() http.Handler {

@@ -45,6 +45,8 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 	m.ObserveRequest("/api/v1/agent/runs", "POST", 200, 3*time.Millisecond)
 	m.ObserveRequest("/api/v1/agent/runs", "POST", 200, 4*time.Millisecond)
 	m.ObserveExecution("SUCCEEDED")
+	m.ObserveSetUp("warm", 90*time.Second)
+	m.ObserveSetUp("cold", 0)
 	m.ObserveCallback("delivered", 3*time.Millisecond)
 	m.ObserveCallback("retried", time.Second)
 	busy := 2.0
@@ -56,6 +58,8 @@ func TestI5MetricsCountRequestsAndExecutions(t *testing.T) {
 		`lineshaft_http_request_duration_seconds_count{method="POST",route="/api/v1/agent/runs",status="200"} 2`,
 		`lineshaft_executions_total{outcome="SUCCEEDED"} 1`,
 		`lineshaft_callbacks_total{outcome="delivered"} 1`,
+		`lineshaft_environment_starts_total{start="warm"} 1`,
+		`lineshaft_environment_saved_seconds_total 90`,
 		`lineshaft_callback_duration_seconds_sum{outcome="retried"} 1`,
 		`lineshaft_worker_running 2`,
 		`lineshaft_ends{name="a"} 2`,

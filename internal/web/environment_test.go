@@ -17,7 +17,7 @@ func TestI2EnvironmentIsMadeChangedAndDeleted(t *testing.T) {
 	s.platform()
 	form := url.Values{
 		"name": {hostileName}, "description": {"it's <i>"}, "image": {"debian:13"}, "repository": {"acme/shop", "", "acme/tools"},
-		"command": {"cd shop\r\nnpm ci", " "}, "secret": {"TOKEN"}, "git_credentials": {""},
+		"command": {"cd shop\r\nnpm ci", " "}, "secret": {"TOKEN"}, "git_credentials": {""}, "refresh": {"npm install"},
 	}
 	_, at, text := s.post("/environments", form)
 	uid := strings.TrimPrefix(at, "/environments/")
@@ -27,13 +27,14 @@ func TestI2EnvironmentIsMadeChangedAndDeleted(t *testing.T) {
 	}
 	want := lineshaft.EnvironmentConfig{
 		Name: strings.TrimSpace(hostileName), Description: "it's <i>", DockerImage: "debian:13", SetupCommands: []string{"cd shop\nnpm ci"}, Secrets: []string{"TOKEN"},
-		Repositories: []lineshaft.Repository{{Owner: "acme", Name: "shop"}, {Owner: "acme", Name: "tools"}},
+		Repositories:    []lineshaft.Repository{{Owner: "acme", Name: "shop"}, {Owner: "acme", Name: "tools"}},
+		RefreshCommands: []string{"npm install"},
 	}
 	if !reflect.DeepEqual(found.Config, want) {
 		t.Errorf("%+v, want %+v", found.Config, want)
 	}
 	started := must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Title: "in it", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{EnvironmentID: uid}}, nil))
-	s.shows(at, "acme/tools", "npm ci", "debian:13", "in it", started.RunID, "!<script>alert", "!<i>")
+	s.shows(at, "Refresh commands", "npm install", "acme/tools", "npm ci", "debian:13", "in it", started.RunID, "!<script>alert", "!<i>")
 	s.shows("/environments", "and 1 more", started.RunID, "!<script>alert")
 	s.shows(at+"/edit", `value="acme/tools"`, "npm ci</textarea>", `value="TOKEN"`, "!<script>alert")
 	s.sends(at, url.Values{"name": {"shop 2"}}, http.StatusOK, at, "shop 2")
@@ -93,6 +94,7 @@ func TestI2EnvironmentMistakes(t *testing.T) {
 		"credentials":     {url.Values{"name": {"n"}, "git_credentials": {"lower"}}, []string{"<b>Credentials</b>", "not the name of a secret"}},
 		"image":           {url.Values{"name": {"n"}, "image": {"-v"}}, []string{"<b>Image</b>", "begins with"}},
 		"long":            {url.Values{"name": {"n"}, "description": {strings.Repeat("x", 300)}}, []string{"<b>Description</b>", "longer than"}},
+		"a long refresh":  {url.Values{"name": {"n"}, "refresh": {"a", strings.Repeat("x", 5000)}}, []string{"<b>Refresh command 2</b>"}},
 		"too many":        {url.Values{"name": {"n"}, "command": strings.Split(strings.Repeat("x,", 101), ",")}, []string{"<b>Command</b>", "too many"}},
 		"a long command":  {url.Values{"name": {"n"}, "command": {"a", strings.Repeat("x", 5000)}}, []string{"<b>Command 2</b>"}},
 		"secret, no name": {url.Values{"name": {"n"}, "secret": {"lower"}}, []string{"Secret"}},

@@ -58,9 +58,11 @@ func (e *execution) variables() []string {
 		"PATH="+e.path(),
 		"LANG=C.UTF-8",
 		runIDVariable+"="+e.job.RunID,
-		runTokenVariable+"="+e.job.RunToken,
 		apiURLVariable+"="+e.apiURL(),
 	)
+	if !e.preparing { // what is prepared is kept for other runs
+		vars = append(vars, runTokenVariable+"="+e.job.RunToken)
+	}
 	vars = append(vars, e.proxyVariables()...)
 	if e.workspace == nil || e.worker.config.Sandbox == nil {
 		return vars

@@ -22,6 +22,11 @@ type Cloner interface {
 	// out. What it leaves there holds no credentials. The end of ctx ends everything it
 	// started before it returns. A *lineshaft.Error is for the run's owner to read.
 	Clone(ctx context.Context, url, dir, credentials string) (commit string, err error)
+	// CloneBare is Clone without the files: the folder has .git alone.
+	CloneBare(ctx context.Context, url, dir, credentials string) (commit string, err error)
+	// Find asks, with these credentials, for the commit that Clone would check out, and for
+	// a print of all branches and tags.
+	Find(ctx context.Context, url, credentials string) (commit, refs string, err error)
 }
 
 // The names under which credentials of repositories are masked.
@@ -60,15 +65,12 @@ func (e *execution) setUp(ctx context.Context) error {
 	if err := e.workspace.Prepare(); err != nil {
 		return err
 	}
-	for i, folder := range cloneFolders(e.job.Prepare.Repositories) {
-		if err := e.clone(ctx, e.job.Prepare.Repositories[i], folder); err != nil {
-			return endedOr(ctx, err)
-		}
+	p, err := e.newPreparation()
+	if err == nil {
+		err = p.run(ctx)
 	}
-	for i, command := range e.job.Prepare.SetupCommands {
-		if err := e.setUpCommand(ctx, i, command); err != nil {
-			return endedOr(ctx, err)
-		}
+	if err != nil {
+		return endedOr(ctx, err)
 	}
 	return e.prepared()
 }
@@ -105,44 +107,46 @@ func cloneFolders(repositories []lineshaft.Repository) []string {
 	return folders
 }
 
-// clone fetches one repository into a folder. The agent's user gets it with the rest of
-// the workspace when its first process starts.
-func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder string) error {
+// checkClone says why a repository cannot be cloned, as far as is known before.
+func (e *execution) checkClone(r lineshaft.Repository, folder string) error {
 	for _, a := range e.job.Turn.Attachments {
 		if strings.EqualFold(a.FileName, folder) {
 			return setupFailed("attachment %q has the name of the folder that repository %s is cloned into; rename the attachment", a.FileName, r)
 		}
 	}
-	git := e.worker.config.Git
-	if git == nil {
+	if e.worker.config.Git == nil {
 		return setupFailed("repository %s cannot be cloned: worker %s has no git; install it and restart the worker", r, e.worker.config.WorkerID)
 	}
-	e.tellf("Cloning %s.", r)
-	commit, err := git.Clone(ctx, git.URL(r), filepath.Join(e.workspace.Dir(), folder), string(e.job.Prepare.GitCredentials))
-	if err != nil {
-		if public, ok := errors.AsType[*lineshaft.Error](err); ok {
-			return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment", r, strings.TrimRight(public.Message, ". "))
-		}
-		e.worker.logger.WarnContext(ctx, "cannot clone", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
-		return setupFailed("repository %s could not be cloned; the log of worker %s says why", r, e.worker.config.WorkerID)
-	}
-	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, folder)
 	return nil
 }
 
-// setUpCommand runs one command in the sandbox, in a shell of its own.
-func (e *execution) setUpCommand(ctx context.Context, i int, command string) error {
-	name := fmt.Sprintf("Set-up command %d of %d", i+1, len(e.job.Prepare.SetupCommands))
-	e.tellf("%s: %s", name, lineshaft.Clip(command, 200))
-	// A file, because arguments can be read by everybody.
-	script, err := e.writeFile("setup.sh", command+"\n")
+// clone fetches one repository into a folder. The agent's user gets it with the rest of
+// the workspace when its first process starts.
+func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder string) (commit string, err error) {
+	e.tellf("Cloning %s.", r)
+	git := e.worker.config.Git
+	commit, err = git.Clone(ctx, git.URL(r), filepath.Join(e.workspace.Dir(), folder), string(e.job.Prepare.GitCredentials))
 	if err != nil {
-		return err
+		return "", e.notCloned(ctx, r, err)
 	}
-	env := e.environment()
-	output := env.NewOutput(e.emit, "")
-	exit, err := env.Run(ctx, harness.Program{Command: []string{"sh", script}, Stdout: output.Stdout(), Stderr: output.Stderr()})
-	output.Close()
+	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, folder)
+	return commit, nil
+}
+
+// notCloned is what the owner of the run reads when a repository cannot be had.
+func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err error) error {
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+		return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment",
+			r, strings.TrimRight(public.Message, ". "))
+	}
+	e.worker.logger.WarnContext(ctx, "cannot clone", "run_id", e.job.RunID, "repository", r.String(), "err", e.mask().String(err.Error()))
+	return setupFailed("repository %s could not be cloned; the log of worker %s says why", r, e.worker.config.WorkerID)
+}
+
+// setUpCommand runs one command in the sandbox, in a shell of its own.
+func (e *execution) setUpCommand(ctx context.Context, name, command string) error {
+	e.tellf("%s: %s", name, lineshaft.Clip(command, 200))
+	exit, err := e.runScript(ctx, command)
 	switch {
 	case err != nil:
 		return err
@@ -151,6 +155,19 @@ func (e *execution) setUpCommand(ctx context.Context, i int, command string) err
 		return setupFailed("%s; its output is in the log. Fix the command in the environment or the runner", harness.Describe(name+" ("+lineshaft.Clip(first, 200)+")", exit))
 	}
 	return nil
+}
+
+// runScript runs a script in the sandbox. What it prints goes to the log.
+func (e *execution) runScript(ctx context.Context, text string) (sandbox.Exit, error) {
+	// A file, because arguments can be read by everybody.
+	script, err := e.writeFile("setup.sh", text+"\n")
+	if err != nil {
+		return sandbox.Exit{}, err
+	}
+	env := e.environment()
+	output := env.NewOutput(e.emit, "")
+	defer output.Close()
+	return env.Run(ctx, harness.Program{Command: []string{"sh", script}, Stdout: output.Stdout(), Stderr: output.Stderr()})
 }
 
 // tellf puts a step into the log; it is a sign of life.

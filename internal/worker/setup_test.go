@@ -26,6 +26,7 @@ const forgeToken = "forge-token-never-seen"
 type forge struct {
 	dir     string
 	instead func(ctx context.Context, dir string) (string, error)
+	closed  string // credentials that find nothing
 
 	mu    sync.Mutex
 	calls []string // address and credentials
@@ -44,6 +45,25 @@ func (f *forge) Clone(ctx context.Context, url, dir, credentials string) (string
 		return "", lineshaft.Unavailable(err, "git says %s", out)
 	}
 	return git(ctx, dir, "rev-parse", "HEAD")
+}
+
+func (f *forge) CloneBare(ctx context.Context, url, dir, _ string) (string, error) {
+	if out, err := git(ctx, "", "clone", "--quiet", "--no-local", "--no-checkout", url, dir); err != nil {
+		return "", lineshaft.Unavailable(err, "git says %s", out)
+	}
+	return git(ctx, dir, "rev-parse", "HEAD")
+}
+
+func (f *forge) Find(ctx context.Context, url, credentials string) (commit, refs string, err error) {
+	if f.closed != "" && credentials == f.closed {
+		return "", "", lineshaft.Unavailable(nil, "access was refused")
+	}
+	refs, err = git(ctx, "", "ls-remote", url)
+	if err != nil {
+		return "", "", lineshaft.Unavailable(err, "git says %s", refs)
+	}
+	commit, _, _ = strings.Cut(refs, "\t")
+	return commit, refs, nil
 }
 
 func (f *forge) count() int {

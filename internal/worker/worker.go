@@ -15,6 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/gateway"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/prepared"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 	"github.com/lineshaft/lineshaft/internal/workspace"
@@ -41,6 +42,12 @@ type Config struct {
 	// Limits and Network hold for every process tree.
 	Limits  sandbox.Limits
 	Network sandbox.Network
+	// CacheBytes bounds the prepared environments that are kept, 0 keeps none; CacheAge is
+	// how old one gets, 0 is any age.
+	CacheBytes int64
+	CacheAge   time.Duration
+	// SetUp is told how each environment was made ready; nil is nobody.
+	SetUp func(start Start, saved time.Duration)
 	// Workspace bounds artifacts and snapshots.
 	Workspace workspace.Limits
 	// Gateway is the agents' way to models and tool servers; nil is none.
@@ -88,6 +95,9 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.SetUp == nil {
+		c.SetUp = func(Start, time.Duration) {}
+	}
 	if c.Ended == nil {
 		c.Ended = func(lineshaft.RunState) {}
 	}
@@ -115,6 +125,7 @@ type Worker struct {
 	config     Config
 	control    Control
 	workspaces *workspace.Manager
+	layers     *prepared.Store // nil when none are kept
 	logger     *slog.Logger
 
 	sockets sockets
@@ -187,6 +198,9 @@ func (w *Worker) Start(ctx context.Context) error {
 		// Its agent ended with the worker; the control plane learns it from the lease.
 		w.logger.WarnContext(ctx, "execution was left behind by an earlier worker process", "run_id", l.RunID)
 	}
+	if err := w.openLayers(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started || w.draining {
@@ -229,6 +243,9 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.running.Wait()
 	w.endLife(errDraining)
 	w.loops.Wait()
+	if w.layers != nil {
+		w.layers.Close()
+	}
 	if w.config.Gateway != nil {
 		w.config.Gateway.Close()
 	}

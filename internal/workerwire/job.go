@@ -53,21 +53,27 @@ type Usage struct {
 
 // Preparation is what to make ready before the agent starts.
 type Preparation struct {
-	Repositories   []lineshaft.Repository `json:"repositories,omitempty"`
-	SetupCommands  []string               `json:"setup_commands,omitempty"`
-	Image          string                 `json:"image,omitempty"`
-	GitCredentials string                 `json:"git_credentials,omitempty"`
-	Skills         []lineshaft.Skill      `json:"skills,omitempty"`
-	Runner         lineshaft.RunnerConfig `json:"runner,omitzero"`
+	// Revision is new whenever the environment is changed. Whoever does not know it keeps
+	// no prepared environments.
+	Revision        string                 `json:"revision,omitempty"`
+	Repositories    []lineshaft.Repository `json:"repositories,omitempty"`
+	SetupCommands   []string               `json:"setup_commands,omitempty"`
+	RefreshCommands []string               `json:"refresh_commands,omitempty"`
+	Image           string                 `json:"image,omitempty"`
+	GitCredentials  string                 `json:"git_credentials,omitempty"`
+	Skills          []lineshaft.Skill      `json:"skills,omitempty"`
+	Runner          lineshaft.RunnerConfig `json:"runner,omitzero"`
 }
 
 // JobOf spells a job out, secrets included.
 func JobOf(j lineshaft.Job) Job {
 	return Job{
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey), Fault: j.Fault, FaultCode: string(j.FaultCode),
+		Secrets: map[string]string(j.Secrets), ToolSecrets: map[string]string(j.ToolSecrets), ModelKey: string(j.ModelKey),
+		Fault: j.Fault, FaultCode: string(j.FaultCode),
 		Prepare: Preparation{
-			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
+			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, RefreshCommands: j.Prepare.RefreshCommands,
 			GitCredentials: string(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, LeaseMillis: j.Lease.Milliseconds(),
@@ -79,9 +85,11 @@ func JobOf(j lineshaft.Job) Job {
 func (j Job) Job() lineshaft.Job {
 	return lineshaft.Job{
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,
-		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey), Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
+		Secrets: lineshaft.SecretValues(j.Secrets), ToolSecrets: lineshaft.SecretValues(j.ToolSecrets), ModelKey: lineshaft.SecretText(j.ModelKey),
+		Fault: j.Fault, FaultCode: lineshaft.Code(j.FaultCode),
 		Prepare: lineshaft.Preparation{
-			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, Image: j.Prepare.Image,
+			Revision: j.Prepare.Revision, Image: j.Prepare.Image,
+			Repositories: j.Prepare.Repositories, SetupCommands: j.Prepare.SetupCommands, RefreshCommands: j.Prepare.RefreshCommands,
 			GitCredentials: lineshaft.SecretText(j.Prepare.GitCredentials), Skills: j.Prepare.Skills, Runner: j.Prepare.Runner,
 		},
 		Skills: j.Skills, Turn: j.Turn, RunToken: j.RunToken, LastEvent: j.LastEvent, Lease: time.Duration(j.LeaseMillis) * time.Millisecond,

@@ -192,6 +192,14 @@ func (w *Workspace) Restore(ctx context.Context, from io.Reader) error {
 	return errors.Join(fmt.Errorf("restore snapshot: %w", err), w.clear(context.WithoutCancel(ctx)))
 }
 
+// Clear removes everything from the workspace, in which nothing may run.
+func (w *Workspace) Clear(ctx context.Context) error {
+	if err := w.clear(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("clear workspace: %w", err)
+	}
+	return nil
+}
+
 func (w *Workspace) clear(ctx context.Context) error {
 	names, err := readNames(w.root, ".")
 	for _, name := range names {

@@ -113,6 +113,9 @@ func (sh Commands) showEnvironment(e *client.Environment) error {
 		for i, command := range e.Config.SetupCommands {
 			rows = append(rows, [2]string{fmt.Sprintf("Command %d", i+1), command})
 		}
+		for i, command := range e.Config.RefreshCommands {
+			rows = append(rows, [2]string{fmt.Sprintf("Refresh %d", i+1), command})
+		}
 		if run := e.LastRun; run != nil {
 			rows = append(rows, [2]string{"Newest run", run.ID + " " + run.State})
 		}
@@ -139,7 +142,7 @@ func (sh Commands) thisEnvironment(ctx context.Context, ref string) (*client.Cli
 // environmentFlags are what an environment can be given on the command line.
 type environmentFlags struct {
 	name, description, image, credentials string
-	repos, commands, secrets              []string
+	repos, commands, refresh, secrets     []string
 }
 
 func (f *environmentFlags) add(cmd *cobra.Command) {
@@ -148,6 +151,8 @@ func (f *environmentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.image, "image", "", "container `IMAGE`, for workers that isolate agents in containers")
 	flags.StringArrayVar(&f.repos, "repo", nil, "`OWNER/NAME` of a repository to clone; repeatable")
 	flags.StringArrayVar(&f.commands, "setup-command", nil, "shell `COMMAND` to run before the agent starts; repeatable, in this order")
+	flags.StringArrayVar(&f.refresh, "refresh-command", nil,
+		"shell `COMMAND` to run instead on top of what was prepared for an older commit; repeatable (default: the set-up commands)")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that every run in it gets as a variable; repeatable")
 	flags.StringVar(&f.credentials, "git-credentials", "", "`NAME` of the secret to clone with; agents do not get it")
 }
@@ -171,6 +176,9 @@ func (f *environmentFlags) apply(cmd *cobra.Command, config *client.EnvironmentC
 	}
 	if cmd.Flags().Changed("setup-command") {
 		config.SetupCommands = notEmpty(f.commands)
+	}
+	if cmd.Flags().Changed("refresh-command") {
+		config.RefreshCommands = notEmpty(f.refresh)
 	}
 	if cmd.Flags().Changed("secret") {
 		config.Secrets = shell.SecretRefs(notEmpty(f.secrets))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
@@ -54,7 +55,8 @@ func (p *preparations) environment(ctx context.Context, job *lineshaft.Job, _ st
 		return nil
 	}
 	job.Prepare.Repositories, job.Prepare.Image = e.Config.Repositories, e.Config.DockerImage
-	job.Prepare.SetupCommands = e.Config.SetupCommands
+	job.Prepare.SetupCommands, job.Prepare.RefreshCommands = e.Config.SetupCommands, e.Config.RefreshCommands
+	job.Prepare.Revision = e.UID + " " + e.UpdatedAt.UTC().Format(time.RFC3339Nano)
 	return nil
 }
 
@@ -133,6 +135,9 @@ func (p *preparations) runner(ctx context.Context, job *lineshaft.Job, factoryUI
 	job.Prepare.Runner = list[at].Config
 	job.Prepare.Image = cmp.Or(job.Prepare.Image, list[at].Config.ContainerImage())
 	job.Prepare.SetupCommands = slices.Concat(job.Prepare.SetupCommands, list[at].Config.SetupCommands)
+	if len(job.Prepare.RefreshCommands) > 0 {
+		job.Prepare.RefreshCommands = slices.Concat(job.Prepare.RefreshCommands, list[at].Config.SetupCommands)
+	}
 	return nil
 }
 

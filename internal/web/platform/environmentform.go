@@ -32,11 +32,16 @@ type formList struct {
 	Grown, Shrunk bool
 }
 
-func environmentLists(repositories, commands, secrets []string) []formList {
+func environmentLists(repositories, commands, secrets, refresh []string) []formList {
 	return []formList{
 		{Name: "repository", Label: "Repository", Title: "Repositories", Placeholder: "acme/shop", Rows: repositories, Hint: "Each is cloned into a folder of its name. Write owner/name."},
 		{Name: "command", Label: "Command", Title: "Set-up commands", Placeholder: "cd shop && npm ci", Lines: true, Rows: commands, Hint: "Shell commands that are run in this order before the agent starts."},
 		{Name: "secret", Label: "Secret", Title: "Secrets", Placeholder: "NPM_TOKEN", Rows: secrets, Hint: "Every run in this environment gets them as variables."},
+		{
+			Name: "refresh", Label: "Refresh command", Title: "Refresh commands", Placeholder: "cd shop && npm install",
+			Lines: true, Rows: refresh,
+			Hint: "Run instead of the set-up commands on top of what was prepared for an older commit. Without any, the set-up commands are.",
+		},
 	}
 }
 
@@ -47,7 +52,7 @@ func formOfEnvironment(config lineshaft.EnvironmentConfig) environmentForm {
 	}
 	return environmentForm{
 		Name: config.Name, Description: config.Description, Image: config.DockerImage, GitCredentials: config.GitCredentials,
-		Lists: environmentLists(repositories, config.SetupCommands, config.Secrets),
+		Lists: environmentLists(repositories, config.SetupCommands, config.Secrets, config.RefreshCommands),
 	}
 }
 
@@ -55,7 +60,7 @@ func formOfEnvironment(config lineshaft.EnvironmentConfig) environmentForm {
 // less, not to be saved.
 func readEnvironmentForm(r *page.Request) (form environmentForm, asked bool) {
 	form = environmentForm{Name: r.Text("name"), Description: r.Text("description"), Image: r.Text("image"), GitCredentials: r.Text("git_credentials")}
-	form.Lists = environmentLists(r.PostForm["repository"], r.PostForm["command"], r.PostForm["secret"])
+	form.Lists = environmentLists(r.PostForm["repository"], r.PostForm["command"], r.PostForm["secret"], r.PostForm["refresh"])
 	gone, at, _ := strings.Cut(r.PostFormValue("less"), ":")
 	for i := range form.Lists {
 		list := &form.Lists[i]
@@ -108,7 +113,7 @@ type formRow struct {
 func (f environmentForm) config() (lineshaft.EnvironmentConfig, error) {
 	config := lineshaft.EnvironmentConfig{
 		Name: f.Name, Description: f.Description, DockerImage: f.Image, GitCredentials: f.GitCredentials,
-		SetupCommands: f.Lists[1].Rows, Secrets: f.Lists[2].Rows,
+		SetupCommands: f.Lists[1].Rows, Secrets: f.Lists[2].Rows, RefreshCommands: f.Lists[3].Rows,
 	}
 	for i, row := range f.Lists[0].Rows {
 		repository, err := lineshaft.ParseRepository(row)
@@ -124,7 +129,7 @@ func (f environmentForm) config() (lineshaft.EnvironmentConfig, error) {
 	return config, nil
 }
 
-var rowField = regexp.MustCompile(`^(?:config\.)?(github_repos|setup_commands|secrets)(?:\[(\d+)\])?`)
+var rowField = regexp.MustCompile(`^(?:config\.)?(github_repos|setup_commands|secrets|refresh_commands)(?:\[(\d+)\])?`)
 
 // environmentFault names the field of an error as the form does.
 func environmentFault(err error) error {
@@ -134,7 +139,9 @@ func environmentFault(err error) error {
 	}
 	blamed := *told
 	if row := rowField.FindStringSubmatch(told.Field); row != nil {
-		label := map[string]string{"github_repos": "Repository", "setup_commands": "Command", "secrets": "Secret"}[row[1]]
+		label := map[string]string{
+			"github_repos": "Repository", "setup_commands": "Command", "secrets": "Secret", "refresh_commands": "Refresh command",
+		}[row[1]]
 		blamed.Field = label
 		if at, err := strconv.Atoi(row[2]); err == nil {
 			blamed.Field = fmt.Sprintf("%s %d", label, at+1)

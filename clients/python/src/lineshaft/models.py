@@ -506,6 +506,9 @@ class CloudEnvironmentConfig(Model):
     name: str
     providers: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
+    refresh_commands: Optional[List[str]] = None
+    """Run instead of setup_commands on top of what was prepared for an older commit; empty runs
+    those. At most 4096 characters each."""
     secrets: Optional[List[SecretRef]] = None
     """Managed secrets that every run in this environment gets as variables."""
     setup_commands: Optional[List[str]] = None

@@ -192,6 +192,9 @@ class CloudEnvironmentConfig(TypedDict, total=False):
     github_repos: Sequence[GithubRepo]
     """Cloned into folders of their names in the workspace."""
     name: Required[str]
+    refresh_commands: Sequence[str]
+    """Run instead of setup_commands on top of what was prepared for an older commit; empty runs
+    those. At most 4096 characters each."""
     secrets: Sequence[SecretRef]
     """Managed secrets that every run in this environment gets as variables."""
     setup_commands: Sequence[str]

@@ -368,6 +368,8 @@ export interface CloudEnvironmentConfig {
   /** Cloned into folders of their names in the workspace. */
   github_repos?: GithubRepo[] | undefined;
   name: string;
+  /** Run instead of setup_commands on top of what was prepared for an older commit; empty runs those. At most 4096 characters each. */
+  refresh_commands?: string[] | undefined;
   /** Managed secrets that every run in this environment gets as variables. */
   secrets?: SecretRef[] | undefined;
   /** Run in order by sh in the workspace, each in a shell of its own. The first that fails ends the run. At most 4096 characters each. */

@@ -1,0 +1,276 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// maxListing bounds the branches and tags that a repository lists, maxPacks how many
+// fetches are kept apart in a mirror.
+const (
+	maxListing = 32 << 20
+	maxPacks   = 24
+)
+
+// listing is what a repository has, as one caller sees it.
+type listing struct {
+	// head is the default branch; empty when the host does not tell.
+	head   string
+	commit string
+	refs   map[string]string // branches and tags
+}
+
+// print is the same for the same branches and tags at the same commits.
+func (l listing) print() string {
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%q\n", l.head) // a hash never fails
+	for _, name := range slices.Sorted(maps.Keys(l.refs)) {
+		_, _ = fmt.Fprintf(sum, "%s %q\n", l.refs[name], name)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Find asks the host, with the credentials of the caller, what Clone would give: the
+// commit of the default branch, and a print of all branches and tags. Of a folder
+// without git the commit is a digest.
+func (c *Client) Find(ctx context.Context, url, credentials string) (commit, refs string, err error) {
+	a, err := c.address(url)
+	if err != nil {
+		return "", "", err
+	}
+	ctx, cancel := c.bounded(ctx, a, 1)
+	defer cancel()
+	if a, err = c.findLocal(a); err != nil {
+		return "", "", err
+	}
+	if a.kind == kindLocal && !isRepository(a.text) {
+		commit, err = c.readFolder(ctx, a, nil)
+		return commit, "", err
+	}
+	r, done, err := c.visit(ctx, a, credentials)
+	defer done()
+	if err != nil {
+		return "", "", err
+	}
+	l, err := c.list(ctx, r)
+	return l.commit, l.print(), err
+}
+
+// list asks the host for its branches and tags.
+func (c *Client) list(ctx context.Context, r visited) (l listing, err error) {
+	err = c.run(ctx, call{
+		args: []string{"ls-remote", "--quiet", "--symref", "--", r.text, "HEAD", "refs/heads/*", "refs/tags/*"},
+		at:   r.address, pin: r.pin, login: r.login,
+		output: func(out io.Reader) (err error) {
+			l, err = readListing(out)
+			return err
+		},
+	})
+	if err == nil && l.commit == "" {
+		return l, notFound(nil, "%s has no commits yet; push a first one", r.shown)
+	}
+	return l, explain(ctx, r.address, r.login, err)
+}
+
+// readListing reads what ls-remote prints: an id or "ref: " and a branch, and a name.
+func readListing(r io.Reader) (listing, error) {
+	l := listing{refs: map[string]string{}}
+	lines := bufio.NewScanner(io.LimitReader(r, maxListing))
+	for lines.Scan() {
+		value, name, _ := strings.Cut(lines.Text(), "\t")
+		branch, isBranch := strings.CutPrefix(value, "ref: ")
+		switch {
+		case name == "HEAD" && isBranch:
+			l.head = branch
+		case checkCommit(value) != nil || strings.HasSuffix(name, "^{}"):
+		case name == "HEAD":
+			l.commit = value
+		case strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/"):
+			l.refs[name] = value
+		}
+	}
+	return l, lines.Err()
+}
+
+// mirrorOf is where the mirror of a repository is, or would be; empty when there shall be none.
+func (c *Client) mirrorOf(a address) string {
+	if c.cfg.MaxMirrors <= 0 || a.kind == kindLocal {
+		return ""
+	}
+	key := sha256.Sum256([]byte(a.text))
+	return c.path("mirrors", hex.EncodeToString(key[:16])+".git")
+}
+
+// errNoMirror is why a repository is cloned from its host.
+var errNoMirror = errors.New("no mirror")
+
+// cloneMirror clones from this machine's mirror of a repository. The host is asked
+// first, with the caller's credentials, and what it lists is what the mirror must have:
+// so nobody gets more from a mirror than from the host. Git is told the host's address,
+// so the clone is the one that the host would have given; it has its own objects, and
+// those only that its branches and tags lead to.
+func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options []string) error {
+	mirror := c.mirrorOf(r.address)
+	if mirror == "" || isYoung(mirror+".large") {
+		return errNoMirror
+	}
+	l, err := c.list(ctx, r)
+	if err != nil {
+		return err
+	}
+	if l.head == "" || l.refs[l.head] != l.commit {
+		return errNoMirror
+	}
+	unlock, err := c.refresh(ctx, r, l, mirror)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoMirror, err)
+	}
+	defer unlock()
+	err = c.clone(ctx, r.address, call{
+		// Objects were checked when they came here.
+		args: []string{"-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false"},
+		at:   address{kind: kindLocal, text: mirror, shown: r.shown},
+		env:  []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + mirror + ".insteadOf", "GIT_CONFIG_VALUE_0=" + r.text},
+	}, dir, options)
+	if err == nil || lineshaft.CodeOf(err) == lineshaft.CodePayloadTooLarge {
+		return err
+	}
+	return errors.Join(fmt.Errorf("%w: %w", errNoMirror, err), remove(ctx, dir))
+}
+
+// distrust has a mirror made anew that could not be used, although the host could be.
+func (c *Client) distrust(a address) {
+	if mirror := c.mirrorOf(a); mirror != "" {
+		_ = os.WriteFile(mirror+".bad", nil, 0o600) // without it, the next clone says so again
+	}
+}
+
+// isYoung says that a mark was made today.
+func isYoung(mark string) bool {
+	info, err := os.Stat(mark)
+	return err == nil && time.Since(info.ModTime()) < 24*time.Hour
+}
+
+// refresh makes a mirror have what the host lists, unless it has, and locks it for
+// reading. Whoever waited for another's fetch finds that there is nothing to fetch.
+func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror string) (unlock func(), err error) {
+	// All come through the gate: while somebody waits to write, no more readers come,
+	// and from writing to reading nobody gets between.
+	gate, err := lockFile(ctx, mirror+".gate", syscall.LOCK_EX, true)
+	if err != nil {
+		return nil, fmt.Errorf("lock mirror: %w", err)
+	}
+	defer unlockFile(gate)
+	lock, err := lockFile(ctx, mirror+".lock", syscall.LOCK_SH, true)
+	if err != nil {
+		return nil, fmt.Errorf("lock mirror: %w", err)
+	}
+	_ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) // of its last use
+	if !c.mirrors(ctx, mirror, l) {
+		if err = relock(ctx, lock, syscall.LOCK_EX, true); err == nil {
+			err = errors.Join(c.fetchMirror(ctx, r, l, mirror), relock(ctx, lock, syscall.LOCK_SH, true))
+		}
+	}
+	if err != nil {
+		unlockFile(lock)
+		return nil, err
+	}
+	return func() { unlockFile(lock) }, nil
+}
+
+// mirrors says whether a mirror has exactly what is listed.
+func (c *Client) mirrors(ctx context.Context, mirror string, want listing) bool {
+	if _, err := os.Stat(mirror + ".bad"); err == nil {
+		return false
+	}
+	head, err := os.ReadFile(filepath.Join(mirror, "HEAD"))
+	if err != nil {
+		return false
+	}
+	have := listing{refs: map[string]string{}}
+	have.head, _ = strings.CutPrefix(strings.TrimSpace(string(head)), "ref: ")
+	err = c.run(ctx, call{
+		args: []string{"--git-dir=" + mirror, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/"},
+		output: func(r io.Reader) error {
+			lines := bufio.NewScanner(io.LimitReader(r, maxListing))
+			for lines.Scan() {
+				id, name, _ := strings.Cut(lines.Text(), " ")
+				have.refs[name] = id
+			}
+			return lines.Err()
+		},
+	})
+	return err == nil && have.print() == want.print()
+}
+
+// fetchMirror fetches what a mirror does not have, with the login of the caller, of which
+// nothing is kept.
+func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror string) error {
+	_, bad := os.Stat(mirror + ".bad")
+	_, missing := os.Stat(mirror)
+	if bad == nil || missing != nil {
+		if err := c.newMirror(ctx, mirror, len(l.commit)); err != nil {
+			return err
+		}
+	}
+	err := c.fetchAll(ctx, r, l, mirror)
+	if lineshaft.CodeOf(err) == lineshaft.CodePayloadTooLarge {
+		return errors.Join(err, remove(ctx, mirror), os.WriteFile(mirror+".large", nil, 0o600))
+	}
+	if err != nil {
+		return err
+	}
+	if packs, _ := filepath.Glob(filepath.Join(mirror, "objects", "pack", "*.pack")); len(packs) > maxPacks {
+		// Nothing borrows from it, and nobody reads it now.
+		err = c.run(ctx, call{args: []string{"--git-dir=" + mirror, "repack", "-a", "-d", "-q", "--write-bitmap-index"}})
+	}
+	c.removeOld(ctx, "mirrors", c.cfg.MaxMirrors, mirror, time.Now())
+	return err
+}
+
+func (c *Client) newMirror(ctx context.Context, mirror string, idLength int) error {
+	if err := remove(ctx, mirror); err != nil {
+		return fmt.Errorf("clear mirror: %w", err)
+	}
+	if err := os.Remove(mirror + ".bad"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("clear mirror: %w", err)
+	}
+	return c.create(ctx, mirror, idLength)
+}
+
+func (c *Client) fetchAll(ctx context.Context, r visited, l listing, mirror string) error {
+	most := min(c.cfg.MaxClone, c.cfg.MaxMirrors)
+	watched, stop := watch(ctx, mirror, most)
+	defer stop()
+	err := c.run(watched, call{
+		args: []string{
+			"--git-dir=" + mirror, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-write-fetch-head",
+			"--no-recurse-submodules", "--no-auto-maintenance", "--no-show-forced-updates", "--", r.text,
+			"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
+		},
+		at: r.address, pin: r.pin, login: r.login,
+	})
+	switch {
+	case err != nil && ctx.Err() == nil && watched.Err() != nil:
+		return context.Cause(watched)
+	case err != nil:
+		return err
+	case sizeOf(mirror) > most: // grown since it was last looked at
+		return oversize(most)
+	}
+	return c.run(ctx, call{args: []string{"--git-dir=" + mirror, "symbolic-ref", "HEAD", l.head}})
+}

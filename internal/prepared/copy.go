@@ -1,0 +1,256 @@
+package prepared
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
+)
+
+// ErrUnfit is wrapped when a tree has something that a copy cannot have.
+var ErrUnfit = errors.New("it has something that cannot be kept")
+
+// copied is what a copy found.
+type copied struct {
+	Entries int   `json:"entries"`
+	Bytes   int64 `json:"bytes"` // on the disk
+	// Print is of names, modes, sizes and times, Content of the bytes; empty when the
+	// file system has shared them without reading.
+	Print   string `json:"print"`
+	Content string `json:"content,omitempty"`
+}
+
+// copier makes one copy of a tree in a folder that nobody else uses.
+type copier struct {
+	to     string
+	limits struct {
+		bytes   int64
+		entries int
+	}
+	copied
+	print   hash.Hash
+	owner   int // of the files, besides this process's own
+	sums    []uint32
+	folders []folder
+	links   []link
+	linked  map[uint64]*names
+
+	jobs   chan job
+	group  sync.WaitGroup
+	cancel context.CancelCauseFunc
+	mu     sync.Mutex
+	shared bool // some file was not read
+}
+
+type folder struct {
+	path string
+	info tree.Info
+}
+
+// link is a second name of a file.
+type link struct{ path, first string }
+
+type names struct {
+	first      string
+	here, want uint64
+}
+
+// job is one file to copy.
+type job struct {
+	from *os.File
+	to   string
+	info tree.Info
+	at   int // of its sum
+}
+
+// maxEntries is how many files, folders and links a layer may have.
+const maxEntries = 2_000_000
+
+// copyTree copies what is in one folder into another that is empty: folders, files,
+// symbolic links, and which names are of one file. Sockets are left out, as nobody
+// listens at them. A tree of more than limit bytes is ErrUnfit.
+func copyTree(ctx context.Context, from, to string, limit int64) (copied, error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return copied{}, err
+	}
+	defer func() { _ = source.Close() }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &copier{to: to, print: sha256.New(), owner: -1, linked: map[uint64]*names{}, jobs: make(chan job), cancel: cancel}
+	c.limits.bytes, c.limits.entries = limit, maxEntries
+	for range max(2, min(8, runtime.NumCPU())) {
+		c.group.Go(c.work)
+	}
+	var left error
+	walker := tree.Walker{
+		Visit: func(e *tree.Entry) error { return c.visit(ctx, e) },
+		Left:  func(path string, why error) { left = errors.Join(left, fmt.Errorf("%q: %w", path, why)) },
+	}
+	err = walker.Walk(ctx, source)
+	close(c.jobs)
+	c.group.Wait()
+	if cause := context.Cause(ctx); cause != nil { // what a file met is why the walk ended
+		err = cause
+	}
+	if err = errors.Join(err, left); err != nil {
+		return copied{}, err
+	}
+	return c.finish()
+}
+
+func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
+	name, info := e.Path(), e.Info
+	if info.Mode&fs.ModeSocket != 0 {
+		return nil
+	}
+	if c.Entries++; c.Entries > c.limits.entries {
+		return fmt.Errorf("%w: more than %d files", ErrUnfit, c.limits.entries)
+	}
+	const block = 4096
+	if c.Bytes += block + (info.Size+block-1)/block*block; c.Bytes > c.limits.bytes {
+		return fmt.Errorf("%w: more than %d MB", ErrUnfit, c.limits.bytes/1_000_000)
+	}
+	if uid := int(info.UID); uid != os.Geteuid() {
+		if c.owner >= 0 && c.owner != uid {
+			return fmt.Errorf("%w: files of several users", ErrUnfit)
+		}
+		c.owner = uid
+	}
+	path := filepath.Join(c.to, filepath.FromSlash(name))
+	size, target := info.Size, ""
+	var err error
+	switch {
+	case info.Mode.IsDir():
+		size = 0
+		c.folders = append(c.folders, folder{path, info})
+		err = os.Mkdir(path, 0o700)
+	case info.Mode.IsRegular():
+		err = c.file(ctx, e, path)
+	case info.Mode&fs.ModeSymlink != 0:
+		if target, err = e.Readlink(); err == nil {
+			err = errors.Join(os.Symlink(target, path), setTime(path, info))
+		}
+	default:
+		err = fmt.Errorf("%w: %q is a special file", ErrUnfit, name)
+	}
+	_, _ = fmt.Fprintf(c.print, "%q %o %d %d %q\n", name, keptMode(info.Mode), size, info.Modified.UnixNano(), target) // a hash never fails
+	return err
+}
+
+// keptMode is what a copy has of a mode: no program becomes another user's.
+func keptMode(mode fs.FileMode) fs.FileMode {
+	kept := fs.ModePerm | fs.ModeDir | fs.ModeSymlink
+	if mode.IsDir() {
+		kept |= fs.ModeSetgid | fs.ModeSticky
+	}
+	return mode & kept
+}
+
+// file has a file copied. One with several names is copied once.
+func (c *copier) file(ctx context.Context, e *tree.Entry, path string) error {
+	if e.Info.Links > 1 {
+		if known := c.linked[e.Info.Inode]; known != nil {
+			known.here++
+			c.links = append(c.links, link{path, known.first})
+			return nil
+		}
+		c.linked[e.Info.Inode] = &names{first: path, here: 1, want: e.Info.Links}
+	}
+	from, info, err := e.Open()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.sums = append(c.sums, 0)
+	at := len(c.sums) - 1
+	c.mu.Unlock()
+	select {
+	case c.jobs <- job{from, path, info, at}:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), from.Close())
+	}
+}
+
+func (c *copier) work() {
+	buffer := make([]byte, 256<<10)
+	for j := range c.jobs {
+		sum, shared, err := copyFile(j, buffer)
+		if err = errors.Join(err, j.from.Close()); err != nil {
+			c.cancel(err)
+			continue
+		}
+		c.mu.Lock()
+		c.sums[j.at], c.shared = sum, c.shared || shared
+		c.mu.Unlock()
+	}
+}
+
+func copyFile(j job, buffer []byte) (sum uint32, shared bool, err error) {
+	to, err := os.OpenFile(j.to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, false, err
+	}
+	if shared = j.info.Size > 0 && share(to, j.from); !shared {
+		crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+		// Hidden, so that the bytes pass by here.
+		_, err = io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(to, crc)}, struct{ io.Reader }{j.from}, buffer)
+		sum = crc.Sum32()
+	}
+	if err = errors.Join(err, to.Chmod(keptMode(j.info.Mode)), to.Close()); err != nil {
+		return 0, false, err
+	}
+	return sum, shared, setTime(j.to, j.info)
+}
+
+func setTime(path string, info tree.Info) error {
+	at := unix.NsecToTimespec(info.Modified.UnixNano())
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fmt.Errorf("set time: %w", err)
+	}
+	return nil
+}
+
+// finish makes what needs all files to be there: second names, and the modes and times
+// of folders, the deepest first.
+func (c *copier) finish() (copied, error) {
+	for _, known := range c.linked {
+		if known.here != known.want {
+			return copied{}, fmt.Errorf("%w: a file that has a name elsewhere", ErrUnfit)
+		}
+	}
+	for _, l := range c.links {
+		if err := os.Link(l.first, l.path); err != nil {
+			return copied{}, err
+		}
+	}
+	for _, f := range slices.Backward(c.folders) {
+		if err := errors.Join(os.Chmod(f.path, keptMode(f.info.Mode)), setTime(f.path, f.info)); err != nil {
+			return copied{}, err
+		}
+	}
+	c.Print = hex.EncodeToString(c.print.Sum(nil))
+	if !c.shared {
+		content := sha256.New()
+		for _, sum := range c.sums {
+			_, _ = fmt.Fprintln(content, sum) // a hash never fails
+		}
+		c.Content = hex.EncodeToString(content.Sum(nil))
+	}
+	return c.copied, nil
+}

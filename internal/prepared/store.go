@@ -1,0 +1,369 @@
+package prepared
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lineshaft/lineshaft/internal/tree"
+)
+
+// The errors that a caller tells apart.
+var (
+	// ErrDamaged is wrapped when a layer is not what was kept. It is gone then.
+	ErrDamaged = errors.New("the prepared environment was damaged")
+	// ErrNoRoom is wrapped when the disk, or the store, is full.
+	ErrNoRoom = errors.New("there is no room for it")
+)
+
+// Config sets up a store.
+type Config struct {
+	// Dir is made if it is missing. No other process may use it.
+	Dir string
+	// MaxBytes bounds all layers together; the least recently used go first.
+	MaxBytes int64
+	// MaxAge is how old a layer gets, counted from the cold start that it goes back to.
+	MaxAge time.Duration
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+	// Warn is told of trouble that nobody waits for; nil is nobody.
+	Warn func(error)
+}
+
+// Store has the layers of one worker. Its methods may be called at the same time.
+type Store struct {
+	config Config
+	secret []byte
+
+	mu     sync.Mutex
+	layers map[string]*Layer
+	bytes  int64
+	making map[string]bool
+	closed bool
+	tasks  sync.WaitGroup // layers that are being completed
+}
+
+// Facts are what is known of a layer.
+type Facts struct {
+	copied
+	Group        string       `json:"group"`
+	Repositories []Repository `json:"repositories,omitempty"`
+	// Made is when the cold start was that it goes back to.
+	Made time.Time `json:"made"`
+	// Cost is how long the set-up of a cold start takes.
+	Cost time.Duration `json:"cost"`
+}
+
+// Layer is a prepared tree that is kept.
+type Layer struct {
+	Facts
+
+	store *Store
+	id    string
+	users int       // guarded by store.mu
+	used  time.Time // guarded by store.mu
+}
+
+// Open reads what a store has and removes what is left of an earlier process: halves of
+// layers, those that cannot be read, and those that are too old or too many.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Warn == nil {
+		config.Warn = func(error) {}
+	}
+	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string]bool{}}
+	if err := s.open(ctx); err != nil {
+		return nil, fmt.Errorf("prepared environments: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if err := tree.Remove(ctx, s.path("new")); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.path("new"), s.path("layers")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.secret, err = readSecret(s.config.Dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.path("layers"))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		l, err := s.read(entry.Name())
+		if err != nil {
+			if err := tree.Remove(ctx, s.path("layers", entry.Name())); err != nil {
+				return err
+			}
+			continue
+		}
+		s.layers[l.id], s.bytes = l, s.bytes+l.Bytes
+	}
+	return s.evict(ctx, 0)
+}
+
+func (s *Store) path(parts ...string) string {
+	return filepath.Join(append([]string{s.config.Dir}, parts...)...)
+}
+
+// layerID is the form of names that are ours.
+var layerID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+func (s *Store) read(id string) (*Layer, error) {
+	l := &Layer{store: s, id: id}
+	name := s.path("layers", id, "layer.json")
+	info, err := os.Stat(name)
+	if err != nil || !layerID.MatchString(id) {
+		return nil, errors.Join(ErrDamaged, err)
+	}
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, &l.Facts)
+	}
+	if err != nil || l.Print == "" {
+		return nil, errors.Join(ErrDamaged, err)
+	}
+	l.used = info.ModTime()
+	return l, nil
+}
+
+// Take gives the layer of a key, or nil. It stays until Release.
+func (s *Store) Take(key Key) *Layer {
+	return s.take(func(l *Layer) bool { return l.id == key.ID })
+}
+
+// TakeNearest gives the newest layer of another commit, or nil. It stays until Release.
+func (s *Store) TakeNearest(key Key) *Layer {
+	return s.take(func(l *Layer) bool { return l.Group == key.Group && l.id != key.ID })
+}
+
+func (s *Store) take(fits func(*Layer) bool) *Layer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found *Layer
+	for _, l := range s.layers {
+		if fits(l) && !s.old(l) && (found == nil || l.used.After(found.used)) {
+			found = l
+		}
+	}
+	if found != nil {
+		found.users++
+		found.used = s.config.Now()
+		// Only for the order after a restart.
+		_ = os.Chtimes(s.path("layers", found.id, "layer.json"), found.used, found.used)
+	}
+	return found
+}
+
+func (s *Store) old(l *Layer) bool {
+	return s.config.MaxAge > 0 && s.config.Now().Sub(l.Made) >= s.config.MaxAge
+}
+
+// Release ends a use.
+func (l *Layer) Release() {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	l.users--
+}
+
+// CopyTo copies the tree into an empty folder. What it leaves there on an error is the
+// caller's to remove.
+func (l *Layer) CopyTo(ctx context.Context, dir string) error {
+	found, err := copyTree(ctx, l.store.path("layers", l.id, "tree"), dir, l.store.config.MaxBytes)
+	switch {
+	case err == nil && found.Print == l.Print && (found.Content == "" || l.Content == "" || found.Content == l.Content):
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("copy layer: %w", context.Cause(ctx))
+	case full(err):
+		return fmt.Errorf("copy layer: %w: %w", ErrNoRoom, err)
+	}
+	return errors.Join(fmt.Errorf("copy layer: %w", cmp.Or(err, ErrDamaged)), ErrDamaged, l.store.remove(ctx, l, true))
+}
+
+// full says that there is no room on the disk.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// Keep keeps a copy of a folder, in which nothing may run, as the layer of a key. When
+// it returns the folder may be used; the layer is complete a little later. One that is
+// there, or is being made, stays.
+func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) error {
+	if !s.begin(key.ID) {
+		return nil
+	}
+	half := s.path("new", rand.Text())
+	err := errors.Join(s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700))
+	if err == nil {
+		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), s.config.MaxBytes)
+	}
+	if err == nil {
+		err = s.spare()
+	}
+	if err != nil {
+		err = errors.Join(err, tree.Remove(context.WithoutCancel(ctx), half))
+		s.end(key.ID)
+		if full(err) {
+			err = fmt.Errorf("%w: %w", ErrNoRoom, err)
+		}
+		return fmt.Errorf("keep layer: %w", err)
+	}
+	facts.Group = key.Group
+	l := &Layer{Facts: facts, store: s, id: key.ID}
+	go func() {
+		defer s.end(key.ID)
+		ctx := context.WithoutCancel(ctx)
+		if err := s.complete(ctx, l, half); err != nil {
+			s.config.Warn(errors.Join(err, tree.Remove(ctx, half)))
+		}
+	}()
+	return nil
+}
+
+// begin says that a layer is to be made, and by whom: the first that asks.
+func (s *Store) begin(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.making[id] || s.layers[id] != nil {
+		return false
+	}
+	s.making[id] = true
+	s.tasks.Add(1)
+	return true
+}
+
+func (s *Store) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.making, id)
+	s.tasks.Done()
+}
+
+// spare wants a twentieth of the disk to stay free, for the runs.
+func (s *Store) spare() error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.config.Dir, &st); err != nil {
+		return fmt.Errorf("look at disk: %w", err)
+	}
+	if uint64(st.Bavail) < uint64(st.Blocks)/20 { //nolint:unconvert // the types depend on the system
+		return fmt.Errorf("%w: the disk is nearly full", ErrNoRoom)
+	}
+	return nil
+}
+
+// complete writes what is known of a layer, lets all of it reach the disk, makes room
+// and gives it its name.
+func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
+	text, err := json.Marshal(l.Facts)
+	if err != nil {
+		return fmt.Errorf("complete layer: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(half, "layer.json"), text, 0o600); err != nil {
+		return fmt.Errorf("complete layer: %w", err)
+	}
+	folder, err := os.Open(half)
+	if err != nil {
+		return fmt.Errorf("complete layer: %w", err)
+	}
+	if err := errors.Join(flush(folder), folder.Close(), s.evict(ctx, l.Bytes)); err != nil {
+		return fmt.Errorf("complete layer: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bytes+l.Bytes > s.config.MaxBytes {
+		return fmt.Errorf("complete layer: %w: all others are in use", ErrNoRoom)
+	}
+	if err := os.Rename(half, s.path("layers", l.id)); err != nil {
+		return fmt.Errorf("complete layer: %w", err)
+	}
+	l.used = s.config.Now()
+	s.layers[l.id], s.bytes = l, s.bytes+l.Bytes
+	return nil
+}
+
+// evict removes layers that are too old, and the least recently used until there is
+// room for so many bytes more; none that is in use.
+func (s *Store) evict(ctx context.Context, more int64) error {
+	for {
+		s.mu.Lock()
+		var victim *Layer
+		for _, l := range s.layers {
+			if l.users == 0 && (victim == nil || s.before(l, victim)) {
+				victim = l
+			}
+		}
+		enough := victim == nil || !s.old(victim) && s.bytes+more <= s.config.MaxBytes
+		s.mu.Unlock()
+		if enough {
+			return nil
+		}
+		if err := s.remove(ctx, victim, false); err != nil {
+			return err
+		}
+	}
+}
+
+// before says which of two layers goes first.
+func (s *Store) before(a, b *Layer) bool {
+	if s.old(a) != s.old(b) {
+		return s.old(a)
+	}
+	return a.used.Before(b.used)
+}
+
+// remove takes a layer out of the store, at once, and its files away; one in use only if
+// it is damaged: those that copy it just now find that out, too.
+func (s *Store) remove(ctx context.Context, l *Layer, damaged bool) error {
+	s.mu.Lock()
+	if s.layers[l.id] != l || l.users > 0 && !damaged {
+		s.mu.Unlock()
+		return nil
+	}
+	delete(s.layers, l.id)
+	s.bytes -= l.Bytes
+	gone := s.path("new", rand.Text())
+	err := os.Rename(s.path("layers", l.id), gone)
+	s.mu.Unlock()
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove layer: %w", err)
+	}
+	return tree.Remove(context.WithoutCancel(ctx), gone)
+}
+
+// Usage is how many layers there are, and how many bytes they take.
+func (s *Store) Usage() (layers int, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.layers), s.bytes
+}
+
+// Close waits for layers that are being completed; no more are begun.
+func (s *Store) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.Wait()
+}
+
+// Wait returns when the layers that Keep has begun are complete.
+func (s *Store) Wait() { s.tasks.Wait() }

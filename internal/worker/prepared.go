@@ -1,0 +1,310 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/prepared"
+)
+
+// Start is how an environment was made ready.
+type Start string
+
+// The ways to make an environment ready.
+const (
+	// StartWarm is a copy of one that was prepared before.
+	StartWarm Start = "warm"
+	// StartNewer is a copy of an older commit's, with the set-up on top.
+	StartNewer Start = "newer"
+	// StartCold is all of it.
+	StartCold Start = "cold"
+)
+
+// system is met by sandboxes whose layers can be kept: an agent cannot reach them, finds
+// its workspace at the same place whatever the run, and its programs can be told apart.
+type system interface {
+	System(ctx context.Context, image string) (string, error)
+}
+
+// openLayers opens the store of prepared environments, if the worker keeps any.
+func (w *Worker) openLayers(ctx context.Context) error {
+	if _, ok := w.config.Sandbox.(system); !ok || w.config.CacheBytes <= 0 {
+		return nil
+	}
+	store, err := prepared.Open(ctx, prepared.Config{
+		Dir: filepath.Join(w.config.DataDir, "prepared"), MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
+		Warn: func(err error) { w.logger.Warn("cannot keep prepared environment", "err", err) },
+	})
+	w.layers = store
+	return err
+}
+
+// Prepared is how many prepared environments are kept, and how many bytes they take.
+func (w *Worker) Prepared() (layers int, bytes int64) {
+	if w.layers == nil {
+		return 0, 0
+	}
+	return w.layers.Usage()
+}
+
+// preparation makes one workspace ready.
+type preparation struct {
+	*execution
+	repositories []lineshaft.Repository
+	recipe       prepared.Recipe
+	began        time.Time
+	// base is what it started on; zero for a cold start.
+	base prepared.Facts
+}
+
+func (e *execution) newPreparation() (*preparation, error) {
+	job, config := e.job.Prepare, e.worker.config
+	p := &preparation{execution: e, repositories: job.Repositories, began: time.Now()}
+	for i, folder := range cloneFolders(job.Repositories) {
+		if err := e.checkClone(job.Repositories[i], folder); err != nil {
+			return nil, err
+		}
+		url := config.Git.URL(job.Repositories[i])
+		p.recipe.Repositories = append(p.recipe.Repositories, prepared.Repository{URL: url, Folder: folder})
+	}
+	p.recipe.Environment, p.recipe.Commands, p.recipe.Secrets = job.Revision, job.SetupCommands, e.job.Secrets
+	p.recipe.Image, p.recipe.Refresh = job.Image, job.RefreshCommands
+	return p, nil
+}
+
+// run makes the workspace ready: from a layer if there is one, otherwise cold.
+func (p *preparation) run(ctx context.Context) error {
+	if len(p.recipe.Repositories)+len(p.recipe.Commands) == 0 {
+		return nil // skills alone
+	}
+	if p.worker.layers == nil {
+		if p.worker.config.CacheBytes > 0 {
+			p.tellf("Cold start: a worker without isolation keeps no prepared environments.")
+		}
+		return p.cold(ctx)
+	}
+	if err := p.find(ctx); err != nil {
+		return err
+	}
+	why, err := p.warm(ctx)
+	if why == "" || err != nil {
+		return err
+	}
+	p.base, p.began = prepared.Facts{}, time.Now()
+	p.tellf("Cold start: %s.", why)
+	if err := errors.Join(p.workspace.Clear(ctx), p.workspace.Prepare()); err != nil {
+		return err
+	}
+	if err := p.cold(ctx); err != nil {
+		return err
+	}
+	cost := time.Since(p.began)
+	p.worker.config.SetUp(StartCold, 0)
+	p.tellf("The environment was prepared in %s.", inSeconds(cost))
+	p.keep(ctx, prepared.Facts{Made: p.worker.config.Now(), Cost: cost})
+	return nil
+}
+
+// find asks for the commits, with the run's own credentials: whoever cannot read a
+// repository gets nothing of it that was prepared for others.
+func (p *preparation) find(ctx context.Context) error {
+	for i := range p.repositories {
+		r := &p.recipe.Repositories[i]
+		var err error
+		if r.Commit, r.Refs, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials)); err != nil {
+			return p.notCloned(ctx, p.repositories[i], err)
+		}
+	}
+	return nil
+}
+
+// key is that of the recipe as it is now.
+func (p *preparation) key(ctx context.Context) (prepared.Key, error) {
+	config := p.worker.config
+	print, err := config.Sandbox.(system).System(ctx, p.job.Prepare.Image)
+	if err != nil {
+		return prepared.Key{}, err
+	}
+	p.recipe.Machine = []string{
+		runtime.GOOS + "/" + runtime.GOARCH, config.Version, config.Sandbox.Name(), string(config.Network),
+		config.Path, p.guest("."), print,
+	}
+	return p.worker.layers.Key(p.recipe)
+}
+
+// cold clones and runs everything.
+func (p *preparation) cold(ctx context.Context) error {
+	for i := range p.recipe.Repositories {
+		r := &p.recipe.Repositories[i]
+		commit, err := p.clone(ctx, p.repositories[i], r.Folder)
+		if err != nil {
+			return err
+		}
+		r.Commit = commit
+	}
+	return p.commands(ctx, "Set-up command", p.recipe.Commands)
+}
+
+func (p *preparation) commands(ctx context.Context, word string, commands []string) error {
+	for i, command := range commands {
+		if err := p.setUpCommand(ctx, fmt.Sprintf("%s %d of %d", word, i+1, len(commands)), command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refresh runs what an environment has for newer commits: commands of its own, or all.
+func (p *preparation) refresh(ctx context.Context) error {
+	if len(p.recipe.Refresh) > 0 {
+		return p.commands(ctx, "Refresh command", p.recipe.Refresh)
+	}
+	return p.commands(ctx, "Set-up command", p.recipe.Commands)
+}
+
+// warm starts on a layer. Why it could not is for the log, and then the workspace may
+// have anything in it; an error is the end of the run.
+func (p *preparation) warm(ctx context.Context) (why string, err error) {
+	key, err := p.key(ctx)
+	if err != nil {
+		p.warn(ctx, "find prepared environment", err)
+		return "what it is prepared with cannot be told apart; the log of the worker says why", nil
+	}
+	layer := p.worker.layers.Take(key)
+	if layer == nil && len(p.repositories) > 0 {
+		layer = p.worker.layers.TakeNearest(key)
+	}
+	if layer == nil {
+		return "nothing like it was prepared on this worker yet, or it was too long ago", nil
+	}
+	defer layer.Release()
+	err = p.workspace.Clear(ctx)
+	if err == nil {
+		err = layer.CopyTo(ctx, p.workspace.Dir())
+	}
+	if err == nil {
+		err = p.workspace.Prepare()
+	}
+	switch {
+	case err == nil:
+		p.base = layer.Facts
+		return p.continueOn(ctx)
+	case ctx.Err() != nil:
+		return "", err
+	}
+	p.warn(ctx, "copy prepared environment", err)
+	for _, known := range []error{prepared.ErrNoRoom, prepared.ErrDamaged} {
+		if errors.Is(err, known) {
+			return known.Error(), nil
+		}
+	}
+	return "the prepared environment could not be copied; the log of the worker says why", nil
+}
+
+// continueOn brings the copy of a layer to where the repositories are now.
+func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
+	again := false // the commands have to be run
+	var moved []int
+	for i, r := range p.recipe.Repositories {
+		if old := p.base.Repositories[i]; old.Commit != r.Commit || old.Refs != r.Refs {
+			moved = append(moved, i)
+			again = again || old.Commit != r.Commit || !old.Plain
+		}
+	}
+	for _, i := range moved {
+		if err := p.update(ctx, i); err != nil {
+			if ctx.Err() != nil {
+				return "", err
+			}
+			p.warn(ctx, "update prepared environment", err)
+			return "the environment that was prepared for an earlier commit could not be brought to the newest one", nil
+		}
+	}
+	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
+	if !again {
+		saved := max(0, p.base.Cost-copied)
+		p.worker.config.SetUp(StartWarm, saved)
+		p.tellf("Warm start: the environment was prepared %s ago and took %s then; its %d files were copied in %s.",
+			age, inSeconds(p.base.Cost), p.base.Entries, inSeconds(copied))
+		return "", nil
+	}
+	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were copied and updated in %s.",
+		age, p.base.Entries, inSeconds(copied))
+	if err := p.refresh(ctx); err != nil {
+		if ctx.Err() != nil {
+			return "", err
+		}
+		return "the commands did not succeed on top of what was prepared for an earlier commit", nil
+	}
+	took := time.Since(p.began)
+	p.worker.config.SetUp(StartNewer, max(0, p.base.Cost-took))
+	p.tellf("The environment was prepared in %s.", inSeconds(took))
+	p.keep(ctx, prepared.Facts{Made: p.base.Made, Cost: p.base.Cost})
+	return "", nil
+}
+
+// update gives one repository of the copy the history that the host has now, and checks
+// the commit out. That happens in the sandbox: git believes what a set-up command has
+// written there, and runs it.
+func (p *preparation) update(ctx context.Context, i int) error {
+	r := &p.recipe.Repositories[i]
+	fresh, err := p.workspace.FreshDir(ctx)
+	if err != nil {
+		return err
+	}
+	commit, err := p.worker.config.Git.CloneBare(ctx, r.URL, fresh, string(p.job.Prepare.GitCredentials))
+	if err != nil {
+		return err
+	}
+	if err := p.workspace.TakeHistory(ctx, r.Folder); err != nil {
+		return err
+	}
+	r.Commit = commit
+	if commit == p.base.Repositories[i].Commit {
+		return nil
+	}
+	p.tellf("Checking out commit %s of %s.", commit, p.repositories[i])
+	folder := strings.ReplaceAll(r.Folder, "'", `'\''`)
+	exit, err := p.runScript(ctx, "cd '"+folder+"' && { git update-index -q --refresh; git reset --quiet --hard; }")
+	if err == nil && !harness.Good(exit) {
+		err = errors.New(harness.Describe("git reset", exit))
+	}
+	return err
+}
+
+// keep keeps the workspace as a layer. Trouble costs later runs time, and this one nothing.
+func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
+	for _, r := range p.recipe.Repositories {
+		r.Plain = p.workspace.Plain(r.Folder, r.Commit)
+		facts.Repositories = append(facts.Repositories, r)
+	}
+	began := time.Now()
+	key, err := p.key(ctx)
+	if err == nil {
+		err = p.worker.layers.Keep(ctx, key, p.workspace.Dir(), facts)
+	}
+	switch {
+	case err == nil:
+		p.tellf("It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
+	case ctx.Err() != nil:
+	default:
+		p.warn(ctx, "keep prepared environment", err)
+		why := "the log of the worker says why"
+		for _, known := range []error{prepared.ErrNoRoom, prepared.ErrUnfit} {
+			if errors.Is(err, known) {
+				why = known.Error()
+			}
+		}
+		p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
+	}
+}
+
+// inSeconds says how long something took.
+func inSeconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
