@@ -42,8 +42,8 @@ type copier struct {
 		entries int
 	}
 	copied
-	print   hash.Hash
-	owner   int // of the files, besides this process's own
+	hash    hash.Hash // for Print
+	owner   int       // of the files, besides this process's own
 	sums    []uint32
 	folders []folder
 	links   []link
@@ -91,7 +91,7 @@ func copyTree(ctx context.Context, from, to string, limit int64) (copied, error)
 	defer func() { _ = source.Close() }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &copier{to: to, print: sha256.New(), owner: -1, linked: map[uint64]*names{}, jobs: make(chan job), cancel: cancel}
+	c := &copier{to: to, hash: sha256.New(), owner: -1, linked: map[uint64]*names{}, jobs: make(chan job), cancel: cancel}
 	c.limits.bytes, c.limits.entries = limit, maxEntries
 	for range max(2, min(8, runtime.NumCPU())) {
 		c.group.Go(c.work)
@@ -148,7 +148,7 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	default:
 		err = fmt.Errorf("%w: %q is a special file", ErrUnfit, name)
 	}
-	_, _ = fmt.Fprintf(c.print, "%q %o %d %d %q\n", name, keptMode(info.Mode), size, info.Modified.UnixNano(), target) // a hash never fails
+	_, _ = fmt.Fprintf(c.hash, "%q %o %d %d %q\n", name, keptMode(info.Mode), size, info.Modified.UnixNano(), target) // a hash never fails
 	return err
 }
 
@@ -244,7 +244,7 @@ func (c *copier) finish() (copied, error) {
 			return copied{}, err
 		}
 	}
-	c.Print = hex.EncodeToString(c.print.Sum(nil))
+	c.Print = hex.EncodeToString(c.hash.Sum(nil))
 	if !c.shared {
 		content := sha256.New()
 		for _, sum := range c.sums {

@@ -6,7 +6,7 @@
 // used. Copies share nothing that a run could change: their blocks are the file system's
 // to share, where it can, and their own otherwise. Whoever made a tree may be hostile:
 // it is read through internal/tree, nothing in it is followed, run or believed, and a
-// tree that cannot be kept as it is is not kept.
+// tree that a copy would change is not kept.
 //
 // One process uses a folder at a time. The package starts nothing and knows no run.
 package prepared

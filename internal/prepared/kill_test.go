@@ -23,7 +23,7 @@ func keepUntilKilled(dir, source string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	for {
 		k, err := s.Key(recipe(strconv.Itoa(rand.IntN(12))))
 		if err == nil {

@@ -15,18 +15,18 @@ import (
 // Recipe is everything that goes into a prepared tree.
 type Recipe struct {
 	// Environment names it together with its revision.
-	Environment string
+	Environment string `json:"environment"`
 	// Repositories are what is cloned, in order.
-	Repositories []Repository
+	Repositories []Repository `json:"repositories"`
 	// Commands are run in order.
-	Commands []string
+	Commands []string `json:"commands"`
 	// Refresh are run instead on top of an older layer; none if Commands are.
-	Refresh []string
-	Image   string
+	Refresh []string `json:"refresh"`
+	Image   string   `json:"image"`
 	// Machine is what else the commands find: platform, programs, sandbox, network.
-	Machine []string
+	Machine []string `json:"machine"`
 	// Secrets are given to the commands, by name. They are in no file of the store.
-	Secrets map[string]string
+	Secrets map[string]string `json:"secrets"`
 }
 
 // Repository is one that a tree has.

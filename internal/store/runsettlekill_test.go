@@ -110,6 +110,7 @@ func killSettling(t *testing.T, database string, after int) (made, deleted []str
 
 // TestR4SettleUntilKilled is the process that is killed.
 func TestR4SettleUntilKilled(t *testing.T) {
+	t.Parallel()
 	database := os.Getenv(settleDatabase)
 	if database == "" {
 		return // TestR4SettlingIsKilled starts it
@@ -121,7 +122,7 @@ func TestR4SettleUntilKilled(t *testing.T) {
 		runID := insertRun(t, s, func(n *store.NewRun) {
 			n.Body.Prompt, n.Body.Metadata = "word"+n.Head.ID[24:], map[string]string{"round": fmt.Sprint(i % 7)}
 		})
-		fmt.Println("made", runID)
+		fmt.Fprintln(os.Stdout, "made", runID)
 		if i%3 > 0 {
 			continue
 		}
@@ -132,8 +133,8 @@ func TestR4SettleUntilKilled(t *testing.T) {
 		if i%2 > 0 {
 			continue
 		}
-		fmt.Println("deleting", runID)
+		fmt.Fprintln(os.Stdout, "deleting", runID)
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, runID) })
-		fmt.Println("deleted", runID)
+		fmt.Fprintln(os.Stdout, "deleted", runID)
 	}
 }

@@ -40,7 +40,7 @@ func (w *Worker) openLayers(ctx context.Context) error {
 	}
 	store, err := prepared.Open(ctx, prepared.Config{
 		Dir: filepath.Join(w.config.DataDir, "prepared"), MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
-		Warn: func(err error) { w.logger.Warn("cannot keep prepared environment", "err", err) },
+		Warn: func(err error) { w.logger.WarnContext(w.life, "cannot keep prepared environment", "err", err) },
 	})
 	w.layers = store
 	return err
@@ -128,13 +128,17 @@ func (p *preparation) find(ctx context.Context) error {
 // key is that of the recipe as it is now.
 func (p *preparation) key(ctx context.Context) (prepared.Key, error) {
 	config := p.worker.config
-	print, err := config.Sandbox.(system).System(ctx, p.job.Prepare.Image)
+	of, ok := config.Sandbox.(system)
+	if !ok {
+		return prepared.Key{}, fmt.Errorf("the sandbox %s does not say what system it shows", config.Sandbox.Name())
+	}
+	shown, err := of.System(ctx, p.job.Prepare.Image)
 	if err != nil {
 		return prepared.Key{}, err
 	}
 	p.recipe.Machine = []string{
 		runtime.GOOS + "/" + runtime.GOARCH, config.Version, config.Sandbox.Name(), string(config.Network),
-		config.Path, p.guest("."), print,
+		config.Path, p.guest("."), shown,
 	}
 	return p.worker.layers.Key(p.recipe)
 }

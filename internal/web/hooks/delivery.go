@@ -128,6 +128,7 @@ func (d shownDelivery) Others() string {
 // Answer is what the sender got, as far as a status decides it; empty where nobody asked.
 func (d shownDelivery) Answer() string {
 	problem := map[lineshaft.DeliveryStatus]int{
+		lineshaft.DeliveryAccepted: 0, lineshaft.DeliveryDuplicate: 0,
 		lineshaft.DeliveryRejectedAuth: http.StatusUnauthorized, lineshaft.DeliveryRejectedJSON: http.StatusBadRequest,
 		lineshaft.DeliveryRejectedSize: http.StatusRequestEntityTooLarge,
 	}[d.Status]

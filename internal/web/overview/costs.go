@@ -91,7 +91,7 @@ func costWords(days int) string {
 	return fmt.Sprintf("last %d days", days)
 }
 
-func (d costData) at(path string, days int) string {
+func (d *costData) at(path string, days int) string {
 	values := url.Values{"days": {strconv.Itoa(days)}}
 	if d.Chosen != "" {
 		values.Set("factory", d.Chosen)
