@@ -33,12 +33,12 @@ type ingressCase struct {
 
 // benchIngress is B1: deliveries that start nothing.
 func benchIngress(ctx context.Context, s *session) error {
-	return s.ingress(ctx, ingressCase{id: "B1", what: "ingress", anchor: anchorOne, filter: filterMisses, bar: 0.70, slower: 2})
+	return s.ingress(ctx, ingressCase{id: "B1", what: "ingress", anchor: anchorOne, filter: filterMisses, bar: 0.80, slower: 2})
 }
 
 // benchTriggers is B2: deliveries that start a run each.
 func benchTriggers(ctx context.Context, s *session) error {
-	return s.ingress(ctx, ingressCase{id: "B2", what: "ingress that starts runs", anchor: anchorTwo, filter: filterMatches, bar: 0.60, runs: true})
+	return s.ingress(ctx, ingressCase{id: "B2", what: "ingress that starts runs", anchor: anchorTwo, filter: filterMatches, bar: 0.45, runs: true})
 }
 
 func (s *session) ingress(ctx context.Context, c ingressCase) error {

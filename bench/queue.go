@@ -30,7 +30,7 @@ const (
 )
 
 // queueBars are the least ratios to River.
-func queueBars() map[string]float64 { return map[string]float64{sqlite: 1.0, postgres: 0.4} }
+func queueBars() map[string]float64 { return map[string]float64{sqlite: 1.0, postgres: 0.25} }
 
 // benchQueue is B6: runs of an agent that does nothing, through every state.
 func benchQueue(ctx context.Context, s *session) error {
@@ -99,7 +99,7 @@ func (s *session) queueRows(engine string, rounds []queueRound, first, last rive
 		case noRiver != nil:
 			line.Anchor, line.Verdict, line.Note = figure{}, notMeasured, "no anchor: "+noRiver.Error()
 		case round == best:
-			line.Bar, line.Verdict = fmt.Sprintf("≥ %.1f of River", bar), judge(line.Ratio >= bar)
+			line.Bar, line.Verdict = fmt.Sprintf("≥ %.2f of River", bar), judge(line.Ratio >= bar)
 			line.Note = fmt.Sprintf("%.2f of River's %s with jobs inserted before the clock starts, as the runs were (at %s by %d callers); %s of processor time for a run, without the database server's",
 				ratio(round.Rate, anchor.burnDown), figure{anchor.burnDown, perSecond}, figure{round.CreateRate, perSecond}, queueCallers, figure{round.CPU, milliseconds})
 		}

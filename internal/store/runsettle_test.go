@@ -209,6 +209,11 @@ func TestD3ListsOfTheVersionBefore(t *testing.T) {
 		if got, want := schemaLines(t, s), schemaLines(t, newest(t, s.Engine())); !slices.Equal(got, want) {
 			t.Errorf("schema\n%v\nof a new database\n%v", got, want)
 		}
+		if s.Engine() == "sqlite" {
+			if left := texts(t, s.DB(), "SELECT name FROM sqlite_master WHERE name LIKE 'run_search_before%'"); len(left) > 0 {
+				t.Errorf("of the index of words before there is left %v", left)
+			}
+		}
 	})
 }
 
