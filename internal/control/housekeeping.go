@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 // SettleRuns brings what lists look at up to the runs as they are now, some of them at a
 // time. More says that there are others.
 func (s *Service) SettleRuns(ctx context.Context) (more bool, err error) {
-	if more, err = s.base.Store.SettleRuns(ctx, store.SettleAhead); more || err != nil {
+	if more, err = s.base.Store.SettleRuns(ctx, store.SettleAhead); more {
 		return more, err
 	}
-	return s.base.Store.UpgradeLists(ctx, store.SettleBatch)
+	more, failed := s.base.Store.UpgradeLists(ctx, store.SettleBatch)
+	return more, errors.Join(err, failed)
 }
 
 // Purge removes what nobody needs any more, in small steps: answers kept for

@@ -217,6 +217,36 @@ func TestD3ListsOfTheVersionBefore(t *testing.T) {
 	})
 }
 
+// A run of the version before that cannot be settled keeps no other from it (D-3).
+func TestD3OneRunCannotBeSettled(t *testing.T) {
+	t.Parallel()
+	storetest.EachEmpty(t, func(t *testing.T, database string) {
+		old, err := store.OpenAt(t.Context(), store.Options{Database: database}, 14)
+		must(t, err)
+		var runs []string
+		for range 5 {
+			runs = append(runs, insertRun(t, old, nil))
+		}
+		write(t, old, func(ctx context.Context, tx *store.Tx) error {
+			return second(tx.Exec(ctx, "UPDATE run_bodies SET metadata = '{' WHERE run_id = $1", runs[2]))
+		})
+		must(t, old.Close())
+		s := openNodes(t, database)[0]
+		for more := true; more; {
+			more, err = s.UpgradeLists(t.Context(), 2)
+			must(t, err)
+			_, _ = s.SettleRuns(t.Context(), 100) // says which it is
+		}
+		if left := texts(t, s.DB(), "SELECT value FROM settings WHERE name = 'lists/below'"); len(left) > 0 {
+			t.Errorf("the upgrade has not ended: %v", left)
+		}
+		listed, noted := texts(t, s.DB(), "SELECT id FROM run_list"), texts(t, s.DB(), "SELECT run_id FROM run_backlog")
+		if len(listed) != 4 || len(noted) != 1 || noted[0][0] != runs[2] {
+			t.Errorf("%d runs are settled and %v noted, want 4 and %s", len(listed), noted, runs[2])
+		}
+	})
+}
+
 // While another node settles, a node neither spins nor takes the upgrade for done (D-3).
 func TestD3OneNodeUpgradesLists(t *testing.T) {
 	t.Parallel()

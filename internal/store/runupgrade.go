@@ -8,8 +8,8 @@ import (
 )
 
 // A database of the version before has runs that lists know by indexes of the table of runs
-// itself. They are settled in the background, newest first; belowSetting is the id that this
-// has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
+// itself. They are noted in the backlog, newest first, and settled from there; belowSetting is
+// the id that this has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
 
 const belowSetting = "lists/below"
 
@@ -37,7 +37,7 @@ func (r reader) listsBelow(ctx context.Context) (below string, err error) {
 	return below, nil
 }
 
-// UpgradeLists settles up to limit runs of the version before. More says that there may be
+// UpgradeLists notes up to limit runs of the version before, to be settled. More says that there may be
 // others; when there are none, it drops the indexes that they were listed by.
 func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err error) {
 	if !s.upgrading.Load() {
@@ -58,13 +58,17 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 		if err != nil || done {
 			return err
 		}
-		if err := tx.settle(ctx, ids); err != nil {
+		rows := inserts{into: "run_backlog (run_id, number)", suffix: " ON CONFLICT (run_id, number) DO NOTHING"}
+		for _, runID := range ids {
+			rows.row(runID, 0)
+		}
+		if err := tx.insert(ctx, &rows); err != nil {
 			return err
 		}
 		return tx.setBelow(ctx, ids[len(ids)-1])
 	})
 	if err != nil {
-		return false, fmt.Errorf("settle runs of the version before: %w", err)
+		return false, fmt.Errorf("note runs of the version before: %w", err)
 	}
 	if done {
 		return false, s.endUpgrade(ctx)
