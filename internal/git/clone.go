@@ -14,6 +14,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
+// cloneTimes is how much longer than one answer a clone may take.
+const cloneTimes = 5
+
 // Clone makes a working copy of the default branch in dir, which must be missing or
 // empty, and returns its commit. Credentials are a token, user:token or, for ssh, a
 // private key in PEM; nothing of them is left in dir. Submodules are not followed. A
@@ -35,7 +38,7 @@ func (c *Client) cloneInto(ctx context.Context, url, dir, credentials string, op
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", fmt.Errorf("clone: %w", err)
 	}
-	ctx, cancel := c.bounded(ctx, a, 5)
+	ctx, cancel := c.bounded(ctx, a, cloneTimes+mirrorTimes)
 	defer cancel()
 	if a, err = c.findLocal(a); err != nil {
 		return "", err
@@ -78,6 +81,8 @@ func (c *Client) cloneFrom(ctx context.Context, a address, dir, credentials stri
 	err = c.cloneMirror(ctx, r, dir, options)
 	if errors.Is(err, errNoMirror) && ctx.Err() == nil { // damaged, or there is no room: the host still has it
 		failed := err != errNoMirror //nolint:errorlint // with a cause, or without
+		ctx, cancel := c.bounded(ctx, a, cloneTimes)
+		defer cancel()
 		if err = c.clone(ctx, a, call{at: a, pin: r.pin, login: r.login}, dir, options); err == nil && failed {
 			c.distrust(a)
 		}

@@ -24,6 +24,9 @@ import (
 const (
 	maxListing = 32 << 20
 	maxPacks   = 24
+	// mirrorTimes is how much longer than one answer a clone waits for its mirror; the host
+	// has its own time after that.
+	mirrorTimes = 3
 )
 
 // listing is what a repository has, as one caller sees it.
@@ -128,15 +131,17 @@ func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options
 	if mirror == "" || isYoung(mirror+".large") {
 		return errNoMirror
 	}
+	ctx, cancel := c.bounded(ctx, r.address, mirrorTimes)
+	defer cancel()
 	l, err := c.list(ctx, r)
-	if err != nil {
-		return err
-	}
-	if l.head == "" || l.refs[l.head] != l.commit {
-		return errNoMirror
+	if err != nil || l.head == "" || l.refs[l.head] != l.commit {
+		return errNoMirror // the clone itself says what is wrong, if it is
 	}
 	unlock, err := c.refresh(ctx, r, l, mirror)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil || err == errNoMirror: //nolint:errorlint // without a cause: nothing is wrong with the mirror
+		return errNoMirror
+	case err != nil:
 		return fmt.Errorf("%w: %w", errNoMirror, err)
 	}
 	defer unlock()
@@ -149,7 +154,11 @@ func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options
 	if err == nil || lineshaft.CodeOf(err) == lineshaft.CodePayloadTooLarge {
 		return err
 	}
-	return errors.Join(fmt.Errorf("%w: %w", errNoMirror, err), remove(ctx, dir))
+	removed := remove(context.WithoutCancel(ctx), dir)
+	if ctx.Err() != nil && removed == nil {
+		return errNoMirror
+	}
+	return errors.Join(fmt.Errorf("%w: %w", errNoMirror, err), removed)
 }
 
 // distrust has a mirror made anew that could not be used, although the host could be.
@@ -175,6 +184,9 @@ func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror strin
 		return nil, fmt.Errorf("lock mirror: %w", err)
 	}
 	defer unlockFile(gate)
+	if isYoung(mirror + ".large") { // found out by who was before
+		return nil, errNoMirror
+	}
 	lock, err := lockFile(ctx, mirror+".lock", syscall.LOCK_SH, true)
 	if err != nil {
 		return nil, fmt.Errorf("lock mirror: %w", err)
@@ -183,6 +195,9 @@ func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror strin
 	if !c.mirrors(ctx, mirror, l) {
 		if err = relock(ctx, lock, syscall.LOCK_EX, true); err == nil {
 			err = errors.Join(c.fetchMirror(ctx, r, l, mirror), relock(ctx, lock, syscall.LOCK_SH, true))
+		}
+		if err == nil && !c.mirrors(ctx, mirror, l) {
+			err = errNoMirror // the host has moved on meanwhile
 		}
 	}
 	if err != nil {
@@ -232,13 +247,23 @@ func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror s
 		return errors.Join(err, remove(ctx, mirror), os.WriteFile(mirror+".large", nil, 0o600))
 	}
 	if err != nil {
-		return err
+		c.removeOld(context.WithoutCancel(ctx), "mirrors", c.cfg.MaxMirrors, mirror, time.Now())
+		return errors.Join(err, removeHalves(mirror))
 	}
 	if packs, _ := filepath.Glob(filepath.Join(mirror, "objects", "pack", "*.pack")); len(packs) > maxPacks {
 		// Nothing borrows from it, and nobody reads it now.
-		err = c.run(ctx, call{args: []string{"--git-dir=" + mirror, "repack", "-a", "-d", "-q", "--write-bitmap-index"}})
+		_ = c.run(ctx, call{args: []string{"--git-dir=" + mirror, "repack", "-a", "-d", "-q", "--write-bitmap-index"}}) // it works with many, too
 	}
 	c.removeOld(ctx, "mirrors", c.cfg.MaxMirrors, mirror, time.Now())
+	return nil
+}
+
+// removeHalves removes what a fetch that was ended has left in a mirror.
+func removeHalves(mirror string) error {
+	halves, err := filepath.Glob(filepath.Join(mirror, "objects", "pack", "tmp_*"))
+	for _, half := range halves {
+		err = errors.Join(err, os.Remove(half))
+	}
 	return err
 }
 

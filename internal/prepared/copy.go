@@ -99,7 +99,12 @@ func copyTree(ctx context.Context, from, to string, limit int64) (copied, error)
 	var left error
 	walker := tree.Walker{
 		Visit: func(e *tree.Entry) error { return c.visit(ctx, e) },
-		Left:  func(path string, why error) { left = errors.Join(left, fmt.Errorf("%q: %w", path, why)) },
+		Left: func(path string, why error) {
+			if left == nil { // there may be a million of them
+				left = fmt.Errorf("%q: %w", path, why)
+				cancel(left)
+			}
+		},
 	}
 	err = walker.Walk(ctx, source)
 	close(c.jobs)
@@ -107,7 +112,7 @@ func copyTree(ctx context.Context, from, to string, limit int64) (copied, error)
 	if cause := context.Cause(ctx); cause != nil { // what a file met is why the walk ended
 		err = cause
 	}
-	if err = errors.Join(err, left); err != nil {
+	if err != nil {
 		return copied{}, err
 	}
 	return c.finish()

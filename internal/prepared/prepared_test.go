@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -430,5 +431,48 @@ func TestX14KeepEndsWithItsContext(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(s.path("new")); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// what has grown too old is prepared and kept again, and gone.
+func TestX14OldLayerIsReplaced(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	dir, source := t.TempDir(), t.TempDir()
+	s, err := Open(t.Context(), Config{Dir: dir, MaxBytes: 1 << 20, MaxAge: time.Hour, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := s.Key(recipe("a"))
+	for range 2 {
+		if err == nil {
+			err = s.Keep(t.Context(), k, source, Facts{Made: now})
+		}
+		if s.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		l := s.Take(k)
+		if l == nil {
+			t.Fatal("what was kept just now is not found")
+		}
+		l.Release()
+		now = now.Add(2 * time.Hour)
+	}
+}
+
+// a tree with many folders that cannot be read is given up at the first.
+func TestX14UnreadableTree(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	source := t.TempDir()
+	for i := range 50 {
+		if err := os.Mkdir(filepath.Join(source, strconv.Itoa(i)), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := copyTree(t.Context(), source, t.TempDir(), 1<<30); err == nil || strings.Count(err.Error(), "denied") != 1 {
+		t.Errorf("ended with %v, want one refusal", err)
 	}
 }

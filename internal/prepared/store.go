@@ -91,6 +91,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	return s, nil
 }
 
+// Remove removes a store that nobody uses.
+func Remove(ctx context.Context, dir string) error { return tree.Remove(ctx, dir) }
+
 func (s *Store) open(ctx context.Context) error {
 	if err := tree.Remove(ctx, s.path("new")); err != nil {
 		return err
@@ -213,7 +216,7 @@ func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) erro
 		return nil
 	}
 	half := s.path("new", rand.Text())
-	err := errors.Join(s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700))
+	err := errors.Join(s.evict(ctx, 0), s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700))
 	if err == nil {
 		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), s.config.MaxBytes)
 	}
@@ -244,7 +247,7 @@ func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) erro
 func (s *Store) begin(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.making[id] || s.layers[id] != nil {
+	if l := s.layers[id]; s.closed || s.making[id] || l != nil && !s.old(l) {
 		return false
 	}
 	s.making[id] = true

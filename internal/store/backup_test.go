@@ -269,6 +269,35 @@ func TestD4OldBackupIsMigrated(t *testing.T) {
 	})
 }
 
+// A backup of the version before, or one that was taken while its lists were settled, is
+// restored with settled lists (D-4).
+func TestD4BackupWhileListsAreUpgraded(t *testing.T) {
+	t.Parallel()
+	storetest.EachEmpty(t, func(t *testing.T, database string) {
+		old, err := store.OpenAt(t.Context(), store.Options{Database: database}, 14)
+		must(t, err)
+		for range 3 {
+			insertRun(t, old, nil)
+		}
+		must(t, old.Close())
+		s, err := store.Open(t.Context(), store.Options{Database: database})
+		must(t, err)
+		insertRun(t, s, nil)
+		must(t, s.Close())
+		file, _ := backupOf(t, database)
+		target := filepath.Join(t.TempDir(), "restored.db")
+		must(t, second(restoreInto(t, target, file)))
+		restored, err := store.Open(t.Context(), store.Options{Database: target})
+		must(t, err)
+		t.Cleanup(func() { _ = restored.Close() })
+		listed, noted := texts(t, restored.DB(), "SELECT id FROM run_list"), texts(t, restored.DB(), "SELECT run_id FROM run_backlog")
+		left := texts(t, restored.DB(), "SELECT value FROM settings WHERE name = 'lists/below'")
+		if len(listed) != 4 || len(noted)+len(left) > 0 {
+			t.Errorf("%d runs are settled, %v noted, %v left; want 4 and none", len(listed), noted, left)
+		}
+	})
+}
+
 // Followers of the state stream go on where they were, although another server counts
 // transactions anew.
 func TestD4RestoredPositionsStay(t *testing.T) {

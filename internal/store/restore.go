@@ -66,10 +66,13 @@ func Restore(ctx context.Context, opts Options, open func() (io.ReadCloser, erro
 
 // settleAll makes what lists look at, which a backup does not hold.
 func (s *Store) settleAll(ctx context.Context) error {
-	for _, step := range []func(context.Context, int) (bool, error){s.SettleRuns, s.UpgradeLists} {
-		below, err := s.listsBelow(ctx)
-		s.upgrading.Store(below != "")
-		for more := err == nil; more; {
+	below, err := s.listsBelow(ctx)
+	if err != nil {
+		return err
+	}
+	s.upgrading.Store(below != "")
+	for _, step := range []func(context.Context, int) (bool, error){s.UpgradeLists, s.SettleRuns} {
+		for more := true; more; {
 			more, err = step(ctx, SettleBatch)
 		}
 		if err != nil {
@@ -166,7 +169,11 @@ func (l *restore) all(ctx context.Context, open func() (io.ReadCloser, error)) e
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
-	return l.check(ctx, r.rows)
+	if err := l.check(ctx, r.rows); err != nil || l.head.Schema < listsMigration {
+		return err
+	}
+	// All runs were noted as they came; how far the database of the backup had come is nothing to this one.
+	return l.tx.do(ctx, "forget an upgrade of lists", "DELETE FROM settings WHERE name = $1", belowSetting)
 }
 
 // clear refuses a database that is in use, and takes out what migrations put in.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // A database of the version before has runs that lists know by indexes of the table of runs
@@ -12,6 +13,10 @@ import (
 // the id that this has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
 
 const belowSetting = "lists/below"
+
+// dropPause is how long a table stays alone that was in use, by a backup for example: whoever
+// waits to drop an index holds up all others.
+const dropPause = time.Minute
 
 // dropOldSearch does nothing on PostgreSQL, where the index of words stayed.
 const dropOldSearch = "DROP TABLE IF EXISTS run_search_before"
@@ -40,7 +45,10 @@ func (r reader) listsBelow(ctx context.Context) (below string, err error) {
 // UpgradeLists notes up to limit runs of the version before, to be settled. More says that there may be
 // others; when there are none, it drops the indexes that they were listed by.
 func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err error) {
-	if !s.upgrading.Load() {
+	switch {
+	case s.dropAt.Load() > 0:
+		return false, s.endUpgrade(ctx)
+	case !s.upgrading.Load():
 		return false, nil
 	}
 	done := false
@@ -70,7 +78,9 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 	if err != nil {
 		return false, fmt.Errorf("note runs of the version before: %w", err)
 	}
-	if done {
+	if done { // all are noted: no list needs the old indexes any more
+		s.dropAt.Store(1)
+		s.upgrading.Store(false)
 		return false, s.endUpgrade(ctx)
 	}
 	return more, nil
@@ -79,6 +89,9 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 // endUpgrade drops what no list goes by any more, and only then notes that all is settled:
 // a process that dies between the two does it again.
 func (s *Store) endUpgrade(ctx context.Context) error {
+	if s.now().UnixMicro() < s.dropAt.Load() {
+		return nil
+	}
 	if err := s.emptyOldWords(ctx); err != nil {
 		return err
 	}
@@ -92,7 +105,8 @@ func (s *Store) endUpgrade(ctx context.Context) error {
 			return tx.do(ctx, "drop index "+name, "DROP INDEX IF EXISTS "+name)
 		})
 		if tableInUse(err) {
-			return nil // by a backup, for example; it is tried again
+			s.dropAt.Store(s.now().Add(dropPause).UnixMicro())
+			return nil
 		}
 		if err != nil {
 			return err
@@ -106,13 +120,19 @@ func (s *Store) endUpgrade(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.upgrading.Store(false)
+	s.dropAt.Store(0)
 	return nil
 }
 
 // emptyOldWords empties the index of words of the version before, a part at a time: dropped
 // as a whole, a large one would keep all others waiting.
 func (s *Store) emptyOldWords(ctx context.Context) error {
+	if len(s.d.oldWords) > 0 { // a database that was restored has none
+		found, err := s.texts(ctx, "SELECT name FROM sqlite_master WHERE name = 'run_search_before'")
+		if err != nil || len(found) == 0 {
+			return err
+		}
+	}
 	for _, query := range s.d.oldWords {
 		for n := int64(1); n > 0; {
 			err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
@@ -135,7 +155,7 @@ func (tx *Tx) setBelow(ctx context.Context, id string) error {
 // dropOldIndexes ends the migration of a new database, which has no runs to settle.
 func dropOldIndexes() string {
 	var text strings.Builder
-	text.WriteString("\n" + dropOldSearch + ";")
+	text.WriteString("\nDELETE FROM settings WHERE name = '" + belowSetting + "';\n" + dropOldSearch + ";")
 	for _, name := range oldIndexes {
 		text.WriteString("\nDROP INDEX " + name + ";")
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -44,11 +43,18 @@ func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, foun
 		return s.scanMatching(ctx, q, words, found)
 	}
 	// The backlog first: what is settled in between is in the index by then.
-	changed, err := s.changedTexts(ctx)
+	few := s.budget / 10
+	ids, err := s.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog LIMIT $1", few)
+	if err != nil {
+		return fmt.Errorf("read changed runs: %w", err)
+	}
+	if len(ids) == few { // to look at each run of the list is less then
+		return s.scanMatching(ctx, q, words, found)
+	}
+	changed, err := s.searchTexts(ctx, ids)
 	if err != nil {
 		return err
 	}
-	few := s.budget / 10
 	candidates, err := s.texts(ctx, s.d.searchMatch, s.d.searchQuery(words), few)
 	if err != nil {
 		return fmt.Errorf("search runs: %w", err)
@@ -69,23 +75,6 @@ func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, foun
 		return nil
 	}
 	return s.scanRanks(ctx, q, candidates, found)
-}
-
-// changedTexts reads the words of the runs that are not settled.
-func (s *Store) changedTexts(ctx context.Context) (map[string]searchText, error) {
-	ids, err := s.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog")
-	if err != nil {
-		return nil, fmt.Errorf("read changed runs: %w", err)
-	}
-	changed := map[string]searchText{}
-	for part := range slices.Chunk(ids, SettleBatch) {
-		texts, err := s.searchTexts(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(changed, texts)
-	}
-	return changed, nil
 }
 
 // queryID is the run id that a search asks for, if it is one.

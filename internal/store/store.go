@@ -50,6 +50,10 @@ type Store struct {
 	budget int
 	// upgrading says that runs of the version before are still to be settled.
 	upgrading atomic.Bool
+	// dropAt is when to drop what their lists went by, in microseconds; 0 when that is done.
+	dropAt atomic.Int64
+	// stuck are the runs that could not be settled, to report each once.
+	stuck sync.Map
 	// deadlocks counts transactions that waited for each other and were redone.
 	deadlocks atomic.Int64
 }

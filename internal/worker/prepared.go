@@ -33,17 +33,25 @@ type system interface {
 	System(ctx context.Context, image string) (string, error)
 }
 
-// openLayers opens the store of prepared environments, if the worker keeps any.
-func (w *Worker) openLayers(ctx context.Context) error {
+// openLayers opens the store of prepared environments, if the worker keeps any. Without it
+// runs start cold.
+func (w *Worker) openLayers(ctx context.Context) {
+	dir := filepath.Join(w.config.DataDir, "prepared")
 	if _, ok := w.config.Sandbox.(system); !ok || w.config.CacheBytes <= 0 {
-		return nil
+		if err := prepared.Remove(ctx, dir); err != nil { // of an earlier process that kept some
+			w.logger.WarnContext(ctx, "remove prepared environments", "err", err)
+		}
+		return
 	}
 	store, err := prepared.Open(ctx, prepared.Config{
-		Dir: filepath.Join(w.config.DataDir, "prepared"), MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
+		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
 		Warn: func(err error) { w.logger.WarnContext(w.life, "cannot keep prepared environment", "err", err) },
 	})
+	if err != nil {
+		w.logger.ErrorContext(ctx, "cannot keep prepared environments: every run starts cold", "err", err)
+		return
+	}
 	w.layers = store
-	return err
 }
 
 // Prepared is how many prepared environments are kept, and how many bytes they take.
@@ -85,12 +93,18 @@ func (p *preparation) run(ctx context.Context) error {
 		return nil // skills alone
 	}
 	if p.worker.layers == nil {
-		if p.worker.config.CacheBytes > 0 {
+		if _, isolates := p.worker.config.Sandbox.(system); !isolates && p.worker.config.CacheBytes > 0 {
 			p.tellf("Cold start: a worker without isolation keeps no prepared environments.")
+		} else if isolates && p.worker.config.CacheBytes > 0 {
+			p.tellf("Cold start: this worker cannot keep prepared environments; its log says why.")
 		}
 		return p.cold(ctx)
 	}
-	if err := p.find(ctx); err != nil {
+	if err := p.find(ctx); lineshaft.CodeOf(err) == lineshaft.CodeUnavailable && ctx.Err() == nil {
+		p.warn(ctx, "find what a clone would give", err)
+		p.tellf("Cold start: the host did not say what it has.")
+		return p.cold(ctx) // which has more time, and says what is wrong
+	} else if err != nil {
 		return err
 	}
 	why, err := p.warm(ctx)
@@ -118,7 +132,11 @@ func (p *preparation) find(ctx context.Context) error {
 	for i := range p.repositories {
 		r := &p.recipe.Repositories[i]
 		var err error
-		if r.Commit, r.Refs, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials)); err != nil {
+		r.Commit, r.Refs, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
+		if lineshaft.CodeOf(err) == lineshaft.CodeUnavailable {
+			return err
+		}
+		if err != nil {
 			return p.notCloned(ctx, p.repositories[i], err)
 		}
 	}
@@ -214,6 +232,9 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 
 // continueOn brings the copy of a layer to where the repositories are now.
 func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
+	if len(p.base.Repositories) != len(p.recipe.Repositories) {
+		return prepared.ErrDamaged.Error(), nil
+	}
 	again := false // the commands have to be run
 	var moved []int
 	for i, r := range p.recipe.Repositories {
@@ -230,6 +251,8 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 			p.warn(ctx, "update prepared environment", err)
 			return "the environment that was prepared for an earlier commit could not be brought to the newest one", nil
 		}
+		// It may have moved on since it was looked at.
+		again = again || p.recipe.Repositories[i].Commit != p.base.Repositories[i].Commit
 	}
 	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
 	if !again {
@@ -287,6 +310,9 @@ func (p *preparation) update(ctx context.Context, i int) error {
 func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	for _, r := range p.recipe.Repositories {
 		r.Plain = p.workspace.Plain(r.Folder, r.Commit)
+		if _, refs, err := p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials)); err != nil || refs != r.Refs {
+			r.Refs = "" // the clone may have branches that were gone before or after: the next run takes its own
+		}
 		facts.Repositories = append(facts.Repositories, r)
 	}
 	began := time.Now()

@@ -56,7 +56,7 @@ func (f *forge) CloneBare(ctx context.Context, url, dir, _ string) (string, erro
 
 func (f *forge) Find(ctx context.Context, url, credentials string) (commit, refs string, err error) {
 	if f.closed != "" && credentials == f.closed {
-		return "", "", lineshaft.Unavailable(nil, "access was refused")
+		return "", "", lineshaft.Conflict("access was refused")
 	}
 	refs, err = git(ctx, "", "ls-remote", url)
 	if err != nil {

@@ -198,9 +198,7 @@ func (w *Worker) Start(ctx context.Context) error {
 		// Its agent ended with the worker; the control plane learns it from the lease.
 		w.logger.WarnContext(ctx, "execution was left behind by an earlier worker process", "run_id", l.RunID)
 	}
-	if err := w.openLayers(ctx); err != nil {
-		return fmt.Errorf("start worker: %w", err)
-	}
+	w.openLayers(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started || w.draining {

@@ -60,7 +60,8 @@ func (w *Workspace) Plain(folder, commit string) bool {
 	}
 	head, err := w.readSmall(path.Join(dir, "HEAD"))
 	branch, ok := strings.CutPrefix(strings.TrimSpace(head), "ref: refs/heads/")
-	if err != nil || !ok {
+	const longest = 1 << 10 // each part of it is a folder to look into
+	if err != nil || !ok || len(branch) > longest {
 		return false
 	}
 	at, err := w.readSmall(path.Join(dir, "refs/heads", branch))

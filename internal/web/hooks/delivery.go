@@ -30,7 +30,7 @@ const (
 func (s pages) deliveryRoutes() []page.Route {
 	const log, one = "/factories/{factory}/webhooks/{webhook}/deliveries", "/factories/{factory}/webhooks/{webhook}/deliveries/{delivery}"
 	return []page.Route{
-		page.Get("/deliveries", see, s.allDeliveries),
+		page.Get("/deliveries", see, page.InTurn(s.allDeliveries)),
 		page.Get(log, see, page.With(s.findLog, s.freshDeliveries)),
 		page.Get(one, see, page.Show("delivery", s.deliveryPage)),
 		page.Get(one+"/peek", see, s.deliveryPeek),

@@ -77,4 +77,4 @@ CREATE TRIGGER artifacts_inserted AFTER INSERT ON artifacts FOR EACH ROW EXECUTE
 
 -- The runs that a database has already are settled in the background, newest first; those
 -- below this one are still listed by the indexes of before, which are dropped after that.
-INSERT INTO settings (name, value) SELECT 'lists/below', MAX(id) || '~' FROM runs HAVING COUNT(*) > 0;
+INSERT INTO settings (name, value) SELECT 'lists/below', COALESCE((SELECT MAX(id) FROM runs), '') || '~';

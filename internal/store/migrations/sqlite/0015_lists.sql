@@ -75,7 +75,7 @@ END;
 
 -- The runs that a database has already are settled in the background, newest first; those
 -- below this one are still listed by the indexes of before, which are dropped after that.
-INSERT INTO settings (name, value) SELECT 'lists/below', MAX(id) || '~' FROM runs HAVING COUNT(*) > 0;
+INSERT INTO settings (name, value) SELECT 'lists/below', COALESCE((SELECT MAX(id) FROM runs), '') || '~';
 -- The index of words holds neither the text nor where a word stands in it, and no second
 -- index of beginnings: it is an eighth as large as the one before, which goes with the indexes.
 ALTER TABLE run_search RENAME TO run_search_before;
