@@ -251,8 +251,8 @@ func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror s
 		return errors.Join(err, removeHalves(mirror))
 	}
 	if packs, _ := filepath.Glob(filepath.Join(mirror, "objects", "pack", "*.pack")); len(packs) > maxPacks {
-		// Nothing borrows from it, and nobody reads it now.
-		_ = c.run(ctx, call{args: []string{"--git-dir=" + mirror, "repack", "-a", "-d", "-q", "--write-bitmap-index"}}) // it works with many, too
+		// Nothing borrows from it, and nobody reads it now. It works with many, too.
+		_ = c.run(ctx, call{args: []string{"--git-dir=" + mirror, "repack", "-a", "-d", "-q", "--write-bitmap-index"}})
 	}
 	c.removeOld(ctx, "mirrors", c.cfg.MaxMirrors, mirror, time.Now())
 	return nil
