@@ -123,7 +123,7 @@ var errNoMirror = errors.New("no mirror")
 
 // cloneMirror clones from this machine's mirror of a repository. The host is asked
 // first, with the caller's credentials, and what it lists is what the mirror must have:
-// so nobody gets more from a mirror than from the host. Git is told the host's address,
+// so nobody gets more from a mirror than from the host. Git gets the host's address,
 // so the clone is the one that the host would have given; it has its own objects, and
 // those only that its branches and tags lead to.
 func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options []string) error {
@@ -161,7 +161,7 @@ func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options
 	return errors.Join(fmt.Errorf("%w: %w", errNoMirror, err), removed)
 }
 
-// distrust has a mirror made anew that could not be used, although the host could be.
+// distrust has a mirror made again that could not be used, although the host could be.
 func (c *Client) distrust(a address) {
 	if mirror := c.mirrorOf(a); mirror != "" {
 		_ = os.WriteFile(mirror+".bad", nil, 0o600) // without it, the next clone says so again
@@ -175,7 +175,7 @@ func isYoung(mark string) bool {
 }
 
 // refresh makes a mirror have what the host lists, unless it has, and locks it for
-// reading. Whoever waited for another's fetch finds that there is nothing to fetch.
+// reading. A run that waited for another's fetch finds that there is nothing to fetch.
 func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror string) (unlock func(), err error) {
 	// All come through the gate: while somebody waits to write, no more readers come,
 	// and from writing to reading nobody gets between.

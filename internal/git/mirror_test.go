@@ -142,7 +142,7 @@ func TestX14OneFetchForMany(t *testing.T) {
 	}
 }
 
-// whoever may not read the repository gets nothing of its mirror, and no token is kept.
+// a run that may not read the repository gets nothing of its mirror, and no token is kept.
 func TestX14MirrorAsksForEachCaller(t *testing.T) {
 	t.Parallel()
 	const token = "token-of-the-mirror-test"
@@ -255,7 +255,7 @@ func TestX14DamagedMirrorIsMadeAnew(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(m.mirror(t) + ".bad"); err == nil {
-				t.Error("the mirror was not made anew")
+				t.Error("the mirror was not made again")
 			}
 		})
 	}

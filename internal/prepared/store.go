@@ -37,7 +37,7 @@ type Config struct {
 	MaxAge time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
-	// Warn is told of trouble that nobody waits for; nil is nobody.
+	// Warn gets trouble that nobody waits for; it may be nil.
 	Warn func(error)
 }
 

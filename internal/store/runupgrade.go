@@ -14,8 +14,8 @@ import (
 
 const belowSetting = "lists/below"
 
-// dropPause is how long a table stays alone that was in use, by a backup for example: whoever
-// waits to drop an index holds up all others.
+// dropPause is how long a table stays alone that was in use, by a backup for example: a
+// wait to drop an index holds up all others.
 const dropPause = time.Minute
 
 // dropOldSearch does nothing on PostgreSQL, where the index of words stayed.

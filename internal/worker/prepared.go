@@ -126,7 +126,7 @@ func (p *preparation) run(ctx context.Context) error {
 	return nil
 }
 
-// find asks for the commits, with the run's own credentials: whoever cannot read a
+// find asks for the commits, with the run's own credentials: a run that cannot read a
 // repository gets nothing of it that was prepared for others.
 func (p *preparation) find(ctx context.Context) error {
 	for i := range p.repositories {

@@ -46,7 +46,7 @@ type Config struct {
 	// how old one gets, 0 is any age.
 	CacheBytes int64
 	CacheAge   time.Duration
-	// SetUp is told how each environment was made ready; nil is nobody.
+	// SetUp gets how each environment was made ready; it may be nil.
 	SetUp func(start Start, saved time.Duration)
 	// Workspace bounds artifacts and snapshots.
 	Workspace workspace.Limits
