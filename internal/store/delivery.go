@@ -25,14 +25,18 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) er
 	if len(deliveries) == 0 {
 		return nil
 	}
-	rows := inserts{into: "deliveries (" + deliveryColumns + ")"}
+	rows := inserts{into: "deliveries (id, webhook_uid, unsettled_uid, " + deliveryRest + ")"}
 	bodies := inserts{into: "delivery_payloads (delivery_id, body)"}
 	for _, d := range deliveries {
 		outcomes, err := encodeOutcomes(d.Outcomes)
 		if err != nil {
 			return err
 		}
-		rows.row(d.ID, d.WebhookUID, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr, d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes, d.Event)
+		logged, unsettled := d.WebhookUID, ""
+		if tx.d.settlesLogs {
+			logged, unsettled = "", d.WebhookUID
+		}
+		rows.row(d.ID, logged, unsettled, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr, d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes, d.Event)
 		if d.Body != nil {
 			bodies.row(d.ID, d.Body)
 		}
@@ -112,7 +116,10 @@ func (tx *Tx) FreeIdentity(ctx context.Context, claim Identity) error {
 	return err
 }
 
-const deliveryColumns = "id, webhook_uid, status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes, event"
+const (
+	deliveryRest    = "status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes, event"
+	deliveryColumns = "id, " + webhookOfDelivery + ", " + deliveryRest
+)
 
 func scanDelivery(scan rowScan) (*lineshaft.Delivery, error) {
 	var d lineshaft.Delivery
@@ -130,7 +137,7 @@ func scanDelivery(scan rowScan) (*lineshaft.Delivery, error) {
 
 // GetDelivery reads one delivery of a webhook.
 func (r reader) GetDelivery(ctx context.Context, webhookUID, deliveryID string) (*lineshaft.Delivery, error) {
-	return only(r.deliveries(ctx, "WHERE id = $1 AND webhook_uid = $2", deliveryID, webhookUID)).orNotFound("delivery", deliveryID)
+	return only(r.deliveries(ctx, "WHERE id = $1 AND "+webhookOfDelivery+" = $2", deliveryID, webhookUID)).orNotFound("delivery", deliveryID)
 }
 
 // FindDelivery reads a delivery whose webhook is not known.
@@ -141,10 +148,11 @@ func (r reader) FindDelivery(ctx context.Context, deliveryID string) (*lineshaft
 // ListDeliveries reads a page of a webhook's log, newest first, from before an id on (""
 // for the newest) down to another, and says whether there is more.
 func (r reader) ListDeliveries(ctx context.Context, webhookUID, before, floor string, limit int) ([]lineshaft.Delivery, bool, error) {
-	if before == "" {
-		before = "z" // above every id
+	ids, err := r.loggedIDs(ctx, webhookUID, before, floor, "", limit+1)
+	if err != nil {
+		return nil, false, err
 	}
-	return r.pageDeliveries(ctx, "WHERE webhook_uid = $1 AND id < $2 AND id >= $3", []any{webhookUID, before, floor}, limit)
+	return r.pageDeliveriesByID(ctx, ids, limit)
 }
 
 // LastDeliveries reads the newest delivery of each webhook of factories that has one.
@@ -152,10 +160,12 @@ func (r reader) LastDeliveries(ctx context.Context, factoryUIDs ...string) ([]li
 	if len(factoryUIDs) == 0 {
 		return nil, nil
 	}
-	// A join: for IN, PostgreSQL would look for each newest one twice.
+	newest, err := r.newestDeliveries(ctx, factoryUIDs, "")
+	if err != nil || len(newest) == 0 {
+		return nil, err
+	}
 	var args []any
-	return r.deliveries(ctx, `JOIN (SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_uid = w.uid) AS newest
-		FROM webhooks w WHERE w.factory_uid IN `+list(&args, factoryUIDs)+" AND w.deleted_at = 0) AS n ON n.newest = id", args...)
+	return r.deliveries(ctx, "WHERE id IN "+list(&args, slices.Sorted(maps.Values(newest))), args...)
 }
 
 func (r reader) deliveries(ctx context.Context, where string, args ...any) ([]lineshaft.Delivery, error) {
@@ -188,11 +198,14 @@ type Payload struct {
 // newest first, from before an id on ("" for the newest), with one body in memory at
 // a time. fn must not keep it.
 func (r reader) EachPayload(ctx context.Context, webhookUID, before string, limit int, fn func(Payload) error) error {
-	if before == "" {
-		before = "z" // above every id
+	ids, err := r.loggedIDs(ctx, webhookUID, before, "",
+		" AND status = 'accepted' AND EXISTS (SELECT 1 FROM delivery_payloads p WHERE p.delivery_id = deliveries.id)", limit)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
-	err := r.each(ctx, `SELECT d.id, d.event, d.outcomes, p.body FROM deliveries d JOIN delivery_payloads p ON p.delivery_id = d.id
-		WHERE d.webhook_uid = $1 AND d.id < $2 AND d.status = 'accepted' ORDER BY d.id DESC LIMIT $3`, []any{webhookUID, before, limit}, func(scan rowScan) error {
+	var args []any
+	err = r.each(ctx, `SELECT d.id, d.event, d.outcomes, p.body FROM deliveries d JOIN delivery_payloads p ON p.delivery_id = d.id
+		WHERE d.id IN `+list(&args, ids)+" ORDER BY d.id DESC", args, func(scan rowScan) error {
 		var p Payload
 		var outcomes string
 		if err := scan(&p.DeliveryID, &p.Event, &outcomes, &p.Body); err != nil {

@@ -25,6 +25,9 @@ func (r reader) WebhookUIDs(ctx context.Context, after string, limit int) (live,
 // DeleteDeliveries removes a webhook's deliveries that are older than a time and not
 // among its newest ones, at most so many. A body that a run still uses stays.
 func (tx *Tx) DeleteDeliveries(ctx context.Context, webhookUID string, before time.Time, keep, limit int) (int, error) {
+	if err := tx.settleLogs(ctx); err != nil {
+		return 0, err
+	}
 	ceiling := id.Floor(before)
 	if keep > 0 {
 		newest, err := tx.texts(ctx, "SELECT id FROM deliveries WHERE webhook_uid = $1 ORDER BY id DESC LIMIT $2", webhookUID, keep)
@@ -111,6 +114,9 @@ func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int)
 
 // DeleteWebhookRow removes a deleted webhook whose log is empty.
 func (tx *Tx) DeleteWebhookRow(ctx context.Context, uid string) error {
+	if err := tx.settleLogs(ctx); err != nil {
+		return err
+	}
 	return tx.do(ctx, "delete webhook", `DELETE FROM webhooks WHERE uid = $1 AND deleted_at > 0
 		AND NOT EXISTS (SELECT 1 FROM deliveries WHERE webhook_uid = $2)`, uid, uid)
 }

@@ -22,42 +22,31 @@ func (r reader) ListAllDeliveries(ctx context.Context, refused bool, before stri
 // ListAllDeliveries does. It looks up the newest of each webhook, and reads the logs in that
 // order until no other can have anything for the page.
 func (r reader) ListDeliveriesOf(ctx context.Context, factoryUIDs []string, before string, limit int) ([]lineshaft.Delivery, bool, error) {
-	before = cmp.Or(before, "z")
-	args := []any{before}
-	newest, err := pairs[string, string](ctx, r, "read newest deliveries", `SELECT w.uid, COALESCE((SELECT MAX(d.id) FROM deliveries d
-		WHERE d.webhook_uid = w.uid AND d.id < $1), '') FROM webhooks w
-		WHERE w.deleted_at = 0 AND w.factory_uid IN `+list(&args, factoryUIDs), args)
+	newest, err := r.newestDeliveries(ctx, factoryUIDs, before)
 	if err != nil {
 		return nil, false, err
 	}
-	var uids []string
-	for uid, id := range newest {
-		if id != "" {
-			uids = append(uids, uid)
-		}
-	}
-	if len(uids) == 0 {
-		return nil, false, nil
-	}
-	slices.SortFunc(uids, func(a, b string) int { return cmp.Compare(newest[b], newest[a]) })
 	var ids []string // newest first
-	for _, uid := range uids {
+	for _, uid := range newestFirst(newest) {
 		if len(ids) > limit && ids[limit] > newest[uid] {
 			break
 		}
-		const query = "SELECT id FROM deliveries WHERE webhook_uid = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-		more, err := collect(ctx, r, "read ids of deliveries", query, []any{uid, before, limit + 1}, func(scan rowScan) (*string, error) {
-			id := new(string)
-			return id, scan(id)
-		})
+		more, err := r.loggedIDs(ctx, uid, before, "", "", limit+1)
 		if err != nil {
 			return nil, false, err
 		}
 		ids = append(ids, more...)
 		slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(b, a) })
 	}
-	args = nil
-	return r.pageDeliveries(ctx, "WHERE id IN "+list(&args, ids[:min(len(ids), limit+1)]), args, limit)
+	return r.pageDeliveriesByID(ctx, ids[:min(len(ids), limit+1)], limit)
+}
+
+func (r reader) pageDeliveriesByID(ctx context.Context, ids []string, limit int) ([]lineshaft.Delivery, bool, error) {
+	if len(ids) == 0 {
+		return nil, false, nil
+	}
+	var args []any
+	return r.pageDeliveries(ctx, "WHERE id IN "+list(&args, ids), args, limit)
 }
 
 func (r reader) pageDeliveries(ctx context.Context, where string, args []any, limit int) ([]lineshaft.Delivery, bool, error) {

@@ -53,6 +53,9 @@ type dialect struct {
 	hurry string
 	// ownLists asks for the right to settle lists, until the transaction ends.
 	ownLists string
+	// settlesLogs says that deliveries are put into the logs of their webhooks some time after
+	// they were inserted. PostgreSQL would write each row again for that.
+	settlesLogs bool
 	// backlog is the runs that changed since they were settled, each once. Neither engine
 	// shall read all runs for it.
 	backlog string
@@ -80,6 +83,7 @@ func sqliteDialect() *dialect {
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
 		ahead:        "9223372036854775807",
+		settlesLogs:  true,
 		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
 		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",

@@ -161,3 +161,12 @@ func OpenHasty(ctx context.Context, opts Options, lock time.Duration, tries int)
 func (s *Store) ForgetBodies(ctx context.Context, runID string) error {
 	return s.forgetBodies(ctx, runID)
 }
+
+// SettleSomeDeliveries settles a few deliveries, however new they are.
+func (tx *Tx) SettleSomeDeliveries(ctx context.Context, limit int) error {
+	ids, err := tx.unsettledDeliveries(ctx)
+	if ids = ids[:min(len(ids), limit)]; err != nil || len(ids) == 0 {
+		return err
+	}
+	return tx.settleDeliveries(ctx, ids)
+}

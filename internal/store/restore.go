@@ -70,6 +70,9 @@ func (s *Store) settleAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.settleLogs(ctx) }); err != nil {
+		return fmt.Errorf("settle logs that were restored: %w", err)
+	}
 	s.upgrading.Store(below != "")
 	for _, step := range []func(context.Context, int) (bool, error){s.UpgradeLists, s.SettleRuns} {
 		for more := true; more; {
