@@ -77,6 +77,15 @@ type Delivery struct {
 	Outcomes   []DeliveryOutcome
 	// Event is what a forge named in a header, such as pull_request; empty for others.
 	Event string
+	// Test says that the server sent it itself, because somebody asked for it.
+	Test bool
+	// Headers are those of the request, a line each, with credentials masked. Lists leave
+	// them out. What was not sent by HTTP, such as a redelivery, has none.
+	Headers string
+	// AnswerStatus is the status that the sender got, Took how long it took from the arrival of the
+	// request until its delivery was written.
+	AnswerStatus int
+	Took         time.Duration
 }
 
 // Metadata keys of runs that a delivery started (W-13).

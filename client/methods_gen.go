@@ -543,6 +543,11 @@ func (s *WebhooksService) Rotate(ctx context.Context, factoryUID, uid string, re
 	return receive[Webhook](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/webhooks/{webhook}/rotate", factoryUID, uid), body: req})
 }
 
+// Test lets the server sign an event and send it to the webhook, as a test.
+func (s *WebhooksService) Test(ctx context.Context, factoryUID, uid string, req WebhookTest) (*WebhookTestResult, error) {
+	return receive[WebhookTestResult](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/webhooks/{webhook}/test", factoryUID, uid), body: req})
+}
+
 // TestFilter tells whether a filter would match; nothing is stored or started.
 func (s *WebhooksService) TestFilter(ctx context.Context, factoryUID string, req FilterTest) (*FilterVerdict, error) {
 	return receive[FilterVerdict](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/test-filter", factoryUID), body: req, replay: true})

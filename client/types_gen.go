@@ -533,6 +533,14 @@ type Delivery struct {
 	Outcomes   []DeliveryOutcome `json:"outcomes"`
 	// What GitHub or GitLab named in its header, such as pull_request.
 	Event string `json:"event,omitempty"`
+	// The server sent it itself, because somebody asked for it.
+	Test bool `json:"test,omitempty"`
+	// The status that the sender got; absent if it came otherwise.
+	AnswerStatus int `json:"answer_status,omitempty"`
+	// Milliseconds from its arrival until it was written.
+	AnswerMS float64 `json:"answer_ms,omitempty"`
+	// At most 8 KiB; credentials and signatures are masked.
+	RequestHeaders map[string]string `json:"request_headers,omitempty"`
 	// The body, of accepted deliveries only.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	// With explain: what does not match today, and why.
@@ -1602,6 +1610,24 @@ type WebhookRotation struct {
 	Secret string `json:"secret,omitempty"`
 	// How long the old secret stays valid; absent, it ends at once.
 	OverlapSeconds int `json:"overlap_seconds,omitempty"`
+}
+
+// WebhookTest is an event that the server is to send.
+type WebhookTest struct {
+	// The text to send as the body. Absent: an example of what the provider sends.
+	Body string `json:"body,omitempty"`
+	// What the provider's header names, such as issues.
+	Event string `json:"event,omitempty"`
+}
+
+// WebhookTestResult is what the sender of a test event would have got.
+type WebhookTestResult struct {
+	// The HTTP status of the answer.
+	Status int `json:"status"`
+	// The delivery that came of it.
+	DeliveryID string `json:"delivery_id,omitempty"`
+	// Why the webhook refused it.
+	Detail string `json:"detail,omitempty"`
 }
 
 // WebhookUpdate changes a webhook: nil keeps, an empty header clears. Name, mode and scheme

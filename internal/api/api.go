@@ -18,6 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/problem"
 	"github.com/lineshaft/lineshaft/internal/rate"
+	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -57,6 +58,8 @@ type Deps struct {
 	MetricsKey string
 	// Observe is told about every finished request; nil is nobody.
 	Observe func(Observation)
+	// SendTest takes test events the way of deliveries from outside; nil when nobody does.
+	SendTest func(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error)
 	// MCP answers the MCP messages of a caller whose key was checked; nil leaves it out.
 	MCP func(http.ResponseWriter, *http.Request, lineshaft.Caller)
 	// Tracer makes a span of each request; nil is none.

@@ -35,7 +35,7 @@ func boundsByRoute() map[string]string {
 		"listAgentIdentities": byPage, "getAgent": byItem, "listEnvironments": "500 for a server, 8 MiB of configuration together", "getEnvironment": byItem,
 		"listFactories": byRows, "getFactory": byItem, "listAutomations": byPage, "listTriggerEvents": byProgram, "getAutomation": byItem, "listWebhooks": byPage,
 		"getWebhook":     byItem,
-		"listDeliveries": byPage, "getDelivery": "one payload of at most 1 MiB, and 512 KiB of explanation",
+		"listDeliveries": byPage, "listFactoryDeliveries": byPage, "getDelivery": "one payload of at most 1 MiB, and 512 KiB of explanation",
 		"getDefinition": byFolder, "listRevisions": byRows, "getRevision": byFolder,
 		"listSchemaVersions": byProgram, "listSchemas": byProgram, "getSchema": byProgram,
 		"listNotifications": byPage, "getNotification": byItem, "listNotificationDeliveries": byRows, "getNotificationDelivery": byItem,

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -61,6 +62,35 @@ type Delivery struct {
 	NotMatched     int               `json:"not_matched" doc:"How many automations of the webhook did not match."`
 	Outcomes       []DeliveryOutcome `json:"outcomes"`
 	Event          string            `json:"event,omitempty" doc:"What GitHub or GitLab named in its header, such as pull_request."`
+	Test           bool              `json:"test,omitempty" doc:"The server sent it itself, because somebody asked for it."`
+	AnswerStatus   int               `json:"answer_status,omitempty" doc:"The status that the sender got; absent if it came otherwise."`
+	AnswerMS       float64           `json:"answer_ms,omitempty" doc:"Milliseconds from its arrival until it was written."`
+}
+
+// LoggedDelivery is a row of the logs of all webhooks of a factory.
+type LoggedDelivery struct {
+	Delivery
+	WebhookID   string `json:"webhook_id"`
+	WebhookName string `json:"webhook_name"`
+}
+
+// ListFactoryDeliveriesResponse is a page of the logs of a factory's webhooks.
+type ListFactoryDeliveriesResponse struct {
+	Deliveries []LoggedDelivery `json:"deliveries"`
+	PageInfo   PageInfo         `json:"page_info"`
+}
+
+// TestWebhookRequest says what to send.
+type TestWebhookRequest struct {
+	Body  string `json:"body,omitempty" maxLength:"262144" doc:"The text to send as the body. Absent: an example of what the provider sends."`
+	Event string `json:"event,omitempty" maxLength:"100" doc:"What the provider's header names, such as issues."`
+}
+
+// TestWebhookResponse is what the sender of the event would have got.
+type TestWebhookResponse struct {
+	Status     int    `json:"status" doc:"The HTTP status of the answer."`
+	DeliveryID string `json:"delivery_id,omitempty" doc:"The delivery that came of it."`
+	Detail     string `json:"detail,omitempty" doc:"Why the webhook refused it."`
 }
 
 // DeliveryOutcome is what one automation made of a delivery.
@@ -75,6 +105,7 @@ type DeliveryOutcome struct {
 // DeliveryDetail adds what only a look at one delivery shows.
 type DeliveryDetail struct {
 	Delivery
+	Headers   map[string]string   `json:"request_headers,omitempty" doc:"At most 8 KiB; credentials and signatures are masked."`
 	Payload   AnyJSON             `json:"payload,omitempty" doc:"The body, of accepted deliveries only."`
 	Missed    *[]MissedAutomation `json:"not_matched_automations,omitempty" doc:"With explain: what does not match today, and why."`
 	MissedCut bool                `json:"not_matched_truncated,omitempty" doc:"More does not match than is said."`
@@ -143,11 +174,36 @@ type DeliveryPath struct {
 	DeliveryID string `path:"deliveryId" doc:"The id of a delivery."`
 }
 
+// DeliveryFilter selects rows of a log. All that are given must hold. A page may be short and still have a cursor.
+type DeliveryFilter struct {
+	Status  []DeliveryStatus `query:"status,explode" doc:"Repeatable."`
+	Outcome []OutcomeResult  `query:"outcome,explode" doc:"Deliveries of which an automation made this. Repeatable."`
+	Event   string           `query:"event" maxLength:"100" doc:"What the provider named in its header."`
+	Q       string           `query:"q" maxLength:"1024" doc:"A part of an id, an identity, an address, an automation's name or a reason."`
+}
+
+func (f DeliveryFilter) domain() trigger.DeliveryFilter {
+	out := trigger.DeliveryFilter{Event: f.Event, Text: f.Q}
+	for _, status := range f.Status {
+		out.Statuses = append(out.Statuses, lineshaft.DeliveryStatus(status))
+	}
+	for _, result := range f.Outcome {
+		out.Results = append(out.Results, lineshaft.OutcomeResult(result))
+	}
+	return out
+}
+
 type (
 	listDeliveriesInput struct {
 		WebhookPath
 		ReceivedAfter  time.Time `query:"received_after" doc:"Inclusive."`
 		ReceivedBefore time.Time `query:"received_before" doc:"Exclusive."`
+		DeliveryFilter
+		PageQuery
+	}
+	listFactoryDeliveriesInput struct {
+		FactoryPath
+		DeliveryFilter
 		PageQuery
 	}
 	getDeliveryInput struct {
@@ -166,9 +222,43 @@ func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesInput) (*
 		return nil, err
 	}
 	deliveries, info, err := fillWith(wireDelivery)(s.Control.ListDeliveries(ctx, callerOf(ctx), in.FactoryUID, in.WebhookUID, trigger.DeliveryQuery{
-		After: in.ReceivedAfter, Before: in.ReceivedBefore, Limit: in.Limit, Cursor: in.Cursor,
+		After: in.ReceivedAfter, Before: in.ReceivedBefore, Filter: in.DeliveryFilter.domain(), Limit: in.Limit, Cursor: in.Cursor,
 	}))
 	return reply(ListDeliveriesResponse{deliveries, info}, err)
+}
+
+func (s *server) listFactoryDeliveries(
+	ctx context.Context, in *listFactoryDeliveriesInput,
+) (*answer[ListFactoryDeliveriesResponse], error) {
+	if err := s.takeTurn(ctx, weightList); err != nil {
+		return nil, err
+	}
+	deliveries, info, err := fillWith(wireLogged)(s.Control.ListAllDeliveries(ctx, callerOf(ctx), trigger.LogQuery{
+		FactoryUID: in.FactoryUID, Filter: in.DeliveryFilter.domain(), Limit: in.Limit, Cursor: in.Cursor,
+	}))
+	return reply(ListFactoryDeliveriesResponse{deliveries, info}, err)
+}
+
+func (s *server) testWebhook(ctx context.Context, in *ofWebhook[*TestWebhookRequest]) (*answer[TestWebhookResponse], error) {
+	if s.SendTest == nil {
+		return nil, lineshaft.Conflict("this server takes no deliveries")
+	}
+	event := trigger.TestEvent{FactoryUID: in.FactoryUID, WebhookUID: in.WebhookUID, URL: s.ingressURL(in.WebhookUID)}
+	if in.Body != nil {
+		event.Text, event.Event = in.Body.Body, in.Body.Event
+	}
+	caller := callerOf(ctx)
+	signed, err := s.Control.SignTestEvent(ctx, caller, event)
+	if err != nil {
+		return nil, err
+	}
+	status, body, err := s.SendTest(ctx, signed, caller.RemoteAddr)
+	out := TestWebhookResponse{Status: status}
+	if err == nil {
+		_ = json.Unmarshal(body, &out) // a handshake answers with anything
+		out.Status = status
+	}
+	return reply(out, err)
 }
 
 func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*answer[DeliveryDetail], error) {
@@ -179,7 +269,7 @@ func (s *server) getDelivery(ctx context.Context, in *getDeliveryInput) (*answer
 	if err != nil {
 		return nil, err
 	}
-	out := DeliveryDetail{Delivery: wireDelivery(&found.Delivery), Payload: AnyJSON(found.Payload)}
+	out := DeliveryDetail{Delivery: wireDelivery(&found.Delivery), Headers: wireHeaders(found.Headers), Payload: AnyJSON(found.Payload)}
 	if in.Explain {
 		out.Missed, out.MissedCut = new(each(found.Missed, wireMissed)), found.MissedCut
 	}
@@ -228,7 +318,21 @@ func wireDelivery(d *lineshaft.Delivery) Delivery {
 		DeliveryID: d.ID, Status: DeliveryStatus(d.Status), Size: d.Size, ReceivedAt: stamp(d.ReceivedAt), Identity: d.Identity,
 		IdentitySource: d.IdentitySource, RemoteAddr: d.RemoteAddr, RedeliveryOf: d.RedeliveryOf, DuplicateOf: d.DuplicateOf,
 		NotMatched: d.NotMatched, Outcomes: each(d.Outcomes, wireOutcome), Event: d.Event,
+		Test: d.Test, AnswerStatus: d.AnswerStatus, AnswerMS: float64(d.Took.Microseconds()) / 1000,
 	}
+}
+
+func wireLogged(d *trigger.LoggedDelivery) LoggedDelivery {
+	return LoggedDelivery{wireDelivery(&d.Delivery), d.WebhookUID, d.Webhook.Name}
+}
+
+func wireHeaders(lines string) map[string]string {
+	headers := map[string]string{}
+	for line := range strings.Lines(lines) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		headers[name] = value
+	}
+	return headers
 }
 
 func wireOutcome(o *lineshaft.DeliveryOutcome) DeliveryOutcome {

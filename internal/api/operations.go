@@ -376,6 +376,17 @@ func deliveryDocs() map[string]operationDoc {
 			text:  "Newest first; also of a deleted webhook. What is older than 7 days and not among the newest 50 is removed.",
 			codes: []lineshaft.Code{notFound}, response: example("list_deliveries_response"),
 		},
+		"listFactoryDeliveries": {
+			tag: tagWebhooks, summary: "Read the logs of a factory",
+			text:  "What came to any live webhook of the factory, newest first.",
+			codes: []lineshaft.Code{notFound}, response: example("list_factory_deliveries_response"),
+		},
+		"testWebhook": {
+			tag: tagWebhooks, summary: "Send a test event",
+			text: "The server signs the event with the webhook's own secret and takes it as if its sender had sent it: " +
+				"it counts against the rate, is in the log, marked as a test, and starts what matches.",
+			codes: []lineshaft.Code{notFound, conflict}, request: example("test_webhook_request"), response: example("test_webhook_response"),
+		},
 		"getDelivery": {
 			tag: tagWebhooks, summary: "Get a delivery", text: "With its payload, if it was accepted.",
 			codes: []lineshaft.Code{notFound}, response: example("delivery"),

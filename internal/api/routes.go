@@ -143,6 +143,8 @@ func (s *server) factoryOperations() []route {
 		{get, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries", "listDeliveries", see, bind(s.listDeliveries)},
 		{get, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries/{deliveryId}", "getDelivery", see, bind(s.getDelivery)},
 		{post, "/factory/{factoryUid}/webhooks/{webhookUid}/deliveries/{deliveryId}/redeliver", "redeliver", edit, bind(s.redeliver)},
+		{post, "/factory/{factoryUid}/webhooks/{webhookUid}/test", "testWebhook", edit, bind(s.testWebhook)},
+		{get, "/factory/{factoryUid}/deliveries", "listFactoryDeliveries", see, bind(s.listFactoryDeliveries)},
 		{post, "/factory/{factoryUid}/test-filter", "testFilter", see, bind(s.testFilter)},
 	}
 }

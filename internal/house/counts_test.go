@@ -9,7 +9,7 @@ import (
 // houseAllLines is how many lines of source the program has, without tests, benchmarks,
 // scripts and what is generated. It is lowered with what is deleted; raise it only for
 // something that users asked for.
-const houseAllLines = 139_080
+const houseAllLines = 139_590
 
 // TestHouseCounts counts the house; `make counts` shows what it finds.
 func TestHouseCounts(t *testing.T) {

@@ -90,10 +90,10 @@ var archTable = map[string][]string{
 	"internal/jobs": {"internal/control"},
 
 	// Transports: they never see the store; a use case that needs it is missing from control.
-	"internal/api":     {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/sse", "internal/workerwire"},
+	"internal/api":     {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/signature", "internal/sse", "internal/workerwire"},
 	"internal/ingress": {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
 	"internal/web/page": {
-		".", "internal/control", "internal/control/access", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/id", "internal/peer", "internal/problem", "internal/rate", "internal/sse", "internal/tracing",
+		".", "internal/control", "internal/control/access", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/id", "internal/peer", "internal/problem", "internal/rate", "internal/signature", "internal/sse", "internal/tracing",
 	},
 	"internal/web/runs": {
 		".", "internal/web/page", "internal/control/factories", "internal/control/overview", "internal/control/runs", "internal/id", "internal/sse", "internal/stream",

@@ -43,6 +43,9 @@ func (in *Ingress) challenge(r *http.Request, uid string, otherwise answer) answ
 			return otherwise, nil
 		}
 		a := answer{outcome: "handshake", fixed: greeting(reply), delivery: lineshaft.Delivery{WebhookUID: hook.UID}}
-		return a, in.Control.Reject(ctx, trigger.Rejected{Hook: hook, Source: peer.Addr(r, in.TrustedProxies), Handshake: true})
+		rejected := trigger.Rejected{Hook: hook, Source: peer.Addr(r, in.TrustedProxies), Handshake: true}
+		rejected.Headers = keepHeaders(r.Header, func(string, string) bool { return false })
+		rejected.Began, rejected.AnswerStatus = in.Now(), reply.Status
+		return a, in.Control.Reject(ctx, rejected)
 	})
 }

@@ -132,6 +132,14 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 			received.Event = eventName(q.r.Header.Get(name))
 		}
 	}
+	status := http.StatusAccepted
+	switch {
+	case invalid != nil:
+		status = http.StatusBadRequest
+	case handshake != nil:
+		status = handshake.Status
+	}
+	received.Exchange = q.exchange(status)
 	receipt, err := q.in.Control.Accept(ctx, received)
 	switch {
 	case err != nil:
@@ -149,6 +157,11 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 	return a, nil
 }
 
+// exchange is what the log says of the request and of its answer.
+func (q *request) exchange(status int) trigger.Exchange {
+	return trigger.Exchange{Headers: q.headers(), Began: q.began, AnswerStatus: status, Test: isTest(q.r.Context())}
+}
+
 // reject logs a refused request, unless too many were.
 func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, reason string, fixed problem.Fixed) (answer, error) {
 	rejected := trigger.Rejected{Hook: q.hook, Status: status, Reason: reason, Source: q.source, Size: max(q.r.ContentLength, 0)}
@@ -158,6 +171,7 @@ func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, r
 	if q.body != nil {
 		rejected.Size, unread = max(rejected.Size, int64(len(q.body.data))), q.body.unread
 	}
+	rejected.Exchange = q.exchange(fixed.Status)
 	a := answer{outcome: string(status), fixed: fixed, unread: unread}
 	a.delivery = lineshaft.Delivery{WebhookUID: q.hook.UID, Size: rejected.Size}
 	if q.source.IsValid() {

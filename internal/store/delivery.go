@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/id"
@@ -25,7 +26,7 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) er
 	if len(deliveries) == 0 {
 		return nil
 	}
-	rows := inserts{into: "deliveries (id, webhook_uid, unsettled_uid, " + deliveryRest + ")"}
+	rows := inserts{into: "deliveries (id, webhook_uid, unsettled_uid, " + deliveryRest + ", headers)"}
 	bodies := inserts{into: "delivery_payloads (delivery_id, body)"}
 	for _, d := range deliveries {
 		outcomes, err := encodeOutcomes(d.Outcomes)
@@ -36,7 +37,8 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) er
 		if tx.d.settlesLogs {
 			logged, unsettled = "", d.WebhookUID
 		}
-		rows.row(d.ID, logged, unsettled, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr, d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes, d.Event)
+		rows.row(d.ID, logged, unsettled, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr,
+			d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes, d.Event, d.AnswerStatus, d.Took.Microseconds(), flag(d.Test), d.Headers)
 		if d.Body != nil {
 			bodies.row(d.ID, d.Body)
 		}
@@ -117,22 +119,36 @@ func (tx *Tx) FreeIdentity(ctx context.Context, claim Identity) error {
 }
 
 const (
-	deliveryRest    = "status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes, event"
+	deliveryRest = "status, size, identity, identity_source, remote_addr, duplicate_of, redelivery_of, not_matched, outcomes, event, " +
+		"answer_status, took, test"
 	deliveryColumns = "id, " + webhookOfDelivery + ", " + deliveryRest
 )
 
 func scanDelivery(scan rowScan) (*lineshaft.Delivery, error) {
 	var d lineshaft.Delivery
 	var outcomes string
+	var took int64
+	var test int
 	if err := scan(&d.ID, &d.WebhookUID, &d.Status, &d.Size, &d.Identity, &d.IdentitySource, &d.RemoteAddr, &d.DuplicateOf, &d.RedeliveryOf,
-		&d.NotMatched, &outcomes, &d.Event); err != nil {
+		&d.NotMatched, &outcomes, &d.Event, &d.AnswerStatus, &took, &test); err != nil {
 		return nil, fmt.Errorf("scan delivery: %w", err)
 	}
 	if err := json.Unmarshal([]byte(outcomes), &d.Outcomes); err != nil {
 		return nil, fmt.Errorf("decode outcomes: %w", err)
 	}
 	d.ReceivedAt, _ = id.Time(d.ID)
+	d.Test = test == 1
+	d.Took = time.Duration(took) * time.Microsecond
 	return &d, nil
+}
+
+// DeliveryHeaders reads the headers of the request that made a delivery.
+func (r reader) DeliveryHeaders(ctx context.Context, deliveryID string) (headers string, err error) {
+	err = r.one(ctx, "SELECT headers FROM deliveries WHERE id = $1", []any{deliveryID}, &headers)
+	if errors.Is(err, errNoRows) {
+		return "", nil
+	}
+	return headers, err
 }
 
 // GetDelivery reads one delivery of a webhook.

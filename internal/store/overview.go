@@ -248,7 +248,8 @@ func (r reader) RefusedDeliveries(ctx context.Context, since time.Time, newest i
 	var found []Broken
 	places := map[string]int{}
 	err := r.each(ctx, `SELECT d.id, d.status, w.uid, w.name, w.factory_uid, f.name FROM
-		(SELECT id, status, `+webhookOfDelivery+` AS webhook_uid FROM deliveries WHERE status <> 'accepted' AND status <> 'duplicate' AND id >= $1 ORDER BY id DESC LIMIT $2) AS d
+		(SELECT id, status, `+webhookOfDelivery+` AS webhook_uid FROM deliveries
+		WHERE status <> 'accepted' AND status <> 'duplicate' AND id >= $1 ORDER BY id DESC LIMIT $2) AS d
 		JOIN webhooks w ON w.uid = d.webhook_uid AND w.deleted_at = 0 JOIN factories f ON f.uid = w.factory_uid ORDER BY d.id DESC`,
 		[]any{id.Floor(since), newest}, func(scan rowScan) error {
 			var b Broken

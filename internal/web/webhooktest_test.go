@@ -20,7 +20,7 @@ import (
 func (h *hooked) open() {
 	h.Helper()
 	h.site = h.site.withDeps(func(d *web.Deps) {
-		d.Deliver = ingress.New(ingress.Deps{Control: h.control, BaseURL: d.WebhookBaseURL, ErrorBase: d.BaseURL})
+		d.SendTest = ingress.New(ingress.Deps{Control: h.control, BaseURL: d.WebhookBaseURL, ErrorBase: d.BaseURL}).SendTest
 	})
 	h.signIn(h.key)
 	if err := h.control.RefreshHooks(h.Context()); err != nil {

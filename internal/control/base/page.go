@@ -50,6 +50,45 @@ func ReadPage[T, K any](list, cursor string, keyOf func(*T) K, read func(after K
 	return page, page.Cut(len(items))
 }
 
+// How much of a list is read for a page of what fits in it: so many rows at a time, and so
+// many in all. A page that ends there is short and has a cursor to go on from.
+const (
+	filterPart = 200
+	filterLook = 2000
+)
+
+// FilterPage reads on along a list until limit items fit.
+func FilterPage[T any](
+	limit int, cursor string, fits func(*T) bool, read func(limit int, cursor string) (Page[T], error),
+) (Page[T], error) {
+	var out Page[T]
+	for looked := 0; looked < filterLook; {
+		part, err := read(filterPart, cursor)
+		if err != nil {
+			return Page[T]{}, err
+		}
+		out.cursor = part.cursor
+		for i := range part.Items {
+			if !fits(&part.Items[i]) {
+				continue
+			}
+			out.Items = append(out.Items, part.Items[i])
+			if len(out.Items) == limit {
+				if i+1 < len(part.Items) || part.Next != "" {
+					return out, out.Cut(limit)
+				}
+				return out, nil
+			}
+		}
+		looked += len(part.Items)
+		if cursor = part.Next; cursor == "" {
+			return out, nil
+		}
+	}
+	out.Next = cursor
+	return out, nil
+}
+
 // PageOf makes a page of a list that was read whole, as there is never much of it. Its items
 // are in the order of their keys.
 func PageOf[T, K any](list []T, name, cursor string, limit int, keyOf func(*T) K, compare func(a, b K) int) (Page[T], error) {

@@ -36,6 +36,19 @@ type Received struct {
 	Reason string
 	// TraceParent is what the runs that it starts go on from; empty is nothing.
 	TraceParent string
+	Exchange
+}
+
+// Exchange is what the log says of a request and its answer (W-18).
+type Exchange struct {
+	// Headers are those of the request as Delivery has them.
+	Headers string
+	// Began is when the request arrived; zero if there was none.
+	Began time.Time
+	// AnswerStatus is what the sender gets once the delivery is written.
+	AnswerStatus int
+	// Test says that the request is one that SignTestEvent made.
+	Test bool
 }
 
 // Receipt is what became of a request.

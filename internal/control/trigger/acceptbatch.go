@@ -158,6 +158,10 @@ func (s *Triggers) newDelivery(r Received) lineshaft.Delivery {
 	d := lineshaft.Delivery{
 		ID: deliveryID, WebhookUID: r.Hook.UID, Status: lineshaft.DeliveryAccepted, Size: int64(len(r.Body)), ReceivedAt: at,
 		Identity: r.Identity, IdentitySource: r.IdentitySource, RemoteAddr: r.RemoteAddr, Event: r.Event,
+		Headers: r.Headers, AnswerStatus: r.AnswerStatus, Test: r.Test,
+	}
+	if !r.Began.IsZero() {
+		d.Took = max(at.Sub(r.Began), time.Microsecond)
 	}
 	if r.InvalidJSON {
 		d.Status, d.Outcomes = lineshaft.DeliveryRejectedJSON, why(r.Reason)

@@ -18,6 +18,7 @@ type DeliveryQuery struct {
 	// After is inclusive, Before exclusive; zero times do not limit.
 	After  time.Time
 	Before time.Time
+	Filter DeliveryFilter
 	Limit  int
 	Cursor string
 }
@@ -78,8 +79,15 @@ func (s *Triggers) ListDeliveries(ctx context.Context, c lineshaft.Caller, facto
 	}
 	list := fmt.Sprintf("deliveries\x00%s\x00%d\x00%d", webhookUID, unixMicro(q.After), unixMicro(q.Before))
 	idOf := func(d *lineshaft.Delivery) string { return d.ID }
-	return base.ReadPage(list, q.Cursor, idOf, func(before string) ([]lineshaft.Delivery, bool, error) {
-		return s.Store.ListDeliveries(ctx, webhookUID, cmp.Or(before, newest), floor, q.Limit)
+	if q.Filter.empty() {
+		return base.ReadPage(list, q.Cursor, idOf, func(before string) ([]lineshaft.Delivery, bool, error) {
+			return s.Store.ListDeliveries(ctx, webhookUID, cmp.Or(before, newest), floor, q.Limit)
+		})
+	}
+	return base.FilterPage(q.Limit, q.Cursor, q.Filter.selects, func(limit int, cursor string) (DeliveryPage, error) {
+		return base.ReadPage(list+q.Filter.name(), cursor, idOf, func(before string) ([]lineshaft.Delivery, bool, error) {
+			return s.Store.ListDeliveries(ctx, webhookUID, cmp.Or(before, newest), floor, limit)
+		})
 	})
 }
 
@@ -104,6 +112,9 @@ func (s *Triggers) GetDelivery(ctx context.Context, c lineshaft.Caller, factoryU
 		return DeliveryDetail{}, err
 	}
 	detail := DeliveryDetail{Delivery: *found}
+	if detail.Headers, err = s.Store.DeliveryHeaders(ctx, deliveryID); err != nil {
+		return DeliveryDetail{}, err
+	}
 	if found.Status != lineshaft.DeliveryAccepted {
 		return detail, nil
 	}

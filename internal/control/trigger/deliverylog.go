@@ -15,6 +15,7 @@ type LogQuery struct {
 	// Refused asks for what was turned away. It is a wish: a caller who sees some factories
 	// only gets everything, and has to choose.
 	Refused bool
+	Filter  DeliveryFilter
 	Limit   int
 	Cursor  string
 }
@@ -48,15 +49,22 @@ func (s *Triggers) ListAllDeliveries(ctx context.Context, c lineshaft.Caller, q 
 	if q.Refused && len(uids) == 0 {
 		list += "\x00refused"
 	}
-	idOf := func(d *LoggedDelivery) string { return d.ID }
-	return base.ReadPage(list, q.Cursor, idOf, func(before string) ([]LoggedDelivery, bool, error) {
-		found, more, err := s.readLogs(ctx, uids, q, before)
-		if err != nil {
-			return nil, false, err
-		}
-		logged, err := s.withWebhooks(ctx, found)
-		return logged, more, err
-	})
+	read := func(limit int, cursor string) (LogPage, error) {
+		idOf := func(d *LoggedDelivery) string { return d.ID }
+		return base.ReadPage(list+q.Filter.name(), cursor, idOf, func(before string) ([]LoggedDelivery, bool, error) {
+			q.Limit = limit
+			found, more, err := s.readLogs(ctx, uids, q, before)
+			if err != nil {
+				return nil, false, err
+			}
+			logged, err := s.withWebhooks(ctx, found)
+			return logged, more, err
+		})
+	}
+	if q.Filter.empty() {
+		return read(q.Limit, q.Cursor)
+	}
+	return base.FilterPage(q.Limit, q.Cursor, func(d *LoggedDelivery) bool { return q.Filter.selects(&d.Delivery) }, read)
 }
 
 func (s *Triggers) readLogs(ctx context.Context, factoryUIDs []string, q LogQuery, before string) ([]lineshaft.Delivery, bool, error) {

@@ -43,6 +43,7 @@ type Rejected struct {
 	// Handshake says that it is no failure but an unsigned question of a provider.
 	// Anybody can send it, so it has the same budget.
 	Handshake bool
+	Exchange
 }
 
 // Reject logs a refused request while the budget of failures lasts. Past it nothing
@@ -75,7 +76,7 @@ func (s *Triggers) Reject(ctx context.Context, r Rejected) error {
 		if wait, err = tx.HitRates(ctx, windows...); err != nil || wait > 0 {
 			return err
 		}
-		d := s.newDelivery(Received{Hook: r.Hook, RemoteAddr: addrText(r.Source)})
+		d := s.newDelivery(Received{Hook: r.Hook, RemoteAddr: addrText(r.Source), Exchange: r.Exchange})
 		d.Status, d.Size = r.Status, r.Size
 		d.Outcomes = why(r.Reason)
 		if r.Handshake {

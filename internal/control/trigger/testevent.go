@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,7 +20,7 @@ type TestEvent struct {
 	FactoryUID, WebhookUID string
 	// URL is the webhook's address, which some senders sign.
 	URL string
-	// Text is the body, with signature.TrialID and signature.TrialNow in it.
+	// Text is the body, or empty for an example, with signature.TrialID and signature.TrialNow in it.
 	Text string
 	// Event is what the header of the sender names, where it has one.
 	Event string
@@ -41,6 +42,10 @@ func (s *Triggers) SignTestEvent(ctx context.Context, c lineshaft.Caller, e Test
 	}
 	if !w.DeletedAt.IsZero() || !w.Enabled || w.Credential == "" {
 		return signature.Request{}, lineshaft.Conflict("webhook %q takes no deliveries now; enable it first", w.Name)
+	}
+	if e.Text == "" {
+		e.Text, _ = signature.TrialBody(w.SignatureScheme)
+		e.Event = cmp.Or(e.Event, signature.TrialEvent(w.SignatureScheme))
 	}
 	signed, err := s.signTest(*w, e)
 	if err != nil {

@@ -137,6 +137,8 @@ func (d shownDelivery) Answer() string {
 		return ""
 	case problem != 0:
 		return fmt.Sprintf("%d %s, with a problem document", problem, http.StatusText(problem))
+	case d.Handshake() && d.AnswerStatus != 0:
+		return fmt.Sprintf("%d %s, as the provider wants it for a handshake", d.AnswerStatus, http.StatusText(d.AnswerStatus))
 	case d.Handshake():
 		return "what the provider wants to hear in a handshake"
 	}

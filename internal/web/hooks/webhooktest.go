@@ -1,15 +1,10 @@
 package hooks
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
@@ -49,7 +44,7 @@ func (s pages) sendTest(r *page.Request, v hookView) error {
 	again := func(err error) error {
 		return r.Again("webhooktest", v.page("Send test event", v.within(), data), err)
 	}
-	if s.Deliver == nil {
+	if s.SendTest == nil {
 		return again(lineshaft.Conflict("this server takes no deliveries"))
 	}
 	signed, err := s.Control.SignTestEvent(r.Context(), r.Caller, trigger.TestEvent{
@@ -58,7 +53,7 @@ func (s pages) sendTest(r *page.Request, v hookView) error {
 	if err != nil {
 		return again(err)
 	}
-	got, err := s.answerTo(r, signed)
+	status, body, err := s.SendTest(r.Context(), signed, r.Caller.RemoteAddr)
 	if err != nil {
 		return err
 	}
@@ -66,52 +61,12 @@ func (s pages) sendTest(r *page.Request, v hookView) error {
 		DeliveryID string `json:"delivery_id"`
 		Detail     string `json:"detail"`
 	}
-	_ = json.Unmarshal(got.body.Bytes(), &told) // a handshake answers with anything
+	_ = json.Unmarshal(body, &told) // a handshake answers with anything
 	switch {
 	case told.DeliveryID != "":
 		return r.Done(v.At+"/deliveries/"+told.DeliveryID, "Sent, and answered with 202. This is the delivery.")
-	case got.status < http.StatusBadRequest:
-		return r.Done(v.At, fmt.Sprintf("Sent, and answered with %d as a handshake.", got.status))
+	case status < http.StatusBadRequest:
+		return r.Done(v.At, fmt.Sprintf("Sent, and answered with %d as a handshake.", status))
 	}
-	return again(lineshaft.Invalid("body", "the webhook answered %d: %s", got.status, cmp.Or(told.Detail, http.StatusText(got.status))))
+	return again(lineshaft.Invalid("body", "the webhook answered %d: %s", status, cmp.Or(told.Detail, http.StatusText(status))))
 }
-
-// answerTo hands a signed request to the ingress, as if it came from the person who asks.
-func (s pages) answerTo(r *page.Request, signed signature.Request) (*keptAnswer, error) {
-	at, err := url.Parse(signed.URL)
-	if err != nil {
-		return nil, errors.New("the address of the webhook cannot be read") // its text may hold a token
-	}
-	// Below another path, a proxy leads here without it.
-	_, uid, _ := strings.Cut(at.EscapedPath(), ingressPath)
-	request, err := http.NewRequestWithContext(r.Context(), signed.Method, ingressPath+uid, bytes.NewReader(signed.Body))
-	if err != nil {
-		return nil, errors.New("the address of the webhook cannot be called")
-	}
-	request.URL.RawQuery, request.Header, request.Host = at.RawQuery, signed.Header, at.Host
-	request.RemoteAddr = net.JoinHostPort(r.Caller.RemoteAddr, "0")
-	got := &keptAnswer{status: http.StatusOK}
-	s.Deliver.ServeHTTP(got, request)
-	return got, nil
-}
-
-// keptAnswer is an answer that stays in the program.
-type keptAnswer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (k *keptAnswer) Header() http.Header {
-	if k.header == nil {
-		k.header = http.Header{}
-	}
-	return k.header
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (k *keptAnswer) WriteHeader(status int) { k.status = status }
-
-// Write implements http.ResponseWriter.
-func (k *keptAnswer) Write(p []byte) (int, error) { return k.body.Write(p) }

@@ -21,6 +21,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/peer"
 	"github.com/lineshaft/lineshaft/internal/rate"
+	"github.com/lineshaft/lineshaft/internal/signature"
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
@@ -61,8 +62,8 @@ type Deps struct {
 	Rate *rate.Limiter
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time
-	// Deliver is what takes deliveries from outside, for test events; nil when nobody does.
-	Deliver http.Handler
+	// SendTest takes test events the way of deliveries from outside; nil when nobody does.
+	SendTest func(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error)
 	// Absent names the harnesses that cannot run on this server; nil when nobody knows.
 	Absent func() []string
 }

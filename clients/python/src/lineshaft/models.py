@@ -696,6 +696,10 @@ DeliveryStatus = Literal[
 
 
 class Delivery(Model):
+    answer_ms: Optional[float] = None
+    """Milliseconds from its arrival until it was written."""
+    answer_status: Optional[int] = None
+    """The status that the sender got; absent if it came otherwise."""
     delivery_id: str
     duplicate_of: Optional[str] = None
     """The first delivery with this identity."""
@@ -715,6 +719,8 @@ class Delivery(Model):
     size: int
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
+    test: Optional[bool] = None
+    """The server sent it itself, because somebody asked for it."""
 
 
 class MissedCheck(Model):
@@ -740,6 +746,10 @@ class MissedAutomation(Model):
 
 
 class DeliveryDetail(Model):
+    answer_ms: Optional[float] = None
+    """Milliseconds from its arrival until it was written."""
+    answer_status: Optional[int] = None
+    """The status that the sender got; absent if it came otherwise."""
     delivery_id: str
     duplicate_of: Optional[str] = None
     """The first delivery with this identity."""
@@ -762,9 +772,13 @@ class DeliveryDetail(Model):
     redelivery_of: Optional[str] = None
     """The delivery that this one repeats, because somebody asked for it."""
     remote_addr: str
+    request_headers: Optional[Dict[str, str]] = None
+    """At most 8 KiB; credentials and signatures are masked."""
     size: int
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
+    test: Optional[bool] = None
+    """The server sent it itself, because somebody asked for it."""
 
 
 class EgressRangesResponse(Model):
@@ -995,6 +1009,36 @@ class TriggerEvent(Model):
 class ListTriggerEventsResponse(Model):
     events: List[TriggerEvent]
     provider: str
+
+
+class LoggedDelivery(Model):
+    answer_ms: Optional[float] = None
+    """Milliseconds from its arrival until it was written."""
+    answer_status: Optional[int] = None
+    """The status that the sender got; absent if it came otherwise."""
+    delivery_id: str
+    duplicate_of: Optional[str] = None
+    """The first delivery with this identity."""
+    event: Optional[str] = None
+    """What GitHub or GitLab named in its header, such as pull_request."""
+    identity: str
+    """What identifies this delivery; empty for refused ones."""
+    identity_source: str
+    """Where the identity was found."""
+    not_matched: int
+    """How many automations of the webhook did not match."""
+    outcomes: List[DeliveryOutcome]
+    received_at: datetime
+    redelivery_of: Optional[str] = None
+    """The delivery that this one repeats, because somebody asked for it."""
+    remote_addr: str
+    size: int
+    """Bytes of the body, as far as they were read."""
+    status: Union[DeliveryStatus, str]
+    test: Optional[bool] = None
+    """The server sent it itself, because somebody asked for it."""
+    webhook_id: str
+    webhook_name: str
 
 
 class Notification(Model):
@@ -1408,6 +1452,15 @@ class TestFilterResponse(Model):
     checks: List[FilterCheck]
     """The webhook first, then every condition of the filter."""
     would_trigger: bool
+
+
+class TestWebhookResponse(Model):
+    delivery_id: Optional[str] = None
+    """The delivery that came of it."""
+    detail: Optional[str] = None
+    """Why the webhook refused it."""
+    status: int
+    """The HTTP status of the answer."""
 
 
 class TimelineEvent(Model):

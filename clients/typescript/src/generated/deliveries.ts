@@ -4,10 +4,18 @@ import type { RequestOptions } from "../options.js";
 import type { PagePromise } from "../pages.js";
 import type { APIPromise } from "../promise.js";
 import { path, Resource } from "../resource.js";
-import type { Delivery, DeliveryDetail, RedeliverRequest, RedeliverResponse } from "./types.js";
+import type { Delivery, DeliveryDetail, DeliveryStatus, LoggedDelivery, OutcomeResult, RedeliverRequest, RedeliverResponse } from "./types.js";
 
 /** Part of a client. */
 export class Deliveries extends Resource {
+  /**
+   * Read the logs of a factory.
+   * What came to any live webhook of the factory, newest first.
+   */
+  listAll(factoryUid: string, query: DeliveriesListAllQuery = {}, options?: RequestOptions): PagePromise<LoggedDelivery> {
+    return this.callPage<LoggedDelivery>({ method: "GET", path: path`/factory/${factoryUid}/deliveries`, query: { ...query }, replay: true, options }, "deliveries");
+  }
+
   /**
    * Read the log of a webhook.
    * Newest first; also of a deleted webhook. What is older than 7 days and not among the newest 50 is removed.
@@ -33,12 +41,35 @@ export class Deliveries extends Resource {
   }
 }
 
+/** Selects what listAll answers. */
+export interface DeliveriesListAllQuery {
+  /** Repeatable. */
+  status?: DeliveryStatus[] | undefined;
+  /** Deliveries of which an automation made this. Repeatable. */
+  outcome?: OutcomeResult[] | undefined;
+  /** What the provider named in its header. */
+  event?: string | undefined;
+  /** A part of an id, an identity, an address, an automation's name or a reason. */
+  q?: string | undefined;
+  limit?: number | undefined;
+  /** From page_info.next_cursor. */
+  cursor?: string | undefined;
+}
+
 /** Selects what list answers. */
 export interface DeliveriesListQuery {
   /** Inclusive. */
   received_after?: string | Date | undefined;
   /** Exclusive. */
   received_before?: string | Date | undefined;
+  /** Repeatable. */
+  status?: DeliveryStatus[] | undefined;
+  /** Deliveries of which an automation made this. Repeatable. */
+  outcome?: OutcomeResult[] | undefined;
+  /** What the provider named in its header. */
+  event?: string | undefined;
+  /** A part of an id, an identity, an address, an automation's name or a reason. */
+  q?: string | undefined;
   limit?: number | undefined;
   /** From page_info.next_cursor. */
   cursor?: string | undefined;

@@ -701,6 +701,10 @@ export interface DeleteScheduledAgentResponse {
 }
 
 export interface Delivery {
+  /** Milliseconds from its arrival until it was written. */
+  answer_ms?: number;
+  /** The status that the sender got; absent if it came otherwise. */
+  answer_status?: number;
   delivery_id: string;
   /** The first delivery with this identity. */
   duplicate_of?: string;
@@ -720,9 +724,15 @@ export interface Delivery {
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
+  /** The server sent it itself, because somebody asked for it. */
+  test?: boolean;
 }
 
 export interface DeliveryDetail {
+  /** Milliseconds from its arrival until it was written. */
+  answer_ms?: number;
+  /** The status that the sender got; absent if it came otherwise. */
+  answer_status?: number;
   delivery_id: string;
   /** The first delivery with this identity. */
   duplicate_of?: string;
@@ -745,9 +755,13 @@ export interface DeliveryDetail {
   /** The delivery that this one repeats, because somebody asked for it. */
   redelivery_of?: string;
   remote_addr: string;
+  /** At most 8 KiB; credentials and signatures are masked. */
+  request_headers?: Record<string, string>;
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
+  /** The server sent it itself, because somebody asked for it. */
+  test?: boolean;
 }
 
 export interface DeliveryOutcome {
@@ -1095,6 +1109,11 @@ export interface ListFactoriesResponse {
   page_info: PageInfo;
 }
 
+export interface ListFactoryDeliveriesResponse {
+  deliveries: LoggedDelivery[];
+  page_info: PageInfo;
+}
+
 export interface ListModelsResponse {
   default_model_id: string;
   harnesses?: HarnessInfo[];
@@ -1149,6 +1168,36 @@ export interface ListWebhooksResponse {
 
 export interface ListWorkersResponse {
   workers: ConnectedSelfHostedWorker[];
+}
+
+export interface LoggedDelivery {
+  /** Milliseconds from its arrival until it was written. */
+  answer_ms?: number;
+  /** The status that the sender got; absent if it came otherwise. */
+  answer_status?: number;
+  delivery_id: string;
+  /** The first delivery with this identity. */
+  duplicate_of?: string;
+  /** What GitHub or GitLab named in its header, such as pull_request. */
+  event?: string;
+  /** What identifies this delivery; empty for refused ones. */
+  identity: string;
+  /** Where the identity was found. */
+  identity_source: string;
+  /** How many automations of the webhook did not match. */
+  not_matched: number;
+  outcomes: DeliveryOutcome[];
+  received_at: string;
+  /** The delivery that this one repeats, because somebody asked for it. */
+  redelivery_of?: string;
+  remote_addr: string;
+  /** Bytes of the body, as far as they were read. */
+  size: number;
+  status: Open<DeliveryStatus>;
+  /** The server sent it itself, because somebody asked for it. */
+  test?: boolean;
+  webhook_id: string;
+  webhook_name: string;
 }
 
 export interface MCPServerConfig {
@@ -1657,6 +1706,22 @@ export interface TestFilterResponse {
   /** The webhook first, then every condition of the filter. */
   checks: FilterCheck[];
   would_trigger: boolean;
+}
+
+export interface TestWebhookRequest {
+  /** The text to send as the body. Absent: an example of what the provider sends. */
+  body?: string | undefined;
+  /** What the provider's header names, such as issues. */
+  event?: string | undefined;
+}
+
+export interface TestWebhookResponse {
+  /** The delivery that came of it. */
+  delivery_id?: string;
+  /** Why the webhook refused it. */
+  detail?: string;
+  /** The HTTP status of the answer. */
+  status: number;
 }
 
 export interface TimelineEvent {

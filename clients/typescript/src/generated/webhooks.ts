@@ -4,7 +4,7 @@ import type { RequestOptions } from "../options.js";
 import type { PagePromise } from "../pages.js";
 import type { APIPromise } from "../promise.js";
 import { path, Resource } from "../resource.js";
-import type { CreateWebhookRequest, IssuedWebhook, RotateWebhookRequest, UpdateWebhookRequest, Webhook } from "./types.js";
+import type { CreateWebhookRequest, IssuedWebhook, RotateWebhookRequest, TestWebhookRequest, TestWebhookResponse, UpdateWebhookRequest, Webhook } from "./types.js";
 
 /** Part of a client. */
 export class Webhooks extends Resource {
@@ -51,6 +51,14 @@ export class Webhooks extends Resource {
    */
   rotate(factoryUid: string, webhookUid: string, body: RotateWebhookRequest = {}, options?: RequestOptions): APIPromise<IssuedWebhook> {
     return this.callJSON<IssuedWebhook>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/rotate`, body, replay: false, options });
+  }
+
+  /**
+   * Send a test event.
+   * The server signs the event with the webhook's own secret and takes it as if its sender had sent it: it counts against the rate, is in the log, marked as a test, and starts what matches.
+   */
+  test(factoryUid: string, webhookUid: string, body: TestWebhookRequest = {}, options?: RequestOptions): APIPromise<TestWebhookResponse> {
+    return this.callJSON<TestWebhookResponse>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/test`, body, replay: false, options });
   }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Sequence
 
 from typing_extensions import Unpack
 
@@ -23,6 +24,10 @@ class Deliveries(Resource):
         *,
         received_after: datetime | str | None = None,
         received_before: datetime | str | None = None,
+        status: models.DeliveryStatus | Sequence[models.DeliveryStatus] | None = None,
+        outcome: models.OutcomeResult | Sequence[models.OutcomeResult] | None = None,
+        event: str | None = None,
+        q: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         **options: Unpack[CallOptions],
@@ -37,6 +42,10 @@ class Deliveries(Resource):
           webhook_uid: The uid of a webhook.
           received_after: Inclusive.
           received_before: Exclusive.
+          status: One or several.
+          outcome: Deliveries of which an automation made this. One or several.
+          event: What the provider named in its header.
+          q: A part of an id, an identity, an address, an automation's name or a reason.
           cursor: From page_info.next_cursor.
         """
         request = Request(
@@ -45,6 +54,10 @@ class Deliveries(Resource):
             query={
                 "received_after": received_after,
                 "received_before": received_before,
+                "status": status,
+                "outcome": outcome,
+                "event": event,
+                "q": q,
                 "limit": limit,
                 "cursor": cursor,
             },
@@ -52,6 +65,46 @@ class Deliveries(Resource):
             options=checked(self.list, options),
         )
         return self._list(request, "deliveries", models.Delivery)
+
+    def list_all(
+        self,
+        factory_uid: str,
+        *,
+        status: models.DeliveryStatus | Sequence[models.DeliveryStatus] | None = None,
+        outcome: models.OutcomeResult | Sequence[models.OutcomeResult] | None = None,
+        event: str | None = None,
+        q: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> Page[models.LoggedDelivery]:
+        """Read the logs of a factory.
+
+        What came to any live webhook of the factory, newest first.
+
+        Args:
+          factory_uid: The uid of a factory.
+          status: One or several.
+          outcome: Deliveries of which an automation made this. One or several.
+          event: What the provider named in its header.
+          q: A part of an id, an identity, an address, an automation's name or a reason.
+          cursor: From page_info.next_cursor.
+        """
+        request = Request(
+            "GET",
+            path("/factory/{}/deliveries", factory_uid),
+            query={
+                "status": status,
+                "outcome": outcome,
+                "event": event,
+                "q": q,
+                "limit": limit,
+                "cursor": cursor,
+            },
+            replay=True,
+            options=checked(self.list_all, options),
+        )
+        return self._list(request, "deliveries", models.LoggedDelivery)
 
     def get(
         self,
@@ -125,6 +178,10 @@ class AsyncDeliveries(AsyncResource):
         *,
         received_after: datetime | str | None = None,
         received_before: datetime | str | None = None,
+        status: models.DeliveryStatus | Sequence[models.DeliveryStatus] | None = None,
+        outcome: models.OutcomeResult | Sequence[models.OutcomeResult] | None = None,
+        event: str | None = None,
+        q: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         **options: Unpack[CallOptions],
@@ -139,6 +196,10 @@ class AsyncDeliveries(AsyncResource):
           webhook_uid: The uid of a webhook.
           received_after: Inclusive.
           received_before: Exclusive.
+          status: One or several.
+          outcome: Deliveries of which an automation made this. One or several.
+          event: What the provider named in its header.
+          q: A part of an id, an identity, an address, an automation's name or a reason.
           cursor: From page_info.next_cursor.
         """
         request = Request(
@@ -147,6 +208,10 @@ class AsyncDeliveries(AsyncResource):
             query={
                 "received_after": received_after,
                 "received_before": received_before,
+                "status": status,
+                "outcome": outcome,
+                "event": event,
+                "q": q,
                 "limit": limit,
                 "cursor": cursor,
             },
@@ -154,6 +219,46 @@ class AsyncDeliveries(AsyncResource):
             options=checked(self.list, options),
         )
         return self._list(request, "deliveries", models.Delivery)
+
+    def list_all(
+        self,
+        factory_uid: str,
+        *,
+        status: models.DeliveryStatus | Sequence[models.DeliveryStatus] | None = None,
+        outcome: models.OutcomeResult | Sequence[models.OutcomeResult] | None = None,
+        event: str | None = None,
+        q: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> AsyncPages[models.LoggedDelivery]:
+        """Read the logs of a factory.
+
+        What came to any live webhook of the factory, newest first.
+
+        Args:
+          factory_uid: The uid of a factory.
+          status: One or several.
+          outcome: Deliveries of which an automation made this. One or several.
+          event: What the provider named in its header.
+          q: A part of an id, an identity, an address, an automation's name or a reason.
+          cursor: From page_info.next_cursor.
+        """
+        request = Request(
+            "GET",
+            path("/factory/{}/deliveries", factory_uid),
+            query={
+                "status": status,
+                "outcome": outcome,
+                "event": event,
+                "q": q,
+                "limit": limit,
+                "cursor": cursor,
+            },
+            replay=True,
+            options=checked(self.list_all, options),
+        )
+        return self._list(request, "deliveries", models.LoggedDelivery)
 
     async def get(
         self,

@@ -227,6 +227,35 @@ class Webhooks(Resource):
         )
         return self._call(request, models.IssuedWebhook)
 
+    def test(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        *,
+        body: str | None = None,
+        event: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.TestWebhookResponse:
+        """Send a test event.
+
+        The server signs the event with the webhook's own secret and takes it as if its sender had
+        sent it: it counts against the rate, is in the log, marked as a test, and starts what
+        matches.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+          body: The text to send as the body. Absent: an example of what the provider sends.
+          event: What the provider's header names, such as issues.
+        """
+        request = Request(
+            "POST",
+            path("/factory/{}/webhooks/{}/test", factory_uid, webhook_uid),
+            body=fields({"body": body, "event": event}),
+            options=checked(self.test, options),
+        )
+        return self._call(request, models.TestWebhookResponse)
+
 
 class AsyncWebhooks(AsyncResource):
     """Calls about webhooks, to be awaited."""
@@ -441,3 +470,32 @@ class AsyncWebhooks(AsyncResource):
             options=checked(self.rotate, options),
         )
         return await self._call(request, models.IssuedWebhook)
+
+    async def test(
+        self,
+        factory_uid: str,
+        webhook_uid: str,
+        *,
+        body: str | None = None,
+        event: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> models.TestWebhookResponse:
+        """Send a test event.
+
+        The server signs the event with the webhook's own secret and takes it as if its sender had
+        sent it: it counts against the rate, is in the log, marked as a test, and starts what
+        matches.
+
+        Args:
+          factory_uid: The uid of a factory.
+          webhook_uid: The uid of a webhook.
+          body: The text to send as the body. Absent: an example of what the provider sends.
+          event: What the provider's header names, such as issues.
+        """
+        request = Request(
+            "POST",
+            path("/factory/{}/webhooks/{}/test", factory_uid, webhook_uid),
+            body=fields({"body": body, "event": event}),
+            options=checked(self.test, options),
+        )
+        return await self._call(request, models.TestWebhookResponse)
