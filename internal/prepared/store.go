@@ -35,6 +35,8 @@ type Config struct {
 	MaxBytes int64
 	// MaxAge is how old a layer gets, counted from the cold start that it goes back to.
 	MaxAge time.Duration
+	// Used names further layers that are in use, whoever took them; it may be nil.
+	Used func() (map[string]bool, error)
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Warn gets trouble that nobody waits for; it may be nil.
@@ -73,6 +75,8 @@ type Layer struct {
 	id    string
 	users int       // guarded by store.mu
 	used  time.Time // guarded by store.mu
+
+	checks
 }
 
 // Open reads what a store has and removes what is left of an earlier process: halves of
@@ -83,6 +87,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	}
 	if config.Warn == nil {
 		config.Warn = func(error) {}
+	}
+	if config.Used == nil {
+		config.Used = func() (map[string]bool, error) { return nil, nil }
 	}
 	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string]bool{}}
 	if err := s.open(ctx); err != nil {
@@ -193,7 +200,7 @@ func (l *Layer) Release() {
 func (l *Layer) CopyTo(ctx context.Context, dir string) error {
 	found, err := copyTree(ctx, l.store.path("layers", l.id, "tree"), dir, l.store.config.MaxBytes)
 	switch {
-	case err == nil && found.Print == l.Print && (found.Content == "" || l.Content == "" || found.Content == l.Content):
+	case l.same(found, err):
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("copy layer: %w", context.Cause(ctx))
@@ -232,7 +239,7 @@ func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) erro
 		return fmt.Errorf("keep layer: %w", err)
 	}
 	facts.Group = key.Group
-	l := &Layer{Facts: facts, store: s, id: key.ID}
+	l := &Layer{Facts: facts, store: s, id: key.ID, checks: checks{read: true}}
 	go func() {
 		defer s.end(key.ID)
 		ctx := context.WithoutCancel(ctx)
@@ -307,11 +314,15 @@ func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
 // evict removes layers that are too old, and the least recently used until there is
 // room for so many bytes more; none that is in use.
 func (s *Store) evict(ctx context.Context, more int64) error {
+	used, err := s.config.Used()
+	if err != nil {
+		return err
+	}
 	for {
 		s.mu.Lock()
 		var victim *Layer
 		for _, l := range s.layers {
-			if l.users == 0 && (victim == nil || s.before(l, victim)) {
+			if l.users == 0 && !used[l.id] && (victim == nil || s.before(l, victim)) {
 				victim = l
 			}
 		}
@@ -349,6 +360,9 @@ func (s *Store) remove(ctx context.Context, l *Layer, damaged bool) error {
 	s.mu.Unlock()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove layer: %w", err)
+	}
+	if used, err := s.config.Used(); err != nil || used[l.id] {
+		return err // what is on top of it has the rest at least; it goes at the next start
 	}
 	return tree.Remove(context.WithoutCancel(ctx), gone)
 }

@@ -93,6 +93,10 @@ func (b *Bubblewrap) System(context.Context, string) (string, error) {
 	return all.String(), nil
 }
 
+// Owner is whose the workspace of a slot is while an agent works there, when this process
+// is root.
+func (b *Bubblewrap) Owner(slot int) int { return b.options.UIDBase + slot }
+
 // OwnLoopback is true where the agent is cut off from the machine's network.
 func (b *Bubblewrap) OwnLoopback(network Network) bool { return network.own() }
 

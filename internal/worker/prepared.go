@@ -12,6 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/prepared"
+	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
 // Start is how an environment was made ready.
@@ -33,6 +34,12 @@ type system interface {
 	System(ctx context.Context, image string) (string, error)
 }
 
+// viewer is met by sandboxes whose agents can work on top of a layer: they see what this
+// process has mounted, as the user that it names.
+type viewer interface {
+	Owner(slot int) int
+}
+
 // openLayers opens the store of prepared environments, if the worker keeps any. Without it
 // runs start cold.
 func (w *Worker) openLayers(ctx context.Context) {
@@ -44,7 +51,7 @@ func (w *Worker) openLayers(ctx context.Context) {
 		return
 	}
 	store, err := prepared.Open(ctx, prepared.Config{
-		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
+		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now, Used: w.workspaces.Layers,
 		Warn: func(err error) { w.logger.WarnContext(w.life, "cannot keep prepared environment", "err", err) },
 	})
 	if err != nil {
@@ -52,6 +59,22 @@ func (w *Worker) openLayers(ctx context.Context) {
 		return
 	}
 	w.layers = store
+	if views, ok := w.config.Sandbox.(viewer); ok && !w.config.NoOverlay {
+		if how, why := prepared.Best(ctx, dir); how == prepared.Overlay {
+			w.views = views
+		} else {
+			w.logger.InfoContext(ctx, "prepared environments are copied for each run", "how", how, "why", why)
+		}
+	}
+}
+
+// layerFor is a layer that a workspace is on top of, for the user of a slot.
+func (w *Worker) layerFor(id string, slot int) (l workspace.Layer, ok bool) {
+	if w.layers == nil || w.views == nil {
+		return l, false
+	}
+	dir, ok := w.layers.Find(id)
+	return workspace.Layer{ID: id, Dir: dir, Owner: w.views.Owner(slot)}, ok
 }
 
 // Prepared is how many prepared environments are kept, and how many bytes they take.
@@ -68,6 +91,8 @@ type preparation struct {
 	repositories []lineshaft.Repository
 	recipe       prepared.Recipe
 	began        time.Time
+	// word says what was done with the files of base.
+	word string
 	// base is what it started on; zero for a cold start.
 	base prepared.Facts
 }
@@ -207,11 +232,7 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 		return "nothing like it was prepared on this worker yet, or it was too long ago", nil
 	}
 	defer layer.Release()
-	err = p.workspace.Clear(ctx)
-	if err == nil {
-		err = layer.CopyTo(ctx, p.workspace.Dir())
-	}
-	if err == nil {
+	if err = p.fill(ctx, layer); err == nil {
 		err = p.workspace.Prepare()
 	}
 	switch {
@@ -228,6 +249,27 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 		}
 	}
 	return "the prepared environment could not be copied; the log of the worker says why", nil
+}
+
+// fill gives the workspace the files of a layer: on top of it where that is possible, and
+// else a copy.
+func (p *preparation) fill(ctx context.Context, layer *prepared.Layer) error {
+	if err := p.workspace.Clear(ctx); err != nil {
+		return err
+	}
+	if p.worker.views != nil {
+		if err := layer.Check(ctx); err != nil {
+			return err
+		}
+		p.word = "mounted"
+		err := p.workspace.MountLayer(ctx, workspace.Layer{ID: layer.ID(), Dir: layer.Tree(), Owner: p.worker.views.Owner(p.slot)})
+		if err == nil {
+			return nil
+		}
+		p.warn(ctx, "put workspace on prepared environment", err)
+	}
+	p.word = "copied"
+	return layer.CopyTo(ctx, p.workspace.Dir())
 }
 
 // continueOn brings the copy of a layer to where the repositories are now.
@@ -258,12 +300,12 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	if !again {
 		saved := max(0, p.base.Cost-copied)
 		p.worker.config.SetUp(StartWarm, saved)
-		p.tellf("Warm start: the environment was prepared %s ago and took %s then; its %d files were copied in %s.",
-			age, inSeconds(p.base.Cost), p.base.Entries, inSeconds(copied))
+		p.tellf("Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
+			age, inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(copied))
 		return "", nil
 	}
-	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were copied and updated in %s.",
-		age, p.base.Entries, inSeconds(copied))
+	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were %s and updated in %s.",
+		age, p.base.Entries, p.word, inSeconds(copied))
 	if err := p.refresh(ctx); err != nil {
 		if ctx.Err() != nil {
 			return "", err

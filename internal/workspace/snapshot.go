@@ -201,6 +201,9 @@ func (w *Workspace) Clear(ctx context.Context) error {
 }
 
 func (w *Workspace) clear(ctx context.Context) error {
+	if err := w.leaveLayer(ctx); err != nil {
+		return err
+	}
 	names, err := readNames(w.root, ".")
 	for _, name := range names {
 		err = errors.Join(err, w.remove(ctx, name))
