@@ -51,7 +51,8 @@ type Store struct {
 	mu     sync.Mutex
 	layers map[string]*Layer
 	bytes  int64
-	making map[string]bool
+	making map[string][]*Turn // with those that end when the layer is complete, or given up
+	turns  map[string]*Turn
 	closed bool
 	tasks  sync.WaitGroup // layers that are being completed
 }
@@ -91,7 +92,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Used == nil {
 		config.Used = func() (map[string]bool, error) { return nil, nil }
 	}
-	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string]bool{}}
+	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string][]*Turn{}, turns: map[string]*Turn{}}
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("prepared environments: %w", err)
 	}
@@ -254,10 +255,10 @@ func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) erro
 func (s *Store) begin(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.layers[id]; s.closed || s.making[id] || l != nil && !s.old(l) {
+	if l := s.layers[id]; s.closed || s.making[id] != nil || l != nil && !s.old(l) {
 		return false
 	}
-	s.making[id] = true
+	s.making[id] = []*Turn{}
 	s.tasks.Add(1)
 	return true
 }
@@ -265,6 +266,9 @@ func (s *Store) begin(id string) bool {
 func (s *Store) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, t := range s.making[id] {
+		s.endTurn(t)
+	}
 	delete(s.making, id)
 	s.tasks.Done()
 }

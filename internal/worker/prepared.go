@@ -91,6 +91,8 @@ type preparation struct {
 	repositories []lineshaft.Repository
 	recipe       prepared.Recipe
 	began        time.Time
+	// kept names the layer that was made of the workspace.
+	kept string
 	// word says what was done with the files of base.
 	word string
 	// base is what it started on; zero for a cold start.
@@ -132,6 +134,11 @@ func (p *preparation) run(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	turn, err := p.await(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { turn.End(p.kept, ctx.Err() != nil) }()
 	why, err := p.warm(ctx)
 	if why == "" || err != nil {
 		return err
@@ -166,6 +173,19 @@ func (p *preparation) find(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// await waits while another run prepares the very same environment.
+func (p *preparation) await(ctx context.Context) (*prepared.Turn, error) {
+	key, err := p.key(ctx)
+	if err != nil {
+		return nil, nil // warm says why
+	}
+	word := ""
+	return p.worker.layers.Await(ctx, key, func() {
+		p.tellf("Another run%s prepares the same environment; this one waits for it.", word)
+		word = " still"
+	})
 }
 
 // key is that of the recipe as it is now.
@@ -364,6 +384,7 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	}
 	switch {
 	case err == nil:
+		p.kept = key.ID
 		p.tellf("It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
 	case ctx.Err() != nil:
 	default:

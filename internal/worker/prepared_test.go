@@ -152,6 +152,30 @@ func TestX14SecondRunStartsWarm(t *testing.T) {
 	}
 }
 
+// of runs that start together one prepares, and the others start on what it made.
+func TestX14RunsThatStartTogether(t *testing.T) {
+	t.Parallel()
+	const runs = 12
+	f := newFloor(t, func(c *Config) { c.Slots = runs })
+	for i := range runs {
+		f.c.jobs <- preparing(job("t"+strconv.Itoa(i), script("cat dated")), shopSetup())
+	}
+	for i := range runs {
+		if result := f.c.ended("t"+strconv.Itoa(i), 1); result.State != lineshaft.Succeeded {
+			t.Errorf("ended %+v", result)
+		}
+	}
+	cold := 0
+	for _, start := range f.started() {
+		if start == StartCold {
+			cold++
+		}
+	}
+	if got := f.started(); len(got) != runs || cold != 1 || f.f.count() != 1 {
+		t.Errorf("started %v, cloned %d times", got, f.f.count())
+	}
+}
+
 // whatever a run does to its workspace, the next one finds what a cold start gives.
 func TestX14HostileRunChangesNothing(t *testing.T) {
 	t.Parallel()
