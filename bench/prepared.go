@@ -31,7 +31,7 @@ type preparedSize struct {
 func (o *options) preparedSize() preparedSize {
 	return preparedSize{
 		files: o.count(50_000, 200), bytes: o.count(300_000_000, 1_000_000), commits: o.count(2_000, 20),
-		setup: o.time(30*time.Second, time.Second), samples: 5, together: o.count(50, 5),
+		setup: o.time(30*time.Second, time.Second), samples: 3, together: o.count(50, 5),
 	}
 }
 
