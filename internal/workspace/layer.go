@@ -51,6 +51,15 @@ func (w *Workspace) mount(ctx context.Context, l Layer) error {
 // written is where the files are that are not the layer's.
 func (w *Workspace) written() string { return filepath.Join(w.home, "written") }
 
+// Written has what was written in the folder, if that is on top of a layer; otherwise it is
+// empty, as all of it was.
+func (w *Workspace) Written() string {
+	if w.state.Layer == "" {
+		return ""
+	}
+	return filepath.Join(w.written(), "upper")
+}
+
 // unmount takes the workspace off its layer, and what was written away.
 func (w *Workspace) unmount(ctx context.Context) error {
 	w.state.Layer = ""
