@@ -43,9 +43,8 @@ func (f *floor) word() string {
 }
 
 // mirrored has acme/shop given out by git's own server, so that there is a mirror of it.
-func mirrored(t *testing.T) (change func(*Config), mirrors string) {
+func mirrored(t *testing.T, f *forge) (change func(*Config), mirrors string) {
 	t.Helper()
-	f, _ := newForge(t)
 	programs, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +67,8 @@ func mirrored(t *testing.T) (change func(*Config), mirrors string) {
 func TestX14HostileRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way func(*Config)) {
-		git, mirrors := mirrored(t)
+		forge, _ := newForge(t)
+		git, mirrors := mirrored(t, forge)
 		f := newFloor(t, way, git, func(c *Config) { c.Limits = sandbox.Limits{Processes: 60, DiskBytes: 256 << 20} })
 		show := script("echo BEGIN", listing)
 		cold, _ := f.run("a", show, shopSetup(), nil)
@@ -100,6 +100,43 @@ func TestX14HostileRunChangesNothing(t *testing.T) {
 			t.Errorf("after a hostile run there is\n%s\nwant\n%s", warm, cold)
 		}
 	})
+}
+
+// X-14: for a newer commit the objects alone come that are new; when the host has taken
+// something back, nothing of that is left.
+func TestX14NewerCommitFromAMirror(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way func(*Config)) {
+		forge, _ := newForge(t)
+		git, _ := mirrored(t, forge)
+		f := newFloor(t, way, git)
+		f.f = forge
+		p := lineshaft.Preparation{Repositories: []lineshaft.Repository{shop()}, Revision: "shop 1", SetupCommands: []string{"echo run >> runs"}}
+		show := script("echo BEGIN; cat shop/src/main.txt; wc -l < runs; cd shop; git status --porcelain; git fsck --full --strict 2>&1; git for-each-ref --format='%(refname)'",
+			"ls .git/objects/pack/*.pack | wc -l; git log --all --format=%s; git cat-file --batch-all-objects --batch-check | grep -c commit")
+		f.run("a", show, p, nil)
+		f.push("main", "the second shop\n")
+		newer, notices := f.run("b", show, p, nil)
+		want(t, notices, "prepared for an earlier commit", "Checking out commit")
+		want(t, newer, "BEGIN\nthe second shop\n2\nrefs/heads/main\nrefs/remotes/origin/HEAD\nrefs/remotes/origin/main\n2\nchange\nfirst\n2\n")
+		f.push("leak", "a password\n")
+		leaky, _ := f.run("c", show, p, nil)
+		want(t, leaky, "refs/remotes/origin/leak\n")
+		dir := filepath.Join(forge.dir, "acme", "shop")
+		if out, err := gitOutput(t, dir, "branch", "-D", "leak"); err != nil {
+			t.Fatal(out)
+		}
+		f.push("main", "the third shop\n")
+		last, notices := f.run("d", show, p, nil)
+		want(t, notices, "prepared for an earlier commit")
+		want(t, last, "BEGIN\nthe third shop\n3\nrefs/heads/main\nrefs/remotes/origin/HEAD\nrefs/remotes/origin/main\n")
+		want(t, last, "\nchange\nchange\nfirst\n3\n")
+	})
+}
+
+func gitOutput(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	return git(t.Context(), dir, args...)
 }
 
 // again is a job that goes on with a run.

@@ -164,7 +164,7 @@ func (p *preparation) find(ctx context.Context) error {
 	for i := range p.repositories {
 		r := &p.recipe.Repositories[i]
 		var err error
-		r.Commit, r.Refs, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
+		r.Commit, r.Refs, _, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
 		if lineshaft.CodeOf(err) == lineshaft.CodeUnavailable {
 			return err
 		}
@@ -348,11 +348,21 @@ func (p *preparation) update(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	commit, err := p.worker.config.Git.CloneBare(ctx, r.URL, fresh, string(p.job.Prepare.GitCredentials))
-	if err != nil {
-		return err
+	git, credentials := p.worker.config.Git, string(p.job.Prepare.GitCredentials)
+	commit, take := "", p.workspace.TakeNewer
+	if old := p.base.Repositories[i]; old.Plain && p.workspace.Whole(r.Folder) {
+		if commit, err = git.CloneNewer(ctx, r.URL, fresh, credentials, old.Tips); err != nil {
+			p.worker.logger.DebugContext(ctx, "a whole clone is taken", "run_id", p.job.RunID, "err", p.mask().String(err.Error()))
+		}
 	}
-	if err := p.workspace.TakeHistory(ctx, r.Folder); err != nil {
+	if commit == "" {
+		take = p.workspace.TakeHistory
+		commit, err = git.CloneBare(ctx, r.URL, fresh, credentials)
+	}
+	if err == nil {
+		err = take(ctx, r.Folder)
+	}
+	if err != nil {
 		return err
 	}
 	r.Commit = commit
@@ -374,8 +384,10 @@ func (p *preparation) update(ctx context.Context, i int) error {
 func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	for _, r := range p.recipe.Repositories {
 		r.Plain = p.workspace.Plain(r.Folder, r.Commit)
-		if _, refs, err := p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials)); err != nil || refs != r.Refs {
-			r.Refs = "" // the clone may have branches that were gone before or after: the next run takes its own
+		_, refs, tips, err := p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
+		r.Tips = tips
+		if err != nil || refs != r.Refs {
+			r.Refs, r.Tips = "", nil // the clone may have branches that were gone before or after: the next run takes its own
 		}
 		facts.Repositories = append(facts.Repositories, r)
 	}
