@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/lineshaft/lineshaft/internal/overlay"
@@ -108,10 +107,30 @@ func (l *Layer) ID() string { return l.id }
 // Tree is the folder with its files. Nobody may change anything there.
 func (l *Layer) Tree() string { return l.store.path("layers", l.id, "tree") }
 
-// Find gives the folder of a layer that is named by Config.Used, if it is still there.
-func (s *Store) Find(id string) (dir string, ok bool) {
+// Commits are what the repositories of the layer have checked out, by folder.
+func (l *Layer) Commits() map[string]string {
+	commits := map[string]string{}
+	for _, r := range l.Repositories {
+		commits[r.Folder] = r.Commit
+	}
+	return commits
+}
+
+// Find gives a layer that is named by Config.Used, or nil when it is not there any more.
+func (s *Store) Find(id string) *Layer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok = s.layers[id]
-	return filepath.Join(s.config.Dir, "layers", id, "tree"), ok
+	return s.layers[id]
+}
+
+// TakeID is Take for a layer by its id, of any age.
+func (s *Store) TakeID(id string) *Layer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.layers[id]
+	if l != nil {
+		l.users++
+		l.used = s.config.Now()
+	}
+	return l
 }

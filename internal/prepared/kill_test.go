@@ -43,8 +43,11 @@ func openKilled(ctx context.Context, dir string) (*killed, error) {
 }
 
 func (k *killed) find(id string) (workspace.Layer, bool) {
-	dir, ok := k.store.Find(id)
-	return workspace.Layer{ID: id, Dir: dir, Owner: killOwner}, ok
+	l := k.store.Find(id)
+	if l == nil {
+		return workspace.Layer{}, false
+	}
+	return workspace.Layer{ID: id, Dir: l.Tree(), Owner: killOwner}, true
 }
 
 // prepare makes a layer, and others go.

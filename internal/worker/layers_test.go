@@ -180,14 +180,20 @@ func (f *floor) restart(between func(), change ...func(*Config)) {
 func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way func(*Config)) {
-		f := newFloor(t, way, func(c *Config) { c.Slots = 2 })
-		show := script("echo BEGIN", listing, "test ! -e dated && cat mine moved/tool")
+		f := newFloor(t, way, func(c *Config) { c.Slots, c.Workspace.WholeBytes = 2, 1 })
+		whole := f.w.views == nil
+		// A clone that is made again has the newer objects of the host, too.
+		look := "echo BEGIN; { " + listing + "; test ! -e dated && cat mine moved/tool; } | grep -v -e packed-refs -e objects/pack"
+		show := script(look)
 		f.run("a", script("true"), shopSetup(), nil)
 		f.c.jobs <- preparing(job("slot", script("sleep 1000")), shopSetup()) // the follow-up may get another user
-		found, notices := f.run("b", script("rm dated; echo mine > mine; mv shop/node_modules moved; chmod 700 closed; rm closed/file; echo BEGIN", listing,
-			"test ! -e dated && cat mine moved/tool"), shopSetup(), nil)
+		found, notices := f.run("b", script("rm dated; echo mine > mine; mv shop/node_modules moved; chmod 700 closed; rm closed/file", look), shopSetup(), nil)
 		want(t, notices, f.word())
 		const here, snapshot = "is still here and is used again", "was restored from the snapshot"
+		if raw := f.c.blob(fmt.Sprintf("%s-b-", lineshaft.BlobSnapshot)); len(raw) == 0 || !whole && len(raw) > 4000 {
+			t.Errorf("the snapshot has %d bytes", len(raw))
+		}
+		f.push("main", "the second shop\n") // what comes later is not in the run
 		check := func(id string, number int, says string) {
 			t.Helper()
 			if got := f.follow(again(id, "b", number, show, shopSetup()), says); got != found {
@@ -208,6 +214,9 @@ func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 		}
 		f.restart(nil, func(c *Config) { c.DataDir = t.TempDir() })
 		check("b5", 5, snapshot)
+		if !whole {
+			want(t, f.c.notices("b5"), "it is prepared again", "Set-up command 2 of 2")
+		}
 		f.run("c", script("true"), shopSetup(), nil)
 		f.restart(nil, func(c *Config) { c.DataDir, c.NoOverlay = t.TempDir(), true })
 		f.run("d", script("true"), shopSetup(), nil) // so that it has the layer

@@ -73,8 +73,16 @@ func (w *Worker) layerFor(id string, slot int) (l workspace.Layer, ok bool) {
 	if w.layers == nil || w.views == nil {
 		return l, false
 	}
-	dir, ok := w.layers.Find(id)
-	return workspace.Layer{ID: id, Dir: dir, Owner: w.views.Owner(slot)}, ok
+	found := w.layers.Find(id)
+	if found == nil {
+		return l, false
+	}
+	return w.below(found, slot), true
+}
+
+// below is a layer as the workspace of a slot sees it.
+func (w *Worker) below(l *prepared.Layer, slot int) workspace.Layer {
+	return workspace.Layer{ID: l.ID(), Dir: l.Tree(), Owner: w.views.Owner(slot), Bytes: l.Bytes, Commits: l.Commits()}
 }
 
 // Prepared is how many prepared environments are kept, and how many bytes they take.
@@ -93,6 +101,8 @@ type preparation struct {
 	began        time.Time
 	// kept names the layer that was made of the workspace.
 	kept string
+	// pins are commits to check out instead of the newest, by folder.
+	pins map[string]string
 	// word says what was done with the files of base.
 	word string
 	// base is what it started on; zero for a cold start.
@@ -211,6 +221,9 @@ func (p *preparation) cold(ctx context.Context) error {
 	for i := range p.recipe.Repositories {
 		r := &p.recipe.Repositories[i]
 		commit, err := p.clone(ctx, p.repositories[i], r.Folder)
+		if err == nil {
+			commit, err = p.pin(ctx, r.Folder, commit)
+		}
 		if err != nil {
 			return err
 		}
@@ -282,7 +295,7 @@ func (p *preparation) fill(ctx context.Context, layer *prepared.Layer) error {
 			return err
 		}
 		p.word = "mounted"
-		err := p.workspace.MountLayer(ctx, workspace.Layer{ID: layer.ID(), Dir: layer.Tree(), Owner: p.worker.views.Owner(p.slot)})
+		err := p.workspace.MountLayer(ctx, p.worker.below(layer, p.slot))
 		if err == nil {
 			return nil
 		}
@@ -370,15 +383,17 @@ func (p *preparation) update(ctx context.Context, i int) error {
 		return nil
 	}
 	p.tellf("Checking out commit %s of %s.", commit, p.repositories[i])
-	folder := strings.ReplaceAll(r.Folder, "'", `'\''`)
 	// The files of a copy are not the inodes that the index knows; their times are.
 	const reset = "git -c core.checkStat=minimal -c core.trustctime=false reset --quiet --hard"
-	exit, err := p.runScript(ctx, "cd '"+folder+"' && "+reset)
+	exit, err := p.runScript(ctx, "cd "+quoted(r.Folder)+" && "+reset)
 	if err == nil && !harness.Good(exit) {
 		err = errors.New(harness.Describe("git reset", exit))
 	}
 	return err
 }
+
+// quoted is a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // keep keeps the workspace as a layer. Trouble costs later runs time, and this one nothing.
 func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {

@@ -16,6 +16,10 @@ type Layer struct {
 	ID, Dir string
 	// Owner is the user that its files belong to in the workspace.
 	Owner int
+	// Bytes is what it takes on the disk, Commits what its repositories have checked out,
+	// by folder.
+	Bytes   int64
+	Commits map[string]string
 }
 
 // MountLayer puts the workspace, which must be empty, on top of a layer: all of it is there
@@ -45,6 +49,7 @@ func (w *Workspace) mount(ctx context.Context, l Layer) error {
 	if err != nil {
 		return err
 	}
+	w.layer = l
 	return overlay.Mount{Lower: l.Dir, Store: w.written(), At: w.Dir(), Owner: l.Owner}.Mount(ctx)
 }
 

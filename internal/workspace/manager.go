@@ -24,6 +24,9 @@ type Limits struct {
 	TurnBytes int64
 	// SnapshotBytes is the size of all files of a snapshot, before compression.
 	SnapshotBytes int64
+	// WholeBytes is how large a layer may be that is in snapshots, too: of a workspace on
+	// top of a larger one a snapshot has the difference alone.
+	WholeBytes int64
 	// Entries is the number of files, folders and links of a snapshot or in the artifacts folder.
 	Entries int
 }
@@ -35,6 +38,7 @@ func DefaultLimits() Limits {
 		ArtifactFiles: 1000,
 		TurnBytes:     lineshaft.MaxRunArtifactBytes,
 		SnapshotBytes: 512 << 20,
+		WholeBytes:    16 << 20,
 		Entries:       500_000,
 	}
 }
@@ -45,6 +49,7 @@ func (l Limits) withDefaults() Limits {
 	l.ArtifactFiles = cmp.Or(l.ArtifactFiles, d.ArtifactFiles)
 	l.TurnBytes = cmp.Or(l.TurnBytes, d.TurnBytes)
 	l.SnapshotBytes = cmp.Or(l.SnapshotBytes, d.SnapshotBytes)
+	l.WholeBytes = cmp.Or(l.WholeBytes, d.WholeBytes)
 	l.Entries = cmp.Or(l.Entries, d.Entries)
 	return l
 }

@@ -41,6 +41,7 @@ type Workspace struct {
 	limits  Limits
 	root    *os.Root
 	state   state
+	layer   Layer // that it is on top of
 	kept    bool
 	adopted bool
 }
