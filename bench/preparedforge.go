@@ -104,7 +104,8 @@ func (f *preparedForge) next(w *bufio.Writer) {
 
 func (f *preparedForge) header(w *bufio.Writer) {
 	f.commits++
-	_, _ = fmt.Fprintf(w, "commit refs/heads/main\nmark :%d\ncommitter bench <bench@example.com> %d +0000\ndata 6\nchange\n", f.commits, 1_700_000_000+f.commits)
+	const form = "commit refs/heads/main\nmark :%d\ncommitter bench <bench@example.com> %d +0000\ndata 6\nchange\n"
+	_, _ = fmt.Fprintf(w, form, f.commits, 1_700_000_000+f.commits)
 	if f.server != nil { // another stream: this one does not know the branch
 		_, _ = w.WriteString("from refs/heads/main^0\n")
 	}

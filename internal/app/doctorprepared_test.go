@@ -24,7 +24,8 @@ func TestX14DoctorOfPreparedEnvironments(t *testing.T) {
 	}
 	got := says(func(*config.Config) {})
 	best := got == "each run gets its files by overlay"
-	if other := strings.Contains(got, "by reflink (no overlay: ") || strings.Contains(got, "by copy (no overlay: "); best == other && !strings.Contains(got, "without isolation") {
+	other := strings.Contains(got, "by reflink (no overlay: ") || strings.Contains(got, "by copy (no overlay: ")
+	if best == other && !strings.Contains(got, "without isolation") {
 		t.Error(got)
 	}
 }

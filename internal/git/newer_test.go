@@ -38,7 +38,8 @@ func TestX14CloneNewer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := m.run(t.Context(), call{args: []string{"--git-dir=" + filepath.Join(have, ".git"), "rev-list", "--objects", "--quiet", newest}}); err != nil {
+	whole := call{args: []string{"--git-dir=" + filepath.Join(have, ".git"), "rev-list", "--objects", "--quiet", newest}}
+	if err := m.run(t.Context(), whole); err != nil {
 		t.Errorf("something is missing: %v", err)
 	}
 	gone := []string{"1234567890123456789012345678901234567890"}

@@ -51,11 +51,16 @@ func mirrored(t *testing.T, f *forge) (change func(*Config), mirrors string) {
 	}
 	server := httptest.NewServer(&cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(string(programs)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1",
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+		},
 	})
 	t.Cleanup(server.Close)
 	cache := t.TempDir()
-	client, err := gitclient.New(gitclient.Config{Cache: cache, Forge: server.URL + "/{owner}/{repo}/.git", AllowFile: true, MaxMirrors: 1 << 30})
+	client, err := gitclient.New(gitclient.Config{
+		Cache: cache, Forge: server.URL + "/{owner}/{repo}/.git", AllowFile: true, MaxMirrors: 1 << 30,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +85,8 @@ func TestX14HostileRunChangesNothing(t *testing.T) {
 			"printf '[core]\\n fsmonitor = touch /workspace/owned\\n hooksPath = /workspace\\n' >> shop/.git/config",
 			"rm -rf shop/.git/objects; echo ref: refs/heads/evil > shop/.git/HEAD; mv shop/node_modules moved; mkdir shop/node_modules",
 			"ln -sf /workspace/../../prepared escape; cat escape/key 2>&1; find / -name layer.json 2>/dev/null | head -3",
-			"mount -t tmpfs none shop 2>&1; mount --bind / shop 2>&1; unshare -Urm mount -t overlay o -o lowerdir=/workspace,upperdir=/tmp,workdir=/tmp /tmp 2>&1",
+			"mount -t tmpfs none shop 2>&1; mount --bind / shop 2>&1",
+			"unshare -Urm mount -t overlay o -o lowerdir=/workspace,upperdir=/tmp,workdir=/tmp /tmp 2>&1",
 			"mount -o remount,rw /workspace 2>&1; umount /workspace 2>&1; mknod shop/device c 1 3 2>&1; chown 0:0 second 2>&1; chattr +i dated 2>&1",
 			"setfattr -n trusted.overlay.opaque -v y shop 2>&1; setfattr -n trusted.overlay.redirect -v /../.. shop 2>&1",
 			"for i in 1 2 3 4 5 6 7 8 9; do (for j in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done) 2>/dev/null; done",
@@ -112,7 +118,8 @@ func TestX14NewerCommitFromAMirror(t *testing.T) {
 		f := newFloor(t, way, git)
 		f.f = forge
 		p := lineshaft.Preparation{Repositories: []lineshaft.Repository{shop()}, Revision: "shop 1", SetupCommands: []string{"echo run >> runs"}}
-		show := script("echo BEGIN; cat shop/src/main.txt; wc -l < runs; cd shop; git status --porcelain; git fsck --full --strict 2>&1; git for-each-ref --format='%(refname)'",
+		show := script("echo BEGIN; cat shop/src/main.txt; wc -l < runs; cd shop; git status --porcelain",
+			"git fsck --full --strict 2>&1; git for-each-ref --format='%(refname)'",
 			"ls .git/objects/pack/*.pack | wc -l; git log --all --format=%s; git cat-file --batch-all-objects --batch-check | grep -c commit")
 		f.run("a", show, p, nil)
 		f.push("main", "the second shop\n")
@@ -187,7 +194,8 @@ func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 		show := script(look)
 		f.run("a", script("true"), shopSetup(), nil)
 		f.c.jobs <- preparing(job("slot", script("sleep 1000")), shopSetup()) // the follow-up may get another user
-		found, notices := f.run("b", script("rm dated; echo mine > mine; mv shop/node_modules moved; chmod 700 closed; rm closed/file", look), shopSetup(), nil)
+		change := "rm dated; echo mine > mine; mv shop/node_modules moved; chmod 700 closed; rm closed/file"
+		found, notices := f.run("b", script(change, look), shopSetup(), nil)
 		want(t, notices, f.word())
 		const here, snapshot = "is still here and is used again", "was restored from the snapshot"
 		if raw := f.c.blob(fmt.Sprintf("%s-b-", lineshaft.BlobSnapshot)); len(raw) == 0 || !whole && len(raw) > 4000 {

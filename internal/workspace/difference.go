@@ -31,6 +31,7 @@ type Base struct {
 // BaseError is what Restore returns for a snapshot that needs the base to be there first.
 type BaseError struct{ Base Base }
 
+// Error says what kind of snapshot it is.
 func (e *BaseError) Error() string { return "the snapshot is the difference to a prepared environment" }
 
 // baseFile is the first entry of such a snapshot.
@@ -113,7 +114,9 @@ func (d *difference) pack(archive *tar.Writer, removed []string) error {
 		err = ErrTooLarge
 	}
 	if err == nil {
-		err = archive.WriteHeader(&tar.Header{Name: baseFile, Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(text)), ModTime: time.Unix(0, 0), Format: tar.FormatPAX})
+		err = archive.WriteHeader(&tar.Header{
+			Name: baseFile, Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(text)), ModTime: time.Unix(0, 0), Format: tar.FormatPAX,
+		})
 	}
 	if err == nil {
 		_, err = archive.Write(text)
