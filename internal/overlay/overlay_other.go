@@ -19,6 +19,9 @@ var errLinux = fmt.Errorf("%w: overlays are for Linux", errors.ErrUnsupported)
 // Mount is for Linux alone.
 func (Mount) Mount(context.Context) error { return errLinux }
 
+// CopyStore is for Linux alone.
+func CopyStore(context.Context, string, string) error { return errLinux }
+
 // Anchor is for Linux alone.
 func Anchor(string) error { return errLinux }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -84,6 +85,39 @@ func TestX14OverlayLeavesTheLowerFolder(t *testing.T) {
 	}
 	must(t, Unmount(m.At))
 	must(t, Unmount(m.At))
+}
+
+// X-14: what was written can be copied, and gives the same on top of the same folder.
+func TestX14CopyOfWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	dir := needs(t)
+	m := folders(t, dir)
+	must(t, os.MkdirAll(m.Lower+"/gone/deep", 0o755))
+	must(t, os.WriteFile(m.Lower+"/gone/deep/file", []byte("deep"), 0o600))
+	must(t, os.WriteFile(m.Lower+"/alone", []byte("alone"), 0o600))
+	must(t, m.Mount(t.Context()))
+	must(t, os.Rename(m.At+"/gone/deep", m.At+"/moved"))
+	must(t, os.RemoveAll(m.At+"/gone"))
+	must(t, os.Mkdir(m.At+"/gone", 0o750))
+	must(t, os.Remove(m.At+"/alone"))
+	must(t, os.WriteFile(m.At+"/mine", []byte("mine"), 0o640))
+	must(t, os.Symlink("mine", m.At+"/link"))
+	other := Mount{Lower: m.Lower, Store: filepath.Join(dir, "other"), At: filepath.Join(dir, "other-at"), Owner: m.Owner}
+	must(t, CopyStore(t.Context(), m.Store, other.Store))
+	must(t, os.Mkdir(other.At, 0o700))
+	must(t, other.Mount(t.Context()))
+	list := func(at string) string {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", `cd "$1" && find . -mindepth 1 -printf '%p %y %m %U %G %T@ %l %s\n' | sort; cat mine link moved/file`, "sh", at).CombinedOutput()
+		must(t, err)
+		return string(out)
+	}
+	if a, b := list(m.At), list(other.At); a != b || !strings.Contains(a, "./moved/file f 600 61007") || strings.Contains(a, "alone") {
+		t.Errorf("there is\n%s\nwant\n%s", b, a)
+	}
+	must(t, os.WriteFile(m.At+"/second", []byte("both"), 0o600))
+	if err := CopyStore(t.Context(), m.Store, filepath.Join(dir, "third")); !errors.Is(err, ErrIndexed) {
+		t.Errorf("copied what a copy cannot have: %v", err)
+	}
 }
 
 // X-14: what a process that was killed has mounted goes, with what anchors it.

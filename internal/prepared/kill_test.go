@@ -83,9 +83,13 @@ func (k *killed) use(ctx context.Context, run string) (err error) {
 		err = l.CopyTo(ctx, w.Dir())
 	}
 	if err == nil {
-		err = errors.Join(w.Prepared(), os.WriteFile(filepath.Join(w.Dir(), "mine"), []byte(run), 0o600),
-			os.WriteFile(filepath.Join(w.Dir(), "big"), []byte(run), 0o600), os.RemoveAll(filepath.Join(w.Dir(), "void")))
+		err = errors.Join(w.Prepared(), os.WriteFile(filepath.Join(w.Dir(), "mine"), []byte(run), 0o600), os.RemoveAll(filepath.Join(w.Dir(), "void")))
 	}
+	if written := w.Written(); err == nil && written != "" {
+		over, keyErr := k.store.Key(recipe("over " + strconv.Itoa(rand.IntN(4))))
+		err = errors.Join(keyErr, k.store.KeepOver(ctx, over, l, filepath.Dir(written), killOwner, Facts{Made: time.Now()}))
+	}
+	err = errors.Join(err, os.WriteFile(filepath.Join(w.Dir(), "big"), []byte(run), 0o600))
 	until := time.Now().Add(time.Hour)
 	if rand.IntN(2) == 0 {
 		until = time.Time{}
@@ -132,7 +136,7 @@ func TestX14KilledAtAnyMoment(t *testing.T) {
 		rounds = 200
 	}
 	dir, source := folderFor(t), fill(t, t.TempDir())
-	t.Cleanup(func() { _ = overlay.Clear(filepath.Join(dir, "workspaces")) })
+	t.Cleanup(func() { _ = overlay.Clear(dir) })
 	want := describe(t, source)
 	layers, runs := 0, 0
 	for round := range rounds {
@@ -183,6 +187,9 @@ func checkKilled(t *testing.T, dir, want string) (layers, runs int) {
 	if entries, err := os.ReadDir(s.path("new")); err != nil || len(entries) > 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
+	if entries, err := os.ReadDir(s.path("views")); err == nil {
+		t.Errorf("left behind: %v", entries)
+	}
 	if entries, err := os.ReadDir(filepath.Join(dir, "workspaces")); err != nil || len(entries) > 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
@@ -200,6 +207,17 @@ func checkKilled(t *testing.T, dir, want string) (layers, runs int) {
 			t.Errorf("layer %d: %v", i, err)
 		} else if got := describe(t, to); got != want {
 			t.Errorf("layer %d is\n%s\nwant\n%s", i, got, want)
+		}
+		l.Release()
+	}
+	for i := range 4 { // those that were made of what a run had written
+		l := s.Take(key(t, s, recipe("over "+strconv.Itoa(i))))
+		if l == nil {
+			continue
+		}
+		mine, err := os.ReadFile(filepath.Join(l.Tree(), "mine"))
+		if err := errors.Join(err, l.Check(t.Context()), l.CopyTo(t.Context(), folderFor(t))); err != nil || !strings.HasPrefix(string(mine), "run-") {
+			t.Errorf("layer %d over another has %q, %v", i, mine, err)
 		}
 		l.Release()
 	}

@@ -103,7 +103,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 func Remove(ctx context.Context, dir string) error { return tree.Remove(ctx, dir) }
 
 func (s *Store) open(ctx context.Context) error {
-	if err := tree.Remove(ctx, s.path("new")); err != nil {
+	if err := errors.Join(s.clearViews(ctx), tree.Remove(ctx, s.path("new"))); err != nil {
 		return err
 	}
 	for _, dir := range []string{s.path("new"), s.path("layers")} {
@@ -214,41 +214,6 @@ func (l *Layer) CopyTo(ctx context.Context, dir string) error {
 // full says that there is no room on the disk.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}
-
-// Keep keeps a copy of a folder, in which nothing may run, as the layer of a key. When
-// it returns the folder may be used; the layer is complete a little later. One that is
-// there, or is being made, stays.
-func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) error {
-	if !s.begin(key.ID) {
-		return nil
-	}
-	half := s.path("new", rand.Text())
-	err := errors.Join(s.evict(ctx, 0), s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700))
-	if err == nil {
-		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), s.config.MaxBytes)
-	}
-	if err == nil {
-		err = s.spare()
-	}
-	if err != nil {
-		err = errors.Join(err, tree.Remove(context.WithoutCancel(ctx), half))
-		s.end(key.ID)
-		if full(err) {
-			err = fmt.Errorf("%w: %w", ErrNoRoom, err)
-		}
-		return fmt.Errorf("keep layer: %w", err)
-	}
-	facts.Group = key.Group
-	l := &Layer{Facts: facts, store: s, id: key.ID, checks: checks{read: true}}
-	go func() {
-		defer s.end(key.ID)
-		ctx := context.WithoutCancel(ctx)
-		if err := s.complete(ctx, l, half); err != nil {
-			s.config.Warn(errors.Join(err, tree.Remove(ctx, half)))
-		}
-	}()
-	return nil
 }
 
 // begin says that a layer is to be made, and by whom: the first that asks.
@@ -384,6 +349,9 @@ func (s *Store) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.Wait()
+	if err := s.clearViews(context.Background()); err != nil {
+		s.config.Warn(err)
+	}
 }
 
 // Wait returns when the layers that Keep has begun are complete.

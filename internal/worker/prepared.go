@@ -103,6 +103,8 @@ type preparation struct {
 	kept string
 	// pins are commits to check out instead of the newest, by folder.
 	pins map[string]string
+	// below is the layer that the workspace is on top of, while it is taken.
+	below *prepared.Layer
 	// word says what was done with the files of base.
 	word string
 	// base is what it started on; zero for a cold start.
@@ -297,6 +299,7 @@ func (p *preparation) fill(ctx context.Context, layer *prepared.Layer) error {
 		p.word = "mounted"
 		err := p.workspace.MountLayer(ctx, p.worker.below(layer, p.slot))
 		if err == nil {
+			p.below = layer
 			return nil
 		}
 		p.warn(ctx, "put workspace on prepared environment", err)
@@ -409,7 +412,7 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	began := time.Now()
 	key, err := p.key(ctx)
 	if err == nil {
-		err = p.worker.layers.Keep(ctx, key, p.workspace.Dir(), facts)
+		err = p.keepAs(ctx, key, facts)
 	}
 	switch {
 	case err == nil:
@@ -426,6 +429,20 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 		}
 		p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
 	}
+}
+
+// keepAs keeps the workspace as the layer of a key. On top of another layer what was written
+// is enough to begin with.
+func (p *preparation) keepAs(ctx context.Context, key prepared.Key, facts prepared.Facts) error {
+	store := p.worker.layers
+	if written := p.workspace.Written(); written != "" && p.below != nil {
+		err := store.KeepOver(ctx, key, p.below, filepath.Dir(written), p.worker.views.Owner(p.slot), facts)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		p.worker.logger.DebugContext(ctx, "all of an environment is copied", "run_id", p.job.RunID, "err", err)
+	}
+	return store.Keep(ctx, key, p.workspace.Dir(), facts)
 }
 
 // inSeconds says how long something took.
