@@ -280,6 +280,9 @@ func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
 	return nil
 }
 
+// Sweep removes layers that are too old, also while nobody prepares anything.
+func (s *Store) Sweep(ctx context.Context) error { return s.evict(ctx, 0) }
+
 // evict removes layers that are too old, and the least recently used until there is
 // room for so many bytes more; none that is in use.
 func (s *Store) evict(ctx context.Context, more int64) error {

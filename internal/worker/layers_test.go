@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/gateway"
 	gitclient "github.com/lineshaft/lineshaft/internal/git"
 	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
@@ -292,4 +293,20 @@ func TestX14FullDisk(t *testing.T) {
 			want(t, printed, " 4000000 small")
 		}
 	})
+}
+
+// set-up that could reach other hosts made something else.
+func TestX14HostsArePartOfTheKey(t *testing.T) {
+	t.Parallel()
+	reach := func(host string) func(*Config) {
+		return func(c *Config) { c.Gateway = gateway.New(gateway.Config{Hosts: []string{host}}) }
+	}
+	f := newFloor(t, reach("registry.example"))
+	for i, step := range []struct{ host, says string }{
+		{"registry.example", "Cold start"}, {"registry.example", "Warm start"}, {"mirror.example", "Cold start"}, {"registry.example", "Warm start"},
+	} {
+		f.restart(nil, reach(step.host))
+		_, notices := f.run("h"+strconv.Itoa(i), script("true"), shopSetup(), nil)
+		want(t, notices, step.says)
+	}
 }

@@ -215,6 +215,9 @@ func (p *preparation) key(ctx context.Context) (prepared.Key, error) {
 		runtime.GOOS + "/" + runtime.GOARCH, config.Version, config.Sandbox.Name(), string(config.Network),
 		config.Path, p.guest("."), shown,
 	}
+	if config.Gateway != nil {
+		p.recipe.Machine = append(p.recipe.Machine, config.Gateway.Reach()...)
+	}
 	return p.worker.layers.Key(p.recipe)
 }
 

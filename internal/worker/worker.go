@@ -210,7 +210,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	w.started = true
 	w.life, w.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.claiming, w.endClaiming = context.WithCancelCause(w.life)
-	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop, w.strayLoop} {
+	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop, w.strayLoop, w.layerLoop} {
 		w.loops.Go(loop)
 	}
 	return nil
