@@ -20,12 +20,50 @@ import (
 // names it has is known by inodes, which a copy does not have.
 var ErrIndexed = errors.New("a file with several names was written to")
 
+// Kind is what an entry of what was written says of the lower folder.
+type Kind int
+
+// What entries say.
+const (
+	// Entry takes the place of a lower one; a folder is one with the lower one.
+	Entry Kind = iota
+	// Gone says that the lower entry was removed.
+	Gone
+	// Anew is a folder of which nothing is lower.
+	Anew
+	// Moved is a folder that has what is lower at another place.
+	Moved
+)
+
+// KindOf looks at an entry below the folder upper of a store.
+func KindOf(name string, mode fs.FileMode) Kind {
+	value := make([]byte, 8)
+	switch {
+	case mode&fs.ModeCharDevice != 0:
+		return Gone
+	case !mode.IsDir():
+		return Entry
+	}
+	if _, err := unix.Lgetxattr(name, "trusted.overlay.redirect", value); !errors.Is(err, unix.ENODATA) {
+		return Moved
+	}
+	if _, err := unix.Lgetxattr(name, "trusted.overlay.opaque", value); err == nil {
+		return Anew
+	}
+	return Entry
+}
+
+// Indexed says that a file with several names may have been written to by another name.
+func Indexed(store string) bool {
+	index, err := os.ReadDir(filepath.Join(store, "work", "index"))
+	return err != nil || slices.ContainsFunc(index, func(e fs.DirEntry) bool { return e.Type()&fs.ModeDevice == 0 })
+}
+
 // CopyStore copies what was written through a mount into another store, for a mount on top of
 // the same lower folder. Nobody may write meanwhile.
 func CopyStore(ctx context.Context, from, to string) error {
-	index, err := os.ReadDir(filepath.Join(from, "work", "index"))
-	if err != nil || slices.ContainsFunc(index, func(e fs.DirEntry) bool { return e.Type()&fs.ModeDevice == 0 }) {
-		return fmt.Errorf("copy store: %w", errors.Join(ErrIndexed, err))
+	if Indexed(from) {
+		return fmt.Errorf("copy store: %w", ErrIndexed)
 	}
 	from, to = filepath.Join(from, "upper"), filepath.Join(to, "upper")
 	if err := errors.Join(os.MkdirAll(to, 0o700), copyAttributes(from, to)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Mount is for Linux alone.
@@ -18,6 +19,23 @@ var errLinux = fmt.Errorf("%w: overlays are for Linux", errors.ErrUnsupported)
 
 // Mount is for Linux alone.
 func (Mount) Mount(context.Context) error { return errLinux }
+
+// Kind is what an entry of what was written says of the lower folder.
+type Kind int
+
+// What entries say.
+const (
+	Entry Kind = iota
+	Gone
+	Anew
+	Moved
+)
+
+// KindOf is for Linux alone.
+func KindOf(string, fs.FileMode) Kind { return Moved }
+
+// Indexed is for Linux alone.
+func Indexed(string) bool { return true }
 
 // CopyStore is for Linux alone.
 func CopyStore(context.Context, string, string) error { return errLinux }

@@ -11,9 +11,11 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
@@ -46,6 +48,8 @@ type difference struct {
 	base    map[string]tree.Info
 	written map[string]bool
 	seen    map[string]bool // of base
+	// upper is the folder that has the whole difference; empty when it has to be looked for.
+	upper string
 }
 
 // newDifference is nil for a workspace that is not on top of a layer, or on one so small
@@ -54,12 +58,59 @@ func (w *Workspace) newDifference(ctx context.Context) (*difference, error) {
 	if w.state.Layer == "" || w.layer.Bytes <= w.limits.WholeBytes {
 		return nil, nil
 	}
+	if d, err := w.plainDifference(ctx); d != nil || err != nil {
+		return d, err
+	}
 	d := &difference{layer: w.layer, base: map[string]tree.Info{}, written: map[string]bool{}, seen: map[string]bool{}}
 	err := walkAll(ctx, w.layer.Dir, w.limits.Entries, func(e *tree.Entry) { d.base[e.Path()] = e.Info })
 	if err == nil {
 		err = walkAll(ctx, w.Written(), w.limits.Entries, func(e *tree.Entry) { d.written[e.Path()] = true })
 	}
 	return d, err
+}
+
+// plainDifference reads the difference off what was written, which takes as long as there is
+// of that. It is nil when a folder was moved, or a file with several names was written to: then
+// everything has to be compared.
+func (w *Workspace) plainDifference(ctx context.Context) (*difference, error) {
+	d := &difference{layer: w.layer, upper: w.Written()}
+	plain := !overlay.Indexed(w.written())
+	err := walkAll(ctx, d.upper, w.limits.Entries, func(e *tree.Entry) {
+		plain = plain && overlay.KindOf(filepath.Join(d.upper, e.Path()), e.Info.Mode) != overlay.Moved
+	})
+	if !plain || err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// gone notes what of the layer an entry of upper takes away, and says that this is all.
+func (d *difference) gone(m *Measured, name string, mode fs.FileMode) bool {
+	if d == nil || d.upper == "" {
+		return false
+	}
+	kind := overlay.KindOf(filepath.Join(d.upper, name), mode)
+	if kind == overlay.Gone || kind == overlay.Anew {
+		if _, err := os.Lstat(filepath.Join(d.layer.Dir, name)); err == nil {
+			m.removed = append(m.removed, name)
+		}
+	}
+	return kind == overlay.Gone
+}
+
+// walkSnapshot walks what a snapshot may have.
+func (w *Workspace) walkSnapshot(ctx context.Context, d *difference, walker tree.Walker) error {
+	walker.Entries = w.limits.Entries + ownEntries
+	if d == nil || d.upper == "" {
+		return w.walk(ctx, ".", walker)
+	}
+	top, err := os.Open(d.upper)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = top.Close() }()
+	walker.Depth = tree.MaxDepth
+	return walker.Walk(ctx, top)
 }
 
 func walkAll(ctx context.Context, dir string, most int, visit func(*tree.Entry)) error {
@@ -82,7 +133,7 @@ func walkAll(ctx context.Context, dir string, most int, visit func(*tree.Entry))
 // same says that an entry is the layer's, and not the workspace's own: it was not written,
 // nor did a folder that was moved bring it here, nor may it have changed by another name.
 func (d *difference) same(name string, info tree.Info) bool {
-	if d == nil {
+	if d == nil || d.upper != "" {
 		return false
 	}
 	old, ok := d.base[name]

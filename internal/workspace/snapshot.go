@@ -72,7 +72,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 		if skip, err := ours(name, e.Info.Mode); skip {
 			return err
 		}
-		if difference.same(name, e.Info) {
+		if difference.gone(&m, name, e.Info.Mode) || difference.same(name, e.Info) {
 			return nil
 		}
 		if m.Entries++; m.Entries > w.limits.Entries {
@@ -93,7 +93,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 		}
 		return nil
 	}
-	err = w.walk(ctx, ".", tree.Walker{Entries: w.limits.Entries + ownEntries, Visit: visit, Left: m.left})
+	err = w.walkSnapshot(ctx, difference, tree.Walker{Visit: visit, Left: m.left})
 	if err == nil && m.cut {
 		err = fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
 	}
@@ -107,7 +107,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 		}
 	}
 	if difference != nil {
-		m.removed = difference.removed()
+		m.removed = append(m.removed, difference.removed()...)
 		_, _ = fmt.Fprintf(sum, "%q %q\n", difference.layer.ID, m.removed) // a hash never fails
 	}
 	m.Print = hex.EncodeToString(sum.Sum(nil))
@@ -145,7 +145,7 @@ func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) erro
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	err = w.walk(ctx, ".", tree.Walker{Entries: w.limits.Entries + ownEntries, Visit: func(e *tree.Entry) error {
+	err = w.walkSnapshot(ctx, m.difference, tree.Walker{Visit: func(e *tree.Entry) error {
 		name := e.Path()
 		if skip, err := ours(name, e.Info.Mode); skip {
 			return err
