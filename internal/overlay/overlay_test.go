@@ -107,7 +107,8 @@ func TestX14CopyOfWhatWasWritten(t *testing.T) {
 	must(t, os.Mkdir(other.At, 0o700))
 	must(t, other.Mount(t.Context()))
 	list := func(at string) string {
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", `cd "$1" && find . -mindepth 1 -printf '%p %y %m %U %G %T@ %l %s\n' | sort; cat mine link moved/file`, "sh", at).CombinedOutput()
+		const all = `cd "$1" && find . -mindepth 1 -printf '%p %y %m %U %G %T@ %l %s\n' | sort; cat mine link moved/file`
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", all, "sh", at).CombinedOutput()
 		must(t, err)
 		return string(out)
 	}

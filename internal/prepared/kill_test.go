@@ -83,7 +83,8 @@ func (k *killed) use(ctx context.Context, run string) (err error) {
 		err = l.CopyTo(ctx, w.Dir())
 	}
 	if err == nil {
-		err = errors.Join(w.Prepared(), os.WriteFile(filepath.Join(w.Dir(), "mine"), []byte(run), 0o600), os.RemoveAll(filepath.Join(w.Dir(), "void")))
+		err = errors.Join(w.Prepared(), os.WriteFile(filepath.Join(w.Dir(), "mine"), []byte(run), 0o600),
+			os.RemoveAll(filepath.Join(w.Dir(), "void")))
 	}
 	if written := w.Written(); err == nil && written != "" {
 		over, keyErr := k.store.Key(recipe("over " + strconv.Itoa(rand.IntN(4))))
@@ -216,7 +217,8 @@ func checkKilled(t *testing.T, dir, want string) (layers, runs int) {
 			continue
 		}
 		mine, err := os.ReadFile(filepath.Join(l.Tree(), "mine"))
-		if err := errors.Join(err, l.Check(t.Context()), l.CopyTo(t.Context(), folderFor(t))); err != nil || !strings.HasPrefix(string(mine), "run-") {
+		err = errors.Join(err, l.Check(t.Context()), l.CopyTo(t.Context(), folderFor(t)))
+		if err != nil || !strings.HasPrefix(string(mine), "run-") {
 			t.Errorf("layer %d over another has %q, %v", i, mine, err)
 		}
 		l.Release()

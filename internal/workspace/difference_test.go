@@ -32,7 +32,8 @@ func layered(t *testing.T) (open func(run string) *Workspace, layer Layer) {
 		file := filepath.Join(layer.Dir, name)
 		must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(name[:1]+"-"), 0o644), os.Chtimes(file, old, old)))
 	}
-	must(t, errors.Join(os.Symlink("d", filepath.Join(layer.Dir, "link")), os.Link(filepath.Join(layer.Dir, "e"), filepath.Join(layer.Dir, "second"))))
+	must(t, os.Symlink("d", filepath.Join(layer.Dir, "link")))
+	must(t, errors.Join(os.Link(filepath.Join(layer.Dir, "e"), filepath.Join(layer.Dir, "second"))))
 	return func(run string) *Workspace {
 		w, err := m.Open(t.Context(), OpenRequest{RunID: run, Number: 1})
 		must(t, err)
@@ -121,7 +122,8 @@ func TestX14SnapshotIsTheDifference(t *testing.T) {
 			var needs *BaseError
 			other := open(run + "-2")
 			must(t, other.Clear(t.Context()))
-			if err := other.Restore(t.Context(), bytes.NewReader(raw)); !errors.As(err, &needs) || needs.Base.Layer != layer.ID || needs.Base.Commits["shop"] != "c1" {
+			err := other.Restore(t.Context(), bytes.NewReader(raw))
+			if !errors.As(err, &needs) || needs.Base.Layer != layer.ID || needs.Base.Commits["shop"] != "c1" {
 				t.Fatalf("restored on nothing: %v", err)
 			}
 			if left, err := other.Empty(); !left || err != nil {
