@@ -54,7 +54,9 @@ func newPreparedForge(ctx context.Context, dir string, size preparedSize) (*prep
 	}
 	f.url = "http://" + l.Addr().String() + "/{owner}/{repo}.git"
 	f.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{
-		Path: filepath.Join(program, "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard,
+		Path:   filepath.Join(program, "git-http-backend"),
+		Env:    []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"},
+		Stderr: io.Discard,
 	}}
 	go func() { _ = f.server.Serve(l) }() // it ends with close
 	return f, nil

@@ -97,7 +97,8 @@ func ownedBy(dir string, owner int) (int, error) {
 		return -1, fmt.Errorf("open lower folder: %w", err)
 	}
 	err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{
-		Attr_set: unix.MOUNT_ATTR_IDMAP | unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Userns_fd: uint64(users.Fd()),
+		Attr_set:  unix.MOUNT_ATTR_IDMAP | unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV,
+		Userns_fd: uint64(users.Fd()),
 	})
 	if err != nil {
 		return -1, errors.Join(fmt.Errorf("map users of lower folder: %w", err), unix.Close(fd))

@@ -88,7 +88,8 @@ func TestX14HostileRunChangesNothing(t *testing.T) {
 			"ln -sf /workspace/../../prepared escape; cat escape/key 2>&1; find / -name layer.json 2>/dev/null | head -3",
 			"mount -t tmpfs none shop 2>&1; mount --bind / shop 2>&1",
 			"unshare -Urm mount -t overlay o -o lowerdir=/workspace,upperdir=/tmp,workdir=/tmp /tmp 2>&1",
-			"mount -o remount,rw /workspace 2>&1; umount /workspace 2>&1; mknod shop/device c 1 3 2>&1; chown 0:0 second 2>&1; chattr +i dated 2>&1",
+			"mount -o remount,rw /workspace 2>&1; umount /workspace 2>&1",
+			"mknod shop/device c 1 3 2>&1; chown 0:0 second 2>&1; chattr +i dated 2>&1",
 			"setfattr -n trusted.overlay.opaque -v y shop 2>&1; setfattr -n trusted.overlay.redirect -v /../.. shop 2>&1",
 			"for i in 1 2 3 4 5 6 7 8 9; do (for j in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done) 2>/dev/null; done",
 			"chmod 000 empty; rm -rf outside; mkfifo shop/pipe; rm -rf ./* shop/.git; echo EMPTY; head -c 900000000 /dev/zero > big",
@@ -118,7 +119,9 @@ func TestX14NewerCommitFromAMirror(t *testing.T) {
 		git, _ := mirrored(t, forge)
 		f := newFloor(t, way, git)
 		f.f = forge
-		p := lineshaft.Preparation{Repositories: []lineshaft.Repository{shop()}, Revision: "shop 1", SetupCommands: []string{"echo run >> runs"}}
+		p := lineshaft.Preparation{
+			Repositories: []lineshaft.Repository{shop()}, Revision: "shop 1", SetupCommands: []string{"echo run >> runs"},
+		}
 		show := script("echo BEGIN; cat shop/src/main.txt; wc -l < runs; cd shop; git status --porcelain",
 			"git fsck --full --strict 2>&1; git for-each-ref --format='%(refname)'",
 			"ls .git/objects/pack/*.pack | wc -l; git log --all --format=%s; git cat-file --batch-all-objects --batch-check | grep -c commit")

@@ -30,7 +30,8 @@ func layered(t *testing.T) (open func(run string) *Workspace, layer Layer) {
 	old := time.Unix(1_000_000_000, 0)
 	for _, name := range []string{"a/one", "a/two", "b/one", "b/deep/two", "c/file", "d", "e", "same", ".lineshaft/old"} {
 		file := filepath.Join(layer.Dir, name)
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(name[:1]+"-"), 0o644), os.Chtimes(file, old, old)))
+		must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must(t, errors.Join(os.WriteFile(file, []byte(name[:1]+"-"), 0o644), os.Chtimes(file, old, old)))
 	}
 	must(t, os.Symlink("d", filepath.Join(layer.Dir, "link")))
 	must(t, errors.Join(os.Link(filepath.Join(layer.Dir, "e"), filepath.Join(layer.Dir, "second"))))
