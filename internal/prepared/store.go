@@ -54,7 +54,7 @@ type Store struct {
 	making map[string][]*Turn // with those that end when the layer is complete, or given up
 	turns  map[string]*Turn
 	closed bool
-	tasks  sync.WaitGroup // layers that are being completed
+	idle   *sync.Cond // no layer is being completed
 }
 
 // Facts are what is known of a layer.
@@ -93,6 +93,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		config.Used = func() (map[string]bool, error) { return nil, nil }
 	}
 	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string][]*Turn{}, turns: map[string]*Turn{}}
+	s.idle = sync.NewCond(&s.mu)
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("prepared environments: %w", err)
 	}
@@ -224,7 +225,6 @@ func (s *Store) begin(id string) bool {
 		return false
 	}
 	s.making[id] = []*Turn{}
-	s.tasks.Add(1)
 	return true
 }
 
@@ -235,7 +235,7 @@ func (s *Store) end(id string) {
 		s.endTurn(t)
 	}
 	delete(s.making, id)
-	s.tasks.Done()
+	s.idle.Broadcast()
 }
 
 // spare wants a twentieth of the disk to stay free, for the runs.
@@ -358,4 +358,10 @@ func (s *Store) Close() {
 }
 
 // Wait returns when the layers that Keep has begun are complete.
-func (s *Store) Wait() { s.tasks.Wait() }
+func (s *Store) Wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.making) > 0 {
+		s.idle.Wait()
+	}
+}
