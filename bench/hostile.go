@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// The bars of B14: what one request of any caller may cost, and what many at once may do to
+// The bars of B17: what one request of any caller may cost, and what many at once may do to
 // the server and to those who send deliveries.
 const (
 	hostileProcessor = time.Second
@@ -28,12 +28,12 @@ const (
 	hostilePerKey = 4
 )
 
-// benchHostile is B14: the most expensive requests that there are, on a database that
+// benchHostile is B17: the most expensive requests that there are, on a database that
 // somebody filled with malice.
 func benchHostile(ctx context.Context, s *session) error {
 	for _, engine := range s.opts.engines {
 		if engine == postgres && s.admin == "" {
-			s.report.missing("B14", "hostile database", engine, errNoPostgres)
+			s.report.missing("B17", "hostile database", engine, errNoPostgres)
 			continue
 		}
 		if err := s.hostileOn(ctx, engine); err != nil {
@@ -67,7 +67,7 @@ func (s *session) hostileOn(ctx context.Context, engine string) (err error) {
 		costs = append(costs, cost)
 		cost.Path = filled.short(path)
 		s.report.add(row{
-			ID: "B14", What: cost.Path, Engine: engine, Measured: inMillis(cost.Processor), Verdict: judge(cost.Processor <= hostileProcessor && cost.Memory <= hostileMemory),
+			ID: "B17", What: cost.Path, Engine: engine, Measured: inMillis(cost.Processor), Verdict: judge(cost.Processor <= hostileProcessor && cost.Memory <= hostileMemory),
 			Bar:    fmt.Sprintf("≤ %s of processor time and %s", inMillis(hostileProcessor), inMegabytes(hostileMemory)),
 			Note:   fmt.Sprintf("%s of memory, %s of answer, status %d", inMegabytes(cost.Memory), inMegabytes(cost.Answer), cost.Status),
 			Detail: cost,
@@ -178,12 +178,12 @@ func (s *session) hostileTogether(ctx context.Context, engine string, made *hook
 		return err
 	}
 	s.report.add(row{
-		ID: "B14", What: fmt.Sprintf("memory with %d readers at once", hostileReaders), Engine: engine, Measured: inMegabytes(peak),
+		ID: "B17", What: fmt.Sprintf("memory with %d readers at once", hostileReaders), Engine: engine, Measured: inMegabytes(peak),
 		Bar: fmt.Sprintf("≤ %s", inMegabytes(hostileTogether)), Verdict: judge(peak <= hostileTogether),
 	})
 	slower := ratio(float64(beside[0].P99), float64(quiet[0].P99))
 	s.report.add(row{
-		ID: "B14", What: "ingress beside them, p99", Engine: engine, Measured: inMillis(beside[0].P99), Anchor: inMillis(quiet[0].P99), AnchorName: "alone",
+		ID: "B17", What: "ingress beside them, p99", Engine: engine, Measured: inMillis(beside[0].P99), Anchor: inMillis(quiet[0].P99), AnchorName: "alone",
 		Ratio: slower, Bar: fmt.Sprintf("≤ %d × alone", hostileSlower), Verdict: judge(slower <= hostileSlower), Detail: []hitFound{quiet[0], beside[0]},
 	})
 	return nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every request of B14 can be made, and those of tools are calls in JSON.
+// Every request of B17 can be made, and those of tools are calls in JSON.
 func TestHostileRequestsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	tools := 0

@@ -80,7 +80,8 @@ func benchmarks() []benchmark {
 		{"B11", "what one might pick instead", benchRivals},
 		{"B12", "self-hosted workers", benchWorkers},
 		{"B13", "pages", benchPages}, // after B7: it adds to its databases
-		{"B14", "hostile database", benchHostile},
+		{"B14", "prepared environments", benchPrepared},
+		{"B17", "hostile database", benchHostile},
 	}
 }
 

@@ -32,6 +32,7 @@ func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check
 		checkListen(ctx, cfg),
 		checkIsolation(ctx, cfg, opts),
 		checkLimits(ctx, cfg, opts),
+		checkPrepared(ctx, cfg, isolated),
 		checkModels(cfg),
 		checkHarness(cfg, opts, isolated),
 		checkOIDC(ctx, cfg),

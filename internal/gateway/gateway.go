@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/mask"
@@ -57,6 +58,9 @@ type Gateway struct {
 	api      *http.Transport
 	masks    map[string]*mask.Masker // by name of endpoint
 }
+
+// Reach is what the proxy lets agents reach, in order.
+func (g *Gateway) Reach() []string { return slices.Sorted(slices.Values(g.config.Hosts)) }
 
 // New makes a gateway.
 func New(config Config) *Gateway {

@@ -47,30 +47,42 @@ func (l listing) print() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// maxTips is how many commits are told; with more, CloneNewer would not be worth it.
+const maxTips = 2000
+
+// tips are the ids that branches and tags have; nil when there are too many.
+func (l listing) tips() []string {
+	tips := slices.Compact(slices.Sorted(maps.Values(l.refs)))
+	if len(tips) > maxTips {
+		return nil
+	}
+	return tips
+}
+
 // Find asks the host, with the credentials of the caller, what Clone would give: the
-// commit of the default branch, and a print of all branches and tags. Of a folder
-// without git the commit is a digest.
-func (c *Client) Find(ctx context.Context, url, credentials string) (commit, refs string, err error) {
+// commit of the default branch, a print of all branches and tags, and what these lead to,
+// for CloneNewer. Of a folder without git the commit is a digest.
+func (c *Client) Find(ctx context.Context, url, credentials string) (commit, refs string, tips []string, err error) {
 	a, err := c.address(url)
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	ctx, cancel := c.bounded(ctx, a, 1)
 	defer cancel()
 	if a, err = c.findLocal(a); err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	if a.kind == kindLocal && !isRepository(a.text) {
 		commit, err = c.readFolder(ctx, a, nil)
-		return commit, "", err
+		return commit, "", nil, err
 	}
 	r, done, err := c.visit(ctx, a, credentials)
 	defer done()
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	l, err := c.list(ctx, r)
-	return l.commit, l.print(), err
+	return l.commit, l.print(), l.tips(), err
 }
 
 // list asks the host for its branches and tags.

@@ -158,7 +158,7 @@ func TestX14MirrorAsksForEachCaller(t *testing.T) {
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%q left files", credentials)
 		}
-		if _, _, err := m.Find(t.Context(), m.url, credentials); err == nil {
+		if _, _, _, err := m.Find(t.Context(), m.url, credentials); err == nil {
 			t.Errorf("found with %q", credentials)
 		}
 	}
@@ -169,15 +169,15 @@ func TestX14MirrorForgetsWhatTheHostForgot(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, "")
 	m.o.push("main", map[string]string{"a": "1"})
-	_, before, err := m.Find(t.Context(), m.url, "")
+	_, before, _, err := m.Find(t.Context(), m.url, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	leaked := m.o.push("side", map[string]string{"password": "hunter2"})
-	_, with, _ := m.Find(t.Context(), m.url, "")
+	_, with, _, _ := m.Find(t.Context(), m.url, "")
 	m.clone(t, "")
 	shell(t, m.o.work, "push", "--quiet", "origin", ":refs/heads/side")
-	_, after, _ := m.Find(t.Context(), m.url, "")
+	_, after, _, _ := m.Find(t.Context(), m.url, "")
 	if before != after || before == with {
 		t.Errorf("prints %s, %s, %s", before, with, after)
 	}

@@ -110,8 +110,9 @@ var archTable = map[string][]string{
 	"internal/gateway":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/peer", "internal/sse"},                                        // which addresses are public
 	"internal/harness":    {".", "internal/tracing", "internal/mask", "internal/model", "internal/sandbox", "internal/skill", "internal/sse", "internal/pause"}, // the prompt is put together there
 	"internal/sandbox":    {"internal/tree"},
-	"internal/workspace":  {".", "internal/tree"},
-	"internal/prepared":   {"internal/tree"}, // trees that set-up commands have made, kept for later runs
+	"internal/overlay":    {"internal/pause", "internal/tree"}, // folders on top of others
+	"internal/workspace":  {".", "internal/tree", "internal/overlay"},
+	"internal/prepared":   {"internal/tree", "internal/overlay"}, // trees that set-up commands have made, kept for later runs
 	"internal/worker":     {".", "internal/tracing", "internal/mask", "internal/model", "internal/gateway", "internal/harness", "internal/prepared", "internal/sandbox", "internal/workspace", "internal/skill", "internal/pause"},
 	"internal/remote":     {".", "internal/tracing", "internal/workerwire"},                                                                         // the control plane as a self-hosted worker reaches it
 	"internal/kubernetes": {".", "internal/mask", "internal/model", "internal/gateway", "internal/worker", "internal/workerwire", "internal/pause"}, // one Job of a cluster for each execution, whose Secret holds the job spelt out

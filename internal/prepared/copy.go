@@ -42,6 +42,8 @@ type copier struct {
 		entries int
 	}
 	copied
+	looks   bool      // nothing is copied
+	reads   bool      // with looks: contents are read all the same
 	hash    hash.Hash // for Print
 	owner   int       // of the files, besides this process's own
 	sums    []uint32
@@ -84,6 +86,15 @@ const maxEntries = 2_000_000
 // symbolic links, and which names are of one file. Sockets are left out, as nobody
 // listens at them. A tree of more than limit bytes is ErrUnfit.
 func copyTree(ctx context.Context, from, to string, limit int64) (copied, error) {
+	return (&copier{to: to}).run(ctx, from, limit)
+}
+
+// look finds what copyTree would find, of contents only if they are read.
+func look(ctx context.Context, dir string, reads bool, limit int64) (copied, error) {
+	return (&copier{looks: true, reads: reads, shared: !reads}).run(ctx, dir, limit)
+}
+
+func (c *copier) run(ctx context.Context, from string, limit int64) (copied, error) {
 	source, err := os.Open(from)
 	if err != nil {
 		return copied{}, err
@@ -91,7 +102,7 @@ func copyTree(ctx context.Context, from, to string, limit int64) (copied, error)
 	defer func() { _ = source.Close() }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &copier{to: to, hash: sha256.New(), owner: -1, linked: map[uint64]*names{}, jobs: make(chan job), cancel: cancel}
+	c.hash, c.owner, c.linked, c.jobs, c.cancel = sha256.New(), -1, map[uint64]*names{}, make(chan job), cancel
 	c.limits.bytes, c.limits.entries = limit, maxEntries
 	for range max(2, min(8, runtime.NumCPU())) {
 		c.group.Go(c.work)
@@ -142,12 +153,16 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	switch {
 	case info.Mode.IsDir():
 		size = 0
-		c.folders = append(c.folders, folder{path, info})
-		err = os.Mkdir(path, 0o700)
+		if !c.looks {
+			c.folders = append(c.folders, folder{path, info})
+			err = os.Mkdir(path, 0o700)
+		}
 	case info.Mode.IsRegular():
-		err = c.file(ctx, e, path)
+		if !c.looks || c.reads {
+			err = c.file(ctx, e, path)
+		}
 	case info.Mode&fs.ModeSymlink != 0:
-		if target, err = e.Readlink(); err == nil {
+		if target, err = e.Readlink(); err == nil && !c.looks {
 			err = errors.Join(os.Symlink(target, path), setTime(path, info))
 		}
 	default:
@@ -195,7 +210,16 @@ func (c *copier) file(ctx context.Context, e *tree.Entry, path string) error {
 func (c *copier) work() {
 	buffer := make([]byte, 256<<10)
 	for j := range c.jobs {
-		sum, shared, err := copyFile(j, buffer)
+		var (
+			sum    uint32
+			shared bool
+			err    error
+		)
+		if c.looks {
+			sum, err = copyBytes(io.Discard, j.from, buffer)
+		} else {
+			sum, shared, err = copyFile(j, buffer)
+		}
 		if err = errors.Join(err, j.from.Close()); err != nil {
 			c.cancel(err)
 			continue
@@ -212,15 +236,19 @@ func copyFile(j job, buffer []byte) (sum uint32, shared bool, err error) {
 		return 0, false, err
 	}
 	if shared = j.info.Size > 0 && share(to, j.from); !shared {
-		crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-		// Hidden, so that the bytes pass by here.
-		_, err = io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(to, crc)}, struct{ io.Reader }{j.from}, buffer)
-		sum = crc.Sum32()
+		sum, err = copyBytes(to, j.from, buffer)
 	}
 	if err = errors.Join(err, to.Chmod(keptMode(j.info.Mode)), to.Close()); err != nil {
 		return 0, false, err
 	}
 	return sum, shared, setTime(j.to, j.info)
+}
+
+func copyBytes(to io.Writer, from *os.File, buffer []byte) (sum uint32, err error) {
+	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	// Hidden, so that the bytes pass by here.
+	_, err = io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(to, crc)}, struct{ io.Reader }{from}, buffer)
+	return crc.Sum32(), err
 }
 
 func setTime(path string, info tree.Info) error {
@@ -240,6 +268,9 @@ func (c *copier) finish() (copied, error) {
 		}
 	}
 	for _, l := range c.links {
+		if c.looks {
+			break
+		}
 		if err := os.Link(l.first, l.path); err != nil {
 			return copied{}, err
 		}

@@ -20,8 +20,8 @@ import (
 
 // The test binary is also the process that a test kills.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "keep" {
-		os.Exit(keepUntilKilled(os.Args[2], os.Args[3]))
+	if len(os.Args) > 1 && os.Args[1] == "work" {
+		os.Exit(workUntilKilled(os.Args[2], os.Args[3]))
 	}
 	goleak.VerifyTestMain(m)
 }

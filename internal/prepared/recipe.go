@@ -36,6 +36,8 @@ type Repository struct {
 	Commit string `json:"commit"`
 	// Refs is a print of all branches and tags. It is no part of the key.
 	Refs string `json:"refs,omitempty"`
+	// Tips are what these lead to; none when that is not known.
+	Tips []string `json:"tips,omitempty"`
 	// Plain says that the commands have left the branches as the clone had them.
 	Plain bool `json:"plain,omitempty"`
 }

@@ -35,6 +35,8 @@ type Config struct {
 	MaxBytes int64
 	// MaxAge is how old a layer gets, counted from the cold start that it goes back to.
 	MaxAge time.Duration
+	// Used names further layers that are in use, whoever took them; it may be nil.
+	Used func() (map[string]bool, error)
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Warn gets trouble that nobody waits for; it may be nil.
@@ -49,9 +51,10 @@ type Store struct {
 	mu     sync.Mutex
 	layers map[string]*Layer
 	bytes  int64
-	making map[string]bool
+	making map[string][]*Turn // with those that end when the layer is complete, or given up
+	turns  map[string]*Turn
 	closed bool
-	tasks  sync.WaitGroup // layers that are being completed
+	idle   *sync.Cond // no layer is being completed
 }
 
 // Facts are what is known of a layer.
@@ -73,6 +76,8 @@ type Layer struct {
 	id    string
 	users int       // guarded by store.mu
 	used  time.Time // guarded by store.mu
+
+	checks
 }
 
 // Open reads what a store has and removes what is left of an earlier process: halves of
@@ -84,7 +89,11 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Warn == nil {
 		config.Warn = func(error) {}
 	}
-	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string]bool{}}
+	if config.Used == nil {
+		config.Used = func() (map[string]bool, error) { return nil, nil }
+	}
+	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string][]*Turn{}, turns: map[string]*Turn{}}
+	s.idle = sync.NewCond(&s.mu)
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("prepared environments: %w", err)
 	}
@@ -95,7 +104,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 func Remove(ctx context.Context, dir string) error { return tree.Remove(ctx, dir) }
 
 func (s *Store) open(ctx context.Context) error {
-	if err := tree.Remove(ctx, s.path("new")); err != nil {
+	if err := errors.Join(s.clearViews(ctx), tree.Remove(ctx, s.path("new"))); err != nil {
 		return err
 	}
 	for _, dir := range []string{s.path("new"), s.path("layers")} {
@@ -193,7 +202,7 @@ func (l *Layer) Release() {
 func (l *Layer) CopyTo(ctx context.Context, dir string) error {
 	found, err := copyTree(ctx, l.store.path("layers", l.id, "tree"), dir, l.store.config.MaxBytes)
 	switch {
-	case err == nil && found.Print == l.Print && (found.Content == "" || l.Content == "" || found.Content == l.Content):
+	case l.same(found, err):
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("copy layer: %w", context.Cause(ctx))
@@ -208,58 +217,25 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// Keep keeps a copy of a folder, in which nothing may run, as the layer of a key. When
-// it returns the folder may be used; the layer is complete a little later. One that is
-// there, or is being made, stays.
-func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) error {
-	if !s.begin(key.ID) {
-		return nil
-	}
-	half := s.path("new", rand.Text())
-	err := errors.Join(s.evict(ctx, 0), s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700))
-	if err == nil {
-		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), s.config.MaxBytes)
-	}
-	if err == nil {
-		err = s.spare()
-	}
-	if err != nil {
-		err = errors.Join(err, tree.Remove(context.WithoutCancel(ctx), half))
-		s.end(key.ID)
-		if full(err) {
-			err = fmt.Errorf("%w: %w", ErrNoRoom, err)
-		}
-		return fmt.Errorf("keep layer: %w", err)
-	}
-	facts.Group = key.Group
-	l := &Layer{Facts: facts, store: s, id: key.ID}
-	go func() {
-		defer s.end(key.ID)
-		ctx := context.WithoutCancel(ctx)
-		if err := s.complete(ctx, l, half); err != nil {
-			s.config.Warn(errors.Join(err, tree.Remove(ctx, half)))
-		}
-	}()
-	return nil
-}
-
 // begin says that a layer is to be made, and by whom: the first that asks.
 func (s *Store) begin(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.layers[id]; s.closed || s.making[id] || l != nil && !s.old(l) {
+	if l := s.layers[id]; s.closed || s.making[id] != nil || l != nil && !s.old(l) {
 		return false
 	}
-	s.making[id] = true
-	s.tasks.Add(1)
+	s.making[id] = []*Turn{}
 	return true
 }
 
 func (s *Store) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, t := range s.making[id] {
+		s.endTurn(t)
+	}
 	delete(s.making, id)
-	s.tasks.Done()
+	s.idle.Broadcast()
 }
 
 // spare wants a twentieth of the disk to stay free, for the runs.
@@ -304,14 +280,21 @@ func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
 	return nil
 }
 
+// Sweep removes layers that are too old, also while nobody prepares anything.
+func (s *Store) Sweep(ctx context.Context) error { return s.evict(ctx, 0) }
+
 // evict removes layers that are too old, and the least recently used until there is
 // room for so many bytes more; none that is in use.
 func (s *Store) evict(ctx context.Context, more int64) error {
+	used, err := s.config.Used()
+	if err != nil {
+		return err
+	}
 	for {
 		s.mu.Lock()
 		var victim *Layer
 		for _, l := range s.layers {
-			if l.users == 0 && (victim == nil || s.before(l, victim)) {
+			if l.users == 0 && !used[l.id] && (victim == nil || s.before(l, victim)) {
 				victim = l
 			}
 		}
@@ -350,6 +333,9 @@ func (s *Store) remove(ctx context.Context, l *Layer, damaged bool) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove layer: %w", err)
 	}
+	if used, err := s.config.Used(); err != nil || used[l.id] {
+		return err // what is on top of it has the rest at least; it goes at the next start
+	}
 	return tree.Remove(context.WithoutCancel(ctx), gone)
 }
 
@@ -366,7 +352,16 @@ func (s *Store) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.Wait()
+	if err := s.clearViews(context.Background()); err != nil {
+		s.config.Warn(err)
+	}
 }
 
 // Wait returns when the layers that Keep has begun are complete.
-func (s *Store) Wait() { s.tasks.Wait() }
+func (s *Store) Wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.making) > 0 {
+		s.idle.Wait()
+	}
+}

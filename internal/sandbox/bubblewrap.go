@@ -93,6 +93,10 @@ func (b *Bubblewrap) System(context.Context, string) (string, error) {
 	return all.String(), nil
 }
 
+// Owner is whose the workspace of a slot is while an agent works there, when this process
+// is root.
+func (b *Bubblewrap) Owner(slot int) int { return b.options.UIDBase + slot }
+
 // OwnLoopback is true where the agent is cut off from the machine's network.
 func (b *Bubblewrap) OwnLoopback(network Network) bool { return network.own() }
 
@@ -240,6 +244,42 @@ func giveTo(ctx context.Context, dir string, uid int) error {
 		err = giveTree(ctx, folder, uid)
 	}
 	if err != nil {
+		return fmt.Errorf("give workspace to user %d: %w", uid, err)
+	}
+	return nil
+}
+
+// giveWritten is giveTo for what another folder has at the same places. The change is made in
+// dir, and nothing leads out of it.
+func giveWritten(ctx context.Context, dir, written string, uid int) error {
+	folder, err := os.Open(written)
+	if err != nil {
+		return fmt.Errorf("give workspace to user %d: %w", uid, err)
+	}
+	defer func() { _ = folder.Close() }()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("give workspace to user %d: %w", uid, err)
+	}
+	defer func() { _ = root.Close() }()
+	err = root.Chown(".", uid, uid)
+	walker := tree.Walker{
+		Visit: func(e *tree.Entry) error {
+			if e.Info.UID == uint32(uid) && e.Info.GID == uint32(uid) || e.Info.Mode&os.ModeDevice != 0 { // a device says what was removed
+				return nil
+			}
+			if err := root.Lchown(e.Path(), uid, uid); !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
+		Left: func(_ string, why error) {
+			if !errors.Is(why, os.ErrNotExist) {
+				err = errors.Join(err, why)
+			}
+		},
+	}
+	if err = errors.Join(walker.Walk(ctx, folder), err); err != nil {
 		return fmt.Errorf("give workspace to user %d: %w", uid, err)
 	}
 	return nil

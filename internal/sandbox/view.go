@@ -117,6 +117,9 @@ func (v *view) give(ctx context.Context) error {
 			return fmt.Errorf("give socket to user %d: %w", v.uid, err)
 		}
 	}
+	if v.spec.Written != "" {
+		return giveWritten(ctx, v.dir, v.spec.Written, v.uid)
+	}
 	return giveTo(ctx, v.dir, v.uid)
 }
 

@@ -157,7 +157,8 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 		}
 	})
 	p, err := e.worker.config.Sandbox.Start(hard, sandbox.Spec{
-		Dir: e.workspace.Dir(), Command: program.Command, Env: append(e.traced(ctx, e.variables()), program.Env...),
+		Dir: e.workspace.Dir(), Written: e.workspace.Written(),
+		Command: program.Command, Env: append(e.traced(ctx, e.variables()), program.Env...),
 		Stdin: program.Stdin, Stdout: program.Stdout, Stderr: program.Stderr,
 		Limits: e.limits(), Network: e.worker.config.Network, Forward: forward,
 		FeedWithin: e.lease.holds(), Slot: e.slot, Image: e.job.Prepare.Image,

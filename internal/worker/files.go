@@ -22,6 +22,7 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 	if from := e.job.Continues; from != nil {
 		request.From, request.FromNumber = from.RunID, from.Executions
 	}
+	request.Layer = func(id string) (workspace.Layer, bool) { return e.worker.layerFor(id, e.slot) }
 	ws, err := e.worker.workspaces.Open(ctx, request)
 	if err != nil {
 		return err
@@ -53,30 +54,44 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 // restore unpacks the job's snapshot. One that cannot be had or read leaves an
 // empty workspace and a warning.
 func (e *execution) restore(ctx context.Context) (level, text string, err error) {
-	err = persist(ctx, func(ctx context.Context) error {
-		blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, e.job.Snapshot)
-		if err != nil {
-			return err
+	how := ""
+	err = e.unpack(ctx, e.workspace.Restore)
+	if needs, ok := errors.AsType[*workspace.BaseError](err); ok {
+		if how, err = e.takeBase(ctx, needs.Base); err == nil {
+			how, err = ", "+how, e.unpack(ctx, e.workspace.RestoreOn)
 		}
-		defer func() { _ = blob.Close() }()
-		source := &tracked{Reader: blob}
-		if err = e.workspace.Restore(ctx, source); err == nil || source.err != nil {
-			return err
+		if err != nil && ctx.Err() == nil {
+			err = errors.Join(err, e.workspace.Clear(ctx))
 		}
-		return final("the snapshot cannot be unpacked", err)
-	})
+	}
 	before := "the execution before"
 	if e.job.Continues != nil {
 		before = "run " + e.job.Continues.RunID + ", whose conversation this run continues"
 	}
 	switch {
 	case err == nil:
-		return "info", "The workspace was restored from the snapshot of " + before + ".", e.prepared()
+		return "info", "The workspace was restored from the snapshot of " + before + how + ".", e.prepared()
 	case ctx.Err() != nil:
 		return "", "", err
 	}
 	e.warn(ctx, "restore snapshot", err)
 	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was made.", nil
+}
+
+// unpack gives the job's snapshot to who restores it.
+func (e *execution) unpack(ctx context.Context, restore func(context.Context, io.Reader) error) error {
+	return persist(ctx, func(ctx context.Context) error {
+		blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, e.job.Snapshot)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = blob.Close() }()
+		source := &tracked{Reader: blob}
+		if err = restore(ctx, source); err == nil || source.err != nil {
+			return err
+		}
+		return final("the snapshot cannot be unpacked", err)
+	})
 }
 
 // final makes an error that another try would not fix.

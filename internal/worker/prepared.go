@@ -12,6 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
 	"github.com/lineshaft/lineshaft/internal/prepared"
+	"github.com/lineshaft/lineshaft/internal/workspace"
 )
 
 // Start is how an environment was made ready.
@@ -33,6 +34,12 @@ type system interface {
 	System(ctx context.Context, image string) (string, error)
 }
 
+// viewer is met by sandboxes whose agents can work on top of a layer: they see what this
+// process has mounted, as the user that it names.
+type viewer interface {
+	Owner(slot int) int
+}
+
 // openLayers opens the store of prepared environments, if the worker keeps any. Without it
 // runs start cold.
 func (w *Worker) openLayers(ctx context.Context) {
@@ -44,7 +51,7 @@ func (w *Worker) openLayers(ctx context.Context) {
 		return
 	}
 	store, err := prepared.Open(ctx, prepared.Config{
-		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
+		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now, Used: w.workspaces.Layers,
 		Warn: func(err error) { w.logger.WarnContext(w.life, "cannot keep prepared environment", "err", err) },
 	})
 	if err != nil {
@@ -52,6 +59,30 @@ func (w *Worker) openLayers(ctx context.Context) {
 		return
 	}
 	w.layers = store
+	if views, ok := w.config.Sandbox.(viewer); ok && !w.config.NoOverlay {
+		if how, why := prepared.Best(ctx, dir); how == prepared.Overlay {
+			w.views = views
+		} else {
+			w.logger.InfoContext(ctx, "prepared environments are copied for each run", "how", how, "why", why)
+		}
+	}
+}
+
+// layerFor is a layer that a workspace is on top of, for the user of a slot.
+func (w *Worker) layerFor(id string, slot int) (l workspace.Layer, ok bool) {
+	if w.layers == nil || w.views == nil {
+		return l, false
+	}
+	found := w.layers.Find(id)
+	if found == nil {
+		return l, false
+	}
+	return w.below(found, slot), true
+}
+
+// below is a layer as the workspace of a slot sees it.
+func (w *Worker) below(l *prepared.Layer, slot int) workspace.Layer {
+	return workspace.Layer{ID: l.ID(), Dir: l.Tree(), Owner: w.views.Owner(slot), Bytes: l.Bytes, Commits: l.Commits()}
 }
 
 // Prepared is how many prepared environments are kept, and how many bytes they take.
@@ -68,6 +99,14 @@ type preparation struct {
 	repositories []lineshaft.Repository
 	recipe       prepared.Recipe
 	began        time.Time
+	// kept names the layer that was made of the workspace.
+	kept string
+	// pins are commits to check out instead of the newest, by folder.
+	pins map[string]string
+	// below is the layer that the workspace is on top of, while it is taken.
+	below *prepared.Layer
+	// word says what was done with the files of base.
+	word string
 	// base is what it started on; zero for a cold start.
 	base prepared.Facts
 }
@@ -107,6 +146,11 @@ func (p *preparation) run(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	turn, err := p.await(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { turn.End(p.kept, ctx.Err() != nil) }()
 	why, err := p.warm(ctx)
 	if why == "" || err != nil {
 		return err
@@ -132,7 +176,7 @@ func (p *preparation) find(ctx context.Context) error {
 	for i := range p.repositories {
 		r := &p.recipe.Repositories[i]
 		var err error
-		r.Commit, r.Refs, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
+		r.Commit, r.Refs, _, err = p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
 		if lineshaft.CodeOf(err) == lineshaft.CodeUnavailable {
 			return err
 		}
@@ -141,6 +185,19 @@ func (p *preparation) find(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// await waits while another run prepares the very same environment.
+func (p *preparation) await(ctx context.Context) (*prepared.Turn, error) {
+	key, err := p.key(ctx)
+	if err != nil {
+		return nil, nil // warm says why
+	}
+	word := ""
+	return p.worker.layers.Await(ctx, key, func() {
+		p.tellf("Another run%s prepares the same environment; this one waits for it.", word)
+		word = " still"
+	})
 }
 
 // key is that of the recipe as it is now.
@@ -158,6 +215,9 @@ func (p *preparation) key(ctx context.Context) (prepared.Key, error) {
 		runtime.GOOS + "/" + runtime.GOARCH, config.Version, config.Sandbox.Name(), string(config.Network),
 		config.Path, p.guest("."), shown,
 	}
+	if config.Gateway != nil {
+		p.recipe.Machine = append(p.recipe.Machine, config.Gateway.Reach()...)
+	}
 	return p.worker.layers.Key(p.recipe)
 }
 
@@ -166,6 +226,9 @@ func (p *preparation) cold(ctx context.Context) error {
 	for i := range p.recipe.Repositories {
 		r := &p.recipe.Repositories[i]
 		commit, err := p.clone(ctx, p.repositories[i], r.Folder)
+		if err == nil {
+			commit, err = p.pin(ctx, r.Folder, commit)
+		}
 		if err != nil {
 			return err
 		}
@@ -207,11 +270,7 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 		return "nothing like it was prepared on this worker yet, or it was too long ago", nil
 	}
 	defer layer.Release()
-	err = p.workspace.Clear(ctx)
-	if err == nil {
-		err = layer.CopyTo(ctx, p.workspace.Dir())
-	}
-	if err == nil {
+	if err = p.fill(ctx, layer); err == nil {
 		err = p.workspace.Prepare()
 	}
 	switch {
@@ -228,6 +287,28 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 		}
 	}
 	return "the prepared environment could not be copied; the log of the worker says why", nil
+}
+
+// fill gives the workspace the files of a layer: on top of it where that is possible, and
+// else a copy.
+func (p *preparation) fill(ctx context.Context, layer *prepared.Layer) error {
+	if err := p.workspace.Clear(ctx); err != nil {
+		return err
+	}
+	if p.worker.views != nil {
+		if err := layer.Check(ctx); err != nil {
+			return err
+		}
+		p.word = "mounted"
+		err := p.workspace.MountLayer(ctx, p.worker.below(layer, p.slot))
+		if err == nil {
+			p.below = layer
+			return nil
+		}
+		p.warn(ctx, "put workspace on prepared environment", err)
+	}
+	p.word = "copied"
+	return layer.CopyTo(ctx, p.workspace.Dir())
 }
 
 // continueOn brings the copy of a layer to where the repositories are now.
@@ -258,12 +339,12 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	if !again {
 		saved := max(0, p.base.Cost-copied)
 		p.worker.config.SetUp(StartWarm, saved)
-		p.tellf("Warm start: the environment was prepared %s ago and took %s then; its %d files were copied in %s.",
-			age, inSeconds(p.base.Cost), p.base.Entries, inSeconds(copied))
+		p.tellf("Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
+			age, inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(copied))
 		return "", nil
 	}
-	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were copied and updated in %s.",
-		age, p.base.Entries, inSeconds(copied))
+	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were %s and updated in %s.",
+		age, p.base.Entries, p.word, inSeconds(copied))
 	if err := p.refresh(ctx); err != nil {
 		if ctx.Err() != nil {
 			return "", err
@@ -286,11 +367,21 @@ func (p *preparation) update(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	commit, err := p.worker.config.Git.CloneBare(ctx, r.URL, fresh, string(p.job.Prepare.GitCredentials))
-	if err != nil {
-		return err
+	git, credentials := p.worker.config.Git, string(p.job.Prepare.GitCredentials)
+	commit, take := "", p.workspace.TakeNewer
+	if old := p.base.Repositories[i]; old.Plain && p.workspace.Whole(r.Folder) {
+		if commit, err = git.CloneNewer(ctx, r.URL, fresh, credentials, old.Tips); err != nil {
+			p.worker.logger.DebugContext(ctx, "a whole clone is taken", "run_id", p.job.RunID, "err", p.mask().String(err.Error()))
+		}
 	}
-	if err := p.workspace.TakeHistory(ctx, r.Folder); err != nil {
+	if commit == "" {
+		take = p.workspace.TakeHistory
+		commit, err = git.CloneBare(ctx, r.URL, fresh, credentials)
+	}
+	if err == nil {
+		err = take(ctx, r.Folder)
+	}
+	if err != nil {
 		return err
 	}
 	r.Commit = commit
@@ -298,30 +389,37 @@ func (p *preparation) update(ctx context.Context, i int) error {
 		return nil
 	}
 	p.tellf("Checking out commit %s of %s.", commit, p.repositories[i])
-	folder := strings.ReplaceAll(r.Folder, "'", `'\''`)
-	exit, err := p.runScript(ctx, "cd '"+folder+"' && { git update-index -q --refresh; git reset --quiet --hard; }")
+	// The files of a copy are not the inodes that the index knows; their times are.
+	const reset = "git -c core.checkStat=minimal -c core.trustctime=false reset --quiet --hard"
+	exit, err := p.runScript(ctx, "cd "+quoted(r.Folder)+" && "+reset)
 	if err == nil && !harness.Good(exit) {
 		err = errors.New(harness.Describe("git reset", exit))
 	}
 	return err
 }
 
+// quoted is a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
 // keep keeps the workspace as a layer. Trouble costs later runs time, and this one nothing.
 func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	for _, r := range p.recipe.Repositories {
 		r.Plain = p.workspace.Plain(r.Folder, r.Commit)
-		if _, refs, err := p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials)); err != nil || refs != r.Refs {
-			r.Refs = "" // the clone may have branches that were gone before or after: the next run takes its own
+		_, refs, tips, err := p.worker.config.Git.Find(ctx, r.URL, string(p.job.Prepare.GitCredentials))
+		r.Tips = tips
+		if err != nil || refs != r.Refs {
+			r.Refs, r.Tips = "", nil // the clone may have branches that were gone before or after: the next run takes its own
 		}
 		facts.Repositories = append(facts.Repositories, r)
 	}
 	began := time.Now()
 	key, err := p.key(ctx)
 	if err == nil {
-		err = p.worker.layers.Keep(ctx, key, p.workspace.Dir(), facts)
+		err = p.keepAs(ctx, key, facts)
 	}
 	switch {
 	case err == nil:
+		p.kept = key.ID
 		p.tellf("It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
 	case ctx.Err() != nil:
 	default:
@@ -334,6 +432,20 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 		}
 		p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
 	}
+}
+
+// keepAs keeps the workspace as the layer of a key. On top of another layer what was written
+// is enough to begin with.
+func (p *preparation) keepAs(ctx context.Context, key prepared.Key, facts prepared.Facts) error {
+	store := p.worker.layers
+	if written := p.workspace.Written(); written != "" && p.below != nil {
+		err := store.KeepOver(ctx, key, p.below, filepath.Dir(written), p.worker.views.Owner(p.slot), facts)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		p.worker.logger.DebugContext(ctx, "all of an environment is copied", "run_id", p.job.RunID, "err", err)
+	}
+	return store.Keep(ctx, key, p.workspace.Dir(), facts)
 }
 
 // inSeconds says how long something took.

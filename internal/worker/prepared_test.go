@@ -28,6 +28,7 @@ type floor struct {
 	f      *forge
 	commit string
 	data   string
+	config Config
 	mu     sync.Mutex
 	starts []Start
 	saved  time.Duration
@@ -52,7 +53,7 @@ func newFloor(t *testing.T, change ...func(*Config)) *floor {
 	for _, set := range change {
 		set(&config)
 	}
-	f.w = real(t, f.c, s, config)
+	f.config, f.w = config, real(t, f.c, s, config)
 	return f
 }
 
@@ -152,31 +153,27 @@ func TestX14SecondRunStartsWarm(t *testing.T) {
 	}
 }
 
-// whatever a run does to its workspace, the next one finds what a cold start gives.
-func TestX14HostileRunChangesNothing(t *testing.T) {
+// of runs that start together one prepares, and the others start on what it made.
+func TestX14RunsThatStartTogether(t *testing.T) {
 	t.Parallel()
-	f := newFloor(t)
-	show := script("echo BEGIN", listing)
-	cold, _ := f.run("a", show, shopSetup(), nil)
-	before := hashes(t, filepath.Join(f.data, "prepared", "layers"))
-	_, notices := f.run("b", script(
-		"echo poison > shop/node_modules/tool; echo poison >> second; chmod -R 777 closed; ln closed/file third; echo poison > third",
-		"printf '[core]\\n fsmonitor = touch /workspace/owned\\n hooksPath = /workspace\\n' >> shop/.git/config",
-		"rm -rf shop/.git/objects; echo ref: refs/heads/evil > shop/.git/HEAD",
-		"ln -sf /workspace/../../prepared escape; cat escape/key 2>&1; find / -name layer.json 2>/dev/null | head -3",
-		"rm -rf shop/src .lineshaft/setup.sh; chmod 000 empty; rm -rf dated outside; mkfifo shop/pipe",
-	), shopSetup(), nil)
-	want(t, notices, "Warm start")
-	if _, printed := f.c.text("b"); strings.Contains(printed, "layer.json") {
-		t.Errorf("a run sees layers:\n%s", printed)
+	const runs = 12
+	f := newFloor(t, func(c *Config) { c.Slots = runs })
+	for i := range runs {
+		f.c.jobs <- preparing(job("t"+strconv.Itoa(i), script("cat dated")), shopSetup())
 	}
-	if after := hashes(t, filepath.Join(f.data, "prepared", "layers")); after != before {
-		t.Errorf("a run changed a layer:\n%s\nwas\n%s", after, before)
+	for i := range runs {
+		if result := f.c.ended("t"+strconv.Itoa(i), 1); result.State != lineshaft.Succeeded {
+			t.Errorf("ended %+v", result)
+		}
 	}
-	warm, notices := f.run("c", show, shopSetup(), nil)
-	want(t, notices, "Warm start")
-	if warm != cold {
-		t.Errorf("after a hostile run there is\n%s\nwant\n%s", warm, cold)
+	cold := 0
+	for _, start := range f.started() {
+		if start == StartCold {
+			cold++
+		}
+	}
+	if got := f.started(); len(got) != runs || cold != 1 || f.f.count() != 1 {
+		t.Errorf("started %v, cloned %d times", got, f.f.count())
 	}
 }
 

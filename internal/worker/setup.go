@@ -24,9 +24,12 @@ type Cloner interface {
 	Clone(ctx context.Context, url, dir, credentials string) (commit string, err error)
 	// CloneBare is Clone without the files: the folder has .git alone.
 	CloneBare(ctx context.Context, url, dir, credentials string) (commit string, err error)
-	// Find asks, with these credentials, for the commit that Clone would check out, and for
-	// a print of all branches and tags.
-	Find(ctx context.Context, url, credentials string) (commit, refs string, err error)
+	// CloneNewer is CloneBare without the objects that somebody has who has those commits;
+	// it fails when a whole clone is wanted.
+	CloneNewer(ctx context.Context, url, dir, credentials string, since []string) (commit string, err error)
+	// Find asks, with these credentials, for the commit that Clone would check out, for a
+	// print of all branches and tags, and for what these lead to.
+	Find(ctx context.Context, url, credentials string) (commit, refs string, tips []string, err error)
 }
 
 // The names under which credentials of repositories are masked.

@@ -54,16 +54,20 @@ func (f *forge) CloneBare(ctx context.Context, url, dir, _ string) (string, erro
 	return git(ctx, dir, "rev-parse", "HEAD")
 }
 
-func (f *forge) Find(ctx context.Context, url, credentials string) (commit, refs string, err error) {
+func (f *forge) CloneNewer(context.Context, string, string, string, []string) (string, error) {
+	return "", errors.New("there is no mirror")
+}
+
+func (f *forge) Find(ctx context.Context, url, credentials string) (commit, refs string, tips []string, err error) {
 	if f.closed != "" && credentials == f.closed {
-		return "", "", lineshaft.Conflict("access was refused")
+		return "", "", nil, lineshaft.Conflict("access was refused")
 	}
 	refs, err = git(ctx, "", "ls-remote", url)
 	if err != nil {
-		return "", "", lineshaft.Unavailable(err, "git says %s", refs)
+		return "", "", nil, lineshaft.Unavailable(err, "git says %s", refs)
 	}
 	commit, _, _ = strings.Cut(refs, "\t")
-	return commit, refs, nil
+	return commit, refs, nil, nil
 }
 
 func (f *forge) count() int {

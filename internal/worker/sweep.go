@@ -47,6 +47,22 @@ func (w *Worker) strayLoop() {
 	}
 }
 
+// layerPause is the longest time between two looks for prepared environments that are too old.
+const layerPause = time.Hour
+
+// layerLoop removes them: what set-up wrote with a secret must not stay on a worker that has
+// nothing to do.
+func (w *Worker) layerLoop() {
+	if w.layers == nil || w.config.CacheAge <= 0 {
+		return
+	}
+	for pause.For(w.life, min(layerPause, w.config.CacheAge)) {
+		if err := w.layers.Sweep(w.life); err != nil && w.life.Err() == nil {
+			w.logger.WarnContext(w.life, "remove old prepared environments", "err", err)
+		}
+	}
+}
+
 // sweepBy makes sure that there is a sweep soon after the given time.
 func (w *Worker) sweepBy(at time.Time) {
 	w.mu.Lock()

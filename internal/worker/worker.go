@@ -46,6 +46,8 @@ type Config struct {
 	// how old one gets, 0 is any age.
 	CacheBytes int64
 	CacheAge   time.Duration
+	// NoOverlay has prepared environments copied, even where a run could be on top of one.
+	NoOverlay bool
 	// SetUp gets how each environment was made ready; it may be nil.
 	SetUp func(start Start, saved time.Duration)
 	// Workspace bounds artifacts and snapshots.
@@ -126,6 +128,7 @@ type Worker struct {
 	control    Control
 	workspaces *workspace.Manager
 	layers     *prepared.Store // nil when none are kept
+	views      viewer          // nil when layers are copied
 	logger     *slog.Logger
 
 	sockets sockets
@@ -207,7 +210,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	w.started = true
 	w.life, w.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.claiming, w.endClaiming = context.WithCancelCause(w.life)
-	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop, w.strayLoop} {
+	for _, loop := range []func(){w.claimLoop, w.heartbeatLoop, w.directiveLoop, w.reportLoop, w.sweepLoop, w.strayLoop, w.layerLoop} {
 		w.loops.Go(loop)
 	}
 	return nil
@@ -243,6 +246,9 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.loops.Wait()
 	if w.layers != nil {
 		w.layers.Close()
+	}
+	if err := w.workspaces.Close(); err != nil {
+		w.logger.WarnContext(ctx, "unmount workspaces", "err", err)
 	}
 	if w.config.Gateway != nil {
 		w.config.Gateway.Close()

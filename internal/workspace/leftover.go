@@ -46,6 +46,9 @@ func (m *Manager) Leftovers(ctx context.Context) ([]Leftover, error) {
 // Adopt gives every workspace whose execution never ended a time to go, so that
 // a worker that starts again can continue such a run but does not keep it for ever.
 func (m *Manager) Adopt(ctx context.Context, until time.Time) ([]Leftover, error) {
+	if err := m.Close(); err != nil { // of a process that was killed
+		return nil, err
+	}
 	found, err := m.Leftovers(ctx)
 	if err != nil {
 		return nil, err

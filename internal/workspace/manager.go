@@ -24,6 +24,9 @@ type Limits struct {
 	TurnBytes int64
 	// SnapshotBytes is the size of all files of a snapshot, before compression.
 	SnapshotBytes int64
+	// WholeBytes is how large a layer may be that is in snapshots, too: of a workspace on
+	// top of a larger one a snapshot has the difference alone.
+	WholeBytes int64
 	// Entries is the number of files, folders and links of a snapshot or in the artifacts folder.
 	Entries int
 }
@@ -35,6 +38,7 @@ func DefaultLimits() Limits {
 		ArtifactFiles: 1000,
 		TurnBytes:     lineshaft.MaxRunArtifactBytes,
 		SnapshotBytes: 512 << 20,
+		WholeBytes:    16 << 20,
 		Entries:       500_000,
 	}
 }
@@ -45,6 +49,7 @@ func (l Limits) withDefaults() Limits {
 	l.ArtifactFiles = cmp.Or(l.ArtifactFiles, d.ArtifactFiles)
 	l.TurnBytes = cmp.Or(l.TurnBytes, d.TurnBytes)
 	l.SnapshotBytes = cmp.Or(l.SnapshotBytes, d.SnapshotBytes)
+	l.WholeBytes = cmp.Or(l.WholeBytes, d.WholeBytes)
 	l.Entries = cmp.Or(l.Entries, d.Entries)
 	return l
 }
@@ -55,7 +60,8 @@ type Manager struct {
 	dir    string
 	limits Limits
 
-	mu sync.Mutex
+	moving sync.Mutex // while a workspace becomes another run's
+	mu     sync.Mutex
 	// held are the runs whose workspace is open, or being removed; the channel is
 	// closed when it is not any more.
 	held map[string]chan struct{}
@@ -69,6 +75,9 @@ func NewManager(dataDir string, limits Limits) (*Manager, error) {
 	}
 	dir := filepath.Join(abs, "workspaces")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as mounts are listed
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	return &Manager{dir: dir, limits: limits.withDefaults(), held: map[string]chan struct{}{}}, nil
@@ -90,6 +99,8 @@ type OpenRequest struct {
 	// Preparing says that a folder that is not kept has to be made ready first: until
 	// Prepared is called no later execution takes it over.
 	Preparing bool
+	// Layer finds a layer that a kept folder is on top of; nil finds none.
+	Layer func(id string) (Layer, bool)
 }
 
 // Open gives the run's workspace: the kept one or an empty one. It is held until
@@ -136,6 +147,9 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 			return nil, err
 		}
 	}
+	if kept && !w.mountAgain(ctx, old.Layer, req.Layer) {
+		kept, w.adopted = false, false
+	}
 	if !kept {
 		if err := tree.Remove(ctx, w.home); err != nil {
 			return nil, err
@@ -146,7 +160,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		return nil, err
 	}
 	w.kept = kept
-	w.state = state{Number: req.Number, Artifacts: old.Artifacts, Preparing: req.Preparing && !kept}
+	w.state = state{Number: req.Number, Artifacts: old.Artifacts, Layer: old.Layer, Preparing: req.Preparing && !kept}
 	if w.root, err = os.OpenRoot(w.Dir()); err != nil {
 		return nil, err
 	}
@@ -185,6 +199,8 @@ func (m *Manager) adopt(ctx context.Context, req OpenRequest, home string) (bool
 		if err := tree.Remove(ctx, home); err != nil {
 			return false, err
 		}
+		m.moving.Lock()
+		defer m.moving.Unlock()
 		return true, os.Rename(from, home)
 	}
 	return false, nil

@@ -30,13 +30,49 @@ const freshDir = PrivateDir + "/fresh"
 // a host has taken back is gone, and nothing of the old history is read or believed. Its
 // settings, its index and its files stay as they are. Nothing may run in the workspace.
 func (w *Workspace) TakeHistory(ctx context.Context, folder string) error {
+	return w.take(ctx, folder, history)
+}
+
+// TakeNewer is TakeHistory for a clone that has newer objects alone: the old ones stay.
+func (w *Workspace) TakeNewer(ctx context.Context, folder string) error {
+	packs, err := readNames(w.root, path.Join(freshDir, ".git/objects/pack"))
+	if err != nil {
+		return fmt.Errorf("take history: %w", err)
+	}
+	parts := slices.Clone(history[1:]) // without all objects
+	for _, name := range packs {
+		parts = append(parts, path.Join("objects/pack", name))
+	}
+	return w.take(ctx, folder, parts)
+}
+
+// Whole says that the repository in a folder can have all objects that its branches lead to.
+func (w *Workspace) Whole(folder string) bool {
+	const most = 100 // more files of packs make git slow: then all of it comes anew
+	packs := path.Join(folder, ".git/objects/pack")
+	if info, err := w.root.Lstat(packs); err != nil || !info.IsDir() {
+		return false
+	}
+	if names, err := readNames(w.root, packs); err != nil || len(names) > most {
+		return false
+	}
+	for _, name := range []string{"shallow", "objects/info/alternates", "info/grafts"} {
+		if _, err := w.root.Lstat(path.Join(folder, ".git", name)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// take replaces parts of a repository by those of the clone in FreshDir.
+func (w *Workspace) take(ctx context.Context, folder string, parts []string) error {
 	old := path.Join(folder, ".git")
 	for _, dir := range []string{folder, old} {
 		if info, err := w.root.Lstat(dir); err != nil || !info.IsDir() {
 			return errors.Join(fmt.Errorf("take history: %q is not a folder any more", dir), err)
 		}
 	}
-	for _, name := range history {
+	for _, name := range parts {
 		if err := w.remove(ctx, path.Join(old, name)); err != nil {
 			return fmt.Errorf("take history: %w", err)
 		}

@@ -37,6 +37,9 @@ type Measured struct {
 
 	// foreign are the inodes with a name outside.
 	foreign map[uint64]bool
+	// difference is to the layer below; nil when all is in the snapshot.
+	difference *difference
+	removed    []string
 	// cut says that there were too many files to look at.
 	cut bool
 }
@@ -56,7 +59,11 @@ func (m *Measured) left(name string, why error) {
 // Measure looks at what a snapshot would hold before any of it is read. The error
 // wraps ErrTooLarge when there is more than a snapshot may have.
 func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
-	m := Measured{foreign: map[uint64]bool{}}
+	difference, err := w.newDifference(ctx)
+	if err != nil {
+		return Measured{}, fmt.Errorf("measure workspace: %w", err)
+	}
+	m := Measured{foreign: map[uint64]bool{}, difference: difference}
 	type names struct{ here, all uint64 }
 	linked := map[uint64]names{}
 	sum := sha256.New()
@@ -64,6 +71,9 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 		name := e.Path()
 		if skip, err := ours(name, e.Info.Mode); skip {
 			return err
+		}
+		if difference.gone(&m, name, e.Info.Mode) || difference.same(name, e.Info) {
+			return nil
 		}
 		if m.Entries++; m.Entries > w.limits.Entries {
 			return fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
@@ -83,7 +93,7 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 		}
 		return nil
 	}
-	err := w.walk(ctx, ".", tree.Walker{Entries: w.limits.Entries + ownEntries, Visit: visit, Left: m.left})
+	err = w.walkSnapshot(ctx, difference, tree.Walker{Visit: visit, Left: m.left})
 	if err == nil && m.cut {
 		err = fmt.Errorf("%w: more than %d files", ErrTooLarge, w.limits.Entries)
 	}
@@ -95,6 +105,10 @@ func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 			m.foreign[inode] = true
 			m.Skipped++
 		}
+	}
+	if difference != nil {
+		m.removed = append(m.removed, difference.removed()...)
+		_, _ = fmt.Fprintf(sum, "%q %q\n", difference.layer.ID, m.removed) // a hash never fails
 	}
 	m.Print = hex.EncodeToString(sum.Sum(nil))
 	return m, nil
@@ -126,10 +140,18 @@ func (w *Workspace) Snapshot(ctx context.Context, m Measured, to io.Writer) erro
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	archive := tar.NewWriter(zip)
-	err = w.walk(ctx, ".", tree.Walker{Entries: w.limits.Entries + ownEntries, Visit: func(e *tree.Entry) error {
+	if m.difference != nil {
+		if err := m.difference.pack(archive, m.removed); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+	}
+	err = w.walkSnapshot(ctx, m.difference, tree.Walker{Visit: func(e *tree.Entry) error {
 		name := e.Path()
 		if skip, err := ours(name, e.Info.Mode); skip {
 			return err
+		}
+		if m.difference.same(name, e.Info) {
+			return nil
 		}
 		if err := packEntry(archive, m, name, e); err != nil {
 			return fmt.Errorf("%q: %w", name, err)
@@ -185,7 +207,11 @@ func packFile(archive *tar.Writer, header *tar.Header, e *tree.Entry) error {
 // outside, be larger than a snapshot may be, or be anything but a folder, a file
 // or a symbolic link.
 func (w *Workspace) Restore(ctx context.Context, from io.Reader) error {
-	err := w.unpack(ctx, from)
+	return w.restore(ctx, from, false)
+}
+
+func (w *Workspace) restore(ctx context.Context, from io.Reader, base bool) error {
+	err := w.unpack(ctx, from, base)
 	if err == nil {
 		return nil
 	}
@@ -201,6 +227,9 @@ func (w *Workspace) Clear(ctx context.Context) error {
 }
 
 func (w *Workspace) clear(ctx context.Context) error {
+	if err := w.leaveLayer(ctx); err != nil {
+		return err
+	}
 	names, err := readNames(w.root, ".")
 	for _, name := range names {
 		err = errors.Join(err, w.remove(ctx, name))
@@ -208,7 +237,7 @@ func (w *Workspace) clear(ctx context.Context) error {
 	return err
 }
 
-func (w *Workspace) unpack(ctx context.Context, from io.Reader) error {
+func (w *Workspace) unpack(ctx context.Context, from io.Reader, base bool) error {
 	zip, err := gzip.NewReader(from)
 	if err != nil {
 		return err
@@ -227,10 +256,16 @@ func (w *Workspace) unpack(ctx context.Context, from io.Reader) error {
 		if err != nil {
 			return err
 		}
+		if entries == 0 && header.Name == baseFile {
+			if err := w.takeBase(ctx, archive, base); err != nil {
+				return err
+			}
+			continue
+		}
 		if left -= header.Size; entries >= w.limits.Entries || left < 0 {
 			return ErrTooLarge
 		}
-		if err := w.unpackEntry(archive, header); err != nil {
+		if err := w.unpackEntry(ctx, archive, header, base); err != nil {
 			return fmt.Errorf("%q: %w", header.Name, err)
 		}
 		if header.Typeflag == tar.TypeDir {
@@ -260,7 +295,7 @@ func (w *Workspace) finishFolders(folders []*tar.Header) error {
 	return nil
 }
 
-func (w *Workspace) unpackEntry(archive *tar.Reader, header *tar.Header) error {
+func (w *Workspace) unpackEntry(ctx context.Context, archive *tar.Reader, header *tar.Header, base bool) error {
 	name, err := safeName(header.Name)
 	if err != nil {
 		return err
@@ -271,6 +306,11 @@ func (w *Workspace) unpackEntry(archive *tar.Reader, header *tar.Header) error {
 			return errors.New("a conversation must be a file")
 		}
 		if err := w.ownDir(PrivateDir); err != nil {
+			return err
+		}
+	}
+	if base {
+		if there, err := w.makeWay(ctx, header); there || err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,8 @@ type state struct {
 	KeepUntil time.Time `json:"keep_until,omitzero"`
 	// Preparing says that the folder was never made ready.
 	Preparing bool `json:"preparing,omitempty"`
+	// Layer is what the folder is on top of; empty when all of it is its own.
+	Layer string `json:"layer,omitempty"`
 	// Artifacts are the files already taken, by path.
 	Artifacts map[string]stamp `json:"artifacts,omitempty"`
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
@@ -40,6 +41,7 @@ type Workspace struct {
 	limits  Limits
 	root    *os.Root
 	state   state
+	layer   Layer // that it is on top of
 	kept    bool
 	adopted bool
 }
@@ -262,6 +264,9 @@ func (w *Workspace) privateNames() ([]string, error) {
 func (w *Workspace) Release(ctx context.Context, until time.Time) error {
 	defer w.manager.letGo(w.runID)
 	closeErr := w.root.Close()
+	if w.state.Layer != "" { // the next execution may be another user's
+		closeErr = errors.Join(closeErr, overlay.Unmount(w.Dir()))
+	}
 	if until.IsZero() {
 		return errors.Join(closeErr, tree.Remove(ctx, w.home))
 	}
