@@ -1,0 +1,113 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lineshaft/lineshaft/client"
+	"github.com/lineshaft/lineshaft/e2e/faults/history"
+)
+
+// State is what the server says at the end, over its API.
+type State struct {
+	// Settled is when every run had ended, by the clock of the reader; zero is never.
+	Settled    time.Time
+	Runs       []Run
+	Deliveries []client.Delivery
+	Audit      []client.AuditEntry
+	Callbacks  []client.NotificationDelivery
+	Revisions  []client.DefinitionRevision
+}
+
+// Run is a run with its whole log.
+type Run struct {
+	client.Run
+	Events []client.Event
+}
+
+// Read reads the state of a server, after it has waited until every run has ended and no
+// callback waits any more, for at most the bound. What has not ended then is for Check to say.
+func Read(ctx context.Context, c *client.Client, entries []history.Entry, bound time.Duration) (*State, error) {
+	places := placesOf(entries)
+	s := &State{}
+	if err := s.settle(ctx, c, places, time.Now().Add(bound)); err != nil {
+		return nil, err
+	}
+	var err error
+	for i := range s.Runs {
+		if s.Runs[i].Events, err = collect(c.Runs.AllEvents(ctx, s.Runs[i].RunID, client.EventQuery{})); err != nil {
+			return nil, fmt.Errorf("read events of run %s: %w", s.Runs[i].RunID, err)
+		}
+	}
+	if s.Audit, err = collect(c.AllAudit(ctx, client.AuditQuery{Limit: 500})); err != nil {
+		return nil, fmt.Errorf("read audit: %w", err)
+	}
+	if s.Deliveries, err = collect(c.Webhooks.AllDeliveries(ctx, places["factory"], places["webhook"], client.DeliveryQuery{Limit: 500})); err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	if s.Revisions, err = collect(c.Definitions.AllRevisions(ctx, places["definition"], client.RevisionQuery{Limit: 500})); err != nil {
+		return nil, fmt.Errorf("read revisions: %w", err)
+	}
+	return s, nil
+}
+
+// settle reads runs and callbacks again until they have ended, or until the time is over.
+func (s *State) settle(ctx context.Context, c *client.Client, places map[string]string, until time.Time) error {
+	for tick := time.NewTicker(time.Second); ; {
+		runs, err := collect(c.Runs.All(ctx, client.RunQuery{SortBy: "created_at", Limit: 500}))
+		if err != nil {
+			return fmt.Errorf("read runs: %w", err)
+		}
+		s.Runs = nil
+		live := 0
+		for _, run := range runs {
+			s.Runs = append(s.Runs, Run{Run: run})
+			if !run.State.Terminal() {
+				live++
+			}
+		}
+		if live == 0 && s.Settled.IsZero() {
+			s.Settled = time.Now()
+		}
+		if s.Callbacks, err = collect(c.Notifications.AllDeliveries(ctx, places["endpoint"], client.NotificationDeliveryQuery{Limit: 500})); err != nil {
+			return fmt.Errorf("read callbacks: %w", err)
+		}
+		for _, d := range s.Callbacks {
+			if d.Status == "pending" {
+				live++
+			}
+		}
+		if live == 0 || time.Now().After(until) {
+			tick.Stop()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(errors.New("wait for the runs to end"), ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func collect[T any](pages func(yield func(T, error) bool)) (all []T, err error) {
+	for item, err := range pages {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
+// placesOf is what the workload made before it began, by name.
+func placesOf(entries []history.Entry) map[string]string {
+	places := map[string]string{}
+	for _, e := range entries {
+		if e.Kind == history.Call && e.Op == history.Setup && e.OK() {
+			places[e.Key] = e.Answer["id"]
+		}
+	}
+	return places
+}

@@ -1,0 +1,10 @@
+//go:build linux
+
+package main
+
+const reportHead = `# Fault report
+
+`
+
+const reportTail = `
+`
