@@ -224,18 +224,13 @@ func (h *hit) databaseDisk() *disk {
 
 func slowDisk(ctx context.Context, h *hit) error {
 	d := h.databaseDisk()
-	d.set(h.between(50*time.Millisecond, 900*time.Millisecond), false)
-	defer d.set(0, false)
-	pause(ctx, h.between(time.Second, 3*time.Second))
-	return nil
+	return d.during(h.between(50*time.Millisecond, 900*time.Millisecond), false,
+		func() { pause(ctx, h.between(time.Second, 3*time.Second)) })
 }
 
 func breakDisk(ctx context.Context, h *hit) error {
 	d := h.databaseDisk()
-	d.set(0, true)
-	defer d.set(0, false)
-	pause(ctx, h.between(200*time.Millisecond, 1500*time.Millisecond))
-	return nil
+	return d.during(0, true, func() { pause(ctx, h.between(200*time.Millisecond, 1500*time.Millisecond)) })
 }
 
 // jump sets the date of a process wrong for longer than a lease.

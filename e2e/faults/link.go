@@ -4,9 +4,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // link is the one way from one process to another: a TCP proxy of ours that can be cut (what
@@ -31,36 +33,36 @@ type commitCut struct {
 	once  sync.Once
 }
 
-func newLink(name, target string) (*link, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func newLink(ctx context.Context, name, target string) (*link, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	l := &link{name: name, listener: listener, target: target, conns: map[net.Conn]struct{}{}, healed: make(chan struct{})}
 	close(l.healed)
-	go l.accept()
+	go l.accept(context.WithoutCancel(ctx))
 	return l, nil
 }
 
 func (l *link) address() string { return l.listener.Addr().String() }
 
-func (l *link) accept() {
+func (l *link) accept(ctx context.Context) {
 	for {
 		in, err := l.listener.Accept()
 		if err != nil {
 			return
 		}
-		go l.carry(in)
+		go l.carry(ctx, in)
 	}
 }
 
-func (l *link) carry(in net.Conn) {
+func (l *link) carry(ctx context.Context, in net.Conn) {
 	l.mu.Lock()
 	target, healed := l.target, l.healed
 	l.conns[in] = struct{}{}
 	l.mu.Unlock()
 	<-healed // who connects during a cut waits, as for an answer that does not come
-	out, err := net.Dial("tcp", target)
+	out, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", target)
 	if err != nil {
 		l.end(in)
 		return
@@ -93,7 +95,7 @@ func (l *link) copy(to, from net.Conn, towards bool) {
 		l.mu.Unlock()
 		<-healed
 		cut := l.commit.Load()
-		if cut != nil && towards && bytes.Contains(bytes.ToLower(buffer[:min(n, 64)]), []byte("commit")) && l.commit.CompareAndSwap(cut, nil) {
+		if cut != nil && towards && commits(buffer[:n]) && l.commit.CompareAndSwap(cut, nil) {
 			if cut.after {
 				_, _ = to.Write(buffer[:n])
 			}
@@ -106,6 +108,11 @@ func (l *link) copy(to, from net.Conn, towards bool) {
 			return
 		}
 	}
+}
+
+// commits says whether a message to PostgreSQL is a COMMIT.
+func commits(message []byte) bool {
+	return bytes.Contains(bytes.ToLower(message[:min(len(message), 64)]), []byte("commit"))
 }
 
 func (l *link) end(conn net.Conn) {

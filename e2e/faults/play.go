@@ -39,7 +39,7 @@ func play(ctx context.Context, dir string, o options, out io.Writer) (*part, err
 		return nil, err
 	}
 	defer r.close(ctx)
-	receiver, err := newReceiver(book, o.seed)
+	receiver, err := newReceiver(ctx, book, o.seed)
 	if err != nil {
 		return nil, err
 	}

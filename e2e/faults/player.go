@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft/e2e/faults/history"
 )
@@ -57,7 +58,8 @@ func (p *player) deliver(ctx context.Context, key string) {
 	odd := p.random.IntN(2) == 1
 	p.insist(ctx, request{
 		op: history.Deliver, key: key, method: http.MethodPost, path: "/webhooks/w/" + p.webhook, answer: []string{"delivery_id"},
-		args: map[string]string{"odd": fmt.Sprint(odd)}, body: map[string]any{"key": key, "odd": odd, "text": strings.Repeat("x", p.random.IntN(2000))},
+		args:   map[string]string{"odd": fmt.Sprint(odd)},
+		body:   map[string]any{"key": key, "odd": odd, "text": strings.Repeat("x", p.random.IntN(2000))},
 		header: map[string]string{"Authorization": "Bearer " + p.secret, "X-Service-Delivery-Id": key},
 	})
 }
@@ -88,16 +90,29 @@ func (p *player) run(ctx context.Context, key string) {
 func (p *player) followup(ctx context.Context, key string) {
 	id, word := p.own(), "word-"+key+"-end"
 	p.insist(ctx, request{
-		op: history.Followup, key: word, method: http.MethodPost, path: "/api/v1/agent/runs/" + id + "/followups", answer: []string{"followup_id", "outcome"},
-		args: map[string]string{"run_id": id}, body: map[string]any{"message": p.script(word, p.random.Float64()/4)},
+		op: history.Followup, key: word, method: http.MethodPost, path: "/api/v1/agent/runs/" + id + "/followups",
+		answer: []string{"followup_id", "outcome"},
+		args:   map[string]string{"run_id": id}, body: map[string]any{"message": p.script(word, p.random.Float64()/4)},
 		header: map[string]string{"Idempotency-Key": key},
 	})
 }
 
+// cancel is mostly of a run that was just started, so that there is something to end.
 func (p *player) cancel(ctx context.Context, key string) {
 	id := p.own()
+	if p.random.IntN(4) > 0 {
+		long := p.quickRun(key+"-run", map[string]any{"retry": map[string]any{"max_attempts": 5}})
+		long.body = map[string]any{"prompt": p.script("", 5), "metadata": map[string]string{"key": long.key}}
+		e := p.insist(ctx, long)
+		if !e.OK() {
+			return
+		}
+		id = e.Answer["run_id"]
+		pause(ctx, time.Duration(p.random.IntN(600))*time.Millisecond)
+	}
 	p.insist(ctx, request{
-		op: history.Cancel, key: key, method: http.MethodPost, path: "/api/v1/agent/runs/" + id + "/cancel", args: map[string]string{"run_id": id},
+		op: history.Cancel, key: key, method: http.MethodPost, path: "/api/v1/agent/runs/" + id + "/cancel",
+		args:   map[string]string{"run_id": id},
 		header: map[string]string{"Idempotency-Key": key},
 	})
 }
@@ -105,15 +120,18 @@ func (p *player) cancel(ctx context.Context, key string) {
 func (p *player) get(ctx context.Context, key string) {
 	id := p.own()
 	p.try(ctx, request{
-		op: history.Get, key: key, method: http.MethodGet, path: "/api/v1/agent/runs/" + id, args: map[string]string{"run_id": id}, answer: []string{"state"},
+		op: history.Get, key: key, method: http.MethodGet, path: "/api/v1/agent/runs/" + id, args: map[string]string{"run_id": id},
+		answer: []string{"state"},
 	})
 }
 
 func (p *player) apply(ctx context.Context, key string) {
 	p.insist(ctx, request{
-		op: history.Apply, key: key, method: http.MethodPost, path: "/api/v1/factory/" + p.definition + "/definition/apply", answer: []string{"revision"},
+		op: history.Apply, key: key, method: http.MethodPost, path: "/api/v1/factory/" + p.definition + "/definition/apply",
+		answer: []string{"revision"},
 		body: map[string]any{"comment": key, "files": map[string]string{
-			"factory.yaml": "schemaVersion: v1alpha1\nname: drawings\n", "agents/foreman/agent.md": "---\nagentType: FOREMAN\n---\nThis is " + key + ".\n",
+			"factory.yaml":            "schemaVersion: v1alpha1\nname: drawings\n",
+			"agents/foreman/agent.md": "---\nagentType: FOREMAN\n---\nThis is " + key + ".\n",
 		}},
 	})
 }

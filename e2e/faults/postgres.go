@@ -41,7 +41,7 @@ func newCluster(ctx context.Context, dir, self string) (*cluster, error) {
 	}
 	c := &cluster{bin: filepath.Dir(slices.Max(found))}
 	for i := range c.nodes {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func newCluster(ctx context.Context, dir, self string) (*cluster, error) {
 		return nil, err
 	}
 	var err error
-	if c.replication, err = newLink("replication", c.address(0)); err != nil {
+	if c.replication, err = newLink(ctx, "replication", c.address(0)); err != nil {
 		return nil, err
 	}
 	return c, c.addReplica(ctx)
@@ -92,14 +92,16 @@ func (c *cluster) run(ctx context.Context, program string, args ...string) error
 func (c *cluster) query(ctx context.Context, i int, sql string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "psql"), "-h", "127.0.0.1", "-p", fmt.Sprint(c.nodes[i].port), "-U", "postgres", "-qAtc", sql)
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "psql"), "-h", "127.0.0.1", "-p", fmt.Sprint(c.nodes[i].port), "-U",
+		"postgres", "-qAtc", sql)
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err
 }
 
 func (c *cluster) init(ctx context.Context) error {
 	n := c.nodes[0]
-	if err := c.run(ctx, "initdb", "--pgdata="+n.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--wal-segsize=1", "--no-sync"); err != nil {
+	if err := c.run(ctx, "initdb", "--pgdata="+n.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C",
+		"--wal-segsize=1", "--no-sync"); err != nil {
 		return err
 	}
 	conf := `
@@ -157,7 +159,8 @@ func (c *cluster) addReplica(ctx context.Context) error {
 	}
 	c.replication.lead(c.address(c.primary))
 	host, port, _ := strings.Cut(c.replication.address(), ":")
-	if err := c.run(ctx, "pg_basebackup", "-D", n.data, "-h", host, "-p", port, "-U", "postgres", "-R", "-X", "stream", "--checkpoint=fast", "--no-sync"); err != nil {
+	if err := c.run(ctx, "pg_basebackup", "-D", n.data, "-h", host, "-p", port, "-U", "postgres", "-R", "-X", "stream",
+		"--checkpoint=fast", "--no-sync"); err != nil {
 		return err
 	}
 	// What was promoted commits alone until it has a replica of its own.
@@ -166,7 +169,8 @@ func (c *cluster) addReplica(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lines := slices.DeleteFunc(slices.Collect(strings.Lines(string(text))), func(l string) bool { return strings.HasPrefix(l, "synchronous_standby_names") })
+	lines := slices.DeleteFunc(slices.Collect(strings.Lines(string(text))),
+		func(l string) bool { return strings.HasPrefix(l, "synchronous_standby_names") })
 	if err := os.WriteFile(auto, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		return err
 	}
@@ -227,7 +231,8 @@ func mountSmall(ctx context.Context, dir string, megabytes int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", megabytes), "lineshaft-faults", dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", megabytes), "lineshaft-faults",
+		dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("mount: %w: %s", err, out)
 	}
 	return nil

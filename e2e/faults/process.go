@@ -136,10 +136,10 @@ func children(pid int, word string) (all []int) {
 
 // freePort is a port of this machine that nobody listens at, below those that the system
 // gives to connections.
-func freePort() (int, error) {
+func freePort(ctx context.Context) (int, error) {
 	for range 100 {
 		port := 12_000 + rand.IntN(20_000)
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			return port, l.Close()
 		}
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"net"
@@ -26,8 +27,8 @@ type receiver struct {
 	seen   map[string]bool
 }
 
-func newReceiver(book *history.Writer, seed uint64) (*receiver, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func newReceiver(ctx context.Context, book *history.Writer, seed uint64) (*receiver, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,10 @@ func newReceiver(book *history.Writer, seed uint64) (*receiver, error) {
 
 // ServeHTTP writes a callback down and answers.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	e := history.Entry{Kind: history.Callback, Op: "state", Key: req.Header.Get("Webhook-Id"), Begin: time.Now(), Status: http.StatusNoContent}
+	e := history.Entry{
+		Kind: history.Callback, Op: "state", Key: req.Header.Get("Webhook-Id"), Begin: time.Now(),
+		Status: http.StatusNoContent,
+	}
 	hash := fnv.New64a()
 	_, _ = fmt.Fprint(hash, r.seed, e.Key)
 	r.mu.Lock()
@@ -68,7 +72,10 @@ func addSigns(dir string, book *history.Writer) error {
 			continue // it was killed while it wrote
 		}
 		moment := time.Unix(0, at)
-		book.Add(history.Entry{Kind: history.Agent, Op: what, Begin: moment, End: moment, Args: map[string]string{"run_id": run, "pid": pid}})
+		book.Add(history.Entry{
+			Kind: history.Agent, Op: what, Begin: moment, End: moment,
+			Args: map[string]string{"run_id": run, "pid": pid},
+		})
 	}
 	return lines.Err()
 }

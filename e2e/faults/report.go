@@ -3,6 +3,7 @@
 package main
 
 import (
+	_ "embed" // the page around the tables
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/lineshaft/lineshaft/e2e/faults/check"
 )
+
+//go:embed report.txt
+var reportText string
 
 // part is the report of one part.
 type part struct {
@@ -49,7 +53,8 @@ func (p *part) faults() (n int) {
 
 // print says what came of a part.
 func (p *part) print(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "seed %d on %s: %d faults of %d classes in %.0f s, %d calls acknowledged, %d runs, %d deliveries, %d callbacks, %d findings\n",
+	_, _ = fmt.Fprintf(out, "seed %d on %s: %d faults of %d classes in %.0f s, "+
+		"%d calls acknowledged, %d runs, %d deliveries, %d callbacks, %d findings\n",
 		p.Seed, p.Engine, p.faults(), len(p.Recovery), p.Seconds, p.Acknowledged, p.Runs, p.Deliveries, p.Callbacks, len(p.Findings))
 	for _, f := range p.Findings {
 		_, _ = fmt.Fprintf(out, "  %s: %s: %s\n", f.Rule, f.About, f.Text)
@@ -110,18 +115,21 @@ func writeReport(dir, file string) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteString(reportHead)
-	reportTotals(&b, parts)
-	reportClasses(&b, parts)
-	reportParts(&b, parts)
-	b.WriteString(reportTail)
-	return os.WriteFile(file, []byte(b.String()), 0o644)
+	var totals, classes, each strings.Builder
+	reportTotals(&totals, parts)
+	reportClasses(&classes, parts)
+	reportParts(&each, parts)
+	page := strings.NewReplacer("{{totals}}", totals.String(), "{{classes}}", classes.String(), "{{parts}}", each.String()).Replace(reportText)
+	return os.WriteFile(file, []byte(page), 0o644)
+}
+
+func tableHead(b *strings.Builder, columns ...string) {
+	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat(" --- |", len(columns)))
 }
 
 func reportTotals(b *strings.Builder, parts []*part) {
-	b.WriteString("| engine | parts | minutes | faults | classes | calls acknowledged | runs | callbacks | lost | duplicated | double | other findings |\n")
-	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	tableHead(b, "engine", "parts", "minutes", "faults", "classes", "calls acknowledged", "runs", "callbacks",
+		"lost", "duplicated", "double", "other findings")
 	for _, engine := range []string{"postgres", "sqlite"} {
 		var n, faults, runs, callbacks int
 		var acknowledged int64
@@ -152,7 +160,7 @@ func reportTotals(b *strings.Builder, parts []*part) {
 }
 
 func reportClasses(b *strings.Builder, parts []*part) {
-	b.WriteString("\n## Recovery\n\n| engine | fault | count | p50 ms | p99 ms |\n| --- | --- | --- | --- | --- |\n")
+	tableHead(b, "engine", "fault", "count", "p50 ms", "p99 ms")
 	for _, engine := range []string{"postgres", "sqlite"} {
 		all := map[string][]int64{}
 		for _, p := range parts {
@@ -163,14 +171,16 @@ func reportClasses(b *strings.Builder, parts []*part) {
 			}
 		}
 		for _, class := range slices.Sorted(maps.Keys(all)) {
-			fmt.Fprintf(b, "| %s | %s | %d | %d | %d |\n", engine, class, len(all[class]), percentile(all[class], 0.5), percentile(all[class], 0.99))
+			fmt.Fprintf(b, "| %s | %s | %d | %d | %d |\n", engine, class, len(all[class]), percentile(all[class], 0.5),
+				percentile(all[class], 0.99))
 		}
 	}
 }
 
 func reportParts(b *strings.Builder, parts []*part) {
-	b.WriteString("\n## Parts\n\n| engine | seed | began | seconds | faults | calls acknowledged | findings |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	tableHead(b, "engine", "seed", "began", "seconds", "faults", "calls acknowledged", "findings")
 	for _, p := range parts {
-		fmt.Fprintf(b, "| %s | %d | %s | %.0f | %d | %d | %d |\n", p.Engine, p.Seed, p.Began.Format(time.DateTime), p.Seconds, p.faults(), p.Acknowledged, len(p.Findings))
+		fmt.Fprintf(b, "| %s | %d | %s | %.0f | %d | %d | %d |\n", p.Engine, p.Seed, p.Began.Format(time.DateTime), p.Seconds,
+			p.faults(), p.Acknowledged, len(p.Findings))
 	}
 }

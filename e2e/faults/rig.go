@@ -85,11 +85,11 @@ func newRig(ctx context.Context, dir, bin, engine string, size sizes, book *hist
 			return r, err
 		}
 	}
-	if err := r.addProxy(); err != nil {
+	if err := r.addProxy(ctx); err != nil {
 		return r, err
 	}
 	for i := range size.workers {
-		if err := r.addWorker(i, bin); err != nil {
+		if err := r.addWorker(ctx, i, bin); err != nil {
 			return r, err
 		}
 	}
@@ -100,7 +100,7 @@ func newRig(ctx context.Context, dir, bin, engine string, size sizes, book *hist
 func (r *rig) ledger() string { return filepath.Join(r.dir, "agents") }
 
 func (r *rig) addServer(ctx context.Context, i int, self, bin string) error {
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,18 +112,19 @@ func (r *rig) addServer(ctx context.Context, i int, self, bin string) error {
 	r.servers = append(r.servers, s)
 	database := filepath.Join(s.data, "l.db")
 	if r.pg != nil {
-		if s.database, err = newLink(fmt.Sprintf("server%d to database", i), r.pg.address(r.pg.primary)); err != nil {
+		if s.database, err = newLink(ctx, fmt.Sprintf("server%d to database", i), r.pg.address(r.pg.primary)); err != nil {
 			return err
 		}
 		database = databaseURL(s.database)
 	}
-	if s.front, err = newLink(fmt.Sprintf("proxy to server%d", i), address); err != nil {
+	if s.front, err = newLink(ctx, fmt.Sprintf("proxy to server%d", i), address); err != nil {
 		return err
 	}
 	s.name, s.log = fmt.Sprintf("server%d", i), filepath.Join(r.dir, fmt.Sprintf("server%d.log", i))
 	s.args = []string{
 		self, wrapRole, r.disk.path, bin, "serve", "--listen", address, "--data-dir", s.data, "--database", database, "--isolation", "none",
-		"--lease", lease.String(), "--default-harness", "shell", "--max-concurrent-runs", "4", "--callback-allow-private", "--log-format", "json", "--log-level", "warn",
+		"--lease", lease.String(), "--default-harness", "shell", "--max-concurrent-runs", "4", "--callback-allow-private",
+		"--log-format", "json", "--log-level", "warn",
 	}
 	s.env = []string{"LINESHAFT_ADMIN_KEY=" + adminKey, "LINESHAFT_MASTER_KEY=" + masterKey}
 	if err := s.start(); err != nil {
@@ -144,8 +145,8 @@ func (r *rig) awaitServer(ctx context.Context, s *server) error {
 }
 
 // addProxy starts haproxy in front of the servers.
-func (r *rig) addProxy() error {
-	port, err := freePort()
+func (r *rig) addProxy(ctx context.Context) error {
+	port, err := freePort(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,15 +181,16 @@ backend servers
 	return r.proxy.start()
 }
 
-func (r *rig) addWorker(i int, bin string) error {
-	l, err := newLink(fmt.Sprintf("worker%d to proxy", i), r.front)
+func (r *rig) addWorker(ctx context.Context, i int, bin string) error {
+	l, err := newLink(ctx, fmt.Sprintf("worker%d to proxy", i), r.front)
 	if err != nil {
 		return err
 	}
 	w := &workerProcess{link: l}
 	w.name, w.log = fmt.Sprintf("worker%d", i), filepath.Join(r.dir, fmt.Sprintf("worker%d.log", i))
 	w.args = []string{
-		bin, "worker", "--id", fleetID, "--server", "http://" + l.address(), "--data-dir", filepath.Join(r.dir, w.name), "--isolation", "none",
+		bin, "worker", "--id", fleetID, "--server", "http://" + l.address(), "--data-dir", filepath.Join(r.dir, w.name),
+		"--isolation", "none",
 		"--max-concurrent-runs", "3", "--log-format", "json", "--log-level", "warn",
 	}
 	w.env = []string{"LINESHAFT_API_KEY=" + adminKey}

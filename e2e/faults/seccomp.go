@@ -28,7 +28,8 @@ const wrapRole = "under-filter"
 // wrap puts the filter on this thread, sends the listener to the rig and becomes the program.
 func wrap(socket string, args []string) error {
 	runtime.LockOSThread()
-	const load, jumpEqual, answer = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
+	const load, jumpEqual, answer = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
+		unix.BPF_RET | unix.BPF_K
 	filter := []unix.SockFilter{
 		{Code: load, K: 0}, // the number of the call
 		{Code: jumpEqual, K: unix.SYS_FSYNC, Jt: 2},
@@ -168,6 +169,18 @@ func (d *disk) set(delay time.Duration, broken bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.delay, d.broken = delay, broken
+}
+
+// during makes the disk slow or broken for a while. It is no fault if nobody wrote.
+func (d *disk) during(delay time.Duration, broken bool, wait func()) error {
+	before := d.count()
+	d.set(delay, broken)
+	wait()
+	d.set(0, false)
+	if d.count() == before {
+		return errNothing
+	}
+	return nil
 }
 
 // count is how many fsyncs there were.

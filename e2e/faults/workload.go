@@ -33,7 +33,10 @@ type workload struct {
 }
 
 func newWorkload(url, ledger string, book *history.Writer, seed uint64) *workload {
-	return &workload{url: url, ledger: ledger, book: book, seed: seed, http: &http.Client{Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+	return &workload{
+		url: url, ledger: ledger, book: book, seed: seed,
+		http: &http.Client{Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
+	}
 }
 
 // request is one call to make.
@@ -86,7 +89,7 @@ func (w *workload) send(ctx context.Context, q request, id string) (int, []byte)
 		return 0, nil
 	}
 	req.Header.Set("Authorization", "Bearer "+adminKey)
-	req.Header.Set("X-Request-Id", id)
+	req.Header.Set("X-Request-ID", id)
 	for name, value := range q.header {
 		req.Header.Set(name, value)
 	}
@@ -143,10 +146,13 @@ func (w *workload) setUp(receiver string) []func(made map[string]history.Entry) 
 			if payload != nil {
 				filter["payload"] = payload
 			}
-			return request{key: name, path: "/api/v1/factory/" + made["factory"].Answer["id"] + "/automations", answer: []string{"uid"}, body: m{
-				"name": name, "prompt": w.script("", 0.1), "config": m{"harness": m{"type": "shell"}, "retry": m{"max_attempts": 5}},
-				"triggers": []m{{"provider": "webhook", "event": "received", "filter": filter}},
-			}}
+			return request{
+				key: name, path: "/api/v1/factory/" + made["factory"].Answer["id"] + "/automations",
+				answer: []string{"uid"}, body: m{
+					"name": name, "prompt": w.script("", 0.1), "config": m{"harness": m{"type": "shell"}, "retry": m{"max_attempts": 5}},
+					"triggers": []m{{"provider": "webhook", "event": "received", "filter": filter}},
+				},
+			}
 		}
 	}
 	all := []func(map[string]history.Entry) request{
@@ -158,7 +164,8 @@ func (w *workload) setUp(receiver string) []func(made map[string]history.Entry) 
 		},
 		func(made map[string]history.Entry) request {
 			return request{
-				key: "webhook", path: "/api/v1/factory/" + made["factory"].Answer["id"] + "/webhooks", body: m{"name": "ci", "rate_limit": 0},
+				key: "webhook", path: "/api/v1/factory/" + made["factory"].Answer["id"] + "/webhooks",
+				body:   m{"name": "ci", "rate_limit": 0},
 				answer: []string{"uid", "secret"},
 			}
 		},
@@ -170,13 +177,17 @@ func (w *workload) setUp(receiver string) []func(made map[string]history.Entry) 
 			}}
 		},
 		func(map[string]history.Entry) request {
-			return request{key: "secret", path: "/api/v1/secrets", body: m{"name": "PROBE", "value": "v0-abcdefgh", "access": "runs"}, answer: []string{"name"}}
+			return request{
+				key: "secret", path: "/api/v1/secrets",
+				body: m{"name": "PROBE", "value": "v0-abcdefgh", "access": "runs"}, answer: []string{"name"},
+			}
 		},
 	}
 	for i := range 3 {
 		all = append(all, func(map[string]history.Entry) request {
 			return request{key: fmt.Sprint("schedule", i), path: "/api/v1/agent/schedules", answer: []string{"id"}, body: m{
-				"name": fmt.Sprint("clock", i), "cron_schedule": "* * * * *", "prompt": w.script("", 0.1), "agent_config": m{"harness": m{"type": "shell"}},
+				"name": fmt.Sprint("clock", i), "cron_schedule": "* * * * *", "prompt": w.script("", 0.1),
+				"agent_config": m{"harness": m{"type": "shell"}},
 			}}
 		})
 	}
@@ -190,8 +201,10 @@ func (w *workload) script(word string, seconds float64) string {
 	if word != "" {
 		done = "echo did " + word + "\n"
 	}
-	return fmt.Sprintf("```sh\n%[2]sexec 9>>%[1]s/$LINESHAFT_RUN_ID.lock\nsign() { echo \"$LINESHAFT_RUN_ID $$ $1 $(date +%%s%%N)\" >>%[1]s/ledger; }\n"+
-		"flock -n 9 || sign second\nsign begin\n[ -z \"$PROBE\" ] || echo secret ${PROBE%%%%-*}\nsleep %.3[3]f\nsign end\n```", w.ledger, done, seconds)
+	return fmt.Sprintf("```sh\n%[2]sexec 9>>%[1]s/$LINESHAFT_RUN_ID.lock\n"+
+		"sign() { echo \"$LINESHAFT_RUN_ID $$ $1 $(date +%%s%%N)\" >>%[1]s/ledger; }\n"+
+		"flock -n 9 || sign second\nsign begin\n[ -z \"$PROBE\" ] || echo secret ${PROBE%%%%-*}\n"+
+		"sleep %.3[3]f\nsign end\n```", w.ledger, done, seconds)
 }
 
 // play calls until the context is over, with so many clients at once.
@@ -251,7 +264,8 @@ func (w *workload) probeWorkers(ctx context.Context) error {
 	id := started.Answer["run_id"]
 	return await(ctx, "a worker has worked", func(ctx context.Context) bool {
 		e := w.try(ctx, request{
-			op: history.Get, key: key, method: http.MethodGet, path: "/api/v1/agent/runs/" + id, args: map[string]string{"run_id": id}, answer: []string{"state"},
+			op: history.Get, key: key, method: http.MethodGet, path: "/api/v1/agent/runs/" + id,
+			args: map[string]string{"run_id": id}, answer: []string{"state"},
 		})
 		return client.RunState(e.Answer["state"]).Terminal()
 	})

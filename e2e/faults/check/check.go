@@ -76,7 +76,7 @@ func Check(entries []history.Entry, state *State, bound time.Duration) []Finding
 	return c.findings
 }
 
-func (c *checker) find(rule, about, format string, args ...any) {
+func (c *checker) findf(rule, about, format string, args ...any) {
 	c.findings = append(c.findings, Finding{Rule: rule, About: about, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -106,17 +106,17 @@ func (c *checker) checkRuns() {
 	}
 	for key, ids := range byKey {
 		if len(ids) > 1 {
-			c.find(Duplicated, key, "one request started the runs %v", ids)
+			c.findf(Duplicated, key, "one request started the runs %v", ids)
 		}
 		if len(c.intents[history.Run+" "+key]) == 0 {
-			c.find(Duplicated, key, "nobody asked for run %v", ids)
+			c.findf(Duplicated, key, "nobody asked for run %v", ids)
 		}
 	}
 	for e := range c.acknowledged(history.Run) {
 		if id := e.Answer["run_id"]; c.runs[id] == nil {
-			c.find(Lost, e.Key, "run %s was acknowledged and is not there", id)
+			c.findf(Lost, e.Key, "run %s was acknowledged and is not there", id)
 		} else if c.runs[id].Metadata["key"] != e.Key {
-			c.find(Lost, e.Key, "run %s is that of another request, %s", id, c.runs[id].Metadata["key"])
+			c.findf(Lost, e.Key, "run %s is that of another request, %s", id, c.runs[id].Metadata["key"])
 		}
 	}
 }
@@ -141,18 +141,18 @@ func (c *checker) checkDeliveries() {
 	}
 	for e := range c.acknowledged(history.Deliver) {
 		if len(accepted[e.Key]) == 0 {
-			c.find(Lost, e.Key, "delivery %s was acknowledged and is not in the log", e.Answer["delivery_id"])
+			c.findf(Lost, e.Key, "delivery %s was acknowledged and is not in the log", e.Answer["delivery_id"])
 		} else if got := accepted[e.Key][0].DeliveryID; got != e.Answer["delivery_id"] {
-			c.find(Lost, e.Key, "it was acknowledged as delivery %s and is in the log as %s", e.Answer["delivery_id"], got)
+			c.findf(Lost, e.Key, "it was acknowledged as delivery %s and is in the log as %s", e.Answer["delivery_id"], got)
 		}
 	}
 	for identity, all := range accepted {
 		if len(all) > 1 {
-			c.find(Duplicated, identity, "it was accepted %d times", len(all))
+			c.findf(Duplicated, identity, "it was accepted %d times", len(all))
 		}
 		tries := c.intents[history.Deliver+" "+identity]
 		if len(tries) == 0 {
-			c.find(Duplicated, identity, "nobody sent this delivery")
+			c.findf(Duplicated, identity, "nobody sent this delivery")
 			continue
 		}
 		want := map[string]int{c.places["all"]: 1}
@@ -161,12 +161,12 @@ func (c *checker) checkDeliveries() {
 		}
 		for automation, n := range started[all[0].DeliveryID] {
 			if n > want[automation] {
-				c.find(Duplicated, identity, "automation %s has %d runs of delivery %s", automation, n, all[0].DeliveryID)
+				c.findf(Duplicated, identity, "automation %s has %d runs of delivery %s", automation, n, all[0].DeliveryID)
 			}
 		}
 		for automation := range want {
 			if started[all[0].DeliveryID][automation] == 0 {
-				c.find(Lost, identity, "automation %s has no run of delivery %s", automation, all[0].DeliveryID)
+				c.findf(Lost, identity, "automation %s has no run of delivery %s", automation, all[0].DeliveryID)
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (c *checker) checkSlots() {
 		}
 		slot := run.Schedule.ScheduleID + " " + run.Schedule.Slot
 		if other := seen[slot]; other != "" {
-			c.find(Duplicated, run.RunID, "the schedule's time %s has already started run %s", run.Schedule.Slot, other)
+			c.findf(Duplicated, run.RunID, "the schedule's time %s has already started run %s", run.Schedule.Slot, other)
 		}
 		seen[slot] = run.RunID
 	}
@@ -192,11 +192,11 @@ func (c *checker) checkEnds() {
 	calm := c.calm()
 	for _, run := range c.state.Runs {
 		if !run.State.Terminal() {
-			c.find(Unended, run.RunID, "it is %s, %s after the faults were over", run.State, c.bound)
+			c.findf(Unended, run.RunID, "it is %s, %s after the faults were over", run.State, c.bound)
 		}
 	}
 	if s := c.state.Settled; !calm.IsZero() && !s.IsZero() && s.Sub(calm) > c.bound {
-		c.find(Unended, "all", "the last run ended %s after the faults were over, later than %s", s.Sub(calm).Round(time.Second), c.bound)
+		c.findf(Unended, "all", "the last run ended %s after the faults were over, later than %s", s.Sub(calm).Round(time.Second), c.bound)
 	}
 }
 

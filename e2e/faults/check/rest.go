@@ -17,7 +17,7 @@ func (c *checker) checkRevisions() {
 	}
 	for e := range c.acknowledged(history.Apply) {
 		if len(there[e.Key]) == 0 {
-			c.find(Lost, e.Key, "definition %s was acknowledged as revision %s and is not there", e.Key, e.Answer["revision"])
+			c.findf(Lost, e.Key, "definition %s was acknowledged as revision %s and is not there", e.Key, e.Answer["revision"])
 		}
 	}
 }
@@ -48,16 +48,17 @@ func (c *checker) checkCallback(runID string, event client.Event, log client.Not
 	arrived := slices.ContainsFunc(got, history.Entry.OK)
 	switch {
 	case log.EventID == "":
-		c.find(CallbackNo, runID, "no callback was made of event %s", event.ID)
+		c.findf(CallbackNo, runID, "no callback was made of event %s", event.ID)
 	case log.Status == "delivered" && !arrived:
-		c.find(CallbackNo, runID, "event %s counts as delivered, and the receiver never took it", event.ID)
+		c.findf(CallbackNo, runID, "event %s counts as delivered, and the receiver never took it", event.ID)
 	case log.Status == "failed":
-		c.find(CallbackNo, runID, "event %s was given up after %d attempts, long before its 72 hours", event.ID, log.AttemptCount)
+		c.findf(CallbackNo, runID, "event %s was given up after %d attempts, long before its 72 hours", event.ID, log.AttemptCount)
 	case log.Status == "pending" && (log.NextAttemptAt == nil || log.AttemptCount == 0):
-		c.find(CallbackNo, runID, "event %s still waits for its first attempt", event.ID)
+		c.findf(CallbackNo, runID, "event %s still waits for its first attempt", event.ID)
 	}
 	if more := len(got) - log.AttemptCount; more > 0 && log.EventID != "" && more > c.faultsNear(got) {
-		c.find(CallbackUp, runID, "event %s came %d times; the log has %d attempts, and no fault hid the others", event.ID, len(got), log.AttemptCount)
+		c.findf(CallbackUp, runID, "event %s came %d times; the log has %d attempts, and no fault hid the others", event.ID,
+			len(got), log.AttemptCount)
 	}
 	taken := 0
 	for _, e := range got {
@@ -66,7 +67,7 @@ func (c *checker) checkCallback(runID string, event client.Event, log client.Not
 		}
 	}
 	if taken > 1 && taken-1 > c.faultsNear(got) {
-		c.find(CallbackUp, runID, "event %s was taken %d times, and no fault hid that it was taken", event.ID, taken)
+		c.findf(CallbackUp, runID, "event %s was taken %d times, and no fault hid that it was taken", event.ID, taken)
 	}
 }
 
@@ -104,9 +105,9 @@ func (c *checker) checkAudit() {
 		once := op == history.Run || op == history.Followup // the others are done again when they are sent again
 		switch ok := slices.ContainsFunc(tries, history.Entry.OK); {
 		case ok && n == 0:
-			c.find(Audit, about, "%s was acknowledged, and the audit log does not have it", op)
+			c.findf(Audit, about, "%s was acknowledged, and the audit log does not have it", op)
 		case once && n > 1:
-			c.find(Duplicated, about, "the audit log has %s %d times", op, n)
+			c.findf(Duplicated, about, "the audit log has %s %d times", op, n)
 		}
 	}
 }

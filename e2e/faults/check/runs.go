@@ -77,11 +77,11 @@ func (c *checker) checkFollowups() {
 		n, ok := log.mentions(word), slices.ContainsFunc(tries, history.Entry.OK)
 		switch {
 		case n > 1:
-			c.find(Duplicated, run.RunID, "follow-up %s is %d times in the log", word, n)
+			c.findf(Duplicated, run.RunID, "follow-up %s is %d times in the log", word, n)
 		case ok && n == 0:
-			c.find(Lost, run.RunID, "follow-up %s was acknowledged and is not in the log", word)
+			c.findf(Lost, run.RunID, "follow-up %s was acknowledged and is not in the log", word)
 		case ok && !log.excused() && !strings.Contains(log.output, "did "+word):
-			c.find(Lost, run.RunID, "follow-up %s was acknowledged and never done; the run was %v", word, log.states)
+			c.findf(Lost, run.RunID, "follow-up %s was acknowledged and never done; the run was %v", word, log.states)
 		}
 	}
 }
@@ -95,15 +95,16 @@ func (c *checker) checkCancels() {
 			continue // checkRuns says so
 		}
 		if log := run.said(); !slices.Contains(log.states, "CANCELLED") {
-			c.find(Lost, run.RunID, "a cancel was acknowledged and is not in the log: %v", log.states)
+			c.findf(Lost, run.RunID, "a cancel was acknowledged and is not in the log: %v", log.states)
 		}
 		if follow[run.RunID].Before(e.Begin) && run.State != "CANCELLED" {
-			c.find(WentOn, run.RunID, "it is %s after an acknowledged cancel, and nobody followed up", run.State)
+			c.findf(WentOn, run.RunID, "it is %s after an acknowledged cancel, and nobody followed up", run.State)
 		}
 		for _, sign := range c.entries {
 			if sign.Kind == history.Agent && sign.Op == "begin" && sign.Args["run_id"] == run.RunID &&
 				sign.Begin.Sub(e.End) > 10*time.Second && follow[run.RunID].Before(e.Begin) {
-				c.find(WentOn, run.RunID, "an agent began %s after the cancel was acknowledged", sign.Begin.Sub(e.End).Round(time.Millisecond))
+				c.findf(WentOn, run.RunID, "an agent began %s after the cancel was acknowledged",
+					sign.Begin.Sub(e.End).Round(time.Millisecond))
 			}
 		}
 	}
@@ -138,27 +139,27 @@ func (c *checker) checkLogs() {
 		over, newest, old := "", "", map[string]bool{}
 		for n, event := range run.Events {
 			if event.Sequence != int64(n+1) {
-				c.find(Log, run.RunID, "event %d has the number %d", n+1, event.Sequence)
+				c.findf(Log, run.RunID, "event %d has the number %d", n+1, event.Sequence)
 				break
 			}
 			if id := event.ExecutionID; id != "" && id != newest {
 				if old[id] {
-					c.find(Double, run.RunID, "execution %s is heard after a newer one, in event %d", id, event.Sequence)
+					c.findf(Double, run.RunID, "execution %s is heard after a newer one, in event %d", id, event.Sequence)
 				}
 				old[newest], newest = true, id
 			}
 			switch data := dataOf(event); {
 			case event.Type == "state" && client.RunState(over).Terminal() && data.To != "QUEUED":
-				c.find(WentOn, run.RunID, "it left %s for %s", over, data.To)
+				c.findf(WentOn, run.RunID, "it left %s for %s", over, data.To)
 				over = data.To
 			case event.Type == "state":
 				over = data.To
 			case event.Type == "output" && client.RunState(over).Terminal():
-				c.find(WentOn, run.RunID, "event %d is output after the run was %s", event.Sequence, over)
+				c.findf(WentOn, run.RunID, "event %d is output after the run was %s", event.Sequence, over)
 			}
 		}
 		if len(run.Events) > 0 && over != string(run.State) {
-			c.find(Log, run.RunID, "it is %s and its log ends in %s", run.State, over)
+			c.findf(Log, run.RunID, "it is %s and its log ends in %s", run.State, over)
 		}
 	}
 }
@@ -167,7 +168,7 @@ func (c *checker) checkLogs() {
 func (c *checker) checkAgents() {
 	for _, e := range c.entries {
 		if e.Kind == history.Agent && e.Op == "second" {
-			c.find(Double, e.Args["run_id"], "agent %s began while another one of the run was alive", e.Args["pid"])
+			c.findf(Double, e.Args["run_id"], "agent %s began while another one of the run was alive", e.Args["pid"])
 		}
 	}
 }
@@ -190,10 +191,11 @@ func (c *checker) checkReads() {
 		}
 		id := e.Args["run_id"]
 		if at, ok := started[id]; ok && e.Begin.After(at) && e.Status == 404 {
-			c.find(Stale, id, "a read %s after the run was acknowledged did not find it", e.Begin.Sub(at).Round(time.Millisecond))
+			c.findf(Stale, id, "a read %s after the run was acknowledged did not find it", e.Begin.Sub(at).Round(time.Millisecond))
 		}
 		if at, ok := cancelled[id]; ok && e.Begin.After(at) && e.OK() && e.Answer["state"] != "CANCELLED" {
-			c.find(Stale, id, "a read %s after the cancel was acknowledged says %s", e.Begin.Sub(at).Round(time.Millisecond), e.Answer["state"])
+			c.findf(Stale, id, "a read %s after the cancel was acknowledged says %s", e.Begin.Sub(at).Round(time.Millisecond),
+				e.Answer["state"])
 		}
 	}
 }
@@ -221,7 +223,7 @@ func (c *checker) checkSecrets() {
 		for line := range strings.Lines(run.said().output) {
 			text, found := strings.CutPrefix(strings.TrimSpace(line), "secret v")
 			if got, err := strconv.Atoi(text); found && (err != nil || got < want && !late[got]) {
-				c.find(Stale, run.RunID, "it got version %q of a secret; version %d was acknowledged before", text, want)
+				c.findf(Stale, run.RunID, "it got version %q of a secret; version %d was acknowledged before", text, want)
 			}
 		}
 	}

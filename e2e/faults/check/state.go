@@ -44,7 +44,8 @@ func Read(ctx context.Context, c *client.Client, entries []history.Entry, bound 
 	if s.Audit, err = collect(c.AllAudit(ctx, client.AuditQuery{Limit: 500})); err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}
-	if s.Deliveries, err = collect(c.Webhooks.AllDeliveries(ctx, places["factory"], places["webhook"], client.DeliveryQuery{Limit: 500})); err != nil {
+	if s.Deliveries, err = collect(c.Webhooks.AllDeliveries(ctx, places["factory"], places["webhook"],
+		client.DeliveryQuery{Limit: 500})); err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)
 	}
 	if s.Revisions, err = collect(c.Definitions.AllRevisions(ctx, places["definition"], client.RevisionQuery{Limit: 500})); err != nil {
@@ -71,7 +72,8 @@ func (s *State) settle(ctx context.Context, c *client.Client, places map[string]
 		if live == 0 && s.Settled.IsZero() {
 			s.Settled = time.Now()
 		}
-		if s.Callbacks, err = collect(c.Notifications.AllDeliveries(ctx, places["endpoint"], client.NotificationDeliveryQuery{Limit: 500})); err != nil {
+		if s.Callbacks, err = collect(c.Notifications.AllDeliveries(ctx, places["endpoint"],
+			client.NotificationDeliveryQuery{Limit: 500})); err != nil {
 			return fmt.Errorf("read callbacks: %w", err)
 		}
 		for _, d := range s.Callbacks {
