@@ -35,6 +35,7 @@ type hit struct {
 	*rig
 	random *rand.Rand
 	target string
+	way    *link // of the worker that is hit
 	calls  *workload
 	// over is when everything was given back; recovery counts from there. Faults that are
 	// themselves a recovery set it when they begin.
@@ -93,8 +94,14 @@ func (h *hit) server() *server {
 
 func (h *hit) worker() *workerProcess {
 	w := h.workers[h.random.IntN(len(h.workers))]
-	h.target = w.name
+	h.target, h.way = w.name, w.link
 	return w
+}
+
+// probeWorker returns when a server has answered the worker that was hit.
+func (h *hit) probeWorker(ctx context.Context) error {
+	before := h.way.answers.Load()
+	return await(ctx, h.target+" is answered", func(context.Context) bool { return h.way.answers.Load() > before })
 }
 
 // beyondLease is longer than a lease.

@@ -24,6 +24,8 @@ type link struct {
 	conns    map[net.Conn]struct{}
 	// commits cut, when there is one: what happens to the next COMMIT that passes.
 	commit atomic.Pointer[commitCut]
+	// answers counts good answers of HTTP that came back.
+	answers atomic.Int64
 }
 
 // commitCut ends the connection of the next COMMIT, before it is passed on or after.
@@ -106,6 +108,9 @@ func (l *link) copy(to, from net.Conn, towards bool) {
 		}
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return
+		}
+		if !towards && bytes.HasPrefix(buffer[:n], []byte("HTTP/1.1 2")) {
+			l.answers.Add(1)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (p *part) breakLane(length context.Context, r *rig, calls *workload, lane s
 		if err := p.strike(ctx, f, h, out); err != nil {
 			return fmt.Errorf("%s of %s: %w", f.class, h.target, err)
 		}
-		pause(length, time.Duration(random.IntN(300))*time.Millisecond)
+		pause(length, time.Duration(100+random.IntN(900))*time.Millisecond) // something has to be under way
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (p *part) strike(ctx context.Context, f fault, h *hit, out io.Writer) error
 	}
 	probe := func(ctx context.Context) error { return errors.Join(h.awaitServers(ctx), h.calls.probeServers(ctx)) }
 	if f.lane == workerLane {
-		probe = h.calls.probeWorkers
+		probe = h.probeWorker
 	} else if h.after != nil {
 		probe = h.calls.probeServers // the old primary is not to come back as one
 	}

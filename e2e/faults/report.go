@@ -119,8 +119,8 @@ func writeReport(dir, file string) error {
 	reportTotals(&totals, parts)
 	reportClasses(&classes, parts)
 	reportParts(&each, parts)
-	page := strings.NewReplacer("{{totals}}", totals.String(), "{{classes}}", classes.String(), "{{parts}}", each.String()).Replace(reportText)
-	return os.WriteFile(file, []byte(page), 0o644)
+	tables := strings.NewReplacer("{{totals}}", totals.String(), "{{classes}}", classes.String(), "{{parts}}", each.String())
+	return os.WriteFile(file, []byte(tables.Replace(reportText)), 0o644)
 }
 
 func tableHead(b *strings.Builder, columns ...string) {

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/e2e/faults/history"
 )
 
@@ -250,23 +249,5 @@ func (w *workload) probeServers(ctx context.Context) error {
 			args: map[string]string{"odd": "false"}, body: map[string]any{"key": key},
 			header: map[string]string{"Authorization": "Bearer " + w.secret, "X-Service-Delivery-Id": key},
 		}).OK()
-	})
-}
-
-// probeWorkers returns when a run that was started now has been worked on.
-func (w *workload) probeWorkers(ctx context.Context) error {
-	key := fmt.Sprint("probe-", w.number.Add(1))
-	config := map[string]any{"worker_host": fleetID, "retry": map[string]any{"max_attempts": 5}}
-	started := w.insist(ctx, w.quickRun(key, config))
-	if !started.OK() {
-		return fmt.Errorf("start a run: %d %v", started.Status, started.Answer)
-	}
-	id := started.Answer["run_id"]
-	return await(ctx, "a worker has worked", func(ctx context.Context) bool {
-		e := w.try(ctx, request{
-			op: history.Get, key: key, method: http.MethodGet, path: "/api/v1/agent/runs/" + id,
-			args: map[string]string{"run_id": id}, answer: []string{"state"},
-		})
-		return client.RunState(e.Answer["state"]).Terminal()
 	})
 }
