@@ -76,7 +76,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// runPart runs one part, says what came of it, and fails if a promise was broken.
+// runPart runs one part, says how it went, and fails if a promise was broken.
 func (o *options) runPart(ctx context.Context, out io.Writer) error {
 	if o.seed == 0 {
 		o.seed = nextSeed(o.parts, o.engine)

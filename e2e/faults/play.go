@@ -166,6 +166,14 @@ func (p *part) check(ctx context.Context, r *rig, file string) error {
 		return err
 	}
 	p.Runs, p.Deliveries, p.Callbacks, p.AuditEntries = len(state.Runs), len(state.Deliveries), len(state.Callbacks), len(state.Audit)
+	p.Ended = map[string]int{}
+	for _, run := range state.Runs {
+		how := string(run.State)
+		if run.StatusMessage != nil && run.StatusMessage.ErrorCode != "" {
+			how += " " + run.StatusMessage.ErrorCode
+		}
+		p.Ended[how]++
+	}
 	p.Findings = check.Check(entries, state, endBound)
 	return nil
 }

@@ -32,6 +32,8 @@ type part struct {
 	Deliveries   int       `json:"deliveries"`
 	Callbacks    int       `json:"callbacks"`
 	AuditEntries int       `json:"audit_entries"`
+	// Ended counts the runs by the state that they ended in, with its error code.
+	Ended map[string]int `json:"ended"`
 	// Recovery has for each class the milliseconds of each fault.
 	Recovery map[string][]int64 `json:"recovery_ms"`
 	Findings []check.Finding    `json:"findings"`
@@ -51,11 +53,12 @@ func (p *part) faults() (n int) {
 	return n
 }
 
-// print says what came of a part.
+// print says how a part went.
 func (p *part) print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "seed %d on %s: %d faults of %d classes in %.0f s, "+
-		"%d calls acknowledged, %d runs, %d deliveries, %d callbacks, %d findings\n",
-		p.Seed, p.Engine, p.faults(), len(p.Recovery), p.Seconds, p.Acknowledged, p.Runs, p.Deliveries, p.Callbacks, len(p.Findings))
+		"%d calls acknowledged, %d runs, %d deliveries, %d callbacks, %d findings; runs ended %v\n",
+		p.Seed, p.Engine, p.faults(), len(p.Recovery), p.Seconds, p.Acknowledged, p.Runs, p.Deliveries, p.Callbacks,
+		len(p.Findings), p.Ended)
 	for _, f := range p.Findings {
 		_, _ = fmt.Fprintf(out, "  %s: %s: %s\n", f.Rule, f.About, f.Text)
 	}
