@@ -76,6 +76,7 @@ func faults() []fault {
 		{class: "EIO of fsync", lane: serverLane, do: breakDisk},
 		{class: "torn WAL", lane: serverLane, engine: "sqlite", do: tearWAL},
 		{class: "truncated copy of WAL", lane: serverLane, engine: "sqlite", do: copyWAL},
+		{class: "cache of environments removed", lane: workerLane, do: removeCache},
 		{class: "clock of worker", lane: workerLane, do: jumpWorker},
 		{class: "clock of server", lane: serverLane, engine: "postgres", do: jumpServer},
 	}
@@ -238,6 +239,27 @@ func slowDisk(ctx context.Context, h *hit) error {
 func breakDisk(ctx context.Context, h *hit) error {
 	d := h.databaseDisk()
 	return d.during(0, true, func() { pause(ctx, h.between(200*time.Millisecond, 1500*time.Millisecond)) })
+}
+
+// removeCache takes away what a worker keeps of repositories and environments, also while a run
+// starts from it.
+func removeCache(ctx context.Context, h *hit) error {
+	w := h.worker()
+	var found []string
+	for range 5 {
+		for _, name := range []string{"mirrors", "prepared"} {
+			below, _ := filepath.Glob(filepath.Join(h.dir, w.name, "*", name, "*")) // the pattern is good
+			found = append(found, below...)
+		}
+		for _, path := range found {
+			_ = os.RemoveAll(path) // it may be written to right now
+		}
+		pause(ctx, h.between(0, 200*time.Millisecond))
+	}
+	if len(found) == 0 {
+		return errNothing
+	}
+	return nil
 }
 
 // jump sets the date of a process wrong for longer than a lease.

@@ -73,6 +73,9 @@ func (p *player) run(ctx context.Context, key string) {
 	if p.random.IntN(4) == 0 {
 		config["secrets"], args["secret"] = []map[string]any{{"name": "PROBE"}}, "PROBE"
 	}
+	if p.random.IntN(4) == 0 {
+		config["environment_id"], args["environment"] = p.environment, p.environment
+	}
 	seconds := p.random.Float64() / 2
 	if p.random.IntN(10) == 0 {
 		seconds = 4 // longer than a lease

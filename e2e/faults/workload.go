@@ -26,9 +26,9 @@ type workload struct {
 	seed   uint64
 	http   *http.Client
 
-	factory, webhook, secret, definition string
-	number                               atomic.Int64
-	acknowledged                         atomic.Int64
+	factory, webhook, secret, definition, environment string
+	number                                            atomic.Int64
+	acknowledged                                      atomic.Int64
 }
 
 func newWorkload(url, ledger string, book *history.Writer, seed uint64) *workload {
@@ -132,6 +132,7 @@ func (w *workload) prepare(ctx context.Context, receiver string) error {
 		}
 	}
 	w.factory, w.definition = made["factory"].Answer["id"], made["definition"].Answer["id"]
+	w.environment = made["environment"].Answer["id"]
 	w.webhook, w.secret = made["webhook"].Answer["id"], made["webhook"].Answer["secret"]
 	return nil
 }
@@ -182,6 +183,11 @@ func (w *workload) setUp(receiver string) []func(made map[string]history.Entry) 
 			}
 		},
 	}
+	all = append(all, func(map[string]history.Entry) request {
+		return request{key: "environment", path: "/api/v1/agent/environments", answer: []string{"uid"}, body: m{"config": m{
+			"name": "shop", "github_repos": []m{{"owner": "acme", "repo": "shop"}}, "setup_commands": []string{"test -d shop/.git"},
+		}}}
+	})
 	for i := range 3 {
 		all = append(all, func(map[string]history.Entry) request {
 			return request{key: fmt.Sprint("schedule", i), path: "/api/v1/agent/schedules", answer: []string{"id"}, body: m{
