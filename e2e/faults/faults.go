@@ -78,7 +78,8 @@ func faults() []fault {
 		{class: "truncated copy of WAL", lane: serverLane, engine: "sqlite", do: copyWAL},
 		{class: "cache of environments removed", lane: workerLane, do: removeCache},
 		{class: "clock of worker", lane: workerLane, do: jumpWorker},
-		{class: "clock of server", lane: serverLane, engine: "postgres", do: jumpServer},
+		{class: "clock of server", lane: serverLane, do: jumpServer},
+		{class: "clock of database", lane: serverLane, engine: "postgres", do: jumpDatabase},
 	}
 }
 

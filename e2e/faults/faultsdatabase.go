@@ -120,6 +120,24 @@ func cutCommit(ctx context.Context, h *hit) error {
 	return nil
 }
 
+// jumpDatabase does to leases what a date of the database does that is set forward by an hour:
+// all of them are over.
+func jumpDatabase(ctx context.Context, h *hit) error {
+	h.target = h.pg.nodes[h.pg.primary].name
+	const sql = `WITH over AS (UPDATE executions SET lease_until = lease_until - 3600000000 WHERE ended_at = 0 RETURNING 1)
+		SELECT count(*) FROM over`
+	n := ""
+	err := await(ctx, "leases are over", func(ctx context.Context) (done bool) { // servers may be in its way
+		var err error
+		n, err = h.pg.query(ctx, h.pg.primary, sql)
+		return err == nil
+	})
+	if n == "0" {
+		return errNothing
+	}
+	return err
+}
+
 // tearWAL ends the server and leaves what a power cut in the middle of a write leaves: the
 // beginning of a frame that nobody was told of.
 func tearWAL(ctx context.Context, h *hit) error {

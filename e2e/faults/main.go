@@ -39,6 +39,7 @@ type options struct {
 	length      time.Duration
 	size        sizes
 	clients     int
+	only        string // a part of the names of the classes to make; empty is all
 	keep        string // folder for the history and logs; empty is none
 	parts       string // folder of the reports
 	report      string // file that all reports are put together in
@@ -55,6 +56,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	set.IntVar(&o.size.servers, "servers", 3, "servers on PostgreSQL")
 	set.IntVar(&o.size.workers, "workers", 3, "workers")
 	set.IntVar(&o.clients, "clients", 6, "clients that call at once")
+	set.StringVar(&o.only, "only", "", "make faults only of classes that have this `text` in their name")
 	set.StringVar(&o.keep, "keep", "", "`folder` that gets the history and the logs")
 	set.StringVar(&o.parts, "parts", "", "`folder` of the reports of parts; this one is added")
 	set.StringVar(&o.report, "report", "", "`file` to write the report of all parts to")

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,9 +92,13 @@ func (p *part) breakLane(length context.Context, r *rig, calls *workload, lane s
 	for length.Err() == nil {
 		if len(bag) == 0 {
 			for _, f := range faults() {
-				if f.lane == lane && (f.engine == "" || f.engine == o.engine) {
+				asked := f.lane == lane && (f.engine == "" || f.engine == o.engine)
+				if asked && strings.Contains(f.class, o.only) {
 					bag = append(bag, f)
 				}
+			}
+			if len(bag) == 0 {
+				return nil
 			}
 			random.Shuffle(len(bag), func(i, j int) { bag[i], bag[j] = bag[j], bag[i] })
 		}
