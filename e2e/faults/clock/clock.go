@@ -22,32 +22,25 @@ import (
 // the date jumps, as it does when somebody sets it; the monotonic clock goes on.
 // It works on amd64.
 func Jump(ctx context.Context, pid, seconds int) error {
-	number := []byte{byte(seconds), byte(seconds >> 8), byte(seconds >> 16), byte(seconds >> 24), 0xc3} // and ret
-	patches := map[string][]byte{
-		"__vdso_clock_gettime": append([]byte{ // Go
-			0xb8, 228, 0, 0, 0, // mov eax, clock_gettime
-			0x0f, 0x05, // syscall
-			0x85, 0xff, // test edi, edi: the date is clock 0
-			0x75, 0x07, // jne to the ret
-			0x48, 0x81, 0x06, // add qword [rsi], the seconds
-		}, number...),
-		"__vdso_gettimeofday": append([]byte{ // SQLite
-			0xb8, 96, 0, 0, 0, // mov eax, gettimeofday
-			0x0f, 0x05, // syscall
-			0x48, 0x81, 0x07, // add qword [rdi], the seconds
-		}, number...),
+	code := []byte{
+		0xb8, 228, 0, 0, 0, // mov eax, clock_gettime
+		0x0f, 0x05, // syscall
+		0x85, 0xff, // test edi, edi: the date is clock 0
+		0x75, 0x07, // jne to the ret
+		0x48, 0x81, 0x06, // add qword [rsi], the seconds
 	}
+	code = append(code, byte(seconds), byte(seconds>>8), byte(seconds>>16), byte(seconds>>24), 0xc3) // ret
 	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("open the memory of process %d: %w", pid, err)
 	}
 	defer func() { _ = memory.Close() }()
-	for name, code := range patches {
-		entry, err := findEntry(memory, pid, name)
-		for done := false; !done && err == nil; {
-			done, err = replace(ctx, memory, pid, entry, code)
-		}
-		if err != nil {
+	entry, err := findEntry(memory, pid)
+	if err != nil {
+		return err
+	}
+	for done := false; !done; {
+		if done, err = replace(ctx, memory, pid, entry, code); err != nil {
 			return fmt.Errorf("change the clock of process %d: %w", pid, err)
 		}
 	}
@@ -83,8 +76,8 @@ func replace(ctx context.Context, memory *os.File, pid int, entry uint64, code [
 	return true, err
 }
 
-// findEntry finds a function that reads the clock in a process.
-func findEntry(memory *os.File, pid int, name string) (uint64, error) {
+// findEntry finds the function that reads the clock in a process.
+func findEntry(memory *os.File, pid int) (uint64, error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return 0, err
@@ -110,11 +103,11 @@ func findEntry(memory *os.File, pid int, name string) (uint64, error) {
 		return 0, err
 	}
 	for _, s := range symbols {
-		if s.Name == name {
+		if s.Name == "__vdso_clock_gettime" {
 			return from + s.Value, nil
 		}
 	}
-	return 0, errors.New("the process has no " + name)
+	return 0, errors.New("the process has no __vdso_clock_gettime")
 }
 
 // standsStill says whether all threads of a process are stopped.
