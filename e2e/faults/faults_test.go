@@ -222,7 +222,7 @@ func TestD2ReportsAddUp(t *testing.T) {
 	for i, engine := range []string{"sqlite", "sqlite", "postgres"} {
 		p := &part{
 			Seed: uint64(i + 1), Engine: engine, Began: time.Date(2026, 11, 17, 9, i, 0, 0, time.UTC), Seconds: 60, Acknowledged: 10,
-			Recovery: map[string][]int64{"kill -9 server": {int64(i), 100}},
+			Recovery: map[string][]int64{"kill -9 server": {int64(i), 100}}, Ended: map[string]int{"SUCCEEDED": 5},
 		}
 		if i == 2 {
 			p.Findings = []check.Finding{{Rule: check.Lost}, {Rule: check.Stale}}
@@ -246,6 +246,7 @@ func TestD2ReportsAddUp(t *testing.T) {
 	for _, want := range []string{
 		"| sqlite | 2 | 2 | 4 | 1 | 20 | 0 | 0 | 0 | 0 | 0 | 0 |\n",
 		"| postgres | 1 | 1 | 2 | 1 | 10 | 0 | 0 | 1 | 0 | 0 | 1 |\n",
+		"| sqlite | SUCCEEDED | 10 |\n",
 		"| sqlite | kill -9 server | 4 | 1 | 100 |\n",
 		"| sqlite | 2 | 2026-11-17 09:01:00 | 60 | 2 | 10 | 0 |\n",
 	} {

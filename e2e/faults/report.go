@@ -118,11 +118,14 @@ func writeReport(dir, file string) error {
 	if err != nil {
 		return err
 	}
-	var totals, classes, each strings.Builder
+	var totals, ends, classes, each strings.Builder
 	reportTotals(&totals, parts)
+	reportEnds(&ends, parts)
 	reportClasses(&classes, parts)
 	reportParts(&each, parts)
-	tables := strings.NewReplacer("{{totals}}", totals.String(), "{{classes}}", classes.String(), "{{parts}}", each.String())
+	tables := strings.NewReplacer(
+		"{{totals}}", totals.String(), "{{ends}}", ends.String(), "{{classes}}", classes.String(), "{{parts}}", each.String(),
+	)
 	return os.WriteFile(file, []byte(tables.Replace(reportText)), 0o644)
 }
 
@@ -159,6 +162,23 @@ func reportTotals(b *strings.Builder, parts []*part) {
 		}
 		fmt.Fprintf(b, "| %s | %d | %.0f | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n", engine, n, seconds/60, faults, len(classes),
 			acknowledged, runs, callbacks, rules[check.Lost], rules[check.Duplicated], rules[check.Double], rest)
+	}
+}
+
+func reportEnds(b *strings.Builder, parts []*part) {
+	tableHead(b, "engine", "runs ended", "count")
+	for _, engine := range []string{"postgres", "sqlite"} {
+		all := map[string]int{}
+		for _, p := range parts {
+			if p.Engine == engine {
+				for how, n := range p.Ended {
+					all[how] += n
+				}
+			}
+		}
+		for _, how := range slices.Sorted(maps.Keys(all)) {
+			fmt.Fprintf(b, "| %s | %s | %d |\n", engine, how, all[how])
+		}
 	}
 }
 
