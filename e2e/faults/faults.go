@@ -35,7 +35,7 @@ type hit struct {
 	*rig
 	random *rand.Rand
 	target string
-	way    *link // of the worker that is hit
+	struck *workerProcess
 	calls  *workload
 	// over is when everything was given back; recovery counts from there. Faults that are
 	// themselves a recovery set it when they begin.
@@ -96,14 +96,20 @@ func (h *hit) server() *server {
 
 func (h *hit) worker() *workerProcess {
 	w := h.workers[h.random.IntN(len(h.workers))]
-	h.target, h.way = w.name, w.link
+	h.target, h.struck = w.name, w
 	return w
 }
 
-// probeWorker returns when a server has answered the worker that was hit.
+// probeWorker returns when a server has answered the worker that was hit. One that ended is
+// started, as by a service manager: it may have been hit while it tried its sandbox.
 func (h *hit) probeWorker(ctx context.Context) error {
-	before := h.way.answers.Load()
-	return await(ctx, h.target+" is answered", func(context.Context) bool { return h.way.answers.Load() > before })
+	before := h.struck.link.answers.Load()
+	return await(ctx, h.target+" is answered", func(context.Context) bool {
+		if !h.struck.running() && h.struck.start() != nil {
+			return false
+		}
+		return h.struck.link.answers.Load() > before
+	})
 }
 
 // beyondLease is longer than a lease.

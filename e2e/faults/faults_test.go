@@ -42,7 +42,7 @@ func TestD2FaultRound(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			var out bytes.Buffer
-			err := start(t.Context(), []string{"-bin", bin, "-engine", engine, "-seed", seed, "-minutes", "0.6"}, &out)
+			err := start(t.Context(), []string{"-bin", bin, "-engine", engine, "-seed", seed, "-minutes", "0.4"}, &out)
 			t.Logf("LINESHAFT_TEST_SEED=%s\n%s", seed, out.String())
 			if err != nil {
 				t.Error(err)
