@@ -153,7 +153,7 @@ func (h *hit) killBelow(ctx context.Context, word string) error {
 	return errNothing
 }
 
-func killAgent(ctx context.Context, h *hit) error      { return h.killBelow(ctx, "ledger; }") }
+func killAgent(ctx context.Context, h *hit) error      { return h.killBelow(ctx, "block.sh") }
 func killSupervisor(ctx context.Context, h *hit) error { return h.killBelow(ctx, "supervise") }
 
 // killWhileSettling ends a server right after it was given runs that no list has yet.
