@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -37,6 +36,7 @@ type rig struct {
 	front   string // address of the proxy
 	pg      *cluster
 	disk    *disk
+	forge   *forge
 }
 
 // server is a `lineshaft serve`.
@@ -74,7 +74,7 @@ func newRig(ctx context.Context, dir, bin, engine string, size sizes, book *hist
 	if err := os.MkdirAll(r.ledger(), 0o777); err != nil {
 		return r, err
 	}
-	if err := r.makeRepository(ctx); err != nil {
+	if r.forge, err = newForge(ctx, filepath.Join(dir, "forge")); err != nil {
 		return r, err
 	}
 	if engine == "postgres" {
@@ -103,25 +103,6 @@ func newRig(ctx context.Context, dir, bin, engine string, size sizes, book *hist
 // ledger is the folder in which agents leave signs.
 func (r *rig) ledger() string { return filepath.Join(r.dir, "agents") }
 
-// forge is the folder of the repository that environments clone.
-func (r *rig) forge() string { return filepath.Join(r.dir, "forge") }
-
-func (r *rig) makeRepository(ctx context.Context) error {
-	dir := filepath.Join(r.forge(), "acme", "shop")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "--allow-empty", "-m", "begin"},
-	} {
-		if out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
-		}
-	}
-	return nil
-}
-
 func (r *rig) addServer(ctx context.Context, i int, self, bin string) error {
 	port, err := freePort(ctx)
 	if err != nil {
@@ -146,7 +127,8 @@ func (r *rig) addServer(ctx context.Context, i int, self, bin string) error {
 	s.name, s.log = fmt.Sprintf("server%d", i), filepath.Join(r.dir, fmt.Sprintf("server%d.log", i))
 	s.args = []string{
 		self, wrapRole, r.disk.path, bin, "serve", "--listen", address, "--data-dir", s.data, "--database", database, "--isolation", "none",
-		"--lease", lease.String(), "--default-harness", "shell", "--max-concurrent-runs", "4", "--forge-url", r.forge(), "--callback-allow-private",
+		"--lease", lease.String(), "--default-harness", "shell", "--max-concurrent-runs", "4", "--forge-url", r.forge.url,
+		"--callback-allow-private",
 		"--log-format", "json", "--log-level", "warn",
 	}
 	s.env = []string{"LINESHAFT_ADMIN_KEY=" + adminKey, "LINESHAFT_MASTER_KEY=" + masterKey}
@@ -214,7 +196,7 @@ func (r *rig) addWorker(ctx context.Context, i int, bin string) error {
 	w.args = []string{
 		bin, "worker", "--id", fleetID, "--server", "http://" + l.address(), "--data-dir", filepath.Join(r.dir, w.name),
 		"--isolation", "none",
-		"--max-concurrent-runs", "3", "--forge-url", r.forge(), "--log-format", "json", "--log-level", "warn",
+		"--max-concurrent-runs", "3", "--forge-url", r.forge.url, "--log-format", "json", "--log-level", "warn",
 	}
 	w.env = []string{"LINESHAFT_API_KEY=" + adminKey}
 	r.workers = append(r.workers, w)
@@ -320,6 +302,9 @@ func (r *rig) close(ctx context.Context) {
 	}
 	if r.disk != nil {
 		_ = r.disk.listener.Close()
+	}
+	if r.forge != nil {
+		_ = r.forge.server.Close()
 	}
 }
 

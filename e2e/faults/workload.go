@@ -208,7 +208,8 @@ func (w *workload) script(word string, seconds float64) string {
 	}
 	return fmt.Sprintf("```sh\n%[2]sexec 9>>%[1]s/$LINESHAFT_RUN_ID.lock\n"+
 		"sign() { echo \"$LINESHAFT_RUN_ID $$ $1 $(date +%%s%%N)\" >>%[1]s/ledger; }\n"+
-		"flock -n 9 || sign second\nsign begin\n[ -z \"$PROBE\" ] || echo secret ${PROBE%%%%-*}\n"+
+		"flock -n 9\ncase $? in 0) ;; 1) sign second ;; *) exit 1 ;; esac # it may be killed itself\n"+
+		"sign begin\n[ -z \"$PROBE\" ] || echo secret ${PROBE%%%%-*}\n"+
 		"sleep %.3[3]f\nsign end\n```", w.ledger, done, seconds)
 }
 
