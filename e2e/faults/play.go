@@ -19,8 +19,8 @@ import (
 	"github.com/lineshaft/lineshaft/e2e/faults/history"
 )
 
-// endBound is when every run has ended after the faults are over: a queue that has grown, leases,
-// attempts with pauses between them, and callbacks that wait for the lease of a lost one.
+// endBound is how long nothing may end after the faults are over: leases, attempts with pauses
+// between them, and callbacks that wait for the lease of a lost one.
 const endBound = 2 * time.Minute
 
 // play is one part: everything is started, called and broken, and then checked.

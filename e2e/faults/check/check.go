@@ -45,8 +45,8 @@ type checker struct {
 	findings []Finding
 }
 
-// Check holds the state against the history. Every run must have ended within the bound after
-// the faults were over.
+// Check holds the state against the history. After the faults every run must have ended, and
+// the queue must never have stood still for longer than the bound.
 func Check(entries []history.Entry, state *State, bound time.Duration) []Finding {
 	c := &checker{
 		entries: entries, state: state, bound: bound, places: placesOf(entries),
@@ -189,22 +189,12 @@ func (c *checker) checkSlots() {
 
 // checkEnds: every run has ended, in time.
 func (c *checker) checkEnds() {
-	calm := c.calm()
 	for _, run := range c.state.Runs {
 		if !run.State.Terminal() {
-			c.findf(Unended, run.RunID, "it is %s, %s after the faults were over", run.State, c.bound)
+			c.findf(Unended, run.RunID, "it is %s, and the queue stood still for %s after the faults", run.State, c.state.Standstill)
 		}
 	}
-	if s := c.state.Settled; !calm.IsZero() && !s.IsZero() && s.Sub(calm) > c.bound {
-		c.findf(Unended, "all", "the last run ended %s after the faults were over, later than %s", s.Sub(calm).Round(time.Second), c.bound)
+	if c.state.Standstill > c.bound {
+		c.findf(Unended, "all", "no run ended for %s, though some had to", c.state.Standstill.Round(time.Second))
 	}
-}
-
-func (c *checker) calm() (at time.Time) {
-	for _, e := range c.entries {
-		if e.Kind == history.Mark && e.Op == "calm" {
-			at = e.End
-		}
-	}
-	return at
 }

@@ -128,7 +128,7 @@ func goodWorld() *world {
 	fourth.Schedule = &client.RunSchedule{ScheduleID: "s", Slot: "2026-11-17T09:01"}
 	w.done(all, odd, first, second, third, fourth)
 	w.entries = append(w.entries, history.Entry{Kind: history.Mark, Op: "calm", Begin: w.tick(), End: w.tick()})
-	w.state.Settled = w.tick()
+	w.state.Looked = w.now.Add(time.Hour)
 	return w
 }
 
@@ -230,7 +230,7 @@ func otherBugs() []bug {
 			run := w.run("run-1")
 			run.Events, run.State = run.Events[:len(run.Events)-1], "INPROGRESS"
 		}},
-		{"runs that end too late", Unended, "all", func(w *world) { w.state.Settled = w.now.Add(2 * testBound) }},
+		{"a queue that stands still", Unended, "all", func(w *world) { w.state.Standstill = 2 * testBound }},
 		{"a cancelled run that went on", WentOn, "run-2", func(w *world) {
 			w.event(w.run("run-2"), "x", "output", map[string]string{"text": "still here"})
 		}},

@@ -27,7 +27,7 @@ func (c *checker) checkRevisions() {
 func (c *checker) checkCallbacks() {
 	receipts := map[string][]history.Entry{}
 	for _, e := range c.entries {
-		if e.Kind == history.Callback {
+		if e.Kind == history.Callback && !e.Begin.After(c.state.Looked) {
 			receipts[e.Key] = append(receipts[e.Key], e)
 		}
 	}
@@ -36,6 +36,9 @@ func (c *checker) checkCallbacks() {
 		logged[d.EventID] = d
 	}
 	for _, run := range c.state.Runs {
+		if !run.State.Terminal() {
+			continue // checkEnds says so
+		}
 		for _, event := range run.Events {
 			if data := dataOf(event); event.Type == "state" && client.RunState(data.To).Terminal() {
 				c.checkCallback(run.RunID, event, logged[event.ID], receipts[event.ID])

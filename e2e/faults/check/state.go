@@ -12,8 +12,11 @@ import (
 
 // State is what the server says at the end, over its API.
 type State struct {
-	// Settled is when every run had ended, by the clock of the reader; zero is never.
-	Settled    time.Time
+	// Standstill is the longest time, by the clock of the reader, in which no run ended though
+	// some had not: a queue that has grown may take its time, but it moves.
+	Standstill time.Duration
+	// Looked is when the callbacks were read; what the receiver got later is not among them.
+	Looked     time.Time
 	Runs       []Run
 	Deliveries []client.Delivery
 	Audit      []client.AuditEntry
@@ -28,11 +31,12 @@ type Run struct {
 }
 
 // Read reads the state of a server, after it has waited until every run has ended and no
-// callback waits any more, for at most the bound. What has not ended then is for Check to say.
+// callback waits any more. It waits as long as something ends within the bound; what has not
+// ended then is for Check to say.
 func Read(ctx context.Context, c *client.Client, entries []history.Entry, bound time.Duration) (*State, error) {
 	places := placesOf(entries)
 	s := &State{}
-	if err := s.settle(ctx, c, places, time.Now().Add(bound)); err != nil {
+	if err := s.settle(ctx, c, places, bound); err != nil {
 		return nil, err
 	}
 	var err error
@@ -54,8 +58,9 @@ func Read(ctx context.Context, c *client.Client, entries []history.Entry, bound 
 	return s, nil
 }
 
-// settle reads runs and callbacks again until they have ended, or until the time is over.
-func (s *State) settle(ctx context.Context, c *client.Client, places map[string]string, until time.Time) error {
+// settle reads runs and callbacks again until they have ended, or until nothing moves.
+func (s *State) settle(ctx context.Context, c *client.Client, places map[string]string, bound time.Duration) error {
+	moved, before := time.Now(), -1
 	for tick := time.NewTicker(time.Second); ; {
 		runs, err := collect(c.Runs.All(ctx, client.RunQuery{SortBy: "created_at", Limit: 500}))
 		if err != nil {
@@ -69,8 +74,9 @@ func (s *State) settle(ctx context.Context, c *client.Client, places map[string]
 				live++
 			}
 		}
-		if live == 0 && s.Settled.IsZero() {
-			s.Settled = time.Now()
+		s.Looked = time.Now()
+		if live > 0 {
+			s.Standstill = max(s.Standstill, s.Looked.Sub(moved))
 		}
 		if s.Callbacks, err = collect(c.Notifications.AllDeliveries(ctx, places["endpoint"],
 			client.NotificationDeliveryQuery{Limit: 500})); err != nil {
@@ -81,7 +87,10 @@ func (s *State) settle(ctx context.Context, c *client.Client, places map[string]
 				live++
 			}
 		}
-		if live == 0 || time.Now().After(until) {
+		if live < before || before < 0 {
+			moved = time.Now()
+		}
+		if before = live; live == 0 || time.Since(moved) > bound {
 			tick.Stop()
 			return nil
 		}
