@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -167,6 +168,9 @@ func (p *part) check(ctx context.Context, r *rig, file string) error {
 	if err != nil {
 		return err
 	}
+	if err := keepState(filepath.Join(filepath.Dir(file), "state.json"), state); err != nil {
+		return err
+	}
 	if entries, err = readHistory(file); err != nil { // with the callbacks that came meanwhile
 		return err
 	}
@@ -181,6 +185,15 @@ func (p *part) check(ctx context.Context, r *rig, file string) error {
 	}
 	p.Findings = check.Check(entries, state, endBound)
 	return nil
+}
+
+// keepState writes down what the servers said, for whoever looks into a finding.
+func keepState(file string, state *check.State) error {
+	text, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
 }
 
 func readHistory(file string) ([]history.Entry, error) {

@@ -14,20 +14,20 @@ import (
 type State struct {
 	// Standstill is the longest time, by the clock of the reader, in which no run ended though
 	// some had not: a queue that has grown may take its time, but it moves.
-	Standstill time.Duration
+	Standstill time.Duration `json:"standstill"`
 	// Looked is when the callbacks were read; what the receiver got later is not among them.
-	Looked     time.Time
-	Runs       []Run
-	Deliveries []client.Delivery
-	Audit      []client.AuditEntry
-	Callbacks  []client.NotificationDelivery
-	Revisions  []client.DefinitionRevision
+	Looked     time.Time                     `json:"looked"`
+	Runs       []Run                         `json:"runs"`
+	Deliveries []client.Delivery             `json:"deliveries"`
+	Audit      []client.AuditEntry           `json:"audit"`
+	Callbacks  []client.NotificationDelivery `json:"callbacks"`
+	Revisions  []client.DefinitionRevision   `json:"revisions"`
 }
 
 // Run is a run with its whole log.
 type Run struct {
-	client.Run
-	Events []client.Event
+	client.Run `json:"run"`
+	Events     []client.Event `json:"events"`
 }
 
 // Read reads the state of a server, after it has waited until every run has ended and no
