@@ -59,6 +59,8 @@ test-fast: ## Go tests of the packages on SQLite, for the inner loop. PKG=./inte
 soak: ## The Go tests with all their rounds; takes hours.
 	$(STEP) "install what is missing" scripts/install-deps --all
 	$(STEP) "install the agents that are tested" tests/agents/install
+	@$(MAKE) faults ENGINE=sqlite MINUTES=45
+	@$(MAKE) faults ENGINE=postgres MINUTES=45
 	@exec env CGO_ENABLED=1 CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(or $(PKG),./...)
 
 # CONTRIBUTING.md says what is in which.
@@ -67,6 +69,16 @@ test-all: build ## What `make test` leaves out: race detector, every agent and S
 	$(STEP) "install what is missing" scripts/install-deps --all
 	$(STEP) "install the agents that are tested" tests/agents/install
 	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/with-postgres --no-fsync scripts/suites-all
+
+# Each call is one part with a seed of its own; the report has all of them.
+MINUTES ?= 10
+ENGINE ?= sqlite
+SEED ?= 0
+.PHONY: faults
+faults: build ## Make faults for MINUTES=10 on ENGINE=sqlite or postgres; any broken promise fails it. Adds to docs/fault-report.md.
+	$(STEP) "install what is missing" scripts/install-deps --all
+	@mkdir -p bin && go build -o bin/faults ./e2e/faults
+	@exec bin/faults -engine $(ENGINE) -minutes $(MINUTES) -seed $(SEED) -parts e2e/faults/parts -report docs/fault-report.md
 
 .PHONY: contract
 contract: build ## Hold the OpenAPI document against a server with schemathesis; any finding fails it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,4 +89,93 @@ func TestX5ServerFilesAreOutOfReach(t *testing.T) {
 		}
 	}
 	t.Logf("the run is %s", run.State)
+}
+
+// TestH3SlowHeadersAreCutOff opens connections that send their headers byte by byte and never
+// end them (slow-loris): others are served meanwhile, and each of these is cut off.
+func TestH3SlowHeadersAreCutOff(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker")
+	n.start(t.Context())
+	var slow []net.Conn
+	for range 200 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(n.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := fmt.Fprint(conn, "POST /api/v1/agent/runs HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
+			t.Fatal(err)
+		}
+		slow = append(slow, conn)
+	}
+	if status := n.call(t, "POST", "/api/v1/agent/runs", `{"prompt": "x"}`); status != http.StatusOK {
+		t.Errorf("beside slow connections a run is answered with %d", status)
+	}
+	deadline := time.Now().Add(patience)
+	var cut sync.WaitGroup
+	for _, conn := range slow {
+		cut.Go(func() {
+			drip := time.NewTicker(200 * time.Millisecond)
+			defer drip.Stop()
+			for time.Now().Before(deadline) {
+				<-drip.C
+				if _, err := conn.Write([]byte("a")); err != nil {
+					return
+				}
+			}
+			t.Error("a connection that never ends its headers is still open")
+		})
+	}
+	cut.Wait()
+}
+
+// TestH14FollowersHoldUpNobody opens many streams of one key: others are served, and each
+// stream costs little.
+func TestH14FollowersHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker")
+	n.start(t.Context())
+	const followers = 500
+	before := residentBytes(t, n.cmd.Process.Pid)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for i := range followers {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+"/api/v1/agent/events/stream", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+adminKey)
+		req.Header.Set("Accept", "text/event-stream")
+		res, err := transport.RoundTrip(req)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %v, %v", i, res, err)
+		}
+		defer func() { _ = res.Body.Close() }()
+	}
+	began := time.Now()
+	for range 20 {
+		if status := n.call(t, "POST", "/api/v1/agent/runs", `{"prompt": "x"}`); status != http.StatusOK {
+			t.Fatalf("beside %d followers a run is answered with %d", followers, status)
+		}
+	}
+	grown := residentBytes(t, n.cmd.Process.Pid) - before
+	t.Logf("20 runs beside %d followers took %s; each follower takes %d KiB", followers, time.Since(began).Round(time.Millisecond), grown/followers>>10)
+	if grown/followers > 512<<10 {
+		t.Errorf("each of %d followers takes %d KiB", followers, grown/followers>>10)
+	}
+}
+
+// residentBytes is how much memory a process has.
+func residentBytes(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total, resident int
+	if _, err := fmt.Sscan(string(text), &total, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return resident * os.Getpagesize()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	controlruns "github.com/lineshaft/lineshaft/internal/control/runs"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 func TestX1ClaimKeepsTheOrderOfTheQueue(t *testing.T) {
@@ -29,6 +30,26 @@ func TestX1ClaimKeepsTheOrderOfTheQueue(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			b.Fatalf("claimed %v, want %v", got, want)
+		}
+	})
+}
+
+// a claim that was not committed gives nothing away: its run is still queued, and the
+// next one who claims it would be a second one that works on it.
+func TestX1AClaimThatIsNotCommittedGivesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		b := open(t, database)
+		id := b.start(lineshaft.NewRun{}).RunID
+		w := &timing{bench: b, database: database}
+		w.poison("full_disk", "INSERT", "events", "NEW.run_id = '"+id+"'")
+		req := lineshaft.ClaimRequest{WorkerHost: lineshaft.HostedWorker, WorkerID: "w", Limit: 1, Capacity: 1}
+		if jobs, err := b.s.Claim(b.Context(), req); err == nil || len(jobs) > 0 {
+			b.Errorf("the database refused the claim, and the worker got %d jobs: %v", len(jobs), err)
+		}
+		w.cure("full_disk", "events")
+		if jobs := b.claim(1); len(jobs) != 1 || jobs[0].RunID != id {
+			b.Errorf("afterwards: %+v", jobs)
 		}
 	})
 }

@@ -47,3 +47,29 @@ func TestHouseSecurityPageNamesTests(t *testing.T) {
 		}
 	}
 }
+
+// TestHouseSecurityClaimsHaveTests wants a test beside each claim of docs/security.md: in each
+// row of its tables.
+func TestHouseSecurityClaimsHaveTests(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(archRoot, "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	before := ""
+	for line := range strings.Lines(string(page)) {
+		row := strings.HasPrefix(line, "|")
+		switch head := row && !strings.HasPrefix(before, "|"); {
+		case !row || head || strings.HasPrefix(line, "| ---"):
+		case !strings.Contains(line, "`Test"):
+			t.Errorf("no test is named beside this claim: %.120s", line)
+		default:
+			rows++
+		}
+		before = line
+	}
+	if rows < 70 {
+		t.Errorf("only %d claims have tests", rows)
+	}
+}

@@ -78,13 +78,14 @@ func (s *Runs) claimNow(ctx context.Context, req lineshaft.ClaimRequest, place *
 		return err
 	})
 	place.taken(share, err == nil && len(jobs) == 0)
+	if err != nil {
+		return nil, err // the runs are still queued, for somebody else as well
+	}
 	for i := range jobs {
 		jobs[i].Granted = granted
-		if err == nil {
-			s.TraceClaim(ctx, &jobs[i], queued[i], req.WorkerID)
-		}
+		s.TraceClaim(ctx, &jobs[i], queued[i], req.WorkerID)
 	}
-	return jobs, err
+	return jobs, nil
 }
 
 // claim moves picked runs through PENDING to CLAIMED and makes their jobs.
