@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/lineshaft/lineshaft"
 )
 
 // TestI7PicturesShowTheMenu: the pictures of docs/screens were taken with the menu that there is,
@@ -12,12 +14,10 @@ func TestI7PicturesShowTheMenu(t *testing.T) {
 	t.Parallel()
 	const folder = "../../../docs/screens"
 	want := ""
-	for _, part := range menuTable() {
-		for _, e := range part.entries {
-			want += e.name + " " + e.href() + "\n"
-			if _, err := os.Stat(filepath.Join(folder, e.section+"-light.png")); err != nil {
-				t.Errorf("there is no picture of %s: add the page to e2e/browser/screens.mjs", e.name)
-			}
+	for _, section := range Sections(lineshaft.RoleAdmin) {
+		want += section.Name + " " + section.Href + "\n"
+		if _, err := os.Stat(filepath.Join(folder, section.Icon+"-light.png")); err != nil {
+			t.Errorf("there is no picture of %s: add the page to e2e/browser/screens.mjs", section.Name)
 		}
 	}
 	got, err := os.ReadFile(filepath.Join(folder, "menu.txt"))
