@@ -171,6 +171,7 @@ async function runs(server, shop) {
   const asks = await byFixer({ title: "Release 4.12.1", prompt: "Release 4.12.1 from `main`. Ask me before you push." });
   await asks.tell(says("The changelog is written and all 412 tests pass. I would now push the tag."), call("c1", "bash", { command: "git push origin v4.12.1" }), usage(12_400, 1_020, 52_500));
   const asking = asks.ask({ tool_call_id: "c1", title: "bash: git push origin v4.12.1", options: [{ id: "allow", name: "Allow once", kind: "allow_once" }, { id: "always", name: "Always allow", kind: "allow_always" }, { id: "no", name: "Reject", kind: "reject_once" }] });
+  asking.catch(() => {}); // a busy machine may lose the run while pictures are taken
 
   const live = await byFixer({ title: "Cart and invoice differ by a cent", prompt: "A customer in Graz sees 1.02 € in the cart and 1.01 € on the invoice. Find out why and fix it." });
   await fix(live);
@@ -190,7 +191,7 @@ async function runs(server, shop) {
   for (const [title, line] of [["Sum up the week", "12 fixes, 3 releases, no incident."], ["Count open issues by label", "bug 14, feature 31, question 6"], ["List packages without a licence", "none"]]) {
     await server.ended(await server.startRun({ title, prompt: shell(`echo '${line}'`) }));
   }
-  const end = () => Promise.all([server.cancel(asks.runID), asking.catch(() => {})]); // nobody asks a server that stops, and a cancelled run refuses the question
+  const end = () => Promise.all([server.cancel(asks.runID), asking.catch(() => {})]); // nobody asks a server that stops
   return { end, fixed: fixed.runID, asks: asks.runID, live: live.runID, failed: broke.runID, child, parked };
 }
 

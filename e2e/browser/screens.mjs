@@ -137,7 +137,7 @@ try {
   const company = await found(server);
   await take(browser, server, places(company));
   if (wanted.length === 0 || wanted.includes("tour")) await tour(browser, server, company, folder);
-  if (wanted.length === 0) await menu(browser, server);
+  await menu(browser, server);
   await company.runs.end();
   await company.callbacks.stop();
 } finally {

@@ -46,7 +46,7 @@ func (sh Commands) watchCommand() *cobra.Command {
 
 func (sh Commands) watch(ctx context.Context, f listFlags) error {
 	if sh.ForPeople() && !sh.OnTerminal() {
-		return shell.Usage("`lineshaft runs watch` draws on a terminal, and this is none",
+		return shell.Usage("`lineshaft runs watch` needs a terminal",
 			"Use `lineshaft runs list`, or `lineshaft runs watch --output ndjson` for a line of JSON for each change.")
 	}
 	if sh.ForPeople() {
