@@ -113,7 +113,7 @@ func TestFileProblems(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce: every source and every check tells what it found.
+// TestAllProblemsAtOnce: every source and every check says what it found.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Sources{

@@ -25,7 +25,7 @@ type receiver struct {
 
 	mu  sync.Mutex
 	got []lineshaft.Callback
-	// mended makes all of them take everything.
+	// fixed makes all of them take everything.
 	mended bool
 }
 
@@ -278,7 +278,7 @@ func TestI2DeleteNotification(t *testing.T) {
 	}
 }
 
-// S-3: whoever may not change anything sees no button for it, and is refused.
+// S-3: anyone who may not change anything sees no button for it, and is refused.
 func TestS3NotificationRoles(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
@@ -367,7 +367,7 @@ func TestS3LimitedKeyAndNotificationPages(t *testing.T) {
 	}
 }
 
-// S-4: changes from elsewhere are refused, whoever is signed in.
+// S-4: changes from elsewhere are refused, anyone who is signed in.
 func TestS4NotificationsRefuseOtherOrigins(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)

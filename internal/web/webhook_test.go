@@ -205,7 +205,7 @@ func TestI2WebhookPageTellsWhatItIs(t *testing.T) {
 	}
 }
 
-// Every route of webhooks and deliveries asks for its permission: whoever has none
+// Every route of webhooks and deliveries asks for its permission: anyone who has none
 // gets 403 for each change, and sees no button for it.
 func TestS3WebhookRoutesByRole(t *testing.T) {
 	t.Parallel()

@@ -440,7 +440,7 @@ func (w *watcher) row(style terminal.Style, sign, state string, stateIn terminal
 // shortAge is how long ago something was, without words.
 func shortAge(d time.Duration) string { return strings.TrimSuffix(shell.Age(max(d, 0)), " ago") }
 
-// titleLine tells what is shown and whether it is live.
+// titleLine says what is shown and whether it is live.
 func (w *watcher) titleLine() terminal.Line {
 	parts := []string{"Runs"}
 	if w.loaded {

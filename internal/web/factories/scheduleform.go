@@ -102,7 +102,7 @@ func (s pages) previewFires(r *page.Request) error {
 	return r.Fragment("scheduleform", "fires", data)
 }
 
-// fires tells when a timing would fire, or what is wrong with it.
+// fires says when a timing would fire, or what is wrong with it.
 func (s pages) fires(ctx context.Context, c lineshaft.Caller, timing lineshaft.Timing) (firesData, error) {
 	if strings.TrimSpace(timing.Cron) == "" {
 		return firesData{Empty: true}, nil
