@@ -59,7 +59,7 @@ function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
     "schedules": "/schedules", "schedule": `/schedules/${schedule}`, "schedule-edit": `/schedules/${schedule}/edit`, "schedule-delete": `/schedules/${schedule}/delete`,
     "environments": "/environments", "environment": `/environments/${environment}`, "environment-edit": `/environments/${environment}/edit`, "environment-delete": `/environments/${environment}/delete`,
     "secrets": "/secrets", "secret": "/secrets/GITHUB_TOKEN", "secret-new": "/secrets/new", "workers": "/workers", "keys": "/keys", "key-new": "/keys/new",
-    "sessions": "/sessions", "sessions-others": "/sessions/others", "audit": "/audit", "settings": "/settings", "doctor": "/settings/doctor", "search": "/search?q=shop", "not-found": "/runs/01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff",
+    "sessions": "/sessions", "sessions-others": "/sessions/others", "audit": "/audit", "settings": "/settings", "doctor": "/settings/doctor", "search": "/search?q=cart", "not-found": "/runs/01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff",
   };
   const steps = Object.fromEntries(Object.entries(of).map(([name, address]) => [name, open(address)]));
   steps["webhook-new-3"] = async (page, look) => {
