@@ -294,7 +294,7 @@ func TestS3NotificationRoles(t *testing.T) {
 		for _, path := range []string{"/notifications", at, gone, log} {
 			w.shows(path, buttons...)
 		}
-		w.shows(gone, "The server gave up", "somebody with the role manager enables it")
+		w.shows(gone, "The server gave up", "someone with the role manager enables it")
 		for _, path := range []string{"/notifications/new", at + "/edit", at + "/rotate", at + "/delete"} {
 			if status, _, _ := w.get(path); status != http.StatusForbidden {
 				t.Errorf("GET %s as %s: %d", path, role, status)
@@ -320,7 +320,7 @@ func TestS3ViewerIsToldWhoCanMakeOne(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	w.as(lineshaft.RoleViewer)
-	w.shows("/notifications", "role manager can make one", "!New notification", "!lineshaft notification create")
+	w.shows("/notifications", "role manager can create one", "!New notification", "!lineshaft notification create")
 }
 
 // S-3: a key that is limited to factories reaches endpoints of these alone, and has to
