@@ -401,7 +401,7 @@ func addUp(out *AgentConfig, layer Layer, origins map[string]string) {
 	out.MCPServers = mergeServers(out.MCPServers, layer.Config.MCPServers)
 }
 
-// SecretOrigin is where the origins of a configuration tell which layer named a secret.
+// SecretOrigin is where the origins of a configuration say which layer named a secret.
 func SecretOrigin(name string) string { return "secrets." + name }
 
 // union appends what is not there yet; it never changes its arguments.

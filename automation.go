@@ -43,7 +43,7 @@ type Automation struct {
 }
 
 // Validate checks what can be checked without the store; payload filters are
-// compiled by whoever can.
+// compiled by the part that can.
 func (a Automation) Validate() error {
 	if err := CheckPartName("name", a.Name); err != nil {
 		return err

@@ -14,7 +14,7 @@ type Spending struct {
 	CostMicros int64
 }
 
-// Spent tells which limit is reached, for people; empty while there is room.
+// Spent says which limit is reached, for people; empty while there is room.
 func (b Budget) Spent(s Spending) string {
 	switch {
 	case b.MaxCostMicros > 0 && s.CostMicros >= b.MaxCostMicros:

@@ -61,7 +61,7 @@ type GitSource struct {
 	Path string `json:"path"`
 }
 
-// GitStatus tells how far a factory has followed its repository.
+// GitStatus says how far a factory has followed its repository.
 type GitStatus struct {
 	FactoryUID string
 	Source     GitSource

@@ -59,7 +59,7 @@ type Job struct {
 	// Snapshot is the blob of the workspace that an earlier execution left; empty if none.
 	Snapshot string
 	// Resumed says that an earlier execution of this run has ended: the workspace
-	// should be found or restored rather than made anew.
+	// should be found or restored rather than made again.
 	Resumed bool
 	// Continues is the run whose workspace and conversation this one takes over; nil when
 	// it has its own.

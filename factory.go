@@ -53,7 +53,7 @@ type Factory struct {
 	// Foreman is the name of the agent that work without another one goes to.
 	Foreman string
 	// Revision grows with every change to the factory, its agents, automations and
-	// webhooks: whoever holds a copy compares it.
+	// webhooks: anyone who holds a copy compares it.
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time

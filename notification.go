@@ -95,7 +95,7 @@ func (n Notification) Wants(state RunState, factoryUID, runName string) bool {
 }
 
 // ParseCallbackURL reads the address of an endpoint. Which addresses may be reached is
-// for whoever sends to say.
+// for anyone who sends to say.
 func ParseCallbackURL(text string) (*url.URL, error) {
 	if len(text) > MaxNotificationURL {
 		return nil, Invalid("url", "longer than %d bytes", MaxNotificationURL)

@@ -17,7 +17,7 @@ const (
 )
 
 // Timing says when something fires: five cron fields, @daily and the like, or
-// @every 1h. Whether it can be read is checked by whoever knows cron.
+// @every 1h. Whether it can be read is checked by the part that knows cron.
 type Timing struct {
 	// Name distinguishes the schedules of an automation; empty is one without.
 	Name string `json:"name,omitempty"`

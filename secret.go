@@ -26,7 +26,7 @@ const (
 	// AccessGranted reaches only runs whose factory, agent, automation or
 	// environment names the secret.
 	AccessGranted SecretAccess = "granted"
-	// AccessRuns may be named by anyone who may start a run.
+	// AccessRuns may be named by the part that may start a run.
 	AccessRuns SecretAccess = "runs"
 )
 
@@ -50,7 +50,7 @@ type Secret struct {
 }
 
 // SecretValues are values by name. Printing or encoding them in any way tells their
-// number only: whoever passes them on has to name each.
+// number only: anyone who passes them on has to name each.
 type SecretValues map[string]string
 
 // Format writes how many there are, whatever the verb.
@@ -62,7 +62,7 @@ func (v SecretValues) MarshalText() ([]byte, error) {
 }
 
 // SecretText is one value. Printing or encoding it in any way does not tell it:
-// whoever passes it on has to convert it.
+// anyone who passes it on has to convert it.
 type SecretText string
 
 // Format writes no more than that it is there, whatever the verb.

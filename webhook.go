@@ -102,7 +102,7 @@ func (w Webhook) Validate() error {
 }
 
 // validateHeader checks the delivery-ID header. The scheme's own headers are
-// checked by whoever knows them.
+// checked by the part that knows them.
 func (w Webhook) validateHeader() error {
 	name := w.DeliveryIDHeader
 	if name == "" {

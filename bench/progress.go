@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// redraw is how often a counter is shown anew.
+// redraw is how often a counter is shown again.
 const redraw = 200 * time.Millisecond
 
 // progress tells a person at a terminal what is going on; to anything else it says

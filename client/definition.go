@@ -33,7 +33,7 @@ func (s *DefinitionsService) ValidateFiles(ctx context.Context, files map[string
 	return look[DefinitionValidation](ctx, s, at("/factory-files/validate"), nil, files)
 }
 
-// Plan tells what applying a folder would do, and what its changed automations would
+// Plan says what applying a folder would do, and what its changed automations would
 // make of the stored deliveries. A folder with mistakes is an *Error with Problems.
 func (s *DefinitionsService) Plan(ctx context.Context, factoryUID string, files map[string]string) (*DefinitionPlan, error) {
 	return look[DefinitionPlan](ctx, s, at(definitionPath+"/plan", factoryUID), nil, files)
@@ -44,7 +44,7 @@ func (s *DefinitionsService) PlanFiles(ctx context.Context, files map[string]str
 	return look[DefinitionPlan](ctx, s, at("/factory-files/plan"), nil, files)
 }
 
-// Drift tells how a factory differs from a folder.
+// Drift says how a factory differs from a folder.
 func (s *DefinitionsService) Drift(ctx context.Context, factoryUID string, files map[string]string) (*DefinitionPlan, error) {
 	return look[DefinitionPlan](ctx, s, at(definitionPath+"/plan", factoryUID), query("drift", "true"), files)
 }

@@ -11,7 +11,7 @@ const (
 	runPath  = runsPath + "/{run}"
 )
 
-// ConversationFollowup tells how a follow-up reaches the agent, and in which run.
+// ConversationFollowup says how a follow-up reaches the agent, and in which run.
 type ConversationFollowup struct {
 	RunID string `json:"run_id"`
 	FollowupResult
@@ -97,7 +97,7 @@ func (s *WebhooksService) Redeliver(ctx context.Context, factoryUID, uid, delive
 	return s.redeliver(ctx, at(deliveriesPath+"/{delivery}/redeliver", factoryUID, uid, deliveryID), false)
 }
 
-// TryRedeliver tells what Redeliver would do; nothing is stored or started.
+// TryRedeliver says what Redeliver would do; nothing is stored or started.
 func (s *WebhooksService) TryRedeliver(ctx context.Context, factoryUID, uid, deliveryID string) (*Redelivered, error) {
 	return s.redeliver(ctx, at(deliveriesPath+"/{delivery}/redeliver", factoryUID, uid, deliveryID), true)
 }
@@ -114,7 +114,7 @@ type SkillsService struct{ c *Client }
 type SkillQuery struct {
 	// Repository is owner/name; empty are those of all environments and factories.
 	Repository string
-	// Refresh has the server ask the forge anew.
+	// Refresh has the server ask the forge again.
 	Refresh bool
 	// SortBy is name (default) or last_run.
 	SortBy string

@@ -36,7 +36,7 @@ func WithBackoff(first, longest time.Duration) Option {
 func WithStreamRetries(n int) Option { return func(c *Client) { c.streamRetries = max(n, 0) } }
 
 // WithStreamIdleTimeout sets how long a stream may be silent before it is
-// connected anew; the default is 60 s. The server sends a sign of life every 15 s.
+// connected again; the default is 60 s. The server sends a sign of life every 15 s.
 func WithStreamIdleTimeout(d time.Duration) Option {
 	return func(c *Client) {
 		if d > 0 {

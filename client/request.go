@@ -151,7 +151,7 @@ func (c *Client) send(ctx context.Context, method, target string, payload []byte
 	return c.http.Do(req)
 }
 
-// keep stores an answer for whoever asked for it with WithResponse.
+// keep stores an answer for anyone who asked for it with WithResponse.
 func (c *Client) keep(resp *http.Response, body []byte) {
 	if c.response != nil {
 		*c.response = Response{Status: resp.StatusCode, Header: resp.Header, Body: body}

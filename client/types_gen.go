@@ -524,7 +524,7 @@ type Delivery struct {
 	// Where the identity was found.
 	IdentitySource string `json:"identity_source"`
 	RemoteAddr     string `json:"remote_addr"`
-	// The delivery that this one repeats, because somebody asked for it.
+	// The delivery that this one repeats, because someone asked for it.
 	RedeliveryOf string `json:"redelivery_of,omitempty"`
 	// The first delivery with this identity.
 	DuplicateOf string `json:"duplicate_of,omitempty"`
@@ -1563,7 +1563,7 @@ type Webhook struct {
 type WebhookHMAC struct {
 	// Carries the signature.
 	Header string `json:"header"`
-	// Stands before the signature, such as sha256=.
+	// Comes before the signature, such as sha256=.
 	Prefix string `json:"prefix,omitempty"`
 	// sha256 (default), sha1, sha384 or sha512.
 	Digest string `json:"digest,omitempty"`

@@ -210,7 +210,7 @@ func TestH12CAIsDown(t *testing.T) {
 }
 
 // TestH12NodesShareOneOrder starts two nodes at once; the CA comes to the first one
-// whoever asked, is asked once, and both serve what it gave.
+// anyone who asked, is asked once, and both serve what it gave.
 func TestH12NodesShareOneOrder(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)

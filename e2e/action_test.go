@@ -423,7 +423,7 @@ func oneLiner(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(doc), "<!-- the tests run this line -->\n```sh\n")
+	_, rest, ok := strings.Cut(string(doc), "<!-- tested by TestI1CIOneLiner -->\n```sh\n")
 	line, _, closed := strings.Cut(rest, "\n```")
 	if !ok || !closed || strings.Contains(line, "\n") || !strings.Contains(line, "Fix the failing test") {
 		t.Fatalf("docs/ci.md has no such line: %q", line)

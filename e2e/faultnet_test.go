@@ -53,7 +53,7 @@ func newTestNet(t *testing.T) *testNet {
 	}
 	t.Cleanup(func() { removeNamespace(t, n.hub) })
 	// Without an address of its own a bridge takes one of its cables', another with each
-	// new cable, and whoever knows the old one talks to nobody for half a minute.
+	// new cable, and anyone who knows the old one talks to nobody for half a minute.
 	runIP(t, "-n", n.hub, "link", "add", "bridge", "address", "02:6c:73:66:00:01", "type", "bridge")
 	runIP(t, "-n", n.hub, "addr", "add", n.address+"/24", "dev", "bridge")
 	runIP(t, "-n", n.hub, "link", "set", "bridge", "up")

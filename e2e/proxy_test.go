@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,8 +114,21 @@ func TestI6Proxies(t *testing.T) {
 	}
 }
 
+// streamTime is how long a stream through a proxy is followed: in make test-all beyond the minute
+// after which nginx gives up by default, in soak as long as a run may well take.
+func streamTime() time.Duration {
+	switch {
+	case soak():
+		return 10 * time.Minute
+	case os.Getenv("LINESHAFT_TEST_ALL") != "":
+		return 75 * time.Second
+	default:
+		return 0
+	}
+}
+
 // throughProxy follows a run that waits for a worker that never comes: its first event has to
-// arrive while the stream is open, and so has its end.
+// arrive while the stream is open, then signs of life, and then its end.
 func throughProxy(t *testing.T, n *node) {
 	t.Helper()
 	c := n.client()
@@ -122,7 +136,7 @@ func throughProxy(t *testing.T, n *node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), streamTime()+time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/api/v1/agent/runs/"+started.RunID+"/events", nil)
 	if err != nil {
@@ -146,6 +160,9 @@ func throughProxy(t *testing.T, n *node) {
 		t.Fatalf("the stream ended without %q: %v", want, lines.Err())
 	}
 	reads("QUEUED")
+	for began := time.Now(); time.Since(began) < streamTime(); {
+		reads(":") // a comment comes every few seconds
+	}
 	if err := c.Runs.Cancel(ctx, started.RunID); err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +191,14 @@ func refusedAlike(t *testing.T, n *node, direct string) {
 		}
 	}
 	post(n.url, `{"a":1}`)
+	wait := 60 // the window of the rate limit; what is left of it only gets shorter
 	for _, base := range []string{direct, n.url} {
-		if status, head := post(base, `{"a":2}`); status != http.StatusTooManyRequests || head.Get("Retry-After") == "" || head.Get("Content-Type") != "application/problem+json" {
+		status, head := post(base, `{"a":2}`)
+		after, err := strconv.Atoi(head.Get("Retry-After"))
+		if err != nil || after < 1 || after > wait || status != http.StatusTooManyRequests || head.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: too many: %d %v", base, status, head)
 		}
+		wait = after
 	}
 }
 

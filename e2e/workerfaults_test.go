@@ -461,7 +461,7 @@ func lifeOf(lives []*agentLife, text string) *agentLife {
 	return nil
 }
 
-// check tells what was seen. Of what should go on half may begin again: an answer that a
+// check says what was seen. Of what should go on half may begin again: an answer that a
 // busy machine gives after two thirds of a second is as good as a cut. What a short cut
 // does to a lease is tested without a machine in package worker.
 func (f *faultTally) check(t *testing.T) {

@@ -49,7 +49,7 @@ type Event struct {
 	Data      Data      `json:"data"`
 }
 
-// Data tells which run came into which state.
+// Data says which run came into which state.
 type Data struct {
 	EventID string `json:"event_id"`
 	// Sequence is the event's place in the run's log.
@@ -115,7 +115,7 @@ func New(secret string, opts ...Option) (*Verifier, error) {
 	return v, nil
 }
 
-// Read reads a request and verifies it. The error is ErrNotAuthentic, or tells what
+// Read reads a request and verifies it. The error is ErrNotAuthentic, or says what
 // else is wrong with it.
 func (v *Verifier) Read(r *http.Request) (*Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))

@@ -15,7 +15,7 @@ async function send(hook, body, headers) {
 const hex = (secret, text) => createHmac("sha256", secret).update(text).digest("hex");
 
 /** Senders that sign as their providers do. */
-const senders = {
+export const senders = {
   github: (hook, event, payload, { delivery = randomUUID(), secret = hook.secret } = {}) => {
     const body = JSON.stringify(payload);
     return send(hook, body, { "content-type": "application/json", "x-github-event": event, "x-github-delivery": delivery, "x-hub-signature-256": `sha256=${hex(secret, body)}` });
@@ -28,7 +28,7 @@ const senders = {
   token: (hook, payload) => send(hook, JSON.stringify(payload), { "content-type": "application/json", authorization: `Bearer ${hook.secret}` }),
 };
 
-const issue = (number, title, labels, author) => ({
+export const issue = (number, title, labels, author) => ({
   action: "labeled",
   issue: { number, title, state: "open", labels: labels.map((name) => ({ name })), user: { login: author }, html_url: `https://github.com/millrace/shop/issues/${number}` },
   label: { name: labels[0] },
@@ -87,7 +87,7 @@ async function shopFactory(server, environment) {
   const automate = (name, body) => server.api(`${at}/automations`, { body: { name, ...body } });
   const onWebhook = (name, payload) => [{ provider: "webhook", event: "received", filter: { webhooks: [name], payload } }];
   const fix = await automate("fix-labelled-bugs", {
-    agent: "fixer", prompt: "Fix the bug that the issue in event-payload.json tells of, and open a pull request.", config: { worker_host: "build-01" }, max_runs_per_hour: 12,
+    agent: "fixer", prompt: "Fix the bug described in event-payload.json, and open a pull request.", config: { worker_host: "build-01" }, max_runs_per_hour: 12,
     concurrency: { key: "issue-{{payload.issue.number}}", policy: "followup" },
     triggers: onWebhook("github", { action: ["labeled"], issue: { state: ["open"], labels: { name: ["bug"] } } }),
   });
@@ -100,7 +100,7 @@ async function shopFactory(server, environment) {
     agent: "reviewer", prompt: "Review the pull request.",
     triggers: [{ provider: "github", event: "pull_request_opened", filter: { repos: ["millrace/*"], base_branches: ["main"] } }],
   });
-  await automate("after-a-fix", { agent: "reviewer", prompt: "Check what was mended.", triggers: [{ provider: "run", event: "finished", filter: { automations: ["fix-labelled-bugs"], states: ["FAILED"] } }] });
+  await automate("after-a-fix", { agent: "reviewer", prompt: "Check the fix.", triggers: [{ provider: "run", event: "finished", filter: { automations: ["fix-labelled-bugs"], states: ["FAILED"] } }] });
   await automate("weekly-dependencies", {
     agent: "fixer", prompt: "Update the dependencies that have fixes.", enabled: false,
     triggers: [{ provider: "schedule", event: "cron_fired", schedule: { cron: "0 6 * * 1", timezone: "Europe/Stockholm" } }],
@@ -118,7 +118,7 @@ async function docsFactory(server) {
   };
   const apply = (comment) => server.api(`/factory/${uid}/definition/apply`, { body: { files, comment } });
   await apply("First version");
-  files["automations/nightly-links/automation.md"] = files["automations/nightly-links/automation.md"].replace("@daily", "30 4 * * 1-5").replace("broken", "broken, and mend those that moved");
+  files["automations/nightly-links/automation.md"] = files["automations/nightly-links/automation.md"].replace("@daily", "30 4 * * 1-5").replace("broken", "broken, and fix those that moved");
   files["agents/editor/agent.md"] = "---\ndescription: Plain words\n---\nYou write plain English. Short sentences.\n";
   await apply("Weekdays only, and an editor");
   return uid;
@@ -133,10 +133,10 @@ async function schedules(server, shop) {
   return report.id;
 }
 
-const usage = (input, written, micros) => ["usage", { model_id: "claude-sonnet-4-5", input_tokens: input, output_tokens: written, cost_micros: micros }];
+export const usage = (input, written, micros) => ["usage", { model_id: "claude-sonnet-4-5", input_tokens: input, output_tokens: written, cost_micros: micros }];
 
-/** What an agent tells that mends a bug. */
-async function mend(worker) {
+/** What an agent reports while it fixes a bug. */
+async function fix(worker) {
   await worker.tell(
     ["thought", { text: "The total is rounded per line. The tax office wants it rounded once." }],
     says("I can reproduce it: with three items of 0.335 € the cart says **1.02 €**, the invoice says **1.01 €**. The cart rounds each line, the invoice the sum."),
@@ -157,7 +157,7 @@ async function mend(worker) {
 
 async function runs(server, shop) {
   const fixed = await Worker.claim(server, { host: "build-01", start: () => senders.github(shop.hooks.github, "issues", issue(812, "Cart total is off by a cent", ["bug"], "maria-k")) });
-  await mend(fixed);
+  await fix(fixed);
   await fixed.tell(
     ["plan", { steps: ["Write a test that fails", "Round once, at the end", "Run all tests", "Open a pull request"].map((text) => ({ text, state: "completed" })) }],
     ["artifact", { type: "PULL_REQUEST", url: "https://github.com/millrace/shop/pull/815" }],
@@ -171,9 +171,10 @@ async function runs(server, shop) {
   const asks = await byFixer({ title: "Release 4.12.1", prompt: "Release 4.12.1 from `main`. Ask me before you push." });
   await asks.tell(says("The changelog is written and all 412 tests pass. I would now push the tag."), call("c1", "bash", { command: "git push origin v4.12.1" }), usage(12_400, 1_020, 52_500));
   const asking = asks.ask({ tool_call_id: "c1", title: "bash: git push origin v4.12.1", options: [{ id: "allow", name: "Allow once", kind: "allow_once" }, { id: "always", name: "Always allow", kind: "allow_always" }, { id: "no", name: "Reject", kind: "reject_once" }] });
+  asking.catch(() => {}); // a busy machine may lose the run while pictures are taken
 
-  const live = await byFixer({ title: "Cart and invoice differ by a cent", prompt: "A customer in Graz sees 1.02 € in the cart and 1.01 € on the invoice. Find out why and mend it." });
-  await mend(live);
+  const live = await byFixer({ title: "Cart and invoice differ by a cent", prompt: "A customer in Graz sees 1.02 € in the cart and 1.01 € on the invoice. Find out why and fix it." });
+  await fix(live);
   await live.tell(call("c4", "bash", { command: "npm run e2e -- cart" }), output("Running 6 tests using 2 workers\n  ✓ adds an item (1.2s)\n  ✓ takes one out (0.9s)\n", "c4"));
 
   const broke = await byFixer({ title: "Upgrade the payment library to version 9", prompt: "Upgrade it." });
@@ -190,7 +191,7 @@ async function runs(server, shop) {
   for (const [title, line] of [["Sum up the week", "12 fixes, 3 releases, no incident."], ["Count open issues by label", "bug 14, feature 31, question 6"], ["List packages without a licence", "none"]]) {
     await server.ended(await server.startRun({ title, prompt: shell(`echo '${line}'`) }));
   }
-  const end = () => Promise.all([server.cancel(asks.runID), asking]); // nobody asks a server that stops
+  const end = () => Promise.all([server.cancel(asks.runID), asking.catch(() => {})]); // nobody asks a server that stops
   return { end, fixed: fixed.runID, asks: asks.runID, live: live.runID, failed: broke.runID, child, parked };
 }
 
@@ -216,7 +217,7 @@ async function notifications(server) {
   const at = (name) => receiver.url.replace(/[^/]+$/, name);
   const make = async (body) => (await server.api("/notifications", { body })).id;
   const ends = ["SUCCEEDED", "FAILED", "ERROR", "CANCELLED"];
-  const chat = await make({ url: at("chat"), name: "Team chat", description: "Tells #shop what the agents did", states: [...ends, "BLOCKED"] });
+  const chat = await make({ url: at("chat"), name: "Team chat", description: "Posts to #shop what the agents did", states: [...ends, "BLOCKED"] });
   const board = await make({ url: at("board"), name: "Release board", states: ends });
   const pager = await make({ url: at("pager"), name: "Old pager", states: ["FAILED", "ERROR"] });
   await make({ url: at("warehouse"), name: "Data warehouse", enabled: false });

@@ -47,12 +47,12 @@ function decode(png) {
 const far = (a, b) => ((a >> 16) - (b >> 16)) ** 2 + (((a >> 8) & 255) - ((b >> 8) & 255)) ** 2 + ((a & 255) - (b & 255)) ** 2;
 
 /** The most frequent colours that differ to the eye, and for each colour the nearest of them: shades of grey leave room for a rare accent. */
-function palette(colours) {
+function palette(colours, most = 64) {
   const counts = new Map();
   for (const colour of colours) counts.set(colour, (counts.get(colour) ?? 0) + 1);
   const chosen = [];
   for (const [colour, count] of [...counts].sort((a, b) => b[1] - a[1])) {
-    if (chosen.length < 64 && (count > 2000 || chosen.every((other) => far(colour, other) > 250))) chosen.push(colour);
+    if (chosen.length < most && (count > 2000 || chosen.every((other) => far(colour, other) > 250))) chosen.push(colour);
   }
   const index = new Map(chosen.map((colour, place) => [colour, place]));
   for (const colour of counts.keys()) {
@@ -69,18 +69,63 @@ function chunk(name, data) {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
+const numbers = (...values) => {
+  const out = Buffer.alloc(values.length * 4);
+  values.forEach((value, i) => out.writeUInt32BE(value, i * 4));
+  return out;
+};
+
+/** The chunks before the pixels: the size, and the colours that pixels are numbers of. */
+const head = (width, height, chosen) => [
+  signature, chunk("IHDR", Buffer.concat([numbers(width, height), Buffer.from([8, 3, 0, 0, 0])])),
+  chunk("PLTE", Buffer.from(chosen.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]))),
+];
+
+/** The pixels of a part of a picture. */
+function pixels({ width, colours }, index, { left, top, right, bottom }) {
+  const line = right - left + 1;
+  const rows = Buffer.alloc(line * (bottom - top));
+  for (let y = top; y < bottom; y++) {
+    for (let x = left; x < right; x++) rows[(y - top) * line + 1 + x - left] = index.get(colours[y * width + x]);
+  }
+  return deflateSync(rows, { level: 9 });
+}
+
+const whole = ({ width, height }) => ({ left: 0, top: 0, right: width, bottom: height });
+
 /** The same picture with at most 64 colours. */
 export function shrink(png) {
-  const { width, height, colours } = decode(png);
-  const { chosen, index } = palette(colours);
-  const rows = Buffer.alloc((width + 1) * height);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = index.get(colours[y * width + x]);
+  const picture = decode(png);
+  const { chosen, index } = palette(picture.colours);
+  return Buffer.concat([...head(picture.width, picture.height, chosen), chunk("IDAT", pixels(picture, index, whole(picture))), chunk("IEND", Buffer.alloc(0))]);
+}
+
+/** The smallest part of a picture that has all that differs from the one before. */
+function changed(before, { width, height, colours }) {
+  const part = { left: width, top: height, right: 0, bottom: 0 };
+  for (let i = 0; i < colours.length; i++) {
+    if (colours[i] === before.colours[i]) continue;
+    const [x, y] = [i % width, Math.floor(i / width)];
+    Object.assign(part, { left: Math.min(part.left, x), top: Math.min(part.top, y), right: Math.max(part.right, x + 1), bottom: Math.max(part.bottom, y + 1) });
   }
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(width, 0);
-  head.writeUInt32BE(height, 4);
-  head.set([8, 3, 0, 0, 0], 8);
-  const table = Buffer.from(chosen.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]));
-  return Buffer.concat([signature, chunk("IHDR", head), chunk("PLTE", table), chunk("IDAT", deflateSync(rows, { level: 9 })), chunk("IEND", Buffer.alloc(0))]);
+  return part.right === 0 ? { left: 0, top: 0, right: 1, bottom: 1 } : part; // a frame has at least a pixel
+}
+
+/** An animated PNG of pictures of one size, each with how many milliseconds it stays; it begins again. */
+export function animate(frames) {
+  const pictures = frames.map(({ png }) => decode(png));
+  const all = new Uint32Array(pictures.reduce((sum, { colours }) => sum + colours.length, 0));
+  pictures.forEach(({ colours }, i) => all.set(colours, i * colours.length));
+  const { chosen, index } = palette(all, 160);
+  const [{ width, height }] = pictures;
+  const out = [...head(width, height, chosen), chunk("acTL", numbers(frames.length, 0))];
+  let sequence = 0;
+  pictures.forEach((picture, i) => {
+    const part = i === 0 ? whole(picture) : changed(pictures[i - 1], picture);
+    const time = Buffer.from([frames[i].ms >> 8, frames[i].ms & 255, 1000 >> 8, 1000 & 255, 0, 0]);
+    out.push(chunk("fcTL", Buffer.concat([numbers(sequence++, part.right - part.left, part.bottom - part.top, part.left, part.top), time])));
+    const data = pixels(picture, index, part);
+    out.push(i === 0 ? chunk("IDAT", data) : chunk("fdAT", Buffer.concat([numbers(sequence++), data])));
+  });
+  return Buffer.concat([...out, chunk("IEND", Buffer.alloc(0))]);
 }

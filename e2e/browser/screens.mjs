@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { found } from "./company.mjs";
+import { tour } from "./tour.mjs";
 import { shrink } from "./png.mjs";
 import { launch, member, visitor } from "./test/browser.mjs";
 import { allowPrivate } from "./test/receiver.mjs";
@@ -13,9 +14,9 @@ const wanted = process.argv.slice(2);
 
 const wide = { width: 1280, height: 800 };
 const looks = [
-  { name: "light", colorScheme: "light", viewport: wide, tallest: 1100 },
-  { name: "dark", colorScheme: "dark", viewport: wide, tallest: 1100 },
-  { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 }, tallest: 1300 },
+  { name: "light", colorScheme: "light", viewport: wide, tallest: 1100, deviceScaleFactor: 2 },
+  { name: "dark", colorScheme: "dark", viewport: wide, tallest: 1100, deviceScaleFactor: 2 },
+  { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 }, tallest: 1300, deviceScaleFactor: 2 },
 ];
 /** Folders and receivers of this machine look as on anybody's. */
 function hidePaths() {
@@ -28,7 +29,6 @@ async function picture(page, name, { name: look, viewport, tallest }) {
   await page.evaluate(hidePaths);
   const whole = await page.evaluate(() => document.documentElement.scrollHeight);
   await page.setViewportSize({ width: viewport.width, height: Math.min(Math.max(whole, viewport.height), tallest) });
-  await page.evaluate(() => window.scrollTo(0, 0));
   await writeFile(path.join(folder, `${name}-${look}.png`), shrink(await page.screenshot({ animations: "disabled" })));
   await page.setViewportSize(viewport);
 }
@@ -46,7 +46,8 @@ function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
   const board = `/notifications/${callbacks.board}`;
   const of = {
     "overview": "/", "runs": "/runs", "runs-filtered": "/runs?state=FAILED&state=ERROR", "run-done": `/runs/${runs.fixed}`, "run-question": `/runs/${runs.asks}`,
-    "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new",
+    "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new", "run-changes": `/runs/${runs.fixed}/changes`, "run-time": `/runs/${runs.fixed}/time`, "run-compare": `/runs/${runs.fixed}/compare`,
+    "deliveries": "/deliveries", "redeliver-all": "/deliveries/redeliver", "costs": "/costs",
     "factories": "/factories", "factory": factory, "factory-new": "/factories/new", "factory-edit": `${factory}/edit`, "factory-delete": `${factory}/delete`,
     "factory-repository": `${factory}/repository`, "revisions": `/factories/${docs}/revisions`, "revision": `/factories/${docs}/revisions/2`, "rollback": `/factories/${docs}/revisions/1/rollback`,
     "agents": "/agents", "agent": `/agents/${shop.fixer.uid}`, "agent-edit": `/agents/${shop.fixer.uid}/edit`, "agent-delete": `/agents/${shop.fixer.uid}/delete`,
@@ -58,7 +59,7 @@ function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
     "schedules": "/schedules", "schedule": `/schedules/${schedule}`, "schedule-edit": `/schedules/${schedule}/edit`, "schedule-delete": `/schedules/${schedule}/delete`,
     "environments": "/environments", "environment": `/environments/${environment}`, "environment-edit": `/environments/${environment}/edit`, "environment-delete": `/environments/${environment}/delete`,
     "secrets": "/secrets", "secret": "/secrets/GITHUB_TOKEN", "secret-new": "/secrets/new", "workers": "/workers", "keys": "/keys", "key-new": "/keys/new",
-    "sessions": "/sessions", "sessions-others": "/sessions/others", "audit": "/audit", "settings": "/settings", "doctor": "/settings/doctor", "search": "/search?q=shop", "not-found": "/runs/01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff",
+    "sessions": "/sessions", "sessions-others": "/sessions/others", "audit": "/audit", "settings": "/settings", "doctor": "/settings/doctor", "search": "/search?q=cart", "not-found": "/runs/01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff",
   };
   const steps = Object.fromEntries(Object.entries(of).map(([name, address]) => [name, open(address)]));
   steps["webhook-new-3"] = async (page, look) => {
@@ -72,7 +73,7 @@ function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
     await page.getByLabel("URL").fill(callbacks.at("chat"));
     await page.getByLabel("Name", { exact: true }).fill(`Deploy bot, ${look.name}`);
     await page.getByRole("button", { name: "Create notification" }).click();
-    await page.getByText("shown this once").waitFor();
+    await page.getByText("shown only once").waitFor();
   };
   steps["key-made"] = async (page, look) => {
     await page.goto("/keys/new");
@@ -96,14 +97,14 @@ const empty = Object.fromEntries(
     .map(([name, address]) => [`empty-${name}`, open(address)]),
 );
 
-/** Pages whose dark picture would show nothing that another does not. */
-const alike = /^empty-(?!overview)|-(edit|delete|repository|rotate|others|new-2)$|^(runs-filtered|run-failed|run-queued|rollback|delivery-refused|notification-failing|notification-delivery-failing|automation-new|environment-new)$/;
+/** Pages that also have a dark picture: those with the most different parts. At twice the size each costs. */
+const dark = /^(empty-overview|overview|runs|run-done|run-live|run-question|run-time|deliveries|delivery|costs|factory|automation|webhook|webhook-new-3|notification|settings|form-mistake)$/;
 
 async function take(browser, server, steps) {
   for (const look of looks) {
     const { page, context } = await member(browser, server.url, look);
     for (const [name, go] of Object.entries(steps)) {
-      if (look.name === "dark" && alike.test(name)) continue;
+      if (look.name === "dark" && !dark.test(name)) continue;
       if (wanted.length > 0 && !wanted.some((one) => name.startsWith(one))) continue;
       await page.goto("about:blank"); // no page sees what another left
       await go(page, look);
@@ -111,6 +112,15 @@ async function take(browser, server, steps) {
     }
     await context.close();
   }
+}
+
+/** The menu that the pictures show: a test compares it with the one that there is. */
+async function menu(browser, server) {
+  const { page, context } = await member(browser, server.url, looks[0]);
+  await page.goto("/");
+  const entries = await page.locator("nav li a").evaluateAll((links) => links.map((link) => `${link.textContent.trim()} ${link.getAttribute("href")}\n`));
+  await writeFile(path.join(folder, "menu.txt"), entries.join(""));
+  await context.close();
 }
 
 await mkdir(folder, { recursive: true });
@@ -126,6 +136,8 @@ try {
   await take(browser, server, empty);
   const company = await found(server);
   await take(browser, server, places(company));
+  if (wanted.length === 0 || wanted.includes("tour")) await tour(browser, server, company, folder);
+  await menu(browser, server);
   await company.runs.end();
   await company.callbacks.stop();
 } finally {

@@ -97,7 +97,7 @@ func TestF8BadAgentBodies(t *testing.T) {
 	}
 }
 
-// A run takes its agent's configuration, and tells where each value came from.
+// A run takes its agent's configuration, and says where each value came from.
 func TestR2RunOfAnAgentOverTheWire(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)

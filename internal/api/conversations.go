@@ -200,7 +200,7 @@ type (
 )
 
 // getConversationRedirect needs no key: the published clients send none. It tells
-// an id to whoever knows another one, and nothing else.
+// an id to anyone who knows another one, and nothing else.
 func (s *server) getConversationRedirect(ctx context.Context, in *ConversationPath) (*conversationRedirectOutput, error) {
 	session, _, err := s.Control.SessionByConversation(ctx, in.ConversationID)
 	if err != nil {

@@ -32,7 +32,7 @@ type ApplyDefinitionRequest struct {
 	IfRevision int64  `json:"if_revision,omitempty" minimum:"0" doc:"Refuses with 409 if the definition is of another revision by now."`
 }
 
-// ValidateDefinitionResponse tells what is wrong with a folder.
+// ValidateDefinitionResponse says what is wrong with a folder.
 type ValidateDefinitionResponse struct {
 	Valid    bool                    `json:"valid"`
 	Problems []lineshaft.FileProblem `json:"problems"`
@@ -57,7 +57,7 @@ type DefinitionFieldChange struct {
 	After  string `json:"after,omitempty"`
 }
 
-// DefinitionBacktest tells what a changed automation would have made of the stored
+// DefinitionBacktest says what a changed automation would have made of the stored
 // deliveries.
 type DefinitionBacktest struct {
 	Automation string `json:"automation"`
@@ -68,7 +68,7 @@ type DefinitionBacktest struct {
 	Truncated  bool   `json:"truncated" doc:"There are more deliveries; the newest were looked at."`
 }
 
-// PlanDefinitionResponse tells what an apply would do.
+// PlanDefinitionResponse says what an apply would do.
 type PlanDefinitionResponse struct {
 	Revision  int64                   `json:"revision" doc:"Of the definition in force; give it to apply as if_revision. 0 for a factory that is not there yet."`
 	Changes   []DefinitionChange      `json:"changes"`
@@ -78,7 +78,7 @@ type PlanDefinitionResponse struct {
 	Notices   []lineshaft.FileProblem `json:"notices" doc:"What is not a mistake but worth knowing, such as keys without effect on this server."`
 }
 
-// ApplyDefinitionResponse tells what an apply did.
+// ApplyDefinitionResponse says what an apply did.
 type ApplyDefinitionResponse struct {
 	Revision int64                   `json:"revision" doc:"Of the definition in force."`
 	Changed  bool                    `json:"changed" doc:"False when everything was like that already."`
@@ -198,7 +198,7 @@ func wireChange(c *definition.Change) DefinitionChange {
 	}
 }
 
-// getDefinition answers the folder as JSON, or as a tar.gz to whoever asks.
+// getDefinition answers the folder as JSON, or as a tar.gz to anyone who asks.
 func (s *server) getDefinition(ctx context.Context, in *exportInput) (*streamOutput, error) {
 	if err := s.takeTurn(ctx, weightDefinition); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ type Delivery struct {
 	Identity       string            `json:"identity" doc:"What identifies this delivery; empty for refused ones."`
 	IdentitySource string            `json:"identity_source" doc:"Where the identity was found."`
 	RemoteAddr     string            `json:"remote_addr"`
-	RedeliveryOf   string            `json:"redelivery_of,omitempty" doc:"The delivery that this one repeats, because somebody asked for it."`
+	RedeliveryOf   string            `json:"redelivery_of,omitempty" doc:"The delivery that this one repeats, because someone asked for it."`
 	DuplicateOf    string            `json:"duplicate_of,omitempty" doc:"The first delivery with this identity."`
 	NotMatched     int               `json:"not_matched" doc:"How many automations of the webhook did not match."`
 	Outcomes       []DeliveryOutcome `json:"outcomes"`

@@ -276,7 +276,7 @@ func contentType(kind string) string {
 	return kind
 }
 
-// disposition names the file for whoever saves it; a name that cannot be encoded
+// disposition names the file for anyone who saves it; a name that cannot be encoded
 // is left out.
 func disposition(name string) string {
 	if text := mime.FormatMediaType("attachment", map[string]string{"filename": name}); name != "" && text != "" {

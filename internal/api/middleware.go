@@ -169,7 +169,7 @@ func (s *server) cors(w http.ResponseWriter, r *http.Request) bool {
 const exposedHeaders = "X-Request-ID, Traceparent, Idempotent-Replayed, Retry-After, Retry-After-Ms, X-Should-Retry, " +
 	"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Deprecation, Sunset"
 
-// trace begins the span of a request. Nobody is authenticated yet: whoever sends a
+// trace begins the span of a request. Nobody is authenticated yet: anyone who sends a
 // traceparent must not decide what is kept, so that it is only linked to. Once the
 // caller is known, continueTrace begins again in the caller's trace.
 func (s *server) trace(w http.ResponseWriter, r *http.Request, info *request) {

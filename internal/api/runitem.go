@@ -93,7 +93,7 @@ type Scope struct {
 	UID  string `json:"uid,omitempty"`
 }
 
-// PageInfo tells how to go on with a list.
+// PageInfo says how to go on with a list.
 type PageInfo struct {
 	HasNextPage bool   `json:"has_next_page"`
 	NextCursor  string `json:"next_cursor,omitempty" doc:"Opaque; give it as cursor with the same filters and order."`

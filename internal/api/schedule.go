@@ -31,7 +31,7 @@ type ScheduledAgentItem struct {
 	Scope           Scope                   `json:"scope"`
 }
 
-// ScheduleHistory tells when a schedule started a run and when it will.
+// ScheduleHistory says when a schedule started a run and when it will.
 type ScheduleHistory struct {
 	LastRan *string `json:"last_ran" format:"date-time" doc:"When it last started a run; null if it never did."`
 	NextRun *string `json:"next_run" format:"date-time" doc:"Null while it is paused."`
@@ -77,7 +77,7 @@ type DeleteScheduledAgentResponse struct {
 	Success bool `json:"success"`
 }
 
-// RunSchedule tells which schedule started a run, as it was then.
+// RunSchedule says which schedule started a run, as it was then.
 type RunSchedule struct {
 	ScheduleID   string `json:"schedule_id"`
 	ScheduleName string `json:"schedule_name"`

@@ -90,7 +90,7 @@ func TestF9BadScheduleBodies(t *testing.T) {
 	b.check(t, scenario{method: get, path: "/agent/schedules", as: lineshaft.RoleViewer, status: 200, has: []string{`"schedules":[]`}})
 }
 
-// A run tells which schedule started it, and is found by it.
+// A run says which schedule started it, and is found by it.
 func TestF9RunsShowTheirSchedule(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC)

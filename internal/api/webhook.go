@@ -63,7 +63,7 @@ type IssuedWebhook struct {
 // WebhookHMAC are the settings of the scheme hmac.
 type WebhookHMAC struct {
 	Header          string `json:"header" doc:"Carries the signature."`
-	Prefix          string `json:"prefix,omitempty" doc:"Stands before the signature, such as sha256=."`
+	Prefix          string `json:"prefix,omitempty" doc:"Comes before the signature, such as sha256=."`
 	Digest          string `json:"digest,omitempty" doc:"sha256 (default), sha1, sha384 or sha512."`
 	Encoding        string `json:"encoding,omitempty" doc:"hex (default) or base64."`
 	Template        string `json:"template,omitempty" doc:"What is signed: {body} (default), or that with {timestamp}, {id}, {method} and {url}."`

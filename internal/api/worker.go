@@ -52,7 +52,7 @@ type HarnessInfo struct {
 	Problem   string      `json:"problem,omitempty" doc:"What is missing."`
 }
 
-// ListModelsResponse tells what this server can run.
+// ListModelsResponse says what this server can run.
 type ListModelsResponse struct {
 	DefaultModelID string        `json:"default_model_id"`
 	Models         []ModelInfo   `json:"models"`

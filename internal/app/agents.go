@@ -20,7 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// finder is met by sandboxes that can tell which programs agents find.
+// finder is met by sandboxes that can say which programs agents find.
 type finder interface {
 	Find(program, path string) (string, error)
 }
@@ -135,7 +135,7 @@ func (a agents) lookAtPreset(name string) readiness {
 	return readiness{available: true, missing: strings.Join(notes, "; ")}
 }
 
-// checkHarness tells which agents this worker can run, and whether runs that do not
+// checkHarness says which agents this worker can run, and whether runs that do not
 // choose one will work.
 func checkHarness(cfg config.Config, opts Options, isolated isolation) config.Check {
 	const name = "agents"

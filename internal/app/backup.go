@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Copied tells what a backup, a restore or a move has copied.
+// Copied says what a backup, a restore or a move has copied.
 type Copied = store.BackupSummary
 
 // Progress hears each table that is done.

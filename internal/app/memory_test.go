@@ -18,7 +18,7 @@ import (
 )
 
 // closed is a process that begins as a server, worker or executor does, fails there, and
-// lets a child of the same user look at it. Then it starts itself anew, as for an agent.
+// lets a child of the same user look at it. Then it starts itself again, as for an agent.
 func closed(as string) int {
 	ctx, opts := context.Background(), app.Options{Logger: slog.New(slog.DiscardHandler)}
 	cfg := config.Default()

@@ -90,7 +90,7 @@ func endpointKey(entry model.Entry) (lineshaft.SecretText, error) {
 	return lineshaft.SecretText(key), nil
 }
 
-// models tells what this server can run.
+// models says what this server can run.
 func (a *App) models(context.Context) api.ListModelsResponse {
 	endpoints, err := loadModels(a.cfg) // it was right when the server started
 	here := lookForAgents(a.cfg, a.opts, a.isolated)

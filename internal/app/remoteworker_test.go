@@ -22,7 +22,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/workerwire"
 )
 
-// said is output that may be read while it is written; a line wakes whoever waits.
+// said is output that may be read while it is written; a line wakes anyone who waits.
 type said struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer

@@ -73,7 +73,7 @@ func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 	return sealedCheck(v.CurrentID(), count, err)
 }
 
-// sealedCheck tells what is under a master key.
+// sealedCheck says what is under a master key.
 func sealedCheck(keyID string, count secrets.SealedCount, err error) config.Check {
 	const name = "master key"
 	switch {

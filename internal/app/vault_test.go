@@ -79,7 +79,7 @@ func TestS1FirstStartMakesTheMasterKey(t *testing.T) {
 	}
 	serve(t, cfg).stop(t) // the same key again
 
-	// A key file that is lost is not made anew: that key would open nothing.
+	// A key file that is lost is not made again: that key would open nothing.
 	away := filepath.Join(t.TempDir(), "away")
 	if err := os.Rename(file, away); err != nil {
 		t.Fatal(err)

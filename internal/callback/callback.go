@@ -50,7 +50,7 @@ type Config struct {
 	AllowPrivate bool
 	// Version is that of the server, for User-Agent.
 	Version string
-	// Own tells what the addresses of this server's own webhooks begin with. A callback to
+	// Own says what the addresses of this server's own webhooks begin with. A callback to
 	// one of them would start runs that make callbacks. Nil is none.
 	Own func() []string
 	// Resolve finds the addresses of a name; nil is the machine's resolver.
@@ -229,7 +229,7 @@ func plain(err error) string {
 	return trouble(err)
 }
 
-// trouble tells what became of a connection.
+// trouble says what became of a connection.
 func trouble(err error) string {
 	op, network := errors.AsType[*net.OpError](err)
 	switch {

@@ -213,7 +213,7 @@ func TestI1FollowIsLive(t *testing.T) {
 	<-done
 }
 
-// watched is a writer that tells when it has got a text.
+// watched is a writer that says when it has got a text.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer

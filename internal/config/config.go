@@ -197,7 +197,7 @@ type Secret string
 // Reveal returns the value. Its callers are the places to look at in a review.
 func (s Secret) Reveal() string { return string(s) }
 
-// String tells whether a value is set.
+// String reports whether a value is set.
 func (s Secret) String() string {
 	if s == "" {
 		return ""

@@ -46,7 +46,7 @@ func setEntry(c *Config, entry *ast.MappingValueNode) error {
 	for _, f := range Fields() {
 		if f.Key == "" {
 			if strings.EqualFold(envPrefix+key, f.Env) {
-				return fmt.Errorf("%s cannot stand in a file: set %s instead", key, f.Env)
+				return fmt.Errorf("%s cannot be set in a file: set %s instead", key, f.Env)
 			}
 			continue
 		}

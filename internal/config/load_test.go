@@ -88,7 +88,7 @@ func TestFileProblems(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"unknown key", "lease: 1m\nlistn: x:1\n", `f.yaml:2: unknown key "listn"; did you mean listen?`},
 		{"far away", "frobnicate: 1\n", "`lineshaft serve --help` lists the settings"},
-		{"secret key", "admin_key: ls_secretsecretsecretsecret\n", "f.yaml:1: admin_key cannot stand in a file: set LINESHAFT_ADMIN_KEY instead"},
+		{"secret key", "admin_key: ls_secretsecretsecretsecret\n", "f.yaml:1: admin_key cannot be set in a file: set LINESHAFT_ADMIN_KEY instead"},
 		{"null", "listen: ~\n", "f.yaml:1: listen: the value is missing"},
 		{"nested", "listen: {a: 1}\n", "f.yaml:1: listen: write a plain value"},
 		{"list of maps", "trusted_proxy: [{a: 1}]\n", "write a plain value"},
@@ -113,7 +113,7 @@ func TestFileProblems(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce: every source and every check tells what it found.
+// TestAllProblemsAtOnce: every source and every check says what it found.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Sources{

@@ -236,7 +236,7 @@ func (c Config) checkMasterKey() []error {
 	return errs
 }
 
-// Warnings tells what works but is probably not wanted.
+// Warnings says what works but is probably not wanted.
 func (c Config) Warnings() []string {
 	if c.loopback() {
 		return nil

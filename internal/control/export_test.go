@@ -84,7 +84,7 @@ func BareHook(w lineshaft.Webhook, triggers []lineshaft.Trigger) (*trigger.Hook,
 	return (&Service{}).NewHook(&lineshaft.Factory{}, store.Webhook{Webhook: w}, []*trigger.HookAutomation{a})
 }
 
-// Evaluate tells how many automations match.
+// Evaluate says how many automations match.
 func Evaluate(h *trigger.Hook, event string, body []byte) int {
 	return len(h.Evaluate(event, body).Matched)
 }

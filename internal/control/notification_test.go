@@ -322,7 +322,7 @@ func (b *callbackBench) enable(id string, enabled bool) lineshaft.Notification {
 	return must[lineshaft.Notification](b.bench)(b.s.UpdateNotification(b.Context(), b.admin, id, notify.NotificationChange{Enabled: &enabled}))
 }
 
-// Endpoints come and runs start at the same time, while two nodes fan out: whoever was
+// Endpoints come and runs start at the same time, while two nodes fan out: anyone who was
 // answered before a run was asked for gets it, once.
 func TestC1NothingIsMissedOrDoubledInRaces(t *testing.T) {
 	t.Parallel()

@@ -287,7 +287,7 @@ func TestF5LinkAndUnlink(t *testing.T) {
 		f := b.round(uid)
 		first := o.git(o.bare, "rev-parse", "main")
 		b.wantRepository(f, "First", first, first)
-		// Another branch begins anew.
+		// Another branch begins again.
 		second := o.push("dev", folder("Second"))
 		dev := source
 		dev.Branch = "dev"

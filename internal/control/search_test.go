@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/overview"
 )
 
-// search tells what a search finds, each as its kind and what identifies it.
+// search says what a search finds, each as its kind and what identifies it.
 func (b *bench) search(c lineshaft.Caller, text string) string {
 	b.Helper()
 	found := must[overview.Found](b)(b.s.Search(b.Context(), c, text))

@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// gitRepository makes a repository with one commit, and tells which.
+// gitRepository makes a repository with one commit, and says which.
 func gitRepository(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
 	run := func(args ...string) string {

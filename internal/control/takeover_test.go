@@ -71,7 +71,7 @@ func TestX1TakeOver(t *testing.T) {
 		wantCode(b, err, lineshaft.CodeConflict)
 		_, err = b.remote("next").TakeOver(b.Context(), job.ExecutionRef, false)
 		wantCode(b, err, lineshaft.CodeConflict)
-		// A launcher that starts anew gives up nothing of the pod.
+		// A launcher that starts again gives up nothing of the pod.
 		if ended := must[int](b)(launcher.Connect(b.Context())); ended != 0 {
 			b.Errorf("%d given up", ended)
 		}

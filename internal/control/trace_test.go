@@ -210,7 +210,7 @@ func TestI5RunTokensKnowTheirTrace(t *testing.T) {
 	}
 }
 
-// BenchmarkStartRun tells what tracing costs: "off" is what everybody
+// BenchmarkStartRun says what tracing costs: "off" is what everybody
 // pays.
 func BenchmarkStartRun(b *testing.B) {
 	kept := sdk.NewTracerProvider(sdk.WithBatcher(tracetest.NewNoopExporter()))

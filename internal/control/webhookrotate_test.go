@@ -184,7 +184,7 @@ func TestW5RotationsAtOnce(t *testing.T) {
 	})
 }
 
-// The audit log tells what happened to a webhook, and no secret.
+// The audit log says what happened to a webhook, and no secret.
 func TestS5WebhookChangesAreRecordedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	eachHook(t, func(b *hookBench) {

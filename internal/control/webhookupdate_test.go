@@ -108,7 +108,7 @@ func TestW3WhatAWebhookKeeps(t *testing.T) {
 	})
 }
 
-// A secret that people manage: used, never shown, taken anew when the webhook is
+// A secret that people manage: used, never shown, taken again when the webhook is
 // switched on.
 func TestS1ReferencedSecret(t *testing.T) {
 	t.Parallel()

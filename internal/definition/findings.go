@@ -28,7 +28,7 @@ type findings struct {
 	stopped *lineshaft.FileProblem
 }
 
-// maxProblems is how many are told; whoever has more will not read them at once.
+// maxProblems is how many are told; anyone who has more will not read them at once.
 const maxProblems = 1000
 
 // add takes down a problem, or only counts it.

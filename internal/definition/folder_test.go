@@ -143,7 +143,7 @@ func TestF2Foreman(t *testing.T) {
 	agree(t, problems, []lineshaft.FileProblem{{File: factoryFile, Message: "the folder has no factory.yaml"}, {File: factoryFile, Line: 1, Column: 1, Message: "no foreman"}})
 }
 
-// Files that say the same stay as they are; others are written anew.
+// Files that say the same stay as they are; others are written again.
 func TestF5RenderKeepsBytes(t *testing.T) {
 	t.Parallel()
 	keep := sound()

@@ -26,7 +26,7 @@ func authMode(to *lineshaft.AuthMode) value {
 func hmacKeys(h *lineshaft.WebhookHMAC) []key {
 	return []key{
 		{name: "header", doc: "The header that carries the signature.", value: text(&h.Header, textRules{})},
-		{name: "prefix", doc: "What stands before it, such as sha256=.", value: text(&h.Prefix, textRules{})},
+		{name: "prefix", doc: "What comes before it, such as sha256=.", value: text(&h.Prefix, textRules{})},
 		{name: "digest", doc: "The digest; sha256 by default.", value: text(&h.Digest, textRules{words: []string{"sha1", "sha256", "sha384", "sha512"}})},
 		{name: "encoding", doc: "How it is written; hex by default.", value: text(&h.Encoding, textRules{words: []string{"hex", "base64"}})},
 		{name: "template", doc: "What is signed: {body} by default, or {timestamp}.{body} and the like.", value: text(&h.Template, textRules{})},

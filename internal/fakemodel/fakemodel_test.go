@@ -224,7 +224,7 @@ func TestX12FakeModelShapesArguments(t *testing.T) {
 	}
 }
 
-// Steps go on after each result, LOOP never ends, and a follow-up begins anew.
+// Steps go on after each result, LOOP never ends, and a follow-up begins again.
 func TestX12FakeModelStepsInTurn(t *testing.T) {
 	t.Parallel()
 	shell := fakemodel.Tool{Name: "bash"}

@@ -3,7 +3,7 @@
 // explains a decision leaf by leaf.
 //
 // It is not for reading JSON (jsontext does that) and knows nothing of webhooks,
-// automations or storage: a trigger's webhook_ids are checked by whoever holds
+// automations or storage: a trigger's webhook_ids are checked by the part that holds
 // them. Filters, sets and documents do not change once made and may be used by many goroutines at once.
 //
 // # What a filter says

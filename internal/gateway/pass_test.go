@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// server is a plain one that tells what it was asked.
+// server is a plain one that says what it was asked.
 func server(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

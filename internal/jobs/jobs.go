@@ -24,7 +24,7 @@ type Job struct {
 	// Every is the pause between two rounds; a round that says it did something is
 	// followed by another at once.
 	Every time.Duration
-	// Wake, if there is one, tells when to begin a round before its time.
+	// Wake, if there is one, says when to begin a round before its time.
 	Wake func() <-chan struct{}
 	// Observes says that it only looks: its failures are in the log, and Health leaves them
 	// out, so that a node stays ready when nothing but the looking fails.

@@ -32,7 +32,7 @@ func (l *Launcher) adoptAll() {
 	}
 }
 
-// adopt takes on a Job that an earlier launcher made. Its Secret tells what it is for;
+// adopt takes on a Job that an earlier launcher made. Its Secret says what it is for;
 // one without is of no use to anybody and goes.
 func (l *Launcher) adopt(found Job) {
 	name := found.Metadata.Name

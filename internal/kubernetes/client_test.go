@@ -139,7 +139,7 @@ func TestX5AnswersOfTheAPI(t *testing.T) {
 }
 
 // TestX5WatchSurvives: a watch that breaks goes on where it was, one that is too old
-// lists anew, and bookmarks move it on.
+// lists again, and bookmarks move it on.
 func TestX5WatchSurvives(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -148,7 +148,7 @@ func TestI4UnusableKeysGetTheAnswerOfTheAPI(t *testing.T) {
 	}
 }
 
-// There are no sessions: a message acts as its own key, whoever began.
+// There are no sessions: a message acts as its own key, anyone who began.
 func TestI4AMessageActsAsItsOwnKey(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)

@@ -103,7 +103,7 @@ func unknownKey(key string, known map[string]func(ast.Node)) string {
 	keys := slices.Sorted(maps.Keys(known))
 	if strings.Contains(key, "key") || strings.Contains(key, "token") {
 		if slices.Contains(keys, "key_env") {
-			return fmt.Sprintf("unknown key %q; keys do not stand in this file: name the variable with key_env or the file with key_file", key)
+			return fmt.Sprintf("unknown key %q; keys do not belong in this file: name the variable with key_env or the file with key_file", key)
 		}
 	}
 	if near := nearest.Word(key, keys); near != "" {

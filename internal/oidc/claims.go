@@ -83,7 +83,7 @@ func (p *Provider) addUserInfo(ctx context.Context, at *endpoints, tokens *oauth
 		return errors.New("the provider did not answer who that is") // the cause may tell who
 	}
 	if info.Subject != claims["sub"] {
-		return errors.New("the provider answered about somebody else")
+		return errors.New("the provider answered about someone else")
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {

@@ -112,7 +112,7 @@ func (p *Writer) Describe(ctx context.Context, instance string, err error) (Docu
 	return doc, headers(doc, pub.RetryAfter)
 }
 
-// unauthenticated is the same for every cause, byte for byte: whoever guesses
+// unauthenticated is the same for every cause, byte for byte: anyone who guesses
 // keys must not learn whether one exists, and it names no request.
 func (p *Writer) unauthenticated(row Row) (Document, http.Header) {
 	doc := Document{

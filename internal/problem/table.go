@@ -81,7 +81,7 @@ func callerRows() []Row {
 		},
 		{
 			Code: lineshaft.CodeConflict, Status: http.StatusConflict, Title: "Conflict",
-			Explanation: "The thing is in a state that rules the call out: a name is taken, a limit is reached, something is in use, or somebody else changed it at the same moment.",
+			Explanation: "The thing is in a state that rules the call out: a name is taken, a limit is reached, something is in use, or someone else changed it at the same moment.",
 			Fix:         "If the answer says retryable, try again. Otherwise do what the detail says first: the same request will fail again, which the header x-should-retry: false says, too.",
 		},
 		{

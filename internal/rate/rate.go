@@ -8,7 +8,7 @@ import (
 )
 
 // Limiter counts the requests of each key over a sliding window, exactly: in any
-// window at most limit are let in, and whoever waits as long as told gets in.
+// window at most limit are let in, and anyone who waits as long as told gets in.
 // Refused requests do not count. It lives in memory: each node of a cluster counts
 // for itself. A nil Limiter has no limit. It is safe for concurrent use.
 type Limiter struct {

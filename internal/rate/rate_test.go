@@ -70,7 +70,7 @@ func TestH11QuietKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// In any window at most limit requests pass, and whoever waits as long as told
+// In any window at most limit requests pass, and anyone who waits as long as told
 // passes.
 func TestH11LimiterProperties(t *testing.T) {
 	t.Parallel()

@@ -104,7 +104,7 @@ func separated(parts []part) error {
 			return lineshaft.Invalid("hmac.template", "put a character such as . between {id} and its neighbour")
 		case left.field == fieldStamp && right.field == fieldNone && digit(right.literal[0]),
 			right.field == fieldStamp && left.field == fieldNone && digit(left.literal[len(left.literal)-1]):
-			return lineshaft.Invalid("hmac.template", "a digit must not stand beside {timestamp}")
+			return lineshaft.Invalid("hmac.template", "there must not be a digit next to {timestamp}")
 		}
 	}
 	return nil

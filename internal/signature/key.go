@@ -40,7 +40,7 @@ const (
 func (s Scheme) readKey(secret string) (key, error) {
 	switch {
 	case secret == "":
-		return key{}, lineshaft.Invalid("secret", "the secret is empty; with an empty secret everybody could sign")
+		return key{}, lineshaft.Invalid("secret", "the secret is empty; with an empty secret anyone could sign")
 	case strings.TrimSpace(secret) != secret:
 		return key{}, lineshaft.Invalid("secret", "the secret begins or ends with white space; store it without")
 	case len(secret) > maxHeader:

@@ -105,7 +105,7 @@ func TestPrincipalKeepsItsName(t *testing.T) {
 	})
 }
 
-// The first value of a setting stays, whoever comes.
+// The first value of a setting stays, anyone who comes.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

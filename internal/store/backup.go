@@ -66,7 +66,7 @@ type (
 	}
 )
 
-// BackupSummary tells what a backup holds.
+// BackupSummary says what a backup holds.
 type BackupSummary struct {
 	Schema int
 	Engine string

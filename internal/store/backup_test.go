@@ -299,7 +299,7 @@ func TestD4BackupWhileListsAreUpgraded(t *testing.T) {
 }
 
 // Followers of the state stream go on where they were, although another server counts
-// transactions anew.
+// transactions again.
 func TestD4RestoredPositionsStay(t *testing.T) {
 	t.Parallel()
 	from := storetest.SQLite(t)

@@ -101,7 +101,7 @@ func wantOneHolder(ctx context.Context, tx *store.Tx, key string) error {
 }
 
 // Runs come and go at once, the waiting ones too: never do two have the key, and
-// whoever waits gets it when those before have gone.
+// anyone who waits gets it when those before have gone.
 func TestX10OneHolderNobodyStuck(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -191,7 +191,7 @@ func (r reader) ListStates(ctx context.Context, runID string, limit, size int) (
 	return events, nil
 }
 
-// LogEnd tells how far a run's log goes and in which state the run is.
+// LogEnd says how far a run's log goes and in which state the run is.
 func (r reader) LogEnd(ctx context.Context, runID string) (last int64, state lineshaft.RunState, err error) {
 	err = r.one(ctx, "SELECT last_sequence, state FROM runs WHERE id = $1", []any{runID}, &last, &state)
 	if errors.Is(err, errNoRows) {
@@ -279,7 +279,7 @@ func (r reader) ListRunStateChanges(ctx context.Context, after StatePosition, ru
 	return changes, nil
 }
 
-// NextStateChange tells when the first state change after a place happened, settled or not,
+// NextStateChange says when the first state change after a place happened, settled or not,
 // and in which transaction; a zero time is none.
 func (s *Store) NextStateChange(ctx context.Context, after StatePosition) (at time.Time, txid int64, err error) {
 	var micro int64
@@ -297,7 +297,7 @@ func (s *Store) NextStateChange(ctx context.Context, after StatePosition) (at ti
 // unseenHolder is a transaction that the database does not show.
 const unseenHolder = "a transaction that this user of the database may not see"
 
-// HeldBack tells since when state changes wait for a transaction that began before them and
+// HeldBack says since when state changes wait for a transaction that began before them and
 // has not ended, and which one that is, as far as this user of the database may see it. A
 // zero time is none; with one writer there never is. That changes wait is told even with an
 // error about which one it is.

@@ -158,7 +158,7 @@ func (g *groupCommit) next() *unit {
 	}
 }
 
-// batch runs first and whoever else waits in one transaction. It returns the
+// batch runs first and anyone else who waits in one transaction. It returns the
 // callers that are to be tried again because the transaction was lost.
 func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) []*unit {
 	if g.between != nil {

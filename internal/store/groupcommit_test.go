@@ -329,7 +329,7 @@ func big(name string) func(context.Context, *Tx) error {
 	}
 }
 
-// A disk that fills in the middle of a batch: whoever got nil is there, whoever
+// A disk that fills in the middle of a batch: anyone who got nil is there, whoever
 // got an error is not and was told to try again; with space the store goes on.
 func TestD2DiskFills(t *testing.T) {
 	t.Parallel()

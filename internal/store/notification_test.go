@@ -15,7 +15,7 @@ import (
 )
 
 // What a transaction wrote is before a snapshot that is taken after it, and after one
-// that was taken before, whoever was first to begin.
+// that was taken before, anyone who was first to begin.
 func TestC1SnapshotsTellBeforeFromAfter(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -110,7 +110,7 @@ func TestC1NotificationRoundTrip(t *testing.T) {
 	})
 }
 
-// An endpoint has each event once, whoever brings it.
+// An endpoint has each event once, anyone who brings it.
 func TestC1AnEventIsOnceInTheLog(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

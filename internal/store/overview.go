@@ -242,7 +242,7 @@ func (r reader) broken(ctx context.Context, what, query string, args []any) ([]B
 	})
 }
 
-// RefusedDeliveries tells which webhooks refused deliveries since a time and why the
+// RefusedDeliveries says which webhooks refused deliveries since a time and why the
 // last time, those with the newest first. It looks at no more than the newest of all.
 func (r reader) RefusedDeliveries(ctx context.Context, since time.Time, newest int) ([]Broken, error) {
 	var found []Broken

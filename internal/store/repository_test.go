@@ -75,7 +75,7 @@ func TestF5RepositoryOfAFactory(t *testing.T) {
 		if due(t, s) || claimed(t, s, "c2") != "" {
 			t.Error("it is due before its time")
 		}
-		// Another repository begins anew, and at once.
+		// Another repository begins again, and at once.
 		source.Branch = "dev"
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.PutRepository(ctx, "f1", source) })
 		want = lineshaft.GitStatus{FactoryUID: "f1", Source: source, Problems: []lineshaft.FileProblem{}}

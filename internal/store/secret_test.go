@@ -62,7 +62,7 @@ func TestS1SecretRoundTrip(t *testing.T) {
 	})
 }
 
-// A value that was sealed anew does not undo a change that came between.
+// A value that was sealed again does not undo a change that came between.
 func TestS1SealedIsReplacedOnlyUnchanged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// After an orderly end everything is in the one file: whoever copies it has all.
+// After an orderly end everything is in the one file: anyone who copies it has all.
 func TestD5FileIsWholeAfterClose(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "whole.db")

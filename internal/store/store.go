@@ -119,7 +119,7 @@ func (s *Store) Write(ctx context.Context, work func(ctx context.Context, tx *Tx
 	return s.w.run(ctx, work)
 }
 
-// Ping tells whether the database answers.
+// Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
 	if err := s.one(ctx, "SELECT 1", nil, &one); err != nil {

@@ -147,7 +147,7 @@ func TestW3WebhooksWithSecret(t *testing.T) {
 	})
 }
 
-// Credentials that were sealed anew do not undo a rotation that came between.
+// Credentials that were sealed again do not undo a rotation that came between.
 func TestS1CredentialsAreReplacedOnlyUnchanged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -19,7 +19,7 @@ func Size(file *os.File) (columns, rows int) {
 	return int(size.Col), int(size.Row)
 }
 
-// Signals tells what happens to the program until stop is called. Interrupts and the
+// Signals says what happens to the program until stop is called. Interrupts and the
 // request to end are not among them: who handles them does so for the whole program.
 func Signals() (signals <-chan Signal, stop func()) {
 	from, to, done := make(chan os.Signal, 8), make(chan Signal, 8), make(chan struct{})

@@ -1,4 +1,4 @@
-// Package tree walks and removes folders that somebody else has filled, and may
+// Package tree walks and removes folders that someone else has filled, and may
 // still be filling: an agent.
 //
 // Names are looked up one at a time in a folder that is open, and no symbolic link

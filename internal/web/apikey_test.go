@@ -20,7 +20,7 @@ func TestS2KeyIsShownOnce(t *testing.T) {
 	s := newSite(t)
 	s.signIn(s.key)
 	factory := s.factory("Shop").UID
-	page := s.sends("/keys", url.Values{"name": {hostileName}, "role": {"member"}, "factory": {factory}, "expires": {"30"}, "workers": {"ignored"}}, http.StatusOK, "/keys", "only time", "export LINESHAFT_API_KEY=ls_")
+	page := s.sends("/keys", url.Values{"name": {hostileName}, "role": {"member"}, "factory": {factory}, "expires": {"30"}, "workers": {"ignored"}}, http.StatusOK, "/keys", "shown only once", "export LINESHAFT_API_KEY=ls_")
 	key := shownKey.FindString(page)
 	if strings.Count(page, key) != 2 || strings.Contains(page, "<script>alert") {
 		t.Errorf("the key is there %d times", strings.Count(page, key))

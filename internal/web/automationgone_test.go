@@ -70,7 +70,7 @@ func TestI2EditorWithoutAWebhook(t *testing.T) {
 	}
 }
 
-// An address that nothing has keeps the menu of whoever is signed in.
+// An address that nothing has keeps the menu of anyone who is signed in.
 func TestI2UnknownPageHasTheMenu(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).signedIn(lineshaft.RoleViewer)

@@ -222,7 +222,7 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 	// A commit with a mistake is told with its place, and what was in force stays.
 	o.push(map[string]string{"automations/nightly/automation.md": "---\ntriggers: []\n---\nLook.\n"})
 	_, _, page = s.post(at+"/repository/sync", nil)
-	if !strings.Contains(page, "not in force") || !strings.Contains(page, "automations/nightly/automation.md:2") {
+	if !strings.Contains(page, "was not applied") || !strings.Contains(page, "automations/nightly/automation.md:2") {
 		t.Errorf("with a mistake:\n%s", page)
 	}
 	s.shows("/factories", "commit has mistakes")

@@ -25,7 +25,7 @@ type receiver struct {
 
 	mu  sync.Mutex
 	got []lineshaft.Callback
-	// mended makes all of them take everything.
+	// fixed makes all of them take everything.
 	mended bool
 }
 
@@ -278,7 +278,7 @@ func TestI2DeleteNotification(t *testing.T) {
 	}
 }
 
-// S-3: whoever may not change anything sees no button for it, and is refused.
+// S-3: anyone who may not change anything sees no button for it, and is refused.
 func TestS3NotificationRoles(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
@@ -294,7 +294,7 @@ func TestS3NotificationRoles(t *testing.T) {
 		for _, path := range []string{"/notifications", at, gone, log} {
 			w.shows(path, buttons...)
 		}
-		w.shows(gone, "The server gave up", "somebody with the role manager enables it")
+		w.shows(gone, "The server gave up", "someone with the role manager enables it")
 		for _, path := range []string{"/notifications/new", at + "/edit", at + "/rotate", at + "/delete"} {
 			if status, _, _ := w.get(path); status != http.StatusForbidden {
 				t.Errorf("GET %s as %s: %d", path, role, status)
@@ -320,7 +320,7 @@ func TestS3ViewerIsToldWhoCanMakeOne(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	w.as(lineshaft.RoleViewer)
-	w.shows("/notifications", "role manager can make one", "!New notification", "!lineshaft notification create")
+	w.shows("/notifications", "role manager can create one", "!New notification", "!lineshaft notification create")
 }
 
 // S-3: a key that is limited to factories reaches endpoints of these alone, and has to
@@ -367,7 +367,7 @@ func TestS3LimitedKeyAndNotificationPages(t *testing.T) {
 	}
 }
 
-// S-4: changes from elsewhere are refused, whoever is signed in.
+// S-4: changes from elsewhere are refused, anyone who is signed in.
 func TestS4NotificationsRefuseOtherOrigins(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)

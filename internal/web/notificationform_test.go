@@ -38,7 +38,7 @@ func TestI2NewNotificationTakesItsForm(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop, docs := w.factory("Shop").UID, w.factory("Docs").UID
-	page := w.shows("/notifications/new", "With none marked it gets every change", "also those that belong to no factory", "Shop", "Docs")
+	page := w.shows("/notifications/new", "If none is marked, every change is sent", "also those that belong to no factory", "Shop", "Docs")
 	if got := marked(page, "state"); !slices.Equal(got, []string{"SUCCEEDED", "FAILED", "ERROR", "CANCELLED"}) {
 		t.Errorf("a new one hears of %v", got)
 	}
@@ -94,7 +94,7 @@ func TestS4CallbackSecretIsShownOnce(t *testing.T) {
 	if h := res.Header; h.Get("Cache-Control") != "no-store" || h.Get("Content-Encoding") != "" || h.Get("Referrer-Policy") != "no-referrer" || len(res.Cookies()) != 0 {
 		t.Errorf("headers %v", h)
 	}
-	text := w.sends("/notifications", callbackForm("name", "Other"), http.StatusOK, "/notifications", "shown this once")
+	text := w.sends("/notifications", callbackForm("name", "Other"), http.StatusOK, "/notifications", "shown only once")
 	secret := html.UnescapeString(copied(text)["secret"])
 	if !strings.HasPrefix(secret, "whsec_") || !strings.Contains(html.UnescapeString(copied(text)["line for a terminal"]), "CALLBACK_SECRET='"+secret+"'") {
 		t.Fatalf("secret %q, terminal %q", secret, copied(text)["line for a terminal"])
@@ -139,7 +139,7 @@ func TestC1ShownSecretVerifies(t *testing.T) {
 		t.Error("in an overlap not both verify")
 	}
 	w.sends(at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"3600"}}, http.StatusConflict, "", "still signs until")
-	text = w.sends(at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"0"}}, http.StatusOK, "", "The old secret has ended")
+	text = w.sends(at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"0"}}, http.StatusOK, "", "The old secret no longer works")
 	third := html.UnescapeString(copied(text)["secret"])
 	w.test(notify.IssuedNotification{Notification: n})
 	if w.verifies(first) || w.verifies(second) || !w.verifies(third) {

@@ -24,7 +24,7 @@ func (s *site) onceIn(path, before string) string {
 	return found[1]
 }
 
-// What is sent twice is done once; what is sent anew is done again.
+// What is sent twice is done once; what is sent again is done again.
 func TestH9FormsSentTwiceAreDoneOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -120,7 +120,7 @@ func TestF6SchedulesOfAutomations(t *testing.T) {
 		}))
 	}
 	s.signIn(s.key)
-	s.shows("/schedules", "nightly-"+own[len(own)-4:], "nightly-"+other[len(other)-4:], "Of automations", "02:30 E")
+	s.shows("/schedules", "nightly-"+own[len(own)-4:], "nightly-"+other[len(other)-4:], "Automation schedules", "02:30 E")
 	must(s.control.UpdateFactory(t.Context(), s.admin, own, factories.FactoryChange{Paused: new(true)}))
 	s.shows("/schedules", "The factory is paused")
 	s.as(lineshaft.RoleManager, own)

@@ -183,7 +183,7 @@ func TestI2NoFactoryNoWebhook(t *testing.T) {
 	h.wants("choice at "+at, text, "Which factory", "one", "two")
 	h.as(lineshaft.RoleViewer)
 	_, _, text = s.get("/webhooks")
-	h.wants("list of a viewer", text, "role manager can make one")
+	h.wants("list of a viewer", text, "role manager can create one")
 	h.lacks("list of a viewer", text, "New webhook", "/webhooks/new")
 }
 
@@ -205,7 +205,7 @@ func TestI2WebhookPageTellsWhatItIs(t *testing.T) {
 	}
 }
 
-// Every route of webhooks and deliveries asks for its permission: whoever has none
+// Every route of webhooks and deliveries asks for its permission: anyone who has none
 // gets 403 for each change, and sees no button for it.
 func TestS3WebhookRoutesByRole(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestW3EveryKindIsMadeThroughTheForm(t *testing.T) {
 			h.lacks(kind.Name, text, "Waiting for the first delivery", `aria-label="secret"`)
 			continue
 		}
-		h.wants(kind.Name, text, "Waiting for the first delivery", "shown this once")
+		h.wants(kind.Name, text, "Waiting for the first delivery", "shown only once")
 		if !strings.HasPrefix(shown["URL"], "https://hooks.example/webhooks/w/") || !strings.Contains(shown["test command"], "curl") {
 			t.Errorf("%s: %q", kind.Name, shown)
 		}
@@ -118,7 +118,7 @@ func TestW4SecretFromElsewhere(t *testing.T) {
 	const own = "an-own-secret-of-enough-length"
 	_, _, text := h.post(to, url.Values{"kind": {"github"}, "name": {"own"}, "from": {"own"}, "secret": {" " + own + "\n"}})
 	h.wants("own", text, "PASTE THE SECRET HERE", "Put the secret in first")
-	h.lacks("own", text, own, "shown this once")
+	h.lacks("own", text, own, "shown only once")
 	_, err := h.control.CreateSecret(t.Context(), h.admin, lineshaft.Secret{Name: "SHARED"}, own)
 	if err != nil {
 		t.Fatal(err)

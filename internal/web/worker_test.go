@@ -19,7 +19,7 @@ func TestX1WorkersAndWhatWaitsForThem(t *testing.T) {
 	s.shows("/workers", "No worker is connected", "lineshaft worker --id mac-mini --server", "lineshaft apikey create")
 	s.start("hello") // a claim waits for a run
 	s.claim(lineshaft.HostedWorker)
-	s.shows("/workers", "the server's own</span>", " of 4", "Run on machines of your own", "!is not connected.")
+	s.shows("/workers", "the server's own</span>", " of 4", "Run on your own machines", "!is not connected.")
 	for range 2 {
 		must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{WorkerHost: "mac"}}, nil))
 	}

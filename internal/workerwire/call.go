@@ -107,7 +107,7 @@ type ReportAnswer struct {
 	Errors []*Error `json:"errors"`
 }
 
-// EndTurnRequest tells how a turn ended.
+// EndTurnRequest says how a turn ended.
 type EndTurnRequest struct {
 	Process
 	lineshaft.ExecutionRef

@@ -81,7 +81,7 @@ func JobOf(j lineshaft.Job) Job {
 	}
 }
 
-// Job is what the worker works on. Granted is left to whoever knows the clock.
+// Job is what the worker works on. Granted is left to anyone who knows the clock.
 func (j Job) Job() lineshaft.Job {
 	return lineshaft.Job{
 		ExecutionRef: j.ExecutionRef, RunID: j.RunID, Number: j.Number, Title: j.Title, Config: j.Config,

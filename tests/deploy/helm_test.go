@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,21 +187,6 @@ func hardened(t *testing.T, o object) {
 	}
 	if !strings.HasSuffix(o.Metadata.Name, "launcher") && (!strings.Contains(string(out), "/readyz") || !strings.Contains(string(out), "/healthz")) {
 		t.Errorf("%s has no probes", o.Metadata.Name)
-	}
-}
-
-// TestI6HelmLint lets Helm itself look, where there is one: Debian has none.
-func TestI6HelmLint(t *testing.T) {
-	t.Parallel()
-	helm, err := exec.LookPath("helm")
-	if err != nil {
-		t.Skip("helm is not installed, and is not in Debian; TestI6HelmChart renders the chart without it")
-	}
-	for _, args := range [][]string{{"lint", "--strict"}, {"template", "works"}} {
-		cmd := exec.CommandContext(t.Context(), helm, append(args, filepath.Join(root, chart), "--set", "baseURL=https://l.example.com", "--set", "launcher.enabled=true")...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("helm %s: %v\n%s", args[0], err, out)
-		}
 	}
 }
 

@@ -43,7 +43,7 @@ test("C-1 the keyboard alone: create, the secret once, a test arrives, the log s
   await tabTo("state");
   await page.keyboard.press("Space"); // not of those that succeeded
   await page.keyboard.press("Enter");
-  await page.getByText("shown this once").waitFor();
+  await page.getByText("shown only once").waitFor();
   const secret = await copied(page, "secret");
   assert.match(secret, /^whsec_[A-Za-z0-9+/]+=*$/);
   const [made] = (await server.api("/notifications")).notifications;
@@ -128,7 +128,7 @@ test("C-1 rotate with an overlap: both secrets sign; loading the page again ends
   await page.getByRole("link", { name: "Rotate secret" }).click();
   await page.getByLabel("Works for one more hour").check();
   await page.getByRole("button", { name: "Rotate secret" }).click();
-  await page.getByText("shown this once").waitFor();
+  await page.getByText("shown only once").waitFor();
   const secret = await copied(page, "secret");
   await page.reload();
   await page.getByText("was made already and shown once").waitFor();

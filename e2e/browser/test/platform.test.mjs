@@ -225,7 +225,7 @@ test("I-2 a schedule is paused, resumed, edited and deleted", async () => {
   await link(page, "Edit").click();
   await page.getByLabel("Cron").fill("30 2 * * *");
   await page.locator("#fires").getByText("Every day at 02:30").waitFor();
-  await page.getByLabel("While the last run is live").selectOption("skip");
+  await page.getByLabel("If the previous run is still going").selectOption("skip");
   await button(page, "Save").click();
   await notice(page, "The schedule is changed");
   const changed = await server.api(`/agent/schedules/${made.id}`);

@@ -60,11 +60,11 @@ test("S-3 an admin sees and ends everybody's, others do not", async () => {
   const key = await server.keyFor("manager");
   const other = await member(browser, server.url, { key, userAgent: phoneAgent });
   await other.page.goto("/sessions");
-  assert.equal(await other.page.getByRole("link", { name: "Everybody's" }).count(), 0);
+  assert.equal(await other.page.getByRole("link", { name: "Everyone's" }).count(), 0);
   assert.equal((await other.context.request.get("/sessions?of=everybody")).status(), 403);
   const { page, context } = await member(browser, server.url);
   await page.goto("/sessions");
-  await page.getByRole("link", { name: "Everybody's" }).click();
+  await page.getByRole("link", { name: "Everyone's" }).click();
   await page.getByRole("row", { name: /page manager/ }).getByRole("link", { name: /Sign out/ }).click();
   await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
   await page.getByText(/Safari on iPhone of page manager is signed out\./).waitFor();

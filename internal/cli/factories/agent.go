@@ -169,7 +169,7 @@ func agentTypes() []string {
 func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.req.AgentType, "type", "", "`PART` it plays: custom, foreman, triage, spec, implement, review or verify")
-	flags.StringVar(&f.req.Prompt, "prompt", "", "what stands before the prompts of its runs, as `TEXT`")
+	flags.StringVar(&f.req.Prompt, "prompt", "", "what comes before the prompts of its runs, as `TEXT`")
 	flags.StringVar(&f.promptFile, "prompt-file", "", "the same from a `FILE`; - is standard input")
 	flags.StringVar(&f.req.Description, "description", "", "what it is for, as `TEXT`")
 	flags.StringVar(&f.req.BaseModel, "model", "", "`ID` of the language model")

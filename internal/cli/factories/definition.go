@@ -314,7 +314,7 @@ func (sh Commands) sync(ctx context.Context, c *client.Client, uid string) error
 	return nil
 }
 
-// repositoryPairs tell how far a factory has followed its repository.
+// repositoryPairs say how far a factory has followed its repository.
 func (sh Commands) repositoryPairs(r *client.FactoryRepository) [][2]string {
 	if r == nil {
 		return nil

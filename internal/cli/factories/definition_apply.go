@@ -119,7 +119,7 @@ func (sh Commands) factoryApplyCommand() *cobra.Command {
 		Example: shell.Example(
 			"lineshaft factory apply shop", "the factory with the folder's alias or name",
 			`lineshaft factory apply . --factory shop --comment "quieter triage"`, "the comment is shown with the revision",
-			"lineshaft factory apply . --if-revision 12", "not if somebody has changed it since that plan",
+			"lineshaft factory apply . --if-revision 12", "not if someone has changed it since that plan",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, d, files, err := sh.folderOf(cmd.Context(), args[0], factory)
@@ -247,8 +247,8 @@ func (sh Commands) factoryExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write a factory as a folder of files",
-		Long: "Write a factory as a folder of files, which apply takes. Values that stand in the settings of tool servers\n" +
-			"are written too; managed secrets are only named.",
+		Long: "Write a factory as a folder of files, which apply takes. Values in the settings of tool servers\n" +
+			"are written, too; managed secrets are only named.",
 		Args: shell.Needs(1, 1, "a folder that is empty or not there yet"),
 		Example: shell.Example(
 			"lineshaft factory export shop --factory shop", "into ./shop",

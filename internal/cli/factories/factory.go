@@ -141,7 +141,7 @@ func (sh Commands) showFactory(f *client.Factory) error {
 	})
 }
 
-// budgetPairs tells what a factory may spend in a day, and what it has spent.
+// budgetPairs says what a factory may spend in a day, and what it has spent.
 func budgetPairs(f *client.Factory) [][2]string {
 	var list [][2]string
 	if b := f.DailyBudget; b != nil {

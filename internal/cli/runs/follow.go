@@ -99,7 +99,7 @@ func (sh Commands) follow(ctx context.Context, c *client.Client, runID string, a
 }
 
 // eventPrinter prints events as they come: for people, or a document each. With
-// lastWord, the caller tells how the run ended.
+// lastWord, the caller says how the run ended.
 func (sh Commands) eventPrinter(runID string, lastWord bool) func(*client.Event) error {
 	if sh.ForPeople() {
 		r := &renderer{sh: sh, runID: runID, lastWord: lastWord}

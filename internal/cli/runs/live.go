@@ -504,7 +504,7 @@ func (s *session) settle(remark string) {
 // notEnded is about calls of a run that has no more news.
 const notEnded = "not ended"
 
-// finish tells how the run ended, what it used and what one may do next.
+// finish says how the run ended, what it used and what one may do next.
 func (s *session) finish(run *client.Run) {
 	s.held = false
 	s.settle(notEnded)

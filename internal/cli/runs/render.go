@@ -231,7 +231,7 @@ func (r *renderer) wrote(d client.OutputData) {
 }
 
 // toolResult shows how a tool ended if it was not good, and what it put out where no
-// output came before: most agents tell what their commands wrote with the result alone.
+// output came before: most agents say what their commands wrote with the result alone.
 func (r *renderer) toolResult(d client.ToolResultData) {
 	before, told := r.written[d.ID]
 	delete(r.written, d.ID)

@@ -48,7 +48,7 @@ func (sh Commands) reporting() (*client.Client, string, error) {
 	return c, runID, err
 }
 
-// report sends one report and tells what became of it.
+// report sends one report and says what became of it.
 func (sh Commands) report(ctx context.Context, r client.RunReport) error {
 	c, runID, err := sh.reporting()
 	if err != nil {

@@ -46,7 +46,7 @@ type session struct {
 	host  string
 	// absent says that the worker it waits for is not connected.
 	absent bool
-	// hint ends the line that tells how it stands.
+	// hint ends the line that says how it stands.
 	hint string
 }
 
@@ -89,7 +89,7 @@ func (s *session) wrapped(sign string, style terminal.Style, text string) []term
 	return lines
 }
 
-// header tells which run it is.
+// header says which run it is.
 func (s *session) header(run *client.Run) {
 	if run.AgentConfig != nil {
 		s.host = shell.OneLine(run.AgentConfig.WorkerHost)
@@ -421,7 +421,7 @@ func (s *session) toolResult(d client.ToolResultData, at time.Time) {
 	}
 }
 
-// toolText takes what came with the result: most agents tell what their commands wrote
+// toolText takes what came with the result: most agents say what their commands wrote
 // only then. What a tool that is no command found is not for people, but its mistake is.
 func (s *session) toolText(d client.ToolResultData, call *toolCall, failed bool) {
 	text, _ := d.Output["text"].(string)

@@ -46,7 +46,7 @@ func (sh Commands) watchCommand() *cobra.Command {
 
 func (sh Commands) watch(ctx context.Context, f listFlags) error {
 	if sh.ForPeople() && !sh.OnTerminal() {
-		return shell.Usage("`lineshaft runs watch` draws on a terminal, and this is none",
+		return shell.Usage("`lineshaft runs watch` needs a terminal",
 			"Use `lineshaft runs list`, or `lineshaft runs watch --output ndjson` for a line of JSON for each change.")
 	}
 	if sh.ForPeople() {
@@ -440,7 +440,7 @@ func (w *watcher) row(style terminal.Style, sign, state string, stateIn terminal
 // shortAge is how long ago something was, without words.
 func shortAge(d time.Duration) string { return strings.TrimSuffix(shell.Age(max(d, 0)), " ago") }
 
-// titleLine tells what is shown and whether it is live.
+// titleLine says what is shown and whether it is live.
 func (w *watcher) titleLine() terminal.Line {
 	parts := []string{"Runs"}
 	if w.loaded {

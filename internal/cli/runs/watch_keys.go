@@ -187,7 +187,7 @@ func (w *watcher) browse() {
 	})
 }
 
-// act does something to a run and tells what became of it.
+// act does something to a run and says what became of it.
 func (w *watcher) act(doing string, do func(context.Context) (string, error)) {
 	w.tell(terminal.Dim, doing)
 	w.start(func() {

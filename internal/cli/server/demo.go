@@ -84,7 +84,7 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 	}
 }
 
-// readyWriter takes a server's banner and tells where the server is.
+// readyWriter takes a server's banner and says where the server is.
 type readyWriter struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

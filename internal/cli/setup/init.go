@@ -46,7 +46,7 @@ type firstRun struct {
 	automation string
 	// listener is an automation that serves the webhook already.
 	listener *client.Automation
-	// unused tells what was given for an automation that may be there already.
+	// unused says what was given for an automation that may be there already.
 	unused string
 	made   []string
 	// told says that the secret has been shown.
@@ -164,7 +164,7 @@ func unusedFlags(pairs ...string) string {
 	return ", without " + strings.Join(given, " and ") + ": `lineshaft automation update` changes it"
 }
 
-// sayf tells how far it is.
+// sayf says how far it is.
 func (f *firstRun) sayf(format string, args ...any) {
 	fmt.Fprintln(f.Err, "-- "+shell.Clean(fmt.Sprintf(format, args...)))
 }

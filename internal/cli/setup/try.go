@@ -190,7 +190,7 @@ func firstOf(wanted map[string]any) map[string]any {
 	return body
 }
 
-// tryIt sends a delivery, stays with the run that it started, and tells how to go on.
+// tryIt sends a delivery, stays with the run that it started, and says how to go on.
 func (f *firstRun) tryIt(ctx context.Context) error {
 	result := initResult{FactoryUID: f.factoryUID, Webhook: f.hook, Automation: f.automation}
 	switch {
@@ -299,7 +299,7 @@ func (f *firstRun) showHook() {
 	}
 }
 
-// nextSteps tells what there is now, and what can be done with it.
+// nextSteps says what there is now, and what can be done with it.
 func (f *firstRun) nextSteps(result initResult) error {
 	return f.Show(result, func() {
 		fmt.Fprintln(f.Out)

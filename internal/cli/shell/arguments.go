@@ -182,7 +182,7 @@ func (sh *Shell) TextFile(path string) (string, error) {
 	return string(data), nil
 }
 
-// jsonMistake tells where text stops to be JSON, and why; empty if it does not.
+// jsonMistake says where text stops to be JSON, and why; empty if it does not.
 func jsonMistake(text string) string {
 	var whole json.RawMessage
 	err := json.Unmarshal([]byte(text), &whole)

@@ -290,7 +290,7 @@ func wrapText(text string, width int) []string {
 	return lines
 }
 
-// writeUsage tells how a command is called.
+// writeUsage says how a command is called.
 func writeUsage(w io.Writer, cmd *cobra.Command, width int) {
 	fmt.Fprintln(w, "Usage:")
 	if cmd.Runnable() {

@@ -353,7 +353,7 @@ func Who(p *client.Principal) string {
 	return OneLine(cmp.Or(p.DisplayName, p.UID))
 }
 
-// Each does one thing to several ids, tells how each went, and fails if one did. The end
+// Each does one thing to several ids, says how each went, and fails if one did. The end
 // only counts what failed where the failures have been told one by one.
 func (sh *Shell) Each(ctx context.Context, ids []string, done string, do func(context.Context, string) error) error {
 	type outcome struct {

@@ -189,7 +189,7 @@ func stringEnd(text []byte) int {
 // isKey says that what stands before text is the key of an object.
 func isKey(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \n"), []byte(":")) }
 
-// needsEscape tells what acts on a terminal, and what is no printable character of YAML
+// needsEscape says what acts on a terminal, and what is no printable character of YAML
 // or ends a line in it.
 func needsEscape(r rune) bool {
 	switch r {

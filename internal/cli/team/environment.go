@@ -222,7 +222,7 @@ func (sh Commands) environmentUpdateCommand() *cobra.Command {
 		Use:   "update ENVIRONMENT",
 		Short: "Change an environment; what is not named stays",
 		Long: "Change an environment. What is not named stays. A list is replaced as a whole: name all repositories,\n" +
-			"set-up commands or secrets that it shall have, or an empty text for none.",
+			"set-up commands or secrets that it should have, or an empty text for none.",
 		Args: shell.Needs(1, 1, environmentRefs),
 		Example: shell.Example(
 			"lineshaft environment update shop --setup-command 'cd shop && npm ci' --setup-command 'cd shop && npm run build'", "these two and no others",

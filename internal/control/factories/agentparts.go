@@ -92,7 +92,7 @@ func changeSkills(ctx context.Context, tx *store.Tx, agent lineshaft.Agent, keep
 	return tx.ReplaceSkills(ctx, agent.FactoryUID, left)
 }
 
-// agentUses tells what names an agent.
+// agentUses says what names an agent.
 func agentUses(ctx context.Context, tx *store.Tx, a lineshaft.Agent) ([]string, error) {
 	var uses []string
 	schedules, err := tx.SchedulesOfAgent(ctx, a.UID)

@@ -99,7 +99,7 @@ const (
 	draftBacktestWithin = 2 * time.Second
 )
 
-// DraftBacktest tells what an automation would have made of the stored deliveries of
+// DraftBacktest says what an automation would have made of the stored deliveries of
 // the webhooks that it listens to, now or as it would be.
 type DraftBacktest struct {
 	// Deliveries is how many were looked at, the newest ones.

@@ -21,7 +21,7 @@ const (
 	backtestPage     = 500
 )
 
-// Backtest tells what a changed automation would have made of the deliveries that
+// Backtest says what a changed automation would have made of the deliveries that
 // are stored: by its triggers, filters and whether it is enabled. Pauses, brakes and
 // concurrency rules do not count.
 type Backtest struct {

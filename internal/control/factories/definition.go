@@ -39,7 +39,7 @@ type Application struct {
 	IfRevision int64
 }
 
-// Applied tells what an apply did.
+// Applied says what an apply did.
 type Applied struct {
 	// Revision is that of the definition in force.
 	Revision int64
@@ -137,7 +137,7 @@ func definitionRevision(last *lineshaft.Revision, factory int64) int64 {
 	return last.Number
 }
 
-// DriftDefinition tells how a factory differs from a folder: what applying it would
+// DriftDefinition says how a factory differs from a folder: what applying it would
 // change.
 func (s *Factories) DriftDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (Plan, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
@@ -150,7 +150,7 @@ func (s *Factories) DriftDefinition(ctx context.Context, c lineshaft.Caller, fac
 	return w.told(), nil
 }
 
-// PlanDefinition tells what applying a folder would change, and what the changed
+// PlanDefinition says what applying a folder would change, and what the changed
 // automations would make of the deliveries that are stored.
 func (s *Factories) PlanDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (Plan, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
@@ -165,7 +165,7 @@ func (s *Factories) PlanDefinition(ctx context.Context, c lineshaft.Caller, fact
 	return plan, err
 }
 
-// PlanNewFactory tells what making a factory of a folder would do, and holds the folder
+// PlanNewFactory says what making a factory of a folder would do, and holds the folder
 // against the server as applying it to that factory would.
 func (s *Factories) PlanNewFactory(ctx context.Context, c lineshaft.Caller, files definition.Files) (Plan, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {

@@ -42,7 +42,7 @@ type Dispatched struct {
 }
 
 // DispatchRun gives work to the foreman of a factory. A paused factory takes it too:
-// the pause is for automations, and whoever asks knows what they do.
+// the pause is for automations, and anyone who asks knows what they do.
 func (s *Factories) DispatchRun(ctx context.Context, c lineshaft.Caller, factoryUID string, d Dispatch, idem *base.Idempotency) (Dispatched, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Dispatched{}, err

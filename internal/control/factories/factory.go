@@ -318,7 +318,7 @@ func (s *Factories) UpdateFactory(ctx context.Context, c lineshaft.Caller, uid s
 }
 
 // edits says whether a change is one of the definition. A change of nothing is: it
-// tells whether the factory may be edited here.
+// reports whether the factory may be edited here.
 func (change FactoryChange) edits() bool {
 	return change.Name != nil || change.Alias != nil || change.Description != nil ||
 		change.Paused == nil && change.DailyBudget == nil && change.Repository == nil && !change.Unlink
@@ -347,7 +347,7 @@ func (change FactoryChange) link(ctx context.Context, tx *store.Tx, f *lineshaft
 	return nil
 }
 
-// apply writes the change into f and tells what it is, for the audit log.
+// apply writes the change into f and says what it is, for the audit log.
 func (change FactoryChange) apply(f *lineshaft.Factory) map[string]string {
 	detail := map[string]string{}
 	for field, text := range map[string]struct{ to, from *string }{

@@ -103,7 +103,7 @@ func sourceDetail(g *lineshaft.GitSource) map[string]string {
 
 // SyncRepository looks at the repository of a factory now and puts in force what is
 // there, also when its commit has been tried before: secrets may be there by now. The
-// answer tells what became of it.
+// answer says what became of it.
 func (s *Factories) SyncRepository(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ const (
 	maxStoredProblems = 200
 )
 
-// look is one look at a repository, held by a claim: whoever has another one has begun
+// look is one look at a repository, held by a claim: anyone who has another one has begun
 // later, and knows better.
 type look struct {
 	s      *Factories

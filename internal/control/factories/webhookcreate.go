@@ -98,7 +98,7 @@ func (s *Factories) insertWebhook(ctx context.Context, tx *store.Tx, c lineshaft
 	return &w, s.auditWebhook(ctx, tx, c, "webhook.create", &w, createdDetail(w.Webhook))
 }
 
-// createdDetail tells how a new webhook checks its deliveries, for the audit log.
+// createdDetail says how a new webhook checks its deliveries, for the audit log.
 func createdDetail(w lineshaft.Webhook) map[string]string {
 	detail := map[string]string{"auth_mode": string(w.AuthMode), "secret_name": w.SecretName}
 	if w.SignatureScheme != "" {

@@ -419,7 +419,7 @@ func (s *Notifier) RotateNotification(ctx context.Context, c lineshaft.Caller, i
 			return err
 		}
 		if again {
-			return lineshaft.Conflict("this secret was made already and shown once; if you did not see it, open the page again and rotate once more")
+			return lineshaft.Conflict("this secret was made already and shown once; if you did not see it, open the page again and rotate again")
 		}
 		if r.Overlap > 0 && n.OldCredential != "" && n.OldUntil.After(n.UpdatedAt) {
 			return lineshaft.Conflict("the secret before this one still signs until %s; wait until then, or rotate without overlap, which ends both", n.OldUntil.Format(time.RFC3339))

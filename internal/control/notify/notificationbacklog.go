@@ -41,7 +41,7 @@ type backlog struct {
 	noted time.Time
 }
 
-// CallbackBacklog is how callbacks stood when WatchCallbacks last looked: whoever reads
+// CallbackBacklog is how callbacks stood when WatchCallbacks last looked: anyone who reads
 // metrics asks nothing of the database.
 func (s *Notifier) CallbackBacklog() CallbackBacklog {
 	s.backlog.mu.Lock()
@@ -49,7 +49,7 @@ func (s *Notifier) CallbackBacklog() CallbackBacklog {
 	return s.backlog.seen
 }
 
-// WatchCallbacks looks how callbacks stand. The log tells when they are late. What could
+// WatchCallbacks looks how callbacks stand. The log says when they are late. What could
 // not be looked at stays as it was.
 func (s *Notifier) WatchCallbacks(ctx context.Context) error {
 	seen := s.CallbackBacklog()

@@ -249,7 +249,7 @@ type callbackReader interface {
 }
 
 // draftCallbacks makes the deliveries of changes, in their order, until they are enough for
-// a round. It tells how many of the changes it looked at.
+// a round. It says how many of the changes it looked at.
 func (s *Notifier) draftCallbacks(ctx context.Context, r callbackReader, endpoints []store.Notification, changes []store.StateChange) (made []lineshaft.NotificationDelivery, seen int, err error) {
 	var ids []string
 	for _, change := range changes {

@@ -102,7 +102,7 @@ func (s *Notifier) drainCallbacks(ctx context.Context, end func()) {
 }
 
 // SendDue sends what is due now, as far as there is room, and waits until all of it has
-// ended. It tells how many attempts that were.
+// ended. It says how many attempts that were.
 func (s *Notifier) SendDue(ctx context.Context) (int, error) {
 	for {
 		started, next, err := s.takeDue(ctx)
@@ -113,7 +113,7 @@ func (s *Notifier) SendDue(ctx context.Context) (int, error) {
 	}
 }
 
-// startDue begins the attempts that are due and tells when to look again.
+// startDue begins the attempts that are due and says when to look again.
 func (s *Notifier) startDue(ctx context.Context) (time.Duration, error) {
 	_, next, err := s.takeDue(ctx)
 	return min(max(next, 0), callbackPoll), err
@@ -153,7 +153,7 @@ func (s *Notifier) takeDue(ctx context.Context) (started int, next time.Duration
 	return started, next, errs
 }
 
-// takeCallbacks claims what is due of one endpoint and attempts it. It tells whether to
+// takeCallbacks claims what is due of one endpoint and attempts it. It reports whether to
 // look again at once.
 func (s *Notifier) takeCallbacks(ctx context.Context, notificationID string, now time.Time) (started int, again bool, err error) {
 	room := s.callbacks.free(notificationID)
@@ -264,7 +264,7 @@ func (s *Notifier) noteAttempt(ctx context.Context, c store.NotificationClaim, r
 		if err != nil {
 			return err
 		}
-		// The endpoint comes first, as for whoever enables it and changes its deliveries.
+		// The endpoint comes first, as for anyone who enables it and changes its deliveries.
 		if endpoint, err = tx.LockNotification(ctx, c.NotificationID); err != nil {
 			mine = false
 			return base.IgnoreNotFound(err) // it was deleted meanwhile

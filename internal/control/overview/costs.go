@@ -52,7 +52,7 @@ type Costs struct {
 	Seen                        lineshaft.Spending
 }
 
-// Costs tells what the runs that a caller may see consumed in the last days, by whom, and which
+// Costs says what the runs that a caller may see consumed in the last days, by whom, and which
 // of them cost most. Its own cost is bounded: a look into the ledger of days, and MaxCostRuns runs.
 func (s *Overviews) Costs(ctx context.Context, c lineshaft.Caller, days int, factoryUID string) (*Costs, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {

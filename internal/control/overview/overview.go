@@ -166,7 +166,7 @@ func (s *Overviews) findSpending(ctx context.Context, c lineshaft.Caller, view *
 	return nil
 }
 
-// Overview tells how the runs stand. Its cost does not depend on how many there are.
+// Overview says how the runs stand. Its cost does not depend on how many there are.
 func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over OverviewRange) (*Overview, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err

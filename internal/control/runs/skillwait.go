@@ -21,7 +21,7 @@ const (
 	skillTime = 30 * time.Second
 )
 
-// SkillsWanted tells when a run begins to wait for its skills.
+// SkillsWanted says when a run begins to wait for its skills.
 func (s *Runs) SkillsWanted() <-chan struct{} { return s.Hub.Subscribe(stream.SkillsTopic).C }
 
 // FindSkills looks for the skills of runs that wait for them. It returns how

@@ -21,7 +21,7 @@ type WaitingWorker struct {
 	More bool
 }
 
-// WaitingWorkers tells which workers queued runs wait for that are not connected. A
+// WaitingWorkers says which workers queued runs wait for that are not connected. A
 // key that is limited to factories is told nothing: the queues are everybody's.
 func (s *Runs) WaitingWorkers(ctx context.Context, c lineshaft.Caller) ([]WaitingWorker, error) {
 	if err := c.Need(lineshaft.PermissionServerRead); err != nil {

@@ -112,7 +112,7 @@ func (s *Secrets) rewrapOnce(ctx context.Context) (SealedCount, error) {
 	})
 }
 
-// CountSealed tells how much is under the current master key, and how much is not.
+// CountSealed says how much is under the current master key, and how much is not.
 func CountSealed(ctx context.Context, s *store.Store, v *vault.Vault) (SealedCount, error) {
 	return sealedValues{s, v}.each(ctx, func([]change) error { return nil })
 }

@@ -42,7 +42,7 @@ func newUses(named []string) Uses {
 	return Uses{Named: named}
 }
 
-// SecretUses tells what names a secret.
+// SecretUses says what names a secret.
 func (s *Secrets) SecretUses(ctx context.Context, c lineshaft.Caller, name string) (Uses, error) {
 	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
 		return Uses{}, err
@@ -54,7 +54,7 @@ func (s *Secrets) SecretUses(ctx context.Context, c lineshaft.Caller, name strin
 	return newUses(named), err
 }
 
-// EnvironmentUses tells what uses an environment.
+// EnvironmentUses says what uses an environment.
 func (s *Secrets) EnvironmentUses(ctx context.Context, c lineshaft.Caller, uid string) (Uses, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
 		return Uses{}, err
@@ -83,7 +83,7 @@ func NameUses(uses []string) string {
 	return strings.Join(uses, ", ")
 }
 
-// secretUses tells which definitions name a secret; it stops after a few.
+// secretUses says which definitions name a secret; it stops after a few.
 func secretUses(ctx context.Context, r usePlaces, name string) ([]string, error) {
 	hooks, err := r.WebhooksWithSecret(ctx, name)
 	if err != nil {
@@ -101,7 +101,7 @@ func secretUses(ctx context.Context, r usePlaces, name string) ([]string, error)
 	return append(uses, found...), err
 }
 
-// definitionUses tells which factories, agents and automations have a configuration
+// definitionUses says which factories, agents and automations have a configuration
 // that is asked for; it stops after a few.
 func definitionUses(ctx context.Context, r usePlaces, match func(lineshaft.AgentConfig) bool) ([]string, error) {
 	var uses []string

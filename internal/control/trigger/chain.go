@@ -111,7 +111,7 @@ const oldestEnd = 24 * time.Hour
 // never begun has not ended, and neither has one that goes on at once because a
 // follow-up waited.
 //
-// Of the changes the first count as asked for; the others only tell what follows.
+// Of the changes the first count as asked for; the others only say what follows.
 func endsOf(changes []store.StateChange, count int, now time.Time) []*chainEnd {
 	var ends []*chainEnd
 	for i, change := range changes[:count] {

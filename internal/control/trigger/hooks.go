@@ -42,7 +42,7 @@ type hooks struct {
 const missPoll = 200 * time.Millisecond
 
 // Hook finds a webhook that takes deliveries; nil when it is unknown, disabled or
-// deleted, and nothing tells which.
+// deleted, and nothing says which.
 func (s *Triggers) Hook(ctx context.Context, uid string) *Hook {
 	if h := s.hooks.find(uid); h != nil {
 		return h

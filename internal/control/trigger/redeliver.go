@@ -44,7 +44,7 @@ type Redelivered struct {
 // of today. Rate and identity do not count: somebody asked for it. For the same reason
 // a disabled webhook does it, too.
 //
-// A dry run does everything and takes it back: it tells what would come of it,
+// A dry run does everything and takes it back: it says what would come of it,
 // automations that do not match included, and has the old id.
 func (s *Triggers) Redeliver(ctx context.Context, c lineshaft.Caller, req Redelivery, idem *base.Idempotency) (Redelivered, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {

@@ -32,7 +32,7 @@ func why(reason string) []lineshaft.DeliveryOutcome {
 type Rejected struct {
 	Hook   *Hook
 	Status lineshaft.DeliveryStatus
-	// Reason is for whoever reads the log; it has nothing of what was sent.
+	// Reason is for anyone who reads the log; it has nothing of what was sent.
 	Reason string
 	// Size is how much of the body is known to have been sent.
 	Size   int64

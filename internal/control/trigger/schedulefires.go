@@ -13,7 +13,7 @@ import (
 // maxTimed bounds how many timers of automations are listed.
 const maxTimed = 500
 
-// PreviewFires tells when a timing would fire if it were saved now. The times are in
+// PreviewFires says when a timing would fire if it were saved now. The times are in
 // its zone.
 func (s *Triggers) PreviewFires(ctx context.Context, c lineshaft.Caller, timing lineshaft.Timing, n int) ([]time.Time, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// noteProblem tells why a slot started no run: a schedule shows it, that of an
+// noteProblem says why a slot started no run: a schedule shows it, that of an
 // automation is in the log of what was done.
 func (s *Triggers) noteProblem(ctx context.Context, tx *store.Tx, f *firing, now time.Time) error {
 	s.Log.LogAttrs(ctx, slog.LevelWarn, "timer started no run",

@@ -141,7 +141,7 @@ func TestX6ACPFlood(t *testing.T) {
 }
 
 // An agent that ends in its turn fails it with the way it ended; the next turn
-// starts it anew.
+// starts it again.
 func TestX6ACPAgentDies(t *testing.T) {
 	t.Parallel()
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {

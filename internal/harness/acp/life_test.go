@@ -89,7 +89,7 @@ func TestX6ACPOpenFails(t *testing.T) {
 	}
 }
 
-// A turn that is interrupted tells what it has consumed.
+// A turn that is interrupted says what it has consumed.
 func TestX6ACPUsageOfAnInterruptedTurn(t *testing.T) {
 	t.Parallel()
 	log := harnesstest.NewLog()

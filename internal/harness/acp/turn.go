@@ -151,7 +151,7 @@ func (t *turn) late(ctx context.Context, e *end) {
 	}
 }
 
-// finish tells what is left to tell at the end of a turn.
+// finish says what is left to tell at the end of a turn.
 func (t *turn) finish(stopped bool) {
 	t.text.flush()
 	t.known.endTurn(t, stopped)

@@ -34,7 +34,7 @@ func (k tokens) sums() (in, out int64) {
 	return max(in, 0), max(out, 0)
 }
 
-// usage tells what a turn consumed.
+// usage says what a turn consumed.
 func (t *turn) usage(answer promptAnswer) {
 	var counted tokens
 	lenient(answer.Usage, &counted)

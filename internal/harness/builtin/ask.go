@@ -53,7 +53,7 @@ func (s *session) request() chat.Request {
 	return request
 }
 
-// count tells what an answer consumed, and learns from it how long texts are.
+// count says what an answer consumed, and learns from it how long texts are.
 func (t *turn) count(request chat.Request, usage chat.Usage) {
 	if usage == (chat.Usage{}) {
 		return

@@ -120,7 +120,7 @@ func (s *session) cutTexts(limit int) {
 	}
 }
 
-// summarise replaces the older messages by one that tells what was in them. The
+// summarise replaces the older messages by one that says what was in them. The
 // rest begins with an answer of the model, so that calls stay with their results.
 func (t *turn) summarise(ctx context.Context, limit int) error {
 	from := t.cutAt(limit * 2 / 5)

@@ -80,7 +80,7 @@ func runShell(ctx context.Context, t *turn, call invocation) outcome {
 	return report(kept.String(), exit, slow, limit)
 }
 
-// report tells how a command ended, after what it printed.
+// report says how a command ended, after what it printed.
 func report(printed string, exit sandbox.Exit, slow bool, limit time.Duration) outcome {
 	out := outcome{text: printed, output: map[string]any{"exit_code": exit.Code}}
 	if out.text != "" && !strings.HasSuffix(out.text, "\n") {

@@ -32,6 +32,8 @@ type Real struct {
 	Admin *Admin
 	// Kubeconfig is of a user who may do what the launcher's Role says.
 	Kubeconfig string
+	// AdminKubeconfig is of Admin, for other programs.
+	AdminKubeconfig string
 }
 
 // StartReal starts a real control plane, which ends with the test. The objects of the
@@ -53,9 +55,9 @@ func StartReal(t *testing.T, bin, manifest string) *Real {
 	defer cancel()
 	r := &Real{Admin: realAdmin(ctx, t, server, filepath.Join(dir, "certs", "apiserver.crt"))}
 	ca := "certificate-authority: " + filepath.Join(dir, "certs", "apiserver.crt")
-	r.Kubeconfig = kubeconfig(t, server, ca, "launcher-token")
+	r.Kubeconfig, r.AdminKubeconfig = kubeconfig(t, server, ca, "launcher-token"), kubeconfig(t, server, ca, "admin-token")
 	r.setUp(ctx, t, manifest)
-	run(t, dir, filepath.Join(bin, "kube-controller-manager"), "--kubeconfig", kubeconfig(t, server, ca, "admin-token"), "--leader-elect=false",
+	run(t, dir, filepath.Join(bin, "kube-controller-manager"), "--kubeconfig", r.AdminKubeconfig, "--leader-elect=false",
 		"--controllers", "job-controller,garbage-collector-controller,ttl-after-finished-controller,serviceaccount-controller",
 		"--secure-port", "0")
 	for {
@@ -129,7 +131,9 @@ func readManifest(file string) ([]Object, error) {
 		if err := yaml.Unmarshal([]byte(part), &o); err != nil {
 			return nil, err
 		}
-		objects = append(objects, o)
+		if o != nil {
+			objects = append(objects, o)
+		}
 	}
 	return objects, nil
 }
@@ -146,8 +150,11 @@ func (a *Admin) DryRun(ctx context.Context, manifest string) error {
 			group = "/api/v1"
 		}
 		kind := strings.ToLower(o.Text("kind")) + "s"
-		if o.Text("kind") == "NetworkPolicy" {
+		switch o.Text("kind") {
+		case "NetworkPolicy":
 			kind = "networkpolicies"
+		case "Ingress":
+			kind = "ingresses"
 		}
 		o.set("metadata.namespace", Namespace)
 		o.set("metadata.name", "dry-run")

@@ -131,7 +131,7 @@ func named(server *url.URL, name string) string {
 	return u.String()
 }
 
-// templateLock is the advisory lock of whoever makes a template.
+// templateLock is the advisory lock of anyone who makes a template.
 const templateLock = 0x6c696e6573686174
 
 // templateDatabase returns the name of a database of the newest schema that nobody

@@ -1,5 +1,5 @@
 // Package terminaltest has a screen for tests: it takes what a program writes to a
-// terminal and tells what a person sees.
+// terminal and says what a person sees.
 package terminaltest
 
 import (

@@ -102,7 +102,7 @@ func (s pages) previewFires(r *page.Request) error {
 	return r.Fragment("scheduleform", "fires", data)
 }
 
-// fires tells when a timing would fire, or what is wrong with it.
+// fires says when a timing would fire, or what is wrong with it.
 func (s pages) fires(ctx context.Context, c lineshaft.Caller, timing lineshaft.Timing) (firesData, error) {
 	if strings.TrimSpace(timing.Cron) == "" {
 		return firesData{Empty: true}, nil
@@ -146,7 +146,7 @@ func (s pages) scheduleAgain(r *page.Request, id string, n trigger.NewSchedule, 
 		return err
 	}
 	return r.Again("scheduleform", p, page.Blame(wrong, map[string]string{
-		"name": "Name", "prompt": "Prompt", "cron_schedule": "When", "timezone": "Time zone", "overlap": "While the last run is live",
+		"name": "Name", "prompt": "Prompt", "cron_schedule": "When", "timezone": "Time zone", "overlap": "If the previous run is still going",
 		"agent_uid": "Agent", "agent_config.environment_id": "Environment", "agent_config.worker_host": "Worker", "agent_config.model_id": "Model",
 	}))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// timingWords tells when something is due, with the time zone that it is meant in.
+// timingWords says when something is due, with the time zone that it is meant in.
 func timingWords(t lineshaft.Timing) string {
 	return cmp.Or(cronWords(t.Cron), "On schedule "+t.Cron) + ", " + cmp.Or(t.Timezone, "UTC")
 }

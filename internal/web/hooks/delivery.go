@@ -366,7 +366,7 @@ type redeliverData struct {
 	Starts int
 }
 
-// redeliverPage tells what a delivery would start today. The dry run is taken back,
+// redeliverPage says what a delivery would start today. The dry run is taken back,
 // so that looking changes nothing.
 func (s pages) redeliverPage(r *page.Request, v hookView) (p page.Page, err error) {
 	wanted := trigger.Redelivery{FactoryUID: v.Factory.UID, WebhookUID: v.UID, DeliveryID: r.PathValue("delivery"), DryRun: true}

@@ -139,7 +139,7 @@ type notificationData struct {
 }
 
 // notificationPage is the page of an endpoint. An open one asks for itself again and
-// again, and tells what it shows: nothing new is 204, which leaves it alone.
+// again, and says what it shows: nothing new is 204, which leaves it alone.
 func (s pages) notificationPage(r *page.Request, v notificationView) error {
 	data := notificationData{Notification: v, May: r.Caller.Role.May(lineshaft.PermissionFactoriesManage)}
 	deliveries, err := s.listCallbacks(r, v, &data.Log)

@@ -213,7 +213,7 @@ func (s pages) exportAudit(r *page.Request) error {
 			err = s.Control.Recheck(r.Context(), r.Caller)
 		}
 		if err != nil {
-			// The status is sent already: whoever reads the file must see that it is not whole.
+			// The status is sent already: anyone who reads the file must see that it is not whole.
 			s.Logger.ErrorContext(r.Context(), "export of the audit log broke off", "err", err)
 			_, _ = io.WriteString(r.W, `{"error":"the export broke off here; ask again"}`+"\n")
 			return nil

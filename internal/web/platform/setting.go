@@ -80,7 +80,7 @@ func (s pages) doctorPage(r *page.Request, data settingsData) error {
 	case s.examining <- struct{}{}:
 		defer func() { <-s.examining }()
 	case <-ctx.Done():
-		return &lineshaft.Error{Code: lineshaft.CodeUnavailable, Message: "somebody else has these checks running; try again in a minute"}
+		return &lineshaft.Error{Code: lineshaft.CodeUnavailable, Message: "someone else has these checks running; try again in a minute"}
 	}
 	data.Examined, data.Checks = true, s.Examine(ctx)
 	worst := []string{"problem", "warning", "ok"}

@@ -24,7 +24,7 @@ type cancelData struct {
 	Rows []runRow
 	// Cut says that there are more than Rows.
 	Cut bool
-	// Count tells how many there are.
+	// Count says how many there are.
 	Count string
 	// Ended counts those of the picked ones that have ended.
 	Ended int

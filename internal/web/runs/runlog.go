@@ -150,7 +150,7 @@ func (s pages) sendFile(r *page.Request, blobID, name string, size int64) error 
 	return nil
 }
 
-// savedAs names a file for whoever saves it; a name that cannot be told is left out.
+// savedAs names a file for anyone who saves it; a name that cannot be told is left out.
 func savedAs(name string) string {
 	if text := mime.FormatMediaType("attachment", map[string]string{"filename": name}); name != "" && text != "" {
 		return text

@@ -104,7 +104,7 @@ func (p *Proxy) Begin(d Damage) Started {
 	return Started{id, p.server.URL + "/c/" + id}
 }
 
-// State tells how a session stands.
+// State says how a session stands.
 func (p *Proxy) State(id string) (State, bool) {
 	p.mu.Lock()
 	s, ok := p.sessions[id]

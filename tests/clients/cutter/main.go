@@ -1,5 +1,5 @@
 // Command cutter starts a proxy that damages connections to a server, and prints its
-// address. tests/clients/README.md tells how a test uses it.
+// address. tests/clients/README.md says how a test uses it.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command script serves the scenarios that every client of Lineshaft has to pass, and
-// prints its address. tests/clients/README.md tells how a driver uses it.
+// prints its address. tests/clients/README.md says how a driver uses it.
 package main
 
 import (

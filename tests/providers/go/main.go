@@ -1,7 +1,7 @@
 // Command sign signs webhook requests with the providers' own Go libraries. It
 // reads one order as JSON on standard input and writes the headers of each request
 // to standard output; a request that has headers already is checked instead, and the
-// answer tells whether the library takes them. It is a module of its own so that the house's go.mod, vet and
+// answer reports whether the library takes them. It is a module of its own so that the house's go.mod, vet and
 // lint do not carry Stripe's client.
 package main
 
