@@ -533,7 +533,7 @@ type Delivery struct {
 	Outcomes   []DeliveryOutcome `json:"outcomes"`
 	// What GitHub or GitLab named in its header, such as pull_request.
 	Event string `json:"event,omitempty"`
-	// The server sent it itself, because somebody asked for it.
+	// The server sent it itself, because you asked for it.
 	Test bool `json:"test,omitempty"`
 	// The status that the sender got; absent if it came otherwise.
 	AnswerStatus int `json:"answer_status,omitempty"`

@@ -62,7 +62,7 @@ type Delivery struct {
 	NotMatched     int               `json:"not_matched" doc:"How many automations of the webhook did not match."`
 	Outcomes       []DeliveryOutcome `json:"outcomes"`
 	Event          string            `json:"event,omitempty" doc:"What GitHub or GitLab named in its header, such as pull_request."`
-	Test           bool              `json:"test,omitempty" doc:"The server sent it itself, because somebody asked for it."`
+	Test           bool              `json:"test,omitempty" doc:"The server sent it itself, because you asked for it."`
 	AnswerStatus   int               `json:"answer_status,omitempty" doc:"The status that the sender got; absent if it came otherwise."`
 	AnswerMS       float64           `json:"answer_ms,omitempty" doc:"Milliseconds from its arrival until it was written."`
 }

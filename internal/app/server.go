@@ -59,7 +59,7 @@ func (a *App) serve(ctx context.Context) error {
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, CORSOrigins: a.cfg.CORSOrigins, Rate: requests,
 		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, MCP: tools.Serve, Version: a.opts.Version, Stopping: a.stopping, Tracer: a.traces.Tracer(),
 		SendTest: hooks.SendTest,
-		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
+		Observe:  func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
 	})
 	pages, err := web.New(web.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),

@@ -61,7 +61,7 @@ func (c *Client) CloneNewer(ctx context.Context, url, dir, credentials string, s
 	return l.commit, nil
 }
 
-// stillHas wants all that some commits lead to to be what branches and tags of a mirror
+// stillHas checks that all that some commits lead to is what branches and tags of a mirror
 // lead to.
 func (c *Client) stillHas(ctx context.Context, mirror string, commits []string) error {
 	for _, commit := range commits {

@@ -139,7 +139,7 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 	case handshake != nil:
 		status = handshake.Status
 	}
-	received.Exchange = q.exchange(status)
+	received.Exchange = q.exchange(ctx, status)
 	receipt, err := q.in.Control.Accept(ctx, received)
 	switch {
 	case err != nil:
@@ -158,8 +158,8 @@ func (q *request) accept(ctx context.Context, signed signature.Request) (answer,
 }
 
 // exchange is what the log says of the request and of its answer.
-func (q *request) exchange(status int) trigger.Exchange {
-	return trigger.Exchange{Headers: q.headers(), Began: q.began, AnswerStatus: status, Test: isTest(q.r.Context())}
+func (q *request) exchange(ctx context.Context, status int) trigger.Exchange {
+	return trigger.Exchange{Headers: q.headers(), Began: q.began, AnswerStatus: status, Test: isTest(ctx)}
 }
 
 // reject logs a refused request, unless too many were.
@@ -171,7 +171,7 @@ func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, r
 	if q.body != nil {
 		rejected.Size, unread = max(rejected.Size, int64(len(q.body.data))), q.body.unread
 	}
-	rejected.Exchange = q.exchange(fixed.Status)
+	rejected.Exchange = q.exchange(ctx, fixed.Status)
 	a := answer{outcome: string(status), fixed: fixed, unread: unread}
 	a.delivery = lineshaft.Delivery{WebhookUID: q.hook.UID, Size: rejected.Size}
 	if q.source.IsValid() {

@@ -182,7 +182,7 @@ func checkKilled(t *testing.T, dir, want string) (layers, runs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer k.store.Close()
+	defer k.store.Close(context.WithoutCancel(t.Context()))
 	runs = goOn(t, k)
 	s := k.store
 	if entries, err := os.ReadDir(s.path("new")); err != nil || len(entries) > 0 {

@@ -36,7 +36,7 @@ func open(t *testing.T, dir string, change ...func(*Config)) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() { s.Close(context.WithoutCancel(t.Context())) })
 	return s
 }
 
@@ -163,7 +163,7 @@ func TestX14LayerIsTheTree(t *testing.T) {
 		if l.Cost != time.Minute || len(l.Repositories) != 1 || l.Entries != 9 {
 			t.Errorf("facts are %+v", l.Facts)
 		}
-		s.Close()
+		s.Close(t.Context())
 		s = open(t, dir)
 	}
 	if layers, bytes := s.Usage(); layers != 1 || bytes < 1_000_000 {
@@ -295,7 +295,7 @@ func TestX14Bounds(t *testing.T) {
 	if s.Take(key(t, s, recipe("1"))) != nil {
 		t.Error("a layer that is too old is given")
 	}
-	s.Close()
+	s.Close(t.Context())
 	s = open(t, dir, limits)
 	has("4")
 	if entries, _ := os.ReadDir(s.path("new")); len(entries) != 0 {

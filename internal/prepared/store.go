@@ -347,12 +347,12 @@ func (s *Store) Usage() (layers int, bytes int64) {
 }
 
 // Close waits for layers that are being completed; no more are begun.
-func (s *Store) Close() {
+func (s *Store) Close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.Wait()
-	if err := s.clearViews(context.Background()); err != nil {
+	if err := s.clearViews(context.WithoutCancel(ctx)); err != nil {
 		s.config.Warn(err)
 	}
 }

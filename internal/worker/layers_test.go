@@ -308,8 +308,10 @@ func TestX14HostsArePartOfTheKey(t *testing.T) {
 	}
 	f := newFloor(t, reach("registry.example"))
 	for i, step := range []struct{ host, says string }{
-		{"registry.example", "Cold start"}, {"registry.example", "Warm start"},
-		{"mirror.example", "Cold start"}, {"registry.example", "Warm start"},
+		{"registry.example", "Cold start"},
+		{"registry.example", "Warm start"},
+		{"mirror.example", "Cold start"},
+		{"registry.example", "Warm start"},
 	} {
 		f.restart(nil, reach(step.host))
 		_, notices := f.run("h"+strconv.Itoa(i), script("true"), shopSetup(), nil)

@@ -191,7 +191,7 @@ func (p *preparation) find(ctx context.Context) error {
 func (p *preparation) await(ctx context.Context) (*prepared.Turn, error) {
 	key, err := p.key(ctx)
 	if err != nil {
-		return nil, nil // warm says why
+		return nil, nil //nolint:nilerr // warm says why
 	}
 	word := ""
 	return p.worker.layers.Await(ctx, key, func() {

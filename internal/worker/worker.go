@@ -245,7 +245,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.endLife(errDraining)
 	w.loops.Wait()
 	if w.layers != nil {
-		w.layers.Close()
+		w.layers.Close(ctx)
 	}
 	if err := w.workspaces.Close(); err != nil {
 		w.logger.WarnContext(ctx, "unmount workspaces", "err", err)

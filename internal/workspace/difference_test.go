@@ -83,11 +83,11 @@ func listed(t *testing.T, dir string) string {
 
 // the snapshot of a workspace on top of a layer has what is different, and on top of
 // the same files it brings everything back.
-func TestX14SnapshotIsTheDifference(t *testing.T) {
+func TestX14SnapshotIsTheDifference(t *testing.T) { //nolint:tparallel // they share one layer
 	t.Parallel()
 	open, layer := layered(t)
 	old := time.Unix(1_000_000_000, 0)
-	for name, change := range map[string]func(at func(string) string) error{
+	for name, change := range map[string]func(at func(string) string) error{ //nolint:paralleltest // as above
 		"nothing": func(func(string) string) error { return nil },
 		"a folder for another of the same sizes and times": func(at func(string) string) error {
 			return errors.Join(os.RemoveAll(at("b")), os.Rename(at("a"), at("b")))

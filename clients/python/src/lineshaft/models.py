@@ -714,13 +714,13 @@ class Delivery(Model):
     outcomes: List[DeliveryOutcome]
     received_at: datetime
     redelivery_of: Optional[str] = None
-    """The delivery that this one repeats, because somebody asked for it."""
+    """The delivery that this one repeats, because someone asked for it."""
     remote_addr: str
     size: int
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
     test: Optional[bool] = None
-    """The server sent it itself, because somebody asked for it."""
+    """The server sent it itself, because you asked for it."""
 
 
 class MissedCheck(Model):
@@ -770,7 +770,7 @@ class DeliveryDetail(Model):
     """The body, of accepted deliveries only."""
     received_at: datetime
     redelivery_of: Optional[str] = None
-    """The delivery that this one repeats, because somebody asked for it."""
+    """The delivery that this one repeats, because someone asked for it."""
     remote_addr: str
     request_headers: Optional[Dict[str, str]] = None
     """At most 8 KiB; credentials and signatures are masked."""
@@ -778,7 +778,7 @@ class DeliveryDetail(Model):
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
     test: Optional[bool] = None
-    """The server sent it itself, because somebody asked for it."""
+    """The server sent it itself, because you asked for it."""
 
 
 class EgressRangesResponse(Model):
@@ -915,7 +915,7 @@ class WebhookHMAC(Model):
     id_header: Optional[str] = None
     """Carries the delivery id; needed for {id}."""
     prefix: Optional[str] = None
-    """Stands before the signature, such as sha256=."""
+    """Comes before the signature, such as sha256=."""
     template: Optional[str] = None
     """What is signed: {body} (default), or that with {timestamp}, {id}, {method} and {url}."""
     timestamp_header: Optional[str] = None
@@ -1030,13 +1030,13 @@ class LoggedDelivery(Model):
     outcomes: List[DeliveryOutcome]
     received_at: datetime
     redelivery_of: Optional[str] = None
-    """The delivery that this one repeats, because somebody asked for it."""
+    """The delivery that this one repeats, because someone asked for it."""
     remote_addr: str
     size: int
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
     test: Optional[bool] = None
-    """The server sent it itself, because somebody asked for it."""
+    """The server sent it itself, because you asked for it."""
     webhook_id: str
     webhook_name: str
 

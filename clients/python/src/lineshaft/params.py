@@ -394,7 +394,7 @@ class WebhookHMAC(TypedDict, total=False):
     id_header: str
     """Carries the delivery id; needed for {id}."""
     prefix: str
-    """Stands before the signature, such as sha256=."""
+    """Comes before the signature, such as sha256=."""
     template: str
     """What is signed: {body} (default), or that with {timestamp}, {id}, {method} and {url}."""
     timestamp_header: str

@@ -718,13 +718,13 @@ export interface Delivery {
   not_matched: number;
   outcomes: DeliveryOutcome[];
   received_at: string;
-  /** The delivery that this one repeats, because somebody asked for it. */
+  /** The delivery that this one repeats, because someone asked for it. */
   redelivery_of?: string;
   remote_addr: string;
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
-  /** The server sent it itself, because somebody asked for it. */
+  /** The server sent it itself, because you asked for it. */
   test?: boolean;
 }
 
@@ -752,7 +752,7 @@ export interface DeliveryDetail {
   /** The body, of accepted deliveries only. */
   payload?: unknown;
   received_at: string;
-  /** The delivery that this one repeats, because somebody asked for it. */
+  /** The delivery that this one repeats, because someone asked for it. */
   redelivery_of?: string;
   remote_addr: string;
   /** At most 8 KiB; credentials and signatures are masked. */
@@ -760,7 +760,7 @@ export interface DeliveryDetail {
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
-  /** The server sent it itself, because somebody asked for it. */
+  /** The server sent it itself, because you asked for it. */
   test?: boolean;
 }
 
@@ -1188,13 +1188,13 @@ export interface LoggedDelivery {
   not_matched: number;
   outcomes: DeliveryOutcome[];
   received_at: string;
-  /** The delivery that this one repeats, because somebody asked for it. */
+  /** The delivery that this one repeats, because someone asked for it. */
   redelivery_of?: string;
   remote_addr: string;
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
-  /** The server sent it itself, because somebody asked for it. */
+  /** The server sent it itself, because you asked for it. */
   test?: boolean;
   webhook_id: string;
   webhook_name: string;
@@ -2055,7 +2055,7 @@ export interface WebhookHMAC {
   header: string;
   /** Carries the delivery id; needed for {id}. */
   id_header?: string | undefined;
-  /** Stands before the signature, such as sha256=. */
+  /** Comes before the signature, such as sha256=. */
   prefix?: string | undefined;
   /** What is signed: {body} (default), or that with {timestamp}, {id}, {method} and {url}. */
   template?: string | undefined;
