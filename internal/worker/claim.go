@@ -12,6 +12,9 @@ import (
 // handBackTime bounds the last word about an execution.
 const handBackTime = 5 * time.Second
 
+// diskPause is how long a slot stays empty after a run that could not begin because the disk is full.
+const diskPause = 30 * time.Second
+
 // claimLoop fills the free slots.
 func (w *Worker) claimLoop() {
 	var again pause.Backoff
@@ -103,6 +106,10 @@ func (w *Worker) end(e *execution) {
 		close(w.idle)
 	}
 	w.mu.Unlock()
+	if e.noRoom { // one run after another would be claimed and handed back
+		time.AfterFunc(diskPause, func() { w.slots <- e.slot })
+		return
+	}
 	w.slots <- e.slot
 }
 

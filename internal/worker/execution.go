@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -73,6 +74,8 @@ type execution struct {
 	// for the log
 	harnessName string
 	outcome     lineshaft.TurnResult
+	// noRoom says that it could not begin because the disk is full.
+	noRoom bool
 }
 
 func newExecution(w *Worker, job lineshaft.Job, slot int) *execution {
@@ -115,6 +118,10 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 	defer e.close(session)
 	if err != nil {
 		result = e.judge(e.work, lineshaft.TurnResult{}, err)
+		if e.noRoom = result.Code == lineshaft.CodeInternal && diskFull(err); e.noRoom {
+			message := "the disk of worker " + e.worker.config.WorkerID + " is full; the run waits for room or another worker"
+			result = lineshaft.TurnResult{State: lineshaft.Queued, Message: message}
+		}
 		result.Turn, result.Dead = e.job.Turn.Name(), true
 		_, err = e.conclude(session, result)
 		return result, err == nil
@@ -205,6 +212,11 @@ func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft
 	}
 	endTurnSpan(span, result)
 	return result
+}
+
+// diskFull says that a file could not be written for want of room. That is no fault of the run.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
 // judge makes the outcome of a turn from the way it ended. The context rules: a
