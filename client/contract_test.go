@@ -38,6 +38,7 @@ func loadContract(t *testing.T) contract {
 var goNames = map[string]string{
 	"definitions.get":       "Definitions.Export",
 	"deliveries.list":       "Webhooks.Deliveries",
+	"deliveries.list_all":   "Webhooks.FactoryDeliveries",
 	"deliveries.get":        "Webhooks.GetDelivery",
 	"deliveries.redeliver":  "Webhooks.Redeliver",
 	"factories.test_filter": "Webhooks.TestFilter",

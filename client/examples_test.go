@@ -51,7 +51,8 @@ func exampleTypes() map[string]any {
 			Webhooks []Webhook `json:"webhooks"`
 			PageInfo PageInfo  `json:"page_info"`
 		}{},
-		"delivery": Delivery{}, "list_deliveries_response": DeliveryPage{},
+		"delivery": Delivery{}, "list_deliveries_response": DeliveryPage{}, "list_factory_deliveries_response": DeliveryLogPage{},
+		"test_webhook_request": WebhookTest{}, "test_webhook_response": WebhookTestResult{},
 		"redeliver_request": map[string]any{}, "redeliver_response": Redelivered{},
 		"test_filter_request": FilterTest{}, "test_filter_response": FilterVerdict{},
 		"environment": Environment{}, "environment_request": struct {

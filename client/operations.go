@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -86,9 +87,25 @@ const deliveriesPath = "/factory/{factory}/webhooks/{webhook}/deliveries"
 
 // Deliveries reads one page of the log of a webhook, also of a deleted one.
 func (s *WebhooksService) Deliveries(ctx context.Context, factoryUID, uid string, q DeliveryQuery) (*DeliveryPage, error) {
-	with := pageQuery(q.Limit, q.Cursor)
+	with := q.values()
 	setTimes(with, map[string]time.Time{"received_after": q.ReceivedAfter, "received_before": q.ReceivedBefore})
 	return get[DeliveryPage](ctx, s.c, at(deliveriesPath, factoryUID, uid), with)
+}
+
+// FactoryDeliveries reads one page of the logs of all webhooks of a factory.
+func (s *WebhooksService) FactoryDeliveries(ctx context.Context, factoryUID string, q DeliveryQuery) (*DeliveryLogPage, error) {
+	return get[DeliveryLogPage](ctx, s.c, at("/factory/{factory}/deliveries", factoryUID), q.values())
+}
+
+func (q DeliveryQuery) values() url.Values {
+	with := pageQuery(q.Limit, q.Cursor, "event", q.Event, "q", q.Search)
+	for _, status := range q.Status {
+		with.Add("status", status)
+	}
+	for _, outcome := range q.Outcome {
+		with.Add("outcome", outcome)
+	}
+	return with
 }
 
 // Redeliver evaluates a stored delivery again, with the automations of today and

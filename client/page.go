@@ -21,8 +21,13 @@ type AutomationQuery struct {
 	Cursor string
 }
 
-// DeliveryQuery selects a part of a webhook's log.
+// DeliveryQuery selects a part of a log; all conditions must hold, and zero values do not filter.
 type DeliveryQuery struct {
+	// Status and Outcome are any of those: what became of a request, what an automation made of it.
+	Status, Outcome []string
+	// Event is what the sender's header named, Search a part of what the log says.
+	Event, Search string
+	// Times are for the log of one webhook.
 	ReceivedAfter  time.Time // inclusive
 	ReceivedBefore time.Time // exclusive
 	// Limit is the size of a page: 1 to 500; the default is 20.

@@ -549,6 +549,12 @@ type Delivery struct {
 	NotMatchedTruncated bool `json:"not_matched_truncated,omitempty"`
 }
 
+// DeliveryLogPage is one page of the logs of a factory's webhooks, newest first.
+type DeliveryLogPage struct {
+	Deliveries []LoggedDelivery `json:"deliveries"`
+	PageInfo   PageInfo         `json:"page_info"`
+}
+
 // DeliveryOutcome is what one automation made of a delivery; a handshake has none.
 type DeliveryOutcome struct {
 	// Absent for a handshake.
@@ -879,6 +885,38 @@ type KeyLimits struct {
 	WorkerIDs []string `json:"worker_ids,omitempty"`
 	// No limit when absent.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
+}
+
+// LoggedDelivery is a delivery with the webhook that got it.
+type LoggedDelivery struct {
+	DeliveryID string `json:"delivery_id"`
+	// Status is accepted, duplicate, rejected_auth, rejected_invalid_json or rejected_too_large.
+	Status string `json:"status"`
+	// Bytes of the body, as far as they were read.
+	Size       int64     `json:"size"`
+	ReceivedAt time.Time `json:"received_at"`
+	// What identifies this delivery; empty for refused ones.
+	Identity string `json:"identity"`
+	// Where the identity was found.
+	IdentitySource string `json:"identity_source"`
+	RemoteAddr     string `json:"remote_addr"`
+	// The delivery that this one repeats, because someone asked for it.
+	RedeliveryOf string `json:"redelivery_of,omitempty"`
+	// The first delivery with this identity.
+	DuplicateOf string `json:"duplicate_of,omitempty"`
+	// How many automations of the webhook did not match.
+	NotMatched int               `json:"not_matched"`
+	Outcomes   []DeliveryOutcome `json:"outcomes"`
+	// What GitHub or GitLab named in its header, such as pull_request.
+	Event string `json:"event,omitempty"`
+	// The server sent it itself, because you asked for it.
+	Test bool `json:"test,omitempty"`
+	// The status that the sender got; absent if it came otherwise.
+	AnswerStatus int `json:"answer_status,omitempty"`
+	// Milliseconds from its arrival until it was written.
+	AnswerMS    float64 `json:"answer_ms,omitempty"`
+	WebhookID   string  `json:"webhook_id"`
+	WebhookName string  `json:"webhook_name"`
 }
 
 // MCPServer is a tool server: exactly one of Command, URL and WarpID is set. Values of Env

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -18,8 +19,8 @@ const (
 // secretHeaders are parts of the names of headers that hold a credential, a cookie or a
 // signature. Every scheme of package signature has one of them in the names of its headers.
 var secretHeaders = []string{
-	"auth", "cookie", "token", "secret", "signature", "hmac", "key",
-	"password", "credential", "session", "jwt", "cert",
+	"auth", "cookie", "token", "secret", "signature", "sig", "hmac", "key", "pass", "pwd",
+	"credential", "session", "jwt", "oidc", "assertion", "cert",
 }
 
 // minSecret is how long a text must be to be looked at as a token.
@@ -28,24 +29,41 @@ const minSecret = 16
 // headers are those that the log keeps. The token of the webhook is masked wherever it stands:
 // a proxy may repeat the address, a sender may have put it into the wrong header.
 func (q *request) headers() string {
+	now, presented := q.in.Now(), q.token
+	if token, ok := bearer(q.r.Header); ok {
+		presented = token
+	}
 	return keepHeaders(q.r.Header, func(name, value string) bool {
-		return strings.EqualFold(name, q.hook.HMAC.Header) || slices.ContainsFunc(tokensIn(value), func(text string) bool {
-			return text == q.token || q.hook.CheckToken(text, q.in.Now())
-		})
+		return strings.EqualFold(name, q.hook.HMAC.Header) || presented != "" && strings.Contains(value, presented) ||
+			slices.ContainsFunc(tokensIn(value), func(text string) bool { return q.hook.CheckToken(text, now) })
 	})
 }
 
 // tokensIn are the parts of a value that could be a token.
 func tokensIn(value string) []string {
-	words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,;:?&\"'<>()", c) })
-	for _, word := range words {
-		for _, sep := range []string{"/", "="} {
-			if strings.Contains(word, sep) {
-				words = append(words, strings.Split(word, sep)...)
-			}
+	split := func(separators string) []string {
+		return strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(separators, c) })
+	}
+	words := append(split(" ,;:?&#|\"'<>()[]{}"), split(" ,;:?&#|\"'<>()[]{}/=")...) // a token may have / and = in it
+	return slices.DeleteFunc(words, func(text string) bool { return len(text) < minSecret })
+}
+
+// authorises says that a value is a credential by its form, whatever its header is called.
+func authorises(value string) bool {
+	for _, part := range []string{"bearer ", "basic ", "digest ", "eyj"} {
+		if len(value) >= len(part) && strings.EqualFold(value[:len(part)], part) {
+			return true
 		}
 	}
-	return slices.DeleteFunc(words, func(text string) bool { return len(text) < minSecret })
+	_, rest, isURL := strings.Cut(value, "://")
+	host, query, _ := strings.Cut(rest, "?")
+	host, _, _ = strings.Cut(host, "/")
+	return isURL && (strings.Contains(host, "@") || namesSecret(query))
+}
+
+func namesSecret(text string) bool {
+	lower := strings.ToLower(text)
+	return slices.ContainsFunc(secretHeaders, func(part string) bool { return strings.Contains(lower, part) })
 }
 
 // keepHeaders writes headers as the log keeps them: a line each, in the order of their names,
@@ -58,11 +76,13 @@ func keepHeaders(header http.Header, secret func(name, value string) bool) strin
 	slices.Sort(names)
 	var out strings.Builder
 	for _, name := range names {
-		value, lower := strings.Join(header[name], ", "), strings.ToLower(name)
-		if slices.ContainsFunc(secretHeaders, func(part string) bool { return strings.Contains(lower, part) }) || secret(name, value) {
+		value := strings.Join(header[name], ", ")
+		plain, err := url.PathUnescape(value) // as a proxy may write the address
+		if namesSecret(name) || authorises(value) || secret(name, value) || err == nil && (authorises(plain) || secret(name, plain)) {
 			value = masked
 		}
 		line := strings.ToValidUTF8(name+": "+lineshaft.CutBytes(value, maxHeader), "\uFFFD")
+		line = strings.Map(printable, line)
 		if out.Len()+len(line)+1 > maxHeaders {
 			break
 		}
@@ -70,4 +90,13 @@ func keepHeaders(header http.Header, secret func(name, value string) bool) strin
 		out.WriteByte('\n')
 	}
 	return out.String()
+}
+
+// printable replaces what would begin another line of the log; no sender can send it, but
+// test events are typed.
+func printable(c rune) rune {
+	if c < ' ' || c == 0x7f {
+		return ' '
+	}
+	return c
 }

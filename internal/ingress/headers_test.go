@@ -32,7 +32,9 @@ func TestW18LogKeepsHeadersAndAnswer(t *testing.T) {
 		secret := w.Secret
 		header := http.Header{
 			"X-Sender": {"acme", "two"}, "Cookie": {"a=crumbs"}, "X-Api-Key": {"tin"}, "X-Hub-Signature-256": {"sha256=ff"},
-			"X-Original-Uri": {"/webhooks/w/x/" + secret}, "X-Broken": {"caf\xe9"}, "X-Long": {strings.Repeat("l", 5000)},
+			"X-Original-Uri": {"/webhooks/w/x/" + secret}, "X-Forwarded-Url": {"https%3A%2F%2Fh%2Fwebhooks%2Fw%2Fx%2F" + secret},
+			"X-Odd": {"a=" + secret + "/x#y"}, "X-Foo": {"Bearer other-credential"}, "Referer": {"https://u:p@h/"}, "X-Link": {"https://h/?access_token=abc"},
+			"X-Webhook-Sig": {"f00d"}, "X-Page": {"https://h/?page=2"}, "X-Broken": {"caf\xe9"}, "X-Long": {strings.Repeat("l", 5000)},
 		}
 		for _, sent := range []struct {
 			with   sending
@@ -50,12 +52,12 @@ func TestW18LogKeepsHeadersAndAnswer(t *testing.T) {
 			if d.AnswerStatus != sent.status || d.Took <= 0 || d.Test {
 				t.Errorf("logged: got %d in %s, test %v; want %d", d.AnswerStatus, d.Took, d.Test, sent.status)
 			}
-			for _, line := range []string{"X-Sender: acme, two\n", "Cookie: ***\n", "Authorization: ***\n", "X-Api-Key: ***\n", "X-Hub-Signature-256: ***\n", "X-Original-Uri: ***\n"} {
+			for _, line := range []string{"X-Sender: acme, two\n", "X-Page: https://h/?page=2\n", "Cookie: ***\n", "Authorization: ***\n", "X-Api-Key: ***\n", "X-Hub-Signature-256: ***\n", "X-Original-Uri: ***\n"} {
 				if !strings.Contains(d.Headers, line) {
 					t.Errorf("headers have no %q: %s", line, d.Headers)
 				}
 			}
-			for _, hidden := range []string{secret, "crumbs", "tin", "ff\n"} {
+			for _, hidden := range []string{secret, "crumbs", "tin", "ff\n", "other-credential", "u:p@", "abc", "f00d"} {
 				if strings.Contains(d.Headers, hidden) {
 					t.Errorf("headers show %q: %s", hidden, d.Headers)
 				}

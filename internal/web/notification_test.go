@@ -367,7 +367,7 @@ func TestS3LimitedKeyAndNotificationPages(t *testing.T) {
 	}
 }
 
-// S-4: changes from elsewhere are refused, anyone who is signed in.
+// S-4: changes from elsewhere are refused, no matter who is signed in.
 func TestS4NotificationsRefuseOtherOrigins(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)

@@ -24,20 +24,13 @@ func (e *execution) takeBase(ctx context.Context, base workspace.Base) (how stri
 	if err != nil {
 		return "", err
 	}
-	if len(p.recipe.Repositories) != len(base.Commits) || len(p.recipe.Repositories)+len(p.recipe.Commands) == 0 {
-		return "", errors.New("the environment of the snapshot had other repositories")
-	}
-	p.pins = base.Commits
-	for i := range p.recipe.Repositories {
-		r := &p.recipe.Repositories[i]
-		if r.Commit = base.Commits[r.Folder]; !commitForm.MatchString(r.Commit) {
-			return "", fmt.Errorf("the snapshot does not know a commit of %s", r.Folder)
-		}
-	}
+	other := p.pinAll(base.Commits) // the environment may have changed; its layer has not
 	if e.worker.layers != nil {
 		layer := e.worker.layers.TakeID(base.Layer)
-		if key, err := p.key(ctx); layer == nil && err == nil {
-			layer = e.worker.layers.Take(key)
+		if layer == nil && other == nil {
+			if key, err := p.key(ctx); err == nil {
+				layer = e.worker.layers.Take(key)
+			}
 		}
 		if layer != nil {
 			defer layer.Release()
@@ -50,6 +43,9 @@ func (e *execution) takeBase(ctx context.Context, base workspace.Base) (how stri
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
+	if other != nil {
+		return "", other
+	}
 	e.tellf("The snapshot is the difference to an environment that is not prepared on this worker: it is prepared again.")
 	p.began = time.Now()
 	if err := errors.Join(e.workspace.Clear(ctx), e.workspace.Prepare()); err != nil {
@@ -59,6 +55,21 @@ func (e *execution) takeBase(ctx context.Context, base workspace.Base) (how stri
 		return "", err
 	}
 	return "after its environment was prepared again, in " + inSeconds(time.Since(p.began)), nil
+}
+
+// pinAll lets the preparation check out the commits of a snapshot, if it has those repositories.
+func (p *preparation) pinAll(commits map[string]string) error {
+	if len(p.recipe.Repositories) != len(commits) || len(p.recipe.Repositories)+len(p.recipe.Commands) == 0 {
+		return errors.New("the environment of the snapshot had other repositories")
+	}
+	p.pins = commits
+	for i := range p.recipe.Repositories {
+		r := &p.recipe.Repositories[i]
+		if r.Commit = commits[r.Folder]; !commitForm.MatchString(r.Commit) {
+			return fmt.Errorf("the snapshot does not know a commit of %s", r.Folder)
+		}
+	}
+	return nil
 }
 
 // pin checks out the commit that a repository had when a snapshot was taken.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -57,6 +58,7 @@ type fakeControl struct {
 	calls   []string
 	runs    map[string]*fakeRun
 	blobs   map[string][]byte
+	cut     int // which of the next downloads is cut
 }
 
 // fakeRun is what the control plane knows of an execution.
@@ -262,7 +264,19 @@ func (c *fakeControl) Download(_ context.Context, _ lineshaft.ExecutionRef, id s
 	if !ok {
 		return nil, lineshaft.NotFound("blob", id)
 	}
+	if c.cut > 0 {
+		if c.cut--; c.cut == 0 {
+			return io.NopCloser(io.MultiReader(bytes.NewReader(raw[:len(raw)/2]), iotest.ErrReader(errors.New("the connection was cut")))), nil
+		}
+	}
 	return io.NopCloser(bytes.NewReader(raw)), nil
+}
+
+// cutDownload lets the nth download from now on end in its middle.
+func (c *fakeControl) cutDownload(nth int) {
+	_, unlock := c.lock("")
+	defer unlock()
+	c.cut = nth
 }
 
 // await blocks until the condition, which is called with the lock held, is met.

@@ -57,9 +57,7 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 	how := ""
 	err = e.unpack(ctx, e.workspace.Restore)
 	if needs, ok := errors.AsType[*workspace.BaseError](err); ok {
-		if how, err = e.takeBase(ctx, needs.Base); err == nil {
-			how, err = ", "+how, e.unpack(ctx, e.workspace.RestoreOn)
-		}
+		how, err = e.restoreOn(ctx, needs.Base)
 		if err != nil && ctx.Err() == nil {
 			err = errors.Join(err, e.workspace.Clear(ctx))
 		}
@@ -78,20 +76,34 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was made.", nil
 }
 
+// restoreOn takes the base of a snapshot, and unpacks the difference onto it. A download that
+// is cut leaves neither, so every try begins with the base.
+func (e *execution) restoreOn(ctx context.Context, base workspace.Base) (how string, err error) {
+	err = persist(ctx, func(ctx context.Context) error {
+		if how, err = e.takeBase(ctx, base); err != nil {
+			return final("the environment of the snapshot cannot be had", err)
+		}
+		return e.download(ctx, e.workspace.RestoreOn)
+	})
+	return ", " + how, err
+}
+
 // unpack gives the job's snapshot to who restores it.
 func (e *execution) unpack(ctx context.Context, restore func(context.Context, io.Reader) error) error {
-	return persist(ctx, func(ctx context.Context) error {
-		blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, e.job.Snapshot)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = blob.Close() }()
-		source := &tracked{Reader: blob}
-		if err = restore(ctx, source); err == nil || source.err != nil {
-			return err
-		}
-		return final("the snapshot cannot be unpacked", err)
-	})
+	return persist(ctx, func(ctx context.Context) error { return e.download(ctx, restore) })
+}
+
+func (e *execution) download(ctx context.Context, restore func(context.Context, io.Reader) error) error {
+	blob, err := e.worker.control.Download(ctx, e.job.ExecutionRef, e.job.Snapshot)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = blob.Close() }()
+	source := &tracked{Reader: blob}
+	if err = restore(ctx, source); err == nil || source.err != nil {
+		return err
+	}
+	return final("the snapshot cannot be unpacked", err)
 }
 
 // final makes an error that another try would not fix.

@@ -224,6 +224,7 @@ func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 				}
 			}
 			f.restart(remove)
+			f.c.cutDownload(2) // the one that goes onto the environment
 			check("b4", 4, snapshot)
 		}
 		f.restart(nil, func(c *Config) { c.DataDir = t.TempDir() })

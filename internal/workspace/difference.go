@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/overlay"
@@ -194,7 +195,7 @@ func (w *Workspace) takeBase(ctx context.Context, archive io.Reader, there bool)
 		if err == nil {
 			err = w.remove(ctx, clean)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return fmt.Errorf("%q: %w", name, err)
 		}
 	}

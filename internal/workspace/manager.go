@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
@@ -38,7 +39,7 @@ func DefaultLimits() Limits {
 		ArtifactFiles: 1000,
 		TurnBytes:     lineshaft.MaxRunArtifactBytes,
 		SnapshotBytes: 512 << 20,
-		WholeBytes:    16 << 20,
+		WholeBytes:    512 << 20,
 		Entries:       500_000,
 	}
 }
@@ -156,6 +157,12 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		}
 		old = state{}
 	}
+	made := false
+	defer func() {
+		if !made { // a mount that stays would keep the run from ever opening here
+			_ = overlay.Unmount(w.Dir())
+		}
+	}()
 	if err := os.MkdirAll(w.Dir(), 0o700); err != nil {
 		return nil, err
 	}
@@ -168,6 +175,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		_ = w.root.Close()
 		return nil, err
 	}
+	made = true
 	return w, nil
 }
 

@@ -49,7 +49,7 @@ test("W-15 W-16 an automation is written, mended, tried, counted, saved and fire
   await page.getByRole("button", { name: "Test" }).click();
   await trial.getByText("Would not trigger").waitFor();
   assert.match(await trial.getByRole("row", { name: /action/ }).textContent(), /fail.*action.*is one of.*\["opened"\].*"closed"/);
-  await page.getByText("Or paste a body").click();
+  await page.getByText("Or paste a payload").click();
   await page.getByLabel("Body, as JSON").fill('{"action": "opened"}');
   await page.getByRole("button", { name: "Test" }).click();
   await trial.getByText("Would trigger").waitFor();

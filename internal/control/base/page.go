@@ -84,6 +84,9 @@ func FilterPage[T any](
 		if cursor = part.Next; cursor == "" {
 			return out, nil
 		}
+		if len(part.Items) < filterPart { // it ended at its bytes, which are as much as a page may read (H-14)
+			break
+		}
 	}
 	out.Next = cursor
 	return out, nil
