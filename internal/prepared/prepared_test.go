@@ -455,8 +455,11 @@ func TestX14OldLayerIsReplaced(t *testing.T) {
 		if l == nil {
 			t.Fatal("what was kept just now is not found")
 		}
-		l.Release()
 		now = now.Add(2 * time.Hour)
+		if s.begin(l.ID()) {
+			t.Error("one that is in use would be made again, and could not take its place")
+		}
+		l.Release()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
@@ -100,8 +101,15 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	return s, nil
 }
 
-// Remove removes a store that nobody uses.
-func Remove(ctx context.Context, dir string) error { return tree.Remove(ctx, dir) }
+// Remove removes a store that nobody uses, with what a killed process left mounted in it.
+func Remove(ctx context.Context, dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		if err := overlay.Clear(real); err != nil {
+			return fmt.Errorf("unmount: %w", err)
+		}
+	}
+	return tree.Remove(ctx, dir)
+}
 
 func (s *Store) open(ctx context.Context) error {
 	if err := errors.Join(s.clearViews(ctx), tree.Remove(ctx, s.path("new"))); err != nil {
@@ -219,9 +227,13 @@ func full(err error) bool {
 
 // begin says that a layer is to be made, and by whom: the first that asks.
 func (s *Store) begin(id string) bool {
+	used, err := s.config.Used()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.layers[id]; s.closed || s.making[id] != nil || l != nil && !s.old(l) {
+	// An old one makes way for another only when nobody is on top of it.
+	l := s.layers[id]
+	stays := l != nil && (!s.old(l) || l.users > 0 || used[id] || err != nil)
+	if s.closed || s.making[id] != nil || stays {
 		return false
 	}
 	s.making[id] = []*Turn{}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/tree"
@@ -104,7 +106,12 @@ func (m *Manager) Layers() (map[string]bool, error) {
 	}
 	ids := map[string]bool{}
 	for _, entry := range entries {
-		if s, err := readState(filepath.Join(m.dir, entry.Name())); err == nil && s.Layer != "" {
+		s, err := readState(filepath.Join(m.dir, entry.Name()))
+		_, unread := errors.AsType[*fs.PathError](err)
+		if unread && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return nil, fmt.Errorf("list workspaces: %w", err) // it may be on top of any of them
+		}
+		if err == nil && s.Layer != "" {
 			ids[s.Layer] = true
 		}
 	}
