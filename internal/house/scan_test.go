@@ -80,7 +80,7 @@ func archIgnored(root fs.FS, dir string) bool {
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
 		return true
 	}
-	if slices.Contains([]string{"bin", "node_modules", "testdata", "vendor"}, base) {
+	if slices.Contains([]string{"bin", "dist", "node_modules", "testdata", "vendor"}, base) {
 		return true
 	}
 	_, err := fs.Stat(root, path.Join(dir, "go.mod"))

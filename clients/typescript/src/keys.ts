@@ -11,7 +11,7 @@ const minShared = 24;
 
 /** Makes a key of a secret, or says what is wrong with it without saying what it is. */
 export function readKey(scheme: string, secret: string): Key {
-  if (secret === "") throw new TypeError("The secret is empty; with an empty secret everybody could sign.");
+  if (secret === "") throw new TypeError("The secret is empty; with an empty secret anyone could sign.");
   if (secret.trim() !== secret) throw new TypeError("The secret begins or ends with white space: store it without.");
   if (scheme === "discord") return readPrivate(fromHex(secret));
   if (scheme === "standard_webhooks" && secret.startsWith("whsk_")) return readPrivate(fromBase64(secret.slice(5)));

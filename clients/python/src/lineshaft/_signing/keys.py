@@ -29,7 +29,7 @@ class Key:
 def read_key(scheme: str, secret: str) -> Key:
     """The key that a secret stands for."""
     if not secret:
-        raise SigningError("the secret is empty; with an empty secret everybody could sign")
+        raise SigningError("the secret is empty; with an empty secret anyone could sign")
     if secret.strip() != secret:
         raise SigningError("the secret begins or ends with white space; use it without")
     if scheme == "discord":
