@@ -79,7 +79,7 @@ type narrowing struct {
 type narrowRule struct {
 	name string
 	// take puts what was asked for into the child's configuration, or says why not. Nil
-	// is for values that were checked already and are no right of any kind.
+	// is for values that were checked already and do not grant any right.
 	take func(*narrowing) (reason string)
 	// own values are never the parent's.
 	own bool
@@ -91,7 +91,7 @@ type narrowRule struct {
 // without one is refused, and a test asks for its rule.
 func narrowRules() map[string]narrowRule {
 	return map[string]narrowRule{
-		// Words are no rights: an agent can say the same in the prompt.
+		// Words do not grant rights: an agent can say the same in the prompt.
 		"Name":       {name: "name", own: true, take: func(n *narrowing) string { n.out.Name = n.asked.Name; return "" }},
 		"BasePrompt": {name: "base_prompt", take: func(n *narrowing) string { n.out.BasePrompt = n.asked.BasePrompt; return "" }},
 
@@ -167,7 +167,7 @@ func atMost(otherwise int, of func(*AgentConfig) **int) func(*narrowing) string 
 
 func narrowModel(n *narrowing) string {
 	if n.parent.ModelID == "" && n.asked.ModelID == n.parent.Model() {
-		return "" // the harness has it, which the child has, too
+		return "" // the harness has it, and the child has the harness
 	}
 	if reason := n.model(n.asked.ModelID, n.parent.ModelID); reason != "" {
 		return reason

@@ -2,7 +2,7 @@ package lineshaft
 
 import "time"
 
-// DeliveryStatus is what became of a request to a webhook.
+// DeliveryStatus is the result of a request to a webhook.
 type DeliveryStatus string
 
 // The statuses of W-11. Requests that got 404 or 429 are counted, not logged.
@@ -65,7 +65,7 @@ type Delivery struct {
 	Status     DeliveryStatus
 	Size       int64
 	ReceivedAt time.Time
-	// Identity tells a delivery sent again from a new one; IdentitySource says
+	// Identity distinguishes a delivery sent again from a new one; IdentitySource says
 	// where it was found.
 	Identity       string
 	IdentitySource string
@@ -77,7 +77,7 @@ type Delivery struct {
 	Outcomes   []DeliveryOutcome
 	// Event is what a forge named in a header, such as pull_request; empty for others.
 	Event string
-	// Test says that the server sent it itself, because somebody asked for it.
+	// Test says that the server sent it itself because someone asked for it.
 	Test bool
 	// Headers are those of the request, a line each, with credentials masked. Lists leave
 	// them out. What was not sent by HTTP, such as a redelivery, has none.

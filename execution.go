@@ -38,8 +38,8 @@ type Job struct {
 	FaultCode Code
 	// Prepare is what to make ready in the workspace before the agent starts.
 	Prepare Preparation
-	// Skills are those that the run was asked to use; they stand between the base
-	// prompt and the prompt.
+	// Skills are those that the run was asked to use; they come between the base prompt
+	// and the prompt.
 	Skills []Skill
 	// Turn is the first thing to do.
 	Turn Turn
@@ -64,11 +64,11 @@ type Job struct {
 	// Continues is the run whose workspace and conversation this one takes over; nil when
 	// it has its own.
 	Continues *Continued
-	// TraceParent is the W3C traceparent that the execution goes on from; empty is none.
+	// TraceParent is the W3C traceparent that the execution continues; empty is none.
 	TraceParent string
 }
 
-// Continued is the end of a run that another goes on with.
+// Continued is the end of a run that another run continues.
 type Continued struct {
 	RunID string `json:"run_id"`
 	// Executions is how many it had: only the workspace that the last one left is right.
@@ -114,8 +114,8 @@ type TurnResult struct {
 	Turn string `json:"turn,omitempty"`
 	// State is Succeeded, Failed, Errored or Cancelled: what the run becomes when
 	// nothing is left to do. Queued hands the run back unfinished. Blocked does not end
-	// the turn: the agent has asked something, and the follow-up that answers comes
-	// back once it is there.
+	// the turn: the agent has asked something, and the follow-up that answers is
+	// returned once it arrives.
 	State RunState `json:"state"`
 	// Ask names a question among those of the execution. With Blocked it is the one
 	// that waits for an answer, and says whose answer comes again if it was lost; else
@@ -131,10 +131,10 @@ type TurnResult struct {
 	Used []LateUsage `json:"used,omitempty"`
 }
 
-// LateUsage is what a model consumed, told after the run was taken away.
+// LateUsage is what a model consumed, reported after the run was taken away.
 type LateUsage struct {
 	UsageData
-	// Number is that of the event that was to tell it; zero if there is none. An event
+	// Number is that of the event meant to report it; zero if there is none. An event
 	// that was stored, and whose acknowledgement got lost, is not counted again.
 	Number int64 `json:"number,omitempty"`
 }
@@ -149,12 +149,12 @@ type Report struct {
 	Events []Draft
 	// Started moves the run to INPROGRESS: the agent process runs.
 	Started bool
-	// Blocked and Unblocked tell that the agent waits for an answer, and that it goes on.
+	// Blocked and Unblocked say that the agent waits for an answer, and that it continues.
 	Blocked   bool
 	Unblocked bool
 }
 
-// DirectiveKind is what a worker is told about an execution it holds.
+// DirectiveKind is what a worker is asked to do about an execution it holds.
 type DirectiveKind string
 
 // The directives.

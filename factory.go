@@ -45,7 +45,7 @@ type Factory struct {
 	// Paused stops its automations from starting runs; deliveries are still taken.
 	Paused bool
 	// DailyBudget keeps it from starting more runs once its runs consumed as much in a
-	// day of UTC; runs that are at work go on. The zero value is none.
+	// day of UTC; runs that are at work continue. The zero value is none.
 	DailyBudget Budget
 	// SpentToday is what its runs consumed today. Only answers of the control plane about
 	// a single factory have it.

@@ -33,7 +33,7 @@ const (
 	maxNotificationWait = 8 * time.Hour
 )
 
-// Notification is an endpoint that is told of the state changes of runs.
+// Notification is an endpoint that is notified of the state changes of runs.
 type Notification struct {
 	ID          string
 	Name        string
@@ -48,8 +48,8 @@ type Notification struct {
 	// DisabledReason is why the server disabled it; empty when people did.
 	DisabledReason string
 	DisabledAt     time.Time
-	// OldSecretUntil is when the secret of before the last rotation ends; zero when only
-	// the newest signs.
+	// OldSecretUntil is when the secret from before the last rotation ends; zero when
+	// only the newest signs.
 	OldSecretUntil time.Time
 	LastSuccessAt  time.Time
 	LastFailureAt  time.Time
@@ -86,8 +86,8 @@ func (n Notification) Validate() error {
 	return err
 }
 
-// Wants says whether the endpoint is to be told of a change to a state, of a run of
-// that factory and configuration name.
+// Wants says whether to notify the endpoint of a change to a state, of a run of that
+// factory and configuration name.
 func (n Notification) Wants(state RunState, factoryUID, runName string) bool {
 	return (len(n.States) == 0 || slices.Contains(n.States, state)) &&
 		(len(n.FactoryUIDs) == 0 || slices.Contains(n.FactoryUIDs, factoryUID)) &&
@@ -127,7 +127,7 @@ func CallbackTarget(text string) string {
 	return Clip(target.String(), 200)
 }
 
-// hiddenPath stands for the path and the query of an address that is not told in full.
+// hiddenPath replaces the path and the query of an address that is not shown in full.
 const hiddenPath = "/…"
 
 // ShortCallbackURL is an address as those see it who may not change it: what follows the
@@ -140,7 +140,7 @@ func ShortCallbackURL(text string) string {
 	return target + hiddenPath
 }
 
-// NotificationStatus is how a delivery to an endpoint stands.
+// NotificationStatus is the status of a delivery to an endpoint.
 type NotificationStatus string
 
 // The statuses of a delivery.
@@ -219,7 +219,7 @@ type Callback struct {
 	TraceParent string
 }
 
-// CallbackResult is what came of a Callback.
+// CallbackResult is the result of a Callback.
 type CallbackResult struct {
 	// StatusCode is 0 when there was no answer.
 	StatusCode int

@@ -49,7 +49,7 @@ type RunLife struct {
 	Unread         int
 	Taken          bool
 	SandboxRunning bool
-	// Interrupted says that somebody interrupted the turn; the next one begins without it.
+	// Interrupted says that someone interrupted the turn; the next one begins without it.
 	Interrupted bool
 }
 
@@ -92,7 +92,7 @@ func (l *RunLife) Say(message string, at time.Time) {
 // StatusInterrupted is the status of a run whose turn was interrupted, until the next begins.
 const StatusInterrupted = "interrupted; a follow-up continues the run"
 
-// Interrupt notes that somebody interrupted the turn.
+// Interrupt notes that someone interrupted the turn.
 func (l *RunLife) Interrupt(at time.Time) {
 	l.Say(StatusInterrupted, at)
 	l.Interrupted = true

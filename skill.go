@@ -11,7 +11,7 @@ const (
 	MaxSkillBytes       = 256 << 10
 	MaxSkillDescription = 4096
 	MaxSkills           = 20
-	// MaxComposedBytes bounds what an agent is told first: base prompt, skills and
+	// MaxComposedBytes bounds the first message to an agent: base prompt, skills and
 	// prompt, with the prompt in all places that the skills have for it.
 	MaxComposedBytes = 8 << 20
 )

@@ -38,7 +38,7 @@ func (s MCPServer) Shown() MCPServer {
 	s.Env, s.Headers = hide(s.Env), hide(s.Headers)
 	switch u, err := url.Parse(s.URL); {
 	case err != nil:
-		s.URL = HiddenValue // nobody can tell where in it a password is
+		s.URL = HiddenValue // a password may be anywhere in it
 	case u.User != nil:
 		u.User = url.User("redacted")
 		s.URL = u.String()

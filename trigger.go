@@ -110,8 +110,8 @@ func (f *TriggerFilter) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ReadTriggerFilter reads a filter that is at a field; no text is no filter. Its errors name
-// the key below the field. Keys that an event does not have are refused by the catalogue.
+// ReadTriggerFilter reads a filter that is at a field; without text there is no filter. Its errors
+// name the key below the field. Keys that an event does not have are refused by the catalogue.
 func ReadTriggerFilter(field string, text []byte) (filter TriggerFilter, err error) {
 	if len(text) > 0 {
 		err = Rename(json.Unmarshal(text, &filter), Below(field))

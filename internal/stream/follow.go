@@ -14,7 +14,7 @@ const (
 	// readBatch and readBytes are how many events one read of the store fetches.
 	readBatch = 500
 	readBytes = 1 << 20
-	// slowPoll is how often a followed run is looked at without a wake-up.
+	// slowPoll is how often the store is read for a followed run without a wake-up.
 	slowPoll = 2 * time.Second
 )
 
@@ -155,7 +155,7 @@ func (f *Follower) Next(ctx context.Context) ([]Item, error) {
 		if n.end && f.after >= f.known {
 			return nil, io.EOF
 		}
-		if n.end { // the run went on after the tail saw its end, and just before this follower came
+		if n.end { // the run continued after the tail saw its end, and just before this follower came
 			if err := f.attach(ctx); err != nil {
 				return nil, err
 			}

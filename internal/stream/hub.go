@@ -59,7 +59,7 @@ func (h *Hub) Wake(topics []string) {
 	}
 }
 
-// WakeAll wakes everybody, for when wake-ups may have been missed.
+// WakeAll wakes everyone, for when wake-ups may have been missed.
 func (h *Hub) WakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +108,7 @@ const StatesTopic = "states"
 // KeysTopic is woken when an API key changed.
 const KeysTopic = "keys"
 
-// RepositoriesTopic is woken when a repository that a factory follows is to be looked at.
+// RepositoriesTopic is woken when a repository that a factory follows is due for a check.
 const RepositoriesTopic = "repositories"
 
 // FactoriesTopic is woken when a factory, or a part of one, changed.

@@ -28,8 +28,8 @@ func NewNodes(s *store.Store, hub *Hub, log *slog.Logger) *Nodes {
 	return &Nodes{store: s, hub: hub, log: log, send: make(chan []string, 1024)}
 }
 
-// Publish wakes this node now and the others soon. It never blocks: when the
-// other nodes cannot be told fast enough, they find out by looking.
+// Publish wakes this node now and the others soon. It never blocks: when the other
+// nodes cannot be notified fast enough, they find out by polling.
 func (n *Nodes) Publish(topics []string) {
 	n.hub.Wake(topics)
 	if n.store == nil || n.store.Engine() != "postgres" {

@@ -53,8 +53,8 @@ func (f *States) fromNow(ctx context.Context) (err error) {
 	return err
 }
 
-// Cursor is where a follower that comes later goes on, so that it misses nothing from
-// now on; it may hear again of what has just happened.
+// Cursor is where a later follower continues, so that it misses nothing from now on; it
+// may see again what has just happened.
 func (f *States) Cursor() string { return formatPosition(f.after) }
 
 // Close stops following.
