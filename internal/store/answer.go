@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// BeginAsk notes that an execution asks something: what was said before is no
-// answer to it, and the answer to the question before was used.
+// BeginAsk notes that an execution asks something: earlier messages do not answer it,
+// and the answer to the question before was used.
 func (tx *Tx) BeginAsk(ctx context.Context, e *Execution, ask string) error {
 	e.Ask = ask
 	err := tx.one(ctx, "SELECT COALESCE(MAX(id), '') FROM followups WHERE run_id = $1", []any{e.RunID}, &e.AskAfter)

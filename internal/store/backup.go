@@ -76,8 +76,8 @@ type BackupSummary struct {
 	Outside int64
 }
 
-// ReadOnly is a database as it was at one moment, for a backup. A server may go on
-// working with the database.
+// ReadOnly is a database as it was at one moment, for a backup. A server may continue
+// to work with the database.
 type ReadOnly struct {
 	reader
 	db *sql.DB
@@ -255,7 +255,7 @@ func backupValue(value any) any {
 	return value
 }
 
-// backupWriter writes lines until the first error, which finish tells.
+// backupWriter writes lines until the first error, which finish returns.
 type backupWriter struct {
 	zip  *gzip.Writer
 	buf  *bufio.Writer

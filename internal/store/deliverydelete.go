@@ -104,7 +104,7 @@ func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int)
 	if len(old) == 0 {
 		return 0, nil
 	}
-	args := []any{ceiling} // again: another node may have forgotten one, and it was claimed anew
+	args := []any{ceiling} // again: another node may have forgotten one, and a delivery claimed it again
 	n, err := tx.exec(ctx, "DELETE FROM delivery_identities WHERE delivery_id < $1 AND digest IN "+list(&args, old), args...)
 	if err != nil {
 		return 0, fmt.Errorf("delete identities: %w", err)

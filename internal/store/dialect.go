@@ -35,10 +35,10 @@ type dialect struct {
 	// ahead is a number that no transaction had yet. In a database that was moved to another
 	// server, what came along may lie there for years; it waits for nobody.
 	ahead string
-	// holder tells of the oldest transaction that writes. Its statement is left out: it may
-	// have values in it, and what this user of the database may not see.
+	// holder describes the oldest transaction that writes. Its statement is left out: it
+	// may contain values, and what this user of the database may not see.
 	holder string
-	// snapshot is which transactions have committed; SQLite's writer knows by itself.
+	// snapshot is which transactions have committed; SQLite's writer knows that without a query.
 	snapshot string
 	// lockFactory and shareFactory order changes of a factory and deliveries to it.
 	// Locks in memory, because a lock of the row would be a write for each delivery.
@@ -49,7 +49,7 @@ type dialect struct {
 	// that need several then wait for each other instead of in a circle.
 	lockNames string
 	// hurry keeps a transaction from waiting for a table that others use: those who come
-	// later would stand behind it.
+	// later would queue behind it.
 	hurry string
 	// ownLists asks for the right to settle lists, until the transaction ends.
 	ownLists string
@@ -57,7 +57,7 @@ type dialect struct {
 	// they were inserted. PostgreSQL would write each row again for that.
 	settlesLogs bool
 	// backlog is the runs that changed since they were settled, each once. Neither engine
-	// shall read all runs for it.
+	// may read all runs for it.
 	backlog string
 	// metadata is a value of a run's metadata, by its key.
 	metadata string

@@ -81,10 +81,10 @@ const EventOverhead = 256
 
 // ListEvents reads events of a run after a sequence, in order: at most limit of them, and
 // not more than size bytes, except that a single event is read however long it is. More
-// says that the log goes on.
+// says that the log continues.
 //
-// Where to stop is found by the lengths alone, which neither engine reads the data for:
-// the rows beyond are not sent by PostgreSQL only to be thrown away here.
+// The lengths alone show where to stop, and neither engine reads the data for them:
+// PostgreSQL does not send the rows beyond only for us to throw them away.
 func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit int, size int64) (events []lineshaft.Event, more bool, err error) {
 	query := "SELECT " + eventColumns + ` FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= COALESCE((
 		SELECT MAX(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
@@ -299,8 +299,8 @@ const unseenHolder = "a transaction that this user of the database may not see"
 
 // HeldBack says since when state changes wait for a transaction that began before them and
 // has not ended, and which one that is, as far as this user of the database may see it. A
-// zero time is none; with one writer there never is. That changes wait is told even with an
-// error about which one it is.
+// zero time is none; with one writer there never is. That changes wait is reported even if
+// finding the transaction fails.
 func (s *Store) HeldBack(ctx context.Context) (since time.Time, by string, err error) {
 	if s.d.holder == "" {
 		return since, "", nil

@@ -113,8 +113,8 @@ func attachmentRows() inserts {
 	return inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
 }
 
-// keepAttached keeps the blob of an attachment; a payload is kept while somebody refers
-// to it.
+// keepAttached keeps the blob of an attachment; a payload is kept while something
+// refers to it.
 func (tx *Tx) keepAttached(ctx context.Context, runID string, a lineshaft.Attachment) error {
 	if strings.HasPrefix(a.BlobID, payloadPrefix) {
 		return nil

@@ -20,8 +20,8 @@ const (
 )
 
 // groupCommit is SQLite's only writer. Callers' work runs in savepoints of one
-// transaction, so that a batch costs one fsync; a caller that fails rolls back its
-// own savepoint only.
+// transaction, so a batch costs one fsync; a caller that fails rolls back its own
+// savepoint only.
 //
 // Nothing here uses a caller's context: a context that ends inside a statement
 // makes the driver interrupt it, and SQLite may then roll back the whole
@@ -49,8 +49,8 @@ type unit struct {
 	topics  []string
 	err     error
 	retried bool
-	// begun is set by the writer, or by a caller that gives up before that: whoever
-	// is first decides whether the work is done at all.
+	// begun is set by the writer, or by a caller that gives up before that: the first
+	// of them decides whether the work is done at all.
 	begun atomic.Bool
 }
 
@@ -134,8 +134,8 @@ func (g *groupCommit) loop(ctx context.Context) {
 	}
 }
 
-// finish brings the log into the file, which nothing else does at the end: whoever
-// copies the file of a stopped server then has everything.
+// finish brings the log into the file, which nothing else does at the end: a copy of
+// the file of a stopped server is then complete.
 func (g *groupCommit) finish(ctx context.Context) {
 	_, err := g.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	g.forget() // SQLite keeps a connection open for as long as it has a statement
@@ -257,8 +257,8 @@ func (g *groupCommit) member(ctx context.Context, u *unit) bool {
 	return g.control(ctx, "RELEASE member") == nil
 }
 
-// lost handles a transaction that SQLite ended on its own (disk full, I/O error):
-// the caller at whose statement it happened is told, the others are tried once more.
+// lost handles a transaction that SQLite ended on its own (disk full, I/O error): the
+// caller at whose statement it happened gets the error, the others are tried again.
 func (g *groupCommit) lost(ctx context.Context, members []*unit, culprit *unit) []*unit {
 	_ = g.control(ctx, "ROLLBACK")
 	var again []*unit

@@ -35,7 +35,7 @@ func (tx *Tx) TakeLease(ctx context.Context, name, holder string, lease time.Dur
 	return stored == mine, err
 }
 
-// EndLease gives a name back, unless somebody else has it by now.
+// EndLease gives a name back, unless someone else has it by now.
 func (tx *Tx) EndLease(ctx context.Context, name, holder string) error {
 	name = leasePrefix + name
 	stored, err := tx.GetSetting(ctx, name)

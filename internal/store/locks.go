@@ -31,7 +31,7 @@ import (
 // KeyUse is a concurrency key that a transaction is about to use.
 type KeyUse struct {
 	Key string
-	// EndsWaiting says that the runs which wait for it may end, too.
+	// EndsWaiting says that the runs which wait for it may also end.
 	EndsWaiting bool
 }
 

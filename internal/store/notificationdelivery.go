@@ -17,7 +17,7 @@ const (
 	newNotificationDelivery = "notification_deliveries (" + deliveryInfoColumns + ", tries, tried_at, claim, body, attempts)"
 )
 
-// CallbackRun is what a callback tells of a run.
+// CallbackRun is what a callback says about a run.
 type CallbackRun struct {
 	ID         string
 	Title      string
@@ -25,7 +25,7 @@ type CallbackRun struct {
 	FactoryUID string
 	CreatedAt  time.Time
 	Metadata   map[string]string
-	// TraceParent is what its callbacks go on from.
+	// TraceParent is what its callbacks continue.
 	TraceParent string
 	// Damaged is what of its row cannot be read, which is then left out.
 	Damaged error
@@ -47,7 +47,7 @@ func (r reader) ListCallbackRuns(ctx context.Context, ids []string) (map[string]
 			return fmt.Errorf("scan run: %w", err)
 		}
 		run.CreatedAt = fromMicros(created)
-		if err := json.Unmarshal([]byte(metadata), &run.Metadata); err != nil { // the others go on
+		if err := json.Unmarshal([]byte(metadata), &run.Metadata); err != nil { // the others continue
 			run.Metadata, run.Damaged = nil, fmt.Errorf("decode metadata of run %s: %w", run.ID, err)
 		}
 		found[run.ID] = run

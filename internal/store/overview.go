@@ -21,7 +21,7 @@ import (
 // might not.
 func union(parts []string) string { return strings.Join(parts, " UNION ALL ") }
 
-// CountActive counts runs in states that are no end, each up to a limit.
+// CountActive counts runs in states that are not final, each up to a limit.
 func (s *Store) CountActive(ctx context.Context, factories []string, states []lineshaft.RunState, limit int) (map[lineshaft.RunState]int, error) {
 	counts := map[lineshaft.RunState]int{}
 	if len(factories) == 0 {
@@ -65,7 +65,7 @@ func (r reader) countIn(
 	})
 }
 
-// RunBrief is what the overview tells of a run.
+// RunBrief is what the overview shows of a run.
 type RunBrief struct {
 	ID         string
 	Title      string

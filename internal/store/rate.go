@@ -59,7 +59,7 @@ func (tx *Tx) lockRate(ctx context.Context, name string) (count, now int64, err 
 	return count, now, nil
 }
 
-// RateWait tells without counting how long a window is full.
+// RateWait says how long a window is full, without counting.
 func (r reader) RateWait(ctx context.Context, rate Rate) (time.Duration, error) {
 	var count, now int64
 	err := r.one(ctx, "SELECT count, "+r.d.now+" FROM rate_windows WHERE name = $1", []any{rate.Name}, &count, &now)

@@ -86,7 +86,7 @@ func (s *Store) settleAll(ctx context.Context) error {
 }
 
 // newFiles are the files and folders that opening a new SQLite database makes, in the
-// order in which they can be removed. It is empty if the database is there already.
+// order in which they can be removed. It is empty if the database already exists.
 func newFiles(database string) []string {
 	missing := func(path string) bool {
 		_, err := os.Lstat(path)
@@ -108,7 +108,7 @@ func newFiles(database string) []string {
 }
 
 // removeFiles removes what a failed restore made: an empty database looks like one that
-// somebody uses. Folders in which something else has appeared stay.
+// is in use. Folders in which something else has appeared stay.
 func removeFiles(made []string) error {
 	for _, path := range made {
 		err := os.Remove(path)
@@ -305,9 +305,9 @@ func (l *restore) flush(ctx context.Context) error {
 	return nil
 }
 
-// renumber gives a state change the number of a transaction of the past: the server
-// it came from may have counted further than this one. Changes on either side of a
-// place that somebody goes on from stay there.
+// renumber gives a state change the number of a transaction of the past: the server it
+// came from may have counted further than this one. Changes before and after a position
+// from which someone continues keep their side.
 func (l *restore) renumber(row []any) {
 	number, _ := row[l.txid].(int64)
 	if number == 0 {
@@ -351,7 +351,7 @@ func (l *restore) replace(row []any) {
 	}
 }
 
-// check counts what is there now.
+// check counts the rows after the restore.
 func (l *restore) check(ctx context.Context, want map[string]int64) error {
 	for table, rows := range want {
 		var have int64

@@ -34,7 +34,7 @@ type RunBody struct {
 	Skills []lineshaft.Skill
 	// FiredBy is the schedule that started the run, if one did.
 	FiredBy *lineshaft.FiredBy
-	// Continues is the run whose conversation and workspace this one goes on with.
+	// Continues is the run whose conversation and workspace this one continues.
 	Continues string
 }
 
@@ -56,12 +56,12 @@ type NewRun struct {
 	RerunOf   string
 	Attempt   int
 	CreatedAt time.Time
-	// TraceParent is the W3C traceparent that all that follows goes on from.
+	// TraceParent is the W3C traceparent that all that follows continues.
 	TraceParent string
 	// Ancestors are the runs above this one, nearest first.
 	Ancestors []string
 	// Outside says that strangers may have written a part of the conversation that it
-	// goes on with.
+	// continues.
 	Outside bool
 	// Events are the first of its log.
 	Events []lineshaft.Draft

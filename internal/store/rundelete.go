@@ -54,9 +54,9 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 	})
 }
 
-// forgetBodies empties what callbacks told of a run. Those that are still to be sent keep
-// theirs until they end (FinishNotificationAttempt). They are changed all the same: that
-// waits for an attempt which is noted just now, and sees how it ended.
+// forgetBodies empties what callbacks said about a run. Those that are still to be sent
+// keep theirs until they end (FinishNotificationAttempt). They are updated all the same:
+// the update waits for an attempt that is being noted, and sees how it ended.
 func (s *Store) forgetBodies(ctx context.Context, runID string) error {
 	for after := ""; ; {
 		ids, err := s.texts(ctx, "SELECT id FROM notification_deliveries WHERE run_id = $1 AND id > $2 ORDER BY id LIMIT $3", runID, after, deleteChunk)

@@ -168,7 +168,7 @@ func scanTo(rate *RunRate) []any {
 	}
 }
 
-// spanColumn, timeColumn and jsonColumn read columns into what they stand for.
+// spanColumn, timeColumn and jsonColumn read columns into what they represent.
 type (
 	spanColumn time.Duration
 	timeColumn time.Time

@@ -16,8 +16,8 @@ import (
 // and has not changed since, and takes the rest from the runs themselves. So it is exact at
 // any moment, and quick as long as the backlog, which it reads whole, is short.
 
-// SettleAhead is how many changes are looked at together, so that those are settled together
-// that lie together: runs of one creator share most of what lists go by.
+// SettleAhead is how many changes are considered together, to settle neighbours together:
+// runs of one creator share most of what lists go by.
 const SettleAhead = 2048
 
 // SettleBatch is how many runs are settled by one write. On SQLite others wait for it (D-3).
@@ -59,7 +59,7 @@ func (s *Store) settleTogether(ctx context.Context, ids []string) (mine bool, er
 	if err == nil || lineshaft.CodeOf(err) == lineshaft.CodeUnavailable || ctx.Err() != nil {
 		return mine, err
 	}
-	if len(ids) == 1 { // lists go on taking it from the run itself
+	if len(ids) == 1 { // lists continue to take it from the run itself
 		if _, known := s.stuck.LoadOrStore(ids[0], true); !known {
 			s.log.ErrorContext(ctx, "cannot settle a run; lists take longer with it", "run_id", ids[0], "err", err)
 		}

@@ -293,7 +293,7 @@ func unchanged(id string) string {
 }
 
 // indexCondition is what a partial index asks for that the column's value does not
-// tell by itself.
+// imply.
 func (w *walk) indexCondition(column string) string {
 	switch {
 	case column == "worker_host":

@@ -149,7 +149,7 @@ func (tx *Tx) SetFireRun(ctx context.Context, f Fire) error {
 	return tx.do(ctx, "set run of fire", "UPDATE fires SET run_id = $3 WHERE owner = $1 AND slot = $2", f.Owner, f.Slot, f.RunID)
 }
 
-// GetFire reads what became of a slot; nil if it has not fired, or long ago.
+// GetFire reads the result of a slot; nil if it has not fired, or long ago.
 func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) {
 	f := Fire{Owner: owner, Slot: slot}
 	var at int64

@@ -36,7 +36,7 @@ func translate(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return translatePostgres(pg)
 	}
-	// What is left are broken connections, in many types: the database is away.
+	// Only broken connections are left, in many types: the database is unreachable.
 	return lineshaft.Unavailable(fmt.Errorf("%w: %w", errBroken, err), "the database does not answer; try again")
 }
 
