@@ -123,8 +123,8 @@ type MCPServerConfig struct {
 	WarpID  string            `json:"warp_id,omitempty" doc:"The id of a managed server."`
 }
 
-// MCPServers is a map from name to server; a list of servers with names is taken
-// too. It keeps the caller's text until decode can say which entry is wrong.
+// MCPServers is a map from name to server; a list of servers with names is also
+// accepted. It keeps the caller's text until decode can say which entry is wrong.
 type MCPServers struct {
 	servers map[string]MCPServerConfig
 	text    json.RawMessage

@@ -95,8 +95,8 @@ func fillPage[T, W any](page base.Page[T], wire func(*T) (W, error)) ([]W, PageI
 	return items, pageInfo(page.Next), nil
 }
 
-// whenMore is how a list goes on that has no end of its own in the published API: it says
-// nothing when it is whole.
+// whenMore is the page information of a list that has none in the published API: a whole
+// list omits it.
 func whenMore(info PageInfo) *PageInfo {
 	if !info.HasNextPage {
 		return nil

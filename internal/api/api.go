@@ -49,14 +49,14 @@ type Deps struct {
 	TrustedProxies []netip.Prefix
 	// CORSOrigins are the origins whose pages may call, with a key and without cookies.
 	CORSOrigins []string
-	// Rate bounds the requests of each key in any minute; nil is no limit. Pages count
-	// against it, too.
+	// Rate bounds the requests of each key in any minute; nil means no limit. Pages
+	// also count against it.
 	Rate *rate.Limiter
 	// Metrics answers /metrics; nil leaves it out.
 	Metrics http.Handler
 	// MetricsKey, when set, must be presented to /metrics as a bearer token.
 	MetricsKey string
-	// Observe is told about every finished request; nil is nobody.
+	// Observe is called for every finished request; it may be nil.
 	Observe func(Observation)
 	// SendTest takes test events the way of deliveries from outside; nil when nobody does.
 	SendTest func(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error)

@@ -218,7 +218,7 @@ func wireAutomation(a *lineshaft.Automation) Automation {
 		Config: wireConfig(a.Config), Title: a.Title, MaxRunsPerHour: a.MaxRunsPerHour, Notices: a.Notices,
 		CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
 	}
-	// The rule stands beside the configuration, where it is given.
+	// Return the rule where requests give it: next to the configuration.
 	out.Concurrency, out.Config.Concurrency = out.Config.Concurrency, nil
 	for _, t := range a.Triggers {
 		out.Triggers = append(out.Triggers, Trigger{Provider: t.Provider, Event: t.Event, Schedule: wireTiming(t.Schedule), Filter: wireFilter(t.Filter)})

@@ -72,7 +72,7 @@ type conversationBuilder struct {
 	// asked says that the agent waits for an answer: what a person says then belongs to
 	// the turn that asked.
 	asked bool
-	// tail is the last block while it is output of the agent itself, which may go on.
+	// tail is the last block while it is output of the agent itself, which may continue.
 	tail *outputTail
 	// size is what was taken, and between says that the next block is another run's.
 	size    int
@@ -332,8 +332,8 @@ func (b *conversationBuilder) append(role, eventID, at string, c ConversationCon
 	}
 }
 
-// finish is the conversation so far. With next, a cursor, the log goes on: calls whose
-// results come later are shown with what they wrote until here.
+// finish is the conversation so far. With next, a cursor, the log continues: calls
+// whose results come later are shown with what they wrote until here.
 func (b *conversationBuilder) finish(id, next string) ConversationResponse {
 	b.flush()
 	if len(b.steps) > 0 {

@@ -286,7 +286,7 @@ func accepts(header, wanted string) bool {
 // tar.gz; otherwise it leaves it alone.
 func readArchive(r *http.Request, limit int64) (bool, error) {
 	body := bufio.NewReader(r.Body)
-	magic, _ := body.Peek(2) // what cannot be read is told by who reads it
+	magic, _ := body.Peek(2) // the reader of the body reports what cannot be read
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if string(magic) != "\x1f\x8b" && kind != gzipType && kind != "application/x-gzip" {
 		r.Body = io.NopCloser(body)

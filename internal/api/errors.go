@@ -30,7 +30,7 @@ func (s *server) failure(ctx context.Context, err error) *failure {
 	return &failure{Document: doc, header: header}
 }
 
-// Error implements error; it is what the caller is told.
+// Error implements error; it is what the caller sees.
 func (f *failure) Error() string { return f.Document.Error }
 
 // GetStatus implements huma.StatusError.

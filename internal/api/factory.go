@@ -215,7 +215,7 @@ type RepositoryUpdate struct {
 	Source *RepositorySource
 }
 
-// UnmarshalJSON tells null from absent.
+// UnmarshalJSON distinguishes null from absent.
 func (u *RepositoryUpdate) UnmarshalJSON(data []byte) error {
 	*u = RepositoryUpdate{Set: true}
 	if string(bytes.TrimSpace(data)) == "null" {

@@ -27,8 +27,8 @@ type gate struct {
 	body reflect.Type
 }
 
-// guard stands before every route: it lets a request through once the caller is
-// known, within the rate and permitted, and the request is fit to be decoded.
+// guard comes before every route: it lets a request through once the caller is known,
+// within the rate and permitted, and the request is fit to be decoded.
 func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
 	return s.guardAs(gate{row.Permission, s.docs[row.ID], s.bodies[row.ID]}, next)
 }
@@ -151,7 +151,7 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 			delete(values, name)
 		}
 	}
-	cleaned := *r.URL // the address itself belongs to whoever called us
+	cleaned := *r.URL // the address itself belongs to our caller
 	cleaned.RawQuery = values.Encode()
 	r.URL = &cleaned
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
-// NotificationStatus is how a delivery to an endpoint stands.
+// NotificationStatus is the status of a delivery to an endpoint.
 type NotificationStatus string
 
 // Schema implements huma.SchemaProvider.

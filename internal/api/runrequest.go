@@ -107,7 +107,7 @@ func (r *RunAgentRequest) domain(source lineshaft.Source) (lineshaft.NewRun, err
 		if _, err := lineshaft.ParseSkillRef(r.Skill); err != nil {
 			return lineshaft.NewRun{}, lineshaft.Invalid("skill", "%s", publicText(err))
 		}
-		// What it wins over is not used, but still has to be sound.
+		// What it overrides is not used, but must still be valid.
 		if err := config.Validate(); err != nil {
 			return lineshaft.NewRun{}, err
 		}

@@ -54,8 +54,8 @@ func (TriggerFilter) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// UnmarshalJSON keeps the text; null is no filter. It is read later, when it is known
-// where it is.
+// UnmarshalJSON keeps the text; null means no filter. The text is read later, when its
+// place is known.
 func (f *TriggerFilter) UnmarshalJSON(data []byte) error {
 	*f = nil
 	if string(data) != "null" {

@@ -232,7 +232,7 @@ func (s *server) workerDownload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// untilStopping is a context that ends when the server stops, too.
+// untilStopping is a context that also ends when the server stops.
 func (s *server) untilStopping(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if s.Stopping == nil {
@@ -296,7 +296,7 @@ func boundsOf(c lineshaft.Caller) workerBounds {
 	}
 }
 
-// checkExecutorRate counts each kind of call by itself: what an executor reports too
+// checkExecutorRate counts each kind of call separately: what an executor reports too
 // often must not hold up its heartbeats.
 func (s *server) checkExecutorRate(executionID, path string) error {
 	if verdict, _ := s.executors.Take(executionID+" "+path, s.Now()); verdict.Wait > 0 {
