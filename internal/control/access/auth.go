@@ -30,7 +30,7 @@ func ErrUnauthenticated() error {
 	}
 }
 
-// orUnauthenticated turns "there is none" into the one answer that tells nothing.
+// orUnauthenticated turns "there is none" into the one answer that reveals nothing.
 func orUnauthenticated(err error) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return ErrUnauthenticated()
@@ -122,8 +122,8 @@ func (k *keyCache) takeUsed() (keys, sessions map[string]time.Time) {
 	return keys, sessions
 }
 
-// Authenticate finds who a key or run token belongs to. Everything that does not
-// open anything gives the same error; a store that is away gives its own.
+// Authenticate finds who a key or run token belongs to. Everything that does not open
+// anything gives the same error; an unreachable store gives its own.
 func (s *Access) Authenticate(ctx context.Context, key string) (lineshaft.Caller, error) {
 	if !strings.HasPrefix(key, KeyPrefix) || len(key) > 256 {
 		return lineshaft.Caller{}, ErrUnauthenticated()

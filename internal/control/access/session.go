@@ -149,7 +149,7 @@ type SessionPage struct {
 }
 
 // ListSessions reads the caller's own live sessions or, for an admin who asks,
-// everybody's; newest first.
+// everyone's; newest first.
 func (s *Access) ListSessions(ctx context.Context, c lineshaft.Caller, everybody bool, limit int, cursor string) (SessionPage, error) {
 	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
 		return SessionPage{}, err

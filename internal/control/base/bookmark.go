@@ -16,8 +16,8 @@ const (
 	// ChangePoll is how often readers look even when nothing woke them: a change may be
 	// announced before all that comes before it has settled.
 	ChangePoll = 500 * time.Millisecond
-	// bookmarkNote is how long a node goes on without noting how far it is, as long as
-	// there was nothing to do.
+	// bookmarkNote is how long a node continues without noting its position while there
+	// is nothing to do.
 	bookmarkNote = 5 * time.Second
 )
 
@@ -34,8 +34,8 @@ type Bookmark struct {
 	Last  time.Time // when it was noted
 }
 
-// Resume finds out where to go on. On a database without a note that is here: what has
-// happened so far gives nothing to do.
+// Resume finds out where to continue. On a database without a note that is here: what
+// has happened so far gives nothing to do.
 func (m *Bookmark) Resume(ctx context.Context, st *store.Store) error {
 	noted, err := st.GetSetting(ctx, m.Setting)
 	if err != nil || noted != "" && noted == m.Noted {
@@ -73,7 +73,7 @@ func (m *Bookmark) goTo(noted string, at store.StatePosition) {
 	m.Noted, m.Last = noted, time.Now()
 }
 
-// Pass goes on behind changes that gave nothing to do, and notes that now and then.
+// Pass skips changes that gave nothing to do, and notes that now and then.
 func (m *Bookmark) Pass(ctx context.Context, st *store.Store, to store.StatePosition) error {
 	m.At.Store(&to)
 	if !m.Rested() {

@@ -30,8 +30,8 @@ type Gathering[T any] struct {
 	begun int
 }
 
-// OneIsToBlame says that a batch failed although the database is there: one of its items
-// is the cause, and each is then tried alone, so that it holds up nobody else.
+// OneIsToBlame says that a batch failed although the database answers: one of its items
+// is the cause. Each is then tried alone, so that it holds up nobody else.
 func OneIsToBlame(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err))
 }
@@ -104,8 +104,8 @@ func (g *Gathering[T]) await(ctx context.Context, m *gathered[T]) (leads bool, e
 	}
 }
 
-// withdraw takes back an item that nobody works on yet; false when somebody does, or
-// when its caller was just told to lead.
+// withdraw takes back an item that nobody works on yet; false when someone does, or
+// when its caller was just asked to lead.
 func (g *Gathering[T]) withdraw(m *gathered[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *Gathering[T]) unit(ctx context.Context, work func(ctx context.Context, 
 		return items
 	}
 	work(ctx, take)
-	take() // in case that the work never came to it
+	take() // if the work never came to it
 	for _, m := range batch {
 		close(m.done)
 	}

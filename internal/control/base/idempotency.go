@@ -17,9 +17,9 @@ import (
 const AnswerLife = 24 * time.Hour
 
 // Idempotently runs work inside tx at most once for a key and puts its result into
-// answer. When an earlier call left an answer, that one is decoded instead and
-// replayed is true. The key is taken in the same transaction as the work: if the
-// work fails, nothing is kept.
+// answer. When an earlier call left an answer, that one is decoded instead and replayed
+// is true. The key is claimed in the same transaction as the work: if the work fails,
+// nothing is kept.
 func (s *Base) Idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Caller, key *Idempotency, answer any, work func() error) (replayed bool, err error) {
 	if key == nil {
 		return false, work()

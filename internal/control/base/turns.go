@@ -60,7 +60,7 @@ func NewTurns() *Turns {
 // Work takes the processor for a long answer; rest gives it back, and must be called before
 // anything waits for the reader. While deliveries come in, the processor then stays free for
 // them as long as it was taken. It is a courtesy: when the database keeps the others waiting,
-// or the reader has left, an answer goes on without it.
+// or the reader has left, an answer continues without it.
 func (t *Turns) Work(ctx context.Context) (rest func()) {
 	limit := time.NewTimer(t.wait)
 	defer limit.Stop()

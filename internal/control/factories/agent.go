@@ -150,8 +150,8 @@ func (s *Factories) GetAgent(ctx context.Context, c lineshaft.Caller, uid string
 	return &shown, nil
 }
 
-// shownTo is what a caller sees of an agent. A run sees whom it may give work to, and
-// not what they were told or given.
+// shownTo is what a caller sees of an agent. A run sees whom it may give work to, but
+// not their prompts or what they were given.
 func shownTo(c lineshaft.Caller, a lineshaft.Agent) lineshaft.Agent {
 	if c.Role == lineshaft.RoleRun {
 		a.Prompt, a.Config = "", lineshaft.AgentConfig{}

@@ -99,7 +99,7 @@ func checkAutomationName(ctx context.Context, tx *store.Tx, a lineshaft.Automati
 }
 
 // sameFile says whether the definition of one would be taken for that of the other: many
-// systems do not tell file names apart that differ only in case.
+// systems ignore case in file names.
 func sameFile(a, b string) bool { return lineshaft.SameFolded(a, b) }
 
 func checkAgent(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {

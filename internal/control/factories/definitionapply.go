@@ -24,7 +24,7 @@ type work struct {
 	d  *definition.Definition
 	at time.Time
 
-	// What is there now.
+	// What exists now.
 	factory *lineshaft.Factory // locked
 	parts   *factoryParts
 	written *writtenFolder // its newest revision
@@ -32,7 +32,7 @@ type work struct {
 	// What is to be done.
 	changes  []definition.Change
 	webhooks []webhookWork
-	problems []lineshaft.FileProblem // of the folder by itself, then of all
+	problems []lineshaft.FileProblem // of the folder alone, then of all
 
 	bad     map[string]bool          // files with mistakes of their own
 	secrets map[string]*store.Secret // those that the definition names; nil for none
@@ -86,8 +86,8 @@ func (s *Factories) ApplyFiles(ctx context.Context, c lineshaft.Caller, factoryU
 	return done, nil
 }
 
-// prepare reads what is there, finds what differs and checks the definition against
-// the server. It reports every mistake at once, with those of the folder by itself.
+// prepare reads what exists, finds what differs and checks the definition against the
+// server. It reports every mistake at once, with those of the folder alone.
 func (s *Factories) prepare(ctx context.Context, tx *store.Tx, w work) (*work, error) {
 	var err error
 	if w.parts, err = readParts(ctx, tx, w.factory); err != nil {

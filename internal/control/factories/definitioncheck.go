@@ -18,8 +18,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// check holds the definition against the server: what it names has to be there and
-// to be allowed. Mistakes are gathered; an error is a failure of the check itself.
+// check holds the definition against the server: what it names must exist and be
+// allowed. Mistakes are gathered; an error is a failure of the check itself.
 func (w *work) check(ctx context.Context, tx *store.Tx) error {
 	if err := inOrder(ctx, tx, w.lockSecrets, w.checkAlias, w.checkConfigs); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (w *work) problem(kind definition.Kind, name, field, message, hint string) 
 type layer struct {
 	kind definition.Kind
 	name string
-	// prefix stands before the keys in the file.
+	// prefix comes before the keys in the file.
 	prefix string
 	config lineshaft.AgentConfig
 	// before is what it said until now.
@@ -129,8 +129,8 @@ func (w *work) checkConfigs(ctx context.Context, tx *store.Tx) error {
 }
 
 // checkKeys holds what agents and automations say about their model's key against what
-// they inherit. The foreman stands for an agent that is not there, which is another's
-// mistake to find.
+// they inherit. The foreman replaces an agent that does not exist; another check
+// reports that mistake.
 func (w *work) checkKeys() {
 	check := func(kind definition.Kind, name string, d runs.Definitions) {
 		config, _ := w.s.runs.ResolveLayers(lineshaft.AgentConfig{}, d)
@@ -166,8 +166,8 @@ func (w *work) blame(kind definition.Kind, name, field string, err error) error 
 	}
 }
 
-// checkWatches holds the triggers that are new or changed to what the caller may
-// wait for. Others stay: whoever wrote them could see those factories.
+// checkWatches holds the triggers that are new or changed to what the caller may wait
+// for. Others stay: their authors could see those factories.
 func (w *work) checkWatches(ctx context.Context, tx *store.Tx) error {
 	watch := trigger.Watchable(w.c)
 	retriggered := func(f definition.FieldChange) bool { return strings.HasPrefix(f.Field, "triggers") }

@@ -57,7 +57,7 @@ func (w *work) giveCredential(one *webhookWork) error {
 	next.OwnsSecret, next.NeedsSecret = false, false
 	secret := w.secrets[next.SecretName]
 	switch {
-	case next.SecretName == "": // the folder by itself is wrong
+	case next.SecretName == "": // the folder itself is wrong
 	case secret == nil:
 		w.webhookProblem(next, "secretName", "there is no secret "+next.SecretName, createSecretHint(next.SecretName))
 	case secret.Kind == lineshaft.SecretWebhook:

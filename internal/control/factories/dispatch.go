@@ -32,7 +32,7 @@ type Dispatch struct {
 	Source lineshaft.Source
 }
 
-// Dispatched says what became of it.
+// Dispatched is the result of a dispatch.
 type Dispatched struct {
 	runs.Started
 

@@ -55,8 +55,8 @@ func unlinked(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 }
 
 // WithRepositories fills in how far factories have followed their repositories. They are
-// read again after that: what a commit has changed is there once the commit is said to be
-// in force.
+// read again after that: once the commit is reported as in force, what it changed must be
+// visible.
 func (s *Factories) WithRepositories(ctx context.Context, factories ...*lineshaft.Factory) error {
 	var uids []string
 	for _, f := range factories {
@@ -101,9 +101,9 @@ func sourceDetail(g *lineshaft.GitSource) map[string]string {
 	return map[string]string{"repository": sourceText(*g)}
 }
 
-// SyncRepository looks at the repository of a factory now and puts in force what is
-// there, also when its commit has been tried before: secrets may be there by now. The
-// answer says what became of it.
+// SyncRepository checks the repository of a factory now and puts its content in force,
+// also when its commit has been tried before: secrets may exist by now. The answer is
+// the result.
 func (s *Factories) SyncRepository(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err

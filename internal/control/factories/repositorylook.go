@@ -53,8 +53,8 @@ func (s *Factories) take(ctx context.Context, tx *store.Tx, factoryUID string) (
 	return &look{s: s, claim: claim, status: *status}, nil
 }
 
-// do looks, applies what is new and notes what became of it. Nothing of that is done
-// in one transaction with git at work; the claim holds it together.
+// do looks, applies what is new and notes the result. Nothing of that is done in one
+// transaction with git at work; the claim holds it together.
 func (l *look) do(ctx context.Context) error {
 	working, stop := l.extend(ctx)
 	before := l.status
@@ -195,7 +195,7 @@ func (l *look) apply(ctx context.Context, commit string, files definition.Files)
 }
 
 // follower is who applies what is in a repository. It may name the team's secrets, as
-// whoever linked the repository may.
+// anyone who links a repository may.
 func follower() lineshaft.Caller {
 	return lineshaft.Caller{
 		Principal: lineshaft.Principal{UID: base.RepositoryPrincipalUID, Type: lineshaft.ServiceAccount, DisplayName: "Repository"}, Role: lineshaft.RoleManager,
@@ -238,8 +238,8 @@ func (l *look) tell(ctx context.Context, before lineshaft.GitStatus) {
 		slog.Int("problems", len(now.Problems)), slog.String("fault", now.Fault))
 }
 
-// maxDefinitionFile is more than any file of a definition may have: what is larger is
-// told by its size and not read.
+// maxDefinitionFile is more than any file of a definition may have: a larger file is
+// reported by its size and not read.
 const maxDefinitionFile = 4 << 20
 
 // files reads the folder of the definition.
@@ -285,8 +285,8 @@ func (l *look) nothing() lineshaft.FileProblem {
 	}
 }
 
-// ofDefinition tells files of a definition from others that a repository may have
-// beside one at its root.
+// ofDefinition distinguishes files of a definition from others that a repository may
+// have beside one at its root.
 func ofDefinition(name string) bool {
 	top, _, nested := strings.Cut(name, "/")
 	if !nested {

@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// UpdateWebhook changes a webhook. What stands already may be sent again.
+// UpdateWebhook changes a webhook. Values that it already has may be sent again.
 func (s *Factories) UpdateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, change WebhookChange) (lineshaft.Webhook, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return lineshaft.Webhook{}, err

@@ -65,8 +65,8 @@ type IssuedNotification struct {
 	Secret string
 }
 
-// maxGaps is how often an endpoint may be disabled and enabled while state changes wait to
-// be looked at.
+// maxGaps is how often an endpoint may be disabled and enabled while state changes wait
+// for their turn.
 const maxGaps = 16
 
 // CreateNotification makes an endpoint. It gets every change that commits after this
@@ -158,7 +158,7 @@ func namesFactories(uids []string) error {
 	return nil
 }
 
-// chooseFactories changes whose runs an endpoint hears of.
+// chooseFactories changes whose runs an endpoint is notified of.
 func (change NotificationChange) chooseFactories(n *lineshaft.Notification) error {
 	if change.AllFactories {
 		if change.FactoryUIDs != nil {
@@ -177,7 +177,7 @@ func (change NotificationChange) chooseFactories(n *lineshaft.Notification) erro
 	return nil
 }
 
-// reaches says whether a caller may see an endpoint: all of what it tells of.
+// reaches says whether a caller may see an endpoint: all that it reports.
 func reaches(c lineshaft.Caller, n *lineshaft.Notification) bool {
 	if len(c.FactoryUIDs) == 0 {
 		return true
@@ -223,7 +223,7 @@ func (s *Notifier) changeNotifications(ctx context.Context, fn func(ctx context.
 		return fn(ctx, tx, position)
 	})
 	if err == nil {
-		s.fanout.idle.Store(false) // this node looks at once; others hear of it
+		s.fanout.idle.Store(false) // this node looks at once; others are notified
 	}
 	return err
 }
@@ -264,7 +264,7 @@ func lockedNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, i
 }
 
 // damagedNotification refuses to change an endpoint whose row cannot be read: its filters
-// would be gone, and it would be told of everything.
+// would be gone, and it would be notified of everything.
 func damagedNotification(n *store.Notification) error {
 	return lineshaft.Conflict("what is stored of notification %q cannot be read; delete it and create it again", n.Name)
 }
@@ -381,8 +381,8 @@ func stopNotification(ctx context.Context, tx *store.Tx, n *store.Notification) 
 }
 
 // resumeNotification enables an endpoint before all that happened until it was disabled
-// is in its log. It goes on where it was; what happened meanwhile is a gap. Of very many
-// gaps the oldest is given up: better too much is told than too little.
+// is in its log. It continues where it was; what happened meanwhile is a gap. Of very
+// many gaps the oldest is given up: better to report too much than too little.
 func (s *Notifier) resumeNotification(ctx context.Context, tx *store.Tx, n *store.Notification) error {
 	now, err := tx.Snapshot(ctx)
 	if err != nil {
@@ -455,7 +455,7 @@ func (s *Notifier) DeleteNotification(ctx context.Context, c lineshaft.Caller, i
 	})
 }
 
-// auditNotification records a change. Of the address the host is told.
+// auditNotification records a change. Of the address it names the host.
 func (s *Notifier) auditNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action string, n *store.Notification, detail map[string]string) error {
 	if detail == nil {
 		detail = map[string]string{}
@@ -464,7 +464,7 @@ func (s *Notifier) auditNotification(ctx context.Context, tx *store.Tx, c linesh
 	return s.Audit(ctx, tx, c, action, "notification", n.ID, detail)
 }
 
-// auditNotificationChange records what changed: the switch by itself, all else by name.
+// auditNotificationChange records what changed: the switch separately, all else by name.
 func (s *Notifier) auditNotificationChange(ctx context.Context, tx *store.Tx, c lineshaft.Caller, was, n *store.Notification) error {
 	var changed []string
 	for _, field := range []struct {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// backlogMost is how many waiting deliveries are counted: more is not told apart.
+	// backlogMost is how many waiting deliveries are counted: larger numbers look the same.
 	backlogMost = 100_000
-	// callbacksLate is the lag that people are told of.
+	// callbacksLate is the lag that is reported to people.
 	callbacksLate = time.Minute
-	// lateNote is how often the log tells of it.
+	// lateNote is how often the log reports it.
 	lateNote = 10 * time.Minute
 )
 
-// CallbackBacklog is how callbacks stand.
+// CallbackBacklog is how far callbacks are behind.
 type CallbackBacklog struct {
-	// Lag is the age of the oldest state change that nobody looked at for callbacks.
+	// Lag is the age of the oldest state change that was not yet checked for callbacks.
 	Lag time.Duration
 	// HeldBy is the transaction in the database that a late change waits for, if it is one.
 	HeldBy string
@@ -49,8 +49,8 @@ func (s *Notifier) CallbackBacklog() CallbackBacklog {
 	return s.backlog.seen
 }
 
-// WatchCallbacks looks how callbacks stand. The log says when they are late. What could
-// not be looked at stays as it was.
+// WatchCallbacks finds out how far callbacks are behind. The log says when they are
+// late. What could not be read stays as it was.
 func (s *Notifier) WatchCallbacks(ctx context.Context) error {
 	seen := s.CallbackBacklog()
 	now, err := s.TimerClock(ctx, s.Store)
@@ -68,7 +68,7 @@ func (s *Notifier) WatchCallbacks(ctx context.Context) error {
 	return err
 }
 
-// note keeps what was seen and says whether the log should tell of it.
+// note keeps what was seen and says whether to log it.
 func (b *backlog) note(seen CallbackBacklog) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

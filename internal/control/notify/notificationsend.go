@@ -23,10 +23,10 @@ const (
 	// request, and noting how it went, with room to spare.
 	CallbackLease = time.Minute
 	// callbacksAtOnce bounds the requests of a node to one endpoint. There are at most
-	// lineshaft.MaxNotifications endpoints, so it bounds them in all, too, and a slow
+	// lineshaft.MaxNotifications endpoints, so it also bounds them in all, and a slow
 	// endpoint takes nothing from the others.
 	callbacksAtOnce = 8
-	// callbackPoll is how often is looked without being told.
+	// callbackPoll is how often to look without a wake-up.
 	callbackPoll = 5 * time.Second
 	// callbackDrain is what requests get to end when the server stops.
 	callbackDrain = 3 * time.Second
@@ -34,7 +34,7 @@ const (
 	statusGone = 410
 )
 
-// CallbackOutcome is what came of an attempt, for logs and metrics.
+// CallbackOutcome is the result of an attempt, for logs and metrics.
 type CallbackOutcome string
 
 // The outcomes of an attempt.
@@ -158,7 +158,7 @@ func (s *Notifier) takeDue(ctx context.Context) (started int, next time.Duration
 func (s *Notifier) takeCallbacks(ctx context.Context, notificationID string, now time.Time) (started int, again bool, err error) {
 	room := s.callbacks.free(notificationID)
 	if room <= 0 {
-		return 0, false, nil // looked at again when one of them has ended
+		return 0, false, nil // checked again when one of them has ended
 	}
 	var claims []store.NotificationClaim
 	var endpoint *store.Notification
