@@ -38,8 +38,8 @@ type claimPlace struct {
 	lines *claimLines
 	id    string
 	line  *claimLine
-	// look is sent when the queue is to be looked at: the place came to the front, or
-	// what was promised to others has been taken.
+	// look is sent when the queue should be read: the place came to the front, or what
+	// was promised to others has been taken.
 	look chan struct{}
 }
 
@@ -62,7 +62,7 @@ func (c *claimLines) join(host string, factories []string, hub *stream.Hub) *cla
 	return p
 }
 
-// leave ends it, wherever it stands.
+// leave ends it, wherever it is.
 func (p *claimPlace) leave() {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *claimLine) wakeFirst() {
 	if len(l.places) > 0 {
 		select {
 		case l.places[0].look <- struct{}{}:
-		default: // it was told already
+		default: // it was notified already
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (p *claimPlace) taken(share int, empty bool) {
 	p.line.promised -= share
 	if empty {
 		p.line.places = slices.Insert(p.line.places, 0, p)
-		return // it waits; the run that it missed is somebody's
+		return // it waits; another claim has the run that it missed
 	}
 	p.line.wakeFirst()
 }

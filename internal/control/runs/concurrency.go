@@ -98,15 +98,15 @@ func KeyOf(n *store.NewRun) []store.KeyUse {
 	return []store.KeyUse{UseKey(rule, cmp.Or(n.Head.ConcurrencyKey, SlotKey(n.Head.FactoryUID, rule.Key)))}
 }
 
-// slotTries bounds how often a key that keeps changing hands is looked at.
+// slotTries bounds how often a key that keeps changing hands is read.
 const slotTries = 50
 
 // lockHolder takes the key for a run, or returns the run that has it with its row
 // locked: it keeps the key until this transaction ends, and sees then who waits.
 //
-// The key's name and the row of its holder are locked already. That the slot is never
-// locked before a row, and looked at again, is for nodes of a version before, which end
-// runs without the name.
+// The key's name and the row of its holder are locked already. The slot is never locked
+// before a row, and is read again, for nodes of an older version: those end runs
+// without the name.
 func (s *Runs) lockHolder(ctx context.Context, tx *store.Tx, key, runID string) (*store.RunHead, error) {
 	for range slotTries {
 		holder, err := tx.SlotHolder(ctx, key)
@@ -164,7 +164,7 @@ func (s *Runs) cancelFor(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 }
 
 // mayTakeOver says whether a caller may continue or end the run that has its
-// concurrency key: a key is no way around the permissions on runs.
+// concurrency key: a key is not a way around the permissions on runs.
 func mayTakeOver(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rule *lineshaft.Concurrency, h *store.RunHead) error {
 	visible, err := base.MaySee(ctx, tx, c, h.ID, h.FactoryUID)
 	if err != nil {

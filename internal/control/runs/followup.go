@@ -56,7 +56,7 @@ func (s *Runs) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 }
 
 // maySteer keeps a key that is limited to factories from secrets of an environment that it
-// may not name: a message to a run that somebody else put there would reach them (S-3). A
+// may not name: a message to a run that someone else put there would reach them (S-3). A
 // child is where its parent was put.
 func (s *Runs) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead) error {
 	if len(c.FactoryUIDs) == 0 || c.Role == lineshaft.RoleRun {
@@ -76,7 +76,7 @@ func (s *Runs) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h
 	}
 	origin := body.Origins["environment_id"]
 	for origin == lineshaft.ParentOrigin {
-		origin = secrets.RunOrigin // where a parent is gone it counts as somebody's choice
+		origin = secrets.RunOrigin // where a parent is gone it counts as someone's choice
 		parent, err := tx.GetRun(ctx, run.ParentRunID)
 		if err != nil {
 			if base.IgnoreNotFound(err) != nil {
@@ -169,7 +169,7 @@ func (l *life) mayFollowUp(ctx context.Context, c lineshaft.Caller) error {
 	return l.room.checkBudget(ctx, l.tx, factory)
 }
 
-// checkConversation refuses to reopen a run while another one goes on with its
+// checkConversation refuses to reopen a run while another one continues its
 // conversation: what was said last would be in neither of them.
 func checkConversation(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
 	run, err := tx.GetRun(ctx, h.ID)
@@ -184,7 +184,7 @@ func checkConversation(ctx context.Context, tx *store.Tx, h *store.RunHead) erro
 		live.ID, h.ID, live.State)
 }
 
-// outcomeFor says how a message reaches a run as it stands now.
+// outcomeFor says how a message reaches a run in its present state.
 func outcomeFor(h *store.RunHead) lineshaft.FollowupOutcome {
 	switch {
 	case h.State == lineshaft.Queued && h.Executions == 0:

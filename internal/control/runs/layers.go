@@ -298,7 +298,7 @@ func reachedFromOutside(ctx context.Context, r definitionReader, runID, rootRunI
 	return false, err
 }
 
-// startedOutside tells it by what started the run: those of automations work on what
+// startedOutside decides by what started the run: those of automations work on what
 // strangers wrote, unless the time of day started them.
 func startedOutside(source lineshaft.Source, creatorUID string) bool {
 	return source.Delivered() || strings.HasPrefix(creatorUID, base.AutomationPrincipalPrefix) && source != lineshaft.SourceSchedule

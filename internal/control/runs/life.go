@@ -96,7 +96,7 @@ func (l *life) release(reason lineshaft.Hold) {
 	l.Touch(l.now)
 }
 
-// wake wakes everybody who may be waiting for this run.
+// wake wakes everyone who may be waiting for this run.
 func (l *life) wake() {
 	l.tx.Wake(stream.RunTopic(l.ID))
 	l.tx.Wake(stream.StatesTopic)

@@ -130,7 +130,7 @@ func (w *RemoteWorker) Heartbeat(ctx context.Context, held []lineshaft.Execution
 
 // Directives is Service.Directives.
 func (w *RemoteWorker) Directives(ctx context.Context) ([]lineshaft.Directive, error) {
-	if w.only != "" && !w.holds { // nothing is kept for whoever only has the token
+	if w.only != "" && !w.holds { // nothing is kept for a caller that only has the token
 		return nil, errNotYours()
 	}
 	if err := w.admit(ctx); err != nil {
@@ -209,7 +209,7 @@ func (w *RemoteWorker) Leave(ctx context.Context) error {
 }
 
 // admit keeps a key that is bound to factories from acting as a process whose key is not
-// bound to the same: the ids of processes are no secret, and what they hold is.
+// bound to the same: the ids of processes are not secret, but what they hold is.
 func (w *RemoteWorker) admit(ctx context.Context) error {
 	if len(w.factories) == 0 {
 		return nil

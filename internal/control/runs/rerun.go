@@ -49,7 +49,7 @@ func (s *Runs) RerunProblem(ctx context.Context, c lineshaft.Caller, runID strin
 	}
 }
 
-// rerunRequest is what asks for a run once more, without its attachments.
+// rerunRequest is the request that starts a run again, without its attachments.
 func (s *Runs) rerunRequest(ctx context.Context, c lineshaft.Caller, runID string, source lineshaft.Source) (lineshaft.NewRun, error) {
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *Runs) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 	return started, err
 }
 
-// startRequested is StartRun; it tells the factory too.
+// startRequested is StartRun; it also returns the factory.
 func (s *Runs) startRequested(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *base.Idempotency) (started Started, factoryUID string, err error) {
 	if c.Role == lineshaft.RoleRun && req.ParentRunID == "" {
 		req.ParentRunID = c.RunID // an agent's runs are its run's children
@@ -344,7 +344,7 @@ func (s *Runs) GetRun(ctx context.Context, c lineshaft.Caller, runID string) (*l
 // shownReruns is how many reruns the first run names.
 const shownReruns = 100
 
-// ExplainRun tells for each configuration value which layer gave it.
+// ExplainRun says for each configuration value which layer gave it.
 func (s *Runs) ExplainRun(ctx context.Context, c lineshaft.Caller, runID string) (map[string]string, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
@@ -430,7 +430,7 @@ func titleOf(prompt string, skills []string) string {
 }
 
 // followupText is what a run says that becomes a follow-up of another. Skills are not
-// told again, but one without a prompt has nothing else to say.
+// repeated, but one without a prompt has nothing else to say.
 func followupText(n *store.NewRun) string {
 	switch {
 	case n.Body.Prompt != "" || len(n.Body.Config.Skills) == 0:

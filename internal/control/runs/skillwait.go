@@ -79,8 +79,8 @@ func (s *Runs) findAll(ctx context.Context, waiting []store.WaitingRun) (done in
 	return done, err
 }
 
-// findFor looks for the skills of one run, first at the forge and then, with what
-// came of it, under the run's lock.
+// findFor looks for the skills of one run, first at the forge and then, with the
+// result, under the run's lock.
 func (s *Runs) findFor(ctx context.Context, runID string) (settled bool, err error) {
 	run, err := s.Store.GetRun(ctx, runID)
 	if err != nil {
@@ -182,8 +182,8 @@ func (s *Runs) readSkillWithin(ctx context.Context, ref lineshaft.SkillRef) (lin
 	return s.skills.ReadSkill(ctx, ref)
 }
 
-// noteTrouble tells in the run's status that the forge is away. It is no error of the
-// job: the run waits until its time in the queue is over.
+// noteTrouble says in the run's status that the forge is unreachable. That is not an
+// error of the job: the run waits until its time in the queue is over.
 func (s *Runs) noteTrouble(ctx context.Context, run *lineshaft.Run, trouble error) error {
 	message := skills.WaitingForSkills(run.Config.Skills) + ": " + skills.PublicMessage(trouble)
 	if run.Status.Message == message {

@@ -36,7 +36,7 @@ func (s *Runs) NewStarter(tx *store.Tx) *Starter { return &Starter{room: s, Tx: 
 // concurrency rule let it.
 type RunStart struct {
 	Caller lineshaft.Caller
-	// Paused is for what starts by itself; people start runs of paused factories, too.
+	// Paused is for what starts without a person; people can also start runs of paused factories.
 	Paused bool
 	// Broken is why an automation cannot start runs.
 	Broken     string
@@ -44,7 +44,7 @@ type RunStart struct {
 	Budget     lineshaft.Budget
 	// Brake bounds the runs of an automation; nil when it has none.
 	Brake *store.Rate
-	// Draft makes the run, with its files, once nothing above stands against it.
+	// Draft makes the run, with its files, once nothing above refuses it.
 	Draft func() (*store.NewRun, []lineshaft.Attachment)
 	// traced says that the run's span is made by who asked for it.
 	traced bool
@@ -103,7 +103,7 @@ func (b *Starter) pass(ctx context.Context, start RunStart) error {
 		start.Brake.Limit, wait.Round(time.Second))
 }
 
-// ErrPaused refuses what starts by itself in a paused factory.
+// ErrPaused refuses what starts without a person in a paused factory.
 var ErrPaused = lineshaft.Conflict("the factory is paused; resume it, and the next time starts a run")
 
 // Add puts a run among those that are written next.

@@ -232,7 +232,7 @@ func (v sealedValues) probe(ctx context.Context, _ *SealedCount, _ string) (chan
 	if err != nil || probe == "" {
 		return nil, "", err
 	}
-	var ignored SealedCount // it is no secret
+	var ignored SealedCount // it is not a secret
 	if fresh, changed := v.rewrap(&ignored, ProbeSetting, probe); changed {
 		changes = append(changes, func(ctx context.Context, tx *store.Tx) error {
 			return tx.ReplaceSetting(ctx, ProbeSetting, probe, fresh)

@@ -239,7 +239,7 @@ func AgentSkills(all []lineshaft.Skill, agent string) []lineshaft.Skill {
 	return own
 }
 
-// PublicMessage is what an error tells without its code and field.
+// PublicMessage is the text of an error without its code and field.
 func PublicMessage(err error) string {
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 		return public.Message

@@ -199,7 +199,7 @@ func (k *skillKeep) want(at string, size int64) bool {
 	return true
 }
 
-// repositoryError is what may be told about a repository that was not read.
+// repositoryError is what may be said about a repository that was not read.
 func repositoryError(ctx context.Context, r lineshaft.Repository, err error) error {
 	switch code := lineshaft.CodeOf(err); {
 	case code == lineshaft.CodeNotFound:

@@ -252,9 +252,9 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 
 // claimBySource claims identities that are held by a delivery whose identity was found
 // elsewhere, such as in a header instead of the body, together with their source: such a
-// delivery is another one. The first of an identity is stored without its source, as it
-// was before and as nodes of before look for it. All are claimed in one statement: two
-// batches that claimed theirs one by one could wait for each other.
+// delivery is another one. The first of an identity is stored without its source, as
+// older nodes store it and look for it. All are claimed in one statement: two batches
+// that claimed theirs one by one could wait for each other.
 func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners map[string]*acceptance, taken map[string]string) error {
 	var claims []store.Identity
 	for _, a := range kept {
@@ -264,7 +264,7 @@ func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners
 		}
 		first, err := tx.GetDelivery(ctx, a.Hook.UID, taken[a.digests[0]])
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && strings.EqualFold(first.IdentitySource, a.IdentitySource) {
-			continue // one that the log has no more is taken for the same
+			continue // one that is no longer in the log counts as the same
 		}
 		if err != nil {
 			return err

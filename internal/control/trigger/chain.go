@@ -108,7 +108,7 @@ func (t *chainTable) starts(end *chainEnd) []chainStart {
 const oldestEnd = 24 * time.Hour
 
 // endsOf finds the ends of runs among state changes, in their order. A run that was
-// never begun has not ended, and neither has one that goes on at once because a
+// never begun has not ended, and neither has one that continues at once because a
 // follow-up waited.
 //
 // Of the changes the first count as asked for; the others only say what follows.
@@ -152,7 +152,7 @@ func CheckKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
 }
 
 // Watchable wants every factory whose runs a trigger waits for to be one that the
-// caller may see: an automation is told how its runs end.
+// caller may see: an automation learns how its runs end.
 func Watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Automation) error {
 	return func(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
 		for i, t := range a.Triggers {

@@ -18,7 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// hookPoll is how often changes by other nodes are looked for without being told.
+// hookPoll is how often to look for changes by other nodes without a wake-up.
 const hookPoll = 500 * time.Millisecond
 
 // hooks holds every webhook that takes deliveries. Readers never wait.
@@ -51,7 +51,7 @@ func (s *Triggers) Hook(ctx context.Context, uid string) *Hook {
 	return s.hooks.find(uid)
 }
 
-// maxTries bounds how often a request is looked at again because its webhook was changed.
+// maxTries bounds how often a request is evaluated again because its webhook was changed.
 const maxTries = 5
 
 // Receive looks at a request to a webhook, nil when no such webhook takes deliveries. handle

@@ -93,7 +93,7 @@ func (s *Triggers) checkSchedule(ctx context.Context, c lineshaft.Caller, made *
 	if made.AgentUID == "" && !c.MaySeeFactory("") {
 		return lineshaft.Denied("your key is limited to factories; name one of their agents in agent_uid, or use another key")
 	}
-	// As if it fired now: what cannot start today is told today.
+	// As if it fired now: what cannot start today is reported today.
 	req := lineshaft.NewRun{AgentUID: made.AgentUID, Config: made.Config}
 	d, err := s.runs.DefinitionsOf(ctx, s.Store, c, req, &store.Lineage{})
 	if err == nil {

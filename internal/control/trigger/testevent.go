@@ -12,10 +12,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// testID is the header that tells test events apart where the sender has no own one.
+// testID is the header that tells test events apart if the sender has none of its own.
 const testID = "X-Lineshaft-Delivery-Id"
 
-// TestEvent is a delivery that somebody wants to see arrive.
+// TestEvent is a delivery that someone wants to see arrive.
 type TestEvent struct {
 	FactoryUID, WebhookUID string
 	// URL is the webhook's address, which some senders sign.

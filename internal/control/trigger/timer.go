@@ -19,7 +19,7 @@ const (
 	fireBatch = 50
 	// fireKeep is how long slots that have fired are remembered at least.
 	fireKeep = 7 * 24 * time.Hour
-	// strayRetry is when a timer is looked at again whose timing cannot be read.
+	// strayRetry is when to try a timer again whose timing cannot be read.
 	strayRetry = time.Hour
 )
 
@@ -195,7 +195,7 @@ func (b *starter) forTimer(ctx context.Context, f *firing, now time.Time) error 
 	if err := b.Tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
 		return err
 	}
-	// One that was skipped because the last is still live is told by its own run.
+	// A run that was skipped because the last is still live says so itself.
 	if id, ok := strings.CutPrefix(f.timer.Owner, scheduleTimer); ok && !started.State.Terminal() {
 		return b.Tx.NoteSpawn(ctx, id, now, "")
 	}
