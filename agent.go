@@ -91,7 +91,7 @@ func (a Agent) checkSkills() error {
 	return nil
 }
 
-// checkName wants a name that can be a file's in a factory, and any name elsewhere.
+// checkName requires a name that can be a file's in a factory, and any name elsewhere.
 func (a Agent) checkName() error {
 	if a.FactoryUID != "" {
 		return CheckPartName("name", a.Name)

@@ -355,11 +355,11 @@ type Layer struct {
 	Replaces bool
 }
 
-// Resolve merges layers, narrowest first: for each field the first layer that
-// says something wins. The harness is merged part by part (see mergeHarness). Secrets and
-// tool servers add up, but those of layers that replace each other; the first layer that
-// names one wins. Origins shows for every set field which layer that was; for
-// secrets and tool servers there is one entry for each, such as secrets.TOKEN.
+// Resolve merges layers, narrowest first: for each field the first layer that says
+// something wins. The harness is merged part by part (see mergeHarness). Secrets and tool
+// servers add up, except those of layers that replace each other; the first layer that
+// names one wins. Origins shows for every set field which layer that was; for secrets and
+// tool servers there is one entry for each, such as secrets.TOKEN.
 func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
 	var out AgentConfig
 	origins := map[string]string{}

@@ -16,14 +16,14 @@ const ParentOrigin = "parent"
 type ChildAllowance struct {
 	// Harnesses are harness types, and Models the ids of models.
 	Harnesses, Models []string
-	// DefaultHarness is that of runs which name none, on the server's own workers.
+	// DefaultHarness drives runs on the server's own workers that name none.
 	DefaultHarness string
 }
 
 // NarrowConfig makes the configuration of a child that an agent starts: the parent's
-// resolved one, from which the request may take something away and to which it adds
-// nothing. The error names the first field that asks for more. Origins shows
-// for each value whether the request or the parent gave it.
+// resolved one, which the request may reduce but not extend. The error names the
+// first field that asks for more. Origins shows for each value whether the request or
+// the parent gave it.
 func NarrowConfig(parent, asked AgentConfig, may ChildAllowance) (AgentConfig, map[string]string, error) {
 	n := narrowing{parent: parent, asked: asked, may: may, out: parent, origins: map[string]string{}}
 	request, out := reflect.ValueOf(asked), reflect.ValueOf(&n.out).Elem()

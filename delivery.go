@@ -19,7 +19,7 @@ func DeliveryStatuses() []DeliveryStatus {
 	return []DeliveryStatus{DeliveryAccepted, DeliveryDuplicate, DeliveryRejectedAuth, DeliveryRejectedJSON, DeliveryRejectedSize}
 }
 
-// What the log of a webhook keeps at least (W-11): rows that are younger, and the
+// The least that the log of a webhook keeps (W-11): rows that are younger, and the
 // newest ones whatever their age.
 const (
 	MinDeliveryRetention = 7 * 24 * time.Hour
@@ -80,7 +80,7 @@ type Delivery struct {
 	// Test says that the server sent it itself because someone asked for it.
 	Test bool
 	// Headers are those of the request, a line each, with credentials masked. Lists leave
-	// them out. What was not sent by HTTP, such as a redelivery, has none.
+	// them out. A delivery that was not sent by HTTP, such as a redelivery, has none.
 	Headers string
 	// AnswerStatus is the status that the sender got, Took how long it took from the arrival of the
 	// request until its delivery was written.

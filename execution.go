@@ -78,8 +78,8 @@ type Continued struct {
 	OtherAgent bool `json:"other_agent,omitempty"`
 }
 
-// TranscriptBlob is what a worker downloads to get what was said and done in the
-// conversation before its execution, as text.
+// TranscriptBlob is what a worker downloads to get, as text, what was said and done in
+// the conversation before its execution.
 const TranscriptBlob = "transcript"
 
 // Withhold takes all secrets out of a job that cannot be executed.
@@ -117,9 +117,9 @@ type TurnResult struct {
 	// the turn: the agent has asked something, and the follow-up that answers is
 	// returned once it arrives.
 	State RunState `json:"state"`
-	// Ask names a question among those of the execution. With Blocked it is the one
-	// that waits for an answer, and says whose answer comes again if it was lost; else
-	// it is one whose answer was not used, so that it waits for its turn again.
+	// Ask names a question among those of the execution. With Blocked it waits for an
+	// answer, and says whose answer comes again if it was lost; otherwise its answer
+	// was not used, and waits for its turn again.
 	Ask     string `json:"ask,omitempty"`
 	Message string `json:"message,omitempty"`
 	Code    Code   `json:"code,omitempty"`
@@ -127,7 +127,7 @@ type TurnResult struct {
 	// then wait for a new execution.
 	Dead bool `json:"dead,omitempty"`
 	// Used is what models consumed and no report could count, because the run was taken
-	// from the execution. It is said with Cancelled only.
+	// from the execution. It comes with Cancelled only.
 	Used []LateUsage `json:"used,omitempty"`
 }
 
@@ -139,9 +139,9 @@ type LateUsage struct {
 	Number int64 `json:"number,omitempty"`
 }
 
-// Report is a numbered batch of an execution's events, optionally with its first
-// move into a working state. Numbers start at 1 for each execution; a number
-// that was taken before is skipped, so that a batch can be sent again.
+// Report is a numbered batch of an execution's events, optionally with its first move
+// into a working state. Numbers start at 1 for each execution. A number that was used
+// before is skipped, so a batch can be sent again.
 type Report struct {
 	ExecutionRef
 	// First is the number of Events[0].

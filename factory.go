@@ -136,8 +136,8 @@ func CheckPartName(field, name string) error {
 	return nil
 }
 
-// strangeInName says that a character is none for names. What could lead out of a
-// folder, begin an option or mean something to a shell or an address is left out.
+// strangeInName says that a character is not allowed in names: characters that could lead
+// out of a folder, begin an option or mean something to a shell or an address are left out.
 func strangeInName(c rune) bool {
 	return !unicode.In(c, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(" ._-+@&,()'", c)
 }

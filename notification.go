@@ -25,7 +25,7 @@ const (
 	// MaxNotificationAttempts is how many attempts the log of a delivery shows; only one
 	// that is replayed again and again has more.
 	MaxNotificationAttempts = 50
-	// MinNotificationAttempts are made of a delivery before it has failed, also when its
+	// MinNotificationAttempts are made of a delivery before it has failed, even when its
 	// time is over: a server that was suspended or stopped, or whose clock jumped, has not
 	// tried for all of that time.
 	MinNotificationAttempts = 5

@@ -127,7 +127,7 @@ func (l *RunLife) EndExecution(began, at time.Time) {
 }
 
 // MayTryAgain counts the loss of an execution and says whether the run gets another one.
-// Before the agent started nothing was done, so that it costs no attempt.
+// A loss before the agent started costs no attempt: nothing was done.
 func (l *RunLife) MayTryAgain() bool {
 	if l.State == InProgress || l.State == Blocked {
 		l.Attempts++

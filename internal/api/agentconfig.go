@@ -60,7 +60,7 @@ type SecretRef struct {
 	Name string `json:"name"`
 }
 
-// secretNames are the names of secrets. An empty list says something: a child run gets none,
+// secretNames are the names of secrets. An empty list has a meaning: a child run gets none,
 // and nothing is inherited.
 func secretNames(refs []SecretRef) []string {
 	if refs == nil {

@@ -226,8 +226,8 @@ func (b *conversationBuilder) take(id string) *openCall {
 	return same[0]
 }
 
-// output is folded into the tool call that wrote it. What the agent itself wrote
-// is shown as it came, joined as long as nothing else comes between.
+// output is folded into the tool call that wrote it. The agent's own output is shown as
+// it came, joined as long as nothing else comes between.
 func (b *conversationBuilder) output(e *lineshaft.Event) {
 	var data lineshaft.OutputData
 	if json.Unmarshal(e.Data, &data) != nil {

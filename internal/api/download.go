@@ -35,8 +35,8 @@ type redirectOutput struct {
 	NoSniff      string `header:"X-Content-Type-Options"`
 }
 
-// redirect leads to a download. The address is relative to the server, so that it
-// works under whatever name the client reached it.
+// redirect leads to a download. The address is relative to the server, so it works
+// under whatever name the client reached it.
 func (s *server) redirect(kind, id string) *redirectOutput {
 	token, _ := s.Control.SignDownload(kind, id, downloadTTL)
 	return &redirectOutput{Location: downloadPath(token), CacheControl: "no-store", NoSniff: "nosniff"}

@@ -80,7 +80,7 @@ func (s *server) checkCaller(w http.ResponseWriter, r *http.Request, row gate) e
 	caller.RemoteAddr, caller.RequestID = info.remote, info.id
 	info.caller, info.source = caller, sourceOf(r.Header, caller)
 	s.continueTrace(w, r, info)
-	// A worker's calls are bounded by its slots, and one that comes too late ends an
+	// A worker's calls are bounded by its slots, and a call that comes too late ends an
 	// agent. A run token that calls as a worker may be in the hands of an agent.
 	switch {
 	case row.permission == lineshaft.PermissionWorkOwn && caller.Role == lineshaft.RoleRun:

@@ -169,9 +169,9 @@ func (s *server) cors(w http.ResponseWriter, r *http.Request) bool {
 const exposedHeaders = "X-Request-ID, Traceparent, Idempotent-Replayed, Retry-After, Retry-After-Ms, X-Should-Retry, " +
 	"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Deprecation, Sunset"
 
-// trace begins the span of a request. Nobody is authenticated yet: anyone who sends a
-// traceparent must not decide what is kept, so that it is only linked to. Once the
-// caller is known, continueTrace begins again in the caller's trace.
+// trace begins the span of a request. Nobody is authenticated yet: a stranger's
+// traceparent must not decide what is kept, so it is only linked to. Once the caller is
+// known, continueTrace begins again in the caller's trace.
 func (s *server) trace(w http.ResponseWriter, r *http.Request, info *request) {
 	given := tracing.Sane(r.Header.Get(tracing.Header))
 	info.quiet = quiet(r.URL.Path, given)

@@ -58,8 +58,8 @@ type AttachmentInput struct {
 	Data     string `json:"data" doc:"Base64, padded, without line breaks."`
 }
 
-// FollowupAttachmentInput is a file that comes with a follow-up. The published
-// clients name an upload that was prepared before; this server wants the file.
+// FollowupAttachmentInput is a file that comes with a follow-up. The published clients
+// name an upload that was prepared before; this server expects the file.
 type FollowupAttachmentInput struct {
 	FileName     string      `json:"file_name,omitempty" doc:"Its name in the workspace; no slashes. Required."`
 	MimeType     string      `json:"mime_type,omitempty" doc:"Required."`

@@ -84,7 +84,7 @@ func New(deps Deps) *Ingress {
 	return in
 }
 
-// answer is what a request gets and what is said about it in log and metrics.
+// answer is what a request gets, and what log and metrics say about it.
 type answer struct {
 	outcome  string
 	fixed    problem.Fixed
@@ -183,8 +183,8 @@ func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handl
 }
 
 // split takes a webhook's uid and, if there is one, the token out of a path. A path
-// with escapes is none of ours: uids and tokens need none. Only "~", which tokens may
-// have, is escaped by some senders nonetheless.
+// with escapes is not one of ours: uids and tokens need none. Only "~", which tokens
+// may have, is escaped by some senders nonetheless.
 func split(path string) (uid, token string, shaped bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	rest = strings.NewReplacer("%7E", "~", "%7e", "~").Replace(rest)

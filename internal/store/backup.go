@@ -23,10 +23,10 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// A backup is a gzip file of JSON lines that neither engine has a say in: a head, then
-// for each table a line with its columns and a line for each row, at last the counts
-// and the digest of everything before. A file that was cut off has no end, and one
-// that was changed has another digest.
+// A backup is a gzip file of JSON lines that does not depend on the engine: a head,
+// then for each table a line with its columns and a line for each row, and finally the
+// counts and the digest of everything before. A file that was cut off has no end, and a
+// changed one has another digest.
 const (
 	backupFormat  = "lineshaft-backup"
 	backupVersion = 1
@@ -242,7 +242,7 @@ func (s *ReadOnly) backupTable(ctx context.Context, w *backupWriter, table strin
 	return n, translate(rows.Err())
 }
 
-// backupValue makes a value one that comes back from JSON as it was.
+// backupValue converts a value to one that JSON gives back unchanged.
 func backupValue(value any) any {
 	switch v := value.(type) {
 	case []byte:

@@ -23,11 +23,11 @@ const payloadPrefix = "delivery/"
 // PayloadBlob is the body of a delivery as a blob.
 func PayloadBlob(deliveryID string) string { return payloadPrefix + deliveryID }
 
-// PutBlob stores what r yields, in rows chunk by chunk, each chunk a write of its
-// own, or outside. The blob is loose until KeepBlob gives it a run; loose ones are
-// removed after a day.
+// PutBlob stores what r yields: in rows, chunk by chunk, each chunk a separate write,
+// or outside. The blob is loose until KeepBlob gives it a run; loose ones are removed
+// after a day.
 //
-// What could not be stored whole is removed at once.
+// An incomplete blob is removed at once.
 func (s *Store) PutBlob(ctx context.Context, r io.Reader, limit int64) (blobID string, size int64, err error) {
 	blobID, at := s.ids.Next()
 	if s.blobs != nil {

@@ -51,9 +51,9 @@ func (tx *Tx) DeleteDeliveries(ctx context.Context, webhookUID string, before ti
 	return len(old), tx.dropPayloads(ctx, old)
 }
 
-// dropPayloads removes the bodies that neither a delivery nor a run needs any more.
-// It locks them before it looks: two transactions that remove the last two reasons
-// for a body would otherwise each see the other's, and leave it for ever.
+// dropPayloads removes the bodies that neither a delivery nor a run needs any more. It
+// locks them before it checks: two transactions that remove the last two reasons for a
+// body would otherwise each see the other's, and leave it for ever.
 func (tx *Tx) dropPayloads(ctx context.Context, deliveryIDs []string) error {
 	if len(deliveryIDs) == 0 {
 		return nil

@@ -16,9 +16,9 @@ type dialect struct {
 	// skipLocked lets claimers pass each other. Same reason.
 	skipLocked string
 	// follow is an equality of a column whose index a list follows. PostgreSQL would
-	// rather follow another index and filter, which reads few rows only if the runs
-	// asked for lie evenly in it. It does not see through an array: the column then
-	// stays in the order, and only its own index gives that.
+	// rather follow another index and filter, which reads few rows only if the
+	// requested runs are spread evenly in it. It does not see through an array: the
+	// column then stays in the order, and only its own index gives that.
 	follow string
 	// byQueue makes SQLite follow the queue from host to host. It would rather take all
 	// queued runs by their deadline and sort them.
@@ -40,9 +40,9 @@ type dialect struct {
 	holder string
 	// snapshot is which transactions have committed; SQLite's writer knows that without a query.
 	snapshot string
-	// lockFactory and shareFactory order changes of a factory and deliveries to it.
-	// Locks in memory, because a lock of the row would be a write for each delivery.
-	// SQLite has one writer: what it reads stays so until the commit.
+	// lockFactory and shareFactory order changes of a factory and deliveries to it. The
+	// locks are in memory, because locking the row would be a write for each delivery.
+	// SQLite has one writer: what it reads does not change until the commit.
 	lockFactory  string
 	shareFactory string
 	// lockNames takes names in their order before the rows behind them: transactions
@@ -64,9 +64,9 @@ type dialect struct {
 	// tables lists the tables that a backup holds: all but the schema's version and what
 	// lists of runs look at, which is made again.
 	tables string
-	// searchInsert, searchMatch and searchDelete are the full-text index, which is
-	// the engine's own. SQLite's knows a run by its number in run_list. Insertions take their
-	// rows from v: SQLite writes out the words of each statement by themselves.
+	// searchInsert, searchMatch and searchDelete are the full-text index, which is the
+	// engine's own. SQLite's knows a run by its number in run_list. Insertions take their
+	// rows from v: SQLite writes out the words of each statement separately.
 	searchInsert string
 	searchMatch  string
 	searchDelete string

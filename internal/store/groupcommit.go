@@ -158,8 +158,8 @@ func (g *groupCommit) next() *unit {
 	}
 }
 
-// batch runs first and anyone else who waits in one transaction. It returns the
-// callers that are to be tried again because the transaction was lost.
+// batch runs first and all other waiting callers in one transaction. It returns the
+// callers to try again because the transaction was lost.
 func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) []*unit {
 	if g.between != nil {
 		g.between()
@@ -303,8 +303,8 @@ func protect(ctx context.Context, work func(context.Context, *Tx) error, tx *Tx)
 }
 
 // untilFailure refuses statements, and then the commit, after one that failed, as
-// PostgreSQL does: SQLite may have ended the transaction, and what came then would
-// be durable at once.
+// PostgreSQL does: SQLite may have ended the transaction, and later statements would be
+// durable at once.
 type untilFailure struct {
 	g      *groupCommit
 	failed error

@@ -31,9 +31,9 @@ func (i *inserts) rows() int {
 // maxParameters is what both engines take in one statement, with room to spare.
 const maxParameters = 30_000
 
-// statements cuts the rows into statements. On SQLite their sizes are powers of two:
-// a prepared statement for each number of rows would be too many to keep. On
-// PostgreSQL it is the round trips that count.
+// statements cuts the rows into statements. On SQLite their sizes are powers of two: a
+// prepared statement for each number of rows would be too many to keep. On PostgreSQL
+// the round trips count.
 func (i *inserts) statements(d *dialect, fn func(query string, args []any) error) error {
 	if len(i.args) == 0 {
 		return nil

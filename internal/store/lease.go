@@ -11,8 +11,8 @@ import (
 // leasePrefix begins the names of settings that are leases: until when, and whose.
 const leasePrefix = "lease/"
 
-// TakeLease gives a name to one holder at a time, of all nodes, and extends what the
-// holder has already. A holder that was killed loses it when the lease is over, by the
+// TakeLease gives a name to one holder at a time, across all nodes, and extends what
+// the holder already has. A killed holder loses it when the lease is over, by the
 // database's clock.
 func (tx *Tx) TakeLease(ctx context.Context, name, holder string, lease time.Duration) (taken bool, err error) {
 	name = leasePrefix + name

@@ -87,9 +87,9 @@ func (tx *Tx) textsIn(ctx context.Context, query string, items []string) ([]stri
 	return tx.texts(ctx, query+list(&args, items), args...)
 }
 
-// LockRunAndKey is LockRun for a transaction that may end the run or bring it back: it
-// takes the run's concurrency key first, with other names that are needed, and with the run
-// the one that gets the key next.
+// LockRunAndKey is LockRun for a transaction that may end the run or bring it back. It
+// first takes the run's concurrency key, with other names that are needed; then it locks
+// the run and the one that gets the key next.
 func (tx *Tx) LockRunAndKey(ctx context.Context, runID string, names ...string) (*RunHead, error) {
 	if err := tx.lockKey(ctx, "$1", runID, names...); err != nil {
 		return nil, err

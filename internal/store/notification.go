@@ -22,15 +22,15 @@ type Notification struct {
 	OldUntil      time.Time
 	// Since identifies changes that happened before the endpoint wanted to know.
 	Since Snapshot
-	// Until is what had happened when it was disabled, as long as not all of that is in
-	// its log; then it is zero. Gaps are the times since Since when it was disabled.
+	// Until is what had happened when it was disabled, until all of that is in its log;
+	// then it is zero. Gaps are the times since Since when it was disabled.
 	Until Snapshot
 	Gaps  []SnapshotGap
 	// EnabledAt is when it was last made or enabled.
 	EnabledAt time.Time
 	DeletedAt time.Time
-	// Damaged is what of its row cannot be read. It then counts as disabled, and only
-	// deleting it is left: its filters may be what is lost.
+	// Damaged is what cannot be read of its row. The endpoint then counts as disabled
+	// and can only be deleted: its filters may be lost.
 	Damaged error
 }
 

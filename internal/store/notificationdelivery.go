@@ -79,8 +79,8 @@ type DueNotification struct {
 	Since time.Time
 }
 
-// DueNotifications reads when each enabled endpoint has its next attempt; those with
-// none are left out, and so are those that cannot be read: they count as disabled. What was
+// DueNotifications reads when each enabled endpoint has its next attempt. It leaves out
+// endpoints with none, and those that cannot be read: they count as disabled. A delivery
 // last tried before its endpoint was enabled is due. It asks the index twice for each
 // endpoint, however much waits.
 func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error) {
@@ -276,9 +276,9 @@ func (r reader) GetNotificationDelivery(ctx context.Context, notificationID, id 
 	return found, nil
 }
 
-// decodeAttempts reads the log of a delivery. One that cannot be read is given up: it is
-// there for people to look at, and must not keep the delivery, and with it all that its
-// endpoint waits for.
+// decodeAttempts reads the log of a delivery. A log that cannot be read is given up: it
+// is for people, and must not hold up the delivery and everything else that its endpoint
+// waits for.
 func decodeAttempts(text string) (attempts []lineshaft.NotificationAttempt) {
 	if json.Unmarshal([]byte(text), &attempts) != nil {
 		return nil

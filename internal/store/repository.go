@@ -12,8 +12,8 @@ import (
 
 const repositoryColumns = "factory_uid, url, branch, path, seen, applied, problems, fault, checked_at, applied_at"
 
-// PutRepository makes a factory follow a repository from its beginning; it is looked
-// at next.
+// PutRepository makes a factory follow a repository from its beginning; it is checked
+// next.
 func (tx *Tx) PutRepository(ctx context.Context, factoryUID string, source lineshaft.GitSource) error {
 	return tx.do(ctx, "put repository",
 		`INSERT INTO factory_repositories (`+repositoryColumns+`, claim, next_at) VALUES ($1, $2, $3, $4, '', '', '[]', '', 0, 0, '', 0)

@@ -47,7 +47,7 @@ func Restore(ctx context.Context, opts Options, open func() (io.ReadCloser, erro
 		return err
 	})
 	if err != nil {
-		// Between the end of the database and that of its lock nobody else has it.
+		// Between closing the database and releasing its lock nobody else has it.
 		unlock := s.unlock
 		s.unlock = func() error { return errors.Join(removeFiles(made), unlock()) }
 	}
@@ -175,7 +175,7 @@ func (l *restore) all(ctx context.Context, open func() (io.ReadCloser, error)) e
 	if err := l.check(ctx, r.rows); err != nil || l.head.Schema < listsMigration {
 		return err
 	}
-	// All runs were noted as they came; how far the database of the backup had come is nothing to this one.
+	// All runs were noted as they came; how far the upgrade of the backup's database had come does not matter here.
 	return l.tx.do(ctx, "forget an upgrade of lists", "DELETE FROM settings WHERE name = $1", belowSetting)
 }
 

@@ -197,9 +197,9 @@ func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	return &h, nil
 }
 
-// wasInterrupted says whether a turn was interrupted. Nodes of the version before know no such
-// column: they write the status alone, and leave the column when they replace the status
-// (D-3). So the status decides as long as such a node may be about, which is this version.
+// wasInterrupted says whether a turn was interrupted. Nodes of the previous version do not
+// know this column: they write the status alone, and leave the column when they replace the
+// status (D-3). So the status decides while such a node may be running, which is this version.
 func wasInterrupted(_ int, status string) bool { return status == lineshaft.StatusInterrupted }
 
 // LockRun reads a run's head and holds its row until the transaction ends.

@@ -78,8 +78,8 @@ func (r reader) blobsOf(ctx context.Context, runID string) ([]string, error) {
 	return r.texts(ctx, "SELECT id FROM blobs WHERE run_id = $1", runID)
 }
 
-// DeleteRun takes an ended run out of every list at once; what is left of it goes
-// later: what lists look at when it is settled, the rest in small steps (DeleteRunRows).
+// DeleteRun takes an ended run out of every list at once. The rest goes later: what
+// lists read when it is settled, everything else in small steps (DeleteRunRows).
 func (tx *Tx) DeleteRun(ctx context.Context, runID string) error {
 	if _, err := tx.exec(ctx, "DELETE FROM runs WHERE id = $1", runID); err != nil {
 		return fmt.Errorf("delete run: %w", err)

@@ -218,7 +218,7 @@ type condition struct {
 	drive bool
 }
 
-// conditions lists the filters that are set but states, the most telling first.
+// conditions lists the filters that are set but states, the most selective first.
 func conditions(f lineshaft.RunFilter) []condition {
 	var out []condition
 	add := func(column string, values ...string) {

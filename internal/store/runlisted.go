@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// The bounds of a list of runs (H-14). What runs were asked may be megabytes each, and a
+// The bounds of a list of runs (H-14). The prompts of runs may be megabytes each, and a
 // list must cost the same whatever others wrote into theirs.
 const (
 	// PageBytes is how long a page of a list becomes when it is written as JSON, unless a

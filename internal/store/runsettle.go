@@ -12,9 +12,9 @@ import (
 
 // Lists of runs are settled: what people look runs up by is not written with a run, but in
 // bulk a moment later. Triggers note each run that changed in run_backlog; SettleRuns copies
-// what it is now to run_list, run_tags and the index of words. A list reads what is settled
-// and has not changed since, and takes the rest from the runs themselves. So it is exact at
-// any moment, and quick as long as the backlog, which it reads whole, is short.
+// its present values to run_list, run_tags and the index of words. A list reads what is
+// settled and has not changed since, and takes the rest from the runs themselves. So it is
+// exact at any moment, and quick as long as the backlog, which it reads whole, is short.
 
 // SettleAhead is how many changes are considered together, to settle neighbours together:
 // runs of one creator share most of what lists go by.

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A database of the version before has runs that lists know by indexes of the table of runs
-// itself. They are noted in the backlog, newest first, and settled from there; belowSetting is
-// the id that this has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
+// A database of the previous version has runs that lists find by indexes of the table of runs itself.
+// They are noted in the backlog, newest first, and settled from there; belowSetting is the id that
+// this has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
 
 const belowSetting = "lists/below"
 

@@ -22,7 +22,7 @@ type walk struct {
 	drive      condition
 	// states are those that the filter selects.
 	states []string
-	// checks are what a settled row must pass besides; those of the backlog have passed.
+	// checks are what a settled row must also pass; rows of the backlog have passed.
 	checks []string
 	// columns are those that order and checks need: an index often has them all.
 	columns []string
@@ -31,8 +31,8 @@ type walk struct {
 }
 
 // maxBranches is how many values of a column are walked side by side. Each branch may
-// read a whole page, so more of them, as a key for very many factories has, are checked
-// on the rows of another walk instead.
+// read a whole page, so with more values, as a key for very many factories has, they
+// are checked on the rows of another walk instead.
 const maxBranches = 20
 
 // newWalk picks the driving filter and turns the rest into checks.
@@ -286,8 +286,8 @@ func (w *walk) branch(table, column, value, state string, cut int) string {
 }
 
 // unchanged says that a run is not in the backlog. It is written such that PostgreSQL looks
-// it up for each row of an index, and expects nearly every row to pass: else it would rather
-// read all of them and sort.
+// it up for each row of an index, and expects nearly every row to pass: otherwise it would
+// rather read all of them and sort.
 func unchanged(id string) string {
 	return "COALESCE((SELECT 1 FROM run_backlog c WHERE c.run_id = " + id + " LIMIT 1), 0) <> 1"
 }

@@ -98,8 +98,8 @@ func (r reader) DueTimers(ctx context.Context, now time.Time, limit int) ([]Time
 	return r.timers(ctx, "WHERE next_at <= $1 ORDER BY next_at, owner LIMIT $2", micros(now), limit)
 }
 
-// TakeTimers locks those of some timers whose time has come still. It passes over
-// timers that another node is looking at.
+// TakeTimers locks those of some timers that are still due. It skips timers that
+// another node holds.
 func (tx *Tx) TakeTimers(ctx context.Context, owners []string, now time.Time) ([]Timer, error) {
 	if len(owners) == 0 {
 		return nil, nil
@@ -164,8 +164,8 @@ func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) 
 	return &f, nil
 }
 
-// DeleteFires forgets slots that were due before a time, at most so many, but none
-// that its timer could still come to.
+// DeleteFires forgets slots that were due before a time, up to a limit, but none that
+// its timer could still reach.
 func (tx *Tx) DeleteFires(ctx context.Context, before time.Time, limit int) (int64, error) {
 	n, err := tx.exec(ctx, `DELETE FROM fires WHERE (owner, slot) IN (SELECT f.owner, f.slot FROM fires f WHERE f.at < $1
 		AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.owner = f.owner AND t.next_at <= f.at) ORDER BY f.at LIMIT $2)`, micros(before), limit)

@@ -46,9 +46,9 @@ var errBroken = errors.New("connection lost")
 // connectionTries is how many connections of the pool something is tried on.
 const connectionTries = 3
 
-// broken says that a connection was lost, and not with its caller. The database may have
-// closed it long ago; and pgx gives the time-out of a statement whose caller has left to
-// the next one of the connection, when writing the first was slow.
+// broken says that a connection was lost, and not because its caller left. The database
+// may have closed it long ago; and when writing a statement was slow and its caller
+// left, pgx gives its time-out to the next statement of the connection.
 func broken(ctx context.Context, err error) bool {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	return ctx.Err() == nil && errors.Is(err, errBroken) && !unconnected

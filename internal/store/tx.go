@@ -94,7 +94,7 @@ func find[T any](ctx context.Context, r reader, thing, name, query string, args 
 	return only(collect(ctx, r, "read "+thing, query, args, read)).orNotFound(thing, name)
 }
 
-// single is what was found where one is looked for.
+// single is the result of a look-up of one thing.
 type single[T any] struct {
 	found []T
 	err   error

@@ -19,8 +19,8 @@ const (
 )
 
 // Streams lets any number of followers read runs' logs. For each followed run one
-// goroutine reads the store and hands what it read to all followers, so that a
-// thousand followers cost the database as much as one.
+// goroutine reads the store and hands what it read to all followers: a thousand
+// followers cost the database as much as one.
 type Streams struct {
 	store  *store.Store
 	hub    *Hub
@@ -230,7 +230,7 @@ func (s *Streams) read(ctx context.Context, runID string, t *tail) {
 	}
 }
 
-// advance hands on what the log has more; over says that nothing more will come.
+// advance hands on new entries of the log; over says that nothing more will come.
 func (s *Streams) advance(ctx context.Context, runID string, t *tail) (over bool, err error) {
 	for {
 		last, state, err := s.store.LogEnd(ctx, runID)

@@ -6,9 +6,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Hub passes wake-ups by topic. A wake-up carries nothing: who is woken looks at
-// the store. It may come without need, and a subscriber that is slow gets one for
-// many. It is safe for concurrent use.
+// Hub passes wake-ups by topic. A wake-up carries nothing: a woken subscriber reads the
+// store. It may come without need, and a slow subscriber gets one for many. It is safe
+// for concurrent use.
 type Hub struct {
 	mu     sync.Mutex
 	topics map[string]map[*Subscription]struct{}

@@ -10,9 +10,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Nodes carries wake-ups to and from the other nodes on the same database
-// (PostgreSQL; with SQLite there are none). A notification may get lost with a
-// connection, so everything that waits also looks at the store from time to time.
+// Nodes carries wake-ups to and from the other nodes on the same database (PostgreSQL;
+// with SQLite there are none). A notification may get lost with a connection, so
+// everything that waits also reads the store from time to time.
 type Nodes struct {
 	store *store.Store
 	hub   *Hub

@@ -71,7 +71,7 @@ func (k *keyCache) notice() {
 	}
 }
 
-// get returns the caller of a key, or else what put needs after the look-up.
+// get returns the caller of a key, or what put needs after the look-up.
 func (k *keyCache) get(hash string, now time.Time) (c lineshaft.Caller, ok bool, changes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -200,7 +200,7 @@ func mayRuleSessions(c lineshaft.Caller) error {
 	return nil
 }
 
-// GetSession reads a session of the caller's own or, for an admin, anybody's.
+// GetSession reads a session of the caller's own or, for an admin, anyone's.
 func (s *Access) GetSession(ctx context.Context, c lineshaft.Caller, sessionID string) (lineshaft.Session, error) {
 	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
 		return lineshaft.Session{}, err
@@ -215,7 +215,7 @@ func (s *Access) GetSession(ctx context.Context, c lineshaft.Caller, sessionID s
 	return *found, nil
 }
 
-// RevokeSession ends a session of the caller's own or, for an admin, anybody's. Live
+// RevokeSession ends a session of the caller's own or, for an admin, anyone's. Live
 // streams of that browser stop with it.
 func (s *Access) RevokeSession(ctx context.Context, c lineshaft.Caller, sessionID string) error {
 	if err := c.Need(lineshaft.PermissionWhoami); err != nil {

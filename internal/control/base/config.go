@@ -84,8 +84,8 @@ type CallbackSender interface {
 	// Check says whether an address may be sent to, as far as that can be known
 	// without asking a name server.
 	Check(url string) error
-	// Send makes one request and returns when it was answered, failed or took too
-	// long. What goes wrong is in the result.
+	// Send makes one request and returns when it was answered, failed or took too long.
+	// The result contains any error.
 	Send(ctx context.Context, c lineshaft.Callback) lineshaft.CallbackResult
 }
 

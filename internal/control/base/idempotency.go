@@ -43,8 +43,8 @@ func (s *Base) Idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Calle
 }
 
 // names are what a key and the body it came with are stored under. Keys of one
-// principal share answers when they reach the same: one that is limited to factories
-// is not shown what another was answered. Nobody but a run itself has its uid.
+// principal share answers when they reach the same: a key limited to factories does not
+// see what another was answered. Only a run itself has its uid.
 func (k *Idempotency) names(c lineshaft.Caller) (name, body string) {
 	name = fmt.Sprintf("%s\x00%s\x00%s\x00%s", c.Principal.UID, k.Method, k.Path, k.Key)
 	if c.Role != lineshaft.RoleRun && len(c.FactoryUIDs) > 0 {

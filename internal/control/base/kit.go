@@ -115,8 +115,8 @@ func System() lineshaft.Caller {
 	return lineshaft.Caller{Principal: lineshaft.Principal{UID: "system", Type: lineshaft.ServiceAccount, DisplayName: "Lineshaft"}, Role: lineshaft.RoleAdmin}
 }
 
-// Who acts when no person does: the principal of an automation, of a schedule and of a run,
-// by the id that follows, and the one that applies a repository.
+// Principals for actions without a person: an automation, a schedule and a run, by the id
+// that follows, and the one that applies a repository.
 const (
 	AutomationPrincipalPrefix = "automation_"
 	SchedulePrincipalPrefix   = "schedule_"

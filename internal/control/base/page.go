@@ -110,8 +110,8 @@ func PageOf[T, K any](list []T, name, cursor string, limit int, keyOf func(*T) K
 	})
 }
 
-// ListedFactories are the factories whose parts a list shows, nil for all of them: the one
-// that is asked for, or what the caller's key reaches. False means that there are none.
+// ListedFactories are the factories whose parts a list shows, nil for all of them: the
+// requested one, or those that the caller's key reaches. False means that there are none.
 func ListedFactories(c lineshaft.Caller, asked string) (uids []string, ok bool) {
 	if asked != "" {
 		return []string{asked}, c.MaySeeFactory(asked)

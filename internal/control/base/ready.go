@@ -101,8 +101,8 @@ func (h *Health) EndRound(ctx context.Context, loop string, err error) {
 	}
 }
 
-// Loop has rounds of background work until ctx ends: at once while a round asks for no pause, and
-// else after its pause, or when one of two channels wakes it; either may be nil.
+// Loop runs rounds of background work until ctx ends: at once while a round asks for no pause,
+// otherwise after its pause, or when one of two channels wakes it; either may be nil.
 func (h *Health) Loop(ctx context.Context, loop string, one, other <-chan struct{}, round func(context.Context) (time.Duration, error)) {
 	for ctx.Err() == nil {
 		pause, err := round(ctx)

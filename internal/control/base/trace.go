@@ -19,8 +19,8 @@ const (
 	spanCallback = "callback"
 )
 
-// StartSpans are the spans of runs that a transaction starts. Each try of it makes
-// new ones; those of a try that was taken back are forgotten, and never sent.
+// StartSpans are the spans of runs that a transaction starts. Each try of it makes new
+// ones; those of a try that was rolled back are forgotten, and never sent.
 type StartSpans []tracing.Span
 
 // End ends the spans of a transaction that was committed.

@@ -24,7 +24,7 @@ func SeesAgent(c lineshaft.Caller, a lineshaft.Agent) bool {
 	return c.MaySeeFactory(a.FactoryUID) && (c.Role != lineshaft.RoleRun || a.FactoryUID != "")
 }
 
-// CheckReach wants the factories of an endpoint to exist and to be the caller's:
+// CheckReach requires the factories of an endpoint to exist and to be the caller's:
 // otherwise a key that is limited to some would be notified of others.
 func CheckReach(ctx context.Context, tx *store.Tx, c lineshaft.Caller, factoryUIDs []string) error {
 	if len(c.FactoryUIDs) > 0 && len(factoryUIDs) == 0 {

@@ -81,7 +81,7 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, made li
 	return &made, nil
 }
 
-// changeAgents makes one change to the agents of a factory, or to those of none.
+// changeAgents makes one change to the agents of a factory, or to those without one.
 func (s *Factories) changeAgents(ctx context.Context, c lineshaft.Caller, factoryUID string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
 	if factoryUID != "" {
 		return s.changeFactory(ctx, c, factoryUID, change)
@@ -96,8 +96,8 @@ func (s *Factories) changeAgents(ctx context.Context, c lineshaft.Caller, factor
 	return err
 }
 
-// nameConflict explains what the database says when two writers took a name at the
-// same time: nothing else of an agent is unique.
+// nameConflict explains the database's error when two writers took a name at the same
+// time: nothing else of an agent is unique.
 func nameConflict(err error, name string) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
 		return errNameTaken(name, err)
@@ -209,8 +209,8 @@ func (s *Factories) FindAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	return uids, nil
 }
 
-// UpdateAgent changes an agent. What goes by its name in its factory follows a new
-// one, and an agent that becomes the foreman takes that part from another.
+// UpdateAgent changes an agent. References to its name in its factory follow a new
+// name, and an agent that becomes the foreman takes that part from another.
 func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid string, change AgentChange) (*lineshaft.Agent, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err

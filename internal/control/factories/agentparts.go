@@ -138,8 +138,8 @@ func (s *Factories) checkAgentParts(ctx context.Context, tx *store.Tx, c linesha
 	return checkAgentRunner(ctx, tx, before.RunnerID, a)
 }
 
-// checkAgentKey wants an agent that chooses its model's key to be one that can have it,
-// with what its factory says.
+// checkAgentKey requires that an agent that chooses its model's key can have it, with
+// what its factory says.
 func (s *Factories) checkAgentKey(ctx context.Context, tx *store.Tx, a lineshaft.Agent) error {
 	if h := a.Config.Harness; h == nil || h.Auth == nil {
 		return nil
@@ -156,7 +156,7 @@ func (s *Factories) checkAgentKey(ctx context.Context, tx *store.Tx, a lineshaft
 	return config.CheckAuth()
 }
 
-// checkAgentRunner wants the runner that an agent names to be its factory's.
+// checkAgentRunner requires the runner that an agent names to be its factory's.
 func checkAgentRunner(ctx context.Context, tx *store.Tx, before string, a lineshaft.Agent) error {
 	if a.Config.RunnerID == "" || a.Config.RunnerID == before {
 		return nil

@@ -65,7 +65,7 @@ type CheckedDefinition struct {
 	Validation
 	// Offline are the problems that the published format finds without a server.
 	Offline []lineshaft.FileProblem
-	// Deferred is what is looked up when the definition is applied.
+	// Deferred is what is only looked up when the definition is applied.
 	Deferred []definition.Deferred
 }
 

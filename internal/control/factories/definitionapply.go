@@ -29,7 +29,7 @@ type work struct {
 	parts   *factoryParts
 	written *writtenFolder // its newest revision
 
-	// What is to be done.
+	// What to do.
 	changes  []definition.Change
 	webhooks []webhookWork
 	problems []lineshaft.FileProblem // of the folder alone, then of all
@@ -38,7 +38,7 @@ type work struct {
 	secrets map[string]*store.Secret // those that the definition names; nil for none
 }
 
-// webhookWork is what becomes of one webhook.
+// webhookWork is what to do with one webhook.
 type webhookWork struct {
 	was  *store.Webhook // nil for a new one
 	next store.Webhook

@@ -66,7 +66,7 @@ func (w *work) layers() []layer {
 }
 
 // lockSecrets reads every secret that the definition names and keeps them from being
-// deleted until the transaction ends, in one order, so that two changes cannot wait
+// deleted until the transaction ends. It locks in one order: two changes cannot wait
 // for each other.
 func (w *work) lockSecrets(ctx context.Context, tx *store.Tx) error {
 	var names []string
@@ -240,10 +240,10 @@ func (w *work) checkWebhookCount() {
 	}
 }
 
-// checkReferences wants every webhook that an automation names by its uid, and every
-// automation whose runs it waits for, to be one of the factory, and to stay one. What it
-// named before may be gone by now: an export always applies. Webhooks that it names by
-// name are checked with the folder.
+// checkReferences requires every webhook that an automation names by its uid, and every
+// automation whose runs it waits for, to belong to the factory, and to stay there. What
+// it named before may be gone by now: an export always applies. Webhooks that it names
+// by name are checked with the folder.
 func (w *work) checkReferences(ctx context.Context, tx *store.Tx) error {
 	live := map[string]bool{}
 	for _, hook := range w.webhooks {

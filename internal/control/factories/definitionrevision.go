@@ -21,7 +21,7 @@ type RevisionNote struct {
 	// Commit is that of the repository.
 	Commit string
 	// ifRevision, unless 0, is the revision that the definition was made for: if it is
-	// not the newest any more, nothing is done.
+	// no longer the newest, nothing is done.
 	ifRevision int64
 	// guard, unless nil, is asked in the transaction whether it may still be done.
 	guard func(ctx context.Context, tx *store.Tx) error

@@ -32,7 +32,7 @@ type FactoryChange struct {
 	Paused      *bool
 	// DailyBudget is the whole new one; the zero value takes it away.
 	DailyBudget *lineshaft.Budget
-	// Repository is what the factory is to follow; Unlink makes it a managed one. Either
+	// Repository is what the factory will follow; Unlink makes it a managed one. Either
 	// comes alone, or with the brakes.
 	Repository *lineshaft.GitSource
 	Unlink     bool
@@ -144,8 +144,8 @@ func checkAlias(ctx context.Context, tx *store.Tx, f lineshaft.Factory) error {
 	return nil
 }
 
-// aliasConflict explains what the database says when two writers took an alias at
-// the same time: nothing else of a factory is unique.
+// aliasConflict explains the database's error when two writers took an alias at the
+// same time: nothing else of a factory is unique.
 func aliasConflict(err error, alias string) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
 		return errAliasTaken(alias, err)

@@ -190,9 +190,8 @@ func (s *Factories) followRepositories(ctx context.Context) {
 	})
 }
 
-// repositoryTick is how often repositories that are due are looked for. The pause
-// between two looks is shorter by that much, so that what is pushed is seen within the
-// poll interval.
+// repositoryTick is how often to look for repositories that are due. The pause between
+// two checks is shorter by that much, so that a push is seen within the poll interval.
 func (s *Factories) repositoryTick() time.Duration {
 	return min(s.Cfg.RepositoryPoll/10+time.Millisecond, 5*time.Second)
 }

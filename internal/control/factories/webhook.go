@@ -19,8 +19,8 @@ type NewWebhook struct {
 	// AuthMode is token when empty.
 	AuthMode        lineshaft.AuthMode
 	SignatureScheme string
-	// Secret is nil when left out: it is then generated, taken from SecretName, or
-	// still to come from the provider.
+	// Secret is nil when left out: it is then generated, read from SecretName, or still
+	// to come from the provider.
 	Secret           *string
 	SecretName       string
 	DeliveryIDHeader string
@@ -56,8 +56,8 @@ type WebhookRotation struct {
 	Overlap time.Duration
 }
 
-// IssuedWebhook is a webhook with the secret that was generated for it. This is the
-// only time that anybody sees it; it is empty when people brought their own.
+// IssuedWebhook is a webhook with the secret that was generated for it. The secret is
+// shown only this time; it is empty when people brought their own.
 type IssuedWebhook struct {
 	lineshaft.Webhook
 

@@ -50,15 +50,15 @@ type NotificationChange struct {
 type NotificationRotation struct {
 	// Secret is nil when a new one is to be generated.
 	Secret *string
-	// Overlap is how long the old secret signs too; 0 ends it at once.
+	// Overlap is how long the old secret also signs; 0 ends it at once.
 	Overlap time.Duration
 	// Once, if given, makes a second call with it a Conflict: it would end the secret that
 	// the first one showed.
 	Once *base.Idempotency
 }
 
-// IssuedNotification is an endpoint with the secret that was generated for it. This is
-// the only time that anybody sees it; it is empty when people brought their own.
+// IssuedNotification is an endpoint with the secret that was generated for it. The
+// secret is shown only this time; it is empty when people brought their own.
 type IssuedNotification struct {
 	lineshaft.Notification
 
@@ -150,7 +150,7 @@ func (s *Notifier) checkNotification(n *lineshaft.Notification) error {
 	return nil
 }
 
-// namesFactories refuses a list that names none: nowhere does none mean all (S-3).
+// namesFactories refuses an empty list: nowhere does none mean all (S-3).
 func namesFactories(uids []string) error {
 	if uids != nil && len(uids) == 0 {
 		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or leave the field out")

@@ -41,8 +41,8 @@ type backlog struct {
 	noted time.Time
 }
 
-// CallbackBacklog is how callbacks stood when WatchCallbacks last looked: anyone who reads
-// metrics asks nothing of the database.
+// CallbackBacklog is how far callbacks were behind when WatchCallbacks last looked:
+// reading metrics does not query the database.
 func (s *Notifier) CallbackBacklog() CallbackBacklog {
 	s.backlog.mu.Lock()
 	defer s.backlog.mu.Unlock()

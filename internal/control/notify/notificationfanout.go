@@ -153,8 +153,8 @@ func (s *Notifier) releaseNotifications(ctx context.Context, endpoints []store.N
 }
 
 // settleFanout is for a database that was moved to another machine: the numbers of
-// transactions may begin again, and nothing would come after a place that lies ahead.
-// What lies ahead begins now.
+// transactions may begin again, and nothing would come after a position that is ahead
+// of them. Such a position is moved to now.
 func (s *Notifier) settleFanout(ctx context.Context) error {
 	if s.fanout.settled {
 		return nil

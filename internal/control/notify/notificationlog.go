@@ -172,8 +172,8 @@ func (s *Notifier) sendTo(ctx context.Context, c lineshaft.Caller, notificationI
 	})
 }
 
-// PurgeNotifications removes what is too old of the log of deliveries, and what deleted
-// endpoints left, in small steps. What waits for a disabled endpoint ends in time.
+// PurgeNotifications removes old entries of the log of deliveries, and what deleted
+// endpoints left, in small steps. Deliveries that wait for a disabled endpoint expire.
 func (s *Notifier) PurgeNotifications(ctx context.Context) error {
 	now, err := s.TimerClock(ctx, s.Store)
 	if err != nil {

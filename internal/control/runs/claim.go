@@ -122,8 +122,8 @@ func (s *Runs) claim(ctx context.Context, tx *store.Tx, req lineshaft.ClaimReque
 	return jobs, tx.SaveRuns(ctx, heads, events)
 }
 
-// job makes what the worker gets: the prompt if it is still to be done, else the
-// oldest follow-up.
+// job makes what the worker gets: the prompt if it is still open, otherwise the oldest
+// follow-up.
 func (s *Runs) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (lineshaft.Job, error) {
 	h := claim.Head
 	job := lineshaft.Job{

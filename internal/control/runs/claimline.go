@@ -12,11 +12,10 @@ import (
 const maxCount = 1000
 
 // claimLines are the lines of waiting claims, one for each worker id and the factories
-// that it is bound to. Only the first
-// of a line looks at the queue, so that hundreds of idle workers cost no more than
-// one, and a new run wakes one of them and not all. Who was served goes to the end:
-// workers of one id get their runs in turn. Other nodes have lines of their own; the
-// store decides between them. The zero value is ready.
+// that it is bound to. Only the first of a line reads the queue: hundreds of idle
+// workers cost no more than one, and a new run wakes one of them and not all. A served
+// claim goes to the end: workers of one id get their runs in turn. Other nodes have
+// lines of their own; the store decides between them. The zero value is ready.
 type claimLines struct {
 	mu   sync.Mutex
 	byID map[string]*claimLine
@@ -106,8 +105,8 @@ func (p *claimPlace) woken() <-chan struct{} {
 	return p.line.sub.C
 }
 
-// passOn is called by who was woken: while it waited, one who got nothing may have
-// come back before it.
+// passOn is called by a claim that was woken: while it waited, one that got nothing may
+// have come back before it.
 func (p *claimPlace) passOn() {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -124,8 +123,8 @@ func (p *claimPlace) atFront(limit int) (count int, front bool) {
 }
 
 // take steps out of the line with a part of the runs that were counted: an even share
-// when others wait, so that one worker does not take everything while others have
-// nothing to do. It is 0 when there is nothing for it; then it stays where it is.
+// when others wait, so that one worker does not take everything while others are idle.
+// It is 0 when there is nothing for it; then it keeps its place.
 func (p *claimPlace) take(queued, limit int) (share int) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -139,8 +138,8 @@ func (p *claimPlace) take(queued, limit int) (share int) {
 	return share
 }
 
-// taken says that what was promised has been taken, by this one or by others. Who got
-// nothing is at the front again.
+// taken says that what was promised has been taken, by this one or by others. A claim
+// that got nothing is at the front again.
 func (p *claimPlace) taken(share int, empty bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()

@@ -80,8 +80,8 @@ func givesMore(ctx context.Context, tx *store.Tx, n *store.NewRun, holder *store
 	return slices.ContainsFunc(body.Config.GivenSecrets(), func(name string) bool { return !slices.Contains(n.Body.Config.GivenSecrets(), name) }), nil
 }
 
-// SlotKey is what a concurrency key is in the whole database: a factory has its own,
-// so that nobody holds up, or sees, another one's runs.
+// SlotKey is a concurrency key in the whole database: a factory has its own, so nobody
+// holds up, or sees, another one's runs.
 func SlotKey(factoryUID, key string) string {
 	if factoryUID == "" {
 		return "run/" + key
@@ -89,7 +89,7 @@ func SlotKey(factoryUID, key string) string {
 	return "factory/" + factoryUID + "/" + key
 }
 
-// KeyOf is the concurrency key of a new run in the whole database; none if it has none.
+// KeyOf is the concurrency key of a new run in the whole database; empty if it has none.
 func KeyOf(n *store.NewRun) []store.KeyUse {
 	rule := n.Body.Config.Concurrency
 	if rule == nil || rule.Key == "" {

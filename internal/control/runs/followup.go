@@ -27,7 +27,7 @@ func (s *Runs) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 	if err != nil {
 		return FollowupResult{}, err
 	}
-	// What comes of it is a part of the run's trace; the request stays in its own.
+	// The follow-up is a part of the run's trace; the request stays in its own.
 	ctx, span := s.Cfg.Tracer.Start(ctx, base.SpanFollowup, tracing.Options{Link: run.TraceParent})
 	span.String("lineshaft.run.id", run.ID)
 	defer func() { span.End(failed) }()
@@ -129,9 +129,9 @@ func (l *life) followUp(ctx context.Context, c lineshaft.Caller, text string, at
 		}
 	}
 	if !appended {
-		// With files it is kept as a turn of its own, so that both stay together; and so
-		// is what makes the prompt too long, and what comes after such a one, so that the
-		// order stays.
+		// A message with files becomes a separate turn, to keep both together. So does
+		// one that makes the prompt too long, and any message after such a turn, to keep
+		// the order.
 		result.FollowupID, _ = l.room.Store.NewID()
 		message.FollowupID = result.FollowupID
 		f := store.Followup{ID: result.FollowupID, RunID: l.ID, Message: text}

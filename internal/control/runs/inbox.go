@@ -49,8 +49,8 @@ func (s *Runs) listen(workerID string) (box *inbox, done func()) {
 	}
 }
 
-// sweep drops what nobody has asked for in a while, and when there are too many
-// whatever nobody waits for.
+// sweep drops subscriptions that were not used in a while and, when there are too many,
+// all that nobody waits for.
 func (i *inboxes) sweep(now time.Time) {
 	full := len(i.boxes) >= maxInboxes
 	if !full && now.Sub(i.swept) < longPoll {

@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Definitions are what shapes a run besides its own request; nil says nothing.
+// Definitions are what shapes a run besides its own request; nil means no say.
 type Definitions struct {
 	// conversation is what the run takes over from the one that it continues.
 	conversation *lineshaft.AgentConfig
@@ -175,7 +175,7 @@ func (s *Runs) DefinitionsOf(ctx context.Context, r definitionReader, c lineshaf
 }
 
 // namedAgent reads an agent that a request names; one that the caller's key does not
-// reach is the same as none.
+// reach counts as missing.
 func namedAgent(ctx context.Context, r definitionReader, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
 	unknown := lineshaft.Invalid("agent_identity_uid", "no agent %q that your key may see; list them with GET /agent/identities", lineshaft.Clip(uid, 100))
 	if !id.Valid(uid) {
@@ -228,9 +228,9 @@ func noEnvironment(field, uid string) error {
 		lineshaft.Clip(uid, 100))
 }
 
-// CheckEnvironment wants the environment that a definition names to exist, and keeps
-// it from being deleted until the transaction ends. Like the secrets themselves, one
-// that has some is not for keys that are limited to factories.
+// CheckEnvironment requires the environment that a definition names to exist, and keeps
+// it from being deleted until the transaction ends. Keys that are limited to factories
+// may not use one that has secrets, just as they may not use the secrets themselves.
 func CheckEnvironment(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field, before, uid string) error {
 	if uid == "" {
 		return nil

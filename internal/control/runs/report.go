@@ -167,8 +167,8 @@ func (s *Runs) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Report, 
 	return []lineshaft.Draft{moved}
 }
 
-// takeEvents looks into events that mean something to the run itself. The report
-// stays as it is: it may be taken again after a conflict, or sent again.
+// takeEvents handles events that matter to the run itself. The report stays unchanged:
+// it may be processed again after a conflict, or sent again.
 func (s *Runs) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, reported []lineshaft.Draft) ([]lineshaft.Draft, error) {
 	drafts := make([]lineshaft.Draft, len(reported))
 	var used usages

@@ -12,8 +12,8 @@ import (
 )
 
 // Rerun starts a new run with the same request: of the same factory, agent and automation,
-// in the same environment. What a delivery started is run again by redelivering it, so that
-// it has what its automation gives it today.
+// in the same environment. To run again what a delivery started, redeliver it: it then has
+// what its automation gives it today.
 func (s *Runs) Rerun(ctx context.Context, c lineshaft.Caller, runID string, source lineshaft.Source, idem *base.Idempotency) (Started, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Started{}, err
@@ -111,7 +111,7 @@ func (s *Runs) shapeRerun(ctx context.Context, c lineshaft.Caller, run *lineshaf
 }
 
 // numberRerun makes a new run the next with the request of another. The first of them is
-// locked, so that two at once have numbers of their own.
+// locked: two at once get different numbers.
 func numberRerun(ctx context.Context, tx *store.Tx, n *store.NewRun, again *lineshaft.Again) error {
 	if again == nil {
 		return nil

@@ -133,7 +133,7 @@ func (s *Runs) storeAttachments(ctx context.Context, files []lineshaft.NewAttach
 	return stored, nil
 }
 
-// startRun starts the run of a request, which may be anybody's.
+// startRun starts the run of a request, which may be anyone's.
 func (s *Runs) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun, attachments []lineshaft.Attachment) (Started, error) {
 	n, budget, err := s.NewRun(ctx, tx, c, req)
 	if err != nil {

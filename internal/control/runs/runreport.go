@@ -90,7 +90,7 @@ func (s *Runs) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID str
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	// Who may not report stores nothing, not even for a while.
+	// A caller that may not report stores nothing, not even for a while.
 	var left int64
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if _, err = s.reporting(ctx, tx, c); err != nil {

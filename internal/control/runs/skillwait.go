@@ -141,9 +141,8 @@ func (s *Runs) findFor(ctx context.Context, runID string) (settled bool, err err
 	return settled && err == nil, err
 }
 
-// readSkills reads the skills of a run from their repositories. The first error ends
-// it, and comes with the repository that it is about; one that did not answer lately is not
-// asked.
+// readSkills reads the skills of a run from their repositories. It stops at the first error
+// and returns it with its repository; a repository that did not answer lately is not asked.
 func (s *Runs) readSkills(
 	ctx context.Context, scope skills.SkillScope, specs []string,
 ) (found []lineshaft.Skill, about lineshaft.Repository, err error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// Starter starts the runs of one transaction. Whatever starts a run comes through Start:
-// requests, deliveries, ends of other runs, timers; one run or a hundred. What is refused
-// is an error that Refusal reports, and everyone answers it in their own way.
+// Starter starts the runs of one transaction. Every run starts through Start: for
+// requests, deliveries, ends of other runs, timers; one run or a hundred. A refusal is an
+// error that Refusal reports, and each caller answers it in its own way.
 type Starter struct {
 	room *Runs
 	Tx   *store.Tx

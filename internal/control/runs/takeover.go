@@ -65,8 +65,8 @@ func placedID(host, executionID string) string { return host + "/" + executionID
 // the number of the last event of the execution. The process that had it before gets
 // no lease and no directives for it any more.
 //
-// Of two processes that were both started for one execution the first gets it, and
-// it keeps it until back says that it is known to have ended.
+// If two processes were started for one execution, the first gets it and keeps it until
+// back says that it is known to have ended.
 func (s *Runs) TakeOver(ctx context.Context, ref lineshaft.ExecutionRef, workerID string, back bool) (lastEvent int64, err error) {
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		b, err := s.lockExecutions(ctx, tx, []lineshaft.ExecutionRef{ref})

@@ -18,8 +18,8 @@ const (
 	rewrapBatch = 100
 )
 
-// checkVault makes sure that this server has the master key of this database. The
-// first server that comes decides which one that is.
+// checkVault makes sure that this server has the master key of this database. The first
+// server decides which one that is.
 func (s *Secrets) checkVault(ctx context.Context) error {
 	mine, err := s.SealValue(ProbeSetting, []byte(ProbeSetting))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxUses bounds how many users of a secret a refusal to delete it names.
 const maxUses = 5
 
-// SecretChange is what to change of a secret; nil leaves it as it is.
+// SecretChange is what to change in a secret; nil keeps a value.
 type SecretChange struct {
 	Value       *string
 	Description *string

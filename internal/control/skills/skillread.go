@@ -98,9 +98,9 @@ func noForge() error {
 	return lineshaft.NotSupported("", "this server knows no forge, so it has no repositories to read skills from; start it with --forge-url")
 }
 
-// skillTree reads the skills of a repository's newest commit. Those who ask for the
-// same at the same time share one reading, which is the first one's: when that gives
-// up, another takes over.
+// skillTree reads the skills of a repository's newest commit. Callers that ask for the
+// same at the same time share the first one's reading: when that gives up, another
+// takes over.
 func (s *Skills) skillTree(ctx context.Context, r lineshaft.Repository, also string) (skill.Tree, string, error) {
 	key := treeKey{repository: r, also: also}
 	for {

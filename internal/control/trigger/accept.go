@@ -24,7 +24,7 @@ type Received struct {
 	// InvalidJSON says that the body is not one acceptable JSON value: it is logged
 	// and counts, but starts nothing.
 	InvalidJSON bool
-	// Handshake says that the provider only wants to know whether we are there.
+	// Handshake says that the provider only asks whether we answer.
 	Handshake bool
 	// Event is what the provider named in its header; empty for others.
 	Event string
@@ -45,7 +45,7 @@ type Exchange struct {
 	Headers string
 	// Began is when the request arrived; zero if there was none.
 	Began time.Time
-	// AnswerStatus is what the sender gets once the delivery is written.
+	// AnswerStatus is the status that the sender gets once the delivery is written.
 	AnswerStatus int
 	// Test says that the request is one that SignTestEvent made.
 	Test bool

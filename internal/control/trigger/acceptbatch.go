@@ -31,8 +31,8 @@ func (s *Triggers) acceptBatch(ctx context.Context, batch []*acceptance) {
 	s.acceptUnit(ctx, func() []*acceptance { return batch })
 }
 
-// acceptUnit does a batch in one transaction. If that fails although the database is
-// there, one of them is to blame: each is then tried alone.
+// acceptUnit does a batch in one transaction. If that fails although the database
+// answers, one of them is to blame: each is then tried alone.
 func (s *Triggers) acceptUnit(ctx context.Context, take func() []*acceptance) {
 	var spans base.StartSpans
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -169,8 +169,8 @@ func (s *Triggers) newDelivery(r Received) lineshaft.Delivery {
 	return d
 }
 
-// claimIdentities decides who is the first of its identity; the others become
-// duplicates of it. It returns those that are to be logged now.
+// claimIdentities decides which delivery is the first of its identity; the others
+// become its duplicates. It returns those to log now.
 func (s *Triggers) claimIdentities(ctx context.Context, tx *store.Tx, open []*acceptance) ([]*acceptance, error) {
 	owners := map[string]*acceptance{}
 	var claims []store.Identity

@@ -95,7 +95,7 @@ func (t *chainTable) starts(end *chainEnd) []chainStart {
 		a := w.automation
 		switch {
 		case taken[a.UID] || !a.Enabled:
-		case end.at.Before(a.CreatedAt): // it ended before anybody wanted to know
+		case end.at.Before(a.CreatedAt): // it ended before anyone wanted to know
 		case w.filter.Set(lineshaft.KeyStates).Allows(string(end.state)) && w.filter.Set(lineshaft.KeyAgents).Allows(end.agent) && w.filter.Set(lineshaft.KeyAutomations).Allows(end.automation):
 			taken[a.UID], found = true, append(found, chainStart{chainWatch: w, end: end})
 		}
@@ -130,7 +130,7 @@ func endsOf(changes []store.StateChange, count int, now time.Time) []*chainEnd {
 	return ends
 }
 
-// CheckKey wants a concurrency key that every trigger, or with schedules some trigger, can
+// CheckKey requires a concurrency key that every trigger, or with schedules some trigger, can
 // fill in.
 func CheckKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
 	rule := a.Config.Concurrency
@@ -151,7 +151,7 @@ func CheckKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
 	return nil
 }
 
-// Watchable wants every factory whose runs a trigger waits for to be one that the
+// Watchable requires every factory whose runs a trigger waits for to be one that the
 // caller may see: an automation learns how its runs end.
 func Watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Automation) error {
 	return func(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
@@ -187,7 +187,7 @@ func checkWatched(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field s
 	return nil
 }
 
-// CheckChains wants every automation whose runs a trigger waits for to be one of the
+// CheckChains requires every automation whose runs a trigger waits for to be one of the
 // factory; those of other factories are not looked up.
 func CheckChains(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
 	known, err := tx.ListAutomations(ctx, a.FactoryUID)

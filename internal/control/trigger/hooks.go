@@ -54,9 +54,9 @@ func (s *Triggers) Hook(ctx context.Context, uid string) *Hook {
 // maxTries bounds how often a request is evaluated again because its webhook was changed.
 const maxTries = 5
 
-// Receive looks at a request to a webhook, nil when no such webhook takes deliveries. handle
-// ends with Accept or Reject; when these find that the webhook was changed meanwhile, it is
-// called again, with the webhook as it is then.
+// Receive handles a request to a webhook; the webhook is nil when no such webhook takes
+// deliveries. handle ends with Accept or Reject; when these find that the webhook was
+// changed meanwhile, handle is called again with the current webhook.
 func (s *Triggers) Receive(ctx context.Context, uid string, handle func(*Hook) error) error {
 	for range maxTries {
 		if err := handle(s.Hook(ctx, uid)); !errors.Is(err, ErrStale) {
@@ -82,8 +82,8 @@ func (s *Triggers) lookAgain(ctx context.Context) {
 }
 
 // checkCurrent says that a webhook was changed. It is for answers that are given
-// without a transaction: a sender with the newest secret must not be turned away for
-// the sake of an old copy.
+// without a transaction: a sender with the newest secret must not be turned away
+// because of an old copy.
 func (s *Triggers) checkCurrent(ctx context.Context, h *Hook) error {
 	s.lookAgain(ctx)
 	if s.hooks.find(h.UID) != h {

@@ -109,8 +109,8 @@ func (s *Triggers) checkSchedule(ctx context.Context, c lineshaft.Caller, made *
 	return scheduleField(s.secrets.CheckSecrets(ctx, c, made.Config))
 }
 
-// setTimer makes the timer of a schedule. One whose timing stays as it is keeps its
-// next time; else it begins now, and what was not fired meanwhile is not made up.
+// setTimer makes the timer of a schedule. With an unchanged timing it keeps its next
+// time; otherwise it begins now, and times missed meanwhile are not made up.
 func (s *Triggers) setTimer(ctx context.Context, tx *store.Tx, made lineshaft.Schedule, old *store.Timer) error {
 	same := old != nil && old.Timing.Cron == made.Timing.Cron && old.Timing.Timezone == made.Timing.Timezone
 	if made.Enabled && same && !old.NextAt.IsZero() {
@@ -243,8 +243,8 @@ func (s *Triggers) draftScheduled(ctx context.Context, tx *store.Tx, f *firing) 
 	if err != nil {
 		return err
 	}
-	// Who wrote the schedule was checked when it was saved. Its runs reach those of
-	// their own factory only.
+	// The author's rights were checked when the schedule was saved. Its runs reach only
+	// those of their own factory.
 	author := lineshaft.Caller{Principal: schedulePrincipal(*one), Role: lineshaft.RoleManager}
 	f.start = &runs.RunStart{Caller: author, FactoryUID: one.FactoryUID}
 	if one.FactoryUID != "" {

@@ -56,7 +56,7 @@ type TimedAutomation struct {
 	Automation    string
 	Timing        lineshaft.Timing
 	NextRun       time.Time
-	// Paused says that its factory is, so that it starts nothing.
+	// Paused says that its factory is paused, so it starts nothing.
 	Paused bool
 }
 

@@ -26,9 +26,9 @@ type TestEvent struct {
 	Event string
 }
 
-// SignTestEvent makes of an event the request that the webhook's sender would send: signed
-// with the webhook's own secret, which leaves this room only inside of it. It is to be handed
-// to the ingress, and nowhere else.
+// SignTestEvent turns an event into the request that the webhook's sender would send: signed
+// with the webhook's own secret, which leaves this room only inside of it. Hand it to the
+// ingress, and nowhere else.
 func (s *Triggers) SignTestEvent(ctx context.Context, c lineshaft.Caller, e TestEvent) (signature.Request, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return signature.Request{}, err
