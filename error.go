@@ -107,7 +107,7 @@ func Unavailable(cause error, format string, args ...any) *Error {
 	}
 }
 
-// RateLimited reports that the caller has to wait.
+// RateLimited reports that the caller must wait.
 func RateLimited(after time.Duration, format string, args ...any) *Error {
 	return &Error{
 		Code: CodeUnavailable, Message: fmt.Sprintf(format, args...),

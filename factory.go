@@ -116,7 +116,7 @@ func alphanumeric(c byte) bool {
 }
 
 // MaxPartName bounds the names of a factory's agents, automations and webhooks, and
-// maxPartBytes what a file system has to take.
+// maxPartBytes what a file system must take.
 const (
 	MaxPartName  = 100
 	maxPartBytes = 200

@@ -116,8 +116,8 @@ func reservedVariable(name string) bool {
 	}, name)
 }
 
-// CheckSecretValue checks a value without ever quoting it: it has to fit into a
-// variable of an agent's environment.
+// CheckSecretValue checks a value without ever quoting it: it must fit into a variable
+// of an agent's environment.
 func CheckSecretValue(value string) error {
 	switch {
 	case value == "":

@@ -129,8 +129,8 @@ func (w Webhook) validateHeader() error {
 	return nil
 }
 
-// transportHeaders say how a request travels; most are the same every time, so that
-// as a delivery id they would make every delivery a duplicate.
+// transportHeaders say how a request travels. Most are the same every time: as a
+// delivery id they would make every delivery a duplicate.
 func transportHeaders() []string {
 	return []string{
 		"Host", "Content-Length", "Content-Type", "Content-Encoding", "Transfer-Encoding", "Connection", "Proxy-Connection", "Keep-Alive",

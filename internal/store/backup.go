@@ -30,7 +30,7 @@ import (
 const (
 	backupFormat  = "lineshaft-backup"
 	backupVersion = 1
-	// backupName is how a node that cannot migrate knows what it has to wait for.
+	// backupName is how a node that cannot migrate knows what it must wait for.
 	backupName = "lineshaft backup"
 )
 

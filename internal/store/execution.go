@@ -408,9 +408,9 @@ func (r reader) CountBusy(ctx context.Context, host string, limit int) (live, qu
 	return live, queued, err
 }
 
-// queueOf selects the queue of a host: all of it, or the runs of some factories. Each of
-// those has its own stretch of an index, so that the runs of others are not read. $1 is
-// the host and $2 the limit.
+// queueOf selects the queue of a host: all of it, or the runs of some factories. Each
+// factory has its own stretch of an index, so the runs of others are not read. $1 is the
+// host and $2 the limit.
 func queueOf(args *[]any, factories []string) string {
 	if len(factories) == 0 {
 		return "worker_host = $1"

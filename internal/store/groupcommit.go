@@ -54,7 +54,7 @@ type unit struct {
 	begun atomic.Bool
 }
 
-// begin says whether the work is to be done: not when its caller has gone.
+// begin says whether to do the work: not when its caller has gone.
 func (u *unit) begin() bool {
 	if !u.begun.CompareAndSwap(false, true) {
 		return false

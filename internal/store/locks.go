@@ -103,8 +103,8 @@ func (tx *Tx) LockKeyOf(ctx context.Context, executionID string) error {
 	return tx.lockKey(ctx, "(SELECT run_id FROM executions WHERE id = $1)", executionID)
 }
 
-// lockKey locks the concurrency key of a run. A run never changes its key, so that it can
-// be read before anything is locked.
+// lockKey locks the concurrency key of a run. A run never changes its key, so it can be
+// read before anything is locked.
 func (tx *Tx) lockKey(ctx context.Context, run, arg string, names ...string) error {
 	if tx.d.lockNames == "" {
 		return nil

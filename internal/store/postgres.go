@@ -174,7 +174,7 @@ func tableInUse(err error) bool {
 	return ok && fault.Code == "55P03"
 }
 
-// inUse says who is to be waited for. The schema has not been changed.
+// inUse says what the migration waits for. The schema has not been changed.
 func (s postgresSchema) inUse(ctx context.Context, cause error) error {
 	held := lineshaft.Conflict("the schema cannot be brought up to date while something else holds the tables; look into pg_stat_activity " +
 		"for long transactions (a dump, a forgotten session), end them, and start again")

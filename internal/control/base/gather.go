@@ -172,7 +172,7 @@ func (g *Gathering[T]) fit() int {
 	return len(g.waiting)
 }
 
-// handOver makes the first who waits the next leader, if there is to be one.
+// handOver makes the first who waits the next leader, if a leader is needed.
 func (g *Gathering[T]) handOver() {
 	if g.asked || g.begun >= g.AtOnce || len(g.waiting) == 0 {
 		return

@@ -54,8 +54,8 @@ type pastBounds struct {
 	within            context.Context //nolint:containedctx // a bound, not the context of the work
 }
 
-// backtest runs the stored deliveries through the changed automations. It uses what
-// the ingress uses, so that it cannot think otherwise.
+// backtest runs the stored deliveries through the changed automations. It uses the code
+// of the ingress, so the two cannot disagree.
 func (s *Factories) backtest(ctx context.Context, w *work) ([]Backtest, error) {
 	trials := s.trials(w)
 	if len(trials) == 0 {
@@ -138,7 +138,7 @@ func (s *Factories) newPastHook(f *lineshaft.Factory, was *store.Webhook, is *li
 	}
 	past.uid = was.UID
 	hook := func(w lineshaft.Webhook, automations []*trigger.HookAutomation) (*trigger.Hook, error) {
-		h, err := s.trigger.NewHook(f, store.Webhook{Webhook: w}, automations) // without credentials: nobody is to be authenticated
+		h, err := s.trigger.NewHook(f, store.Webhook{Webhook: w}, automations) // without credentials: nobody will be authenticated
 		if err != nil {
 			return nil, fmt.Errorf("make webhook ready: %w", err)
 		}

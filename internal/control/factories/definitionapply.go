@@ -110,7 +110,7 @@ func (s *Factories) prepare(ctx context.Context, tx *store.Tx, w work) (*work, e
 	return &w, mistakes(w.problems)
 }
 
-// badFiles are those that have mistakes by themselves.
+// badFiles are those that have mistakes of their own.
 func badFiles(problems []lineshaft.FileProblem) map[string]bool {
 	bad := map[string]bool{}
 	for _, p := range problems {

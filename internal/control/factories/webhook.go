@@ -50,7 +50,7 @@ type WebhookChange struct {
 
 // WebhookRotation asks for a new secret.
 type WebhookRotation struct {
-	// Secret is nil when a new one is to be generated.
+	// Secret is nil to generate a new one.
 	Secret *string
 	// Overlap is how long the old secret stays valid; 0 ends it at once.
 	Overlap time.Duration

@@ -27,7 +27,7 @@ type NewNotification struct {
 	RunName     string
 	// Enabled is true when nil.
 	Enabled *bool
-	// Secret is nil when one is to be generated.
+	// Secret is nil to generate one.
 	Secret *string
 	// Once, if given, makes a second call with it a Conflict: the secret cannot be shown again.
 	Once *base.Idempotency
@@ -48,7 +48,7 @@ type NotificationChange struct {
 
 // NotificationRotation asks for a new secret.
 type NotificationRotation struct {
-	// Secret is nil when a new one is to be generated.
+	// Secret is nil to generate a new one.
 	Secret *string
 	// Overlap is how long the old secret also signs; 0 ends it at once.
 	Overlap time.Duration
@@ -185,7 +185,7 @@ func reaches(c lineshaft.Caller, n *lineshaft.Notification) bool {
 	return len(n.FactoryUIDs) > 0 && !slices.ContainsFunc(n.FactoryUIDs, func(uid string) bool { return !c.MaySeeFactory(uid) })
 }
 
-// callbackSecret seals the secret that was given, or a new one, which is to be shown.
+// callbackSecret seals the secret that was given, or a new one, which must be shown.
 func (s *Notifier) callbackSecret(id string, given *string) (sealed, shown string, err error) {
 	const scheme = "standard_webhooks"
 	var value string

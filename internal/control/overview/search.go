@@ -75,8 +75,8 @@ func (s *Overviews) Search(ctx context.Context, c lineshaft.Caller, text string)
 	return found, nil
 }
 
-// searchIDs finds runs by their id. An id begins with its time, so that those with the
-// same beginning are a stretch of the list by creation.
+// searchIDs finds runs by their id. An id begins with its time, so those with the same
+// beginning are a stretch of the list by creation.
 func (s *Overviews) searchIDs(ctx context.Context, c lineshaft.Caller, text string, found *Found) (err error) {
 	start := strings.ToLower(text)
 	if id.Valid(start) {

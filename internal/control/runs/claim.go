@@ -202,8 +202,7 @@ func (s *Runs) recordWorker(ctx context.Context, w store.Worker) error {
 	})
 }
 
-// seenNow notes that a worker was heard of, and says whether that is to be
-// recorded again.
+// seenNow notes that a worker has called, and says whether to record that again.
 func (s *Runs) seenNow(workerID string) (now time.Time, due bool) {
 	now = s.Store.Now()
 	s.mu.Lock()

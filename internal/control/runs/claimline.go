@@ -115,7 +115,7 @@ func (p *claimPlace) passOn() {
 	}
 }
 
-// atFront says whether this is who looks, and how many queued runs it has to count.
+// atFront says whether this claim reads the queue, and how many queued runs it must count.
 func (p *claimPlace) atFront(limit int) (count int, front bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// enterConcurrency takes a new run's concurrency key, or does what its policy says
-// when another run has it. A result means that no new run is to be made.
+// enterConcurrency takes a new run's concurrency key, or does what its policy says when
+// another run has it. With a result, make no new run.
 func (s *Runs) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, files []lineshaft.Attachment) (*Started, error) {
 	rule := n.Body.Config.Concurrency
 	if rule == nil || rule.Key == "" {

@@ -96,7 +96,7 @@ func (s *Runs) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h
 	return mayUseEnvironment(c, environment, d, origin)
 }
 
-// definitionsOf are the agent and the factory of a run, as far as they are there.
+// definitionsOf are the agent and the factory of a run, as far as they exist.
 func definitionsOf(ctx context.Context, tx *store.Tx, run *lineshaft.Run) (d Definitions, err error) {
 	if run.AgentUID != "" {
 		if d.Agent, err = tx.GetAgent(ctx, run.AgentUID); base.IgnoreNotFound(err) != nil {

@@ -129,8 +129,8 @@ func (d Definitions) mayUse(server lineshaft.MCPServer) bool {
 	return true
 }
 
-// DefinitionsOf reads what shapes a requested run. The factory of its parent, if
-// that has one, is its own too.
+// DefinitionsOf reads what shapes a requested run. If its parent has a factory, it
+// belongs to the same one.
 func (s *Runs) DefinitionsOf(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parent *store.Lineage) (Definitions, error) {
 	var d Definitions
 	if err := takeOver(ctx, r, req.Continues, &d); err != nil {

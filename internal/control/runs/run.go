@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// StartRun queues the run of a request; starter has what starts runs by themselves. When
+// StartRun queues the run of a request; Starter has what starts runs without one. When
 // it returns, the run is durable.
 func (s *Runs) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *base.Idempotency) (Started, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {

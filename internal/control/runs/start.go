@@ -32,8 +32,8 @@ type Starter struct {
 // NewStarter returns what starts the runs of a transaction.
 func (s *Runs) NewStarter(tx *store.Tx) *Starter { return &Starter{room: s, Tx: tx} }
 
-// RunStart is a run that is to be started, if its factory, its automation and its
-// concurrency rule let it.
+// RunStart is a run to start, if its factory, its automation and its concurrency rule
+// let it.
 type RunStart struct {
 	Caller lineshaft.Caller
 	// Paused is for what starts without a person; people can also start runs of paused factories.

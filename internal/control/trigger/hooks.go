@@ -227,7 +227,7 @@ func (s *Triggers) LoadHook(ctx context.Context, factoryUID, webhookUID string) 
 	if err != nil {
 		return nil, err
 	}
-	w.Credential, w.OldCredential = "", "" // nobody is to be authenticated
+	w.Credential, w.OldCredential = "", "" // nobody will be authenticated
 	h, err := s.NewHook(c.factory, *w, c.automations)
 	if err != nil {
 		return nil, fmt.Errorf("make webhook ready: %w", err)

@@ -125,8 +125,8 @@ func newTimer(owner string, timing lineshaft.Timing, now time.Time) (store.Timer
 	return timer, nil
 }
 
-// draftTimed drafts the run of an automation's schedule. Nothing came from outside,
-// so that the secrets of agent, factory and environment go to it as well.
+// draftTimed drafts the run of an automation's schedule. Nothing came from outside, so
+// it also gets the secrets of agent, factory and environment.
 func (s *Triggers) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error {
 	factory, err := tx.GetFactory(ctx, f.timer.FactoryUID)
 	if err != nil {

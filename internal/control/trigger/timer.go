@@ -38,8 +38,8 @@ func (s *Triggers) FireDue(ctx context.Context) (int, error) {
 	return s.fire(ctx, due)
 }
 
-// fire does some timers in one transaction, or each alone; the one that fails alone is
-// passed over.
+// fire does some timers in one transaction, or each alone; a timer that fails alone is
+// skipped.
 func (s *Triggers) fire(ctx context.Context, due []store.Timer) (int, error) {
 	moved, err := s.fireTogether(ctx, due)
 	if !base.OneIsToBlame(ctx, err) {
