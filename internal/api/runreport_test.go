@@ -76,7 +76,7 @@ func TestX7AnswerIsPartOfTheTurn(t *testing.T) {
 	}
 }
 
-// an agent that tells more about a call it has begun changes its block.
+// an agent that reports more about a call it has begun changes its block.
 func TestX7ToolCallIsToldTwice(t *testing.T) {
 	t.Parallel()
 	got := talk(

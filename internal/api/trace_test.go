@@ -24,7 +24,7 @@ func tracedServer(t *testing.T, tracer *tracing.Tracer) *bench {
 	return newServerOn(t, base.Config{Lease: time.Minute, Git: scriptedGit{}, Tracer: tracer}, func(d *Deps) { d.Tracer = tracer })
 }
 
-// A caller that has proved who it is goes on in its own trace; the run does, too.
+// A caller that has proved who it is continues its own trace; so does the run.
 func TestH10AuthenticatedCallersGoOnInTheirTrace(t *testing.T) {
 	t.Parallel()
 	tracer, spans := tracingtest.New()

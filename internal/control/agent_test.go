@@ -142,7 +142,7 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 		if got := names(must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, "", base.MaxPage, "")).Items); !slices.Equal(got, []string{"taken, too", "foreman", "taken", "foreman"}) {
 			b.Errorf("there are %q", got)
 		}
-		// What is refused to a new agent is refused to a change, too.
+		// What is refused to a new agent is also refused to a change.
 		agent := b.newAgent(config(lineshaft.AgentConfig{ModelID: "m"}))
 		for name, change := range map[string]factories.AgentChange{
 			"name": {Name: ref("taken")}, "empty name": {Name: ref("")}, "harness": {Harness: acp}, "secret": {Secrets: []string{"NONE"}}, "type": {Type: ref(lineshaft.AgentType(""))},

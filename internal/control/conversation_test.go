@@ -122,7 +122,7 @@ func TestR2ConversationRefusals(t *testing.T) {
 			b.Errorf("%v", err)
 		}
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, first.ID), lineshaft.CodeConflict)
-		// What the first run were told now would be in neither.
+		// A message to the first run would now be in neither.
 		_, err = b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: first.ID, Message: "and"}, nil)
 		wantCode(b, err, lineshaft.CodeConflict)
 		b.cancel(second)
@@ -143,7 +143,7 @@ func TestR2ConversationIsDeleted(t *testing.T) {
 	each(t, func(b *bench) {
 		first := b.ended(lineshaft.NewRun{Prompt: "one"}, "1")
 		second := b.start(lineshaft.NewRun{Prompt: "two", ConversationID: first.ConversationID}).RunID
-		// Retention on a node of another version does not ask who goes on with it.
+		// Retention on a node of another version does not ask which run continues it.
 		wantCode(b, b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, first.ID) }), "")
 		if job := b.claimOne(lineshaft.HostedWorker, second); job.Fault == "" || job.Snapshot != "" || !strings.Contains(job.Fault, first.ID) {
 			b.Fatalf("%+v", job)
@@ -241,7 +241,7 @@ func TestX11ConversationFromOutside(t *testing.T) {
 	})
 }
 
-// A conversation stays in its factory: when its agent is gone, somebody has to name another.
+// A conversation stays in its factory: when its agent is gone, someone must name another.
 func TestR2ConversationStaysInItsFactory(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

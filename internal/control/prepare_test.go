@@ -81,7 +81,7 @@ func TestX4WhatAWorkerPrepares(t *testing.T) {
 			if revision := job.Prepare.Revision; strings.HasPrefix(revision, test.config.EnvironmentID+" ") != (test.config.EnvironmentID != "") {
 				b.Errorf("%s: revision %q", name, revision)
 			}
-			job.Prepare.Revision = "" // tells the time
+			job.Prepare.Revision = "" // contains the time
 			if job.Fault != "" || !samePreparation(job.Prepare, test.want) {
 				b.Errorf("%s: %+v %q, want %+v", name, job.Prepare, job.Fault, test.want)
 			}

@@ -163,7 +163,7 @@ func TestR11UploadedArtifactsAreBoundedPerRunAndTree(t *testing.T) {
 		if loose := b.loose(); len(loose) != 0 {
 			b.Errorf("left behind: %v", loose)
 		}
-		// Another tree has a bound of its own, and snapshots are no artifacts.
+		// Another tree has a bound of its own, and snapshots are not artifacts.
 		_, other := b.working(lineshaft.NewRun{})
 		wantCode(b, upload(other, text(100)), "")
 		_, err := b.s.Upload(b.Context(), rootJob.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobSnapshot}, text(500))

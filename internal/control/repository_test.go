@@ -36,7 +36,7 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 		second := o.push("main", folder("Second"))
 		f := b.round(made.UID)
 		b.wantRepository(f, "Second", second, second)
-		// Nothing new: nothing is written but when it was looked at.
+		// Nothing new: only the time of the check is written.
 		again := b.round(made.UID)
 		if again.Revision != f.Revision || !again.Repository.AppliedAt.Equal(f.Repository.AppliedAt) || !again.Repository.CheckedAt.After(f.Repository.CheckedAt) {
 			b.Errorf("a look at nothing new: %+v\nbefore: %+v", again.Repository, f.Repository)
@@ -365,10 +365,10 @@ func TestF5SourcesThatAreRefused(t *testing.T) {
 	})
 }
 
-// Whoever sees a commit in force sees what it changed: people wait for the one and then
-// look at the other. Here the commit comes while a reader waits for what the factory
-// follows; had it read the factory before, that would be the old one. (On SQLite nobody
-// waits, and the order of the reads is the same.)
+// A reader who sees a commit in force sees what it changed: people wait for the one and
+// then look at the other. Here the commit comes while a reader waits for what the
+// factory follows; had it read the factory before, that would be the old one. (On
+// SQLite nobody waits, and the order of the reads is the same.)
 func TestF5CommitIsNotShownBeforeWhatItChanged(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)

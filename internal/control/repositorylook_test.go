@@ -34,8 +34,8 @@ func eachFake(t *testing.T, fn func(b *bench, g *fakeGit, uid string)) {
 	})
 }
 
-// What is pushed while somebody looks is seen by another look, and what the first one
-// had found is not put in force after it.
+// A push during a look is seen by another look, and what the first one had found is not
+// put in force after it.
 func TestF5PushDuringALookIsNotLost(t *testing.T) {
 	t.Parallel()
 	eachFake(t, func(b *bench, g *fakeGit, uid string) {

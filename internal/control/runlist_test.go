@@ -124,7 +124,7 @@ func TestH8CursorsBelongToTheirList(t *testing.T) {
 	})
 }
 
-// A cursor is no key: with another caller's it still shows only what one may see.
+// A cursor is not a key: with another caller's it still shows only what one may see.
 func TestH8CursorGivesNoSight(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -193,7 +193,7 @@ func TestS1WhatARunMayName(t *testing.T) {
 		} {
 			_, err := b.as(member, naming(tc.names...))
 			wantCode(b, err, tc.want)
-			_, err = b.as(b.admin, naming(tc.names...)) // power over secrets is no grant
+			_, err = b.as(b.admin, naming(tc.names...)) // power over secrets is not a grant
 			wantCode(b, err, tc.want)
 		}
 	})

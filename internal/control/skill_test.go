@@ -112,7 +112,7 @@ func (b *bench) startSkill(prompt string, specs ...string) string {
 	return must[runs.Started](b)(b.s.StartRun(b.Context(), b.admin, skillRun(prompt, specs...), nil)).RunID
 }
 
-// told is what an agent of a job is told first.
+// told is the first message to the agent of a job.
 func told(job lineshaft.Job) string {
 	return skill.Compose(job.Config.BasePrompt, job.Skills, job.Turn.Message)
 }

@@ -168,7 +168,7 @@ type year struct {
 	clock   *stopped
 	random  *rand.Rand
 	planned []*planned
-	// looks are the times at which somebody looked for what is due.
+	// looks are the times at which someone looked for what is due.
 	looks []time.Time
 }
 

@@ -68,7 +68,7 @@ func TestW6SizeAtItsEdge(t *testing.T) {
 		if d := g.newest(small.UID); d.Status != lineshaft.DeliveryAccepted && d.Status != lineshaft.DeliveryRejectedSize {
 			g.Errorf("%+v", d)
 		}
-		// Without a token the size is not even looked at.
+		// Without a token the size is not even checked.
 		g.wants("large and unknown", g.send(sending{path: path(w.UID), body: sized(limit + 1)}), http.StatusUnauthorized)
 	})
 }

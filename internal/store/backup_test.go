@@ -298,8 +298,8 @@ func TestD4BackupWhileListsAreUpgraded(t *testing.T) {
 	})
 }
 
-// Followers of the state stream go on where they were, although another server counts
-// transactions again.
+// Followers of the state stream continue where they were, although another server
+// counts transactions again.
 func TestD4RestoredPositionsStay(t *testing.T) {
 	t.Parallel()
 	from := storetest.SQLite(t)

@@ -63,7 +63,7 @@ func TestW11DeliveryRoundTrip(t *testing.T) {
 			all = append(all, d)
 		}
 		insertDeliveries(t, s, all...)
-		insertDeliveries(t, s) // none is no harm
+		insertDeliveries(t, s) // none does no harm
 		for _, d := range all {
 			got, err := s.GetDelivery(t.Context(), webhook, d.ID)
 			must(t, err)
@@ -240,7 +240,7 @@ func TestW14FreeIdentity(t *testing.T) {
 		if taken, _, err := claimAll(t.Context(), s, []store.Identity{other}); err != nil || len(taken) != 0 {
 			t.Errorf("taken %v, %v", taken, err)
 		}
-		if taken, _, err := claimAll(t.Context(), s, nil); err != nil || len(taken) != 0 { // none is no harm
+		if taken, _, err := claimAll(t.Context(), s, nil); err != nil || len(taken) != 0 { // none does no harm
 			t.Errorf("taken %v, %v", taken, err)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// ticker is a clock that stands in a row of the database, where tests move it.
+// ticker is a clock in a row of the database, where tests move it.
 const (
 	ticker     = "(SELECT CAST(value AS BIGINT) FROM settings WHERE name = 'clock')"
 	startTicks = int64(1_750_000_000_000_000)
@@ -141,7 +141,7 @@ func TestW12ChangedLimit(t *testing.T) {
 	})
 }
 
-// By the database's own clock, who waits as long as told is let in.
+// By the database's own clock, a caller that waits as long as asked is let in.
 func TestW12WaitIsTrue(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// released is the schema of the release before this one. Its nodes go on while those of
-	// this one are rolled out, so that what they write must fit the newer schema (D-3). With
-	// a release this becomes the number of its last migration.
+	// released is the schema of the release before this one. Its nodes keep running while
+	// those of this one are rolled out, so what they write must fit the newer schema (D-3).
+	// With a release this becomes the number of its last migration.
 	released = 8
 	// releasedRuns are the columns that a node of that release writes of a new run. Runs are
 	// the only table of it that has changed since.
@@ -86,7 +86,7 @@ func TestD3TheReleaseBeforeGoesOn(t *testing.T) {
 	})
 }
 
-// A run that a node of the release before starts can be read here, and callbacks are told of it.
+// A run that a node of the previous release starts can be read here, and callbacks report it.
 func TestD3RunsOfTheReleaseBefore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// modelSteps is how many changes are made and looked at.
+// modelSteps is how many changes are made and checked.
 func modelSteps() int {
 	switch {
 	case os.Getenv("LINESHAFT_SOAK") != "":

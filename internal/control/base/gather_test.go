@@ -173,7 +173,7 @@ func TestW7WhoGivesUpTooLateLearnsTheOutcome(t *testing.T) {
 	f.idle()
 }
 
-// Work that never begins, because the database is away, still ends for everybody.
+// Work that never begins, because the database is unreachable, still ends for everyone.
 func TestW7WorkThatNeverBegins(t *testing.T) {
 	t.Parallel()
 	g := Gathering[int]{AtOnce: 1, Most: 10}
@@ -182,7 +182,7 @@ func TestW7WorkThatNeverBegins(t *testing.T) {
 	}
 }
 
-// Whatever the order, everybody is served and nothing is left in the end.
+// Whatever the order, everyone is served and nothing is left in the end.
 func TestW7GatheringUnderPressure(t *testing.T) {
 	t.Parallel()
 	for _, atOnce := range []int{1, 2, 4} {

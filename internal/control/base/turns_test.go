@@ -123,7 +123,7 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		if held := len(s.working); held != 0 {
 			t.Errorf("%d are held after the time is over", held)
 		}
-		// Somebody who stays at work holds up nobody for good, and frees no more than is taken.
+		// Someone who stays at work holds up nobody for good, and frees no more than is taken.
 		rest := s.Work(t.Context())
 		gone, leave := context.WithCancel(t.Context())
 		leave()

@@ -17,8 +17,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// StartRun queues the run of a request; Starter has what starts runs without one. When
-// it returns, the run is durable.
+// StartRun queues the run of a request; triggers have a starter of their own. When it
+// returns, the run is durable.
 func (s *Runs) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *base.Idempotency) (Started, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Started{}, err
