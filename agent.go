@@ -78,7 +78,7 @@ func (a Agent) Validate() error {
 	return a.checkSkills()
 }
 
-// checkSkills refuses skills of a factory where there is none.
+// checkSkills refuses skills of a factory for an agent without one.
 func (a Agent) checkSkills() error {
 	if a.FactoryUID != "" {
 		return nil

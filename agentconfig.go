@@ -404,7 +404,7 @@ func addUp(out *AgentConfig, layer Layer, origins map[string]string) {
 // SecretOrigin is where the origins of a configuration say which layer named a secret.
 func SecretOrigin(name string) string { return "secrets." + name }
 
-// union appends what is not there yet; it never changes its arguments.
+// union appends missing items; it never changes its arguments.
 func union(first, then []string) []string {
 	out := slices.Clone(first)
 	for _, s := range then {

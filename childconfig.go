@@ -282,8 +282,8 @@ func (s MCPServer) equal(other MCPServer) bool {
 		maps.Equal(s.Env, other.Env) && maps.Equal(s.Headers, other.Headers)
 }
 
-// narrowBudget allows limits that are not above the parent's. What the request leaves
-// open is limited as the parent is.
+// narrowBudget allows limits that are not above the parent's. Where the request has no
+// limit, the parent's holds.
 func narrowBudget(n *narrowing) string {
 	var parent Budget
 	if n.parent.Budget != nil {

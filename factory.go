@@ -50,10 +50,10 @@ type Factory struct {
 	// SpentToday is what its runs consumed today. Only answers of the control plane about
 	// a single factory have it.
 	SpentToday *Spending
-	// Foreman is the name of the agent that work without another one goes to.
+	// Foreman is the name of the agent that gets work for which no other is named.
 	Foreman string
 	// Revision grows with every change to the factory, its agents, automations and
-	// webhooks: anyone who holds a copy compares it.
+	// webhooks: holders of a copy compare it.
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -94,8 +94,8 @@ func (n Notification) Wants(state RunState, factoryUID, runName string) bool {
 		(n.RunName == "" || n.RunName == runName)
 }
 
-// ParseCallbackURL reads the address of an endpoint. Which addresses may be reached is
-// for anyone who sends to say.
+// ParseCallbackURL reads the address of an endpoint. The sender decides which addresses
+// may be reached.
 func ParseCallbackURL(text string) (*url.URL, error) {
 	if len(text) > MaxNotificationURL {
 		return nil, Invalid("url", "longer than %d bytes", MaxNotificationURL)
@@ -130,8 +130,8 @@ func CallbackTarget(text string) string {
 // hiddenPath replaces the path and the query of an address that is not shown in full.
 const hiddenPath = "/…"
 
-// ShortCallbackURL is an address as those see it who may not change it: what follows the
-// host may be a token.
+// ShortCallbackURL is an address as shown to people who may not change it: what follows
+// the host may be a token.
 func ShortCallbackURL(text string) string {
 	target := CallbackTarget(text)
 	if text == target || text == target+"/" {

@@ -15,7 +15,7 @@ const (
 	ServiceAccount PrincipalType = "service_account"
 )
 
-// Principal is who acts: the owner of an API key, or a run's own token.
+// Principal is the caller of a request: the owner of an API key, or a run's own token.
 type Principal struct {
 	UID         string
 	Type        PrincipalType
@@ -62,7 +62,7 @@ const (
 	PermissionWork            Permission = "runs:work"
 	// PermissionReport lets an agent report about its own run.
 	PermissionReport Permission = "runs:report"
-	// PermissionWorkOwn is for what is done about an execution that one holds.
+	// PermissionWorkOwn is for calls about an execution that the caller holds.
 	PermissionWorkOwn Permission = "runs:work:own"
 )
 

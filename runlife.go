@@ -19,7 +19,7 @@ const (
 func (h Hold) Has(reason Hold) bool { return h&reason != 0 }
 
 // RunLife is the part of a run that changes while it lives. Its methods are the rules of
-// that life; anyone who holds the run calls them and then saves it with what happened.
+// that life; the holder of the run calls them and then saves it with what happened.
 type RunLife struct {
 	ID             string
 	State          RunState

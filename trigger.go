@@ -254,8 +254,8 @@ func WholeNumber(text string) bool {
 	return err == nil && strconv.FormatInt(number, 10) == text
 }
 
-// Allows says whether a value passes; empty is one that is not there, which fails in
-// and passes not_in. No choice at all lets everything through.
+// Allows says whether a value passes; empty is a missing value, which fails in and
+// passes not_in. No choice at all lets everything through.
 func (c *Choice) Allows(value string) bool {
 	if c == nil {
 		return true

@@ -5,7 +5,7 @@ import "github.com/lineshaft/lineshaft/internal/control/base"
 // given is what an operation reads that has a body and no parameters.
 type given[T any] struct{ Body T }
 
-// answer is what most operations answer with. What comes with an error is dropped (see bind).
+// answer is what most operations answer with. A value that comes with an error is dropped (see bind).
 type answer[T any] struct{ Body T }
 
 // issued is an answer with a secret in it, which nothing on its way may keep.

@@ -58,7 +58,7 @@ type Deps struct {
 	MetricsKey string
 	// Observe is called for every finished request; it may be nil.
 	Observe func(Observation)
-	// SendTest takes test events the way of deliveries from outside; nil when nobody does.
+	// SendTest handles test events like deliveries from outside; nil turns them off.
 	SendTest func(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error)
 	// MCP answers the MCP messages of a caller whose key was checked; nil leaves it out.
 	MCP func(http.ResponseWriter, *http.Request, lineshaft.Caller)
@@ -71,7 +71,7 @@ type Deps struct {
 	// Version is the version of the server, shown in the OpenAPI document.
 	Version string
 	// Stopping is closed when the server shuts down: streams then end, and their
-	// readers come back elsewhere. Nil is never.
+	// readers reconnect elsewhere. Nil means never.
 	Stopping <-chan struct{}
 }
 

@@ -154,7 +154,7 @@ func (s *server) planDefinition(ctx context.Context, in *planInput) (*answer[Pla
 	return shown(wirePlan)(plan(ctx, callerOf(ctx), in.FactoryUID, files))
 }
 
-// planFiles is planDefinition for a factory that is not there yet.
+// planFiles is planDefinition for a factory that does not exist yet.
 func (s *server) planFiles(ctx context.Context, in *given[DefinitionRequest]) (*answer[PlanDefinitionResponse], error) {
 	files, err := folderOf(ctx, in.Body)
 	if err != nil {
@@ -198,7 +198,7 @@ func wireChange(c *definition.Change) DefinitionChange {
 	}
 }
 
-// getDefinition answers the folder as JSON, or as a tar.gz to anyone who asks.
+// getDefinition answers the folder as JSON, or as a tar.gz on request.
 func (s *server) getDefinition(ctx context.Context, in *exportInput) (*streamOutput, error) {
 	if err := s.takeTurn(ctx, weightDefinition); err != nil {
 		return nil, err

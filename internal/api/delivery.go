@@ -282,7 +282,7 @@ func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*kept[Redel
 	wanted.DryRun = in.DryRun || in.Body != nil && in.Body.DryRun
 	key := info.idempotency
 	if in.DryRun {
-		key = nil // it knows bodies apart, not queries, and nothing is done that must not be done twice
+		key = nil // it distinguishes bodies, not queries, and nothing is done that must not be done twice
 	}
 	result, err := s.Control.Redeliver(ctx, info.caller, wanted, key)
 	return keep(result.Replayed, RedeliverResponse{DeliveryID: result.DeliveryID, Outcomes: each(result.Outcomes, wireOutcome)}, err)

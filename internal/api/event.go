@@ -59,7 +59,7 @@ type (
 	streamOutput struct{ Body func(huma.Context) }
 )
 
-// getEvents answers the log as JSON, or as Server-Sent Events to anyone who asks.
+// getEvents answers the log as JSON, or as Server-Sent Events on request.
 func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput, error) {
 	caller := callerOf(ctx)
 	after, err := in.position()

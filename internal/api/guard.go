@@ -179,7 +179,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 	}
 	if row.upload {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
-		return nil // who stores it bounds it
+		return nil // the handler that stores it bounds it
 	}
 	limit := int64(smallBody)
 	if row.large {

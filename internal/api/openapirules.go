@@ -24,7 +24,7 @@ import (
 //go:embed openapirules.json
 var openAPIRules []byte
 
-// sayRules adds the rules to the schemas. Nothing is validated by what it adds.
+// sayRules adds the rules to the schemas. They do not validate anything.
 func sayRules(schemas map[string]*huma.Schema) error {
 	var rules map[string]map[string]any
 	if err := json.Unmarshal(openAPIRules, &rules); err != nil {

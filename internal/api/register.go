@@ -47,8 +47,8 @@ func (s *server) guardRaw(row route, handler func(http.ResponseWriter, *http.Req
 	})
 }
 
-// besideOurs is raw for a published path that meets one of ours in the mux, which could not
-// say whose /factory/runs/webhooks/scores is: ours goes first.
+// besideOurs is raw for a published path that overlaps one of ours in the mux, which could
+// not say whose /factory/runs/webhooks/scores is: ours wins.
 func besideOurs(handler func(http.ResponseWriter, *http.Request) error) binder {
 	return func(s *server, row route) {
 		s.beside.HandleFunc(row.pattern(), s.guardRaw(row, handler))
@@ -71,7 +71,7 @@ func (s *server) refuseOtherMethods() {
 	}
 }
 
-// patternOf is the row that takes a request, as the mux spells it, or nothing.
+// patternOf is the row that handles a request, as the mux spells it, or nothing.
 func (s *server) patternOf(r *http.Request) string {
 	for _, mux := range []*http.ServeMux{s.mux, s.beside} {
 		_, pattern := mux.Handler(r)

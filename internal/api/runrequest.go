@@ -40,7 +40,7 @@ func (RunMode) Schema(huma.Registry) *huma.Schema {
 }
 
 // check refuses the modes of the published API that this server does not offer, and all
-// that are none.
+// unknown ones.
 func (m RunMode) check() error {
 	switch m {
 	case "", "normal":

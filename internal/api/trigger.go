@@ -176,8 +176,8 @@ func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider. What is inside is judged by the domain,
-// which says more than a schema could.
+// Schema implements huma.SchemaProvider. The domain checks the content, and says more
+// than a schema could.
 func (TriggerSchedule) Schema(huma.Registry) *huma.Schema {
 	cron, zone := map[string]any{"type": "string", "format": "cron"}, map[string]any{"type": "string", "format": "timezone"}
 	return &huma.Schema{

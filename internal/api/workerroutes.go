@@ -43,8 +43,8 @@ func workerStream(handler func(http.ResponseWriter, *http.Request) error) binder
 	return func(s *server, row route) { s.workerRoute(row, handler) }
 }
 
-// workerBody reads a JSON body. Unlike the published API it takes what no database
-// text can hold: control leaves such events out and the others are kept.
+// workerBody reads a JSON body. Unlike the published API it accepts what no database
+// text can hold: control leaves out such events and keeps the others.
 func (s *server) workerBody(w http.ResponseWriter, r *http.Request, in any) error {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(s.bodyTimeout)) // not every writer has a connection

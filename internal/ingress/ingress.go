@@ -164,8 +164,8 @@ func (in *Ingress) answer(r *http.Request, q *request) answer {
 	return in.settle(r.Context(), uid, a, q.handle)
 }
 
-// settle asks about a request until the webhook stays as it was meanwhile. What unknown
-// webhooks get is given.
+// settle handles a request again until its webhook did not change meanwhile. unknown is
+// the answer for a webhook that does not exist.
 func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handle func(context.Context, *trigger.Hook) (answer, error)) answer {
 	a := unknown
 	err := in.Control.Receive(ctx, uid, func(hook *trigger.Hook) (err error) {

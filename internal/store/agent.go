@@ -92,7 +92,7 @@ type PartName struct {
 	UID string
 }
 
-// AgentNames reads the names of agents by factory and name, and nothing that may be long.
+// AgentNames reads only the names of agents, by factory and name: nothing long.
 func (r reader) AgentNames(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]PartName, error) {
 	end, args := partsAfter(factoryUIDs, after)
 	query := fmt.Sprintf("SELECT factory_uid, name, uid FROM agents %s LIMIT %d", end, limit)

@@ -54,15 +54,15 @@ func (s *Store) PutBlob(ctx context.Context, r io.Reader, limit int64) (blobID s
 // dropTime bounds the removal of something that is of no use.
 const dropTime = 30 * time.Second
 
-// dropBlob removes a blob that nobody got to know of. What stays is removed later, as
-// loose ones are.
+// dropBlob removes a blob that nobody learned of. If that fails, it is removed later,
+// like all loose ones.
 func (s *Store) dropBlob(ctx context.Context, blobID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()
 	_ = s.DeleteBlob(ctx, blobID)
 }
 
-// DropLooseBlob removes a blob unless a run keeps it, for when it came to nothing.
+// DropLooseBlob removes a blob unless a run keeps it, for when it was not used.
 func (s *Store) DropLooseBlob(ctx context.Context, blobID string) {
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()

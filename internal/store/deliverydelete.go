@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// WebhookUIDs lists all webhooks, deleted ones too, in the order of their uid.
+// WebhookUIDs lists all webhooks, including deleted ones, in the order of their uid.
 func (r reader) WebhookUIDs(ctx context.Context, after string, limit int) (live, deleted []string, err error) {
 	found, err := r.webhooks(ctx, "WHERE uid > $1 ORDER BY uid LIMIT $2", after, limit)
 	for _, w := range found {
@@ -23,7 +23,7 @@ func (r reader) WebhookUIDs(ctx context.Context, after string, limit int) (live,
 }
 
 // DeleteDeliveries removes a webhook's deliveries that are older than a time and not
-// among its newest ones, at most so many. A body that a run still uses stays.
+// among its newest ones, up to a limit. A body that a run still uses stays.
 func (tx *Tx) DeleteDeliveries(ctx context.Context, webhookUID string, before time.Time, keep, limit int) (int, error) {
 	if err := tx.settleLogs(ctx); err != nil {
 		return 0, err
@@ -91,7 +91,7 @@ func (tx *Tx) deleteAttachments(ctx context.Context, runID string) error {
 }
 
 // DeleteIdentities forgets identities accepted before a time whose delivery is gone
-// from the log, at most so many.
+// from the log, up to a limit.
 func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int) (int64, error) {
 	ceiling := id.Floor(before)
 	// A comparison, not NOT EXISTS: PostgreSQL would make a join of that and read both

@@ -20,7 +20,7 @@ type dialect struct {
 	// requested runs are spread evenly in it. It does not see through an array: the
 	// column then stays in the order, and only its own index gives that.
 	follow string
-	// byQueue makes SQLite follow the queue from host to host. It would rather take all
+	// byQueue makes SQLite follow the queue from host to host. It would rather read all
 	// queued runs by their deadline and sort them.
 	byQueue string
 	// now is the database's clock in microseconds: leases of many nodes must be
@@ -45,7 +45,7 @@ type dialect struct {
 	// SQLite has one writer: what it reads does not change until the commit.
 	lockFactory  string
 	shareFactory string
-	// lockNames takes names in their order before the rows behind them: transactions
+	// lockNames locks names in their order before the rows behind them: transactions
 	// that need several then wait for each other instead of in a circle.
 	lockNames string
 	// hurry keeps a transaction from waiting for a table that others use: those who come
@@ -62,7 +62,7 @@ type dialect struct {
 	// metadata is a value of a run's metadata, by its key.
 	metadata string
 	// tables lists the tables that a backup holds: all but the schema's version and what
-	// lists of runs look at, which is made again.
+	// lists of runs read, which is made again.
 	tables string
 	// searchInsert, searchMatch and searchDelete are the full-text index, which is the
 	// engine's own. SQLite's knows a run by its number in run_list. Insertions take their
@@ -70,7 +70,7 @@ type dialect struct {
 	searchInsert string
 	searchMatch  string
 	searchDelete string
-	// oldWords takes parts out of the index of words of the version before, until none is left.
+	// oldWords takes parts out of the index of words of the previous version, until none is left.
 	oldWords []string
 }
 

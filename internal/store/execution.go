@@ -36,7 +36,7 @@ type Execution struct {
 	SnapshotID  string
 	Interrupted bool
 	// Ask is the newest question of the agent, and AskAfter the newest follow-up that
-	// was there before it.
+	// existed before it.
 	Ask, AskAfter string
 	tokenHash     string
 	// Expired says that the lease is over by the database's clock.

@@ -12,8 +12,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// A batch takes at most this many callers and, once it has begun, no new ones
-// after this time, so that nobody waits long behind others.
+// A batch takes at most this many callers and, once it has begun, no new ones after
+// this time: nobody waits long behind others.
 const (
 	maxBatch     = 256
 	maxBatchTime = 10 * time.Millisecond

@@ -57,8 +57,8 @@ func (i *inserts) table() string {
 	return name
 }
 
-// tuples is the text of so many rows of so many parameters. It is long and asked for
-// again and again, so it is made once.
+// tuples is the text of a number of rows, each with a number of parameters. It is long
+// and often needed, so it is made once.
 func (d *dialect) tuples(width, rows int) string {
 	key := [2]int{width, rows}
 	if kept, ok := d.texts.Load(key); ok {

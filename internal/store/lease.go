@@ -45,7 +45,7 @@ func (tx *Tx) EndLease(ctx context.Context, name, holder string) error {
 	return tx.do(ctx, "end lease", "DELETE FROM settings WHERE name = $1 AND value = $2", name, stored)
 }
 
-// readLease takes a stored lease apart; one that makes no sense is over.
+// readLease parses a stored lease; one that makes no sense is over.
 func readLease(stored string) (until int64, holder string) {
 	text, holder, _ := strings.Cut(stored, " ")
 	until, err := strconv.ParseInt(text, 10, 64)

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Notification is an endpoint with what only the server knows of it.
+// Notification is an endpoint with what only the server knows about it.
 type Notification struct {
 	lineshaft.Notification
 

@@ -107,7 +107,7 @@ func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error)
 	return found, nil
 }
 
-// CountPending counts the deliveries that wait, for disabled endpoints too, up to a number.
+// CountPending counts the deliveries that wait, including those for disabled endpoints, up to a number.
 func (r reader) CountPending(ctx context.Context, most int) (n int, err error) {
 	err = r.one(ctx, "SELECT COUNT(*) FROM (SELECT notification_id FROM notification_deliveries WHERE status = 'pending' LIMIT $1) AS waiting", []any{most}, &n)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r reader) CountPending(ctx context.Context, most int) (n int, err error) {
 type NotificationClaim struct {
 	lineshaft.NotificationDelivery
 
-	// Claim names who makes the attempt; another one may after the lease.
+	// Claim names the node that makes the attempt; after the lease another one may.
 	Claim string
 	// Tries is how many attempts were made since the delivery was made or replayed.
 	Tries int
@@ -194,8 +194,8 @@ func (tx *Tx) ReplayNotificationDelivery(ctx context.Context, notificationID, id
 		WHERE id = $2 AND notification_id = $1`, notificationID, id, micros(due), micros(expires))
 }
 
-// ExpireNotificationDeliveries ends what waits for an endpoint and whose time was over at
-// some moment, at most so many.
+// ExpireNotificationDeliveries ends what waits for an endpoint and expired before a given
+// time, up to a limit.
 func (tx *Tx) ExpireNotificationDeliveries(ctx context.Context, notificationID string, over, now time.Time, why string, limit int) (int, error) {
 	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = 'failed', next_at = 0, claim = '', finished_at = $2, last_error = $3,
 		body = CASE WHEN `+bodyOfDeleted+` THEN '' ELSE body END WHERE id IN (
@@ -208,7 +208,7 @@ func (tx *Tx) ExpireNotificationDeliveries(ctx context.Context, notificationID s
 }
 
 // DeleteNotificationDeliveries removes deliveries that have ended and are older than an
-// id, at most so many.
+// id, up to a limit.
 func (tx *Tx) DeleteNotificationDeliveries(ctx context.Context, before string, limit int) (int, error) {
 	n, err := tx.exec(ctx, "DELETE FROM notification_deliveries WHERE id IN (SELECT id FROM notification_deliveries WHERE id < $1 AND status <> 'pending' ORDER BY id LIMIT $2)", before, limit)
 	if err != nil {
@@ -217,7 +217,7 @@ func (tx *Tx) DeleteNotificationDeliveries(ctx context.Context, before string, l
 	return int(n), nil
 }
 
-// DeleteNotificationLog removes deliveries of an endpoint, at most so many.
+// DeleteNotificationLog removes deliveries of an endpoint, up to a limit.
 func (tx *Tx) DeleteNotificationLog(ctx context.Context, notificationID string, limit int) (int, error) {
 	n, err := tx.exec(ctx, "DELETE FROM notification_deliveries WHERE id IN (SELECT id FROM notification_deliveries WHERE notification_id = $1 ORDER BY id LIMIT $2)", notificationID, limit)
 	if err != nil {

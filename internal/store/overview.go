@@ -13,8 +13,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// Every look of the overview is bounded: it counts, or reads, at most so many rows of
-// each factory that the reader may see; no factories means all runs.
+// Every look of the overview is bounded: it counts, or reads, a limited number of rows
+// of each factory that the reader may see; no factories means all runs.
 
 // union asks the same question of each of some keys, and puts the answers together.
 // PostgreSQL and SQLite follow an index for each part; for one statement with IN they

@@ -76,7 +76,7 @@ func (tx *Tx) ClaimRepository(ctx context.Context, claim string, lease time.Dura
 	return tx.takeRepository(ctx, "(SELECT factory_uid FROM factory_repositories WHERE next_at <= "+tx.d.now+" ORDER BY next_at LIMIT 1"+tx.d.skipLocked+")", claim, lease)
 }
 
-// TakeRepository takes the repository of a factory, from the one who looks at it; nil when
+// TakeRepository takes the repository of a factory, even during another check; nil when
 // the factory follows none.
 func (tx *Tx) TakeRepository(ctx context.Context, factoryUID, claim string, lease time.Duration) (*lineshaft.GitStatus, error) {
 	return tx.takeRepository(ctx, "$2", claim, lease, factoryUID)

@@ -179,7 +179,7 @@ func (l *restore) all(ctx context.Context, open func() (io.ReadCloser, error)) e
 	return l.tx.do(ctx, "forget an upgrade of lists", "DELETE FROM settings WHERE name = $1", belowSetting)
 }
 
-// clear refuses a database that is in use, and takes out what migrations put in.
+// clear refuses a database that is in use, and removes what migrations put in.
 func (l *restore) clear(ctx context.Context) error {
 	var have int
 	if err := l.tx.one(ctx, "SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &have); err != nil {
@@ -346,7 +346,7 @@ func (l *restore) segment(at StatePosition) int64 {
 func (l *restore) replace(row []any) {
 	value, _ := row[l.setting].(string)
 	if place, ok := asPosition(value); ok {
-		// No run id comes behind a tilde.
+		// No run id sorts after a tilde.
 		row[l.setting] = fmt.Sprintf(`{"txid":%d,"run_id":"~","sequence":%d}`, l.segment(place), int64(math.MaxInt64))
 	}
 }

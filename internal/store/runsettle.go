@@ -105,11 +105,11 @@ type listed struct {
 	updated int64
 	row     []any
 	// fresh says that lists do not know it yet, renamed that they know other words, and moved
-	// that tags of another time may be there.
+	// that it may have tags of another time.
 	fresh, renamed, moved bool
 }
 
-// readListed reads runs, those that there are, in one statement: what is written of them
+// readListed reads the runs that exist in one statement: all that is written of them
 // then belongs to one moment.
 func (tx *Tx) readListed(ctx context.Context, ids []string) ([]listed, error) {
 	var args []any
@@ -242,7 +242,7 @@ func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
 	if v.rows == 0 {
 		return nil
 	}
-	// A node of the version before that indexes one of them just now ends first (D-3).
+	// A node of the previous version that indexes one of them just now ends first (D-3).
 	var args []any
 	if err := tx.do(ctx, "take runs from the old queue", "DELETE FROM search_queue WHERE run_id IN "+list(&args, ids), args...); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
 	return tx.do(ctx, "put words into the index", "WITH v (id, words) AS (VALUES "+v.text.String()+") "+tx.d.searchInsert, v.args...)
 }
 
-// forgetListed takes deleted runs out of everything that lists look at.
+// forgetListed removes deleted runs from everything that lists read.
 func (tx *Tx) forgetListed(ctx context.Context, gone []string) error {
 	if len(gone) == 0 {
 		return nil

@@ -115,7 +115,7 @@ type RunStart struct {
 	Source     lineshaft.Source
 	CreatorUID string
 	// Outside says that a message from outside was sent into it, and Gone that nothing is
-	// known of it any more.
+	// known about it any more.
 	Outside, Gone bool
 }
 

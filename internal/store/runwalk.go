@@ -26,7 +26,7 @@ type walk struct {
 	checks []string
 	// columns are those that order and checks need: an index often has them all.
 	columns []string
-	// upgrading says that some runs are still listed by the indexes of the version before.
+	// upgrading says that some runs are still listed by the indexes of the previous version.
 	upgrading bool
 }
 
@@ -202,7 +202,7 @@ func (w *walk) settled(cut int) []string {
 	return parts
 }
 
-// unsettled follows the indexes of the version before, for runs that run_list does not have.
+// unsettled follows the indexes of the previous version, for runs that run_list does not have.
 func (w *walk) unsettled(cut int) []string {
 	column, values := w.driveColumn(), w.driveValues()
 	if w.byTime() && !w.drive.drive && len(w.states) > 0 {
@@ -274,7 +274,7 @@ func (w *walk) branch(table, column, value, state string, cut int) string {
 	if !w.direct() {
 		where = append(where, unchanged(table+"."+id))
 	}
-	if table == "runs" && !w.direct() { // those of the version before
+	if table == "runs" && !w.direct() { // those of the previous version
 		where = append(where, "id < (SELECT value FROM settings WHERE name = '"+belowSetting+"')",
 			"COALESCE((SELECT 1 FROM run_list l WHERE l.id = runs.id), 0) <> 1")
 	}
@@ -304,7 +304,7 @@ func (w *walk) indexCondition(column string) string {
 	return w.drive.sql
 }
 
-// keyMicro is the update time only in lists by it: else an index without it would
+// keyMicro is the update time only in lists by it: otherwise an index without it would
 // not be enough to answer from, and another one would look better.
 func (w *walk) keyMicro() string {
 	if w.q.Sort == lineshaft.SortUpdated {

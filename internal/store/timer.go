@@ -73,7 +73,7 @@ func (tx *Tx) MoveTimer(ctx context.Context, owner string, next time.Time, slot 
 	return tx.do(ctx, "move timer", "UPDATE timers SET next_at = $2, slot = $3 WHERE owner = $1", owner, toNext(next), slot)
 }
 
-// DeleteTimers removes timers; those that are not there do no harm.
+// DeleteTimers removes timers; missing ones do no harm.
 func (tx *Tx) DeleteTimers(ctx context.Context, owners []string) error {
 	if len(owners) == 0 {
 		return nil

@@ -91,9 +91,9 @@ func retryable(err error) bool {
 	return ok && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// IsNoRows says that a look-up found nothing, as opposed to the store being away.
+// IsNoRows says that a look-up found nothing, as opposed to an unreachable store.
 func IsNoRows(err error) bool { return errors.Is(err, errNoRows) }
 
 // Deadlocked says that a transaction was given up because it and others waited for
-// each other, as opposed to the store being away.
+// each other, as opposed to an unreachable store.
 func Deadlocked(err error) bool { return retryable(err) }

@@ -173,8 +173,8 @@ func (f *Follower) Next(ctx context.Context) ([]Item, error) {
 	}
 }
 
-// Ready says that Next has something to return, for readers that take all there is at
-// once. It is for the goroutine that calls Next.
+// Ready says that Next has something to return, for readers that read everything
+// available at once. It is for the goroutine that calls Next.
 func (f *Follower) Ready() bool {
 	if f.after < f.until {
 		return true

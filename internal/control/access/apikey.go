@@ -90,7 +90,7 @@ func (s *Access) validateKey(n NewAPIKey) error {
 	return nil
 }
 
-// insertKey stores a key if allowed, when given, finds nothing against it.
+// insertKey stores a key unless allowed, when given, refuses it.
 func (s *Access) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string, allowed func(context.Context, *store.Tx) error) (lineshaft.APIKey, string, error) {
 	keyID, at := s.Store.NewID()
 	owner := n.Owner

@@ -22,7 +22,7 @@ const (
 // revoked key is refused at once on its own node and within this time elsewhere.
 const keyLife = time.Second
 
-// ErrUnauthenticated answers who has no valid key.
+// ErrUnauthenticated is the answer to a caller without a valid key.
 func ErrUnauthenticated() error {
 	return &lineshaft.Error{
 		Code:    lineshaft.CodeAuthenticationRequired,

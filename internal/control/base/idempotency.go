@@ -64,8 +64,8 @@ func decodeKept(kept *store.Kept, body string, answer any) error {
 	return json.Unmarshal([]byte(kept.Answer), answer)
 }
 
-// Replay looks for a kept answer before anything else is: the call may name things
-// that are gone by now, and it was answered when they were there.
+// Replay looks for a kept answer first: the call may name things that are gone by now
+// but existed when it was answered.
 func (s *Base) Replay(ctx context.Context, c lineshaft.Caller, key *Idempotency, answer any) (bool, error) {
 	if key == nil {
 		return false, nil

@@ -19,7 +19,7 @@ type Page[T any] struct {
 	Items []T
 	Next  string
 
-	// cursor leads to what comes after an item.
+	// cursor leads to the items after an item.
 	cursor func(*T) (string, error)
 }
 

@@ -180,8 +180,8 @@ func (s *Factories) ListAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	return page, err
 }
 
-// FindAgents finds the agent that goes by a uid, or those that go by a name whatever its
-// case, among those that ListAgents lists. It reads names alone.
+// FindAgents finds the agent with a uid, or those with a name whatever its case, among
+// those that ListAgents lists. It reads names alone.
 func (s *Factories) FindAgents(ctx context.Context, c lineshaft.Caller, factoryUID, ref string) (uids []string, err error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
@@ -299,8 +299,8 @@ func (change AgentChange) Apply(a *lineshaft.Agent) []string {
 	return fields
 }
 
-// inheriting is a configuration in which an empty list or map says nothing, as the API of
-// agents has it: what the factory's defaults name counts then.
+// inheriting is a configuration in which an empty list or map says nothing, as in the API
+// of agents: then the factory's defaults count.
 func inheriting(config lineshaft.AgentConfig) lineshaft.AgentConfig {
 	if len(config.Secrets) == 0 {
 		config.Secrets = nil
@@ -311,7 +311,7 @@ func inheriting(config lineshaft.AgentConfig) lineshaft.AgentConfig {
 	return config
 }
 
-// DeleteAgent removes an agent that nothing starts runs of. Its runs stay.
+// DeleteAgent removes an agent for which nothing starts runs. Its runs stay.
 func (s *Factories) DeleteAgent(ctx context.Context, c lineshaft.Caller, uid string) error {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return err

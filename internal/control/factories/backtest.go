@@ -42,7 +42,7 @@ type Backtest struct {
 type trial struct {
 	Backtest
 
-	before, after *trigger.HookAutomation // nil for one that is not there
+	before, after *trigger.HookAutomation // nil for a missing one
 	// now and would count the deliveries that start a run before and after.
 	now, would int
 }

@@ -30,7 +30,7 @@ type FactoryChange struct {
 	Alias       *string
 	Description *string
 	Paused      *bool
-	// DailyBudget is the whole new one; the zero value takes it away.
+	// DailyBudget is the whole new one; the zero value removes it.
 	DailyBudget *lineshaft.Budget
 	// Repository is what the factory will follow; Unlink makes it a managed one. Either
 	// comes alone, or with the brakes.

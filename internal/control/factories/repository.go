@@ -144,7 +144,7 @@ func (s *Factories) SyncRepositories(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	for n := 0; ; n++ {
-		// Asked for first, since a claim takes its turn with those who write.
+		// Read first, since a claim waits its turn among writers.
 		due, err := s.Store.RepositoryDue(ctx)
 		if err != nil || !due {
 			return n, err

@@ -24,8 +24,8 @@ const (
 	maxStoredProblems = 200
 )
 
-// look is one look at a repository, held by a claim: anyone who has another one has begun
-// later, and knows better.
+// look is one look at a repository, held by a claim: the holder of another claim has
+// begun later, and knows better.
 type look struct {
 	s      *Factories
 	claim  string
@@ -106,8 +106,8 @@ func (l *look) extend(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// examine finds out what the repository has and puts it in force. What is wrong with
-// the repository is in the status; an error is the server's own.
+// examine finds out what the repository has and puts it in force. Mistakes of the
+// repository are in the status; an error is the server's own.
 func (l *look) examine(ctx context.Context) error {
 	status := &l.status
 	status.CheckedAt = l.s.Store.Now()
@@ -299,7 +299,7 @@ func ofDefinition(name string) bool {
 	return false
 }
 
-// inFolder takes the folder of a definition off a path; false for what is elsewhere.
+// inFolder removes the folder of a definition from a path; false for a path elsewhere.
 func inFolder(folder, path string) (string, bool) {
 	if folder == "" {
 		return path, true

@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// NewWebhook asks for a webhook. What is left out takes its default.
+// NewWebhook asks for a webhook. What is left out gets its default.
 type NewWebhook struct {
 	Name string
 	// AuthMode is token when empty.
@@ -108,7 +108,7 @@ func (s *Factories) ListWebhooks(ctx context.Context, c lineshaft.Caller, factor
 	return list, err
 }
 
-// live refuses a webhook of which only the row is left, for the log.
+// live refuses a deleted webhook whose row is kept for the log.
 func live(w *store.Webhook) error {
 	if !w.DeletedAt.IsZero() {
 		return lineshaft.NotFound("webhook", w.UID)

@@ -82,8 +82,8 @@ func (s *Factories) applyChange(ctx context.Context, tx *store.Tx, c lineshaft.C
 	return s.refreshCredential(ctx, tx, w)
 }
 
-// refreshCredential takes the value that the managed secret has now: switching a
-// webhook on is when a changed one reaches it (S-1).
+// refreshCredential takes the value that the managed secret has now: a changed value
+// reaches the webhook when it is switched on (S-1).
 func (s *Factories) refreshCredential(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
 	if w.NeedsSecret {
 		return lineshaft.Conflict("webhook %q has no secret yet; give it the one that the provider shows with `lineshaft webhook rotate` or POST …/rotate, which enables it too", w.Name)

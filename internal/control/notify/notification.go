@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// NewNotification asks for an endpoint. What is left out takes its default.
+// NewNotification asks for an endpoint. What is left out gets its default.
 type NewNotification struct {
 	URL         string
 	Name        string
@@ -40,7 +40,7 @@ type NotificationChange struct {
 	Description *string
 	States      *[]lineshaft.RunState
 	FactoryUIDs *[]string
-	// AllFactories takes the limit to factories away: an empty list does not.
+	// AllFactories removes the limit to factories: an empty list does not.
 	AllFactories bool
 	RunName      *string
 	Enabled      *bool
@@ -208,8 +208,8 @@ func (s *Notifier) callbackSecret(id string, given *string) (sealed, shown strin
 	return sealed, shown, nil
 }
 
-// changeNotifications is a transaction that changes endpoints. The position of the fan-
-// out is locked: what is enabled, and from where on, stays as it is meanwhile.
+// changeNotifications is a transaction that changes endpoints. The position of the fan-out
+// is locked: which endpoints are enabled, and from where on, does not change meanwhile.
 func (s *Notifier) changeNotifications(ctx context.Context, fn func(ctx context.Context, tx *store.Tx, position string) error) error {
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EnsureSetting(ctx, notificationSetting, store.StatePosition{}.Encode()); err != nil {
@@ -270,7 +270,7 @@ func damagedNotification(n *store.Notification) error {
 }
 
 // toldNotification is an endpoint as a caller sees it. Chat services hand out addresses
-// that are their own key; who may not change the endpoint does not need it.
+// that are their own key; a caller who may not change the endpoint does not need it.
 func (s *Notifier) toldNotification(c lineshaft.Caller, n *store.Notification) lineshaft.Notification {
 	out := n.Notification
 	if !c.Role.May(lineshaft.PermissionFactoriesManage) {
@@ -373,8 +373,8 @@ func (s *Notifier) switchNotification(ctx context.Context, tx *store.Tx, n *stor
 	return s.beginNotification(ctx, tx, n, others, position)
 }
 
-// stopNotification notes what had happened when an endpoint was disabled: what is not in
-// its log yet still comes to it.
+// stopNotification notes what had happened when an endpoint was disabled: changes that
+// are not in its log yet still reach it.
 func stopNotification(ctx context.Context, tx *store.Tx, n *store.Notification) (err error) {
 	n.Until, err = tx.Snapshot(ctx)
 	return err

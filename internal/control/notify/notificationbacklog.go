@@ -97,8 +97,8 @@ func (s *Notifier) lookAtDeliveries(ctx context.Context, now time.Time, seen *Ca
 	return nil
 }
 
-// lookAtFanout asks the index for the one change after where this node is. Without an
-// endpoint nobody follows, and nothing is late.
+// lookAtFanout asks the index for the first change after this node's position. Without
+// an endpoint nobody follows, and nothing is late.
 func (s *Notifier) lookAtFanout(ctx context.Context, now time.Time, seen *CallbackBacklog) error {
 	endpoints, err := followed(ctx, s.Store)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Notifier) lookAtFanout(ctx context.Context, now time.Time, seen *Callba
 	return err
 }
 
-// fanoutPlace is how far this node is: what is noted may lie behind for as long as nothing
-// is wanted. It does not wait for a round, which may be what is stuck.
+// fanoutPlace is this node's position: the noted one may be behind while there is nothing
+// to do. It does not wait for a round, which may be stuck.
 func (s *Notifier) fanoutPlace(ctx context.Context) (store.StatePosition, error) {
 	if at := s.fanout.At.Load(); at != nil {
 		return *at, nil

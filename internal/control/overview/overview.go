@@ -64,7 +64,7 @@ type Period struct {
 // Ended is how many runs ended.
 func (p Period) Ended() int64 { return p.Succeeded + p.Failed + p.Errored + p.Cancelled }
 
-// Judged is how many ended by success or failure: who cancels says nothing of either.
+// Judged is how many ended by success or failure: a cancelled run counts as neither.
 func (p Period) Judged() int64 { return p.Succeeded + p.Failed + p.Errored }
 
 // StateCount is how many runs are in a state; MaxActiveCount may be more.
@@ -214,7 +214,7 @@ func (s *Overviews) countEnded(ctx context.Context, c lineshaft.Caller, view *Ov
 	for i := range sums {
 		sums[i] = store.NewTally()
 	}
-	// What a clock ahead of this one dated goes with the newest.
+	// Runs dated by a clock ahead of this one go with the newest.
 	place := func(at time.Time) int { return min(int(at.Sub(first)/bar), bars-1) }
 	for _, rate := range rates {
 		sums[place(rate.Bucket)].Merge(rate.Tally)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// longPoll is how long Claim and Directives wait before they answer nothing.
+	// longPoll is how long Claim and Directives wait before they return nothing.
 	longPoll = 20 * time.Second
 	// queuePoll is how often a waiting claim looks without being woken.
 	queuePoll = time.Second

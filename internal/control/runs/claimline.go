@@ -24,8 +24,8 @@ type claimLines struct {
 // claimLine is one of them. All is guarded by the lock of claimLines.
 type claimLine struct {
 	places []*claimPlace // the first is at the front
-	// promised is how many runs are about to be taken out of the queue: who looks
-	// meanwhile still sees them there.
+	// promised is how many runs are about to leave the queue: other claims still see
+	// them there.
 	promised int
 	// users keeps the line alive: those who wait and those who take.
 	users int
@@ -85,7 +85,7 @@ func (p *claimPlace) stepOut() {
 	}
 }
 
-// wakeFirst makes who is at the front look. The lock is held.
+// wakeFirst makes the claim at the front look. The lock is held.
 func (l *claimLine) wakeFirst() {
 	if len(l.places) > 0 {
 		select {
@@ -95,7 +95,7 @@ func (l *claimLine) wakeFirst() {
 	}
 }
 
-// woken is the wake-up of the queue for who is at the front, and nothing for others.
+// woken is the wake-up of the queue for the claim at the front, and nothing for others.
 func (p *claimPlace) woken() <-chan struct{} {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()

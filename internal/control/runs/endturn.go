@@ -121,7 +121,7 @@ func (l *life) endTurn(ctx context.Context, e *store.Execution, result lineshaft
 		return nil, l.lose(ctx, e, result.Message)
 	}
 	if result.State == lineshaft.Cancelled {
-		// A worker whose lease ran out says so too, and nobody has cancelled the run.
+		// A worker whose lease ran out also says so, although nobody has cancelled the run.
 		lost, err := l.tx.StillExpired(ctx, e.ID)
 		if err != nil {
 			return nil, err

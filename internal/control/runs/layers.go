@@ -71,8 +71,8 @@ func (s *Runs) layers(run lineshaft.AgentConfig, d Definitions) []lineshaft.Laye
 	return append(layers, lineshaft.Layer{Origin: serverOrigin, Config: d.limit(s.defaults())})
 }
 
-// ResolveLayers merges what was said about a run, and fills in what the server's own
-// workers give to runs that say nothing. Those of others know their own defaults.
+// ResolveLayers merges what was said about a run, and fills in the defaults of the
+// server's own workers for runs that say nothing. Other workers know their own defaults.
 func (s *Runs) ResolveLayers(run lineshaft.AgentConfig, d Definitions) (lineshaft.AgentConfig, map[string]string) {
 	config, origins := lineshaft.Resolve(s.layers(run, d)...)
 	if config.WorkerHost != lineshaft.HostedWorker || s.Cfg.DefaultHarness == "" {

@@ -74,8 +74,8 @@ func (s *Runs) rerunRequest(ctx context.Context, c lineshaft.Caller, runID strin
 	return req, err
 }
 
-// shapeRerun decides what says how a rerun is configured: its automation, its agent, or
-// nothing but what it had.
+// shapeRerun decides what configures a rerun: its automation, its agent, or only what
+// it had.
 func (s *Runs) shapeRerun(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run, body *store.RunBody, req *lineshaft.NewRun) error {
 	outside, err := reachedFromOutside(ctx, s.Store, run.ID, run.RootRunID)
 	if err != nil {

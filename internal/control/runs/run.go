@@ -74,7 +74,7 @@ func (s *Runs) startRequested(ctx context.Context, c lineshaft.Caller, req lines
 	return started, factoryUID, nil
 }
 
-// foresee shapes a run before its transaction, by what there is now: most requests that
+// foresee shapes a run before its transaction, by the present state: most requests that
 // cannot be granted end here. The lineage is never nil.
 func (s *Runs) foresee(ctx context.Context, c lineshaft.Caller, req *lineshaft.NewRun) (runShape, *store.Lineage, error) {
 	if err := s.findContinued(ctx, c, req); err != nil {

@@ -46,7 +46,7 @@ type RunStart struct {
 	Brake *store.Rate
 	// Draft makes the run, with its files, once nothing above refuses it.
 	Draft func() (*store.NewRun, []lineshaft.Attachment)
-	// traced says that the run's span is made by who asked for it.
+	// traced says that the caller makes the run's span.
 	traced bool
 	// Detail is for the audit log, beside the run's source.
 	Detail map[string]string

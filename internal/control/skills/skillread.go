@@ -65,7 +65,7 @@ type skillFlight struct {
 	tree   skill.Tree
 	commit string
 	err    error
-	// gaveUp says that who was reading would not wait any longer.
+	// gaveUp says that the reader would not wait any longer.
 	gaveUp bool
 }
 
@@ -75,8 +75,8 @@ type backOff struct {
 	until    time.Time
 }
 
-// ReadSkill reads the skill that a reference with an owner means, of the newest
-// commit. What is definitely not there is a CodeNotFound or CodeInvalidRequest.
+// ReadSkill reads the skill that a reference with an owner means, of the newest commit.
+// A definitely missing skill is a CodeNotFound or CodeInvalidRequest.
 func (s *Skills) ReadSkill(ctx context.Context, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
 	if s.Cfg.Git == nil {
 		return lineshaft.Skill{}, noForge()

@@ -15,8 +15,8 @@ import (
 // maxAcceptBatch bounds the weight of the deliveries in one transaction.
 const maxAcceptBatch = 128
 
-// weight is what a delivery takes of a batch: its runs, those with a concurrency key
-// one by one, and its bytes. Nobody should wait long for the writer.
+// weight is a delivery's part of a batch: its runs, those with a concurrency key one by
+// one, and its bytes. Nobody should wait long for the writer.
 func (a *acceptance) weight() int {
 	w := 1 + len(a.Body)/(16<<10)
 	for _, automation := range a.Matched {

@@ -205,8 +205,8 @@ func CheckChains(ctx context.Context, tx *store.Tx, a lineshaft.Automation) erro
 	return nil
 }
 
-// UnknownChain finds an automation that a trigger waits for and that is not there. What
-// a trigger named before may be deleted by now.
+// UnknownChain finds a missing automation that a trigger waits for. What a trigger
+// named before may be deleted by now.
 func UnknownChain(t lineshaft.Trigger, known []lineshaft.Automation, before []lineshaft.Trigger) (string, bool) {
 	if t.Provider != lineshaft.ProviderRun || t.Filter.Set(lineshaft.KeyFactories) != nil {
 		return "", false
@@ -256,7 +256,7 @@ func RenameInChains(ctx context.Context, tx *store.Tx, a *lineshaft.Automation, 
 // AutomationName is for base.Named.
 func AutomationName(a lineshaft.Automation) string { return a.Name }
 
-// ReplaceChoice replaces a name and says whether it was there.
+// ReplaceChoice replaces a name and says whether it was in the choice.
 func ReplaceChoice(c *lineshaft.Choice, name, by string) (found bool) {
 	if c == nil {
 		return false

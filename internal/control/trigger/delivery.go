@@ -26,7 +26,7 @@ type DeliveryQuery struct {
 // DeliveryPage is a page of a webhook's log, newest first.
 type DeliveryPage = base.Page[lineshaft.Delivery]
 
-// DeliveryDetail is one delivery with what only a look at it alone shows.
+// DeliveryDetail is one delivery with what is shown only for a single one.
 type DeliveryDetail struct {
 	lineshaft.Delivery
 

@@ -24,7 +24,7 @@ const hookPoll = 500 * time.Millisecond
 // hooks holds every webhook that takes deliveries. Readers never wait.
 type hooks struct {
 	live atomic.Pointer[map[string]*Hook]
-	// chains is who waits for the end of runs.
+	// chains are the automations that wait for the end of runs.
 	chains atomic.Pointer[chainTable]
 	// silent are the automations that listen to a webhook that is gone.
 	silent atomic.Pointer[[]SilentAutomation]

@@ -32,7 +32,7 @@ func why(reason string) []lineshaft.DeliveryOutcome {
 type Rejected struct {
 	Hook   *Hook
 	Status lineshaft.DeliveryStatus
-	// Reason is for anyone who reads the log; it has nothing of what was sent.
+	// Reason is for readers of the log; it has nothing of what was sent.
 	Reason string
 	// Size is how much of the body is known to have been sent.
 	Size   int64
@@ -116,7 +116,7 @@ func failureWindows(h *Hook, source netip.Addr) []store.Rate {
 	}
 }
 
-// sourceKey takes all addresses that one sender is given for one: a /64 of IPv6.
+// sourceKey treats all addresses that one sender is given as one: a /64 of IPv6.
 func sourceKey(source netip.Addr) string {
 	if !source.Is6() {
 		return addrText(source)

@@ -198,7 +198,7 @@ func (s *Triggers) SetScheduleEnabled(ctx context.Context, c lineshaft.Caller, i
 	return s.changeSchedule(ctx, c, id, action, func(one *lineshaft.Schedule) { one.Enabled = enabled })
 }
 
-// changeSchedule changes a schedule. Its timer is locked first, as by who fires it.
+// changeSchedule changes a schedule. Its timer is locked first, as when it fires.
 func (s *Triggers) changeSchedule(ctx context.Context, c lineshaft.Caller, id, action string, change func(*lineshaft.Schedule)) (*lineshaft.Schedule, error) {
 	var stored *lineshaft.Schedule
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

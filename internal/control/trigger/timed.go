@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// The owners of timers begin with what they are.
+// The prefixes of timer owners, by kind.
 const (
 	scheduleTimer   = "schedule/"
 	automationTimer = "automation/"

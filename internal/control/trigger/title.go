@@ -28,7 +28,7 @@ func (h *HookAutomation) TitleFor(provider string, doc *filter.Doc) string {
 	return cmp.Or(lineshaft.CleanTitle(title), h.Name)
 }
 
-// providerOf is who sends to a webhook, as far as its signature scheme says.
+// providerOf is the sender to a webhook, as far as its signature scheme says.
 func providerOf(w lineshaft.Webhook) string {
 	if w.AuthMode != lineshaft.AuthSignature {
 		return ""
