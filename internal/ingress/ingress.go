@@ -165,7 +165,7 @@ func (in *Ingress) answer(r *http.Request, q *request) answer {
 }
 
 // settle handles a request again until its webhook did not change meanwhile. unknown is
-// the answer for a webhook that does not exist.
+// the answer for unknown webhooks.
 func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handle func(context.Context, *trigger.Hook) (answer, error)) answer {
 	a := unknown
 	err := in.Control.Receive(ctx, uid, func(hook *trigger.Hook) (err error) {
