@@ -191,7 +191,7 @@ func TestR3ResolveTakesTheFirstThatSpeaks(t *testing.T) {
 	})
 }
 
-// What several layers name is there once, and is the narrowest one's.
+// A name in several layers occurs once, with the narrowest one's value.
 func TestR3SecretsAndServersAddUp(t *testing.T) {
 	t.Parallel()
 	server := func(url string) map[string]lineshaft.MCPServer {
@@ -221,7 +221,7 @@ func TestR3FillKnowsEveryField(t *testing.T) {
 	}
 }
 
-// What is stored reads back the same.
+// A stored configuration reads back the same.
 func TestR3ConfigSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	var config, back lineshaft.AgentConfig

@@ -260,7 +260,7 @@ func TestH14ConversationGoesOn(t *testing.T) {
 	})
 }
 
-// What is written block by block is what the types say.
+// The output written block by block is what the types say.
 func TestH14WrittenAnswersAreTheTypes(t *testing.T) {
 	t.Parallel()
 	talked := talk(

@@ -18,7 +18,7 @@ import (
 const planted = "PLANTED"
 
 // open lists what answers a run token about something else than one run: its own tree,
-// itself, and the agents of its factory. Everything else is refused or not there.
+// itself, and the agents of its factory. Everything else is refused or not found.
 func open() []string {
 	return []string{
 		"createRun", "runAgent", "createTask", "listRuns", "listTasks", "whoami", "listAgents", "listAgentIdentities", "streamRunStates",

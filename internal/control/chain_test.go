@@ -216,7 +216,7 @@ func TestF6EveryEndCounts(t *testing.T) {
 	})
 }
 
-// What was never begun has not ended.
+// A run that never began has not ended.
 func TestF6SkippedRunsEndNothing(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

@@ -35,7 +35,7 @@ func (b *bench) wait(n int, id string) *waiter {
 	return w
 }
 
-// inLine waits until so many claims wait.
+// inLine waits until that many claims wait.
 func (b *bench) inLine(n int) {
 	b.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -74,8 +74,8 @@ func TestR2ConversationIsContinued(t *testing.T) {
 	})
 }
 
-// What a run says nothing of is taken over from the run that it continues; a run that is
-// for another agent does not get the sessions of the one before.
+// Values that a run leaves out come from the run that it continues; a run that is for
+// another agent does not get the sessions of the one before.
 func TestR2ConversationKeepsItsAgent(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -216,8 +216,8 @@ func TestX15ConversationOutsideTheTree(t *testing.T) {
 	})
 }
 
-// What strangers may have written into a conversation gets at no secrets that its runs did
-// not have, and nor does what is started below a run that continues it.
+// A stranger's text in a conversation gets no secrets that its runs did not have, and
+// neither do runs below one that continues it.
 func TestX11ConversationFromOutside(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -262,7 +262,7 @@ func TestR2ConversationStaysInItsFactory(t *testing.T) {
 	})
 }
 
-// What a run named, the runs after it name too: a secret that is no longer for runs is not
+// The runs after a run also name what it named: a secret that is no longer for runs is not
 // for them, and an environment with secrets is not for a key that may not choose it.
 func TestR2ConversationPassesOnNoMoreThanItMay(t *testing.T) {
 	t.Parallel()

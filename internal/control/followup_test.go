@@ -57,8 +57,8 @@ func TestR6QueuedPromptIsAppended(t *testing.T) {
 	})
 }
 
-// A message with files waits as a turn of its own; what comes after it must not
-// overtake it by way of the prompt.
+// A message with files waits as a turn of its own; later messages must not overtake it
+// by way of the prompt.
 func TestR6OrderIsKeptBehindFiles(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -154,7 +154,7 @@ func TestR6OutcomesByState(t *testing.T) {
 	})
 }
 
-// What is said is in the log, with the id that the turn will have.
+// A message is in the log, with the id that the turn will have.
 func TestR6MessagesAreInTheLog(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

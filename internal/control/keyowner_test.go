@@ -61,7 +61,7 @@ func TestS3LimitedAdminMakesNoKeyOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// What acts without a key cannot be had with one, also by the administrator.
+// Not even an administrator can make a key for a principal that acts without one.
 func TestS3KeysOfTheServersOwnNames(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -447,7 +447,7 @@ func TestC1AClaimOfADeadNodeIsTakenAgain(t *testing.T) {
 	})
 }
 
-// What a node notes after its lease is over does not count: another has the delivery.
+// A note that a node makes after its lease does not count: another has the delivery.
 func TestC1ALateNoteIsNotTaken(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

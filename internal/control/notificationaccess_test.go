@@ -157,7 +157,7 @@ func TestI5AttemptsAreLogged(t *testing.T) {
 	})
 }
 
-// Who may not change an endpoint sees of its address the host: the rest may be a token.
+// A caller who may not change an endpoint sees only the host of its address: the rest may be a token.
 func TestS5AddressesAreShortForReaders(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

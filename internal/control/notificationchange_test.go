@@ -169,7 +169,7 @@ func TestC1TheFanOutGoesByTheDatabasesClock(t *testing.T) {
 	})
 }
 
-// What is too old is passed over, and that is reported.
+// Changes that are too old are skipped, and that is reported.
 func TestC1OldChangesArePassedOver(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -184,7 +184,7 @@ func TestC1OldChangesArePassedOver(t *testing.T) {
 	})
 }
 
-// A key that is limited to factories cannot use up what is there for all.
+// A key that is limited to factories cannot use up what is meant for all.
 func TestS3LimitedKeysMakeFewNotifications(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

@@ -154,7 +154,7 @@ func TestC1AClockThatJumpsLosesNothing(t *testing.T) {
 	})
 }
 
-// What waits for a disabled endpoint longer than its 72 hours has failed.
+// A delivery that waits for a disabled endpoint longer than its 72 hours has failed.
 func TestC1WaitingForADisabledEndpointEnds(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

@@ -12,8 +12,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// What a stranger wrote is not sent into a live run that has more secrets than the
-// automation names; it waits for it.
+// A stranger's text is not sent into a live run that has more secrets than the
+// automation names; it waits for the run.
 func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

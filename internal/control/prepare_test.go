@@ -105,7 +105,7 @@ func samePreparation(a, b lineshaft.Preparation) bool {
 	return same && reflect.DeepEqual(a, b)
 }
 
-// What is gone when a run begins fails that run alone, and says what to do.
+// A part that is gone when a run begins fails that run alone, and the error says what to do.
 func TestX4MissingPartsFailTheirRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

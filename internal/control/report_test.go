@@ -234,7 +234,7 @@ func TestR11ArtifactsByAddressAreStoredOnce(t *testing.T) {
 	})
 }
 
-// Whatever a worker sends, it is taken or replaced, never stuck: the same batch
+// Whatever a worker sends, it is accepted or replaced, never stuck: the same batch
 // would come again and again.
 func TestX3OddEventsDoNotStopTheLog(t *testing.T) {
 	t.Parallel()

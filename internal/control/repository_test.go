@@ -48,7 +48,7 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 	})
 }
 
-// A commit that is said to be in force is: what was read before it is read again.
+// A commit that is reported as in force is: what was read before it is read again.
 func TestF5ListedFactoriesHaveWhatTheirCommitChanged(t *testing.T) {
 	t.Parallel()
 	eachOrigin(t, func(b *bench, o *origin) {
@@ -198,8 +198,8 @@ func TestF5SyncOnDemand(t *testing.T) {
 	})
 }
 
-// Every kind of edit is refused with the repository to go to; what is about running
-// the factory is not.
+// Every kind of edit is refused with the repository to go to; changes about running the
+// factory are not.
 func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -247,7 +247,7 @@ func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 	}, localGit(t))
 }
 
-// S-1: what a refused rotation advises instead can be done where a factory follows a
+// S-1: the advice of a refused rotation can be followed where a factory follows a
 // repository.
 func TestS1SecretsOfARepositorysWebhooksAreChanged(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,7 @@ func TestF5LinkAndUnlink(t *testing.T) {
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		_, err = change(factories.FactoryChange{Unlink: true, Alias: ref("x")})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		// What a repository says may name secrets of the whole team.
+		// A repository's definition may name secrets of the whole team.
 		limited := b.caller(lineshaft.RoleManager, uid)
 		_, err = b.s.UpdateFactory(b.Context(), limited, uid, factories.FactoryChange{Repository: &source})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)

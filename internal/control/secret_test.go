@@ -241,7 +241,7 @@ func TestS5UseOfSecretsIsAudited(t *testing.T) {
 	})
 }
 
-// What happened between creation and claim fails the run, and only that run.
+// A change between creation and claim fails the run, and only that run.
 func TestS1SecretThatIsGoneFailsTheRunAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

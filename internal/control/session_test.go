@@ -199,7 +199,7 @@ func TestH8SessionsPageWithoutGapOrRepeat(t *testing.T) {
 	})
 }
 
-// A page view writes nothing; what was seen is stored for all of them together.
+// A page view writes nothing; when sessions were seen is stored for all of them together.
 func TestS4LastSeenIsStoredNowAndThen(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

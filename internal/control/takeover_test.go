@@ -94,7 +94,7 @@ func TestX1TakeOver(t *testing.T) {
 	})
 }
 
-// TestX1TakeOverAfterTheLease: what has run out is not revived.
+// TestX1TakeOverAfterTheLease: a lease that has run out is not revived.
 func TestX1TakeOverAfterTheLease(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -157,7 +157,7 @@ func TestI5DeliveriesAndChains(t *testing.T) {
 	})
 }
 
-// What a dry run does is taken back, and so are its spans.
+// A dry run is rolled back, and so are its spans.
 func TestI5NoSpansOfWhatWasTakenBack(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {

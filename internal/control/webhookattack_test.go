@@ -132,7 +132,7 @@ func TestW11KnownSendersOfLargeBodies(t *testing.T) {
 	})
 }
 
-// A batch is bounded by what it has to write, not only by how many it is.
+// A batch is bounded by what it must write, not only by how many it is.
 func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

@@ -27,7 +27,7 @@ func packed(tb testing.TB, body string) string {
 	return b.String()
 }
 
-// sized is a JSON string of so many bytes.
+// sized is a JSON string of that many bytes.
 func sized(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 
 // chunks hides the length of a body, so that it is sent in chunks.

@@ -87,7 +87,7 @@ func put(name string) func(context.Context, *Tx) error {
 	}
 }
 
-// names reads which rows of put are there.
+// names reads which rows of put exist.
 func (b *liteBatch) names() []string {
 	b.t.Helper()
 	names, err := b.texts(b.t.Context(), "SELECT name FROM settings ORDER BY name")

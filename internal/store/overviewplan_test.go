@@ -68,7 +68,7 @@ func fillOverview(t *testing.T, s *store.Store) {
 	}))
 }
 
-// What the overview reads does not grow with what there is (I-2).
+// The overview reads the same amount however many runs there are (I-2).
 func TestI2OverviewFollowsIndexes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -293,7 +293,7 @@ func replayRates(ctx context.Context, tx *store.Tx, plan []rateStep, windows [2]
 	return nil
 }
 
-// Windows without a hit go, at most so many at a time, and those in use stay.
+// Windows without a hit go, up to a limit at a time, and those in use stay.
 func TestW12IdleWindowsGo(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

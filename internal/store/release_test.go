@@ -48,8 +48,8 @@ func unfilled(t *testing.T, database string, db *sql.DB) []string {
 	return found
 }
 
-// What the release before reads is still there, and what it writes breaks no rule that came
-// since: in its tables nothing has to be filled that it does not know, or be unique.
+// What the previous release reads still exists, and what it writes breaks no newer rule: no
+// column in its tables that it does not know must be filled, or be unique.
 func TestD3TheReleaseBeforeGoesOn(t *testing.T) {
 	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, database string) {

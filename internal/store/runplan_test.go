@@ -159,7 +159,7 @@ func TestR4SearchFollowsTheIndex(t *testing.T) {
 	})
 }
 
-// Who follows all state changes reads those after a place, not all there ever were.
+// A follower of all state changes reads those after a place, not all there ever were.
 func TestI2StateChangesBeginAtTheirPlace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

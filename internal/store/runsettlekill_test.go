@@ -49,7 +49,7 @@ func TestR4SettlingIsKilled(t *testing.T) {
 	})
 }
 
-// checkAcknowledged looks for the runs of a process, by list and by word: each is there once.
+// checkAcknowledged looks for the runs of a process, by list and by word: each must be found once.
 func checkAcknowledged(t *testing.T, s *store.Store, made, deleted []string) {
 	t.Helper()
 	all := pages(t.Context(), t, s, store.RunScan{Sort: lineshaft.SortUpdated}, []int{500})

@@ -33,8 +33,8 @@ func startNode(t *testing.T, database string) (*bench, *Nodes) {
 	return b, nodes
 }
 
-// Two servers on one database wake each other: what one writes, followers at the
-// other see without waiting for their next look (D-1).
+// Two servers on one database wake each other: followers at one see what the other
+// writes without waiting for their next look (D-1).
 func TestD1NodesWakeEachOther(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)

@@ -14,8 +14,8 @@ func fewTurns() *Turns {
 	return &Turns{perKey: 2, weight: 6, waiting: 3, wait: 0, keys: map[string]int{}}
 }
 
-// A key has a few long answers at once, the server as much as its memory allows; who comes
-// too often hears when to come back (H-14).
+// A key has a few long answers at once, the server as much as its memory allows; a caller
+// that comes too often learns when to come back (H-14).
 func TestH14LongAnswersTakeTurns(t *testing.T) {
 	t.Parallel()
 	ts := fewTurns()
