@@ -78,7 +78,7 @@ func (a Agent) Validate() error {
 	return a.checkSkills()
 }
 
-// checkSkills refuses skills of a factory where there is none.
+// checkSkills refuses skills of a factory for an agent without one.
 func (a Agent) checkSkills() error {
 	if a.FactoryUID != "" {
 		return nil
@@ -91,7 +91,7 @@ func (a Agent) checkSkills() error {
 	return nil
 }
 
-// checkName wants a name that can be a file's in a factory, and any name elsewhere.
+// checkName requires a name that can be a file's in a factory, and any name elsewhere.
 func (a Agent) checkName() error {
 	if a.FactoryUID != "" {
 		return CheckPartName("name", a.Name)

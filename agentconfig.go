@@ -355,11 +355,11 @@ type Layer struct {
 	Replaces bool
 }
 
-// Resolve merges layers, narrowest first: for each field the first layer that
-// says something wins. The harness is merged part by part (see mergeHarness). Secrets and
-// tool servers add up, but those of layers that replace each other; the first layer that
-// names one wins. Origins shows for every set field which layer that was; for
-// secrets and tool servers there is one entry for each, such as secrets.TOKEN.
+// Resolve merges layers, narrowest first: for each field the first layer that says
+// something wins. The harness is merged part by part (see mergeHarness). Secrets and tool
+// servers add up, except those of layers that replace each other; the first layer that
+// names one wins. Origins shows for every set field which layer that was; for secrets and
+// tool servers there is one entry for each, such as secrets.TOKEN.
 func Resolve(layers ...Layer) (AgentConfig, map[string]string) {
 	var out AgentConfig
 	origins := map[string]string{}
@@ -404,7 +404,7 @@ func addUp(out *AgentConfig, layer Layer, origins map[string]string) {
 // SecretOrigin is where the origins of a configuration say which layer named a secret.
 func SecretOrigin(name string) string { return "secrets." + name }
 
-// union appends what is not there yet; it never changes its arguments.
+// union appends missing items; it never changes its arguments.
 func union(first, then []string) []string {
 	out := slices.Clone(first)
 	for _, s := range then {

@@ -120,7 +120,7 @@ func configFields() map[string]string {
 	return names
 }
 
-// fill sets a field to a value that tells the layer it came from.
+// fill sets a field to a value that names the layer it came from.
 func fill(config *lineshaft.AgentConfig, field string, layer int) {
 	v := reflect.ValueOf(config).Elem().FieldByName(field)
 	text := fmt.Sprintf("%s of layer %d", field, layer)
@@ -144,8 +144,8 @@ func fill(config *lineshaft.AgentConfig, field string, layer int) {
 	}
 }
 
-// For any layers, each field is that of the first layer that sets it, and its
-// origin names that layer. A field that is new in AgentConfig is tested by itself.
+// For any layers, each field is that of the first layer that sets it, and its origin
+// names that layer. A field that is new in AgentConfig is tested separately.
 func TestR3ResolveTakesTheFirstThatSpeaks(t *testing.T) {
 	t.Parallel()
 	fields := configFields()
@@ -191,7 +191,7 @@ func TestR3ResolveTakesTheFirstThatSpeaks(t *testing.T) {
 	})
 }
 
-// What several layers name is there once, and is the narrowest one's.
+// A name in several layers occurs once, with the narrowest one's value.
 func TestR3SecretsAndServersAddUp(t *testing.T) {
 	t.Parallel()
 	server := func(url string) map[string]lineshaft.MCPServer {
@@ -221,7 +221,7 @@ func TestR3FillKnowsEveryField(t *testing.T) {
 	}
 }
 
-// What is stored reads back the same.
+// A stored configuration reads back the same.
 func TestR3ConfigSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	var config, back lineshaft.AgentConfig

@@ -89,7 +89,7 @@ func (a Automation) Validate() error {
 	return nil
 }
 
-// checkScheduleNames wants the names of schedules to tell them apart.
+// checkScheduleNames requires the names of schedules to tell them apart.
 func (a Automation) checkScheduleNames() error {
 	seen := map[string]bool{}
 	for i, t := range a.Triggers {
@@ -121,9 +121,9 @@ func checkTemplate(field, template string) error {
 	}
 }
 
-// AutomationChange says what to change of an automation; nil keeps. Triggers and the
-// configuration are replaced as a whole, but for the concurrency rule, which goes by
-// itself: one without a key takes it away.
+// AutomationChange says what to change in an automation; nil keeps. Triggers and the
+// configuration are replaced as a whole. The concurrency rule is separate: a rule
+// without a key removes it.
 type AutomationChange struct {
 	Name           *string
 	Prompt         *string

@@ -25,7 +25,7 @@ func (b Budget) Spent(s Spending) string {
 	return ""
 }
 
-// Overrun says whether more was consumed than the budget allows. What has used up its
+// Overrun says whether more was consumed than the budget allows. A run that used its
 // budget to the last token may still end well.
 func (b Budget) Overrun(s Spending) bool {
 	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCostMicros > 0 && s.CostMicros > b.MaxCostMicros

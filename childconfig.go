@@ -16,14 +16,14 @@ const ParentOrigin = "parent"
 type ChildAllowance struct {
 	// Harnesses are harness types, and Models the ids of models.
 	Harnesses, Models []string
-	// DefaultHarness is that of runs which name none, on the server's own workers.
+	// DefaultHarness drives runs on the server's own workers that name none.
 	DefaultHarness string
 }
 
 // NarrowConfig makes the configuration of a child that an agent starts: the parent's
-// resolved one, from which the request may take something away and to which it adds
-// nothing. The error names the first field that asks for more. Origins shows
-// for each value whether the request or the parent gave it.
+// resolved one, which the request may reduce but not extend. The error names the
+// first field that asks for more. Origins shows for each value whether the request or
+// the parent gave it.
 func NarrowConfig(parent, asked AgentConfig, may ChildAllowance) (AgentConfig, map[string]string, error) {
 	n := narrowing{parent: parent, asked: asked, may: may, out: parent, origins: map[string]string{}}
 	request, out := reflect.ValueOf(asked), reflect.ValueOf(&n.out).Elem()
@@ -79,7 +79,7 @@ type narrowing struct {
 type narrowRule struct {
 	name string
 	// take puts what was asked for into the child's configuration, or says why not. Nil
-	// is for values that were checked already and are no right of any kind.
+	// is for values that were checked already and do not grant any right.
 	take func(*narrowing) (reason string)
 	// own values are never the parent's.
 	own bool
@@ -91,7 +91,7 @@ type narrowRule struct {
 // without one is refused, and a test asks for its rule.
 func narrowRules() map[string]narrowRule {
 	return map[string]narrowRule{
-		// Words are no rights: an agent can say the same in the prompt.
+		// Words do not grant rights: an agent can say the same in the prompt.
 		"Name":       {name: "name", own: true, take: func(n *narrowing) string { n.out.Name = n.asked.Name; return "" }},
 		"BasePrompt": {name: "base_prompt", take: func(n *narrowing) string { n.out.BasePrompt = n.asked.BasePrompt; return "" }},
 
@@ -167,7 +167,7 @@ func atMost(otherwise int, of func(*AgentConfig) **int) func(*narrowing) string 
 
 func narrowModel(n *narrowing) string {
 	if n.parent.ModelID == "" && n.asked.ModelID == n.parent.Model() {
-		return "" // the harness has it, which the child has, too
+		return "" // the harness has it, and the child has the harness
 	}
 	if reason := n.model(n.asked.ModelID, n.parent.ModelID); reason != "" {
 		return reason
@@ -282,8 +282,8 @@ func (s MCPServer) equal(other MCPServer) bool {
 		maps.Equal(s.Env, other.Env) && maps.Equal(s.Headers, other.Headers)
 }
 
-// narrowBudget allows limits that are not above the parent's. What the request leaves
-// open is limited as the parent is.
+// narrowBudget allows limits that are not above the parent's. Where the request has no
+// limit, the parent's holds.
 func narrowBudget(n *narrowing) string {
 	var parent Budget
 	if n.parent.Budget != nil {

@@ -65,7 +65,7 @@ type GitSource struct {
 type GitStatus struct {
 	FactoryUID string
 	Source     GitSource
-	// Seen is the newest commit that was looked at, Applied the one in force.
+	// Seen is the newest commit that the server has read, Applied the one in force.
 	Seen    string
 	Applied string
 	// Problems are why Seen is not in force; Fault is why the repository could not be read.

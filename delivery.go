@@ -2,7 +2,7 @@ package lineshaft
 
 import "time"
 
-// DeliveryStatus is what became of a request to a webhook.
+// DeliveryStatus is the result of a request to a webhook.
 type DeliveryStatus string
 
 // The statuses of W-11. Requests that got 404 or 429 are counted, not logged.
@@ -19,7 +19,7 @@ func DeliveryStatuses() []DeliveryStatus {
 	return []DeliveryStatus{DeliveryAccepted, DeliveryDuplicate, DeliveryRejectedAuth, DeliveryRejectedJSON, DeliveryRejectedSize}
 }
 
-// What the log of a webhook keeps at least (W-11): rows that are younger, and the
+// The least that the log of a webhook keeps (W-11): rows that are younger, and the
 // newest ones whatever their age.
 const (
 	MinDeliveryRetention = 7 * 24 * time.Hour
@@ -65,7 +65,7 @@ type Delivery struct {
 	Status     DeliveryStatus
 	Size       int64
 	ReceivedAt time.Time
-	// Identity tells a delivery sent again from a new one; IdentitySource says
+	// Identity distinguishes a delivery sent again from a new one; IdentitySource says
 	// where it was found.
 	Identity       string
 	IdentitySource string
@@ -77,10 +77,10 @@ type Delivery struct {
 	Outcomes   []DeliveryOutcome
 	// Event is what a forge named in a header, such as pull_request; empty for others.
 	Event string
-	// Test says that the server sent it itself, because somebody asked for it.
+	// Test says that the server sent it itself because someone asked for it.
 	Test bool
 	// Headers are those of the request, a line each, with credentials masked. Lists leave
-	// them out. What was not sent by HTTP, such as a redelivery, has none.
+	// them out. A delivery that was not sent by HTTP, such as a redelivery, has none.
 	Headers string
 	// AnswerStatus is the status that the sender got, Took how long it took from the arrival of the
 	// request until its delivery was written.

@@ -39,7 +39,7 @@ func ParseRepository(s string) (Repository, error) {
 	return r, r.Validate("")
 }
 
-// Validate wants names that are safe in a URL and as a folder. An owner may have
+// Validate requires names that are safe in a URL and as a folder. An owner may have
 // several parts, as groups of GitLab do.
 func (r Repository) Validate(field string) error {
 	for part := range strings.SplitSeq(r.Owner+"/"+r.Name, "/") {
@@ -136,8 +136,8 @@ func (c EnvironmentConfig) Validate() error {
 	return AgentConfig{Secrets: c.Secrets}.Validate()
 }
 
-// validateImage checks the name of an image, as far as it could be taken for something
-// else: programs that get it take what begins with '-' for an option.
+// validateImage checks that the name of an image cannot be mistaken for something else:
+// programs that get it treat a leading '-' as an option.
 func validateImage(field, image string) error {
 	if len(image) > 512 || strings.ContainsAny(image, " \t\r\n\x00") {
 		return Invalid(field, "must be the name of an image, without spaces and at most 512 bytes long")

@@ -82,7 +82,7 @@ func TestS2GitCredentialsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	const value = "correct-horse-battery-staple"
 	job := Job{Prepare: Preparation{GitCredentials: value}}
-	encoded, err := json.Marshal(job) //nolint:musttag // it must not tell the value even so
+	encoded, err := json.Marshal(job) //nolint:musttag // it must not show the value even so
 	if err != nil {
 		t.Fatal(err)
 	}

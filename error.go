@@ -52,7 +52,7 @@ type Error struct {
 	Field string
 	// Retryable says that the same call may succeed later without any change.
 	Retryable bool
-	// Limited tells a caller's own limit (429) from a part that is down (503);
+	// Limited distinguishes a caller's own limit (429) from a part that is down (503);
 	// only CodeUnavailable has both.
 	Limited bool
 	// RetryAfter is how long to wait before a retry; zero leaves it to the caller.
@@ -89,7 +89,7 @@ func NotSupported(field, format string, args ...any) *Error {
 	return &Error{Code: CodeNotSupported, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// Conflict reports a state that will not go away by itself.
+// Conflict reports a state that does not change on its own.
 func Conflict(format string, args ...any) *Error {
 	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
 }
@@ -107,7 +107,7 @@ func Unavailable(cause error, format string, args ...any) *Error {
 	}
 }
 
-// RateLimited reports that the caller has to wait.
+// RateLimited reports that the caller must wait.
 func RateLimited(after time.Duration, format string, args ...any) *Error {
 	return &Error{
 		Code: CodeUnavailable, Message: fmt.Sprintf(format, args...),

@@ -38,8 +38,8 @@ type Job struct {
 	FaultCode Code
 	// Prepare is what to make ready in the workspace before the agent starts.
 	Prepare Preparation
-	// Skills are those that the run was asked to use; they stand between the base
-	// prompt and the prompt.
+	// Skills are those that the run was asked to use; they come between the base prompt
+	// and the prompt.
 	Skills []Skill
 	// Turn is the first thing to do.
 	Turn Turn
@@ -64,11 +64,11 @@ type Job struct {
 	// Continues is the run whose workspace and conversation this one takes over; nil when
 	// it has its own.
 	Continues *Continued
-	// TraceParent is the W3C traceparent that the execution goes on from; empty is none.
+	// TraceParent is the W3C traceparent that the execution continues; empty is none.
 	TraceParent string
 }
 
-// Continued is the end of a run that another goes on with.
+// Continued is the end of a run that another run continues.
 type Continued struct {
 	RunID string `json:"run_id"`
 	// Executions is how many it had: only the workspace that the last one left is right.
@@ -78,8 +78,8 @@ type Continued struct {
 	OtherAgent bool `json:"other_agent,omitempty"`
 }
 
-// TranscriptBlob is what a worker downloads to get what was said and done in the
-// conversation before its execution, as text.
+// TranscriptBlob is what a worker downloads to get, as text, what was said and done in
+// the conversation before its execution.
 const TranscriptBlob = "transcript"
 
 // Withhold takes all secrets out of a job that cannot be executed.
@@ -114,12 +114,12 @@ type TurnResult struct {
 	Turn string `json:"turn,omitempty"`
 	// State is Succeeded, Failed, Errored or Cancelled: what the run becomes when
 	// nothing is left to do. Queued hands the run back unfinished. Blocked does not end
-	// the turn: the agent has asked something, and the follow-up that answers comes
-	// back once it is there.
+	// the turn: the agent has asked something, and the follow-up that answers is
+	// returned once it arrives.
 	State RunState `json:"state"`
-	// Ask names a question among those of the execution. With Blocked it is the one
-	// that waits for an answer, and says whose answer comes again if it was lost; else
-	// it is one whose answer was not used, so that it waits for its turn again.
+	// Ask names a question among those of the execution. With Blocked it waits for an
+	// answer, and says whose answer comes again if it was lost; otherwise its answer
+	// was not used, and waits for its turn again.
 	Ask     string `json:"ask,omitempty"`
 	Message string `json:"message,omitempty"`
 	Code    Code   `json:"code,omitempty"`
@@ -127,21 +127,21 @@ type TurnResult struct {
 	// then wait for a new execution.
 	Dead bool `json:"dead,omitempty"`
 	// Used is what models consumed and no report could count, because the run was taken
-	// from the execution. It is said with Cancelled only.
+	// from the execution. It comes with Cancelled only.
 	Used []LateUsage `json:"used,omitempty"`
 }
 
-// LateUsage is what a model consumed, told after the run was taken away.
+// LateUsage is what a model consumed, reported after the run was taken away.
 type LateUsage struct {
 	UsageData
-	// Number is that of the event that was to tell it; zero if there is none. An event
+	// Number is that of the event meant to report it; zero if there is none. An event
 	// that was stored, and whose acknowledgement got lost, is not counted again.
 	Number int64 `json:"number,omitempty"`
 }
 
-// Report is a numbered batch of an execution's events, optionally with its first
-// move into a working state. Numbers start at 1 for each execution; a number
-// that was taken before is skipped, so that a batch can be sent again.
+// Report is a numbered batch of an execution's events, optionally with its first move
+// into a working state. Numbers start at 1 for each execution. A number that was used
+// before is skipped, so a batch can be sent again.
 type Report struct {
 	ExecutionRef
 	// First is the number of Events[0].
@@ -149,12 +149,12 @@ type Report struct {
 	Events []Draft
 	// Started moves the run to INPROGRESS: the agent process runs.
 	Started bool
-	// Blocked and Unblocked tell that the agent waits for an answer, and that it goes on.
+	// Blocked and Unblocked say that the agent waits for an answer, and that it continues.
 	Blocked   bool
 	Unblocked bool
 }
 
-// DirectiveKind is what a worker is told about an execution it holds.
+// DirectiveKind is what a worker is asked to do about an execution it holds.
 type DirectiveKind string
 
 // The directives.

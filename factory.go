@@ -45,15 +45,15 @@ type Factory struct {
 	// Paused stops its automations from starting runs; deliveries are still taken.
 	Paused bool
 	// DailyBudget keeps it from starting more runs once its runs consumed as much in a
-	// day of UTC; runs that are at work go on. The zero value is none.
+	// day of UTC; runs that are at work continue. The zero value is none.
 	DailyBudget Budget
 	// SpentToday is what its runs consumed today. Only answers of the control plane about
 	// a single factory have it.
 	SpentToday *Spending
-	// Foreman is the name of the agent that work without another one goes to.
+	// Foreman is the name of the agent that gets work for which no other is named.
 	Foreman string
 	// Revision grows with every change to the factory, its agents, automations and
-	// webhooks: anyone who holds a copy compares it.
+	// webhooks: holders of a copy compare it.
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -116,7 +116,7 @@ func alphanumeric(c byte) bool {
 }
 
 // MaxPartName bounds the names of a factory's agents, automations and webhooks, and
-// maxPartBytes what a file system has to take.
+// maxPartBytes what a file system must take.
 const (
 	MaxPartName  = 100
 	maxPartBytes = 200
@@ -136,8 +136,8 @@ func CheckPartName(field, name string) error {
 	return nil
 }
 
-// strangeInName says that a character is none for names. What could lead out of a
-// folder, begin an option or mean something to a shell or an address is left out.
+// strangeInName says that a character is not allowed in names: characters that could lead
+// out of a folder, begin an option or mean something to a shell or an address are left out.
 func strangeInName(c rune) bool {
 	return !unicode.In(c, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(" ._-+@&,()'", c)
 }

@@ -72,7 +72,7 @@ func (c AgentConfig) CheckAuth() error {
 }
 
 // AuthOrigin is where the origins of a configuration show which layer chose the key; if
-// it is not there, that of the harness did.
+// it is missing, that of the harness did.
 const AuthOrigin = "harness.auth"
 
 // AuthSecret is the managed secret that the model's key is in; empty is none.

@@ -6,8 +6,8 @@ import (
 )
 
 // mergeHarness puts the harness and the model of the layers together, part by part. The
-// parts of a harness belong to one agent: a layer that names another one inherits
-// nothing of what wider layers say but the permission policy, which is no part of any
+// parts of a harness belong to one agent: a layer that names another agent inherits
+// only the permission policy from wider layers, because that does not belong to any
 // agent. The model of a layer that replaces others is that of the built-in agent, so it
 // chooses this agent, and other agents do not inherit it.
 func mergeHarness(out *AgentConfig, layers []Layer, origins map[string]string) {

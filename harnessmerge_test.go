@@ -84,7 +84,7 @@ func TestF2HarnessIsInheritedPartByPart(t *testing.T) {
 }
 
 // TestF2SecretsAndServersReplace: the narrowest place of a definition that names any
-// counts, and what is for everybody is added to it.
+// counts, and what is for everyone is added to it.
 func TestF2SecretsAndServersReplace(t *testing.T) {
 	t.Parallel()
 	config := func(names ...string) lineshaft.AgentConfig {

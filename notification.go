@@ -25,7 +25,7 @@ const (
 	// MaxNotificationAttempts is how many attempts the log of a delivery shows; only one
 	// that is replayed again and again has more.
 	MaxNotificationAttempts = 50
-	// MinNotificationAttempts are made of a delivery before it has failed, also when its
+	// MinNotificationAttempts are made of a delivery before it has failed, even when its
 	// time is over: a server that was suspended or stopped, or whose clock jumped, has not
 	// tried for all of that time.
 	MinNotificationAttempts = 5
@@ -33,7 +33,7 @@ const (
 	maxNotificationWait = 8 * time.Hour
 )
 
-// Notification is an endpoint that is told of the state changes of runs.
+// Notification is an endpoint that is notified of the state changes of runs.
 type Notification struct {
 	ID          string
 	Name        string
@@ -48,8 +48,8 @@ type Notification struct {
 	// DisabledReason is why the server disabled it; empty when people did.
 	DisabledReason string
 	DisabledAt     time.Time
-	// OldSecretUntil is when the secret of before the last rotation ends; zero when only
-	// the newest signs.
+	// OldSecretUntil is when the secret from before the last rotation ends; zero when
+	// only the newest signs.
 	OldSecretUntil time.Time
 	LastSuccessAt  time.Time
 	LastFailureAt  time.Time
@@ -86,16 +86,16 @@ func (n Notification) Validate() error {
 	return err
 }
 
-// Wants says whether the endpoint is to be told of a change to a state, of a run of
-// that factory and configuration name.
+// Wants says whether to notify the endpoint of a change to a state, of a run of that
+// factory and configuration name.
 func (n Notification) Wants(state RunState, factoryUID, runName string) bool {
 	return (len(n.States) == 0 || slices.Contains(n.States, state)) &&
 		(len(n.FactoryUIDs) == 0 || slices.Contains(n.FactoryUIDs, factoryUID)) &&
 		(n.RunName == "" || n.RunName == runName)
 }
 
-// ParseCallbackURL reads the address of an endpoint. Which addresses may be reached is
-// for anyone who sends to say.
+// ParseCallbackURL reads the address of an endpoint. The sender decides which addresses
+// may be reached.
 func ParseCallbackURL(text string) (*url.URL, error) {
 	if len(text) > MaxNotificationURL {
 		return nil, Invalid("url", "longer than %d bytes", MaxNotificationURL)
@@ -127,11 +127,11 @@ func CallbackTarget(text string) string {
 	return Clip(target.String(), 200)
 }
 
-// hiddenPath stands for the path and the query of an address that is not told in full.
+// hiddenPath replaces the path and the query of an address that is not shown in full.
 const hiddenPath = "/…"
 
-// ShortCallbackURL is an address as those see it who may not change it: what follows the
-// host may be a token.
+// ShortCallbackURL is an address as shown to people who may not change it: what follows
+// the host may be a token.
 func ShortCallbackURL(text string) string {
 	target := CallbackTarget(text)
 	if text == target || text == target+"/" {
@@ -140,7 +140,7 @@ func ShortCallbackURL(text string) string {
 	return target + hiddenPath
 }
 
-// NotificationStatus is how a delivery to an endpoint stands.
+// NotificationStatus is the status of a delivery to an endpoint.
 type NotificationStatus string
 
 // The statuses of a delivery.
@@ -219,7 +219,7 @@ type Callback struct {
 	TraceParent string
 }
 
-// CallbackResult is what came of a Callback.
+// CallbackResult is the result of a Callback.
 type CallbackResult struct {
 	// StatusCode is 0 when there was no answer.
 	StatusCode int

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PrincipalType tells people from programs.
+// PrincipalType distinguishes people from programs.
 type PrincipalType string
 
 // The kinds of principals.
@@ -15,7 +15,7 @@ const (
 	ServiceAccount PrincipalType = "service_account"
 )
 
-// Principal is who acts: the owner of an API key, or a run's own token.
+// Principal is the caller of a request: the owner of an API key, or a run's own token.
 type Principal struct {
 	UID         string
 	Type        PrincipalType
@@ -60,9 +60,9 @@ const (
 	PermissionKeys            Permission = "keys:manage"
 	PermissionAudit           Permission = "audit:read"
 	PermissionWork            Permission = "runs:work"
-	// PermissionReport is what an agent may tell about its own run.
+	// PermissionReport lets an agent report about its own run.
 	PermissionReport Permission = "runs:report"
-	// PermissionWorkOwn is for what is done about an execution that one holds.
+	// PermissionWorkOwn is for calls about an execution that the caller holds.
 	PermissionWorkOwn Permission = "runs:work:own"
 )
 
@@ -100,7 +100,7 @@ type Caller struct {
 	// the execution and, while it is placed in a process of its own, that process.
 	WorkerIDs []string
 	// RunID is the run whose token this is (RoleRun only), and TraceParent what its
-	// trace goes on from.
+	// trace continues.
 	RunID       string
 	TraceParent string
 	// RemoteAddr and RequestID go to the audit log.
@@ -143,7 +143,7 @@ func (k APIKey) Usable(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// SessionMethod is how somebody signed in with a browser.
+// SessionMethod is how someone signed in with a browser.
 type SessionMethod string
 
 // The ways to sign in.
@@ -173,7 +173,7 @@ type Session struct {
 	LastSeenAt time.Time
 }
 
-// Identity is what an identity provider says of somebody who signed in there.
+// Identity is what an identity provider says of someone who signed in there.
 type Identity struct {
 	Issuer string
 	// Subject names the person at the issuer, and never another one.

@@ -62,7 +62,7 @@ func Sources() []Source {
 	}
 }
 
-// StatusMessage tells a person how a run stands.
+// StatusMessage describes the status of a run for a person.
 type StatusMessage struct {
 	Message   string
 	ErrorCode Code
@@ -92,7 +92,7 @@ type Run struct {
 	ScheduleID     string
 	// AgentUID is the agent that the run was given to; empty is none.
 	AgentUID string
-	// Continues is the run whose conversation and workspace this one goes on with.
+	// Continues is the run whose conversation and workspace this one continues.
 	Continues string
 	// RerunOf is the first run with the same request; empty when this is the first.
 	RerunOf string
@@ -123,7 +123,7 @@ type Run struct {
 	Executions int
 	// SandboxRunning says that a worker still holds a live agent process for this run.
 	SandboxRunning bool
-	// Interrupted says that somebody interrupted the turn that it is at.
+	// Interrupted says that someone interrupted its current turn.
 	Interrupted  bool
 	LastSequence int64
 	// TraceParent is the W3C traceparent of the run's start; empty when nobody traces.
@@ -178,7 +178,7 @@ type NewRun struct {
 	// Skills are those of Config.Skills that were found already.
 	Skills         []Skill
 	ConversationID string
-	// Continues is the run of the conversation to go on with; empty is its last.
+	// Continues is the run of the conversation to continue; empty is its last.
 	Continues string
 	// Again is set when an earlier run is run again.
 	Again       *Again

@@ -19,7 +19,7 @@ const (
 func (h Hold) Has(reason Hold) bool { return h&reason != 0 }
 
 // RunLife is the part of a run that changes while it lives. Its methods are the rules of
-// that life; anyone who holds the run calls them and then saves it with what happened.
+// that life; the holder of the run calls them and then saves it with what happened.
 type RunLife struct {
 	ID             string
 	State          RunState
@@ -49,7 +49,7 @@ type RunLife struct {
 	Unread         int
 	Taken          bool
 	SandboxRunning bool
-	// Interrupted says that somebody interrupted the turn; the next one begins without it.
+	// Interrupted says that someone interrupted the turn; the next one begins without it.
 	Interrupted bool
 }
 
@@ -92,7 +92,7 @@ func (l *RunLife) Say(message string, at time.Time) {
 // StatusInterrupted is the status of a run whose turn was interrupted, until the next begins.
 const StatusInterrupted = "interrupted; a follow-up continues the run"
 
-// Interrupt notes that somebody interrupted the turn.
+// Interrupt notes that someone interrupted the turn.
 func (l *RunLife) Interrupt(at time.Time) {
 	l.Say(StatusInterrupted, at)
 	l.Interrupted = true
@@ -127,7 +127,7 @@ func (l *RunLife) EndExecution(began, at time.Time) {
 }
 
 // MayTryAgain counts the loss of an execution and says whether the run gets another one.
-// Before the agent started nothing was done, so that it costs no attempt.
+// A loss before the agent started costs no attempt: nothing was done.
 func (l *RunLife) MayTryAgain() bool {
 	if l.State == InProgress || l.State == Blocked {
 		l.Attempts++

@@ -25,7 +25,7 @@ const (
 	MaxReportedEvents = 200_000
 )
 
-// ReportKind is what an agent tells about its own run through the API.
+// ReportKind is what an agent reports about its own run through the API.
 type ReportKind string
 
 // The kinds of reports.

@@ -2,7 +2,7 @@ package lineshaft
 
 import "slices"
 
-// RunState is where a run stands. The values are the published ones.
+// RunState is the state of a run. The values are the published ones.
 type RunState string
 
 // The states of a run.
@@ -64,7 +64,7 @@ func LiveStates() []RunState { return []RunState{Queued, Pending, Claimed, InPro
 // CanMove says whether a run may go from one state to the other.
 func CanMove(from, to RunState) bool { return slices.Contains(moves()[from], to) }
 
-// TaskStatus maps a published task status to the states it stands for.
+// TaskStatus maps a published task status to the states it covers.
 func TaskStatus(status string) ([]RunState, bool) {
 	switch status {
 	case "running":

@@ -94,7 +94,7 @@ func (s Schedule) Validate() error {
 	return s.Config.Validate()
 }
 
-// FiredBy tells of a run which schedule started it, as the schedule was then.
+// FiredBy says which schedule started a run, as the schedule was then.
 type FiredBy struct {
 	ScheduleID string `json:"schedule_id"`
 	Name       string `json:"schedule_name"`

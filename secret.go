@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// SecretKind tells secrets for runs from credentials of webhooks.
+// SecretKind distinguishes secrets for runs from credentials of webhooks.
 type SecretKind string
 
 // The kinds of secrets.
@@ -49,8 +49,8 @@ type Secret struct {
 	UpdatedAt   time.Time
 }
 
-// SecretValues are values by name. Printing or encoding them in any way tells their
-// number only: anyone who passes them on has to name each.
+// SecretValues are values by name. Printing or encoding them in any way shows only
+// their number: to pass them on, name each.
 type SecretValues map[string]string
 
 // Format writes how many there are, whatever the verb.
@@ -61,11 +61,11 @@ func (v SecretValues) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "[%d secrets]", len(v)), nil
 }
 
-// SecretText is one value. Printing or encoding it in any way does not tell it:
-// anyone who passes it on has to convert it.
+// SecretText is one value. Printing or encoding it in any way does not show it: to pass
+// it on, convert it.
 type SecretText string
 
-// Format writes no more than that it is there, whatever the verb.
+// Format writes only that there is a value, whatever the verb.
 func (v SecretText) Format(f fmt.State, _ rune) {
 	if v != "" {
 		_, _ = fmt.Fprint(f, "[secret]")
@@ -116,8 +116,8 @@ func reservedVariable(name string) bool {
 	}, name)
 }
 
-// CheckSecretValue checks a value without ever quoting it: it has to fit into a
-// variable of an agent's environment.
+// CheckSecretValue checks a value without ever quoting it: it must fit into a variable
+// of an agent's environment.
 func CheckSecretValue(value string) error {
 	switch {
 	case value == "":

@@ -11,7 +11,7 @@ const (
 	MaxSkillBytes       = 256 << 10
 	MaxSkillDescription = 4096
 	MaxSkills           = 20
-	// MaxComposedBytes bounds what an agent is told first: base prompt, skills and
+	// MaxComposedBytes bounds the first message to an agent: base prompt, skills and
 	// prompt, with the prompt in all places that the skills have for it.
 	MaxComposedBytes = 8 << 20
 )
@@ -37,8 +37,8 @@ type Skill struct {
 	Description string `json:"description"`
 	// Body is the text below the front matter.
 	Body string `json:"body"`
-	// Spec is what the skill was asked for with, Path where it was found and Commit
-	// of which state of the repository. Empty for those of a definition.
+	// Spec is how the skill was requested, Path where it was found and Commit the state
+	// of the repository. Empty for those of a definition.
 	Spec   string `json:"spec,omitempty"`
 	Path   string `json:"path,omitempty"`
 	Commit string `json:"commit,omitempty"`

@@ -66,8 +66,8 @@ func Convert[To, From ~string](list []From) []To {
 }
 
 // FoldCase is s without regard to case: two names that differ in nothing else are one name.
-// It is Unicode's full folding, so that ΣΑΣ, σας and σασ are the same, and so are STRASSE
-// and straße. Keys that are stored have it, so it is the same on every engine.
+// It is Unicode's full folding: ΣΑΣ, σας and σασ are the same, and so are STRASSE and
+// straße. Stored keys are folded with it, so it is the same on every engine.
 func FoldCase(s string) string {
 	if isLowerASCII(s) {
 		return s

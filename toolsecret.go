@@ -10,14 +10,14 @@ import (
 // placeholder is where a value of a tool server takes that of a secret.
 var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]{0,127})\s*\}\}`)
 
-// onlyPlaceholder is a value that is nothing else.
+// onlyPlaceholder is a value that consists of one placeholder.
 var onlyPlaceholder = regexp.MustCompile("^" + placeholder.String() + "$")
 
 // HiddenValue is shown instead of a value that may be secret.
 const HiddenValue = "***"
 
-// ShownValue is a value of a tool server as readers may see it: only one that is nothing
-// but the name of a secret is shown.
+// ShownValue is a value of a tool server as readers may see it: only a value that
+// consists of the name of a secret is shown.
 func ShownValue(value string) string {
 	if onlyPlaceholder.MatchString(value) {
 		return value
@@ -38,7 +38,7 @@ func (s MCPServer) Shown() MCPServer {
 	s.Env, s.Headers = hide(s.Env), hide(s.Headers)
 	switch u, err := url.Parse(s.URL); {
 	case err != nil:
-		s.URL = HiddenValue // nobody can tell where in it a password is
+		s.URL = HiddenValue // a password may be anywhere in it
 	case u.User != nil:
 		u.User = url.User("redacted")
 		s.URL = u.String()
@@ -80,9 +80,8 @@ func (s MCPServer) SecretNames() []string {
 	return names
 }
 
-// Fill gives the tool server with the values of its secrets. What a value of a
-// secret itself looks like does not matter. The name of a secret that is not there is
-// returned.
+// Fill gives the tool server with the values of its secrets. The form of a secret's
+// value does not matter. It returns the name of a missing secret.
 func (s MCPServer) Fill(secrets SecretValues) (filled MCPServer, missing string) {
 	fill := func(values map[string]string) map[string]string {
 		out := maps.Clone(values)

@@ -41,7 +41,7 @@ func TestX7FillToolServer(t *testing.T) {
 	}
 }
 
-// The policy is looked for apart from the rest: who chooses another agent keeps it.
+// The policy is looked up apart from the rest: choosing another agent keeps it.
 func TestR3PermissionsResolveByThemselves(t *testing.T) {
 	t.Parallel()
 	layer := func(origin string, h lineshaft.HarnessConfig) lineshaft.Layer {

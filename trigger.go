@@ -110,8 +110,8 @@ func (f *TriggerFilter) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ReadTriggerFilter reads a filter that is at a field; no text is no filter. Its errors name
-// the key below the field. Keys that an event does not have are refused by the catalogue.
+// ReadTriggerFilter reads a filter that is at a field; without text there is no filter. Its errors
+// name the key below the field. Keys that an event does not have are refused by the catalogue.
 func ReadTriggerFilter(field string, text []byte) (filter TriggerFilter, err error) {
 	if len(text) > 0 {
 		err = Rename(json.Unmarshal(text, &filter), Below(field))
@@ -254,8 +254,8 @@ func WholeNumber(text string) bool {
 	return err == nil && strconv.FormatInt(number, 10) == text
 }
 
-// Allows says whether a value passes; empty is one that is not there, which fails in
-// and passes not_in. No choice at all lets everything through.
+// Allows says whether a value passes; empty is a missing value, which fails in and
+// passes not_in. No choice at all lets everything through.
 func (c *Choice) Allows(value string) bool {
 	if c == nil {
 		return true

@@ -51,7 +51,7 @@ func TestF6ChoiceOnTheWire(t *testing.T) {
 	}
 }
 
-// What is written and read again says the same.
+// A choice that is written and read again says the same.
 func TestF6ChoiceRoundTrip(t *testing.T) {
 	t.Parallel()
 	values := rapid.SliceOfN(rapid.String(), 0, 4)
@@ -107,8 +107,8 @@ func TestF6ChoiceAllows(t *testing.T) {
 	}
 }
 
-// Keys of a filter are read whatever they are called: what is not in the catalogue is
-// refused by it, and nothing is dropped in silence.
+// Keys of a filter are read whatever they are called: the catalogue refuses those that
+// it does not have, and nothing is dropped in silence.
 func TestF6FilterOnTheWire(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

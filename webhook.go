@@ -53,8 +53,8 @@ type Webhook struct {
 	MaxBodyBytes int
 	ReplayGuard  bool
 	HMAC         WebhookHMAC
-	// OldSecretUntil is when the secret of before the last rotation ends; zero when
-	// only the newest one counts. It is told, not stored with the settings.
+	// OldSecretUntil is when the secret from before the last rotation ends; zero when
+	// only the newest one counts. It is reported, not stored with the settings.
 	OldSecretUntil time.Time
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -129,8 +129,8 @@ func (w Webhook) validateHeader() error {
 	return nil
 }
 
-// transportHeaders say how a request travels; most are the same every time, so that
-// as a delivery id they would make every delivery a duplicate.
+// transportHeaders say how a request travels. Most are the same every time: as a
+// delivery id they would make every delivery a duplicate.
 func transportHeaders() []string {
 	return []string{
 		"Host", "Content-Length", "Content-Type", "Content-Encoding", "Transfer-Encoding", "Connection", "Proxy-Connection", "Keep-Alive",
@@ -157,8 +157,8 @@ func (w Webhook) SuggestedSecretName() string {
 	return name + "_WEBHOOK_SECRET"
 }
 
-// URLSafe says whether a secret may stand in a URL path: [A-Za-z0-9._~-]+, and no
-// path that a client would fold away.
+// URLSafe says whether a secret may be in a URL path: [A-Za-z0-9._~-]+, and not a path
+// that a client would fold away.
 func URLSafe(secret string) bool {
 	for _, c := range []byte(secret) {
 		if !alphanumeric(c) && !strings.ContainsRune("._~-", rune(c)) {

@@ -59,7 +59,7 @@ type CreateAgentRequest struct {
 }
 
 // UpdateAgentRequest changes an agent: what is absent or null stays, an empty value
-// is taken away.
+// removes the setting.
 type UpdateAgentRequest struct {
 	Name      *string    `json:"name,omitempty" minLength:"1" maxLength:"200" doc:"What goes by the old name in the factory follows."`
 	AgentType *AgentType `json:"agent_type,omitempty" doc:"FOREMAN takes that part from the agent that has it."`

@@ -60,7 +60,7 @@ type SecretRef struct {
 	Name string `json:"name"`
 }
 
-// secretNames are the names of secrets. An empty list says something: a child run gets none,
+// secretNames are the names of secrets. An empty list has a meaning: a child run gets none,
 // and nothing is inherited.
 func secretNames(refs []SecretRef) []string {
 	if refs == nil {
@@ -123,8 +123,8 @@ type MCPServerConfig struct {
 	WarpID  string            `json:"warp_id,omitempty" doc:"The id of a managed server."`
 }
 
-// MCPServers is a map from name to server; a list of servers with names is taken
-// too. It keeps the caller's text until decode can say which entry is wrong.
+// MCPServers is a map from name to server; a list of servers with names is also
+// accepted. It keeps the caller's text until decode can say which entry is wrong.
 type MCPServers struct {
 	servers map[string]MCPServerConfig
 	text    json.RawMessage

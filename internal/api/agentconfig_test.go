@@ -137,8 +137,8 @@ func TestR3AnswersShowSkillsAndAbsentFieldsStayAbsent(t *testing.T) {
 	}
 }
 
-// What a run shows as its configuration can be sent with the next request and
-// means the same, but for redacted values.
+// The configuration that a run shows can be sent with the next request and means the
+// same, except redacted values.
 func TestR3ConfigSurvivesTheRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,7 +5,7 @@ import "github.com/lineshaft/lineshaft/internal/control/base"
 // given is what an operation reads that has a body and no parameters.
 type given[T any] struct{ Body T }
 
-// answer is what most operations answer with. What comes with an error is dropped (see bind).
+// answer is what most operations answer with. A value that comes with an error is dropped (see bind).
 type answer[T any] struct{ Body T }
 
 // issued is an answer with a secret in it, which nothing on its way may keep.
@@ -95,8 +95,8 @@ func fillPage[T, W any](page base.Page[T], wire func(*T) (W, error)) ([]W, PageI
 	return items, pageInfo(page.Next), nil
 }
 
-// whenMore is how a list goes on that has no end of its own in the published API: it says
-// nothing when it is whole.
+// whenMore is the page information of a list that has none in the published API: a whole
+// list omits it.
 func whenMore(info PageInfo) *PageInfo {
 	if !info.HasNextPage {
 		return nil

@@ -49,16 +49,16 @@ type Deps struct {
 	TrustedProxies []netip.Prefix
 	// CORSOrigins are the origins whose pages may call, with a key and without cookies.
 	CORSOrigins []string
-	// Rate bounds the requests of each key in any minute; nil is no limit. Pages count
-	// against it, too.
+	// Rate bounds the requests of each key in any minute; nil means no limit. Pages
+	// also count against it.
 	Rate *rate.Limiter
 	// Metrics answers /metrics; nil leaves it out.
 	Metrics http.Handler
 	// MetricsKey, when set, must be presented to /metrics as a bearer token.
 	MetricsKey string
-	// Observe is told about every finished request; nil is nobody.
+	// Observe is called for every finished request; it may be nil.
 	Observe func(Observation)
-	// SendTest takes test events the way of deliveries from outside; nil when nobody does.
+	// SendTest handles test events like deliveries from outside; nil turns them off.
 	SendTest func(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error)
 	// MCP answers the MCP messages of a caller whose key was checked; nil leaves it out.
 	MCP func(http.ResponseWriter, *http.Request, lineshaft.Caller)
@@ -71,7 +71,7 @@ type Deps struct {
 	// Version is the version of the server, shown in the OpenAPI document.
 	Version string
 	// Stopping is closed when the server shuts down: streams then end, and their
-	// readers come back elsewhere. Nil is never.
+	// readers reconnect elsewhere. Nil means never.
 	Stopping <-chan struct{}
 }
 

@@ -147,8 +147,8 @@ func (b *bench) claim() lineshaft.Job {
 	return jobs[0]
 }
 
-// report sends events of an execution; first is the number of the first one, and
-// 1 also tells that the agent runs.
+// report sends events of an execution; first is the number of the first one, and 1 also
+// says that the agent runs.
 func (b *bench) report(job lineshaft.Job, first int64, events ...lineshaft.Draft) {
 	b.Helper()
 	refused, err := b.control.Report(b.Context(), []lineshaft.Report{{

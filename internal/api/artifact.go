@@ -18,8 +18,8 @@ type ArtifactItem struct {
 	Data         ArtifactItemData `json:"data"`
 }
 
-// ArtifactItemData is what a run's list tells about an artifact; which fields it
-// has depends on the type.
+// ArtifactItemData is what a run's list shows of an artifact; which fields it has
+// depends on the type.
 type ArtifactItemData struct {
 	ArtifactUID   string  `json:"artifact_uid,omitempty" doc:"Of PLAN, SCREENSHOT and FILE."`
 	DocumentUID   string  `json:"document_uid,omitempty" doc:"Of PLAN."`

@@ -41,8 +41,8 @@ type Trigger struct {
 // TriggerFilter is the filter of a trigger in the text that the caller wrote.
 type TriggerFilter json.RawMessage
 
-// payloadSchema is that of a payload filter. What is inside is judged by the filter's
-// compiler, which says more than a schema could.
+// payloadSchema is that of a payload filter. The filter's compiler checks its content,
+// and says more than a schema could.
 func payloadSchema() *huma.Schema {
 	return &huma.Schema{
 		Description: "An object that mirrors the body: keys AND; a value is an array (any of these scalars), an object of the operators in, not_in and exists, " +
@@ -218,7 +218,7 @@ func wireAutomation(a *lineshaft.Automation) Automation {
 		Config: wireConfig(a.Config), Title: a.Title, MaxRunsPerHour: a.MaxRunsPerHour, Notices: a.Notices,
 		CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt),
 	}
-	// The rule stands beside the configuration, where it is given.
+	// Return the rule where requests give it: next to the configuration.
 	out.Concurrency, out.Config.Concurrency = out.Config.Concurrency, nil
 	for _, t := range a.Triggers {
 		out.Triggers = append(out.Triggers, Trigger{Provider: t.Provider, Event: t.Event, Schedule: wireTiming(t.Schedule), Filter: wireFilter(t.Filter)})

@@ -309,7 +309,7 @@ func TestH2H9DuplicateHeaders(t *testing.T) {
 }
 
 // A name in another case is an unknown field like any other: it neither sets a value nor
-// stands for one that is required.
+// replaces one that is required.
 func TestH3NamesMatchExactly(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)

@@ -72,7 +72,7 @@ func TestH14EventsPageEndsAtBytes(t *testing.T) {
 	}
 }
 
-// One event that is longer than a page is a page by itself.
+// One event that is longer than a page is a page of its own.
 func TestH14LongEventMakesProgress(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
@@ -172,7 +172,7 @@ func TestH14ListsCutPrompts(t *testing.T) {
 	}
 }
 
-// A list goes on where its bytes ended, without a gap or a repeat.
+// A list continues where its bytes ended, without a gap or a repeat.
 func TestH14RunsPageEndsAtBytes(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
@@ -227,8 +227,8 @@ func TestH14OpenToolCallsAreFoundByID(t *testing.T) {
 	}
 }
 
-// A conversation that is too long for one answer says so and goes on at its cursor: what a
-// call wrote is shown on the page where it was written, and its result where it came.
+// A conversation that is too long for one answer says so and continues at its cursor: what
+// a call wrote is shown on the page where it was written, and its result where it came.
 func TestH14ConversationGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
@@ -260,7 +260,7 @@ func TestH14ConversationGoesOn(t *testing.T) {
 	})
 }
 
-// What is written block by block is what the types say.
+// The output written block by block is what the types say.
 func TestH14WrittenAnswersAreTheTypes(t *testing.T) {
 	t.Parallel()
 	talked := talk(
@@ -317,7 +317,7 @@ func TestH14SlowReaderHoldsUpNobody(t *testing.T) {
 	<-over
 }
 
-// stuck is a reader that takes nothing until it is let go on.
+// stuck is a reader that takes nothing until it may continue.
 type stuck struct {
 	*httptest.ResponseRecorder
 

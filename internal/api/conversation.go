@@ -72,7 +72,7 @@ type conversationBuilder struct {
 	// asked says that the agent waits for an answer: what a person says then belongs to
 	// the turn that asked.
 	asked bool
-	// tail is the last block while it is output of the agent itself, which may go on.
+	// tail is the last block while it is output of the agent itself, which may continue.
 	tail *outputTail
 	// size is what was taken, and between says that the next block is another run's.
 	size    int
@@ -226,8 +226,8 @@ func (b *conversationBuilder) take(id string) *openCall {
 	return same[0]
 }
 
-// output is folded into the tool call that wrote it. What the agent itself wrote
-// is shown as it came, joined as long as nothing else comes between.
+// output is folded into the tool call that wrote it. The agent's own output is shown as
+// it came, joined as long as nothing else comes between.
 func (b *conversationBuilder) output(e *lineshaft.Event) {
 	var data lineshaft.OutputData
 	if json.Unmarshal(e.Data, &data) != nil {
@@ -332,8 +332,8 @@ func (b *conversationBuilder) append(role, eventID, at string, c ConversationCon
 	}
 }
 
-// finish is the conversation so far. With next, a cursor, the log goes on: calls whose
-// results come later are shown with what they wrote until here.
+// finish is the conversation so far. With next, a cursor, the log continues: calls
+// whose results come later are shown with what they wrote until here.
 func (b *conversationBuilder) finish(id, next string) ConversationResponse {
 	b.flush()
 	if len(b.steps) > 0 {

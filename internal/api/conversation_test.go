@@ -129,7 +129,7 @@ step e5
 	}
 }
 
-// What a person says while a tool runs waits for the end of the turn: the call is still
+// A person's message while a tool runs waits for the end of the turn: the call is still
 // open, and its output and only result come after.
 func TestR10FollowupWhileAToolRuns(t *testing.T) {
 	t.Parallel()

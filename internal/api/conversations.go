@@ -199,8 +199,8 @@ type (
 	sessionRedirectOutput struct{ Body SessionRedirect }
 )
 
-// getConversationRedirect needs no key: the published clients send none. It tells
-// an id to anyone who knows another one, and nothing else.
+// getConversationRedirect needs no key: the published clients send none. It reveals an
+// id to anyone who knows another one, and nothing else.
 func (s *server) getConversationRedirect(ctx context.Context, in *ConversationPath) (*conversationRedirectOutput, error) {
 	session, _, err := s.Control.SessionByConversation(ctx, in.ConversationID)
 	if err != nil {

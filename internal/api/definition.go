@@ -154,7 +154,7 @@ func (s *server) planDefinition(ctx context.Context, in *planInput) (*answer[Pla
 	return shown(wirePlan)(plan(ctx, callerOf(ctx), in.FactoryUID, files))
 }
 
-// planFiles is planDefinition for a factory that is not there yet.
+// planFiles is planDefinition for a factory that does not exist yet.
 func (s *server) planFiles(ctx context.Context, in *given[DefinitionRequest]) (*answer[PlanDefinitionResponse], error) {
 	files, err := folderOf(ctx, in.Body)
 	if err != nil {
@@ -198,7 +198,7 @@ func wireChange(c *definition.Change) DefinitionChange {
 	}
 }
 
-// getDefinition answers the folder as JSON, or as a tar.gz to anyone who asks.
+// getDefinition answers the folder as JSON, or as a tar.gz on request.
 func (s *server) getDefinition(ctx context.Context, in *exportInput) (*streamOutput, error) {
 	if err := s.takeTurn(ctx, weightDefinition); err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func accepts(header, wanted string) bool {
 // tar.gz; otherwise it leaves it alone.
 func readArchive(r *http.Request, limit int64) (bool, error) {
 	body := bufio.NewReader(r.Body)
-	magic, _ := body.Peek(2) // what cannot be read is told by who reads it
+	magic, _ := body.Peek(2) // the reader of the body reports what cannot be read
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if string(magic) != "\x1f\x8b" && kind != gzipType && kind != "application/x-gzip" {
 		r.Body = io.NopCloser(body)

@@ -231,8 +231,8 @@ func TestContractDefinitionExampleIsAccepted(t *testing.T) {
 	}
 }
 
-// Strangers have folders checked one after the other, so that they cannot take the
-// whole machine; who waits too long is told to come again.
+// Strangers have folders checked one after the other, so they cannot take the whole
+// machine; a caller that waits too long is asked to come again.
 func TestF3StrangersWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	s := &server{validating: make(chan struct{}, 1)}

@@ -84,7 +84,7 @@ func schemaOf(version, document string) (Object, error) {
 // validateWait is how long a folder of a stranger waits for its turn.
 const validateWait = 2 * time.Second
 
-// validateFiles checks a folder for anyone who asks, without a factory.
+// validateFiles checks a folder for any caller, without a factory.
 func (s *server) validateFiles(ctx context.Context, in *given[PublishedFolder]) (*answer[ValidateFilesResponse], error) {
 	// Anybody may ask, and a small text can be much work: one at a time, and not for long.
 	wait, cancel := context.WithTimeout(ctx, validateWait)

@@ -15,7 +15,7 @@ import (
 )
 
 type (
-	// DeliveryStatus is what became of a request to a webhook.
+	// DeliveryStatus is the result of a request to a webhook.
 	DeliveryStatus string
 	// OutcomeResult is what one automation made of a delivery.
 	OutcomeResult string
@@ -144,7 +144,7 @@ type RedeliverRequest struct {
 	DryRun bool `json:"dry_run,omitempty" doc:"Shows what would happen and stores nothing."`
 }
 
-// RedeliverResponse is what came of it, or would.
+// RedeliverResponse is the result of redelivering, or what it would be.
 type RedeliverResponse struct {
 	DeliveryID string            `json:"delivery_id" doc:"The new delivery; in a dry run the old one."`
 	Outcomes   []DeliveryOutcome `json:"outcomes" doc:"In a dry run also of automations that do not match."`
@@ -282,7 +282,7 @@ func (s *server) redeliver(ctx context.Context, in *redeliverInput) (*kept[Redel
 	wanted.DryRun = in.DryRun || in.Body != nil && in.Body.DryRun
 	key := info.idempotency
 	if in.DryRun {
-		key = nil // it knows bodies apart, not queries, and nothing is done that must not be done twice
+		key = nil // it distinguishes bodies, not queries, and nothing is done that must not be done twice
 	}
 	result, err := s.Control.Redeliver(ctx, info.caller, wanted, key)
 	return keep(result.Replayed, RedeliverResponse{DeliveryID: result.DeliveryID, Outcomes: each(result.Outcomes, wireOutcome)}, err)

@@ -3,9 +3,9 @@
 // else. A handler decodes, checks the shape, calls one method of control and
 // encodes the answer.
 //
-// The wire types are the published ones, with their exact names; they are not the
-// domain types, so that either may change without the other. The OpenAPI document
-// is generated from them (see OpenAPI) and checked in as api/openapi.yaml.
+// The wire types are the published ones, with their exact names. They are not the
+// domain types: either may change without the other. The OpenAPI document is generated
+// from them (see OpenAPI) and checked in as api/openapi.yaml.
 //
 // routes.go holds every route with its permission. A route without a row there
 // cannot be reached.

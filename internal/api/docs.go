@@ -22,8 +22,8 @@ var docsSource string
 //go:embed docs.css
 var docsStyle string
 
-// docsView is what the page shows; it is read from the OpenAPI document, so that
-// the two cannot differ.
+// docsView is what the page shows; it is read from the OpenAPI document, so the two
+// cannot differ.
 type docsView struct {
 	Style   template.CSS
 	Title   string

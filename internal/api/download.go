@@ -35,8 +35,8 @@ type redirectOutput struct {
 	NoSniff      string `header:"X-Content-Type-Options"`
 }
 
-// redirect leads to a download. The address is relative to the server, so that it
-// works under whatever name the client reached it.
+// redirect leads to a download. The address is relative to the server, so it works
+// under whatever name the client reached it.
 func (s *server) redirect(kind, id string) *redirectOutput {
 	token, _ := s.Control.SignDownload(kind, id, downloadTTL)
 	return &redirectOutput{Location: downloadPath(token), CacheControl: "no-store", NoSniff: "nosniff"}
@@ -97,8 +97,8 @@ type downloadInput struct {
 	Token string `path:"token" doc:"From a redirect or a download_url."`
 }
 
-// signedCaller reads on behalf of a token: whoever made it was allowed to see the
-// thing, and the token names that thing alone.
+// signedCaller reads on behalf of a token: its maker was allowed to see the thing, and
+// the token names that thing alone.
 func signedCaller() lineshaft.Caller {
 	return lineshaft.Caller{
 		Principal: lineshaft.Principal{UID: "download", Type: lineshaft.ServiceAccount, DisplayName: "signed download"},
@@ -230,8 +230,8 @@ func transcriptGoesOn(w io.Writer, runID string, after int64) error {
 	return err
 }
 
-// appendEvent writes an event as one line of JSON. Data that is on one line is taken as it
-// is: to look through a hundred megabytes again takes a second.
+// appendEvent writes an event as one line of JSON. Data that is already on one line is
+// copied: to look through a hundred megabytes again takes a second.
 func appendEvent(dst []byte, e *lineshaft.Event) []byte {
 	data := e.Data
 	plain := len(data) > 1 && data[0] == '{' && data[len(data)-1] == '}' && bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0

@@ -30,7 +30,7 @@ func (s *server) failure(ctx context.Context, err error) *failure {
 	return &failure{Document: doc, header: header}
 }
 
-// Error implements error; it is what the caller is told.
+// Error implements error; it is what the caller sees.
 func (f *failure) Error() string { return f.Document.Error }
 
 // GetStatus implements huma.StatusError.
@@ -160,8 +160,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// unmarshal decodes a request body for huma. Numbers of an untyped value keep
-// their text, so that one that no float can hold is judged where it is used.
+// unmarshal decodes a request body for huma. Numbers of an untyped value keep their
+// text: one that no float can hold is judged where it is used.
 func unmarshal(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if _, ok := v.(*any); ok {

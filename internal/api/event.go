@@ -59,7 +59,7 @@ type (
 	streamOutput struct{ Body func(huma.Context) }
 )
 
-// getEvents answers the log as JSON, or as Server-Sent Events to anyone who asks.
+// getEvents answers the log as JSON, or as Server-Sent Events on request.
 func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput, error) {
 	caller := callerOf(ctx)
 	after, err := in.position()
@@ -211,7 +211,7 @@ func (s *server) streamOf(ctx context.Context, closeSource func(), next func(con
 		if r.Method == http.MethodHead {
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more is to be read
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more will be read
 		if err := pump(ctx, rec, s.heartbeat, s.whileWelcome(callerOf(ctx), next)); err != nil && !errors.Is(err, context.Canceled) {
 			s.Logger.InfoContext(ctx, "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(ctx).traceID)
 		}

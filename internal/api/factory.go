@@ -55,13 +55,13 @@ type UpdateFactoryRequest struct {
 	Repository  RepositoryUpdate `json:"repository,omitzero"`
 }
 
-// BudgetUpdate is absent to keep, null to take the budget away, or the whole new one.
+// BudgetUpdate is absent to keep, null to remove the budget, or the whole new one.
 type BudgetUpdate struct {
 	Set    bool
 	Budget *Budget
 }
 
-// UnmarshalJSON knows null from absent.
+// UnmarshalJSON distinguishes null from absent.
 func (u *BudgetUpdate) UnmarshalJSON(data []byte) error {
 	*u = BudgetUpdate{Set: true}
 	return typeError("daily_budget", jsonbody.Unmarshal(data, &u.Budget))
@@ -215,7 +215,7 @@ type RepositoryUpdate struct {
 	Source *RepositorySource
 }
 
-// UnmarshalJSON tells null from absent.
+// UnmarshalJSON distinguishes null from absent.
 func (u *RepositoryUpdate) UnmarshalJSON(data []byte) error {
 	*u = RepositoryUpdate{Set: true}
 	if string(bytes.TrimSpace(data)) == "null" {

@@ -146,7 +146,7 @@ func TestS3LimitedKeysOverTheWire(t *testing.T) {
 	b.check(t, scenario{method: get, path: "/factory/" + foreign, as: lineshaft.RoleAdmin, status: 200, has: []string{`"paused":false`}})
 }
 
-// The examples of the documentation work when the webhook that they name is there.
+// The examples of the documentation work when the webhook that they name exists.
 func TestContractAutomationExamplesAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)

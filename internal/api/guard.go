@@ -27,8 +27,8 @@ type gate struct {
 	body reflect.Type
 }
 
-// guard stands before every route: it lets a request through once the caller is
-// known, within the rate and permitted, and the request is fit to be decoded.
+// guard comes before every route: it lets a request through once the caller is known,
+// within the rate and permitted, and the request is fit to be decoded.
 func (s *server) guard(row route, next http.HandlerFunc) http.HandlerFunc {
 	return s.guardAs(gate{row.Permission, s.docs[row.ID], s.bodies[row.ID]}, next)
 }
@@ -80,7 +80,7 @@ func (s *server) checkCaller(w http.ResponseWriter, r *http.Request, row gate) e
 	caller.RemoteAddr, caller.RequestID = info.remote, info.id
 	info.caller, info.source = caller, sourceOf(r.Header, caller)
 	s.continueTrace(w, r, info)
-	// A worker's calls are bounded by its slots, and one that comes too late ends an
+	// A worker's calls are bounded by its slots, and a call that comes too late ends an
 	// agent. A run token that calls as a worker may be in the hands of an agent.
 	switch {
 	case row.permission == lineshaft.PermissionWorkOwn && caller.Role == lineshaft.RoleRun:
@@ -151,7 +151,7 @@ func checkQuery(_ http.ResponseWriter, r *http.Request, _ gate) error {
 			delete(values, name)
 		}
 	}
-	cleaned := *r.URL // the address itself belongs to whoever called us
+	cleaned := *r.URL // the address itself belongs to our caller
 	cleaned.RawQuery = values.Encode()
 	r.URL = &cleaned
 	return nil
@@ -179,7 +179,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 	}
 	if row.upload {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
-		return nil // who stores it bounds it
+		return nil // the handler that stores it bounds it
 	}
 	limit := int64(smallBody)
 	if row.large {

@@ -29,8 +29,8 @@ func (b *bench) read(path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Lists of what people set up have the beginning of prompts, end at 8 MiB, and go on there
-// without a gap or a repeat.
+// Lists of what people set up have the beginning of prompts, end at 8 MiB, and continue
+// there without a gap or a repeat.
 func TestH14SetUpListsEndAtBytes(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)
@@ -136,7 +136,7 @@ func (b *bench) names(path, list string) (names []string, next string) {
 	return names, info.NextCursor
 }
 
-// The list of skills ends at 8 MiB, however long they are, and goes on there.
+// The list of skills ends at 8 MiB, however long they are, and continues there.
 func TestH14SkillsEndAtBytes(t *testing.T) {
 	t.Parallel()
 	forge, many := memoryForge{}, 10

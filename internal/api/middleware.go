@@ -169,9 +169,9 @@ func (s *server) cors(w http.ResponseWriter, r *http.Request) bool {
 const exposedHeaders = "X-Request-ID, Traceparent, Idempotent-Replayed, Retry-After, Retry-After-Ms, X-Should-Retry, " +
 	"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Deprecation, Sunset"
 
-// trace begins the span of a request. Nobody is authenticated yet: anyone who sends a
-// traceparent must not decide what is kept, so that it is only linked to. Once the
-// caller is known, continueTrace begins again in the caller's trace.
+// trace begins the span of a request. Nobody is authenticated yet: a stranger's
+// traceparent must not decide what is kept, so it is only linked to. Once the caller is
+// known, continueTrace begins again in the caller's trace.
 func (s *server) trace(w http.ResponseWriter, r *http.Request, info *request) {
 	given := tracing.Sane(r.Header.Get(tracing.Header))
 	info.quiet = quiet(r.URL.Path, given)
@@ -196,10 +196,10 @@ func quiet(path, given string) bool {
 	return !strings.HasPrefix(path, Prefix+"/") || given == "" && strings.HasPrefix(path, Prefix+workerwire.Prefix)
 }
 
-// continueTrace goes on with the trace of a caller that has proved who it is. An agent
-// goes on in that of its run, whatever it says: it must not put runs and their spans
-// into the trace of somebody else. The span that was begun before is dropped: what does
-// not end is never sent.
+// continueTrace continues the trace of a caller that has proved who it is. An agent
+// continues that of its run, whatever it says: it must not put runs and their spans
+// into someone else's trace. The span that was begun before is dropped: a span that
+// does not end is never sent.
 func (s *server) continueTrace(w http.ResponseWriter, r *http.Request, info *request) {
 	given := tracing.Sane(r.Header.Get(tracing.Header))
 	own := info.caller.TraceParent

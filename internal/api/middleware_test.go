@@ -71,7 +71,7 @@ func TestH4UnknownPathsAndMethodsAreProblems(t *testing.T) {
 	}
 }
 
-// What the published API has and this server does not offer is named operation by operation.
+// Operations of the published API that this server does not offer are named one by one.
 func TestH4PublishedOperationsThatAreNotOffered(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
-// NotificationStatus is how a delivery to an endpoint stands.
+// NotificationStatus is the status of a delivery to an endpoint.
 type NotificationStatus string
 
 // Schema implements huma.SchemaProvider.
@@ -54,7 +54,7 @@ type CreateNotificationRequest struct {
 	Description string     `json:"description,omitempty" maxLength:"1000"`
 	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; absent is every state."`
 	FactoryUIDs []string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Runs of these factories; absent is all runs. A key that is limited to factories must name some of them."`
-	// AllFactories says what an absent factory_uids means, for those who would rather say it.
+	// AllFactories says explicitly what an absent factory_uids means.
 	AllFactories *bool   `json:"all_factories,omitempty" doc:"True in place of factory_uids: all runs, as when both are absent."`
 	RunName      string  `json:"run_name,omitempty" maxLength:"200" doc:"Runs with this configuration name."`
 	Enabled      *bool   `json:"enabled,omitempty" doc:"True when absent."`

@@ -71,7 +71,7 @@ func jsonFormat() huma.Format {
 			}
 			body, err := marshal(v)
 			if err == nil {
-				_, _ = w.Write(body) // a reader who left is no failure of ours
+				_, _ = w.Write(body) // a reader who left is not our failure
 			}
 			return err
 		},
@@ -261,6 +261,6 @@ func (s *server) serveOpenAPIYAML(w http.ResponseWriter, _ *http.Request) error 
 func writeStatic(w http.ResponseWriter, kind string, text []byte) error {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(text) // nobody is left to tell
+	_, _ = w.Write(text) // nobody is left to receive an error
 	return nil
 }

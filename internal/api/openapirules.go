@@ -24,7 +24,7 @@ import (
 //go:embed openapirules.json
 var openAPIRules []byte
 
-// sayRules adds the rules to the schemas. Nothing is validated by what it adds.
+// sayRules adds the rules to the schemas. They do not validate anything.
 func sayRules(schemas map[string]*huma.Schema) error {
 	var rules map[string]map[string]any
 	if err := json.Unmarshal(openAPIRules, &rules); err != nil {
@@ -190,7 +190,7 @@ func triggersOf(provider string, events []factories.TriggerEvent) []any {
 	if provider != lineshaft.ProviderSchedule {
 		return []any{out}
 	}
-	// A schedule stands in the trigger, or is named in the filter.
+	// A schedule is in the trigger, or is named in the filter.
 	ids, _ := filter["properties"].(keywords)[lineshaft.KeyScheduleIDs].(keywords)
 	inline := maps.Clone(properties)
 	inline["schedule"] = keywords{"type": []string{"string", "object"}}
@@ -213,7 +213,7 @@ func sayEvents(events []factories.TriggerEvent) keywords {
 	return keywords{"enum": names}
 }
 
-// sayFilter says which keys the filters of a provider have, and whether there has to be one.
+// sayFilter says which keys the filters of a provider have, and whether a filter is required.
 func sayFilter(provider string, events []factories.TriggerEvent) (filter keywords, needed bool) {
 	var names, required []string
 	values := keywords{}

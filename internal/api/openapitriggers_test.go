@@ -72,7 +72,7 @@ func TestF6TheDocumentHasEveryEvent(t *testing.T) {
 	}
 }
 
-// What the document allows and forbids is what the server takes and refuses.
+// The server accepts and refuses what the document allows and forbids.
 func TestF6TheDocumentAgreesAboutTriggers(t *testing.T) {
 	t.Parallel()
 	schema, b := triggerSchema(t), newServer(t)

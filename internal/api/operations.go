@@ -9,8 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft/api/examples"
 )
 
-// operationDoc is what the OpenAPI document tells about an operation beyond its
-// types, and what the guard must know.
+// operationDoc is what the OpenAPI document says about an operation beyond its types,
+// and what the guard must know.
 type operationDoc struct {
 	tag     string
 	summary string
@@ -21,7 +21,7 @@ type operationDoc struct {
 	codes []lineshaft.Code
 	// large bodies may have 16 MiB.
 	large bool
-	// archive operations take a tar.gz of a folder, too.
+	// archive operations also take a tar.gz of a folder.
 	archive bool
 	// nul operations take U+0000 in their body.
 	nul bool

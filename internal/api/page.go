@@ -61,7 +61,7 @@ type jsonWriter struct {
 
 func newJSONWriter(w io.Writer) *jsonWriter { return &jsonWriter{out: bufio.NewWriterSize(w, 64<<10)} }
 
-// frame writes a piece of the frame as it is. What it opens or names has nothing before.
+// frame writes a piece of the frame unchanged. The item after it gets no comma.
 func (w *jsonWriter) frame(text string) {
 	if w.err == nil {
 		_, w.err = w.out.WriteString(text)
@@ -118,7 +118,7 @@ func (w *jsonWriter) finish() error {
 	return w.err
 }
 
-// jsonStream answers with JSON that is written while it is read. What goes wrong breaks the
+// jsonStream answers with JSON that is written while it is read. An error breaks the
 // connection off: half an answer must not look like a whole one.
 func (s *server) jsonStream(ctx context.Context, write func(*jsonWriter)) *streamOutput {
 	return &streamOutput{Body: func(hc huma.Context) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/access"
 )
 
-// WhoamiResponse tells a key whose it is and what it may do.
+// WhoamiResponse says whose a key is and what it may do.
 type WhoamiResponse struct {
 	Principal   RunCreatorInfo `json:"principal"`
 	Role        string         `json:"role" enum:"viewer,member,manager,admin,worker,run"`

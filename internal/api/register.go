@@ -47,8 +47,8 @@ func (s *server) guardRaw(row route, handler func(http.ResponseWriter, *http.Req
 	})
 }
 
-// besideOurs is raw for a published path that meets one of ours in the mux, which could not
-// say whose /factory/runs/webhooks/scores is: ours goes first.
+// besideOurs is raw for a published path that overlaps one of ours in the mux, which could
+// not say whose /factory/runs/webhooks/scores is: ours wins.
 func besideOurs(handler func(http.ResponseWriter, *http.Request) error) binder {
 	return func(s *server, row route) {
 		s.beside.HandleFunc(row.pattern(), s.guardRaw(row, handler))
@@ -71,7 +71,7 @@ func (s *server) refuseOtherMethods() {
 	}
 }
 
-// patternOf is the row that takes a request, as the mux spells it, or nothing.
+// patternOf is the row that handles a request, as the mux spells it, or nothing.
 func (s *server) patternOf(r *http.Request) string {
 	for _, mux := range []*http.ServeMux{s.mux, s.beside} {
 		_, pattern := mux.Handler(r)
@@ -99,8 +99,8 @@ func (s *server) register() {
 	s.openAPIFault = finishOpenAPI(s.api.OpenAPI())
 }
 
-// guardedMux is the mux as huma sees it: what huma registers gets the guard of its
-// row. A pattern without a row is refused for everybody.
+// guardedMux is the mux as huma sees it: what huma registers gets the guard of its row.
+// A pattern without a row is refused for everyone.
 type guardedMux struct{ s *server }
 
 // HandleFunc implements humago.Mux.
@@ -131,8 +131,8 @@ func forMCP(handler func(http.ResponseWriter, *http.Request) error) binder {
 	}
 }
 
-// serveMCP hands a message to the MCP server. There are no sessions: nothing is to be
-// read with GET, and nothing is to be ended with DELETE.
+// serveMCP hands a message to the MCP server. There are no sessions: GET has nothing to
+// read, and DELETE nothing to end.
 func (s *server) serveMCP(w http.ResponseWriter, r *http.Request) error {
 	if s.MCP == nil {
 		return &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "this server has no MCP endpoint"}

@@ -9,8 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// scriptedGit answers by the address: what has "broken" in it has a mistake, what has
-// "gone" is not there.
+// scriptedGit answers by the address: one with "broken" in it has a mistake, one with
+// "gone" does not exist.
 type scriptedGit struct{}
 
 const scriptedCommit = "9fceb02d0ae598e95dc970b74767f19372d61af8"

@@ -42,8 +42,8 @@ const (
 	own    = lineshaft.PermissionWorkOwn
 )
 
-// operations is the API: one row per operation, paths below Prefix. What an
-// operation does is told in operations.go under its id.
+// operations is the API: one row per operation, paths below Prefix. operations.go
+// describes each operation under its id.
 func (s *server) operations() []route {
 	return slices.Concat(s.runOperations(), s.setUpOperations(), s.factoryOperations(), s.definitionOperations(), s.notificationOperations(), s.serverOperations())
 }
@@ -242,8 +242,8 @@ func (s *server) workerRoutes() []route {
 	}
 }
 
-// extras are the pages that are not operations. Those that begin with a slash
-// twice stand outside Prefix.
+// extras are the pages that are not operations. Those that begin with two slashes are
+// outside Prefix.
 func (s *server) extras() []route {
 	return []route{
 		{get, "/openapi.json", "", public, raw(s.serveOpenAPIJSON)},

@@ -193,7 +193,7 @@ func (s *server) getRunByReference(ctx context.Context, in *referenceInput) (*an
 	return reply(RunReference{RunID: id}, err)
 }
 
-// RunReportRequest is what an agent tells about its own run.
+// RunReportRequest is what an agent reports about its own run.
 type RunReportRequest struct {
 	Type  string          `json:"type" enum:"message,notice,plan,pull_request,reference"`
 	Text  string          `json:"text,omitempty" maxLength:"65536" doc:"Of message and notice."`
@@ -209,7 +209,7 @@ type RunReportStep struct {
 	Priority string `json:"priority,omitempty" enum:"high,medium,low"`
 }
 
-// RunReportResponse says what became of a report.
+// RunReportResponse is the result of a report.
 type RunReportResponse struct {
 	RunID       string `json:"run_id"`
 	ArtifactUID string `json:"artifact_uid,omitempty" doc:"The artifact that the report made."`
@@ -246,7 +246,7 @@ func (s *server) reportArtifact(ctx context.Context, in *uploadInput) (*answer[R
 	kind := cmp.Or(in.MimeType, mime.TypeByExtension(path.Ext(in.FileName)), "application/octet-stream")
 	caller := callerOf(ctx)
 	var a *lineshaft.Artifact
-	err := s.oneOfFew(caller, "artifacts", func() (err error) { // each of them fills the disk until it is taken or refused
+	err := s.oneOfFew(caller, "artifacts", func() (err error) { // each of them fills the disk until it is accepted or refused
 		a, err = s.Control.ReportArtifact(ctx, caller, in.RunID, lineshaft.NewArtifact{
 			Type: lineshaft.ArtifactType(in.Type), FileName: in.FileName, MimeType: kind, Title: in.Title, Description: in.Description,
 		}, in.content)

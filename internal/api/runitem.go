@@ -54,7 +54,7 @@ type RunRerun struct {
 	State   RunState `json:"state"`
 }
 
-// RunStatusMessage tells a person how a run stands.
+// RunStatusMessage describes the status of a run for a person.
 type RunStatusMessage struct {
 	Message   string            `json:"message"`
 	ErrorCode PlatformErrorCode `json:"error_code,omitempty"`
@@ -93,7 +93,7 @@ type Scope struct {
 	UID  string `json:"uid,omitempty"`
 }
 
-// PageInfo says how to go on with a list.
+// PageInfo says how to continue a list.
 type PageInfo struct {
 	HasNextPage bool   `json:"has_next_page"`
 	NextCursor  string `json:"next_cursor,omitempty" doc:"Opaque; give it as cursor with the same filters and order."`

@@ -48,7 +48,7 @@ func entry(kind lineshaft.EventType, data string) lineshaft.Event {
 	return lineshaft.Event{ID: string(kind), Type: kind, Data: []byte(data)}
 }
 
-// an answer belongs to the turn that asked, what is said after it to the next.
+// an answer belongs to the turn that asked, messages after it to the next.
 func TestX7AnswerIsPartOfTheTurn(t *testing.T) {
 	t.Parallel()
 	got := talk(
@@ -76,7 +76,7 @@ func TestX7AnswerIsPartOfTheTurn(t *testing.T) {
 	}
 }
 
-// an agent that tells more about a call it has begun changes its block.
+// an agent that reports more about a call it has begun changes its block.
 func TestX7ToolCallIsToldTwice(t *testing.T) {
 	t.Parallel()
 	got := talk(

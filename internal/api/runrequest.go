@@ -40,7 +40,7 @@ func (RunMode) Schema(huma.Registry) *huma.Schema {
 }
 
 // check refuses the modes of the published API that this server does not offer, and all
-// that are none.
+// unknown ones.
 func (m RunMode) check() error {
 	switch m {
 	case "", "normal":
@@ -58,8 +58,8 @@ type AttachmentInput struct {
 	Data     string `json:"data" doc:"Base64, padded, without line breaks."`
 }
 
-// FollowupAttachmentInput is a file that comes with a follow-up. The published
-// clients name an upload that was prepared before; this server wants the file.
+// FollowupAttachmentInput is a file that comes with a follow-up. The published clients
+// name an upload that was prepared before; this server expects the file.
 type FollowupAttachmentInput struct {
 	FileName     string      `json:"file_name,omitempty" doc:"Its name in the workspace; no slashes. Required."`
 	MimeType     string      `json:"mime_type,omitempty" doc:"Required."`
@@ -107,7 +107,7 @@ func (r *RunAgentRequest) domain(source lineshaft.Source) (lineshaft.NewRun, err
 		if _, err := lineshaft.ParseSkillRef(r.Skill); err != nil {
 			return lineshaft.NewRun{}, lineshaft.Invalid("skill", "%s", publicText(err))
 		}
-		// What it wins over is not used, but still has to be sound.
+		// What it overrides is not used, but must still be valid.
 		if err := config.Validate(); err != nil {
 			return lineshaft.NewRun{}, err
 		}

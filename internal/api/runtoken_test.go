@@ -18,7 +18,7 @@ import (
 const planted = "PLANTED"
 
 // open lists what answers a run token about something else than one run: its own tree,
-// itself, and the agents of its factory. Everything else is refused or not there.
+// itself, and the agents of its factory. Everything else is refused or not found.
 func open() []string {
 	return []string{
 		"createRun", "runAgent", "createTask", "listRuns", "listTasks", "whoami", "listAgents", "listAgentIdentities", "streamRunStates",
@@ -26,8 +26,8 @@ func open() []string {
 	}
 }
 
-// others fills a server with what a run must not see, and returns ids that stand for
-// the variables of paths.
+// others fills a server with what a run must not see, and returns ids for the variables
+// of paths.
 func (b *bench) others() map[string][]string {
 	b.Helper()
 	ctx, admin := b.Context(), b.admin()
@@ -102,7 +102,7 @@ func TestX15ARunTokenOpensItsOwnTreeOnly(t *testing.T) {
 	})
 }
 
-// wantClosed calls an operation about somebody else's things.
+// wantClosed calls an operation about someone else's things.
 func (b *bench) wantClosed(t *testing.T, route Route, path, token string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), route.Method, path, strings.NewReader(`{"prompt": "x", "message": "x", "kind": "notice", "text": "x"}`))

@@ -13,10 +13,10 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// The published enumerations. Their values come from the domain, so that the
-// OpenAPI document, the validation and the server cannot disagree.
+// The published enumerations. Their values come from the domain: the OpenAPI document,
+// the validation and the server cannot disagree.
 type (
-	// RunState is where a run stands.
+	// RunState is the state of a run.
 	RunState string
 	// RunSourceType says where a run came from.
 	RunSourceType string

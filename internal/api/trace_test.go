@@ -24,7 +24,7 @@ func tracedServer(t *testing.T, tracer *tracing.Tracer) *bench {
 	return newServerOn(t, base.Config{Lease: time.Minute, Git: scriptedGit{}, Tracer: tracer}, func(d *Deps) { d.Tracer = tracer })
 }
 
-// A caller that has proved who it is goes on in its own trace; the run does, too.
+// A caller that has proved who it is continues its own trace; so does the run.
 func TestH10AuthenticatedCallersGoOnInTheirTrace(t *testing.T) {
 	t.Parallel()
 	tracer, spans := tracingtest.New()
@@ -60,7 +60,7 @@ func TestH10AuthenticatedCallersGoOnInTheirTrace(t *testing.T) {
 	}
 }
 
-// Who has not proved it is linked to: neither its trace nor its wish to be kept counts.
+// A caller without proof is linked to: neither its trace nor its wish to be kept counts.
 func TestH10StrangersAreLinked(t *testing.T) {
 	t.Parallel()
 	tracer, spans := tracingtest.New()
@@ -149,7 +149,7 @@ func TestI5AgentsStayInTheTraceOfTheirRun(t *testing.T) {
 	}
 }
 
-// What machines ask every few seconds makes no spans, unless it is a part of something.
+// Requests that machines make every few seconds make no spans, unless they are a part of something.
 func TestI5PollsAreQuiet(t *testing.T) {
 	t.Parallel()
 	tracer, spans := tracingtest.New()

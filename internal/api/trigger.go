@@ -54,8 +54,8 @@ func (TriggerFilter) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// UnmarshalJSON keeps the text; null is no filter. It is read later, when it is known
-// where it is.
+// UnmarshalJSON keeps the text; null means no filter. The text is read later, when its
+// place is known.
 func (f *TriggerFilter) UnmarshalJSON(data []byte) error {
 	*f = nil
 	if string(data) != "null" {
@@ -176,8 +176,8 @@ func (t *TriggerSchedule) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider. What is inside is judged by the domain,
-// which says more than a schema could.
+// Schema implements huma.SchemaProvider. The domain checks the content, and says more
+// than a schema could.
 func (TriggerSchedule) Schema(huma.Registry) *huma.Schema {
 	cron, zone := map[string]any{"type": "string", "format": "cron"}, map[string]any{"type": "string", "format": "timezone"}
 	return &huma.Schema{

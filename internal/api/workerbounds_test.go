@@ -71,7 +71,7 @@ func TestX7RunTokenBringsLittleToTheWorkerRoutes(t *testing.T) {
 	e.want("more than any worker knows", workerwire.PathClaim, worker, `{`+farm+`,"limit":1,"capacity":1,"known":[`+strings.Repeat(`"",`, 10_000)+`""]}`, 400)
 }
 
-// X-7: calls with a run token are counted, each kind by itself.
+// X-7: calls with a run token are counted, each kind separately.
 func TestX7RunTokenCallsAreCounted(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t)
@@ -89,7 +89,7 @@ func TestX7RunTokenCallsAreCounted(t *testing.T) {
 	}
 }
 
-// slowReader says that it is read, and goes on when it may.
+// slowReader says that it is read, and continues when it may.
 type slowReader struct {
 	begun *sync.WaitGroup
 	free  <-chan struct{}

@@ -43,8 +43,8 @@ func workerStream(handler func(http.ResponseWriter, *http.Request) error) binder
 	return func(s *server, row route) { s.workerRoute(row, handler) }
 }
 
-// workerBody reads a JSON body. Unlike the published API it takes what no database
-// text can hold: control leaves such events out and the others are kept.
+// workerBody reads a JSON body. Unlike the published API it accepts what no database
+// text can hold: control leaves out such events and keeps the others.
 func (s *server) workerBody(w http.ResponseWriter, r *http.Request, in any) error {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(s.bodyTimeout)) // not every writer has a connection
@@ -90,8 +90,8 @@ func (s *server) remote(ctx context.Context, p workerwire.Process) (*runs.Remote
 	return s.Control.Remote(callerOf(ctx), p.Host, p.ID)
 }
 
-// checkWorker refuses new work for a worker that is too old or too new. One that has
-// begun something may end it.
+// checkWorker refuses new work for a worker that is too old or too new. It may finish
+// what it has begun.
 func (s *server) checkWorker(version string) error {
 	return workerwire.CheckVersions(version, s.Version)
 }
@@ -181,7 +181,7 @@ func (s *server) workerLeave(ctx context.Context, remote *runs.RemoteWorker, _ w
 	return workerwire.LeaveAnswer{}, remote.Leave(ctx)
 }
 
-// workerUpload stores the body as it comes. A body that is cut off stores nothing.
+// workerUpload stores the body as it comes. It stores nothing of a body that is cut off.
 func (s *server) workerUpload(w http.ResponseWriter, r *http.Request) error {
 	in, err := workerwire.DecodeUpload(r.Header.Get(workerwire.HeaderUpload))
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *server) workerDownload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// untilStopping is a context that ends when the server stops, too.
+// untilStopping is a context that also ends when the server stops.
 func (s *server) untilStopping(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if s.Stopping == nil {
@@ -263,8 +263,8 @@ func (s *server) stoppingInstead(err error) error {
 }
 
 // What a run token may do as a worker. The process that an execution was placed in
-// calls with it, and so can its agent: the bounds are far above what the first needs,
-// and what is left to the second does not hurt others.
+// calls with it, and so can its agent: the bounds are far above what the process needs,
+// and what they leave to the agent does not hurt others.
 const (
 	// executorRate is how many calls of one kind an execution may make in a minute.
 	executorRate = 6000
@@ -282,8 +282,8 @@ type workerBounds struct {
 }
 
 // boundsOf says what a caller may send. A worker key brings reports of up to as many
-// executions as a worker can have slots. Whoever has the token of a run that is not
-// placed in a process of its own has nothing to report.
+// executions as a worker can have slots. The holder of a run token has nothing to
+// report unless the run is placed in a process of its own.
 func boundsOf(c lineshaft.Caller) workerBounds {
 	tooLarge := &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", largeBody)}
 	switch {
@@ -296,7 +296,7 @@ func boundsOf(c lineshaft.Caller) workerBounds {
 	}
 }
 
-// checkExecutorRate counts each kind of call by itself: what an executor reports too
+// checkExecutorRate counts each kind of call separately: what an executor reports too
 // often must not hold up its heartbeats.
 func (s *server) checkExecutorRate(executionID, path string) error {
 	if verdict, _ := s.executors.Take(executionID+" "+path, s.Now()); verdict.Wait > 0 {

@@ -14,7 +14,7 @@ const farm = `"worker_host":"farm","worker_id":"farm/p1"`
 
 func workerPath(path string) string { return Prefix + path }
 
-// What a worker sends wrongly is said so, and what belongs to others is not touched.
+// A worker's mistakes are reported, and what belongs to others is not touched.
 func TestX1WorkerRoutesRefuse(t *testing.T) {
 	t.Parallel()
 	b := newServer(t)

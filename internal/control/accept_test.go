@@ -136,7 +136,7 @@ func TestW7AtMostHundredRuns(t *testing.T) {
 	})
 }
 
-// What is known to start nothing says why; the delivery counts all the same.
+// An automation that is known to start nothing says why; the delivery counts all the same.
 func TestW11OutcomesWithoutARun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -139,8 +139,8 @@ func TestW10ReplayGuardInsideABatch(t *testing.T) {
 			received(h, "3", `{"a":3}`), received(h, "4", `{"a":3}`), received(h, "2", `{"a":4}`), trigger.Received{Hook: h, Body: []byte("x"), InvalidJSON: true},
 		)
 		wantCode(w, errors.Join(errs...), "")
-		// The body under id 2 has to wait until it is known whether the first counts;
-		// by then its id belongs to the one with a:4.
+		// The body under id 2 must wait until it is known whether the first counts; by
+		// then its id belongs to the one with a:4.
 		for i, want := range []int{-1, 6, 0, 0, -1, 4, -1} {
 			d := receipts[i].Delivery
 			switch {

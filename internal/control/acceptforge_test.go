@@ -226,8 +226,7 @@ func TestW16ForgeTestFilter(t *testing.T) {
 	})
 }
 
-// Most webhooks have no forge behind them: what triggers of one cost must not be
-// theirs to pay.
+// Most webhooks have no forge behind them: they must not pay for the triggers of one.
 func BenchmarkEvaluate(b *testing.B) {
 	plain := []lineshaft.Trigger{{Provider: "webhook", Event: "received", Filter: lineshaft.TriggerFilter{Webhooks: []string{"it"}, Payload: json.RawMessage(`{"action":["opened"]}`)}}}
 	told := []lineshaft.Trigger{{Provider: "github", Event: "issue_opened", Filter: lineshaft.TriggerFilter{Sets: map[string]*lineshaft.Choice{"labels": {In: []string{"bug"}}}}}}

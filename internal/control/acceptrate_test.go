@@ -14,13 +14,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// Sixty are let in, the next is not; one that waits as long as it is told gets in.
+// Sixty are let in, the next is not; one that waits as long as it is asked to gets in.
 func TestW12SixtyInAMinute(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{RateLimit: new(60)}, func(w *works) {
 		h := w.ready()
 		for i := range 60 {
-			r := received(h, fmt.Sprint(i/2), fmt.Sprintf(`{"n":%d}`, i/2)) // duplicates count, too
+			r := received(h, fmt.Sprint(i/2), fmt.Sprintf(`{"n":%d}`, i/2)) // duplicates also count
 			if i%10 == 9 {
 				r = trigger.Received{Hook: h, Body: []byte("{"), InvalidJSON: true} // and so does what is not JSON
 			}
@@ -69,7 +69,7 @@ func TestW12RateOfManyNodesAndSenders(t *testing.T) {
 	}
 }
 
-// A limit that was raised holds at once, also for one that was told to wait.
+// A limit that was raised holds at once, also for one that was asked to wait.
 func TestW12ChangedLimit(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{RateLimit: new(1)}, func(w *works) {

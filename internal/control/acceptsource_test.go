@@ -96,7 +96,7 @@ func TestW10SourcesRacing(t *testing.T) {
 	})
 }
 
-// What the log has no more still is what it was: an identity outlives its row.
+// An identity outlives its row in the log and still means the same.
 func TestW10IdentityOutlivesTheLog(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

@@ -124,7 +124,7 @@ func TestW5NeverAcceptedAfterAChange(t *testing.T) {
 	})
 }
 
-// raceWith sends through both nodes until everybody was refused and returns how many
+// raceWith sends through both nodes until everyone was refused and returns how many
 // were accepted; once the change has returned, none may.
 func raceWith(nodes []*works, round string, change func() error) int {
 	var accepted, number atomic.Int64

@@ -24,8 +24,8 @@ func (b *bench) getAgent(uid string) *lineshaft.Agent {
 	return must[*lineshaft.Agent](b)(b.s.GetAgent(b.Context(), b.admin, uid))
 }
 
-// foreman finds the foreman of a factory, which is there once and whose name the
-// factory knows.
+// foreman finds the foreman of a factory, which exists once and whose name the factory
+// knows.
 func (b *bench) foreman(factoryUID string) lineshaft.Agent {
 	b.Helper()
 	agents := must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, factoryUID, base.MaxPage, "")).Items
@@ -142,7 +142,7 @@ func TestF8AgentsThatCannotBe(t *testing.T) {
 		if got := names(must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), b.admin, "", base.MaxPage, "")).Items); !slices.Equal(got, []string{"taken, too", "foreman", "taken", "foreman"}) {
 			b.Errorf("there are %q", got)
 		}
-		// What is refused to a new agent is refused to a change, too.
+		// What is refused to a new agent is also refused to a change.
 		agent := b.newAgent(config(lineshaft.AgentConfig{ModelID: "m"}))
 		for name, change := range map[string]factories.AgentChange{
 			"name": {Name: ref("taken")}, "empty name": {Name: ref("")}, "harness": {Harness: acp}, "secret": {Secrets: []string{"NONE"}}, "type": {Type: ref(lineshaft.AgentType(""))},
@@ -343,7 +343,7 @@ func TestS3AgentsWithinReach(t *testing.T) {
 			_, err = b.s.CreateAgent(b.Context(), limited, lineshaft.Agent{FactoryUID: own, Name: "x", Config: config})
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
-		// What others have given an agent stays while the key changes something else.
+		// A secret and an environment that others gave an agent stay while the key changes something else.
 		given := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), b.admin, mine.UID, factories.AgentChange{Secrets: []string{"TEAM"}, EnvironmentID: ref("rich")}))
 		changed := must[*lineshaft.Agent](b)(b.s.UpdateAgent(b.Context(), limited, mine.UID, factories.AgentChange{Prompt: ref("p"), Secrets: given.Config.Secrets}))
 		if changed.Config.EnvironmentID != "rich" || len(changed.Config.Secrets) != 1 {

@@ -182,7 +182,7 @@ func TestR8AnswerThatWasNotUsed(t *testing.T) {
 	})
 }
 
-// what is said after an interrupt is no answer.
+// a message after an interrupt is not an answer.
 func TestR8NoAnswerAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -84,7 +84,7 @@ func TestR7CascadeBelowAnEndedRun(t *testing.T) {
 	})
 }
 
-// A key for somebody does not rename them, and an owner without a uid gets one (H-2).
+// A key for someone does not rename them, and an owner without a uid gets one (H-2).
 func TestH2OwnersAreNotRenamed(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

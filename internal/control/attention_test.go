@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// attention is what somebody is told of, by kind.
+// attention is what is shown to someone, by kind.
 func (b *bench) attention(c lineshaft.Caller) map[overview.AttentionKind][]overview.Attention {
 	b.Helper()
 	found := map[overview.AttentionKind][]overview.Attention{}

@@ -257,7 +257,7 @@ func TestF4BacktestOfWebhooksThatGo(t *testing.T) {
 		if out := b.export(uid); out.Revision != 2 || must[*lineshaft.Factory](b)(b.s.GetFactory(b.Context(), b.admin, uid)).Revision != 2 {
 			b.Errorf("revision %d", out.Revision)
 		}
-		// The filter of what is stored is written in another way than in files; that is no change.
+		// Stored filters are written in another way than those in files; that is not a change.
 		if changes := b.drift(uid, b.export(uid).Files); len(changes) > 0 {
 			b.Errorf("%+v", changes)
 		}
@@ -286,7 +286,7 @@ func TestF4BacktestOfForgeTriggers(t *testing.T) {
 		if want := []factories.Backtest{{Automation: "pushes", Action: definition.ActionAdd, Deliveries: 5, Starts: 3}}; !reflect.DeepEqual(plan.Backtests, want) {
 			b.Errorf("%+v", plan.Backtests)
 		}
-		// With another scheme the webhook does not tell events any more.
+		// With another scheme the webhook does not name events any more.
 		plan = must[factories.Plan](b)(b.s.PlanDefinition(b.Context(), b.admin, uid, with(added, "webhooks/issues.yaml", shop()["webhooks/issues.yaml"])))
 		if want := []factories.Backtest{{Automation: "pushes", Action: definition.ActionAdd}}; !reflect.DeepEqual(plan.Backtests, want) {
 			b.Errorf("%+v", plan.Backtests)

@@ -77,7 +77,7 @@ func TestX10DailyBudgetIsTheOperators(t *testing.T) {
 		}
 		wantCode(w, change(lineshaft.Budget{MaxTokens: -1}), lineshaft.CodeInvalidRequest)
 		wantCode(w, change(lineshaft.Budget{MaxTokens: 5}), "")
-		// It is no part of the definition: a folder neither has it nor changes it.
+		// It is not part of the definition: a folder neither has it nor changes it.
 		exported := must[factories.Definition](w.bench)(w.s.ExportDefinition(w.Context(), w.admin, w.factory))
 		for name, text := range exported.Files {
 			if strings.Contains(text, "udget") {
@@ -91,7 +91,7 @@ func TestX10DailyBudgetIsTheOperators(t *testing.T) {
 	})
 }
 
-// A schedule says why it started nothing, and goes on when there is room.
+// A schedule says why it started nothing, and continues when there is room.
 func TestX10DailyBudgetStopsSchedules(t *testing.T) {
 	t.Parallel()
 	eachTimed(t, func(w *timing) {

@@ -47,7 +47,7 @@ func TestR7CancelInEveryState(t *testing.T) {
 	})
 }
 
-// refusedButEnds: an execution that lost its run is told so by every call, until it
+// refusedButEnds: every call reports to an execution that it lost its run, until it
 // says that nothing is left of it.
 func (b *bench) refusedButEnds(job lineshaft.Job) {
 	b.Helper()

@@ -76,7 +76,7 @@ func TestF6ChainsFollowARenamedAutomation(t *testing.T) {
 		}
 		_, err = w.s.UpdateAutomation(w.Context(), w.admin, w.factory, b.UID, factories.AutomationChange{Triggers: n.Triggers})
 		wantCode(w, err, lineshaft.CodeInvalidRequest)
-		// What is deleted later stays named: the automation can still be changed, and exported.
+		// A part that is deleted later stays named: the automation can still be changed, and exported.
 		wantCode(w, w.s.DeleteAutomation(w.Context(), w.admin, w.factory, a.UID), "")
 		after(`{"automations":["first"]}`)(&n)
 		_, err = w.s.UpdateAutomation(w.Context(), w.admin, w.factory, b.UID, factories.AutomationChange{Triggers: n.Triggers})

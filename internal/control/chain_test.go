@@ -216,7 +216,7 @@ func TestF6EveryEndCounts(t *testing.T) {
 	})
 }
 
-// What was never begun has not ended.
+// A run that never began has not ended.
 func TestF6SkippedRunsEndNothing(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -356,7 +356,7 @@ func TestF6ChainsBeginHere(t *testing.T) {
 		if n := len(w.named("B")); n != 1 {
 			w.Errorf("%d runs", n)
 		}
-		// One that has just begun goes on where the others are.
+		// One that has just begun continues where the others are.
 		w.s.ReadChainsAgain()
 		w.settle()
 		if n := len(w.named("B")); n != 1 {

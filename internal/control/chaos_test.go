@@ -101,7 +101,7 @@ func (c *chaos) execute(s *control.Service, job lineshaft.Job, random *rand.Rand
 		c.b.Error(err)
 	}
 	calm := c.isCalm()
-	c.live.Delete(job.RunID) // once it is ended another may begin before this one hears of it
+	c.live.Delete(job.RunID) // once it is ended another may begin before this one is notified
 	result := lineshaft.TurnResult{State: lineshaft.Succeeded, Dead: random.IntN(2) == 0}
 	if !calm {
 		switch random.IntN(4) {

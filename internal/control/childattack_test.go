@@ -29,7 +29,7 @@ func TestX15DescendantsBelowAChainAreCounted(t *testing.T) {
 	}, func(cfg *base.Config) { cfg.Trees.Descendants = 3 })
 }
 
-// What models did for a run that was cancelled meanwhile is counted with the last word
+// Usage of models for a run that was cancelled meanwhile is counted with the last word
 // of its execution: cancelling gives nothing back.
 func TestX15CancellingGivesNoTokensBack(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestX15ChildrenAreOnesOwn(t *testing.T) {
 	})
 }
 
-// What strangers wrote reaches no secrets by way of a person's run: neither when it is
+// A stranger's text reaches no secrets by way of a person's run: neither when it is
 // sent into one, nor in a run that the end of one starts.
 func TestX11WhatReachedARunFromOutsideStays(t *testing.T) {
 	t.Parallel()

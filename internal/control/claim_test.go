@@ -356,7 +356,7 @@ func TestR11UploadAndDownload(t *testing.T) {
 	})
 }
 
-// An upload that breaks off leaves nothing behind that anybody sees.
+// An upload that breaks off leaves nothing behind that anyone sees.
 func TestR11BrokenUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

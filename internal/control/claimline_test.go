@@ -17,7 +17,7 @@ type waiter struct {
 	stop context.CancelFunc
 }
 
-// wait lets a worker claim, and returns when it stands in line with n-1 others.
+// wait lets a worker claim, and returns when it is in line with n-1 others.
 func (b *bench) wait(n int, id string) *waiter {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -25,7 +25,7 @@ func (b *bench) wait(n int, id string) *waiter {
 	b.Cleanup(cancel)
 	go func() {
 		jobs, err := b.s.Claim(ctx, lineshaft.ClaimRequest{WorkerHost: "box", WorkerID: id, Limit: 4, Capacity: 4})
-		// Whoever leaves while a statement is under way is told that the database is gone.
+		// A caller that leaves during a statement gets the error that the database is gone.
 		if err != nil && ctx.Err() == nil {
 			b.Error(err)
 		}
@@ -35,7 +35,7 @@ func (b *bench) wait(n int, id string) *waiter {
 	return w
 }
 
-// inLine waits until so many claims wait.
+// inLine waits until that many claims wait.
 func (b *bench) inLine(n int) {
 	b.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -109,7 +109,7 @@ func TestX10FollowupKeepsOrRegainsTheKey(t *testing.T) {
 		b.followup(first, "more")
 		must[*lineshaft.Turn](b)(b.s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Succeeded, Dead: true}))
 		if jobs := b.claimable(lineshaft.HostedWorker); len(jobs) != 1 || jobs[0].RunID != first {
-			b.Fatalf("%+v", jobs) // it goes on before the other begins
+			b.Fatalf("%+v", jobs) // it continues before the other begins
 		} else {
 			b.end(jobs[0], lineshaft.Succeeded)
 		}
@@ -214,8 +214,8 @@ func TestX10FollowupGoesToTheLiveRun(t *testing.T) {
 	})
 }
 
-// A key is no way around the permissions: who may not touch a run cannot cancel or
-// continue it by naming its key.
+// A key is not a way around the permissions: a caller that may not touch a run cannot
+// cancel or continue it by naming its key.
 func TestS3ConcurrencyKeyGivesNoPower(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -312,7 +312,7 @@ func (w *liveWatch) leave() {
 	w.live--
 }
 
-// workUntil is a worker: it claims, works and ends until told to stop.
+// workUntil is a worker: it claims, works and ends until asked to stop.
 func workUntil(b *bench, s *control.Service, workerID string, stop <-chan struct{}, watch *liveWatch) {
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
@@ -335,7 +335,7 @@ func workUntil(b *bench, s *control.Service, workerID string, stop <-chan struct
 				if _, err := s.Report(b.Context(), []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Started: true}}); err != nil {
 					b.Error(err)
 				}
-				watch.leave() // once it is ended, the next may begin before this one hears of it
+				watch.leave() // once it is ended, the next may begin before this one is notified
 				turn, err = s.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Succeeded})
 			}
 			if lineshaft.CodeOf(err) == lineshaft.CodeConflict {

@@ -44,7 +44,7 @@ func each(t *testing.T, fn func(b *bench), settings ...func(*base.Config)) {
 
 // ruleFiles have tests that ask what is allowed and what is answered. Nothing in them is
 // about locks, order, time or several nodes, and their SQL has tests on both engines in
-// internal/store; make test-all runs them on both, too.
+// internal/store; make test-all also runs them on both.
 const ruleFiles = " agent attention automation automationdraft backtest case childattack definition definitioncheck definitionpublished " +
 	"definitionrevision definitionround definitionwebhook dispatch environment factory keyowner layers modelkey needs notificationaccess notificationchange " +
 	"outsideattack overview permission prepare repository repositorylook repositorypush schedule schedulefires skill skillgit skilllist testfilter title " +

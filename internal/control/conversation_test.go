@@ -74,8 +74,8 @@ func TestR2ConversationIsContinued(t *testing.T) {
 	})
 }
 
-// What a run says nothing of is taken over from the run that it continues; a run that is
-// for another agent does not get the sessions of the one before.
+// Values that a run leaves out come from the run that it continues; a run that is for
+// another agent does not get the sessions of the one before.
 func TestR2ConversationKeepsItsAgent(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -122,7 +122,7 @@ func TestR2ConversationRefusals(t *testing.T) {
 			b.Errorf("%v", err)
 		}
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, first.ID), lineshaft.CodeConflict)
-		// What the first run were told now would be in neither.
+		// A message to the first run would now be in neither.
 		_, err = b.s.Followup(b.Context(), b.admin, lineshaft.NewFollowup{RunID: first.ID, Message: "and"}, nil)
 		wantCode(b, err, lineshaft.CodeConflict)
 		b.cancel(second)
@@ -143,7 +143,7 @@ func TestR2ConversationIsDeleted(t *testing.T) {
 	each(t, func(b *bench) {
 		first := b.ended(lineshaft.NewRun{Prompt: "one"}, "1")
 		second := b.start(lineshaft.NewRun{Prompt: "two", ConversationID: first.ConversationID}).RunID
-		// Retention on a node of another version does not ask who goes on with it.
+		// Retention on a node of another version does not ask which run continues it.
 		wantCode(b, b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, first.ID) }), "")
 		if job := b.claimOne(lineshaft.HostedWorker, second); job.Fault == "" || job.Snapshot != "" || !strings.Contains(job.Fault, first.ID) {
 			b.Fatalf("%+v", job)
@@ -216,8 +216,8 @@ func TestX15ConversationOutsideTheTree(t *testing.T) {
 	})
 }
 
-// What strangers may have written into a conversation gets at no secrets that its runs did
-// not have, and nor does what is started below a run that continues it.
+// A stranger's text in a conversation gets no secrets that its runs did not have, and
+// neither do runs below one that continues it.
 func TestX11ConversationFromOutside(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -241,7 +241,7 @@ func TestX11ConversationFromOutside(t *testing.T) {
 	})
 }
 
-// A conversation stays in its factory: when its agent is gone, somebody has to name another.
+// A conversation stays in its factory: when its agent is gone, someone must name another.
 func TestR2ConversationStaysInItsFactory(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -262,7 +262,7 @@ func TestR2ConversationStaysInItsFactory(t *testing.T) {
 	})
 }
 
-// What a run named, the runs after it name too: a secret that is no longer for runs is not
+// The runs after a run also name what it named: a secret that is no longer for runs is not
 // for them, and an environment with secrets is not for a key that may not choose it.
 func TestR2ConversationPassesOnNoMoreThanItMay(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,7 @@ func TestF4ApplyAddsChangesRemoves(t *testing.T) {
 	})
 }
 
-// What was applied comes back byte for byte, and applying that changes nothing: no
+// An applied folder comes back byte for byte, and applying that changes nothing: no
 // revision, no new number of the factory, no entry in the log.
 func TestF5ApplyExportApply(t *testing.T) {
 	t.Parallel()
@@ -213,7 +213,7 @@ func TestF5ApplyExportApply(t *testing.T) {
 	})
 }
 
-// The definition of the example works as it is, once its secrets are there.
+// The definition of the example works unchanged, once its secrets exist.
 func TestF4TheExampleApplies(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -321,7 +321,7 @@ func TestF3PlanOfANewFactory(t *testing.T) {
 	})
 }
 
-// If the last statement fails, everything before it is taken back.
+// If the last statement fails, everything before it is rolled back.
 func TestF4AllOrNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -102,8 +102,8 @@ func TestF4AgentsOfSchedulesStay(t *testing.T) {
 	})
 }
 
-// S-1: the key of a model is a secret that is there and not a webhook's, as other secrets
-// of runs are.
+// S-1: the key of a model is a secret that exists and is not a webhook's, like other
+// secrets of runs.
 func TestS1DefinitionNamesAModelKeyThatRunsMayHave(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

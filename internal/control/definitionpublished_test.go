@@ -12,7 +12,7 @@ import (
 )
 
 // A folder with every published key is planned with its notices, applied, and comes back
-// byte for byte; what has no effect stays when the factory is edited over the API.
+// byte for byte; keys without effect stay when the factory is edited over the API.
 func TestF2PublishedFolderComesBack(t *testing.T) {
 	t.Parallel()
 	files, err := definition.ReadFS(os.DirFS("../definition/testdata/published"))

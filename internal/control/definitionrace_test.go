@@ -98,7 +98,7 @@ func TestF4DeliveriesMeetOneRevision(t *testing.T) {
 						return
 					}
 					if err != nil {
-						_ = w.s.RefreshHooks(w.Context()) // as the ingress does, which begins anew
+						_ = w.s.RefreshHooks(w.Context()) // as the ingress does, which begins again
 					}
 				}
 			})

@@ -39,7 +39,7 @@ func (b *bench) wantHistory(uid string, want ...string) {
 	}
 }
 
-// Every edit over the API is a revision of the folder; what no folder shows is none.
+// Every edit over the API is a revision of the folder, except changes that no folder shows.
 func TestF5EditsAreRevisions(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -265,7 +265,7 @@ func TestF5EditsAtTheSameTimeAreRevisions(t *testing.T) {
 	})
 }
 
-// Edits keep the folder as small as one that is applied has to be, and never keep a factory
+// Edits keep the folder as small as one that is applied must be, and never keep a factory
 // from becoming smaller.
 func TestH14EditsKeepTheFolderSmall(t *testing.T) {
 	t.Parallel()

@@ -100,8 +100,8 @@ func TestW2ModeAndSchemeChange(t *testing.T) {
 	})
 }
 
-// Webhooks that own their secret keep it while their file names it, through other
-// changes, too; a changed mode checks it.
+// Webhooks that own their secret keep it while their file names it, also through other
+// changes; a changed mode checks it.
 func TestF5OwnedSecretsStay(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

@@ -260,7 +260,7 @@ func TestW12IdleRateWindowsGo(t *testing.T) {
 		limited(w, err) // what is in use stays
 		storetest.Exec(w.T, w.database, fmt.Sprintf("UPDATE rate_windows SET last_at = last_at - %d", (3*time.Hour).Microseconds()))
 		wantCode(w, w.s.PurgeDeliveries(w.Context()), "")
-		w.clock.advance(time.Minute) // what is remembered in memory ends by itself
+		w.clock.advance(time.Minute) // what is remembered in memory expires
 		w.deliver("2", `{}`)
 	})
 }

@@ -64,7 +64,7 @@ func TestR10TamperedLinksAreRefused(t *testing.T) {
 	})
 }
 
-// What a link stands for can be read without a caller.
+// What a link leads to can be read without a caller.
 func TestR10LinksAreThePermission(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

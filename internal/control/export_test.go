@@ -62,13 +62,13 @@ func TitleOf(a lineshaft.Automation, provider, body string) string {
 	return (&trigger.HookAutomation{Automation: a}).TitleFor(provider, doc)
 }
 
-// PushTo says whether a body tells of a push to what a factory follows.
+// PushTo says whether a body reports a push to what a factory follows.
 func PushTo(source lineshaft.GitSource, body string) bool {
 	doc, err := filter.Parse([]byte(body))
 	return err == nil && trigger.PushTo(&source, doc)
 }
 
-// ApplyCommit applies a folder as whoever follows a repository does.
+// ApplyCommit applies a folder as the follower of a repository does.
 func ApplyCommit(ctx context.Context, s *Service, c lineshaft.Caller, factoryUID string, files definition.Files, commit string) (factories.Applied, error) {
 	return s.ApplyFiles(ctx, c, factoryUID, files, factories.RevisionNote{Source: lineshaft.RevisionRepository, Commit: commit})
 }

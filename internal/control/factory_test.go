@@ -308,7 +308,7 @@ func TestF1DeleteTakesThePartsAlong(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			w.NeedsSecret = true // so the secret of that name is somebody else's
+			w.NeedsSecret = true // so the secret of that name is someone else's
 			return tx.PutWebhook(ctx, *w)
 		})
 		b.listenerWith(gone.UID, "lost its secret", "NEVER_MADE", true)

@@ -57,8 +57,8 @@ func TestR6QueuedPromptIsAppended(t *testing.T) {
 	})
 }
 
-// A message with files waits as a turn of its own; what comes after it must not
-// overtake it by way of the prompt.
+// A message with files waits as a turn of its own; later messages must not overtake it
+// by way of the prompt.
 func TestR6OrderIsKeptBehindFiles(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -80,8 +80,8 @@ func TestR6OrderIsKeptBehindFiles(t *testing.T) {
 	})
 }
 
-// conversation lets an execution work until nothing is left and returns what the
-// agent was told.
+// conversation lets an execution work until nothing is left and returns what the agent
+// was given.
 func (b *bench) conversation(job lineshaft.Job) (messages []string, turns []lineshaft.Turn) {
 	b.Helper()
 	for turn := &job.Turn; turn != nil; turn = b.end(job, lineshaft.Succeeded) {
@@ -91,8 +91,8 @@ func (b *bench) conversation(job lineshaft.Job) (messages []string, turns []line
 	return messages, turns
 }
 
-// A run that was cancelled in the queue and continued has two messages to come;
-// the first sent is the first told.
+// A run that was cancelled in the queue and continued has two messages to come; the
+// first sent is delivered first.
 func TestR6OrderIsKeptAfterCancelInQueue(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -154,7 +154,7 @@ func TestR6OutcomesByState(t *testing.T) {
 	})
 }
 
-// What is said is in the log, with the id that the turn will have.
+// A message is in the log, with the id that the turn will have.
 func TestR6MessagesAreInTheLog(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -175,7 +175,7 @@ func TestR6MessagesAreInTheLog(t *testing.T) {
 	})
 }
 
-// A session that cannot go on leaves its unread messages to a new execution.
+// A session that cannot continue leaves its unread messages to a new execution.
 func TestR6DeadSessionRequeues(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -290,7 +290,7 @@ func TestR6EndTurnSentAgainLosesNothing(t *testing.T) {
 	})
 }
 
-// However many are sent at once, each is told once.
+// However many are sent at once, each is delivered once.
 func TestR6ManyMessagesAtOnceAreAllTold(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -66,7 +66,7 @@ func (b *bench) caller(role lineshaft.Role, factories ...string) lineshaft.Calle
 	return must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), key))
 }
 
-// as starts a run for somebody.
+// as starts a run for someone.
 func (b *bench) as(c lineshaft.Caller, req lineshaft.NewRun) (runs.Started, error) {
 	if req.Prompt == "" {
 		req.Prompt = "do it"
@@ -130,7 +130,7 @@ func (b *bench) cancel(runID string) {
 	must[runs.CancelResult](b)(b.s.Cancel(b.Context(), b.admin, runID, false, nil))
 }
 
-// report sends events and returns what became of it.
+// report sends events and returns the result.
 func (b *bench) report(r lineshaft.Report) error {
 	b.Helper()
 	return must[[]error](b)(b.s.Report(b.Context(), []lineshaft.Report{r}))[0]
@@ -159,7 +159,7 @@ func (b *bench) events(runID string) []lineshaft.Event {
 	return must[runs.EventPage](b)(b.s.Events(b.Context(), b.admin, runID, 0, 5000)).Events
 }
 
-// states is the way a run went, as its log tells it.
+// states is the way a run went, from its log.
 func (b *bench) states(runID string) []lineshaft.RunState {
 	b.Helper()
 	var way []lineshaft.RunState

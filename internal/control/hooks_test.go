@@ -110,7 +110,7 @@ func TestW5ABrokenWebhookIsAlone(t *testing.T) {
 	})
 }
 
-// Every node follows, within a second, and stops when it is told to.
+// Every node follows, within a second, and stops when asked to.
 func TestW5ChangesReachEveryNode(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {

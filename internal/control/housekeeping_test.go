@@ -39,7 +39,7 @@ func TestR12RetentionTakesOldEndedRunsOnly(t *testing.T) {
 		}
 		b.clock.advance(8 * 24 * time.Hour)
 		must[bool](b)(b.s.SettleRuns(b.Context()))
-		wantCode(b, b.s.Purge(b.Context()), "") // the one whose processes may be alive is no obstacle
+		wantCode(b, b.s.Purge(b.Context()), "") // the one whose processes may be alive is not an obstacle
 		b.end(goingJob, lineshaft.Cancelled)
 		must[bool](b)(b.s.SettleRuns(b.Context()))
 		wantCode(b, b.s.Purge(b.Context()), "")

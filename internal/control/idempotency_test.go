@@ -26,7 +26,7 @@ func TestH9SameKeyGivesTheSameRun(t *testing.T) {
 		if first.Replayed || !first.AtCapacity {
 			b.Fatalf("%+v", first)
 		}
-		b.claimOne(lineshaft.HostedWorker, first.RunID) // the run goes on; the answer stays
+		b.claimOne(lineshaft.HostedWorker, first.RunID) // the run continues; the answer stays
 		again := must[controlruns.Started](b)(b.s.StartRun(b.Context(), b.admin, doIt(), idem("k", "1")))
 		if !again.Replayed {
 			b.Fatalf("%+v", again)

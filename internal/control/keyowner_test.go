@@ -15,8 +15,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// keyOf stores a key of a principal, as an admin of before may have made it; its
-// factories need not be there.
+// keyOf stores a key of a principal, as an admin may have made it earlier; its
+// factories need not exist.
 func (b *bench) keyOf(owner lineshaft.Principal, role lineshaft.Role, factories ...string) string {
 	b.Helper()
 	keyID, at := b.store.NewID()
@@ -61,7 +61,7 @@ func TestS3LimitedAdminMakesNoKeyOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// What acts without a key cannot be had with one, also by the administrator.
+// Not even an administrator can make a key for a principal that acts without one.
 func TestS3KeysOfTheServersOwnNames(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -74,7 +74,7 @@ func TestS3KeysOfTheServersOwnNames(t *testing.T) {
 	})
 }
 
-// A limited key of somebody who has an unlimited one, too, reaches the sessions of its
+// If someone also has an unlimited key, their limited key reaches the sessions of its
 // own limits.
 func TestS3LimitedKeyLeavesSessionsThatReachFurther(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ const (
 
 func layerNames() []string { return []string{"run", "automation", "agent", "factory", "server"} }
 
-// settings has each field of a configuration with a value that tells its layer.
+// settings has each field of a configuration with a value that names its layer.
 func settings() map[string]func(c *lineshaft.AgentConfig, layer int) {
 	return map[string]func(c *lineshaft.AgentConfig, layer int){
 		"name":           func(c *lineshaft.AgentConfig, n int) { c.Name = fmt.Sprint("name ", n) },
@@ -171,7 +171,7 @@ func TestR3NarrowestLayerOfARunWins(t *testing.T) {
 	}, serverSays)
 }
 
-// The agent's prompt stands before that of its runs, unless something else is said.
+// The agent's prompt comes before that of its runs, unless something else is said.
 func TestX7AgentPromptIsTheBase(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -355,7 +355,7 @@ func TestX11PayloadsReachNoSecretsThroughChildren(t *testing.T) {
 				w.Errorf("%v in %q", plain.Config.Secrets, plain.Config.EnvironmentID)
 			}
 		}
-		// Somebody of the team decides for themselves.
+		// Someone of the team decides for themselves.
 		own := w.run(w.start(lineshaft.NewRun{ParentRunID: root.ID, AgentUID: hand.UID}).RunID)
 		if len(own.Config.Secrets) != 4 {
 			w.Errorf("%v", own.Config.Secrets)

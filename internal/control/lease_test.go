@@ -107,12 +107,12 @@ func TestX1LostAfterStartIsRepeatedWhileAttemptsLast(t *testing.T) {
 		}
 		b.begin(job)
 		b.lost(job)
-		b.want(runID, lineshaft.Queued) // attempts are counted anew
+		b.want(runID, lineshaft.Queued) // attempts are counted from the start
 		b.sound(runID)
 	})
 }
 
-// What was said after the turn that was lost for good is still told.
+// Messages sent after the turn that was lost for good are still delivered.
 func TestX1UnreadFollowupSurvivesTheError(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -210,8 +210,8 @@ func TestX1SeveralReapersEndOnce(t *testing.T) {
 	})
 }
 
-// A heartbeat and the reaper at once: either the lease holds and the run is still
-// the worker's, or it is lost and the worker is told.
+// A heartbeat and the reaper at once: either the lease holds and the run is still the
+// worker's, or it is lost and the worker is notified.
 func TestX1HeartbeatRacingTheReaper(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

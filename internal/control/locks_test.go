@@ -46,7 +46,7 @@ func TestW14NodesDoNotDeadlock(t *testing.T) {
 const (
 	// rushBatch is how many deliveries of a rush share a transaction.
 	rushBatch = 5
-	// rushKeys is how many concurrency keys everybody in a rush wants.
+	// rushKeys is how many concurrency keys everyone in a rush wants.
 	rushKeys = 4
 )
 
@@ -58,7 +58,7 @@ type rush struct {
 	over       context.Context //nolint:containedctx // it ends with the last delivery
 
 	mu    sync.Mutex
-	known []string // runs that somebody started
+	known []string // runs that someone started
 }
 
 func newRush(w *works, nodes []*works, deliveries int) *rush {
@@ -77,7 +77,7 @@ func newRush(w *works, nodes []*works, deliveries int) *rush {
 	return &rush{w: w, nodes: nodes, deliveries: deliveries / rushBatch * rushBatch}
 }
 
-// run lets everybody work until all deliveries are in.
+// run lets everyone work until all deliveries are in.
 func (r *rush) run() {
 	ctx, end := context.WithCancel(r.w.Context())
 	defer end()
@@ -114,7 +114,7 @@ func (r *rush) failed(what string, err error) {
 		return
 	}
 	switch lineshaft.CodeOf(err) {
-	case lineshaft.CodeConflict, lineshaft.CodeInvalidRequest, lineshaft.CodeNotAuthorized: // the run went on, or ended, meanwhile
+	case lineshaft.CodeConflict, lineshaft.CodeInvalidRequest, lineshaft.CodeNotAuthorized: // the run continued, or ended, meanwhile
 	default:
 		if r.over.Err() == nil {
 			r.w.Errorf("%s: %v", what, err)
@@ -163,7 +163,7 @@ func (r *rush) some() string {
 	return r.known[max(len(r.known)-1-rand.IntN(60), 0)]
 }
 
-// startOrEnd is somebody at the API.
+// startOrEnd is someone at the API.
 func (r *rush) startOrEnd(node *works, n int) {
 	ctx := r.w.Context()
 	policies := []lineshaft.ConcurrencyPolicy{lineshaft.PolicyQueue, lineshaft.PolicyCancelPrevious, lineshaft.PolicyFollowup}

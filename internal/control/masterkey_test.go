@@ -293,7 +293,7 @@ func TestS1NotificationsLeftBehindByAnOlderVersion(t *testing.T) {
 	})
 }
 
-// What is disabled is not sent to: it keeps no server from starting.
+// A disabled endpoint is not sent to: it keeps no server from starting.
 func TestS1ALostSecretOfADisabledNotificationIsNoHindrance(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

@@ -20,7 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// receiver stands for all endpoints. It keeps what it was sent.
+// receiver plays all endpoints. It keeps what it was sent.
 type receiver struct {
 	mu sync.Mutex
 	// answer is what it says; nil takes everything.
@@ -114,7 +114,7 @@ func (b *callbackBench) fan() {
 	}
 }
 
-// settle waits until all changes can be looked at.
+// settle waits until all changes can be read.
 func (b *callbackBench) settle() {
 	b.Helper()
 	eventually(b.T, func() bool {
@@ -160,7 +160,7 @@ func (b *callbackBench) passes(span time.Duration) {
 	}
 }
 
-// stateIDs are the ids of the state changes of a run, as its log tells them.
+// stateIDs are the ids of the state changes of a run, from its log.
 func (b *callbackBench) stateIDs(runID string) []string {
 	b.Helper()
 	var ids []string
@@ -447,7 +447,7 @@ func TestC1AClaimOfADeadNodeIsTakenAgain(t *testing.T) {
 	})
 }
 
-// What a node notes after its lease is over does not count: another has the delivery.
+// A note that a node makes after its lease does not count: another has the delivery.
 func TestC1ALateNoteIsNotTaken(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

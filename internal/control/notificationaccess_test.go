@@ -23,7 +23,7 @@ func (b *callbackBench) every(c lineshaft.Caller, id, deliveryID string) map[str
 	return map[string]error{"get": get, "update": update, "rotate": rotate, "test": test, "list": list, "delivery": one, "replay": replay, "delete": remove}
 }
 
-// A key that is limited to factories reaches endpoints that tell of these alone.
+// A key that is limited to factories reaches endpoints that report these alone.
 func TestS3LimitedKeysAndNotifications(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -99,8 +99,8 @@ func TestC1EndpointsAreChecked(t *testing.T) {
 	})
 }
 
-// Every change is in the audit log, by whoever made it and without what the address
-// keeps in its path and query.
+// Every change is in the audit log, with its author and without what the address keeps
+// in its path and query.
 func TestS5ChangesOfNotificationsAreAudited(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -157,7 +157,7 @@ func TestI5AttemptsAreLogged(t *testing.T) {
 	})
 }
 
-// Who may not change an endpoint sees of its address the host: the rest may be a token.
+// A caller who may not change an endpoint sees only the host of its address: the rest may be a token.
 func TestS5AddressesAreShortForReaders(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

@@ -25,7 +25,7 @@ func (b *callbackBench) late(c lineshaft.Caller) []overview.Attention {
 	return b.attention(c)[overview.AttentionLate]
 }
 
-// What nobody looks at is late, and people are told; what waits for an attempt is counted.
+// Unread changes are late, and people are notified; what waits for an attempt is counted.
 func TestI5BacklogOfCallbacks(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -122,7 +122,7 @@ func TestI5BacklogNamesTheTransaction(t *testing.T) {
 }
 
 // What holds callbacks back may be hidden from the user of the database. That they are late
-// is told all the same.
+// is reported all the same.
 func TestI5BacklogWithoutTheRightToLook(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)
@@ -131,7 +131,7 @@ func TestI5BacklogWithoutTheRightToLook(t *testing.T) {
 	b.endpoint(notify.NewNotification{})
 	b.start(lineshaft.NewRun{})
 	b.fan()
-	held := storetest.Hold(t, storetest.Postgres(t), "runs") // elsewhere, by somebody else
+	held := storetest.Hold(t, storetest.Postgres(t), "runs") // elsewhere, by someone else
 	b.start(lineshaft.NewRun{})
 	b.clock.advance(2 * time.Minute)
 	if got := b.backlog(); got.Lag < 2*time.Minute || !strings.HasPrefix(got.HeldBy, "process ") || strings.Contains(got.HeldBy, "since") {
@@ -159,7 +159,7 @@ func as(database, role string) string {
 	return database + separator + "role=" + role
 }
 
-// A round that is stuck in the database is what must be told of: looking does not wait for it.
+// A round that is stuck in the database must be reported: looking does not wait for it.
 func TestI5BacklogDoesNotWaitForARound(t *testing.T) {
 	t.Parallel()
 	b := openCallbacks(t, storetest.Postgres(t), &receiver{})
@@ -195,8 +195,8 @@ func TestI5BacklogDoesNotWaitForARound(t *testing.T) {
 	}
 }
 
-// In a database that was moved to another server, what came along has numbers that the
-// server will not reach for years. It waits for nobody, and is told to nobody when it goes.
+// In a database that was moved to another server, what came along has numbers that the server
+// will not reach for years. It waits for nobody, and is reported to nobody when it goes.
 func TestI5BacklogLeavesOutWhatLiesAhead(t *testing.T) {
 	t.Parallel()
 	before := openCallbacks(t, storetest.Postgres(t), &receiver{})

@@ -11,7 +11,7 @@ import (
 )
 
 // Enabling an endpoint changes none of what waits for it, however much that is: all of it
-// is due by itself, and what ended meanwhile fails in small steps.
+// is due without a write, and what ended meanwhile fails in small steps.
 func TestD3EnablingTouchesNoDelivery(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -80,7 +80,7 @@ func TestD3AFanOutRoundIsBounded(t *testing.T) {
 }
 
 // What happened while an endpoint was enabled comes to it, although it was disabled before
-// anybody had looked; what happened meanwhile does not.
+// anyone had looked; what happened meanwhile does not.
 func TestC1DisablingLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -109,8 +109,8 @@ func TestC1DisablingLosesNothing(t *testing.T) {
 	})
 }
 
-// An endpoint that is narrowed keeps what it was told of other factories from keys that
-// may not see these, and sends no more of it.
+// An endpoint that is narrowed keeps what it was sent about other factories from keys
+// that may not see these, and sends no more of it.
 func TestS3NarrowingAnEndpointShowsNothingForeign(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -169,7 +169,7 @@ func TestC1TheFanOutGoesByTheDatabasesClock(t *testing.T) {
 	})
 }
 
-// What is too old is passed over, and somebody is told.
+// Changes that are too old are skipped, and that is reported.
 func TestC1OldChangesArePassedOver(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -184,7 +184,7 @@ func TestC1OldChangesArePassedOver(t *testing.T) {
 	})
 }
 
-// A key that is limited to factories cannot use up what is there for all.
+// A key that is limited to factories cannot use up what is meant for all.
 func TestS3LimitedKeysMakeFewNotifications(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

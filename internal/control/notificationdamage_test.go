@@ -11,7 +11,7 @@ import (
 )
 
 // An endpoint whose row cannot be read holds up nobody. It is listed as disabled with what
-// to do, and only deleting it is left: without its filters it would be told of everything.
+// to do, and can only be deleted: without its filters it would be notified of everything.
 func TestC1ADamagedEndpointHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"states", "factory_uids", "gaps", "since", "until"} {
@@ -51,7 +51,7 @@ func TestC1ADamagedEndpointHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// A run whose metadata cannot be read is told of with what is left, and the others are.
+// A run whose metadata cannot be read is reported with what is left, and so are the others.
 func TestC1ADamagedRunHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -68,8 +68,8 @@ func TestC1ADamagedRunHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// A log of attempts that cannot be read is given up; the delivery goes on, and so do the
-// others of its endpoint and of those after it.
+// A log of attempts that cannot be read is given up; the delivery continues, and so do
+// the others of its endpoint and of those after it.
 func TestC1ADamagedDeliveryHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// ended makes a run that has ended and was not looked at for callbacks.
+// ended makes a run that has ended and was not checked for callbacks.
 func (b *callbackBench) ended() string {
 	b.Helper()
 	runID, job := b.working(lineshaft.NewRun{Title: "Confidential"})
@@ -26,8 +26,8 @@ func (b *callbackBench) told(n notify.IssuedNotification, deliveryID string) boo
 	return strings.Contains(string(d.Body), "Confidential")
 }
 
-// A run that is deleted right after its end is told of to the end, once, whether or not a
-// follower looks at the same changes.
+// A run that is deleted right after its end is reported to the end, once, whether or not
+// a follower reads the same changes.
 func TestR12ADeletedRunIsToldOfToItsEnd(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -74,8 +74,8 @@ func TestR12RetentionTellsOfTheEnd(t *testing.T) {
 	})
 }
 
-// What callbacks told of a run goes with it: at once for people, and from the database. The
-// log stays, and what waits is sent before it goes.
+// What callbacks said about a run goes with it: at once for people, and from the database.
+// The log stays, and what waits is sent before it goes.
 func TestR12PayloadsGoWithTheirRun(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {

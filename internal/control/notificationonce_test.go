@@ -15,7 +15,7 @@ func onceKey(path, token string) *base.Idempotency {
 	return &base.Idempotency{Key: token, Method: "POST", Path: path, BodyHash: sha256.Sum256([]byte("form"))}
 }
 
-// H-9: a second call with the same key makes no second endpoint, and tells that the
+// H-9: a second call with the same key makes no second endpoint, and says that the
 // secret cannot be shown again. One that was refused keeps nothing.
 func TestH9CreateNotificationOnce(t *testing.T) {
 	t.Parallel()

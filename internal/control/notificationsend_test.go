@@ -26,7 +26,7 @@ func (b *callbackBench) notices() []overview.Attention {
 	return slices.DeleteFunc(view.Attention, func(a overview.Attention) bool { return a.Kind != overview.AttentionCallback })
 }
 
-// An endpoint that says it is gone is disabled at once, and everybody hears of it.
+// An endpoint that says it is gone is disabled at once, and everyone is notified.
 func TestC1GoneDisablesAtOnce(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -124,8 +124,8 @@ func TestC1OneBadEventDisablesNothing(t *testing.T) {
 	})
 }
 
-// A server that was away for longer than the 72 hours tries some times before it gives up:
-// its deliveries were not tried for all of that time.
+// A server that was stopped for longer than the 72 hours tries some times before it gives
+// up: its deliveries were not tried for all of that time.
 func TestC1AClockThatJumpsLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -154,7 +154,7 @@ func TestC1AClockThatJumpsLosesNothing(t *testing.T) {
 	})
 }
 
-// What waits for a disabled endpoint longer than its 72 hours has failed.
+// A delivery that waits for a disabled endpoint longer than its 72 hours has failed.
 func TestC1WaitingForADisabledEndpointEnds(t *testing.T) {
 	t.Parallel()
 	eachCallback(t, func(b *callbackBench) {
@@ -341,7 +341,7 @@ func TestC1PurgeOfTheLog(t *testing.T) {
 	})
 }
 
-// A new master key reaches the secrets of endpoints, too.
+// A new master key also reaches the secrets of endpoints.
 func TestS1NotificationSecretsFollowTheMasterKey(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// What a stranger wrote is not sent into a live run that has more secrets than the
-// automation names; it waits for it.
+// A stranger's text is not sent into a live run that has more secrets than the
+// automation names; it waits for the run.
 func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -42,7 +42,7 @@ func TestX11FollowupsFromOutsideReachNoSecrets(t *testing.T) {
 		if o := w.outcomes("2", `{"k": "same"}`)["same"]; o.Result != lineshaft.ResultFollowedUp || o.RunID != same {
 			w.Errorf("%+v", o)
 		}
-		// Neither is what another run's end tells; somebody of the team may.
+		// Neither is what another run's end reports; someone of the team may.
 		ended := w.start(lineshaft.NewRun{Prompt: "p", AgentUID: hand.UID}).RunID
 		w.cancel(ended)
 		w.settle()
@@ -106,7 +106,7 @@ func TestX11RerunsBelowAPayloadGainNoSecrets(t *testing.T) {
 }
 
 // A manager of one factory does not reach the team's secrets by a message to a run that
-// somebody else put into their environment; where a definition names it, the manager may.
+// someone else put into their environment; where a definition names it, the manager may.
 func TestS3FollowupsReachNoForeignEnvironment(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

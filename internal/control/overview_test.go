@@ -163,7 +163,7 @@ func TestEndsAreCountedWhenTheyAreSettled(t *testing.T) {
 	})
 }
 
-// However many nodes count, each end is counted once, and a node that was away for
+// However many nodes count, each end is counted once, and a node that was stopped for
 // long catches up in steps.
 func TestEndsAreCountedOnceByManyNodes(t *testing.T) {
 	t.Parallel()

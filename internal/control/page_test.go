@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
-// Published clients read environments and schedules as one list, so that there are no more
-// than fit into an answer. What is there can still be changed and made smaller.
+// Published clients read environments and schedules as one list, so there are no more than
+// fit into an answer. Existing ones can still be changed and made smaller.
 func TestH14SetUpHasLimits(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

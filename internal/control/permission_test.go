@@ -220,7 +220,7 @@ func TestX7RunTokenDiesWithItsExecution(t *testing.T) {
 				_, err := b.s.Authenticate(b.Context(), job.RunToken)
 				wantCode(b, err, lineshaft.CodeAuthenticationRequired)
 				if name == "expired" {
-					return // it still holds the run, and may go on if it renews in time
+					return // it still holds the run, and may continue if it renews in time
 				}
 				// A call that was let in just before cannot leave a child that nobody cancels.
 				_, err = b.as(token, lineshaft.NewRun{})

@@ -81,7 +81,7 @@ func TestX4WhatAWorkerPrepares(t *testing.T) {
 			if revision := job.Prepare.Revision; strings.HasPrefix(revision, test.config.EnvironmentID+" ") != (test.config.EnvironmentID != "") {
 				b.Errorf("%s: revision %q", name, revision)
 			}
-			job.Prepare.Revision = "" // tells the time
+			job.Prepare.Revision = "" // contains the time
 			if job.Fault != "" || !samePreparation(job.Prepare, test.want) {
 				b.Errorf("%s: %+v %q, want %+v", name, job.Prepare, job.Fault, test.want)
 			}
@@ -105,7 +105,7 @@ func samePreparation(a, b lineshaft.Preparation) bool {
 	return same && reflect.DeepEqual(a, b)
 }
 
-// What is gone when a run begins fails that run alone, and says what to do.
+// A part that is gone when a run begins fails that run alone, and the error says what to do.
 func TestX4MissingPartsFailTheirRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

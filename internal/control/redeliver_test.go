@@ -45,7 +45,7 @@ func TestW15RedeliverWithTheAutomationsOfToday(t *testing.T) {
 		if len(entries) != 1 || entries[0].Action != "delivery.redeliver" || entries[0].Detail["redelivery_of"] != first.ID || entries[0].Actor.UID != w.admin.Principal.UID {
 			w.Errorf("%+v", entries)
 		}
-		// It can be done again, also with what came of it, and the old row stays as it was.
+		// It can be done again, also with the result, and the old row stays as it was.
 		second := w.redeliver(result.DeliveryID, false)
 		if log := w.log(); len(log) != 3 || log[2].ID != second.DeliveryID || log[2].RedeliveryOf != result.DeliveryID || fmt.Sprint(log[0]) != fmt.Sprint(first) {
 			w.Errorf("%+v", log)
@@ -53,7 +53,7 @@ func TestW15RedeliverWithTheAutomationsOfToday(t *testing.T) {
 	})
 }
 
-// runStates is where every run stands and when it last changed.
+// runStates is the state of every run and when it last changed.
 func (w *works) runStates() string {
 	var text strings.Builder
 	for _, run := range w.runs() {

@@ -172,7 +172,7 @@ func TestX1AClaimThatNeverArrivedIsQueuedAgain(t *testing.T) {
 			b.Fatalf("claimed %+v", jobs)
 		}
 		b.want(first, lineshaft.Claimed)
-		// What has begun is never given up by a claim: an old one may arrive late.
+		// A claim never gives up an execution that has begun: an old claim may arrive late.
 		fourth := b.forBox(1)
 		b.claimAs(w, 10)
 		b.want(second, lineshaft.InProgress)

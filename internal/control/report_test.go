@@ -234,7 +234,7 @@ func TestR11ArtifactsByAddressAreStoredOnce(t *testing.T) {
 	})
 }
 
-// Whatever a worker sends, it is taken or replaced, never stuck: the same batch
+// Whatever a worker sends, it is accepted or replaced, never stuck: the same batch
 // would come again and again.
 func TestX3OddEventsDoNotStopTheLog(t *testing.T) {
 	t.Parallel()
@@ -246,7 +246,7 @@ func TestX3OddEventsDoNotStopTheLog(t *testing.T) {
 		drafts := []lineshaft.Draft{
 			raw(lineshaft.EventOutput, ""), raw(lineshaft.EventOutput, "{"), raw(lineshaft.EventOutput, "{\"text\":\"\xff\"}"),
 			raw(lineshaft.EventOutput, `{"text":"nul \u0000"}`), raw(lineshaft.EventUsage, `"no object"`), raw(lineshaft.EventArtifact, `[]`),
-			raw(lineshaft.EventState, `{"from":"INPROGRESS","to":"SUCCEEDED"}`), // a worker cannot move the run by telling so
+			raw(lineshaft.EventState, `{"from":"INPROGRESS","to":"SUCCEEDED"}`), // a worker cannot move the run by saying so
 			b.link("PAINTING", "https://example.com/1"), b.link(lineshaft.ArtifactPlan, "https://example.com/\x00"),
 			{Type: lineshaft.EventThought, Data: json.RawMessage(`{"text":"no time"}`)},
 			raw("brand_new", `{"x":1}`), b.output("last"),

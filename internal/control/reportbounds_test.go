@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// what an agent reports is capped like its output, with a mark.
+// an agent's reports are capped like its output, with a mark.
 func TestR9ReportsOfAnAgentAreCapped(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -139,7 +139,7 @@ func TestR11ArtifactsOfARunAreBoundedTogether(t *testing.T) {
 	})
 }
 
-// what workers upload counts too, for a run and for the tree that it is in.
+// uploads of workers also count, for a run and for the tree that it is in.
 func TestR11UploadedArtifactsAreBoundedPerRunAndTree(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -163,7 +163,7 @@ func TestR11UploadedArtifactsAreBoundedPerRunAndTree(t *testing.T) {
 		if loose := b.loose(); len(loose) != 0 {
 			b.Errorf("left behind: %v", loose)
 		}
-		// Another tree has a bound of its own, and snapshots are no artifacts.
+		// Another tree has a bound of its own, and snapshots are not artifacts.
 		_, other := b.working(lineshaft.NewRun{})
 		wantCode(b, upload(other, text(100)), "")
 		_, err := b.s.Upload(b.Context(), rootJob.ExecutionRef, lineshaft.Upload{Kind: lineshaft.BlobSnapshot}, text(500))

@@ -36,7 +36,7 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 		second := o.push("main", folder("Second"))
 		f := b.round(made.UID)
 		b.wantRepository(f, "Second", second, second)
-		// Nothing new: nothing is written but when it was looked at.
+		// Nothing new: only the time of the check is written.
 		again := b.round(made.UID)
 		if again.Revision != f.Revision || !again.Repository.AppliedAt.Equal(f.Repository.AppliedAt) || !again.Repository.CheckedAt.After(f.Repository.CheckedAt) {
 			b.Errorf("a look at nothing new: %+v\nbefore: %+v", again.Repository, f.Repository)
@@ -48,7 +48,7 @@ func TestF5PushIsInForceAfterOneLook(t *testing.T) {
 	})
 }
 
-// A commit that is said to be in force is: what was read before it is read again.
+// A commit that is reported as in force is: what was read before it is read again.
 func TestF5ListedFactoriesHaveWhatTheirCommitChanged(t *testing.T) {
 	t.Parallel()
 	eachOrigin(t, func(b *bench, o *origin) {
@@ -198,8 +198,8 @@ func TestF5SyncOnDemand(t *testing.T) {
 	})
 }
 
-// Every kind of edit is refused with the repository to go to; what is about running
-// the factory is not.
+// Every kind of edit is refused with the repository to go to; changes about running the
+// factory are not.
 func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -247,7 +247,7 @@ func TestF5EditsAreRefusedWithTheLink(t *testing.T) {
 	}, localGit(t))
 }
 
-// S-1: what a refused rotation advises instead can be done where a factory follows a
+// S-1: the advice of a refused rotation can be followed where a factory follows a
 // repository.
 func TestS1SecretsOfARepositorysWebhooksAreChanged(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,7 @@ func TestF5LinkAndUnlink(t *testing.T) {
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		_, err = change(factories.FactoryChange{Unlink: true, Alias: ref("x")})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		// What a repository says may name secrets of the whole team.
+		// A repository's definition may name secrets of the whole team.
 		limited := b.caller(lineshaft.RoleManager, uid)
 		_, err = b.s.UpdateFactory(b.Context(), limited, uid, factories.FactoryChange{Repository: &source})
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
@@ -365,10 +365,10 @@ func TestF5SourcesThatAreRefused(t *testing.T) {
 	})
 }
 
-// Whoever sees a commit in force sees what it changed: people wait for the one and then
-// look at the other. Here the commit comes while a reader waits for what the factory
-// follows; had it read the factory before, that would be the old one. (On SQLite nobody
-// waits, and the order of the reads is the same.)
+// A reader who sees a commit in force sees what it changed: people wait for the one and
+// then look at the other. Here the commit comes while a reader waits for what the
+// factory follows; had it read the factory before, that would be the old one. (On
+// SQLite nobody waits, and the order of the reads is the same.)
 func TestF5CommitIsNotShownBeforeWhatItChanged(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)

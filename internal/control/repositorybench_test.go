@@ -84,8 +84,8 @@ func below(top string, files map[string]string) map[string]string {
 	return moved
 }
 
-// localGit lets a control plane read repositories of this machine. Nothing is looked
-// at but when a test says so.
+// localGit lets a control plane read repositories of this machine. They are only
+// checked when a test says so.
 func localGit(t *testing.T) func(*base.Config) {
 	t.Helper()
 	client, err := git.New(git.Config{Cache: t.TempDir(), AllowFile: true})

@@ -34,8 +34,8 @@ func eachFake(t *testing.T, fn func(b *bench, g *fakeGit, uid string)) {
 	})
 }
 
-// What is pushed while somebody looks is seen by another look, and what the first one
-// had found is not put in force after it.
+// A push during a look is seen by another look, and what the first one had found is not
+// put in force after it.
 func TestF5PushDuringALookIsNotLost(t *testing.T) {
 	t.Parallel()
 	eachFake(t, func(b *bench, g *fakeGit, uid string) {
@@ -60,7 +60,7 @@ func TestF5PushDuringALookIsNotLost(t *testing.T) {
 	})
 }
 
-// rounds looks until nothing is due, which must take so many looks.
+// rounds looks until nothing is due, which must take that number of looks.
 func (b *bench) rounds(uid string, want int) *lineshaft.Factory {
 	b.Helper()
 	b.write(func(ctx context.Context, tx *store.Tx) error { return tx.DueRepository(ctx, uid) })
@@ -174,7 +174,7 @@ func TestF5FilesOfADefinitionAlone(t *testing.T) {
 	})
 }
 
-// Who makes a factory need not wait for the next poll.
+// A new factory need not wait for the next poll.
 func TestF5FollowersAreWoken(t *testing.T) {
 	t.Parallel()
 	eachFake(t, func(b *bench, g *fakeGit, uid string) {

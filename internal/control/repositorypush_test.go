@@ -50,7 +50,7 @@ func TestF5PushesThatForgesTellOf(t *testing.T) {
 	}
 }
 
-// A delivery that tells of a push makes the repository due, with the delivery durable.
+// A delivery that reports a push makes the repository due, with the delivery durable.
 func TestF5PushDeliveryMakesTheRepositoryDue(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -82,7 +82,7 @@ func TestF5PushDeliveryMakesTheRepositoryDue(t *testing.T) {
 		}
 		due(true)
 		w.round(w.factory)
-		// Sent again it is no news.
+		// Sent again it changes nothing.
 		if d := w.deliver("4", fmt.Sprintf(push, 4)); d.Status != lineshaft.DeliveryDuplicate {
 			w.Errorf("%+v", d)
 		}

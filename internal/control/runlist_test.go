@@ -124,7 +124,7 @@ func TestH8CursorsBelongToTheirList(t *testing.T) {
 	})
 }
 
-// A cursor is no key: with another caller's it still shows only what one may see.
+// A cursor is not a key: with another caller's it still shows only what one may see.
 func TestH8CursorGivesNoSight(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -249,8 +249,8 @@ func TestR9CancelMatchingSkipsEndedRuns(t *testing.T) {
 	})
 }
 
-// A filter has few values, and a key for very many factories still reads its lists:
-// what is walked side by side is bounded.
+// A filter has few values, and a key for very many factories still reads its lists: the
+// number of walks side by side is bounded.
 func TestH8ManyFactories(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

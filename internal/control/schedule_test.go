@@ -23,7 +23,7 @@ type stopped struct{ at atomic.Int64 }
 func (c *stopped) now() time.Time  { return time.UnixMicro(c.at.Load()).UTC() }
 func (c *stopped) set(t time.Time) { c.at.Store(t.UnixMicro()) }
 
-// timing is a bench whose schedules go by a clock that stands still.
+// timing is a bench whose schedules go by a stopped clock.
 type timing struct {
 	*bench
 	at       *stopped
@@ -161,7 +161,7 @@ func TestF9PauseAndResume(t *testing.T) {
 		if w.to("2026-06-03 10:59") != 0 || w.to("2026-06-03 11:00") != 1 {
 			w.Fatal("what was missed in the pause is made up")
 		}
-		// Resumed twice, and replaced by itself, it keeps its time.
+		// Resumed twice, and replaced with the same, it keeps its time.
 		w.at.set(time.Date(2026, 6, 3, 12, 30, 0, 0, time.UTC)) // a fire is due
 		must[*lineshaft.Schedule](w.bench)(w.s.SetScheduleEnabled(w.Context(), w.admin, made.ID, true))
 		must[*lineshaft.Schedule](w.bench)(w.s.UpdateSchedule(w.Context(), w.admin, made.ID, hourly))

@@ -19,7 +19,7 @@ func stamps(times []time.Time) string {
 	return strings.Join(list, " ")
 }
 
-// The times that are told are those that fire, by the clock of their zone, also over
+// The times that are shown are those that fire, by the clock of their zone, also over
 // the night when clocks are changed.
 func TestF6NextFiresAreToldInTheirZone(t *testing.T) {
 	t.Parallel()

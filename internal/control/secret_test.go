@@ -193,7 +193,7 @@ func TestS1WhatARunMayName(t *testing.T) {
 		} {
 			_, err := b.as(member, naming(tc.names...))
 			wantCode(b, err, tc.want)
-			_, err = b.as(b.admin, naming(tc.names...)) // power over secrets is no grant
+			_, err = b.as(b.admin, naming(tc.names...)) // power over secrets is not a grant
 			wantCode(b, err, tc.want)
 		}
 	})
@@ -241,7 +241,7 @@ func TestS5UseOfSecretsIsAudited(t *testing.T) {
 	})
 }
 
-// What happened between creation and claim fails the run, and only that run.
+// A change between creation and claim fails the run, and only that run.
 func TestS1SecretThatIsGoneFailsTheRunAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

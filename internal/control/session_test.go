@@ -128,7 +128,7 @@ func TestS4SessionsAreListedAndRevoked(t *testing.T) {
 		limited.FactoryUIDs = []string{"f"}
 		_, err = b.s.ListSessions(b.Context(), limited, true, 10, "")
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
-		// What belongs to somebody else is as if it were not there.
+		// What belongs to someone else looks as if it did not exist.
 		wantCode(b, b.s.RevokeSession(b.Context(), mine, admin.SessionID), lineshaft.CodeNotFound)
 		wantCode(b, b.s.RevokeSession(b.Context(), limited, mine.SessionID), lineshaft.CodeNotFound)
 		wantCode(b, b.s.RevokeSession(b.Context(), mine, "never"), lineshaft.CodeNotFound)
@@ -199,7 +199,7 @@ func TestH8SessionsPageWithoutGapOrRepeat(t *testing.T) {
 	})
 }
 
-// A page view writes nothing; what was seen is stored for all of them together.
+// A page view writes nothing; when sessions were seen is stored for all of them together.
 func TestS4LastSeenIsStoredNowAndThen(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

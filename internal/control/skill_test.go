@@ -112,7 +112,7 @@ func (b *bench) startSkill(prompt string, specs ...string) string {
 	return must[runs.Started](b)(b.s.StartRun(b.Context(), b.admin, skillRun(prompt, specs...), nil)).RunID
 }
 
-// told is what an agent of a job is told first.
+// told is the first message to the agent of a job.
 func told(job lineshaft.Job) string {
 	return skill.Compose(job.Config.BasePrompt, job.Skills, job.Turn.Message)
 }
@@ -237,7 +237,7 @@ func (b *bench) environmentOf(uid, name string, repositories ...lineshaft.Reposi
 	}
 }
 
-// What was read is remembered by commit; which commit is the newest, for a minute.
+// Skills that were read are remembered by commit; which commit is the newest, for a minute.
 func TestX8SkillsAreCached(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {
@@ -350,7 +350,7 @@ func TestX7SkillsMayNotBlowUpThePrompt(t *testing.T) {
 	})
 }
 
-// What an agent's configuration names is looked up as well, and its factory's
+// Skills that an agent's configuration names are looked up as well, and its factory's
 // repositories need no owner.
 func TestX8SkillsOfAgents(t *testing.T) {
 	t.Parallel()

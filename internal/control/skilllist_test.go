@@ -80,8 +80,8 @@ func TestR4SkillFilterTakesNamesAndListedIDs(t *testing.T) {
 	})
 }
 
-// F-8: an agent names skills that are there. What it named before is not asked for again,
-// and a forge that does not answer keeps no agent from being made.
+// F-8: an agent names skills that exist. Those it named before are not checked again, and
+// a forge that does not answer keeps no agent from being made.
 func TestF8AgentsNameSkillsThatAreThere(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {

@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// heldRun starts a run of a skill while the forge is away.
+// heldRun starts a run of a skill while the forge is unreachable.
 func (b *bench) heldRun(f *forge, prompt string, change ...func(*lineshaft.NewRun)) string {
 	b.Helper()
 	f.set(func(f *forge) { f.away = true })
@@ -127,7 +127,7 @@ func TestX8SkillThatIsMissingLaterFailsTheRun(t *testing.T) {
 		if run.Status.ErrorCode != lineshaft.CodeNotFound || !strings.Contains(run.Status.Message, "it has triage, review") {
 			b.Fatalf("%+v", run.Status)
 		}
-		// Somebody adds it and goes on.
+		// Someone adds it and continues.
 		f.set(func(f *forge) {
 			f.files["acme/tools"] = maps.Clone(f.files["acme/tools"])
 			f.files["acme/tools"]["skills/triag/SKILL.md"] = skillText("triag", "New: $0")
@@ -349,7 +349,7 @@ func TestX8NodesShareTheWaitingRuns(t *testing.T) {
 	})
 }
 
-// Whoever waits for work of this kind is told at once.
+// Workers that wait for work of this kind are woken at once.
 func TestX8WaitingRunsWakeTheJob(t *testing.T) {
 	t.Parallel()
 	skilled(t, func(b *bench, f *forge) {

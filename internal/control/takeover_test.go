@@ -35,7 +35,7 @@ func toldToStop(b *bench, directives []lineshaft.Directive, err error) bool {
 }
 
 // TestX1TakeOver: an execution goes from the launcher to its pod and back, and only the
-// one that has it keeps its lease and hears of it.
+// one that has it keeps its lease and is notified.
 func TestX1TakeOver(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -77,7 +77,7 @@ func TestX1TakeOver(t *testing.T) {
 		}
 		b.begin(job)
 		b.want(runID, lineshaft.InProgress)
-		// The pod is dead: the launcher takes it back, and the pod is told to stop.
+		// The pod is dead: the launcher takes it back, and the pod is asked to stop.
 		if last := must[int64](b)(b.remote("next").TakeOver(b.Context(), job.ExecutionRef, true)); last != 1 {
 			b.Errorf("last event %d", last)
 		}
@@ -94,7 +94,7 @@ func TestX1TakeOver(t *testing.T) {
 	})
 }
 
-// TestX1TakeOverAfterTheLease: what has run out is not revived.
+// TestX1TakeOverAfterTheLease: a lease that has run out is not revived.
 func TestX1TakeOverAfterTheLease(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -157,7 +157,7 @@ func TestS3RunTokenWorksForItsOwnExecutionOnly(t *testing.T) {
 	})
 }
 
-// whoever only has the token of a run makes the server keep nothing.
+// a caller that only has the token of a run makes the server keep nothing.
 func TestX7RunTokenAloneIsToldNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -207,8 +207,8 @@ func toldInterrupts(b *bench, directives []lineshaft.Directive, err error) (inte
 	return interrupts
 }
 
-// an interrupt that comes before the pod has its execution is told to the launcher,
-// which has no agent to stop, and then to the pod: once each, whoever the launcher is by then.
+// an interrupt that comes before the pod has its execution goes to the launcher, which
+// has no agent to stop, and then to the pod: once each, whichever launcher that is by then.
 func TestR8InterruptBeforeThePodHasItsExecution(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -122,7 +122,7 @@ func TestF6AnAutomationFires(t *testing.T) {
 		n.Triggers[0].Schedule.Timezone = "Europe/Berlin"
 		n.Config.Secrets = []string{"OWN"}
 		a := w.automateAt(f.UID, n)
-		if w.to("2026-06-01 12:00") != 0 || w.to("2026-06-02 10:00") != 1 { // noon of today was at ten
+		if w.to("2026-06-01 12:00") != 0 || w.to("2026-06-02 10:00") != 1 { // today's noon was at ten
 			w.Fatalf("%d runs", len(w.runs()))
 		}
 		run := w.runs()[0]
@@ -146,7 +146,7 @@ func TestF6AnAutomationFires(t *testing.T) {
 	})
 }
 
-// What keeps a delivery from starting a run keeps a schedule from it, and is told.
+// What keeps a delivery from starting a run keeps a schedule from it, and is reported.
 func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	eachTimed(t, func(w *timing) {

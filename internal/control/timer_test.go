@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// What was missed while the server was down runs once, for the newest slot.
+// Slots that were missed while the server was down run once, for the newest slot.
 func TestF6MissedFiresRunOnce(t *testing.T) {
 	t.Parallel()
 	eachTimed(t, func(w *timing) {

@@ -168,7 +168,7 @@ type year struct {
 	clock   *stopped
 	random  *rand.Rand
 	planned []*planned
-	// looks are the times at which somebody looked for what is due.
+	// looks are the times at which someone looked for what is due.
 	looks []time.Time
 }
 
@@ -229,7 +229,7 @@ func (y *year) step() bool {
 		}
 		y.fire(y.nodes[who])
 	})
-	// What a killed node had in its hands is free when the database has noticed.
+	// The locks of a killed node are free when the database has noticed.
 	for left := next; len(left) > 0; {
 		y.fire(y.nodes[y.random.IntN(3)])
 		if left, err = y.first.store.DueTimers(y.Context(), now, 1); err != nil || y.Failed() {
@@ -249,8 +249,8 @@ func (y *year) fire(s *control.Service) {
 	}
 }
 
-// expected are the slots that must have a run: what came due between two looks
-// collapses into the newest.
+// expected are the slots that must have a run: slots that came due between two looks
+// collapse into the newest.
 func (y *year) expected(slots []slotAt) map[string]bool {
 	want, look := map[string]bool{}, 0
 	for i, slot := range slots {

@@ -10,7 +10,7 @@ import (
 )
 
 // The title of a run is the automation's own, filled in from the payload: what is missing
-// leaves its place empty, and it is data that is cleaned and never told to the agent.
+// leaves its place empty, and it is data that is cleaned and never given to the agent.
 func TestW17TitleFromPayload(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]string{

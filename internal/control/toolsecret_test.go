@@ -18,7 +18,7 @@ func usingTools(secret string) lineshaft.NewRun {
 	return lineshaft.NewRun{Config: lineshaft.AgentConfig{MCPServers: toolsWith(secret)}}
 }
 
-// S-1: what a tool server names is given like a secret, and apart from the agent's own.
+// S-1: secrets that a tool server names are given like others, and apart from the agent's own.
 func TestS1SecretsOfToolServers(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

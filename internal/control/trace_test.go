@@ -46,7 +46,7 @@ func one(tb testing.TB, spans tracingtest.Spans, name string) tracingtest.Span {
 	return list[0]
 }
 
-// A run keeps its place in the caller's trace, and the claim goes on from there.
+// A run keeps its place in the caller's trace, and the claim continues from there.
 func TestI5ARunKeepsItsTrace(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -124,7 +124,7 @@ func TestI5AReplayKeepsTheFirstTrace(t *testing.T) {
 }
 
 // Each run of a delivery is below it, also when several deliveries share a transaction,
-// and a chain goes on with the trace of the run that ended.
+// and a chain continues the trace of the run that ended.
 func TestI5DeliveriesAndChains(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -157,7 +157,7 @@ func TestI5DeliveriesAndChains(t *testing.T) {
 	})
 }
 
-// What a dry run does is taken back, and so are its spans.
+// A dry run is rolled back, and so are its spans.
 func TestI5NoSpansOfWhatWasTakenBack(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -210,8 +210,7 @@ func TestI5RunTokensKnowTheirTrace(t *testing.T) {
 	}
 }
 
-// BenchmarkStartRun says what tracing costs: "off" is what everybody
-// pays.
+// BenchmarkStartRun says what tracing costs: "off" is what everyone pays.
 func BenchmarkStartRun(b *testing.B) {
 	kept := sdk.NewTracerProvider(sdk.WithBatcher(tracetest.NewNoopExporter()))
 	defer func() { _ = kept.Shutdown(b.Context()) }()

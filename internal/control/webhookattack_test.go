@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// A key that a payload leaves empty is no key: it must not be held by anybody.
+// A key that a payload leaves empty does not count as a key: nobody may hold it.
 func TestX10EmptyKeyFromAPayload(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {
@@ -132,7 +132,7 @@ func TestW11KnownSendersOfLargeBodies(t *testing.T) {
 	})
 }
 
-// A batch is bounded by what it has to write, not only by how many it is.
+// A batch is bounded by what it must write, not only by how many it is.
 func TestW7HeavyDeliveriesShareLess(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, factories.NewWebhook{}, func(w *works) {

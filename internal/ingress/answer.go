@@ -28,8 +28,8 @@ func greeting(a *signature.Answer) problem.Fixed {
 	return problem.Fixed{Status: a.Status, Header: header, Body: a.Body}
 }
 
-// challenge answers a GET by which a provider asks whether we are there. Nothing in
-// it is signed, so it is logged within the budget of failures only.
+// challenge answers a GET by which a provider asks whether we answer. Nothing in it is
+// signed, so it is logged only within the budget of failures.
 func (in *Ingress) challenge(r *http.Request, uid string, otherwise answer) answer {
 	if r.Method != http.MethodGet || r.URL.RawQuery == "" {
 		return otherwise

@@ -94,7 +94,7 @@ func broken() error {
 }
 
 // check parses the body and says why it is not one acceptable JSON value, if it is not.
-// It is for bodies of authentic senders: what is parsed takes memory.
+// It is for bodies of authentic senders: parsing takes memory.
 func (b *body) check() error {
 	if b.err != nil {
 		return b.err

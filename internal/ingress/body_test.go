@@ -27,7 +27,7 @@ func packed(tb testing.TB, body string) string {
 	return b.String()
 }
 
-// sized is a JSON string of so many bytes.
+// sized is a JSON string of that many bytes.
 func sized(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 
 // chunks hides the length of a body, so that it is sent in chunks.
@@ -68,7 +68,7 @@ func TestW6SizeAtItsEdge(t *testing.T) {
 		if d := g.newest(small.UID); d.Status != lineshaft.DeliveryAccepted && d.Status != lineshaft.DeliveryRejectedSize {
 			g.Errorf("%+v", d)
 		}
-		// Without a token the size is not even looked at.
+		// Without a token the size is not even checked.
 		g.wants("large and unknown", g.send(sending{path: path(w.UID), body: sized(limit + 1)}), http.StatusUnauthorized)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// What a forge calls an event is kept with the delivery, if it can be a name.
+// A forge's name for an event is kept with the delivery, if it can be a name.
 func TestF6EventOfTheHeader(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {

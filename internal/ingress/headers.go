@@ -23,11 +23,11 @@ var secretHeaders = []string{
 	"credential", "session", "jwt", "oidc", "assertion", "cert",
 }
 
-// minSecret is how long a text must be to be looked at as a token.
+// minSecret is how long a text must be to be checked as a token.
 const minSecret = 16
 
-// headers are those that the log keeps. The token of the webhook is masked wherever it stands:
-// a proxy may repeat the address, a sender may have put it into the wrong header.
+// headers are those that the log keeps. The token of the webhook is masked wherever it
+// appears: a proxy may repeat the address, a sender may have put it into the wrong header.
 func (q *request) headers() string {
 	now, presented := q.in.Now(), q.token
 	if token, ok := bearer(q.r.Header); ok {

@@ -142,7 +142,7 @@ func (g *gate) started() (runs []*lineshaft.Run) {
 	return runs
 }
 
-// refresh does what the server does when it is told of a change.
+// refresh does what the server does when it is notified of a change.
 func (g *gate) refresh() {
 	g.Helper()
 	if err := g.control.RefreshHooks(g.Context()); err != nil {

@@ -49,7 +49,7 @@ func TestW10IdentityIsTheFirstThatIsThere(t *testing.T) {
 }
 
 // The same delivery two hundred times at once: one is accepted, one run starts, and
-// everybody hears of the same delivery.
+// every answer names the same delivery.
 func TestW10TwoHundredAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {

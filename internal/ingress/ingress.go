@@ -3,9 +3,9 @@
 // delivery and its runs are durable. It is the hot path, in plain net/http; how
 // webhooks are managed is not its business.
 //
-// The order of the checks is part of the contract (W-6): method, webhook, token,
-// size, signature, rate, JSON, identity. Nothing before the webhook is known tells
-// whether it exists.
+// The order of the checks is part of the contract (W-6): method, webhook, token, size,
+// signature, rate, JSON, identity. Until the webhook is known, nothing reveals whether
+// it exists.
 package ingress
 
 import (
@@ -46,7 +46,7 @@ type Deps struct {
 	BaseURL        string
 	ErrorBase      string
 	TrustedProxies []netip.Prefix
-	// Observe counts an answered request by what became of it.
+	// Observe counts an answered request by its outcome.
 	Observe func(outcome string, status int, took time.Duration)
 	// Tracer makes a span of each delivery; nil is none.
 	Tracer *tracing.Tracer
@@ -59,7 +59,7 @@ type Ingress struct {
 	Deps
 
 	problems problem.Writer
-	// Answers that are the same for everybody.
+	// Answers that are the same for everyone.
 	notFound, wrongMethod, denied problem.Fixed
 }
 
@@ -84,7 +84,7 @@ func New(deps Deps) *Ingress {
 	return in
 }
 
-// answer is what a request gets and what is said about it in log and metrics.
+// answer is what a request gets, and what log and metrics say about it.
 type answer struct {
 	outcome  string
 	fixed    problem.Fixed
@@ -102,7 +102,7 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Request-Id"] = []string{requestID}
 	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
 	var a answer
-	defer func() { //nolint:contextcheck // a failure that is told needs no context
+	defer func() { //nolint:contextcheck // logging a failure needs no context
 		if fault := recover(); fault != nil {
 			in.Logger.ErrorContext(r.Context(), "panic in the ingress", "fault", fault, "stack", string(debug.Stack()), "request_id", requestID)
 			a = in.failed(lineshaft.Delivery{}, errors.New("panic"))
@@ -164,8 +164,8 @@ func (in *Ingress) answer(r *http.Request, q *request) answer {
 	return in.settle(r.Context(), uid, a, q.handle)
 }
 
-// settle asks about a request until the webhook stays as it was meanwhile. What unknown
-// webhooks get is given.
+// settle handles a request again until its webhook did not change meanwhile. unknown is
+// the answer for unknown webhooks.
 func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handle func(context.Context, *trigger.Hook) (answer, error)) answer {
 	a := unknown
 	err := in.Control.Receive(ctx, uid, func(hook *trigger.Hook) (err error) {
@@ -183,8 +183,8 @@ func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handl
 }
 
 // split takes a webhook's uid and, if there is one, the token out of a path. A path
-// with escapes is none of ours: uids and tokens need none. Only "~", which tokens may
-// have, is escaped by some senders nonetheless.
+// with escapes is not one of ours: uids and tokens need none. Only "~", which tokens
+// may have, is escaped by some senders nonetheless.
 func split(path string) (uid, token string, shaped bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	rest = strings.NewReplacer("%7E", "~", "%7e", "~").Replace(rest)

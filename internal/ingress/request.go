@@ -184,7 +184,7 @@ func (q *request) reject(ctx context.Context, status lineshaft.DeliveryStatus, r
 	return a, err
 }
 
-// identity finds what tells this delivery from another, the first that is there (W-10).
+// identity finds what distinguishes this delivery from another; the first match counts (W-10).
 func (q *request) identity(signed signature.Request) (id, source string) {
 	if name := q.hook.DeliveryIDHeader; name != "" {
 		if id := headerID(q.r.Header, name); id != "" {
@@ -208,8 +208,8 @@ func (q *request) identity(signed signature.Request) (id, source string) {
 // maxEvent is the longest name of an event.
 const maxEvent = 100
 
-// eventName keeps what can be the name of an event: forges use letters, digits,
-// spaces and underscores. Anything else is no event that a trigger knows.
+// eventName keeps what can be the name of an event: forges use letters, digits, spaces
+// and underscores. No trigger knows an event with any other character.
 func eventName(text string) string {
 	for _, c := range []byte(text) {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(" _-.", rune(c)) {

@@ -18,8 +18,8 @@ type testEvent struct{}
 
 func isTest(ctx context.Context) bool { return ctx.Value(testEvent{}) != nil }
 
-// SendTest takes a request that the control plane signed for somebody at that address the way
-// that any delivery takes, and returns what a sender would be answered.
+// SendTest handles a request that the control plane signed for someone at that address like
+// any other delivery, and returns what a sender would be answered.
 func (in *Ingress) SendTest(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error) {
 	at, err := url.Parse(signed.URL)
 	if err != nil {

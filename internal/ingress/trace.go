@@ -22,8 +22,8 @@ func (q *request) trace() {
 	})
 }
 
-// continueTrace goes on with the trace of a sender whose token or signature is good.
-// The span that was begun before is dropped: what does not end is never sent.
+// continueTrace continues the trace of a sender whose token or signature is good. The
+// span that was begun before is dropped: a span that does not end is never sent.
 func (q *request) continueTrace(ctx context.Context) context.Context {
 	if given := tracing.Sane(q.r.Header.Get(tracing.Header)); given != "" {
 		ctx = tracing.WithParent(ctx, given)

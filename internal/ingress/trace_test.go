@@ -18,7 +18,7 @@ const (
 	senderParent = "00-" + senderTrace + "-" + senderSpan + "-01"
 )
 
-// A sender whose token is good goes on in its trace, and so do the runs; another one is
+// A sender whose token is good continues its trace, and so do the runs; another one is
 // only linked to. Neither path nor token is in a span.
 func TestI5DeliveriesGoOnInTheTraceOfTheirSender(t *testing.T) {
 	t.Parallel()
@@ -63,8 +63,8 @@ func TestI5DeliveriesGoOnInTheTraceOfTheirSender(t *testing.T) {
 	})
 }
 
-// With tracing off a sender's trace goes on to the run all the same, and nothing is
-// answered about it.
+// With tracing off a sender's trace still continues to the run, and nothing is answered
+// about it.
 func TestI5OffPassesTheSendersTraceOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(g *gate) {

@@ -27,7 +27,7 @@ type Job struct {
 	// Wake, if there is one, says when to begin a round before its time.
 	Wake func() <-chan struct{}
 	// Observes says that it only looks: its failures are in the log, and Health leaves them
-	// out, so that a node stays ready when nothing but the looking fails.
+	// out. A node stays ready when only the looking fails.
 	Observes bool
 	Do       func(ctx context.Context) (did bool, err error)
 }

@@ -11,8 +11,8 @@ import (
 
 const agentColumns = "uid, factory_uid, name, type, description, prompt, config, created_at, updated_at"
 
-// PutAgent stores an agent, new or changed; its name is unique in the factory, or
-// among those of none. Its name stays known to its runs.
+// PutAgent stores an agent, new or changed. Its name is unique in the factory, or among
+// agents without a factory, and stays known to its runs.
 func (tx *Tx) PutAgent(ctx context.Context, a lineshaft.Agent) error {
 	config, err := encode(a.Config)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r reader) agent(ctx context.Context, uid, lock string) (*lineshaft.Agent, 
 	return only(r.agents(ctx, "WHERE uid = $1"+lock, uid)).orNotFound("agent", uid)
 }
 
-// ListAgents reads the agents of a factory by name; those of none for an empty uid.
+// ListAgents reads the agents of a factory by name; those without a factory for an empty uid.
 func (r reader) ListAgents(ctx context.Context, factoryUID string) ([]lineshaft.Agent, error) {
 	return r.agents(ctx, "WHERE factory_uid = $1 ORDER BY name", factoryUID)
 }
@@ -92,7 +92,7 @@ type PartName struct {
 	UID string
 }
 
-// AgentNames reads the names of agents by factory and name, and nothing that may be long.
+// AgentNames reads only the names of agents, by factory and name: nothing long.
 func (r reader) AgentNames(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]PartName, error) {
 	end, args := partsAfter(factoryUIDs, after)
 	query := fmt.Sprintf("SELECT factory_uid, name, uid FROM agents %s LIMIT %d", end, limit)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// BeginAsk notes that an execution asks something: what was said before is no
-// answer to it, and the answer to the question before was used.
+// BeginAsk notes that an execution asks something: earlier messages do not answer it,
+// and the answer to the question before was used.
 func (tx *Tx) BeginAsk(ctx context.Context, e *Execution, ask string) error {
 	e.Ask = ask
 	err := tx.one(ctx, "SELECT COALESCE(MAX(id), '') FROM followups WHERE run_id = $1", []any{e.RunID}, &e.AskAfter)
@@ -20,9 +20,9 @@ func (tx *Tx) BeginAsk(ctx context.Context, e *Execution, ask string) error {
 		"UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers <> ''", e.RunID)
 }
 
-// TakeAnswer gives the follow-up that answers an execution's question: the one that
-// was taken for it before, or the oldest that came after it. It is nil while there is
-// none. The caller saves the head.
+// TakeAnswer gives the follow-up that answers an execution's question: the one taken
+// for it before, or the oldest that came after it. It is nil while there is none. The
+// caller saves the head.
 func (tx *Tx) TakeAnswer(ctx context.Context, h *RunHead, e *Execution) (*Followup, error) {
 	f := Followup{RunID: h.ID}
 	if h.Taken {

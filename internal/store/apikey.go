@@ -46,7 +46,7 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k lineshaft.APIKey, key string) 
 		k.ID, k.Name, k.Role, k.Owner.UID, Hash(key), k.Hint, string(factories), string(workers), micros(k.CreatedAt), micros(k.ExpiresAt))
 }
 
-// FindAPIKey looks a key up by itself; NotFound when there is none.
+// FindAPIKey looks a key up by its text; NotFound when there is none.
 func (r reader) FindAPIKey(ctx context.Context, key string) (*lineshaft.APIKey, error) {
 	return r.apiKey(ctx, "WHERE k.key_hash = $1", Hash(key))
 }
@@ -87,7 +87,7 @@ func (r reader) apiKeys(ctx context.Context, where string, args ...any) ([]lines
 	return collect(ctx, r, "list keys", "SELECT "+keyColumns+keyTables+where, args, scanKey)
 }
 
-// RevokeAPIKey ends a key; NotFound when there is no such key, and a second time is no change.
+// RevokeAPIKey ends a key; NotFound when there is no such key. A second call changes nothing.
 func (tx *Tx) RevokeAPIKey(ctx context.Context, keyID string, at time.Time) error {
 	return tx.change(ctx, "revoke key", "API key", keyID,
 		"UPDATE api_keys SET revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $1", keyID, micros(at))

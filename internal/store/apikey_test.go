@@ -89,7 +89,7 @@ func TestAPIKeyEnds(t *testing.T) {
 	})
 }
 
-// Who makes a key for somebody does not rename them.
+// Making a key for someone does not rename them.
 func TestPrincipalKeepsItsName(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -54,7 +54,7 @@ func (r reader) CountArtifacts(ctx context.Context, runID string) (n int, bytes 
 }
 
 // CountTreeArtifacts is CountArtifacts of a run's root and all runs below that. It locks the
-// tree first: who counts and then adds an artifact does so before anybody else counts.
+// tree first, so a caller can count and add an artifact before anyone else counts.
 func (tx *Tx) CountTreeArtifacts(ctx context.Context, runID string) (n int, bytes int64, err error) {
 	// The oldest above it is the top; see control.growTree.
 	above, err := tx.ancestorsOf(ctx, []string{runID})

@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// Audit appends entries in the transaction of the changes they tell of. Their ids
-// and times are made here.
+// Audit appends entries in the transaction of the changes they record. Their ids and
+// times are made here.
 func (tx *Tx) Audit(ctx context.Context, entries ...lineshaft.AuditEntry) error {
 	v := inserts{into: "audit_log (id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail)"}
 	for _, e := range entries {

@@ -23,14 +23,14 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// A backup is a gzip file of JSON lines that neither engine has a say in: a head, then
-// for each table a line with its columns and a line for each row, at last the counts
-// and the digest of everything before. A file that was cut off has no end, and one
-// that was changed has another digest.
+// A backup is a gzip file of JSON lines that does not depend on the engine: a head,
+// then for each table a line with its columns and a line for each row, and finally the
+// counts and the digest of everything before. A file that was cut off has no end, and a
+// changed one has another digest.
 const (
 	backupFormat  = "lineshaft-backup"
 	backupVersion = 1
-	// backupName is how a node that cannot migrate knows what it has to wait for.
+	// backupName is how a node that cannot migrate knows what it must wait for.
 	backupName = "lineshaft backup"
 )
 
@@ -76,8 +76,8 @@ type BackupSummary struct {
 	Outside int64
 }
 
-// ReadOnly is a database as it was at one moment, for a backup. A server may go on
-// working with the database.
+// ReadOnly is a database as it was at one moment, for a backup. A server may continue
+// to work with the database.
 type ReadOnly struct {
 	reader
 	db *sql.DB
@@ -242,7 +242,7 @@ func (s *ReadOnly) backupTable(ctx context.Context, w *backupWriter, table strin
 	return n, translate(rows.Err())
 }
 
-// backupValue makes a value one that comes back from JSON as it was.
+// backupValue converts a value to one that JSON gives back unchanged.
 func backupValue(value any) any {
 	switch v := value.(type) {
 	case []byte:
@@ -255,7 +255,7 @@ func backupValue(value any) any {
 	return value
 }
 
-// backupWriter writes lines until the first error, which finish tells.
+// backupWriter writes lines until the first error, which finish returns.
 type backupWriter struct {
 	zip  *gzip.Writer
 	buf  *bufio.Writer

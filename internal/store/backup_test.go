@@ -127,7 +127,7 @@ func TestD4BackupRestoresOnBothEngines(t *testing.T) {
 	})
 }
 
-// A copy shows one moment: what is written while it is made is not half in it.
+// A copy shows one moment: no write during the copy is half in it.
 func TestD4BackupIsOneMoment(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -269,7 +269,7 @@ func TestD4OldBackupIsMigrated(t *testing.T) {
 	})
 }
 
-// A backup of the version before, or one that was taken while its lists were settled, is
+// A backup of the previous version, or one made while its lists were settled, is
 // restored with settled lists (D-4).
 func TestD4BackupWhileListsAreUpgraded(t *testing.T) {
 	t.Parallel()
@@ -298,8 +298,8 @@ func TestD4BackupWhileListsAreUpgraded(t *testing.T) {
 	})
 }
 
-// Followers of the state stream go on where they were, although another server counts
-// transactions again.
+// Followers of the state stream continue where they were, although another server
+// counts transactions again.
 func TestD4RestoredPositionsStay(t *testing.T) {
 	t.Parallel()
 	from := storetest.SQLite(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// The bounds of what is read. The longest row that is ever written is a run's body with
-// all its instructions, 10 MiB at most, which JSON may make six times as long. No table
-// comes near so many columns.
+// The bounds of what is read. The longest row ever written is a run's body with all its
+// instructions: 10 MiB at most, which JSON may make six times as long. No table has
+// nearly so many columns.
 const (
 	maxBackupLine    = 64 << 20
 	maxBackupColumns = 200
@@ -135,9 +135,8 @@ func (r *backupReader) end(end *backupEnd) error {
 	return nil
 }
 
-// backupRow reads a row: texts, whole numbers, bytes and nulls. A line that is not one
-// of ours must not become far larger in memory, so values are counted and nothing else
-// is decoded.
+// backupRow reads a row: texts, whole numbers, bytes and nulls. A foreign line must not
+// become far larger in memory, so values are counted and nothing else is decoded.
 func backupRow(text []byte) ([]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if _, err := dec.Token(); err != nil { // the bracket

@@ -23,11 +23,11 @@ const payloadPrefix = "delivery/"
 // PayloadBlob is the body of a delivery as a blob.
 func PayloadBlob(deliveryID string) string { return payloadPrefix + deliveryID }
 
-// PutBlob stores what r yields, in rows chunk by chunk, each chunk a write of its
-// own, or outside. The blob is loose until KeepBlob gives it a run; loose ones are
-// removed after a day.
+// PutBlob stores what r yields: in rows, chunk by chunk, each chunk a separate write,
+// or outside. The blob is loose until KeepBlob gives it a run; loose ones are removed
+// after a day.
 //
-// What could not be stored whole is removed at once.
+// An incomplete blob is removed at once.
 func (s *Store) PutBlob(ctx context.Context, r io.Reader, limit int64) (blobID string, size int64, err error) {
 	blobID, at := s.ids.Next()
 	if s.blobs != nil {
@@ -54,15 +54,15 @@ func (s *Store) PutBlob(ctx context.Context, r io.Reader, limit int64) (blobID s
 // dropTime bounds the removal of something that is of no use.
 const dropTime = 30 * time.Second
 
-// dropBlob removes a blob that nobody got to know of. What stays is removed later, as
-// loose ones are.
+// dropBlob removes a blob that nobody learned of. If that fails, it is removed later,
+// like all loose ones.
 func (s *Store) dropBlob(ctx context.Context, blobID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()
 	_ = s.DeleteBlob(ctx, blobID)
 }
 
-// DropLooseBlob removes a blob unless a run keeps it, for when it came to nothing.
+// DropLooseBlob removes a blob unless a run keeps it, for when it was not used.
 func (s *Store) DropLooseBlob(ctx context.Context, blobID string) {
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()

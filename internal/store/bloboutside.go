@@ -10,7 +10,7 @@ import (
 )
 
 // Blobs keeps the bytes of blobs outside of the database, under names that are given
-// once. Put stores all or nothing; deleting what is not there is no error.
+// once. Put stores all or nothing; deleting a missing blob is not an error.
 type Blobs interface {
 	Put(ctx context.Context, name string, r io.Reader) error
 	Open(ctx context.Context, name string) (io.ReadCloser, error)

@@ -15,7 +15,7 @@ type EndedRun struct {
 	CreatorUID string
 	RootRunID  string
 	Depth      int
-	// TraceParent is what the runs that its end starts go on from.
+	// TraceParent is what the runs that its end starts continue.
 	TraceParent string
 }
 

@@ -33,7 +33,7 @@ func TestF6EndedRuns(t *testing.T) {
 	})
 }
 
-// Who has locked a setting decides alone from what it says.
+// The holder of a setting's lock decides alone from what it says.
 func TestSettingsCanBeLocked(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

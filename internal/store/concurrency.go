@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// TakeSlot gives a concurrency key to a run, or returns the run that has it. The
-// slot's row stays locked until the transaction ends, so that a run that goes
-// cannot miss one that is just queuing behind it.
+// TakeSlot gives a concurrency key to a run, or returns the run that has it. The slot's
+// row stays locked until the transaction ends: a run that ends cannot miss one that is
+// just queuing behind it.
 func (tx *Tx) TakeSlot(ctx context.Context, key, runID string) (holder string, err error) {
 	err = tx.one(ctx, `INSERT INTO concurrency_slots (key, run_id) VALUES ($1, $2)
 		ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING run_id`, []any{key, runID}, &holder)

@@ -69,7 +69,7 @@ func (r reader) conversation(ctx context.Context, query string, args ...any) ([]
 	})
 }
 
-// ContinuedRun reads what a run that goes on with another needs to know of it: how many
+// ContinuedRun reads what a run that continues another needs to know of it: how many
 // executions it had, and its configuration. It is false when that run was deleted.
 func (tx *Tx) ContinuedRun(ctx context.Context, runID string) (executions int, config lineshaft.AgentConfig, found bool, err error) {
 	var text string
@@ -83,7 +83,7 @@ func (tx *Tx) ContinuedRun(ctx context.Context, runID string) (executions int, c
 	return executions, config, true, json.Unmarshal([]byte(text), &config)
 }
 
-// ContinuedBy is the run that another goes on with; empty when it began its own
+// ContinuedBy is the run that another one continues; empty when it began its own
 // conversation.
 func (r reader) ContinuedBy(ctx context.Context, runID string) (string, error) {
 	var continues string

@@ -16,10 +16,9 @@ import (
 
 const revisionColumns = "factory_uid, number, source, actor_uid, actor_type, actor_name, comment, commit_id, files, created_at"
 
-// InsertRevision records a state of a factory's definition, given as texts by path.
-// A text that an earlier state has is not stored again; those of last, the state
-// before or nil, are known to be there. It returns the revision with the digests of
-// the texts.
+// InsertRevision records a state of a factory's definition, given as texts by path. A
+// text that an earlier state has is not stored again; those of last, the state before
+// or nil, are known to exist. It returns the revision with the digests of the texts.
 func (tx *Tx) InsertRevision(ctx context.Context, last *lineshaft.Revision, r lineshaft.Revision, texts map[string]string) (lineshaft.Revision, error) {
 	rows := inserts{into: "definition_files (factory_uid, digest, body)", suffix: " ON CONFLICT (factory_uid, digest) DO NOTHING"}
 	r.Files = make(map[string]string, len(texts))

@@ -205,7 +205,7 @@ func (r reader) GetPayload(ctx context.Context, deliveryID string) ([]byte, erro
 type Payload struct {
 	DeliveryID string
 	Event      string
-	// Handshake says that the delivery only asked whether we are there.
+	// Handshake says that the delivery only asked whether we answer.
 	Handshake bool
 	Body      []byte
 }

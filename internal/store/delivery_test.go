@@ -63,7 +63,7 @@ func TestW11DeliveryRoundTrip(t *testing.T) {
 			all = append(all, d)
 		}
 		insertDeliveries(t, s, all...)
-		insertDeliveries(t, s) // none is no harm
+		insertDeliveries(t, s) // none does no harm
 		for _, d := range all {
 			got, err := s.GetDelivery(t.Context(), webhook, d.ID)
 			must(t, err)
@@ -220,7 +220,7 @@ func TestW14BatchesDoNotDeadlock(t *testing.T) {
 	}
 }
 
-// A claim is taken back by its own delivery only.
+// Only its own delivery takes a claim back.
 func TestW14FreeIdentity(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -240,14 +240,14 @@ func TestW14FreeIdentity(t *testing.T) {
 		if taken, _, err := claimAll(t.Context(), s, []store.Identity{other}); err != nil || len(taken) != 0 {
 			t.Errorf("taken %v, %v", taken, err)
 		}
-		if taken, _, err := claimAll(t.Context(), s, nil); err != nil || len(taken) != 0 { // none is no harm
+		if taken, _, err := claimAll(t.Context(), s, nil); err != nil || len(taken) != 0 { // none does no harm
 			t.Errorf("taken %v, %v", taken, err)
 		}
 	})
 }
 
-// Who waits for another node's claim gets it if that node takes it back or fails,
-// and learns the holder if not.
+// A delivery that waits for another node's claim gets it if that node takes it back or
+// fails, and learns the holder if not.
 func TestW14ClaimWaitsForTheOther(t *testing.T) {
 	t.Parallel()
 	a, b, waits := twoNodes(t)
@@ -300,7 +300,7 @@ func TestW10ForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// What a batch of deliveries costs does not depend on how many there are.
+// The cost of a batch of deliveries does not depend on how many there are.
 func TestW7StatementsOfABatchAreConstant(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// WebhookUIDs lists all webhooks, deleted ones too, in the order of their uid.
+// WebhookUIDs lists all webhooks, including deleted ones, in the order of their uid.
 func (r reader) WebhookUIDs(ctx context.Context, after string, limit int) (live, deleted []string, err error) {
 	found, err := r.webhooks(ctx, "WHERE uid > $1 ORDER BY uid LIMIT $2", after, limit)
 	for _, w := range found {
@@ -23,7 +23,7 @@ func (r reader) WebhookUIDs(ctx context.Context, after string, limit int) (live,
 }
 
 // DeleteDeliveries removes a webhook's deliveries that are older than a time and not
-// among its newest ones, at most so many. A body that a run still uses stays.
+// among its newest ones, up to a limit. A body that a run still uses stays.
 func (tx *Tx) DeleteDeliveries(ctx context.Context, webhookUID string, before time.Time, keep, limit int) (int, error) {
 	if err := tx.settleLogs(ctx); err != nil {
 		return 0, err
@@ -51,9 +51,9 @@ func (tx *Tx) DeleteDeliveries(ctx context.Context, webhookUID string, before ti
 	return len(old), tx.dropPayloads(ctx, old)
 }
 
-// dropPayloads removes the bodies that neither a delivery nor a run needs any more.
-// It locks them before it looks: two transactions that remove the last two reasons
-// for a body would otherwise each see the other's, and leave it for ever.
+// dropPayloads removes the bodies that neither a delivery nor a run needs any more. It
+// locks them before it checks: two transactions that remove the last two reasons for a
+// body would otherwise each see the other's, and leave it for ever.
 func (tx *Tx) dropPayloads(ctx context.Context, deliveryIDs []string) error {
 	if len(deliveryIDs) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (tx *Tx) deleteAttachments(ctx context.Context, runID string) error {
 }
 
 // DeleteIdentities forgets identities accepted before a time whose delivery is gone
-// from the log, at most so many.
+// from the log, up to a limit.
 func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int) (int64, error) {
 	ceiling := id.Floor(before)
 	// A comparison, not NOT EXISTS: PostgreSQL would make a join of that and read both
@@ -104,7 +104,7 @@ func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int)
 	if len(old) == 0 {
 		return 0, nil
 	}
-	args := []any{ceiling} // again: another node may have forgotten one, and it was claimed anew
+	args := []any{ceiling} // again: another node may have forgotten one, and a delivery claimed it again
 	n, err := tx.exec(ctx, "DELETE FROM delivery_identities WHERE delivery_id < $1 AND digest IN "+list(&args, old), args...)
 	if err != nil {
 		return 0, fmt.Errorf("delete identities: %w", err)

@@ -221,7 +221,7 @@ func TestW11BodyOfAFollowup(t *testing.T) {
 				t.Error("a body is left")
 			}
 		}
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AttachFiles(ctx, nil, nil) }) // none is no harm
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AttachFiles(ctx, nil, nil) }) // none does no harm
 	})
 }
 

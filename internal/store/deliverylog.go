@@ -8,8 +8,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// ListAllDeliveries reads a page of the logs of all webhooks, deleted ones too, newest first,
-// from before an id on ("" for the newest). With refused it has only what was turned away.
+// ListAllDeliveries reads a page of the logs of all webhooks, including deleted ones, newest
+// first, from before an id on ("" for the newest). With refused it has only what was turned away.
 func (r reader) ListAllDeliveries(ctx context.Context, refused bool, before string, limit int) ([]lineshaft.Delivery, bool, error) {
 	where := "WHERE id < $1"
 	if refused {
@@ -56,7 +56,7 @@ func (r reader) pageDeliveries(ctx context.Context, where string, args []any, li
 	}, limit)
 }
 
-// WebhooksByUID reads webhooks, deleted ones too, in no order.
+// WebhooksByUID reads webhooks, including deleted ones, in no order.
 func (r reader) WebhooksByUID(ctx context.Context, uids []string) ([]Webhook, error) {
 	if len(uids) == 0 {
 		return nil, nil

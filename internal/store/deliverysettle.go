@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// The log of a webhook is settled, too. A page of the index of logs belongs to one webhook: a
+// The log of a webhook is also settled. A page of the index of logs belongs to one webhook: a
 // commit of deliveries to many webhooks would write as many pages. On SQLite a delivery is
 // therefore inserted without its webhook_uid and with unsettled_uid instead; its entry is then
 // the last of the index. SettleDeliveries moves many of them at a time. Until then a log is

@@ -16,11 +16,11 @@ type dialect struct {
 	// skipLocked lets claimers pass each other. Same reason.
 	skipLocked string
 	// follow is an equality of a column whose index a list follows. PostgreSQL would
-	// rather follow another index and filter, which reads few rows only if the runs
-	// asked for lie evenly in it. It does not see through an array: the column then
-	// stays in the order, and only its own index gives that.
+	// rather follow another index and filter, which reads few rows only if the
+	// requested runs are spread evenly in it. It does not see through an array: the
+	// column then stays in the order, and only its own index gives that.
 	follow string
-	// byQueue makes SQLite follow the queue from host to host. It would rather take all
+	// byQueue makes SQLite follow the queue from host to host. It would rather read all
 	// queued runs by their deadline and sort them.
 	byQueue string
 	// now is the database's clock in microseconds: leases of many nodes must be
@@ -35,21 +35,21 @@ type dialect struct {
 	// ahead is a number that no transaction had yet. In a database that was moved to another
 	// server, what came along may lie there for years; it waits for nobody.
 	ahead string
-	// holder tells of the oldest transaction that writes. Its statement is left out: it may
-	// have values in it, and what this user of the database may not see.
+	// holder describes the oldest transaction that writes. Its statement is left out: it
+	// may contain values, and what this user of the database may not see.
 	holder string
-	// snapshot is which transactions have committed; SQLite's writer knows by itself.
+	// snapshot is which transactions have committed; SQLite's writer knows that without a query.
 	snapshot string
-	// lockFactory and shareFactory order changes of a factory and deliveries to it.
-	// Locks in memory, because a lock of the row would be a write for each delivery.
-	// SQLite has one writer: what it reads stays so until the commit.
+	// lockFactory and shareFactory order changes of a factory and deliveries to it. The
+	// locks are in memory, because locking the row would be a write for each delivery.
+	// SQLite has one writer: what it reads does not change until the commit.
 	lockFactory  string
 	shareFactory string
-	// lockNames takes names in their order before the rows behind them: transactions
+	// lockNames locks names in their order before the rows behind them: transactions
 	// that need several then wait for each other instead of in a circle.
 	lockNames string
 	// hurry keeps a transaction from waiting for a table that others use: those who come
-	// later would stand behind it.
+	// later would queue behind it.
 	hurry string
 	// ownLists asks for the right to settle lists, until the transaction ends.
 	ownLists string
@@ -57,20 +57,20 @@ type dialect struct {
 	// they were inserted. PostgreSQL would write each row again for that.
 	settlesLogs bool
 	// backlog is the runs that changed since they were settled, each once. Neither engine
-	// shall read all runs for it.
+	// may read all runs for it.
 	backlog string
 	// metadata is a value of a run's metadata, by its key.
 	metadata string
 	// tables lists the tables that a backup holds: all but the schema's version and what
-	// lists of runs look at, which is made again.
+	// lists of runs read, which is made again.
 	tables string
-	// searchInsert, searchMatch and searchDelete are the full-text index, which is
-	// the engine's own. SQLite's knows a run by its number in run_list. Insertions take their
-	// rows from v: SQLite writes out the words of each statement by themselves.
+	// searchInsert, searchMatch and searchDelete are the full-text index, which is the
+	// engine's own. SQLite's knows a run by its number in run_list. Insertions take their
+	// rows from v: SQLite writes out the words of each statement separately.
 	searchInsert string
 	searchMatch  string
 	searchDelete string
-	// oldWords takes parts out of the index of words of the version before, until none is left.
+	// oldWords takes parts out of the index of words of the previous version, until none is left.
 	oldWords []string
 }
 

@@ -88,7 +88,7 @@ func TestX9EnvironmentDetails(t *testing.T) {
 	})
 }
 
-// What has not ended keeps an environment.
+// A run that has not ended keeps an environment.
 func TestX9LiveRuns(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -81,10 +81,10 @@ const EventOverhead = 256
 
 // ListEvents reads events of a run after a sequence, in order: at most limit of them, and
 // not more than size bytes, except that a single event is read however long it is. More
-// says that the log goes on.
+// says that the log continues.
 //
-// Where to stop is found by the lengths alone, which neither engine reads the data for:
-// the rows beyond are not sent by PostgreSQL only to be thrown away here.
+// The lengths alone show where to stop, and neither engine reads the data for them:
+// PostgreSQL does not send the rows beyond only for us to throw them away.
 func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit int, size int64) (events []lineshaft.Event, more bool, err error) {
 	query := "SELECT " + eventColumns + ` FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= COALESCE((
 		SELECT MAX(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
@@ -131,9 +131,9 @@ func (r reader) ListEventsBefore(ctx context.Context, runID string, before int64
 // errEnough ends a walk whose budget is used up.
 var errEnough = errors.New("enough was read")
 
-// ListMessages reads the last messages of a run, the newest first. It looks at the last
-// window events, of which others than messages are not read but passed by, and stops
-// once what it has read is larger than size: one message may be as long as many.
+// ListMessages reads the last messages of a run, the newest first. It searches the last
+// window events without reading those that are not messages, and stops once what it has
+// read is larger than size: one message may be as long as many.
 func (r reader) ListMessages(ctx context.Context, runID string, window int64, limit, size int) ([]lineshaft.Event, error) {
 	last, _, err := r.LogEnd(ctx, runID)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *Store) ListStateChanges(ctx context.Context, after StatePosition, limit
 }
 
 // ListRunStateChanges reads the state changes of one run after a place, settled or not. It
-// goes through the log of the run, which ends at last, or through what came since the place,
+// goes through the log of the run, which is finite, or through what came since the place,
 // whichever is shorter: either may be very long.
 func (r reader) ListRunStateChanges(ctx context.Context, after StatePosition, runID string, last int64) ([]StateChange, error) {
 	place := []any{after.Txid, after.RunID, after.Sequence}
@@ -299,8 +299,8 @@ const unseenHolder = "a transaction that this user of the database may not see"
 
 // HeldBack says since when state changes wait for a transaction that began before them and
 // has not ended, and which one that is, as far as this user of the database may see it. A
-// zero time is none; with one writer there never is. That changes wait is told even with an
-// error about which one it is.
+// zero time is none; with one writer there never is. That changes wait is reported even if
+// finding the transaction fails.
 func (s *Store) HeldBack(ctx context.Context) (since time.Time, by string, err error) {
 	if s.d.holder == "" {
 		return since, "", nil
@@ -346,7 +346,7 @@ func (s *Store) Horizon(ctx context.Context) (txid int64, err error) {
 func (s *Store) ListUnsettled(ctx context.Context, after StatePosition) ([]StatePosition, error) {
 	var found []StatePosition
 	// The place comes first: SQLite begins at the first bound that it reads, and would
-	// else go through every state change there ever was.
+	// otherwise go through every state change there ever was.
 	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.ahead,
 		[]any{after.Txid, after.RunID, after.Sequence}, func(scan rowScan) error {
 			var p StatePosition

@@ -180,7 +180,7 @@ func TestR9LateCommitIsNotSkipped(t *testing.T) {
 	}
 }
 
-// SQLite's transaction numbers go on after a restart, whatever the clock says.
+// SQLite's transaction numbers continue after a restart, whatever the clock says.
 func TestR9NumbersGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	database := t.TempDir() + "/test.db"

@@ -36,7 +36,7 @@ type Execution struct {
 	SnapshotID  string
 	Interrupted bool
 	// Ask is the newest question of the agent, and AskAfter the newest follow-up that
-	// was there before it.
+	// existed before it.
 	Ask, AskAfter string
 	tokenHash     string
 	// Expired says that the lease is over by the database's clock.
@@ -267,9 +267,9 @@ func (tx *Tx) SetInterrupted(ctx context.Context, executionID string) error {
 	return err
 }
 
-// TakeInterrupt unmarks an execution and says whether it was marked: of several who
-// are about to tell its worker, one does. Of an execution whose agent has not begun the
-// store remembers that its process was told (2): the process that it moves to was not.
+// TakeInterrupt unmarks an execution and says whether it was marked: of several callers
+// about to notify its worker, one does. If the agent has not begun, the store remembers
+// that the execution's process was notified (2): the process that it moves to was not.
 func (tx *Tx) TakeInterrupt(ctx context.Context, executionID string, begun bool) (bool, error) {
 	left := 0
 	if !begun {
@@ -351,8 +351,8 @@ func (r reader) RunOfToken(ctx context.Context, token string) (TokenRun, error) 
 	return run, err
 }
 
-// ExecutionOfToken finds the execution that a run token was made for, whatever has
-// become of it since: one that ended is told so instead of being taken for a stranger.
+// ExecutionOfToken finds the execution that a run token was made for, whatever its
+// state: one that ended gets that answer instead of being treated as a stranger.
 func (r reader) ExecutionOfToken(ctx context.Context, token string) (*Execution, error) {
 	found, err := r.executions(ctx, "SELECT "+executionColumns+" FROM executions WHERE run_token_hash = $1", Hash(token))
 	if err == nil && len(found) == 0 {
@@ -408,9 +408,9 @@ func (r reader) CountBusy(ctx context.Context, host string, limit int) (live, qu
 	return live, queued, err
 }
 
-// queueOf selects the queue of a host: all of it, or the runs of some factories. Each of
-// those has its own stretch of an index, so that the runs of others are not read. $1 is
-// the host and $2 the limit.
+// queueOf selects the queue of a host: all of it, or the runs of some factories. Each
+// factory has its own stretch of an index, so the runs of others are not read. $1 is the
+// host and $2 the limit.
 func queueOf(args *[]any, factories []string) string {
 	if len(factories) == 0 {
 		return "worker_host = $1"

@@ -330,7 +330,7 @@ func TestExecutionRoundTrip(t *testing.T) {
 	})
 }
 
-// An interrupt is taken once, anyone who asks.
+// An interrupt is taken once, by whichever caller.
 func TestR8InterruptIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -69,7 +69,7 @@ type pgNode struct {
 	Plans    []pgNode `json:"Plans"`
 }
 
-// read is the number of rows that a node looked at in its table.
+// read is the number of rows that a node read in its table.
 func (n pgNode) read() int { return int((n.Rows + n.Filtered + n.Recheck) * n.Loops) }
 
 // each calls fn for the node and all below it.

@@ -33,7 +33,7 @@ type Statement struct {
 
 // Recorder keeps the statements that pass through it.
 type Recorder struct {
-	// Before, if set, is told of each statement before it is sent.
+	// Before, if set, is called with each statement before it is sent.
 	Before func(query string)
 	inner  querier
 	mu     sync.Mutex
@@ -157,7 +157,7 @@ func OpenHasty(ctx context.Context, opts Options, lock time.Duration, tries int)
 	return Open(ctx, opts)
 }
 
-// ForgetBodies empties what callbacks told of a run.
+// ForgetBodies empties what callbacks said about a run.
 func (s *Store) ForgetBodies(ctx context.Context, runID string) error {
 	return s.forgetBodies(ctx, runID)
 }

@@ -75,7 +75,7 @@ func (tx *Tx) UpdateFactory(ctx context.Context, f lineshaft.Factory) error {
 }
 
 // DeleteFactory removes a factory with its agents and automations. Its webhooks are
-// deleted too, but keep their rows for the log.
+// also deleted, but keep their rows for the log.
 func (tx *Tx) DeleteFactory(ctx context.Context, uid string, at time.Time) error {
 	for _, table := range []string{"agents", "automations", "runners", "skills", "definition_revisions", "definition_files", "factory_repositories", "timers", "factory_spending"} {
 		if _, err := tx.exec(ctx, "DELETE FROM "+table+" WHERE factory_uid = $1", uid); err != nil {

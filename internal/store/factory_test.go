@@ -58,7 +58,7 @@ func TestF1FactoryRoundTrip(t *testing.T) {
 			t.Errorf("revision %d after the first change", f.Revision)
 		}
 		wantFactory(t, s, f)
-		// What is undone leaves the revision, so that no copy is thrown away for nothing.
+		// A rolled-back change leaves the revision, so that no copy is thrown away for nothing.
 		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			if _, err := tx.LockFactory(ctx, f.UID, at); err != nil {
 				return err
@@ -175,8 +175,8 @@ func TestF1DeleteFactory(t *testing.T) {
 	})
 }
 
-// What a delivery is accepted on does not change until its commit, and a factory
-// that is gone has no revision (W-5).
+// The state that a delivery is accepted by does not change until its commit, and a
+// factory that is gone has no revision (W-5).
 func TestW5ShareFactories(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -57,8 +57,8 @@ func (tx *Tx) TakeFollowup(ctx context.Context, h *RunHead) (*Followup, error) {
 	return &f, nil
 }
 
-// TakenFollowup reads the message that a run's execution is at; nil if it is at
-// the prompt. Answers to its questions are none.
+// TakenFollowup reads the message that a run's execution is working on; nil if that is
+// the prompt. Answers to its questions do not count.
 func (tx *Tx) TakenFollowup(ctx context.Context, runID string) (*Followup, error) {
 	f := Followup{RunID: runID}
 	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers = '' LIMIT 1", []any{runID}, &f.ID, &f.Message)
@@ -81,8 +81,8 @@ func (tx *Tx) FinishFollowups(ctx context.Context, h *RunHead) error {
 	return err
 }
 
-// ReturnFollowups makes what a lost execution had taken wait again, the answer to
-// its last question too. The caller saves the head.
+// ReturnFollowups makes what a lost execution had taken wait again, including the
+// answer to its last question. The caller saves the head.
 func (tx *Tx) ReturnFollowups(ctx context.Context, h *RunHead) error {
 	if !h.Taken {
 		return nil
@@ -113,8 +113,8 @@ func attachmentRows() inserts {
 	return inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
 }
 
-// keepAttached keeps the blob of an attachment; a payload is kept while somebody refers
-// to it.
+// keepAttached keeps the blob of an attachment; a payload is kept while something
+// refers to it.
 func (tx *Tx) keepAttached(ctx context.Context, runID string, a lineshaft.Attachment) error {
 	if strings.HasPrefix(a.BlobID, payloadPrefix) {
 		return nil

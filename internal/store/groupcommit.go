@@ -12,16 +12,16 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// A batch takes at most this many callers and, once it has begun, no new ones
-// after this time, so that nobody waits long behind others.
+// A batch takes at most this many callers and, once it has begun, no new ones after
+// this time: nobody waits long behind others.
 const (
 	maxBatch     = 256
 	maxBatchTime = 10 * time.Millisecond
 )
 
 // groupCommit is SQLite's only writer. Callers' work runs in savepoints of one
-// transaction, so that a batch costs one fsync; a caller that fails rolls back its
-// own savepoint only.
+// transaction, so a batch costs one fsync; a caller that fails rolls back its own
+// savepoint only.
 //
 // Nothing here uses a caller's context: a context that ends inside a statement
 // makes the driver interrupt it, and SQLite may then roll back the whole
@@ -49,12 +49,12 @@ type unit struct {
 	topics  []string
 	err     error
 	retried bool
-	// begun is set by the writer, or by a caller that gives up before that: whoever
-	// is first decides whether the work is done at all.
+	// begun is set by the writer, or by a caller that gives up before that: the first
+	// of them decides whether the work is done at all.
 	begun atomic.Bool
 }
 
-// begin says whether the work is to be done: not when its caller has gone.
+// begin says whether to do the work: not when its caller has gone.
 func (u *unit) begin() bool {
 	if !u.begun.CompareAndSwap(false, true) {
 		return false
@@ -134,8 +134,8 @@ func (g *groupCommit) loop(ctx context.Context) {
 	}
 }
 
-// finish brings the log into the file, which nothing else does at the end: whoever
-// copies the file of a stopped server then has everything.
+// finish brings the log into the file, which nothing else does at the end: a copy of
+// the file of a stopped server is then complete.
 func (g *groupCommit) finish(ctx context.Context) {
 	_, err := g.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	g.forget() // SQLite keeps a connection open for as long as it has a statement
@@ -158,8 +158,8 @@ func (g *groupCommit) next() *unit {
 	}
 }
 
-// batch runs first and anyone else who waits in one transaction. It returns the
-// callers that are to be tried again because the transaction was lost.
+// batch runs first and all other waiting callers in one transaction. It returns the
+// callers to try again because the transaction was lost.
 func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) []*unit {
 	if g.between != nil {
 		g.between()
@@ -257,8 +257,8 @@ func (g *groupCommit) member(ctx context.Context, u *unit) bool {
 	return g.control(ctx, "RELEASE member") == nil
 }
 
-// lost handles a transaction that SQLite ended on its own (disk full, I/O error):
-// the caller at whose statement it happened is told, the others are tried once more.
+// lost handles a transaction that SQLite ended on its own (disk full, I/O error): the
+// caller at whose statement it happened gets the error, the others are tried again.
 func (g *groupCommit) lost(ctx context.Context, members []*unit, culprit *unit) []*unit {
 	_ = g.control(ctx, "ROLLBACK")
 	var again []*unit
@@ -303,8 +303,8 @@ func protect(ctx context.Context, work func(context.Context, *Tx) error, tx *Tx)
 }
 
 // untilFailure refuses statements, and then the commit, after one that failed, as
-// PostgreSQL does: SQLite may have ended the transaction, and what came then would
-// be durable at once.
+// PostgreSQL does: SQLite may have ended the transaction, and later statements would be
+// durable at once.
 type untilFailure struct {
 	g      *groupCommit
 	failed error

@@ -87,7 +87,7 @@ func put(name string) func(context.Context, *Tx) error {
 	}
 }
 
-// names reads which rows of put are there.
+// names reads which rows of put exist.
 func (b *liteBatch) names() []string {
 	b.t.Helper()
 	names, err := b.texts(b.t.Context(), "SELECT name FROM settings ORDER BY name")
@@ -205,8 +205,8 @@ func TestD1FailingCallerLosesOnlyItsRows(t *testing.T) {
 	}
 }
 
-// A context that ends in the middle of a batch takes nothing from anybody: the
-// caller's own work was begun and is finished.
+// A context that ends in the middle of a batch takes nothing from anyone: the caller's
+// own work was begun and is finished.
 func TestD1ContextEndsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	b := openBatch(t)
@@ -329,8 +329,8 @@ func big(name string) func(context.Context, *Tx) error {
 	}
 }
 
-// A disk that fills in the middle of a batch: anyone who got nil is there, whoever
-// got an error is not and was told to try again; with space the store goes on.
+// A disk that fills in the middle of a batch: work that got nil is there, work that got
+// an error is not and can be tried again; with space the store continues.
 func TestD2DiskFills(t *testing.T) {
 	t.Parallel()
 	b := openBatch(t)
@@ -362,8 +362,8 @@ func TestD2DiskFills(t *testing.T) {
 	b.want("a", "b", "big1", "c", "d", "e")
 }
 
-// Work that goes on after a statement failed leaves nothing: its transaction may
-// be gone, and each further statement would be one of its own.
+// Work that continues after a statement failed leaves nothing: its transaction may be
+// gone, and each further statement would be one of its own.
 func TestD2NothingAfterAFailedStatement(t *testing.T) {
 	t.Parallel()
 	for name, result := range map[string]error{"fails": errors.New("given up"), "hides it": nil} {
@@ -407,7 +407,7 @@ func TestD2LostTransactionIsRedone(t *testing.T) {
 		if err := counted("breaks")(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, "ROLLBACK") // as SQLite does by itself after an I/O error
+		_, err := tx.exec(ctx, "ROLLBACK") // as SQLite itself does after an I/O error
 		return err
 	}
 	refused := lineshaft.Conflict("no")
@@ -429,7 +429,7 @@ func TestD2LostTransactionIsRedone(t *testing.T) {
 	}
 }
 
-// A commit that fails gives everybody an error and leaves nothing.
+// A commit that fails gives everyone an error and leaves nothing.
 func TestD2CommitFails(t *testing.T) {
 	t.Parallel()
 	b := openBatch(t)

@@ -31,9 +31,9 @@ func (i *inserts) rows() int {
 // maxParameters is what both engines take in one statement, with room to spare.
 const maxParameters = 30_000
 
-// statements cuts the rows into statements. On SQLite their sizes are powers of two:
-// a prepared statement for each number of rows would be too many to keep. On
-// PostgreSQL it is the round trips that count.
+// statements cuts the rows into statements. On SQLite their sizes are powers of two: a
+// prepared statement for each number of rows would be too many to keep. On PostgreSQL
+// the round trips count.
 func (i *inserts) statements(d *dialect, fn func(query string, args []any) error) error {
 	if len(i.args) == 0 {
 		return nil
@@ -57,8 +57,8 @@ func (i *inserts) table() string {
 	return name
 }
 
-// tuples is the text of so many rows of so many parameters. It is long and asked for
-// again and again, so it is made once.
+// tuples is the text of a number of rows, each with a number of parameters. It is long
+// and often needed, so it is made once.
 func (d *dialect) tuples(width, rows int) string {
 	key := [2]int{width, rows}
 	if kept, ok := d.texts.Load(key); ok {

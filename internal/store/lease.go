@@ -11,8 +11,8 @@ import (
 // leasePrefix begins the names of settings that are leases: until when, and whose.
 const leasePrefix = "lease/"
 
-// TakeLease gives a name to one holder at a time, of all nodes, and extends what the
-// holder has already. A holder that was killed loses it when the lease is over, by the
+// TakeLease gives a name to one holder at a time, across all nodes, and extends what
+// the holder already has. A killed holder loses it when the lease is over, by the
 // database's clock.
 func (tx *Tx) TakeLease(ctx context.Context, name, holder string, lease time.Duration) (taken bool, err error) {
 	name = leasePrefix + name
@@ -35,7 +35,7 @@ func (tx *Tx) TakeLease(ctx context.Context, name, holder string, lease time.Dur
 	return stored == mine, err
 }
 
-// EndLease gives a name back, unless somebody else has it by now.
+// EndLease gives a name back, unless someone else has it by now.
 func (tx *Tx) EndLease(ctx context.Context, name, holder string) error {
 	name = leasePrefix + name
 	stored, err := tx.GetSetting(ctx, name)
@@ -45,7 +45,7 @@ func (tx *Tx) EndLease(ctx context.Context, name, holder string) error {
 	return tx.do(ctx, "end lease", "DELETE FROM settings WHERE name = $1 AND value = $2", name, stored)
 }
 
-// readLease takes a stored lease apart; one that makes no sense is over.
+// readLease parses a stored lease; one that makes no sense is over.
 func readLease(stored string) (until int64, holder string) {
 	text, holder, _ := strings.Cut(stored, " ")
 	until, err := strconv.ParseInt(text, 10, 64)

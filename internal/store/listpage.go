@@ -24,7 +24,7 @@ type listing[T any] struct {
 }
 
 // readPage reads rows until there are limit of them, or listBytes. More says that the list
-// goes on. How long the rows are is asked first: neither engine reads long texts for that.
+// continues. The lengths of the rows are asked first: neither engine reads long texts for that.
 func readPage[T any](ctx context.Context, r reader, l listing[T], limit int) (page []T, more bool, err error) {
 	rows, read := 0, int64(0)
 	err = r.each(ctx, fmt.Sprintf("%s %s LIMIT %d", l.sizes, l.end, limit+1), l.args, func(scan rowScan) error {

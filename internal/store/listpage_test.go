@@ -34,8 +34,8 @@ func pageRows[T, K any](t *testing.T, read func(after K) ([]T, bool, error), loo
 	return rows
 }
 
-// A page of what people set up ends where much had to be read for it, and goes on there
-// without a gap or a repeat.
+// A page of what people set up ends where much had to be read for it, and the next
+// continues there without a gap or a repeat.
 func TestH14SetUpPagesEndAtBytes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -31,7 +31,7 @@ import (
 // KeyUse is a concurrency key that a transaction is about to use.
 type KeyUse struct {
 	Key string
-	// EndsWaiting says that the runs which wait for it may end, too.
+	// EndsWaiting says that the runs which wait for it may also end.
 	EndsWaiting bool
 }
 
@@ -87,9 +87,9 @@ func (tx *Tx) textsIn(ctx context.Context, query string, items []string) ([]stri
 	return tx.texts(ctx, query+list(&args, items), args...)
 }
 
-// LockRunAndKey is LockRun for a transaction that may end the run or bring it back: it
-// takes the run's concurrency key first, with other names that are needed, and with the run
-// the one that gets the key next.
+// LockRunAndKey is LockRun for a transaction that may end the run or bring it back. It
+// first takes the run's concurrency key, with other names that are needed; then it locks
+// the run and the one that gets the key next.
 func (tx *Tx) LockRunAndKey(ctx context.Context, runID string, names ...string) (*RunHead, error) {
 	if err := tx.lockKey(ctx, "$1", runID, names...); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (tx *Tx) LockKeyOf(ctx context.Context, executionID string) error {
 	return tx.lockKey(ctx, "(SELECT run_id FROM executions WHERE id = $1)", executionID)
 }
 
-// lockKey locks the concurrency key of a run. A run never changes its key, so that it can
-// be read before anything is locked.
+// lockKey locks the concurrency key of a run. A run never changes its key, so it can be
+// read before anything is locked.
 func (tx *Tx) lockKey(ctx context.Context, run, arg string, names ...string) error {
 	if tx.d.lockNames == "" {
 		return nil

@@ -149,8 +149,8 @@ func TestD3WebhooksAreAddedToAnOldDatabase(t *testing.T) {
 	})
 }
 
-// A migration never waits long for a table: who reads it would stand behind (D-3). It
-// names a backup that is to be waited for.
+// A migration never waits long for a table: its readers would queue behind it (D-3). It
+// names a backup that it must wait for.
 func TestD3MigrationDoesNotWaitForABackup(t *testing.T) {
 	t.Parallel()
 	database := storetest.EmptyPostgres(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Notification is an endpoint with what only the server knows of it.
+// Notification is an endpoint with what only the server knows about it.
 type Notification struct {
 	lineshaft.Notification
 
@@ -20,21 +20,21 @@ type Notification struct {
 	Credential    string
 	OldCredential string
 	OldUntil      time.Time
-	// Since tells changes that happened before the endpoint wanted to know.
+	// Since identifies changes that happened before the endpoint wanted to know.
 	Since Snapshot
-	// Until is what had happened when it was disabled, as long as not all of that is in
-	// its log; then it is zero. Gaps are the times since Since when it was disabled.
+	// Until is what had happened when it was disabled, until all of that is in its log;
+	// then it is zero. Gaps are the times since Since when it was disabled.
 	Until Snapshot
 	Gaps  []SnapshotGap
 	// EnabledAt is when it was last made or enabled.
 	EnabledAt time.Time
 	DeletedAt time.Time
-	// Damaged is what of its row cannot be read. It then counts as disabled, and only
-	// deleting it is left: its filters may be what is lost.
+	// Damaged is what cannot be read of its row. The endpoint then counts as disabled
+	// and can only be deleted: its filters may be lost.
 	Damaged error
 }
 
-// Followed says whether state changes are looked at for the endpoint.
+// Followed says whether state changes are checked for the endpoint.
 func (n Notification) Followed() bool { return n.Enabled || n.Until.Max > 0 }
 
 // Covers says whether a change happened while the endpoint was enabled.
@@ -132,7 +132,7 @@ func scanNotification(scan rowScan) (*Notification, error) {
 	n.Enabled, n.DisabledAt, n.OldUntil, n.EnabledAt = enabled == 1, fromMicros(disabled), fromMicros(oldUntil), fromMicros(enabledAt)
 	n.LastSuccessAt, n.LastFailureAt = fromMicros(success), fromMicros(failure)
 	n.CreatedAt, n.UpdatedAt, n.DeletedAt = fromMicros(created), fromMicros(updated), fromMicros(deleted)
-	if damaged != nil { // the others go on without it
+	if damaged != nil { // the others continue without it
 		n.Damaged = fmt.Errorf("decode notification: %w", damaged)
 		n.States, n.FactoryUIDs, n.Until, n.Gaps = nil, nil, Snapshot{}, nil
 		n.Enabled, n.DisabledAt, n.DisabledReason = false, n.UpdatedAt, "what is stored of it cannot be read; delete it and create it again"

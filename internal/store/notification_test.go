@@ -14,8 +14,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// What a transaction wrote is before a snapshot that is taken after it, and after one
-// that was taken before, anyone who was first to begin.
+// A transaction's writes are before a snapshot made after it, and after one made
+// before, whichever began first.
 func TestC1SnapshotsTellBeforeFromAfter(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -44,7 +44,7 @@ func TestC1SnapshotsTellBeforeFromAfter(t *testing.T) {
 	})
 }
 
-// A transaction that runs while a snapshot is taken comes after it, although its number
+// A transaction that runs while a snapshot is made comes after it, although its number
 // is smaller.
 func TestC1SnapshotsKnowWhoIsRunning(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ const (
 	newNotificationDelivery = "notification_deliveries (" + deliveryInfoColumns + ", tries, tried_at, claim, body, attempts)"
 )
 
-// CallbackRun is what a callback tells of a run.
+// CallbackRun is what a callback says about a run.
 type CallbackRun struct {
 	ID         string
 	Title      string
@@ -25,7 +25,7 @@ type CallbackRun struct {
 	FactoryUID string
 	CreatedAt  time.Time
 	Metadata   map[string]string
-	// TraceParent is what its callbacks go on from.
+	// TraceParent is what its callbacks continue.
 	TraceParent string
 	// Damaged is what of its row cannot be read, which is then left out.
 	Damaged error
@@ -47,7 +47,7 @@ func (r reader) ListCallbackRuns(ctx context.Context, ids []string) (map[string]
 			return fmt.Errorf("scan run: %w", err)
 		}
 		run.CreatedAt = fromMicros(created)
-		if err := json.Unmarshal([]byte(metadata), &run.Metadata); err != nil { // the others go on
+		if err := json.Unmarshal([]byte(metadata), &run.Metadata); err != nil { // the others continue
 			run.Metadata, run.Damaged = nil, fmt.Errorf("decode metadata of run %s: %w", run.ID, err)
 		}
 		found[run.ID] = run
@@ -79,8 +79,8 @@ type DueNotification struct {
 	Since time.Time
 }
 
-// DueNotifications reads when each enabled endpoint has its next attempt; those with
-// none are left out, and so are those that cannot be read: they count as disabled. What was
+// DueNotifications reads when each enabled endpoint has its next attempt. It leaves out
+// endpoints with none, and those that cannot be read: they count as disabled. A delivery
 // last tried before its endpoint was enabled is due. It asks the index twice for each
 // endpoint, however much waits.
 func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error) {
@@ -107,7 +107,7 @@ func (r reader) DueNotifications(ctx context.Context) ([]DueNotification, error)
 	return found, nil
 }
 
-// CountPending counts the deliveries that wait, for disabled endpoints too, up to a number.
+// CountPending counts the deliveries that wait, including those for disabled endpoints, up to a number.
 func (r reader) CountPending(ctx context.Context, most int) (n int, err error) {
 	err = r.one(ctx, "SELECT COUNT(*) FROM (SELECT notification_id FROM notification_deliveries WHERE status = 'pending' LIMIT $1) AS waiting", []any{most}, &n)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r reader) CountPending(ctx context.Context, most int) (n int, err error) {
 type NotificationClaim struct {
 	lineshaft.NotificationDelivery
 
-	// Claim names who makes the attempt; another one may after the lease.
+	// Claim names the node that makes the attempt; after the lease another one may.
 	Claim string
 	// Tries is how many attempts were made since the delivery was made or replayed.
 	Tries int
@@ -194,8 +194,8 @@ func (tx *Tx) ReplayNotificationDelivery(ctx context.Context, notificationID, id
 		WHERE id = $2 AND notification_id = $1`, notificationID, id, micros(due), micros(expires))
 }
 
-// ExpireNotificationDeliveries ends what waits for an endpoint and whose time was over at
-// some moment, at most so many.
+// ExpireNotificationDeliveries ends what waits for an endpoint and expired before a given
+// time, up to a limit.
 func (tx *Tx) ExpireNotificationDeliveries(ctx context.Context, notificationID string, over, now time.Time, why string, limit int) (int, error) {
 	n, err := tx.exec(ctx, `UPDATE notification_deliveries SET status = 'failed', next_at = 0, claim = '', finished_at = $2, last_error = $3,
 		body = CASE WHEN `+bodyOfDeleted+` THEN '' ELSE body END WHERE id IN (
@@ -208,7 +208,7 @@ func (tx *Tx) ExpireNotificationDeliveries(ctx context.Context, notificationID s
 }
 
 // DeleteNotificationDeliveries removes deliveries that have ended and are older than an
-// id, at most so many.
+// id, up to a limit.
 func (tx *Tx) DeleteNotificationDeliveries(ctx context.Context, before string, limit int) (int, error) {
 	n, err := tx.exec(ctx, "DELETE FROM notification_deliveries WHERE id IN (SELECT id FROM notification_deliveries WHERE id < $1 AND status <> 'pending' ORDER BY id LIMIT $2)", before, limit)
 	if err != nil {
@@ -217,7 +217,7 @@ func (tx *Tx) DeleteNotificationDeliveries(ctx context.Context, before string, l
 	return int(n), nil
 }
 
-// DeleteNotificationLog removes deliveries of an endpoint, at most so many.
+// DeleteNotificationLog removes deliveries of an endpoint, up to a limit.
 func (tx *Tx) DeleteNotificationLog(ctx context.Context, notificationID string, limit int) (int, error) {
 	n, err := tx.exec(ctx, "DELETE FROM notification_deliveries WHERE id IN (SELECT id FROM notification_deliveries WHERE notification_id = $1 ORDER BY id LIMIT $2)", notificationID, limit)
 	if err != nil {
@@ -276,9 +276,9 @@ func (r reader) GetNotificationDelivery(ctx context.Context, notificationID, id 
 	return found, nil
 }
 
-// decodeAttempts reads the log of a delivery. One that cannot be read is given up: it is
-// there for people to look at, and must not keep the delivery, and with it all that its
-// endpoint waits for.
+// decodeAttempts reads the log of a delivery. A log that cannot be read is given up: it
+// is for people, and must not hold up the delivery and everything else that its endpoint
+// waits for.
 func decodeAttempts(text string) (attempts []lineshaft.NotificationAttempt) {
 	if json.Unmarshal([]byte(text), &attempts) != nil {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// Every look of the overview is bounded: it counts, or reads, at most so many rows of
-// each factory that the reader may see; no factories means all runs.
+// Every look of the overview is bounded: it counts, or reads, a limited number of rows
+// of each factory that the reader may see; no factories means all runs.
 
 // union asks the same question of each of some keys, and puts the answers together.
 // PostgreSQL and SQLite follow an index for each part; for one statement with IN they
 // might not.
 func union(parts []string) string { return strings.Join(parts, " UNION ALL ") }
 
-// CountActive counts runs in states that are no end, each up to a limit.
+// CountActive counts runs in states that are not final, each up to a limit.
 func (s *Store) CountActive(ctx context.Context, factories []string, states []lineshaft.RunState, limit int) (map[lineshaft.RunState]int, error) {
 	counts := map[lineshaft.RunState]int{}
 	if len(factories) == 0 {
@@ -65,7 +65,7 @@ func (r reader) countIn(
 	})
 }
 
-// RunBrief is what the overview tells of a run.
+// RunBrief is what the overview shows of a run.
 type RunBrief struct {
 	ID         string
 	Title      string

@@ -12,8 +12,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// overviewLooks are what a look at the overview reads, for everybody and for keys that
-// see some factories only, and what the job behind it does.
+// overviewLooks are what a look at the overview reads, for everyone and for keys that
+// see only some factories, and what the job behind it does.
 func overviewLooks(s *store.Store) map[string]lookup {
 	since, late := time.UnixMicro(1), time.UnixMicro(1<<50)
 	active := []lineshaft.RunState{lineshaft.Queued, lineshaft.Pending, lineshaft.Claimed, lineshaft.InProgress, lineshaft.Blocked}
@@ -68,7 +68,7 @@ func fillOverview(t *testing.T, s *store.Store) {
 	}))
 }
 
-// What the overview reads does not grow with what there is (I-2).
+// The overview reads the same amount however many runs there are (I-2).
 func TestI2OverviewFollowsIndexes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

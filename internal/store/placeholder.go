@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// positional rewrites $1, $2, … as ? when they stand in order and each once.
-// SQLite takes $1 as a parameter's name and searches all names for each value it
-// binds, which is most of the time of a statement with hundreds of them.
+// positional rewrites $1, $2, … as ? when they are in order and each occurs once.
+// SQLite takes $1 as a parameter's name and searches all names for each value it binds,
+// which is most of the time of a statement with hundreds of them.
 func positional(query string) string {
 	var out strings.Builder
 	rest, next := query, 1

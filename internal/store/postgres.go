@@ -131,9 +131,9 @@ func (t pgTx) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return t.tx.QueryContext(ctx, query, args...)
 }
 
-// patience is how a migration waits for a table that is in use. Whoever reads the table
-// after it has begun to wait stands behind it, so it waits for moments only and lets
-// the nodes of the older version go on in between.
+// patience is how a migration waits for a table that is in use. Once it has begun to
+// wait, later readers of the table queue behind it, so it waits for moments only and
+// lets the nodes of the older version continue in between.
 type patience struct {
 	lock, pause time.Duration
 	tries       int
@@ -149,7 +149,7 @@ type postgresSchema struct {
 
 func (s postgresSchema) engine() string { return "postgres" }
 
-// apply tries again while somebody holds a table.
+// apply tries again while someone holds a table.
 func (s postgresSchema) apply(ctx context.Context, text string, number int, at time.Time) error {
 	text = fmt.Sprintf("SET LOCAL lock_timeout = %d;\n", s.patience.lock.Milliseconds()) + text
 	for try := 1; ; try++ {
@@ -174,7 +174,7 @@ func tableInUse(err error) bool {
 	return ok && fault.Code == "55P03"
 }
 
-// inUse says who is to be waited for. The schema has not been changed.
+// inUse says what the migration waits for. The schema has not been changed.
 func (s postgresSchema) inUse(ctx context.Context, cause error) error {
 	held := lineshaft.Conflict("the schema cannot be brought up to date while something else holds the tables; look into pg_stat_activity " +
 		"for long transactions (a dump, a forgotten session), end them, and start again")
@@ -200,7 +200,7 @@ func (s postgresSchema) lock(ctx context.Context) (func() error, error) {
 // channel is the PostgreSQL notification channel of all nodes.
 const channel = "lineshaft"
 
-// Notify tells the other nodes about topics, after the work is durable.
+// Notify notifies the other nodes of topics, after the work is durable.
 func (s *Store) Notify(ctx context.Context, payload string) error {
 	if s.Engine() != "postgres" {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// PutPrincipal stores a principal unless it is known: who makes a key for somebody
-// does not rename them.
+// PutPrincipal stores a principal unless it is known: making a key for someone does not
+// rename them.
 func (tx *Tx) PutPrincipal(ctx context.Context, p lineshaft.Principal, at time.Time) error {
 	return tx.do(ctx, "put principal", `INSERT INTO principals (uid, type, display_name, email, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (uid) DO NOTHING`,

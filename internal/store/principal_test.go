@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// Whoever makes a key for somebody does not rename them; a rename does.
+// Making a key for someone does not rename them; a rename does.
 func TestRenamePrincipal(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -50,7 +50,7 @@ func (tx *Tx) lockRate(ctx context.Context, name string) (count, now int64, err 
 	var last int64
 	err = tx.one(ctx, `INSERT INTO rate_windows (name, count, last_at) VALUES ($1, 0, 0)
 		ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING count, last_at, `+tx.d.now, []any{name}, &count, &last, &now)
-	if err == nil && last > now { // the clock was set back: what it calls future was just now
+	if err == nil && last > now { // the clock was set back: its future was just now
 		_, err = tx.exec(ctx, "UPDATE rate_hits SET at = $2 WHERE name = $1 AND at > $3", name, now, now)
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func (tx *Tx) lockRate(ctx context.Context, name string) (count, now int64, err 
 	return count, now, nil
 }
 
-// RateWait tells without counting how long a window is full.
+// RateWait says how long a window is full, without counting.
 func (r reader) RateWait(ctx context.Context, rate Rate) (time.Duration, error) {
 	var count, now int64
 	err := r.one(ctx, "SELECT count, "+r.d.now+" FROM rate_windows WHERE name = $1", []any{rate.Name}, &count, &now)
@@ -98,7 +98,7 @@ func (tx *Tx) hit(ctx context.Context, rate Rate, number, now int64) error {
 	return tx.do(ctx, "trim rate window", "DELETE FROM rate_hits WHERE name = $1 AND number <= $2", rate.Name, number-int64(rate.Limit))
 }
 
-// DeleteRates removes windows without a hit since a time, at most so many. It passes over
+// DeleteRates removes windows without a hit since a time, up to a limit. It passes over
 // those that a delivery is being counted in.
 func (tx *Tx) DeleteRates(ctx context.Context, before time.Time, limit int) (int, error) {
 	idle, err := tx.texts(ctx, `DELETE FROM rate_windows WHERE name IN (SELECT name FROM rate_windows WHERE last_at < $1 ORDER BY last_at LIMIT $2`+tx.d.skipLocked+`)

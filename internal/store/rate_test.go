@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// ticker is a clock that stands in a row of the database, where tests move it.
+// ticker is a clock in a row of the database, where tests move it.
 const (
 	ticker     = "(SELECT CAST(value AS BIGINT) FROM settings WHERE name = 'clock')"
 	startTicks = int64(1_750_000_000_000_000)
@@ -141,7 +141,7 @@ func TestW12ChangedLimit(t *testing.T) {
 	})
 }
 
-// By the database's own clock, who waits as long as told is let in.
+// By the database's own clock, a caller that waits as long as asked is let in.
 func TestW12WaitIsTrue(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -293,7 +293,7 @@ func replayRates(ctx context.Context, tx *store.Tx, plan []rateStep, windows [2]
 	return nil
 }
 
-// Windows without a hit go, at most so many at a time, and those in use stay.
+// Windows without a hit go, up to a limit at a time, and those in use stay.
 func TestW12IdleWindowsGo(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

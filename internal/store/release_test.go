@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// released is the schema of the release before this one. Its nodes go on while those of
-	// this one are rolled out, so that what they write must fit the newer schema (D-3). With
-	// a release this becomes the number of its last migration.
+	// released is the schema of the release before this one. Its nodes keep running while
+	// those of this one are rolled out, so what they write must fit the newer schema (D-3).
+	// With a release this becomes the number of its last migration.
 	released = 8
 	// releasedRuns are the columns that a node of that release writes of a new run. Runs are
 	// the only table of it that has changed since.
@@ -48,8 +48,8 @@ func unfilled(t *testing.T, database string, db *sql.DB) []string {
 	return found
 }
 
-// What the release before reads is still there, and what it writes breaks no rule that came
-// since: in its tables nothing has to be filled that it does not know, or be unique.
+// What the previous release reads still exists, and what it writes breaks no newer rule: no
+// column in its tables that it does not know must be filled, or be unique.
 func TestD3TheReleaseBeforeGoesOn(t *testing.T) {
 	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, database string) {
@@ -86,7 +86,7 @@ func TestD3TheReleaseBeforeGoesOn(t *testing.T) {
 	})
 }
 
-// A run that a node of the release before starts can be read here, and callbacks are told of it.
+// A run that a node of the previous release starts can be read here, and callbacks report it.
 func TestD3RunsOfTheReleaseBefore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -12,8 +12,8 @@ import (
 
 const repositoryColumns = "factory_uid, url, branch, path, seen, applied, problems, fault, checked_at, applied_at"
 
-// PutRepository makes a factory follow a repository from its beginning; it is looked
-// at next.
+// PutRepository makes a factory follow a repository from its beginning; it is checked
+// next.
 func (tx *Tx) PutRepository(ctx context.Context, factoryUID string, source lineshaft.GitSource) error {
 	return tx.do(ctx, "put repository",
 		`INSERT INTO factory_repositories (`+repositoryColumns+`, claim, next_at) VALUES ($1, $2, $3, $4, '', '', '[]', '', 0, 0, '', 0)
@@ -60,7 +60,7 @@ func (r reader) repositories(ctx context.Context, query string, args []any, each
 	return nil
 }
 
-// RepositoryDue says whether a repository is to be looked at now.
+// RepositoryDue says whether a repository is due for a check.
 func (r reader) RepositoryDue(ctx context.Context) (bool, error) {
 	var one int
 	err := r.one(ctx, "SELECT 1 FROM factory_repositories WHERE next_at <= "+r.d.now+" LIMIT 1", nil, &one)
@@ -76,7 +76,7 @@ func (tx *Tx) ClaimRepository(ctx context.Context, claim string, lease time.Dura
 	return tx.takeRepository(ctx, "(SELECT factory_uid FROM factory_repositories WHERE next_at <= "+tx.d.now+" ORDER BY next_at LIMIT 1"+tx.d.skipLocked+")", claim, lease)
 }
 
-// TakeRepository takes the repository of a factory, from the one who looks at it; nil when
+// TakeRepository takes the repository of a factory, even during another check; nil when
 // the factory follows none.
 func (tx *Tx) TakeRepository(ctx context.Context, factoryUID, claim string, lease time.Duration) (*lineshaft.GitStatus, error) {
 	return tx.takeRepository(ctx, "$2", claim, lease, factoryUID)
@@ -114,7 +114,7 @@ func (tx *Tx) ExtendRepository(ctx context.Context, factoryUID, claim string, le
 	return n > 0, nil
 }
 
-// NoteRepository ends a claim with what was seen; the next look is after the pause. It
+// NoteRepository ends a claim with what was seen; the next check is after the pause. It
 // says false, and writes nothing, when the claim is no longer in force.
 func (tx *Tx) NoteRepository(ctx context.Context, claim string, s lineshaft.GitStatus, pause time.Duration) (bool, error) {
 	if s.Problems == nil {
@@ -133,14 +133,14 @@ func (tx *Tx) NoteRepository(ctx context.Context, claim string, s lineshaft.GitS
 	return n > 0, nil
 }
 
-// ReleaseRepository gives a claim back: somebody else is to look at once.
+// ReleaseRepository gives a claim back: someone else can check at once.
 func (tx *Tx) ReleaseRepository(ctx context.Context, factoryUID, claim string) error {
 	return tx.do(ctx, "release repository",
 		"UPDATE factory_repositories SET claim = '', next_at = 0 WHERE factory_uid = $1 AND claim = $2", factoryUID, claim)
 }
 
-// DueRepository says that a repository has changed: it is to be looked at now, and
-// anyone who is looking has looked too early.
+// DueRepository says that a repository has changed: it is due now, and a check that has
+// already begun was too early.
 func (tx *Tx) DueRepository(ctx context.Context, factoryUID string) error {
 	return tx.do(ctx, "repository is due", "UPDATE factory_repositories SET claim = '', next_at = 0 WHERE factory_uid = $1", factoryUID)
 }

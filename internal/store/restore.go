@@ -47,7 +47,7 @@ func Restore(ctx context.Context, opts Options, open func() (io.ReadCloser, erro
 		return err
 	})
 	if err != nil {
-		// Between the end of the database and that of its lock nobody else has it.
+		// Between closing the database and releasing its lock nobody else has it.
 		unlock := s.unlock
 		s.unlock = func() error { return errors.Join(removeFiles(made), unlock()) }
 	}
@@ -86,7 +86,7 @@ func (s *Store) settleAll(ctx context.Context) error {
 }
 
 // newFiles are the files and folders that opening a new SQLite database makes, in the
-// order in which they can be removed. It is empty if the database is there already.
+// order in which they can be removed. It is empty if the database already exists.
 func newFiles(database string) []string {
 	missing := func(path string) bool {
 		_, err := os.Lstat(path)
@@ -108,7 +108,7 @@ func newFiles(database string) []string {
 }
 
 // removeFiles removes what a failed restore made: an empty database looks like one that
-// somebody uses. Folders in which something else has appeared stay.
+// is in use. Folders in which something else has appeared stay.
 func removeFiles(made []string) error {
 	for _, path := range made {
 		err := os.Remove(path)
@@ -175,11 +175,11 @@ func (l *restore) all(ctx context.Context, open func() (io.ReadCloser, error)) e
 	if err := l.check(ctx, r.rows); err != nil || l.head.Schema < listsMigration {
 		return err
 	}
-	// All runs were noted as they came; how far the database of the backup had come is nothing to this one.
+	// All runs were noted as they came; how far the upgrade of the backup's database had come does not matter here.
 	return l.tx.do(ctx, "forget an upgrade of lists", "DELETE FROM settings WHERE name = $1", belowSetting)
 }
 
-// clear refuses a database that is in use, and takes out what migrations put in.
+// clear refuses a database that is in use, and removes what migrations put in.
 func (l *restore) clear(ctx context.Context) error {
 	var have int
 	if err := l.tx.one(ctx, "SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &have); err != nil {
@@ -305,9 +305,9 @@ func (l *restore) flush(ctx context.Context) error {
 	return nil
 }
 
-// renumber gives a state change the number of a transaction of the past: the server
-// it came from may have counted further than this one. Changes on either side of a
-// place that somebody goes on from stay there.
+// renumber gives a state change the number of a transaction of the past: the server it
+// came from may have counted further than this one. Changes before and after a position
+// from which someone continues keep their side.
 func (l *restore) renumber(row []any) {
 	number, _ := row[l.txid].(int64)
 	if number == 0 {
@@ -346,12 +346,12 @@ func (l *restore) segment(at StatePosition) int64 {
 func (l *restore) replace(row []any) {
 	value, _ := row[l.setting].(string)
 	if place, ok := asPosition(value); ok {
-		// No run id comes behind a tilde.
+		// No run id sorts after a tilde.
 		row[l.setting] = fmt.Sprintf(`{"txid":%d,"run_id":"~","sequence":%d}`, l.segment(place), int64(math.MaxInt64))
 	}
 }
 
-// check counts what is there now.
+// check counts the rows after the restore.
 func (l *restore) check(ctx context.Context, want map[string]int64) error {
 	for table, rows := range want {
 		var have int64

@@ -34,7 +34,7 @@ type RunBody struct {
 	Skills []lineshaft.Skill
 	// FiredBy is the schedule that started the run, if one did.
 	FiredBy *lineshaft.FiredBy
-	// Continues is the run whose conversation and workspace this one goes on with.
+	// Continues is the run whose conversation and workspace this one continues.
 	Continues string
 }
 
@@ -56,12 +56,12 @@ type NewRun struct {
 	RerunOf   string
 	Attempt   int
 	CreatedAt time.Time
-	// TraceParent is the W3C traceparent that all that follows goes on from.
+	// TraceParent is the W3C traceparent that all that follows continues.
 	TraceParent string
 	// Ancestors are the runs above this one, nearest first.
 	Ancestors []string
 	// Outside says that strangers may have written a part of the conversation that it
-	// goes on with.
+	// continues.
 	Outside bool
 	// Events are the first of its log.
 	Events []lineshaft.Draft
@@ -197,9 +197,9 @@ func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	return &h, nil
 }
 
-// wasInterrupted says whether a turn was interrupted. Nodes of the version before know no such
-// column: they write the status alone, and leave the column when they replace the status
-// (D-3). So the status decides as long as such a node may be about, which is this version.
+// wasInterrupted says whether a turn was interrupted. Nodes of the previous version do not
+// know this column: they write the status alone, and leave the column when they replace the
+// status (D-3). So the status decides while such a node may be running, which is this version.
 func wasInterrupted(_ int, status string) bool { return status == lineshaft.StatusInterrupted }
 
 // LockRun reads a run's head and holds its row until the transaction ends.

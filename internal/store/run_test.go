@@ -365,8 +365,8 @@ func TestR6PromptGrows(t *testing.T) {
 	})
 }
 
-// D-3: a node of the version before writes the status of an interrupted turn, and not the
-// column; and it leaves the column when it replaces the status.
+// D-3: a node of the previous version writes the status of an interrupted turn, and not
+// the column; and it leaves the column when it replaces the status.
 func TestD3InterruptsOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {

@@ -54,9 +54,9 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 	})
 }
 
-// forgetBodies empties what callbacks told of a run. Those that are still to be sent keep
-// theirs until they end (FinishNotificationAttempt). They are changed all the same: that
-// waits for an attempt which is noted just now, and sees how it ended.
+// forgetBodies empties what callbacks said about a run. Those that are still to be sent
+// keep theirs until they end (FinishNotificationAttempt). They are updated all the same:
+// the update waits for an attempt that is being noted, and sees how it ended.
 func (s *Store) forgetBodies(ctx context.Context, runID string) error {
 	for after := ""; ; {
 		ids, err := s.texts(ctx, "SELECT id FROM notification_deliveries WHERE run_id = $1 AND id > $2 ORDER BY id LIMIT $3", runID, after, deleteChunk)
@@ -78,8 +78,8 @@ func (r reader) blobsOf(ctx context.Context, runID string) ([]string, error) {
 	return r.texts(ctx, "SELECT id FROM blobs WHERE run_id = $1", runID)
 }
 
-// DeleteRun takes an ended run out of every list at once; what is left of it goes
-// later: what lists look at when it is settled, the rest in small steps (DeleteRunRows).
+// DeleteRun takes an ended run out of every list at once. The rest goes later: what
+// lists read when it is settled, everything else in small steps (DeleteRunRows).
 func (tx *Tx) DeleteRun(ctx context.Context, runID string) error {
 	if _, err := tx.exec(ctx, "DELETE FROM runs WHERE id = $1", runID); err != nil {
 		return fmt.Errorf("delete run: %w", err)

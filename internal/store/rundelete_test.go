@@ -67,7 +67,7 @@ func TestR12DeleteLeavesNothing(t *testing.T) {
 			if err := tx.DeleteRun(ctx, run); err != nil {
 				return err
 			}
-			return tx.DeleteRun(ctx, run) // twice is no harm
+			return tx.DeleteRun(ctx, run) // twice does no harm
 		})
 		_, err := s.GetRun(t.Context(), run)
 		wantCode(t, err, lineshaft.CodeNotFound)

@@ -12,8 +12,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/id"
 )
 
-// ScanBudget is how many rows one page of a list may look at when filters are
-// combined. A page that used it up is short and has a cursor to go on from.
+// ScanBudget is how many rows one page of a list may read when filters are combined. A
+// page that used it up is short and has a cursor to continue from.
 const ScanBudget = 5000
 
 // RunKey is a place in a sorted list.
@@ -38,13 +38,13 @@ type RunScan struct {
 	With string
 }
 
-// ScanRuns reads the next runs of a filtered, sorted list. More says that the
-// list goes on at last, even if fewer than Limit runs were found.
+// ScanRuns reads the next runs of a filtered, sorted list. More says that the list
+// continues at the key last, even if fewer than Limit runs were found.
 //
-// It works in two steps. One filter, the most telling that is set, drives a walk along its
-// index in the order of the list, beside the states; the other filters are checked on each
-// row of the walk, whose length is bounded. Runs that are not settled are walked with them.
-// Then the runs found are read whole.
+// It works in two steps. One filter, the most selective that is set, drives a walk along
+// its index in the order of the list, beside the states; the other filters are checked on
+// each row of the walk, whose length is bounded. Runs that are not settled are walked with
+// them. Then the runs found are read whole.
 func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, last *RunKey, more bool, err error) {
 	words, ok := queryWords(q.Filter)
 	if !ok {
@@ -131,7 +131,7 @@ func queryWords(f lineshaft.RunFilter) (words []string, ok bool) {
 // scanResult gathers what a walk found.
 type scanResult struct {
 	limit int
-	// budget is how many rows may be looked at.
+	// budget is how many rows may be read.
 	budget int
 	keys   []RunKey
 	last   *RunKey
@@ -211,14 +211,14 @@ type condition struct {
 	column string
 	values []string
 	// tag is what run_tags says of runs that are settled. Key and value are the metadata
-	// that it stands for, artifact the kind of artifact; an ancestor needs neither.
+	// that it represents, artifact the kind of artifact; an ancestor needs neither.
 	tag, key, value, artifact string
 	// sql is a text about the column.
 	sql   string
 	drive bool
 }
 
-// conditions lists the filters that are set but states, the most telling first.
+// conditions lists the filters that are set but states, the most selective first.
 func conditions(f lineshaft.RunFilter) []condition {
 	var out []condition
 	add := func(column string, values ...string) {
@@ -264,8 +264,8 @@ func conditions(f lineshaft.RunFilter) []condition {
 	return out
 }
 
-// distinct drops repetitions: each value is walked by itself, and a run must not
-// be found twice.
+// distinct drops repetitions: each value is walked separately, and a run must not be
+// found twice.
 func distinct[T ~string](items []T) []string {
 	var out []string
 	for _, item := range items {

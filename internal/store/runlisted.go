@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// The bounds of a list of runs (H-14). What runs were asked may be megabytes each, and a
+// The bounds of a list of runs (H-14). The prompts of runs may be megabytes each, and a
 // list must cost the same whatever others wrote into theirs.
 const (
 	// PageBytes is how long a page of a list becomes when it is written as JSON, unless a
@@ -26,7 +26,7 @@ const (
 	// run itself show: the first.
 	listedArtifacts = 20
 	shownArtifacts  = 1000
-	// itemBytes is what a run takes besides the texts that are counted.
+	// itemBytes is the size of a run besides the texts that are counted.
 	itemBytes = 2 << 10
 )
 
@@ -95,7 +95,7 @@ func (r reader) listRuns(ctx context.Context, ids []string, all bool) (runs []*l
 	return runs, looked, nil
 }
 
-// nextGroup takes the ids that are read by one statement: as many as are short together.
+// nextGroup takes the ids to read with one statement: as many as are short together.
 func nextGroup(ids []string, sizes map[string]int64, left int64) (group []string, size int64) {
 	for n, id := range ids {
 		if next := size + sizes[id]; n > 0 && next > min(groupBytes, left) {

@@ -83,8 +83,8 @@ func TestR4SingleFiltersFollowAnIndex(t *testing.T) {
 
 const planRuns = 20_000
 
-// planSize is how many runs there are when plans are looked at. SQLite's do not
-// depend on it.
+// planSize is how many runs there are when plans are checked. SQLite's do not depend on
+// it.
 func planSize(s *store.Store) int {
 	if s.Engine() == "sqlite" {
 		return planRuns / 100
@@ -159,7 +159,7 @@ func TestR4SearchFollowsTheIndex(t *testing.T) {
 	})
 }
 
-// Who follows all state changes reads those after a place, not all there ever were.
+// A follower of all state changes reads those after a place, not all there ever were.
 func TestI2StateChangesBeginAtTheirPlace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

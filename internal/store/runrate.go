@@ -145,7 +145,7 @@ func (r reader) ListRates(ctx context.Context, span time.Duration, factories []s
 	return rates, mark, nil
 }
 
-// DeleteOldRates removes tallies of a span that began before a time, at most so many.
+// DeleteOldRates removes tallies of a span that began before a time, up to a limit.
 func (tx *Tx) DeleteOldRates(ctx context.Context, span time.Duration, before time.Time, limit int) (int64, error) {
 	n, err := tx.exec(ctx, `DELETE FROM run_rates WHERE (span, factory_uid, bucket) IN
 		(SELECT span, factory_uid, bucket FROM run_rates WHERE span = $1 AND bucket < $2 ORDER BY bucket LIMIT $3)`, seconds(span), micros(before), limit)
@@ -168,7 +168,7 @@ func scanTo(rate *RunRate) []any {
 	}
 }
 
-// spanColumn, timeColumn and jsonColumn read columns into what they stand for.
+// spanColumn, timeColumn and jsonColumn read columns into what they represent.
 type (
 	spanColumn time.Duration
 	timeColumn time.Time

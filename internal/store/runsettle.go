@@ -12,12 +12,12 @@ import (
 
 // Lists of runs are settled: what people look runs up by is not written with a run, but in
 // bulk a moment later. Triggers note each run that changed in run_backlog; SettleRuns copies
-// what it is now to run_list, run_tags and the index of words. A list reads what is settled
-// and has not changed since, and takes the rest from the runs themselves. So it is exact at
-// any moment, and quick as long as the backlog, which it reads whole, is short.
+// its present values to run_list, run_tags and the index of words. A list reads what is
+// settled and has not changed since, and takes the rest from the runs themselves. So it is
+// exact at any moment, and quick as long as the backlog, which it reads whole, is short.
 
-// SettleAhead is how many changes are looked at together, so that those are settled together
-// that lie together: runs of one creator share most of what lists go by.
+// SettleAhead is how many changes are considered together, to settle neighbours together:
+// runs of one creator share most of what lists go by.
 const SettleAhead = 2048
 
 // SettleBatch is how many runs are settled by one write. On SQLite others wait for it (D-3).
@@ -59,7 +59,7 @@ func (s *Store) settleTogether(ctx context.Context, ids []string) (mine bool, er
 	if err == nil || lineshaft.CodeOf(err) == lineshaft.CodeUnavailable || ctx.Err() != nil {
 		return mine, err
 	}
-	if len(ids) == 1 { // lists go on taking it from the run itself
+	if len(ids) == 1 { // lists continue to take it from the run itself
 		if _, known := s.stuck.LoadOrStore(ids[0], true); !known {
 			s.log.ErrorContext(ctx, "cannot settle a run; lists take longer with it", "run_id", ids[0], "err", err)
 		}
@@ -105,11 +105,11 @@ type listed struct {
 	updated int64
 	row     []any
 	// fresh says that lists do not know it yet, renamed that they know other words, and moved
-	// that tags of another time may be there.
+	// that it may have tags of another time.
 	fresh, renamed, moved bool
 }
 
-// readListed reads runs, those that there are, in one statement: what is written of them
+// readListed reads the runs that exist in one statement: all that is written of them
 // then belongs to one moment.
 func (tx *Tx) readListed(ctx context.Context, ids []string) ([]listed, error) {
 	var args []any
@@ -242,7 +242,7 @@ func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
 	if v.rows == 0 {
 		return nil
 	}
-	// A node of the version before that indexes one of them just now ends first (D-3).
+	// A node of the previous version that indexes one of them just now ends first (D-3).
 	var args []any
 	if err := tx.do(ctx, "take runs from the old queue", "DELETE FROM search_queue WHERE run_id IN "+list(&args, ids), args...); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
 	return tx.do(ctx, "put words into the index", "WITH v (id, words) AS (VALUES "+v.text.String()+") "+tx.d.searchInsert, v.args...)
 }
 
-// forgetListed takes deleted runs out of everything that lists look at.
+// forgetListed removes deleted runs from everything that lists read.
 func (tx *Tx) forgetListed(ctx context.Context, gone []string) error {
 	if len(gone) == 0 {
 		return nil

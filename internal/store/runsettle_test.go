@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// modelSteps is how many changes are made and looked at.
+// modelSteps is how many changes are made and checked.
 func modelSteps() int {
 	switch {
 	case os.Getenv("LINESHAFT_SOAK") != "":
@@ -168,8 +168,8 @@ func (m *model) compare(t *testing.T, s *store.Store, q store.RunScan) {
 	}
 }
 
-// A database of the version before lists its runs rightly from the first moment, while they
-// are settled and change, and then is what a new one is (D-3).
+// A database of the previous version lists its runs correctly from the first moment, while
+// they are settled and change, and then is like a new one (D-3).
 func TestD3ListsOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, database string) {
@@ -214,7 +214,7 @@ func TestD3ListsOfTheVersionBefore(t *testing.T) {
 	})
 }
 
-// A run of the version before that cannot be settled keeps no other from it (D-3).
+// A run of the previous version that cannot be settled keeps no other from it (D-3).
 func TestD3OneRunCannotBeSettled(t *testing.T) {
 	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, database string) {

@@ -20,7 +20,7 @@ import (
 const settleDatabase = "LINESHAFT_TEST_SETTLE"
 
 // Settling that is killed at any moment loses no run that was acknowledged, lists none twice,
-// and goes on with what is left (R-4, D-2).
+// and continues with what is left (R-4, D-2).
 func TestR4SettlingIsKilled(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -49,7 +49,7 @@ func TestR4SettlingIsKilled(t *testing.T) {
 	})
 }
 
-// checkAcknowledged looks for the runs of a process, by list and by word: each is there once.
+// checkAcknowledged looks for the runs of a process, by list and by word: each must be found once.
 func checkAcknowledged(t *testing.T, s *store.Store, made, deleted []string) {
 	t.Helper()
 	all := pages(t.Context(), t, s, store.RunScan{Sort: lineshaft.SortUpdated}, []int{500})

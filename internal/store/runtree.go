@@ -67,8 +67,8 @@ func (tx *Tx) SpendTrees(ctx context.Context, spent map[string]lineshaft.Usage) 
 	return tx.limitedTrees(ctx, slices.Sorted(maps.Keys(roots)))
 }
 
-// TreesOf reads the budgets that a run is held to: its own with what is below it, and
-// those of the runs that it is below.
+// TreesOf reads the budgets that limit a run: its own with what is below it, and those
+// of the runs above it.
 func (tx *Tx) TreesOf(ctx context.Context, runID string) ([]Tree, error) {
 	ancestors, err := tx.ancestorsOf(ctx, []string{runID})
 	if err != nil {
@@ -115,7 +115,7 @@ type RunStart struct {
 	Source     lineshaft.Source
 	CreatorUID string
 	// Outside says that a message from outside was sent into it, and Gone that nothing is
-	// known of it any more.
+	// known about it any more.
 	Outside, Gone bool
 }
 
@@ -129,8 +129,8 @@ func (tx *Tx) MarkOutside(ctx context.Context, h *RunHead) error {
 	return err
 }
 
-// RunStarts reads how a run, those above it, and its root came to be. The root is looked up
-// when it is not given.
+// RunStarts reads how a run, those above it, and its root were started. The root is looked
+// up when it is not given.
 func (r reader) RunStarts(ctx context.Context, runID, rootRunID string) ([]RunStart, error) {
 	if rootRunID == "" {
 		err := r.one(ctx, "SELECT root_run_id FROM runs WHERE id = $1", []any{runID}, &rootRunID)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A database of the version before has runs that lists know by indexes of the table of runs
-// itself. They are noted in the backlog, newest first, and settled from there; belowSetting is
-// the id that this has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
+// A database of the previous version has runs that lists find by indexes of the table of runs itself.
+// They are noted in the backlog, newest first, and settled from there; belowSetting is the id that
+// this has come down to. Runs below it are listed by those indexes, which are dropped afterwards.
 
 const belowSetting = "lists/below"
 
-// dropPause is how long a table stays alone that was in use, by a backup for example: a
-// wait to drop an index holds up all others.
+// dropPause is how long to leave a table alone that was in use, by a backup for
+// example: a wait to drop an index holds up all others.
 const dropPause = time.Minute
 
 // dropOldSearch does nothing on PostgreSQL, where the index of words stayed.
@@ -42,8 +42,8 @@ func (r reader) listsBelow(ctx context.Context) (below string, err error) {
 	return below, nil
 }
 
-// UpgradeLists notes up to limit runs of the version before, to be settled. More says that there may be
-// others; when there are none, it drops the indexes that they were listed by.
+// UpgradeLists notes up to limit runs of the previous version, to be settled. More says that
+// there may be others; when there are none, it drops the indexes that they were listed by.
 func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err error) {
 	switch {
 	case s.dropAt.Load() > 0:
@@ -86,8 +86,8 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 	return more, nil
 }
 
-// endUpgrade drops what no list goes by any more, and only then notes that all is settled:
-// a process that dies between the two does it again.
+// endUpgrade drops what no list uses any more, and only then notes that all is settled: a
+// process that dies between the two does it again.
 func (s *Store) endUpgrade(ctx context.Context) error {
 	if s.now().UnixMicro() < s.dropAt.Load() {
 		return nil
@@ -124,7 +124,7 @@ func (s *Store) endUpgrade(ctx context.Context) error {
 	return nil
 }
 
-// emptyOldWords empties the index of words of the version before, a part at a time: dropped
+// emptyOldWords empties the index of words of the previous version, a part at a time: dropped
 // as a whole, a large one would keep all others waiting.
 func (s *Store) emptyOldWords(ctx context.Context) error {
 	if len(s.d.oldWords) > 0 { // a database that was restored has none

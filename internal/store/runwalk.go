@@ -22,17 +22,17 @@ type walk struct {
 	drive      condition
 	// states are those that the filter selects.
 	states []string
-	// checks are what a settled row must pass besides; those of the backlog have passed.
+	// checks are what a settled row must also pass; rows of the backlog have passed.
 	checks []string
 	// columns are those that order and checks need: an index often has them all.
 	columns []string
-	// upgrading says that some runs are still listed by the indexes of the version before.
+	// upgrading says that some runs are still listed by the indexes of the previous version.
 	upgrading bool
 }
 
 // maxBranches is how many values of a column are walked side by side. Each branch may
-// read a whole page, so more of them, as a key for very many factories has, are checked
-// on the rows of another walk instead.
+// read a whole page, so with more values, as a key for very many factories has, they
+// are checked on the rows of another walk instead.
 const maxBranches = 20
 
 // newWalk picks the driving filter and turns the rest into checks.
@@ -202,7 +202,7 @@ func (w *walk) settled(cut int) []string {
 	return parts
 }
 
-// unsettled follows the indexes of the version before, for runs that run_list does not have.
+// unsettled follows the indexes of the previous version, for runs that run_list does not have.
 func (w *walk) unsettled(cut int) []string {
 	column, values := w.driveColumn(), w.driveValues()
 	if w.byTime() && !w.drive.drive && len(w.states) > 0 {
@@ -274,7 +274,7 @@ func (w *walk) branch(table, column, value, state string, cut int) string {
 	if !w.direct() {
 		where = append(where, unchanged(table+"."+id))
 	}
-	if table == "runs" && !w.direct() { // those of the version before
+	if table == "runs" && !w.direct() { // those of the previous version
 		where = append(where, "id < (SELECT value FROM settings WHERE name = '"+belowSetting+"')",
 			"COALESCE((SELECT 1 FROM run_list l WHERE l.id = runs.id), 0) <> 1")
 	}
@@ -286,14 +286,14 @@ func (w *walk) branch(table, column, value, state string, cut int) string {
 }
 
 // unchanged says that a run is not in the backlog. It is written such that PostgreSQL looks
-// it up for each row of an index, and expects nearly every row to pass: else it would rather
-// read all of them and sort.
+// it up for each row of an index, and expects nearly every row to pass: otherwise it would
+// rather read all of them and sort.
 func unchanged(id string) string {
 	return "COALESCE((SELECT 1 FROM run_backlog c WHERE c.run_id = " + id + " LIMIT 1), 0) <> 1"
 }
 
 // indexCondition is what a partial index asks for that the column's value does not
-// tell by itself.
+// imply.
 func (w *walk) indexCondition(column string) string {
 	switch {
 	case column == "worker_host":
@@ -304,7 +304,7 @@ func (w *walk) indexCondition(column string) string {
 	return w.drive.sql
 }
 
-// keyMicro is the update time only in lists by it: else an index without it would
+// keyMicro is the update time only in lists by it: otherwise an index without it would
 // not be enough to answer from, and another one would look better.
 func (w *walk) keyMicro() string {
 	if w.q.Sort == lineshaft.SortUpdated {

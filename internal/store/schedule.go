@@ -12,13 +12,13 @@ import (
 
 const scheduleColumns = "id, name, timing, enabled, prompt, agent_uid, factory_uid, config, metadata, last_error, last_run, creator_uid, editor_uid, created_at, updated_at"
 
-// readSchedules has the time of the next run, which is the timer's, and who made and changed it, last.
+// readSchedules has the time of the next run, which is the timer's, and finally its creator and last editor.
 const readSchedules = `SELECT s.id, s.name, s.timing, s.enabled, s.prompt, s.agent_uid, s.factory_uid, s.config, s.metadata, s.last_error, s.last_run,
 	s.created_at, s.updated_at, t.next_at, c.uid, c.type, c.display_name, c.email, e.uid, e.type, e.display_name, e.email
 	FROM schedules s JOIN timers t ON t.owner = 'schedule/' || s.id JOIN principals c ON c.uid = s.creator_uid JOIN principals e ON e.uid = s.editor_uid `
 
-// PutSchedule stores a schedule, new or changed. When it last ran and why not stays,
-// and so does who made it.
+// PutSchedule stores a schedule, new or changed. It keeps the last run, the reason why
+// it did not run, and the creator.
 func (tx *Tx) PutSchedule(ctx context.Context, s lineshaft.Schedule) error {
 	timing, timingErr := encode(s.Timing)
 	config, configErr := encode(s.Config)

@@ -35,9 +35,9 @@ func SearchWords(text string) []string {
 	return words
 }
 
-// scanByWords lists the runs that a search finds. A rare word gives its few runs
-// and they are sorted; a common one would give too many, so there the list is
-// walked instead and each run's words are looked at: pages fill quickly then.
+// scanByWords lists the runs that a search finds. A rare word gives its few runs and
+// they are sorted. A common one would give too many, so the list is walked instead and
+// each run's words are checked: pages fill quickly then.
 func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, found *scanResult) error {
 	if s.upgrading.Load() { // the index does not know all runs
 		return s.scanMatching(ctx, q, words, found)
@@ -188,7 +188,7 @@ type Named struct {
 	Name       string
 }
 
-// namedLook is how many of each kind are looked at for a part of a name, which no index knows.
+// namedLook is how many of each kind are checked for a part of a name, which no index knows.
 const namedLook = 5000
 
 // ListNamed reads the agents, automations, live webhooks and schedules with a text in their

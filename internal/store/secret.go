@@ -55,8 +55,8 @@ func (r reader) secret(ctx context.Context, name, where string) (*Secret, error)
 	return only(r.secrets(ctx, secretColumns, where, name)).orNotFound("secret", name)
 }
 
-// ListSecrets reads secrets by name, from after one on. Their sealed values, which are long,
-// are read for those who open them.
+// ListSecrets reads secrets by name, from after one on. Their sealed values are long and
+// only read for callers that open them.
 func (r reader) ListSecrets(ctx context.Context, after string, limit int, sealed bool) ([]Secret, error) {
 	columns := secretColumns
 	if !sealed {

@@ -57,7 +57,7 @@ func (r reader) session(ctx context.Context, where, arg string, now time.Time) (
 	return find(ctx, r, "session", "", query, []any{micros(now), arg}, scanSession)
 }
 
-// ListSessions reads live sessions of a principal, or everybody's when it is empty,
+// ListSessions reads live sessions of a principal, or everyone's when it is empty,
 // newest first, from those before a session on.
 func (r reader) ListSessions(ctx context.Context, principalUID, before string, limit int, now time.Time) ([]lineshaft.Session, error) {
 	query, args := "SELECT "+sessionColumns+sessionTables+"WHERE"+sessionLive, []any{micros(now)}

@@ -77,7 +77,7 @@ func TestSessionsOfAKeyAreWhatTheKeyIs(t *testing.T) {
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeAPIKey(ctx, "k", at) })
 		_, err = s.GetSession(t.Context(), "s", at)
 		wantCode(t, err, lineshaft.CodeNotFound)
-		// A session of a key that is not there any more opens nothing either.
+		// A session of a key that does not exist any more opens nothing either.
 		insertSession(t, s, "lost", lineshaft.Session{ID: "l", Principal: owner, Method: lineshaft.SessionByKey, KeyID: "gone", CreatedAt: at, ExpiresAt: at.Add(time.Hour)})
 		_, err = s.FindSession(t.Context(), "lost", at)
 		wantCode(t, err, lineshaft.CodeNotFound)

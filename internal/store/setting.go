@@ -46,7 +46,7 @@ func (tx *Tx) PutSetting(ctx context.Context, name, value string) error {
 		"INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 }
 
-// DeleteSettings removes a setting and all below it, as a folder with what is in it.
+// DeleteSettings removes a setting and all below it, as a folder with its content.
 func (tx *Tx) DeleteSettings(ctx context.Context, name string) error {
 	if _, err := tx.exec(ctx, "DELETE FROM settings WHERE name = $1 OR (name >= $2 AND name < $3)", name, name+"/", name+"0"); err != nil { // 0 follows /
 		return fmt.Errorf("delete settings: %w", err)

@@ -86,7 +86,7 @@ func (r reader) AgentName(ctx context.Context, runID string) (string, error) {
 	return name, nil
 }
 
-// skillRuns is how many runs of one skill are looked at for one that a filter selects.
+// skillRuns is how many runs of one skill are checked for one that a filter selects.
 const skillRuns = 500
 
 // NewestOfSkills says when the newest run with each of some specs was made, among those

@@ -10,14 +10,14 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// spendingKept is how long the days of factories are kept: longer than anybody needs
-// them to brake, so that people can look back over a month.
+// spendingKept is how long the days of factories are kept: longer than brakes need
+// them, so that people can look back over a month.
 const spendingKept = 40 * 24 * time.Hour
 
 func spendingDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // AddSpending adds to what factories consumed today. It is the last thing that a
-// transaction locks, and it takes factories in order, so that two never wait for
+// transaction locks, and it locks factories in order: two transactions never wait for
 // each other.
 func (tx *Tx) AddSpending(ctx context.Context, spent map[string]lineshaft.Usage, at time.Time) error {
 	for _, uid := range slices.Sorted(maps.Keys(spent)) {

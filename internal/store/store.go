@@ -48,7 +48,7 @@ type Store struct {
 	close  sync.Once
 	// budget is ScanBudget, or less in tests.
 	budget int
-	// upgrading says that runs of the version before are still to be settled.
+	// upgrading says that runs of the previous version are still to be settled.
 	upgrading atomic.Bool
 	// dropAt is when to drop what their lists went by, in microseconds; 0 when that is done.
 	dropAt atomic.Int64

@@ -9,8 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// classesPerOctave is how fine histograms are: each class is 9 % wide, so that what
-// they tell is at most 5 % off.
+// classesPerOctave is how fine histograms are: each class is 9 % wide, so what they
+// report is at most 5 % off.
 const classesPerOctave = 8
 
 // lastClass holds everything from 34 years.

@@ -73,7 +73,7 @@ func (tx *Tx) MoveTimer(ctx context.Context, owner string, next time.Time, slot 
 	return tx.do(ctx, "move timer", "UPDATE timers SET next_at = $2, slot = $3 WHERE owner = $1", owner, toNext(next), slot)
 }
 
-// DeleteTimers removes timers; those that are not there do no harm.
+// DeleteTimers removes timers; missing ones do no harm.
 func (tx *Tx) DeleteTimers(ctx context.Context, owners []string) error {
 	if len(owners) == 0 {
 		return nil
@@ -98,8 +98,8 @@ func (r reader) DueTimers(ctx context.Context, now time.Time, limit int) ([]Time
 	return r.timers(ctx, "WHERE next_at <= $1 ORDER BY next_at, owner LIMIT $2", micros(now), limit)
 }
 
-// TakeTimers locks those of some timers whose time has come still. It passes over
-// timers that another node is looking at.
+// TakeTimers locks those of some timers that are still due. It skips timers that
+// another node holds.
 func (tx *Tx) TakeTimers(ctx context.Context, owners []string, now time.Time) ([]Timer, error) {
 	if len(owners) == 0 {
 		return nil, nil
@@ -149,7 +149,7 @@ func (tx *Tx) SetFireRun(ctx context.Context, f Fire) error {
 	return tx.do(ctx, "set run of fire", "UPDATE fires SET run_id = $3 WHERE owner = $1 AND slot = $2", f.Owner, f.Slot, f.RunID)
 }
 
-// GetFire reads what became of a slot; nil if it has not fired, or long ago.
+// GetFire reads the result of a slot; nil if it has not fired, or long ago.
 func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) {
 	f := Fire{Owner: owner, Slot: slot}
 	var at int64
@@ -164,8 +164,8 @@ func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) 
 	return &f, nil
 }
 
-// DeleteFires forgets slots that were due before a time, at most so many, but none
-// that its timer could still come to.
+// DeleteFires forgets slots that were due before a time, up to a limit, but none that
+// its timer could still reach.
 func (tx *Tx) DeleteFires(ctx context.Context, before time.Time, limit int) (int64, error) {
 	n, err := tx.exec(ctx, `DELETE FROM fires WHERE (owner, slot) IN (SELECT f.owner, f.slot FROM fires f WHERE f.at < $1
 		AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.owner = f.owner AND t.next_at <= f.at) ORDER BY f.at LIMIT $2)`, micros(before), limit)

@@ -164,7 +164,7 @@ func TestF6ASlotIsClaimedOnce(t *testing.T) {
 	})
 }
 
-// What a timer could still come to is never forgotten.
+// A slot that a timer could still reach is never forgotten.
 func TestF6OldFiresAreForgotten(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

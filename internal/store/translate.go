@@ -36,7 +36,7 @@ func translate(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return translatePostgres(pg)
 	}
-	// What is left are broken connections, in many types: the database is away.
+	// Only broken connections are left, in many types: the database is unreachable.
 	return lineshaft.Unavailable(fmt.Errorf("%w: %w", errBroken, err), "the database does not answer; try again")
 }
 
@@ -46,9 +46,9 @@ var errBroken = errors.New("connection lost")
 // connectionTries is how many connections of the pool something is tried on.
 const connectionTries = 3
 
-// broken says that a connection was lost, and not with its caller. The database may have
-// closed it long ago; and pgx gives the time-out of a statement whose caller has left to
-// the next one of the connection, when writing the first was slow.
+// broken says that a connection was lost, and not because its caller left. The database
+// may have closed it long ago; and when writing a statement was slow and its caller
+// left, pgx gives its time-out to the next statement of the connection.
 func broken(ctx context.Context, err error) bool {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	return ctx.Err() == nil && errors.Is(err, errBroken) && !unconnected
@@ -91,9 +91,9 @@ func retryable(err error) bool {
 	return ok && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// IsNoRows says that a look-up found nothing, as opposed to the store being away.
+// IsNoRows says that a look-up found nothing, as opposed to an unreachable store.
 func IsNoRows(err error) bool { return errors.Is(err, errNoRows) }
 
 // Deadlocked says that a transaction was given up because it and others waited for
-// each other, as opposed to the store being away.
+// each other, as opposed to an unreachable store.
 func Deadlocked(err error) bool { return retryable(err) }

@@ -85,7 +85,7 @@ func TestContextEndsWithinAStatement(t *testing.T) {
 	})
 }
 
-// A server that is not there is a part that is away (503), not a missing thing.
+// A server that does not exist is an unreachable part (503), not a missing thing.
 func TestD2StoppedPostgresIsUnavailable(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -117,8 +117,8 @@ func TestBadDatabaseURLHidesThePassword(t *testing.T) {
 	}
 }
 
-// H-5: a connection that died in the pool is no reason to refuse what another one can do.
-// (SQLite has no connections that others can close.)
+// H-5: a connection that died in the pool is not a reason to refuse what another one can
+// do. (SQLite has no connections that others can close.)
 func TestH5ADeadConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)

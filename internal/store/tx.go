@@ -70,7 +70,7 @@ func (r reader) each(ctx context.Context, query string, args []any, fn func(scan
 	return translate(rows.Err())
 }
 
-// rowScan puts the columns of a row where it is told to.
+// rowScan puts the columns of a row into the given places.
 type rowScan = func(...any) error
 
 // collect reads every row of a query. The error says what was done.
@@ -94,7 +94,7 @@ func find[T any](ctx context.Context, r reader, thing, name, query string, args 
 	return only(collect(ctx, r, "read "+thing, query, args, read)).orNotFound(thing, name)
 }
 
-// single is what was found where one is looked for.
+// single is the result of a look-up of one thing.
 type single[T any] struct {
 	found []T
 	err   error
@@ -128,7 +128,7 @@ func pairs[K comparable, V any](ctx context.Context, r reader, what, query strin
 	return found, nil
 }
 
-// begunRows are the rows of a query whose first is there already, or there is none.
+// begunRows are the rows of a query whose first row has been read, if it has one.
 type begunRows struct {
 	*sql.Rows
 
@@ -173,7 +173,7 @@ func (tx *Tx) do(ctx context.Context, what, query string, args ...any) error {
 	return nil
 }
 
-// change runs a statement about one thing, which has to be there.
+// change runs a statement about one thing, which must exist.
 func (tx *Tx) change(ctx context.Context, what, thing, name, query string, args ...any) error {
 	n, err := tx.exec(ctx, query, args...)
 	switch {
@@ -202,7 +202,7 @@ type values struct {
 	rows int
 }
 
-// row adds one row; a part of type sqlText is taken as it is.
+// row adds one row; a part of type sqlText is used unchanged.
 func (v *values) row(parts ...any) {
 	if v.rows > 0 {
 		v.text.WriteString(", ")
@@ -224,8 +224,8 @@ func (v *values) row(parts ...any) {
 	v.text.WriteByte(')')
 }
 
-// typed adds one row whose parameters are cast, for lists that stand alone:
-// PostgreSQL cannot guess their types there.
+// typed adds one row whose parameters are cast, for lists on their own: PostgreSQL
+// cannot guess their types there.
 func (v *values) typed(types []string, parts ...any) {
 	if v.rows > 0 {
 		v.text.WriteString(", ")

@@ -32,7 +32,7 @@ func (tx *Tx) PutWorker(ctx context.Context, w Worker, gone time.Time) error {
 		w.ID, w.WorkerHost, w.Version, w.Capacity, w.Running, micros(w.LastSeenAt), micros(gone), strings.Join(w.Labels, ","), strings.Join(w.FactoryUIDs, ","))
 }
 
-// TouchWorker notes that a known worker process is there and how much it runs.
+// TouchWorker notes that a known worker process is alive and how much it runs.
 func (tx *Tx) TouchWorker(ctx context.Context, workerID string, running int, at time.Time) error {
 	return tx.do(ctx, "touch worker",
 		"UPDATE workers SET last_seen_at = $2, running = $3 WHERE id = $1 AND last_seen_at < $2", workerID, micros(at), running)

@@ -10,7 +10,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// A worker's connection time is that of its first appearance, unless it was away.
+// A worker's connection time is that of its first appearance, unless it was disconnected.
 func TestX2Workers(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -39,7 +39,7 @@ func TestX2Workers(t *testing.T) {
 		want(0, 40, 2)
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.TouchWorker(ctx, "w1", 3, at(35)) })
 		want(0, 40, 2)
-		seen(100, 0) // it was away
+		seen(100, 0) // it was disconnected
 		want(100, 100, 0)
 		if workers, err := s.ListWorkers(t.Context(), at(101)); err != nil || len(workers) != 0 {
 			t.Errorf("workers %v, %v", workers, err)

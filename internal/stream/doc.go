@@ -2,7 +2,6 @@
 // live, each event once and in order. It also carries wake-ups, within the process
 // and between nodes.
 //
-// A wake-up is a hint, never the data: everything a follower gives out was read
-// from the store after it was durable. Lost wake-ups are made good by a slow look
-// at the store.
+// A wake-up is a hint, never the data: everything a follower gives out was read from
+// the store after it was durable. Slow polling of the store makes up for lost wake-ups.
 package stream

@@ -14,13 +14,13 @@ const (
 	// readBatch and readBytes are how many events one read of the store fetches.
 	readBatch = 500
 	readBytes = 1 << 20
-	// slowPoll is how often a followed run is looked at without a wake-up.
+	// slowPoll is how often the store is read for a followed run without a wake-up.
 	slowPoll = 2 * time.Second
 )
 
 // Streams lets any number of followers read runs' logs. For each followed run one
-// goroutine reads the store and hands what it read to all followers, so that a
-// thousand followers cost the database as much as one.
+// goroutine reads the store and hands what it read to all followers: a thousand
+// followers cost the database as much as one.
 type Streams struct {
 	store  *store.Store
 	hub    *Hub
@@ -155,7 +155,7 @@ func (f *Follower) Next(ctx context.Context) ([]Item, error) {
 		if n.end && f.after >= f.known {
 			return nil, io.EOF
 		}
-		if n.end { // the run went on after the tail saw its end, and just before this follower came
+		if n.end { // the run continued after the tail saw its end, and just before this follower came
 			if err := f.attach(ctx); err != nil {
 				return nil, err
 			}
@@ -173,8 +173,8 @@ func (f *Follower) Next(ctx context.Context) ([]Item, error) {
 	}
 }
 
-// Ready says that Next has something to return, for readers that take all there is at
-// once. It is for the goroutine that calls Next.
+// Ready says that Next has something to return, for readers that read everything
+// available at once. It is for the goroutine that calls Next.
 func (f *Follower) Ready() bool {
 	if f.after < f.until {
 		return true
@@ -230,7 +230,7 @@ func (s *Streams) read(ctx context.Context, runID string, t *tail) {
 	}
 }
 
-// advance hands on what the log has more; over says that nothing more will come.
+// advance hands on new entries of the log; over says that nothing more will come.
 func (s *Streams) advance(ctx context.Context, runID string, t *tail) (over bool, err error) {
 	for {
 		last, state, err := s.store.LogEnd(ctx, runID)

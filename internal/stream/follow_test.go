@@ -115,7 +115,7 @@ func (b *bench) wantNoTails() {
 	}
 }
 
-// A follower that starts behind replays in parts and then goes on live.
+// A follower that starts behind replays in parts and then continues live.
 func TestR9LongReplay(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -234,8 +234,8 @@ func TestFollowDeletedRun(t *testing.T) {
 	})
 }
 
-// A run that ended and goes on is followed on, even by one who came when the tail
-// had seen the end already.
+// A run that ended and continues is followed further, even by one who came when the
+// tail had seen the end already.
 func TestR6FollowAcrossAReopening(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

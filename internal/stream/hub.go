@@ -6,9 +6,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Hub passes wake-ups by topic. A wake-up carries nothing: who is woken looks at
-// the store. It may come without need, and a subscriber that is slow gets one for
-// many. It is safe for concurrent use.
+// Hub passes wake-ups by topic. A wake-up carries nothing: a woken subscriber reads the
+// store. It may come without need, and a slow subscriber gets one for many. It is safe
+// for concurrent use.
 type Hub struct {
 	mu     sync.Mutex
 	topics map[string]map[*Subscription]struct{}
@@ -59,7 +59,7 @@ func (h *Hub) Wake(topics []string) {
 	}
 }
 
-// WakeAll wakes everybody, for when wake-ups may have been missed.
+// WakeAll wakes everyone, for when wake-ups may have been missed.
 func (h *Hub) WakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +108,7 @@ const StatesTopic = "states"
 // KeysTopic is woken when an API key changed.
 const KeysTopic = "keys"
 
-// RepositoriesTopic is woken when a repository that a factory follows is to be looked at.
+// RepositoriesTopic is woken when a repository that a factory follows is due for a check.
 const RepositoriesTopic = "repositories"
 
 // FactoriesTopic is woken when a factory, or a part of one, changed.

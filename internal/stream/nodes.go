@@ -10,9 +10,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Nodes carries wake-ups to and from the other nodes on the same database
-// (PostgreSQL; with SQLite there are none). A notification may get lost with a
-// connection, so everything that waits also looks at the store from time to time.
+// Nodes carries wake-ups to and from the other nodes on the same database (PostgreSQL;
+// with SQLite there are none). A notification may get lost with a connection, so
+// everything that waits also reads the store from time to time.
 type Nodes struct {
 	store *store.Store
 	hub   *Hub
@@ -28,8 +28,8 @@ func NewNodes(s *store.Store, hub *Hub, log *slog.Logger) *Nodes {
 	return &Nodes{store: s, hub: hub, log: log, send: make(chan []string, 1024)}
 }
 
-// Publish wakes this node now and the others soon. It never blocks: when the
-// other nodes cannot be told fast enough, they find out by looking.
+// Publish wakes this node now and the others soon. It never blocks: when the other
+// nodes cannot be notified fast enough, they find out by polling.
 func (n *Nodes) Publish(topics []string) {
 	n.hub.Wake(topics)
 	if n.store == nil || n.store.Engine() != "postgres" {

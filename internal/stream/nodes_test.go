@@ -20,7 +20,7 @@ func startNode(t *testing.T, database string) (*bench, *Nodes) {
 	nodes := NewNodes(nil, hub, quiet())
 	b := open(t, database, hub, nodes.Publish)
 	nodes.Attach(b.store)
-	ready := hub.Subscribe("ready") // everybody is woken when the node listens
+	ready := hub.Subscribe("ready") // everyone is woken when the node listens
 	defer ready.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -33,8 +33,8 @@ func startNode(t *testing.T, database string) (*bench, *Nodes) {
 	return b, nodes
 }
 
-// Two servers on one database wake each other: what one writes, followers at the
-// other see without waiting for their next look (D-1).
+// Two servers on one database wake each other: followers at one see what the other
+// writes without waiting for their next look (D-1).
 func TestD1NodesWakeEachOther(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)
@@ -59,7 +59,7 @@ func TestD1NodesWakeEachOther(t *testing.T) {
 	}
 }
 
-// A listener whose connection breaks comes back, and everybody looks then.
+// A listener whose connection breaks comes back, and then everyone looks.
 func TestD2ListenerComesBack(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(storetest.Postgres(t))
@@ -122,7 +122,7 @@ func TestNodesOfOne(t *testing.T) {
 	}
 }
 
-// Topics are told in few notifications, none too long for PostgreSQL.
+// Topics are sent in few notifications, none too long for PostgreSQL.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	nodes := NewNodes(nil, NewHub(), quiet())

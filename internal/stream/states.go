@@ -24,7 +24,7 @@ type States struct {
 	match func(ctx context.Context, e lineshaft.Event) (bool, error)
 }
 
-// FollowStates starts after a cursor, or with what comes when it is empty. match
+// FollowStates starts after a cursor, or with the next change when it is empty. match
 // picks the changes; Close must be called.
 func (s *Streams) FollowStates(ctx context.Context, cursor string, match func(context.Context, lineshaft.Event) (bool, error)) (*States, error) {
 	sub := s.hub.Subscribe(StatesTopic)
@@ -40,8 +40,8 @@ func (s *Streams) FollowStates(ctx context.Context, cursor string, match func(co
 	return f, nil
 }
 
-// fromNow starts behind everything that has happened. The place to resume from is
-// where all is settled; what can be seen beyond it is left out one by one.
+// fromNow starts after everything that has happened. The place to resume from is where
+// all is settled; visible changes beyond it are left out one by one.
 func (f *States) fromNow(ctx context.Context) (err error) {
 	if f.after, err = f.store.StateEnd(ctx); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (f *States) fromNow(ctx context.Context) (err error) {
 	return err
 }
 
-// Cursor is where a follower that comes later goes on, so that it misses nothing from
-// now on; it may hear again of what has just happened.
+// Cursor is where a later follower continues, so that it misses nothing from now on; it
+// may see again what has just happened.
 func (f *States) Cursor() string { return formatPosition(f.after) }
 
 // Close stops following.

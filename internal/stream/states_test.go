@@ -103,7 +103,7 @@ func TestR9StatesFromNow(t *testing.T) {
 	})
 }
 
-// A place that is taken before anybody follows misses nothing that comes after it.
+// A place that is taken before anyone follows misses nothing that comes after it.
 func TestR9StatesFromAPlaceTakenBefore(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
@@ -233,7 +233,7 @@ func TestR9StatesWaitForALateCommit(t *testing.T) {
 	}
 }
 
-// What had happened when a follower came is not told as new, although a transaction
+// What had happened when a follower came is not reported as new, although a transaction
 // from before was still running; what that one did is. Nor when a match fails.
 func TestR9FromNowLeavesOutWhatHappened(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func (s *Access) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPIK
 
 // mayActAs says whether a caller may make keys of a principal. Sessions, own runs and
 // the audit log go by its uid, so a key that is limited to factories makes keys of new
-// principals and of its own only: any other uid may belong to somebody who reaches
+// principals and of its own only: any other uid may belong to someone who reaches
 // further, or will once they sign in.
 func mayActAs(c lineshaft.Caller, uid string) error {
 	if reserved(uid) {
@@ -90,7 +90,7 @@ func (s *Access) validateKey(n NewAPIKey) error {
 	return nil
 }
 
-// insertKey stores a key if allowed, when given, finds nothing against it.
+// insertKey stores a key unless allowed, when given, refuses it.
 func (s *Access) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey, key string, allowed func(context.Context, *store.Tx) error) (lineshaft.APIKey, string, error) {
 	keyID, at := s.Store.NewID()
 	owner := n.Owner
@@ -146,7 +146,7 @@ func noKeyYet(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// within says whether a limit to factories is no wider than the caller's own.
+// within says whether a limit to factories is at most as wide as the caller's own.
 func within(c lineshaft.Caller, factories []string) bool {
 	if len(c.FactoryUIDs) == 0 {
 		return true
@@ -222,9 +222,9 @@ func (s *Access) leavesAnAdmin(ctx context.Context, tx *store.Tx, keyID string) 
 	return nil
 }
 
-// EnsureAdmin makes the first admin key. With chosen empty it makes a random one,
-// but only if there is no key at all, and returns it; a chosen one is stored if it
-// is not there yet. The result is empty when nothing was made.
+// EnsureAdmin makes the first admin key. With chosen empty it makes a random one, but
+// only if there is no key at all, and returns it; a chosen one is stored unless it
+// already exists. The result is empty when nothing was made.
 func (s *Access) EnsureAdmin(ctx context.Context, chosen string) (string, error) {
 	admin := NewAPIKey{
 		Name: "admin", Role: lineshaft.RoleAdmin,

@@ -22,7 +22,7 @@ const (
 // revoked key is refused at once on its own node and within this time elsewhere.
 const keyLife = time.Second
 
-// ErrUnauthenticated answers who has no valid key.
+// ErrUnauthenticated is the answer to a caller without a valid key.
 func ErrUnauthenticated() error {
 	return &lineshaft.Error{
 		Code:    lineshaft.CodeAuthenticationRequired,
@@ -30,7 +30,7 @@ func ErrUnauthenticated() error {
 	}
 }
 
-// orUnauthenticated turns "there is none" into the one answer that tells nothing.
+// orUnauthenticated turns "there is none" into the one answer that reveals nothing.
 func orUnauthenticated(err error) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return ErrUnauthenticated()
@@ -71,7 +71,7 @@ func (k *keyCache) notice() {
 	}
 }
 
-// get returns the caller of a key, or else what put needs after the look-up.
+// get returns the caller of a key, or what put needs after the look-up.
 func (k *keyCache) get(hash string, now time.Time) (c lineshaft.Caller, ok bool, changes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,8 +122,8 @@ func (k *keyCache) takeUsed() (keys, sessions map[string]time.Time) {
 	return keys, sessions
 }
 
-// Authenticate finds who a key or run token belongs to. Everything that does not
-// open anything gives the same error; a store that is away gives its own.
+// Authenticate finds who a key or run token belongs to. Everything that does not open
+// anything gives the same error; an unreachable store gives its own.
 func (s *Access) Authenticate(ctx context.Context, key string) (lineshaft.Caller, error) {
 	if !strings.HasPrefix(key, KeyPrefix) || len(key) > 256 {
 		return lineshaft.Caller{}, ErrUnauthenticated()

@@ -9,7 +9,7 @@ import (
 )
 
 // A key that was looked up just before it was revoked is not kept, whether or not
-// somebody else has seen the change meanwhile.
+// someone else has seen the change meanwhile.
 func TestH2LookUpUnderWayDoesNotReviveAKey(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)

@@ -112,8 +112,8 @@ func (s *Access) insertSession(ctx context.Context, c lineshaft.Caller, made lin
 	return token, nil
 }
 
-// SessionCaller finds who a browser session belongs to. A revoked key ends its
-// sessions. That the session was seen is stored later, for many requests at once.
+// SessionCaller finds who a browser session belongs to. A revoked key ends its sessions.
+// The time when a session was last seen is stored later, for many requests at once.
 func (s *Access) SessionCaller(ctx context.Context, token string) (lineshaft.Caller, error) {
 	now := s.Store.Now()
 	found, err := s.Store.FindSession(ctx, token, now)
@@ -149,7 +149,7 @@ type SessionPage struct {
 }
 
 // ListSessions reads the caller's own live sessions or, for an admin who asks,
-// everybody's; newest first.
+// everyone's; newest first.
 func (s *Access) ListSessions(ctx context.Context, c lineshaft.Caller, everybody bool, limit int, cursor string) (SessionPage, error) {
 	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
 		return SessionPage{}, err
@@ -200,7 +200,7 @@ func mayRuleSessions(c lineshaft.Caller) error {
 	return nil
 }
 
-// GetSession reads a session of the caller's own or, for an admin, anybody's.
+// GetSession reads a session of the caller's own or, for an admin, anyone's.
 func (s *Access) GetSession(ctx context.Context, c lineshaft.Caller, sessionID string) (lineshaft.Session, error) {
 	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
 		return lineshaft.Session{}, err
@@ -215,7 +215,7 @@ func (s *Access) GetSession(ctx context.Context, c lineshaft.Caller, sessionID s
 	return *found, nil
 }
 
-// RevokeSession ends a session of the caller's own or, for an admin, anybody's. Live
+// RevokeSession ends a session of the caller's own or, for an admin, anyone's. Live
 // streams of that browser stop with it.
 func (s *Access) RevokeSession(ctx context.Context, c lineshaft.Caller, sessionID string) error {
 	if err := c.Need(lineshaft.PermissionWhoami); err != nil {
@@ -249,8 +249,8 @@ func (s *Access) RevokeOtherSessions(ctx context.Context, c lineshaft.Caller) (i
 	return int(ended), err
 }
 
-// endOtherSessions ends those that ownSession finds: a key that is limited to factories
-// goes by the keys of its owner, since others of them may reach further.
+// endOtherSessions ends those that ownSession finds: for a key that is limited to
+// factories it checks the keys of its owner, since other keys may reach further.
 func endOtherSessions(ctx context.Context, tx *store.Tx, c lineshaft.Caller) (ended int64, err error) {
 	if len(c.FactoryUIDs) == 0 {
 		return tx.EndOtherSessions(ctx, c.Principal.UID, c.SessionID)

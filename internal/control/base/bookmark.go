@@ -14,16 +14,16 @@ const (
 	// ChangeBatch is how many state changes one round of a reader looks at.
 	ChangeBatch = 200
 	// ChangePoll is how often readers look even when nothing woke them: a change may be
-	// announced before all that comes before it has settled.
+	// announced before everything ahead of it has settled.
 	ChangePoll = 500 * time.Millisecond
-	// bookmarkNote is how long a node goes on without noting how far it is, as long as
-	// there was nothing to do.
+	// bookmarkNote is how long a node continues without noting its position while there
+	// is nothing to do.
 	bookmarkNote = 5 * time.Second
 )
 
 // Bookmark is how far this node has read the state changes of runs. All nodes share the
-// note of it in the settings; what lies between the note and where this node is gave
-// nothing to do, so that it does no harm to read it again.
+// note of it in the settings. Changes between the note and this node's position gave
+// nothing to do, so reading them again does no harm.
 type Bookmark struct {
 	// Mutex is held for a whole round, which may wait for the database.
 	sync.Mutex
@@ -34,8 +34,8 @@ type Bookmark struct {
 	Last  time.Time // when it was noted
 }
 
-// Resume finds out where to go on. On a database without a note that is here: what has
-// happened so far gives nothing to do.
+// Resume finds out where to continue. On a database without a note that is here: what
+// has happened so far gives nothing to do.
 func (m *Bookmark) Resume(ctx context.Context, st *store.Store) error {
 	noted, err := st.GetSetting(ctx, m.Setting)
 	if err != nil || noted != "" && noted == m.Noted {
@@ -59,7 +59,7 @@ func (m *Bookmark) Resume(ctx context.Context, st *store.Store) error {
 		return fmt.Errorf("setting %s: %w", m.Setting, err)
 	}
 	// The numbers of transactions begin again when a database is moved to another cluster:
-	// nothing would come after a place that lies ahead.
+	// nothing would come after a position that is ahead of them.
 	if end.Compare(at) < 0 {
 		at = end
 	}
@@ -73,7 +73,7 @@ func (m *Bookmark) goTo(noted string, at store.StatePosition) {
 	m.Noted, m.Last = noted, time.Now()
 }
 
-// Pass goes on behind changes that gave nothing to do, and notes that now and then.
+// Pass skips changes that gave nothing to do, and notes that now and then.
 func (m *Bookmark) Pass(ctx context.Context, st *store.Store, to store.StatePosition) error {
 	m.At.Store(&to)
 	if !m.Rested() {

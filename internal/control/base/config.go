@@ -52,13 +52,13 @@ type Config struct {
 	Clock func() time.Time
 	// Callbacks makes the requests to endpoints; nil sends nothing.
 	Callbacks CallbackSender
-	// RunURL is the page of a run, which callbacks tell.
+	// RunURL is the page of a run, which callbacks name.
 	RunURL func(runID string) string
 	// ObserveCallback, if there is one, counts attempts of callbacks.
 	ObserveCallback func(outcome string, took time.Duration)
 	// Git reads the repositories of definitions and skills; nil when there is none.
 	Git Git
-	// RepositoryPoll is how often a repository that a factory follows is looked at; one
+	// RepositoryPoll is how often to check a repository that a factory follows; one
 	// minute by default.
 	RepositoryPoll time.Duration
 	// Vault seals secrets. Nil makes one whose key is lost with the service, for tests.
@@ -84,8 +84,8 @@ type CallbackSender interface {
 	// Check says whether an address may be sent to, as far as that can be known
 	// without asking a name server.
 	Check(url string) error
-	// Send makes one request and returns when it was answered, failed or took too
-	// long. What goes wrong is in the result.
+	// Send makes one request and returns when it was answered, failed or took too long.
+	// The result contains any error.
 	Send(ctx context.Context, c lineshaft.Callback) lineshaft.CallbackResult
 }
 

@@ -30,8 +30,8 @@ type Gathering[T any] struct {
 	begun int
 }
 
-// OneIsToBlame says that a batch failed although the database is there: one of its items
-// is the cause, and each is then tried alone, so that it holds up nobody else.
+// OneIsToBlame says that a batch failed although the database answers: one of its items
+// is the cause. Each is then tried alone, so that it holds up nobody else.
 func OneIsToBlame(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err))
 }
@@ -40,13 +40,13 @@ func OneIsToBlame(ctx context.Context, err error) bool {
 type gathered[T any] struct {
 	item T
 	done chan struct{}
-	// lead gets a word when it is this caller's turn to lead.
+	// lead is signalled when it is this caller's turn to lead.
 	lead chan struct{}
 }
 
-// Do has an item worked on, by this caller or another, and waits for the end. work
-// must call take once its transaction has begun, and work on what it returns. The
-// error is the context's, if the item was withdrawn before anybody worked on it.
+// Do has an item worked on, by this caller or another, and waits for the end. work must
+// call take once its transaction has begun, and work on what it returns. The error is
+// the context's, if the item was withdrawn before anyone worked on it.
 func (g *Gathering[T]) Do(ctx context.Context, item T, work func(ctx context.Context, take func() []T)) error {
 	m := &gathered[T]{item: item, done: make(chan struct{}), lead: make(chan struct{}, 1)}
 	leads := g.enter(m)
@@ -79,8 +79,8 @@ func (g *Gathering[T]) enter(m *gathered[T]) bool {
 	return true
 }
 
-// await waits until an item is done or its caller is to lead. Both may be so when it
-// wakes: then it has to lead, or nobody would.
+// await waits until an item is done or its caller must lead. Both may be true when it
+// wakes: then it must lead, or nobody would.
 func (g *Gathering[T]) await(ctx context.Context, m *gathered[T]) (leads bool, err error) {
 	select {
 	case <-m.lead:
@@ -104,8 +104,8 @@ func (g *Gathering[T]) await(ctx context.Context, m *gathered[T]) (leads bool, e
 	}
 }
 
-// withdraw takes back an item that nobody works on yet; false when somebody does, or
-// when its caller was just told to lead.
+// withdraw takes back an item that nobody works on yet; false when someone does, or
+// when its caller was just asked to lead.
 func (g *Gathering[T]) withdraw(m *gathered[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *Gathering[T]) unit(ctx context.Context, work func(ctx context.Context, 
 		return items
 	}
 	work(ctx, take)
-	take() // in case that the work never came to it
+	take() // if the work never came to it
 	for _, m := range batch {
 		close(m.done)
 	}
@@ -172,7 +172,7 @@ func (g *Gathering[T]) fit() int {
 	return len(g.waiting)
 }
 
-// handOver makes the first who waits the next leader, if there is to be one.
+// handOver makes the first who waits the next leader, if a leader is needed.
 func (g *Gathering[T]) handOver() {
 	if g.asked || g.begun >= g.AtOnce || len(g.waiting) == 0 {
 		return
@@ -181,9 +181,9 @@ func (g *Gathering[T]) handOver() {
 	g.waiting[0].lead <- struct{}{}
 }
 
-// BatchesAtOnce is how many gathered transactions are under way. SQLite has one
+// BatchesAtOnce is how many gathered transactions run at the same time. SQLite has one
 // writer: while one batch is written, the next is asked for and fills. On PostgreSQL
-// round trips are most of the time.
+// most of the time goes to round trips.
 func BatchesAtOnce(engine string) int {
 	if engine == "postgres" {
 		return 4

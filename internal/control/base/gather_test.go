@@ -36,7 +36,7 @@ func (f *floor) send(ctx context.Context, item int) <-chan error {
 	return over
 }
 
-// waits returns when so many items wait.
+// waits returns when that many items wait.
 func (f *floor) waits(n int) {
 	for {
 		f.mu.Lock()
@@ -119,7 +119,7 @@ func TestW7TheBatchFillsUntilItBegins(t *testing.T) {
 	senders.Wait()
 }
 
-// Who gives up while nobody works on its item takes it back: it is not done.
+// A caller that gives up while nobody works on its item takes it back: it is not done.
 func TestW7WhoGivesUpIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t, 1, 10)
@@ -145,7 +145,7 @@ func TestW7WhoGivesUpIsWithdrawn(t *testing.T) {
 	f.idle()
 }
 
-// Who gives up while its item is worked on learns how that went.
+// A caller that gives up while its item is worked on learns how that went.
 func TestW7WhoGivesUpTooLateLearnsTheOutcome(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t, 1, 10)
@@ -173,7 +173,7 @@ func TestW7WhoGivesUpTooLateLearnsTheOutcome(t *testing.T) {
 	f.idle()
 }
 
-// Work that never begins, because the database is away, still ends for everybody.
+// Work that never begins, because the database is unreachable, still ends for everyone.
 func TestW7WorkThatNeverBegins(t *testing.T) {
 	t.Parallel()
 	g := Gathering[int]{AtOnce: 1, Most: 10}
@@ -182,7 +182,7 @@ func TestW7WorkThatNeverBegins(t *testing.T) {
 	}
 }
 
-// Whatever the order, everybody is served and nothing is left in the end.
+// Whatever the order, everyone is served and nothing is left in the end.
 func TestW7GatheringUnderPressure(t *testing.T) {
 	t.Parallel()
 	for _, atOnce := range []int{1, 2, 4} {

@@ -17,9 +17,9 @@ import (
 const AnswerLife = 24 * time.Hour
 
 // Idempotently runs work inside tx at most once for a key and puts its result into
-// answer. When an earlier call left an answer, that one is decoded instead and
-// replayed is true. The key is taken in the same transaction as the work: if the
-// work fails, nothing is kept.
+// answer. When an earlier call left an answer, that one is decoded instead and replayed
+// is true. The key is claimed in the same transaction as the work: if the work fails,
+// nothing is kept.
 func (s *Base) Idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Caller, key *Idempotency, answer any, work func() error) (replayed bool, err error) {
 	if key == nil {
 		return false, work()
@@ -43,8 +43,8 @@ func (s *Base) Idempotently(ctx context.Context, tx *store.Tx, c lineshaft.Calle
 }
 
 // names are what a key and the body it came with are stored under. Keys of one
-// principal share answers when they reach the same: one that is limited to factories
-// is not shown what another was answered. Nobody but a run itself has its uid.
+// principal share answers when they reach the same: a key limited to factories does not
+// see what another was answered. Only a run itself has its uid.
 func (k *Idempotency) names(c lineshaft.Caller) (name, body string) {
 	name = fmt.Sprintf("%s\x00%s\x00%s\x00%s", c.Principal.UID, k.Method, k.Path, k.Key)
 	if c.Role != lineshaft.RoleRun && len(c.FactoryUIDs) > 0 {
@@ -64,8 +64,8 @@ func decodeKept(kept *store.Kept, body string, answer any) error {
 	return json.Unmarshal([]byte(kept.Answer), answer)
 }
 
-// Replay looks for a kept answer before anything else is: the call may name things
-// that are gone by now, and it was answered when they were there.
+// Replay looks for a kept answer first: the call may name things that are gone by now
+// but existed when it was answered.
 func (s *Base) Replay(ctx context.Context, c lineshaft.Caller, key *Idempotency, answer any) (bool, error) {
 	if key == nil {
 		return false, nil

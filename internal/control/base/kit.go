@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// IgnoreNotFound forgets the error about something that is not there.
+// IgnoreNotFound drops the error about something missing.
 func IgnoreNotFound(err error) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil
@@ -80,7 +80,7 @@ func Named[T any](list []T, name string, of func(T) string) (T, bool) {
 	return none, false
 }
 
-// OrNil makes what is not there a nil.
+// OrNil turns a missing thing into nil.
 func OrNil[T any](value *T, err error) (*T, error) {
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil, nil //nolint:nilnil // that is what it is for
@@ -110,13 +110,13 @@ const FactoryBatch = 500
 // SweepBatch is how many rows one round of a background sweep takes.
 const SweepBatch = 100
 
-// System is who acts when the server itself does.
+// System is the principal of the server itself.
 func System() lineshaft.Caller {
 	return lineshaft.Caller{Principal: lineshaft.Principal{UID: "system", Type: lineshaft.ServiceAccount, DisplayName: "Lineshaft"}, Role: lineshaft.RoleAdmin}
 }
 
-// Who acts when no person does: the principal of an automation, of a schedule and of a run,
-// by the id that follows, and the one that applies a repository.
+// Principals for actions without a person: an automation, a schedule and a run, by the id
+// that follows, and the one that applies a repository.
 const (
 	AutomationPrincipalPrefix = "automation_"
 	SchedulePrincipalPrefix   = "schedule_"
@@ -164,8 +164,8 @@ func New(s *store.Store, hub *stream.Hub, cfg Config) *Base {
 	return &Base{Health: NewHealth(s, cfg.Logger), Turns: NewTurns(), Cfg: cfg, Store: s, Hub: hub, Log: cfg.Logger}
 }
 
-// Git reads repositories. What is not there is a CodeNotFound, a forge that does not
-// answer a CodeUnavailable.
+// Git reads repositories. A missing one is a CodeNotFound, a forge that does not answer
+// a CodeUnavailable.
 type Git interface {
 	// URL is where the forge has a repository.
 	URL(r lineshaft.Repository) string

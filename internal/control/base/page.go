@@ -19,7 +19,7 @@ type Page[T any] struct {
 	Items []T
 	Next  string
 
-	// cursor leads to what comes after an item.
+	// cursor leads to the items after an item.
 	cursor func(*T) (string, error)
 }
 
@@ -50,8 +50,8 @@ func ReadPage[T, K any](list, cursor string, keyOf func(*T) K, read func(after K
 	return page, page.Cut(len(items))
 }
 
-// How much of a list is read for a page of what fits in it: so many rows at a time, and so
-// many in all. A page that ends there is short and has a cursor to go on from.
+// How many rows of a list are read to fill a page with what fits: at a time, and in all. A
+// page that ends there is short and has a cursor to continue from.
 const (
 	filterPart = 200
 	filterLook = 2000
@@ -110,8 +110,8 @@ func PageOf[T, K any](list []T, name, cursor string, limit int, keyOf func(*T) K
 	})
 }
 
-// ListedFactories are the factories whose parts a list shows, nil for all of them: the one
-// that is asked for, or what the caller's key reaches. False means that there are none.
+// ListedFactories are the factories whose parts a list shows, nil for all of them: the
+// requested one, or those that the caller's key reaches. False means that there are none.
 func ListedFactories(c lineshaft.Caller, asked string) (uids []string, ok bool) {
 	if asked != "" {
 		return []string{asked}, c.MaySeeFactory(asked)
@@ -120,7 +120,7 @@ func ListedFactories(c lineshaft.Caller, asked string) (uids []string, ok bool) 
 }
 
 // PutWithin makes a change unless there is too much of something after it, and more than
-// before: what is there already can still be changed and made smaller.
+// before: what exists already can still be changed and made smaller.
 func PutWithin(ctx context.Context, things string, most store.Extent, measure func(context.Context) (store.Extent, error), put func() error) error {
 	before, err := measure(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func PutWithin(ctx context.Context, things string, most store.Extent, measure fu
 // cursorVersion changes when the content of cursors does.
 const cursorVersion = 1
 
-// listCursor is the content of a cursor: where to go on, and in which list.
+// listCursor is the content of a cursor: where to continue, and in which list.
 type listCursor[K any] struct {
 	Version int    `json:"v"`
 	List    string `json:"l"`
@@ -168,7 +168,7 @@ func ListPrint(q lineshaft.RunQuery) (string, error) {
 	return Fingerprint(string(raw)), nil
 }
 
-// Fingerprint stands for a list, so that a cursor continues only the one it came from.
+// Fingerprint identifies a list, so that a cursor continues only the one it came from.
 func Fingerprint(list string) string {
 	sum := sha256.Sum256([]byte(list))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])

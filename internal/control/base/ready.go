@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Health knows how the parts of the server are doing.
+// Health knows the health of the parts of the server.
 type Health struct {
 	store *store.Store
 	log   *slog.Logger
@@ -35,8 +35,8 @@ func (h *Health) AddPart(name string, health func() string) {
 	h.parts[name] = health
 }
 
-// AddMinorPart names a part whose problems Ready shows, but that the server serves
-// without: taking it out of service would make nothing better.
+// AddMinorPart names a part whose problems Ready shows, but that the server can serve
+// without: taking it out of service would not help.
 func (h *Health) AddMinorPart(name string, health func() string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,8 +82,8 @@ type loops struct {
 	failures map[string]int
 }
 
-// EndRound notes how a round of a background loop ended, and logs what went wrong. One
-// that the end of the server cut off says nothing.
+// EndRound notes how a round of a background loop ended, and logs what went wrong. A
+// round that was cut off because the server stops is not logged.
 func (h *Health) EndRound(ctx context.Context, loop string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -101,8 +101,8 @@ func (h *Health) EndRound(ctx context.Context, loop string, err error) {
 	}
 }
 
-// Loop has rounds of background work until ctx ends: at once while a round asks for no pause, and
-// else after its pause, or when one of two channels wakes it; either may be nil.
+// Loop runs rounds of background work until ctx ends: at once while a round asks for no pause,
+// otherwise after its pause, or when one of two channels wakes it; either may be nil.
 func (h *Health) Loop(ctx context.Context, loop string, one, other <-chan struct{}, round func(context.Context) (time.Duration, error)) {
 	for ctx.Err() == nil {
 		pause, err := round(ctx)

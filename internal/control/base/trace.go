@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// The names of the control plane's spans; docs/tracing.md tells about each.
+// The names of the control plane's spans; docs/tracing.md describes each.
 const (
 	SpanStart    = "start run"
 	spanWait     = "wait in queue"
@@ -19,8 +19,8 @@ const (
 	spanCallback = "callback"
 )
 
-// StartSpans are the spans of runs that a transaction starts. Each try of it makes
-// new ones; those of a try that was taken back are forgotten, and never sent.
+// StartSpans are the spans of runs that a transaction starts. Each try of it makes new
+// ones; those of a try that was rolled back are forgotten, and never sent.
 type StartSpans []tracing.Span
 
 // End ends the spans of a transaction that was committed.
@@ -39,7 +39,7 @@ func (s *Base) TraceStart(ctx context.Context, n *store.NewRun, spans *StartSpan
 	if !s.Cfg.Tracer.On() {
 		return
 	}
-	// The context is that of whoever gathered the batch.
+	// The context belongs to the caller who gathered the batch.
 	ctx = tracing.WithParent(tracing.Detached(ctx), n.TraceParent)
 	_, span := s.Cfg.Tracer.Start(ctx, SpanStart, tracing.Options{})
 	NoteStart(span, n.Head.ID, n.Head.FactoryUID, n.Source)
@@ -67,8 +67,8 @@ func QueuedAt(claims []*store.Claim) []time.Time {
 	return times
 }
 
-// TraceClaim makes the spans of a claim that was committed: the wait before it, and
-// itself, which the execution goes on from.
+// TraceClaim makes the spans of a claim that was committed: the wait before it, and the
+// claim itself, which the execution continues.
 func (s *Base) TraceClaim(ctx context.Context, job *lineshaft.Job, queued time.Time, workerID string) {
 	if !s.Cfg.Tracer.On() {
 		return

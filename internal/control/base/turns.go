@@ -13,8 +13,8 @@ import (
 )
 
 // The bounds of answers that take much memory or processor time to make (H-14). Each has a
-// weight of about 8 MiB apiece; what is being answered at once is bounded for every key and
-// for the server, so that nobody's reading takes the server from the others.
+// weight, in units of about 8 MiB. The total weight at one time is bounded for every key
+// and for the server, so that one reader cannot take the server from the others.
 const (
 	turnsPerKey  = 4
 	turnsWeight  = 16
@@ -60,7 +60,7 @@ func NewTurns() *Turns {
 // Work takes the processor for a long answer; rest gives it back, and must be called before
 // anything waits for the reader. While deliveries come in, the processor then stays free for
 // them as long as it was taken. It is a courtesy: when the database keeps the others waiting,
-// or the reader has left, an answer goes on without it.
+// or the reader has left, an answer continues without it.
 func (t *Turns) Work(ctx context.Context) (rest func()) {
 	limit := time.NewTimer(t.wait)
 	defer limit.Stop()
@@ -84,7 +84,7 @@ func (t *Turns) Work(ctx context.Context) (rest func()) {
 // NoteDelivery notes that a delivery came in: long answers make room for it.
 func (t *Turns) NoteDelivery() { t.deliveries.Add(1) }
 
-// Turn waits shortly until a weighty answer may be made for a caller; release ends it and
+// Turn waits briefly until a weighty answer may be made for a caller; release ends it and
 // may be called twice. The error is that of a limit: it says when to come back.
 func (t *Turns) Turn(ctx context.Context, c lineshaft.Caller, weight int) (release func(), err error) {
 	key := cmp.Or(c.KeyID, c.Principal.UID+" "+c.SessionID)

@@ -14,8 +14,8 @@ func fewTurns() *Turns {
 	return &Turns{perKey: 2, weight: 6, waiting: 3, wait: 0, keys: map[string]int{}}
 }
 
-// A key has a few long answers at once, the server as much as its memory allows; who comes
-// too often hears when to come back (H-14).
+// A key has a few long answers at once, the server as much as its memory allows; a caller
+// that comes too often learns when to come back (H-14).
 func TestH14LongAnswersTakeTurns(t *testing.T) {
 	t.Parallel()
 	ts := fewTurns()
@@ -123,7 +123,7 @@ func TestH14LongAnswersLeaveRoomForDeliveries(t *testing.T) {
 		if held := len(s.working); held != 0 {
 			t.Errorf("%d are held after the time is over", held)
 		}
-		// Somebody who stays at work holds up nobody for good, and frees no more than is taken.
+		// Someone who stays at work holds up nobody for good, and frees no more than is taken.
 		rest := s.Work(t.Context())
 		gone, leave := context.WithCancel(t.Context())
 		leave()

@@ -24,8 +24,8 @@ func SeesAgent(c lineshaft.Caller, a lineshaft.Agent) bool {
 	return c.MaySeeFactory(a.FactoryUID) && (c.Role != lineshaft.RoleRun || a.FactoryUID != "")
 }
 
-// CheckReach wants the factories of an endpoint to exist and to be the caller's: a key
-// that is limited to some would else be told of others.
+// CheckReach requires the factories of an endpoint to exist and to be the caller's:
+// otherwise a key that is limited to some would be notified of others.
 func CheckReach(ctx context.Context, tx *store.Tx, c lineshaft.Caller, factoryUIDs []string) error {
 	if len(c.FactoryUIDs) > 0 && len(factoryUIDs) == 0 {
 		return lineshaft.Denied("your key is limited to factories; name some of them in factory_uids, or use another key")

@@ -81,7 +81,7 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, made li
 	return &made, nil
 }
 
-// changeAgents makes one change to the agents of a factory, or to those of none.
+// changeAgents makes one change to the agents of a factory, or to those without one.
 func (s *Factories) changeAgents(ctx context.Context, c lineshaft.Caller, factoryUID string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
 	if factoryUID != "" {
 		return s.changeFactory(ctx, c, factoryUID, change)
@@ -96,8 +96,8 @@ func (s *Factories) changeAgents(ctx context.Context, c lineshaft.Caller, factor
 	return err
 }
 
-// nameConflict explains what the database says when two writers took a name at the
-// same time: nothing else of an agent is unique.
+// nameConflict explains the database's error when two writers took a name at the same
+// time: nothing else of an agent is unique.
 func nameConflict(err error, name string) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
 		return errNameTaken(name, err)
@@ -150,8 +150,8 @@ func (s *Factories) GetAgent(ctx context.Context, c lineshaft.Caller, uid string
 	return &shown, nil
 }
 
-// shownTo is what a caller sees of an agent. A run sees whom it may give work to, and
-// not what they were told or given.
+// shownTo is what a caller sees of an agent. A run sees whom it may give work to, but
+// not their prompts or what they were given.
 func shownTo(c lineshaft.Caller, a lineshaft.Agent) lineshaft.Agent {
 	if c.Role == lineshaft.RoleRun {
 		a.Prompt, a.Config = "", lineshaft.AgentConfig{}
@@ -180,8 +180,8 @@ func (s *Factories) ListAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	return page, err
 }
 
-// FindAgents finds the agent that goes by a uid, or those that go by a name whatever its
-// case, among those that ListAgents lists. It reads names alone.
+// FindAgents finds the agent with a uid, or those with a name whatever its case, among
+// those that ListAgents lists. It reads names alone.
 func (s *Factories) FindAgents(ctx context.Context, c lineshaft.Caller, factoryUID, ref string) (uids []string, err error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
@@ -209,8 +209,8 @@ func (s *Factories) FindAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	return uids, nil
 }
 
-// UpdateAgent changes an agent. What goes by its name in its factory follows a new
-// one, and an agent that becomes the foreman takes that part from another.
+// UpdateAgent changes an agent. References to its name in its factory follow a new
+// name, and an agent that becomes the foreman takes that part from another.
 func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid string, change AgentChange) (*lineshaft.Agent, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
@@ -299,8 +299,8 @@ func (change AgentChange) Apply(a *lineshaft.Agent) []string {
 	return fields
 }
 
-// inheriting is a configuration in which an empty list or map says nothing, as the API of
-// agents has it: what the factory's defaults name counts then.
+// inheriting is a configuration in which an empty list or map says nothing, as in the API
+// of agents: then the factory's defaults count.
 func inheriting(config lineshaft.AgentConfig) lineshaft.AgentConfig {
 	if len(config.Secrets) == 0 {
 		config.Secrets = nil
@@ -311,7 +311,7 @@ func inheriting(config lineshaft.AgentConfig) lineshaft.AgentConfig {
 	return config
 }
 
-// DeleteAgent removes an agent that nothing starts runs of. Its runs stay.
+// DeleteAgent removes an agent for which nothing starts runs. Its runs stay.
 func (s *Factories) DeleteAgent(ctx context.Context, c lineshaft.Caller, uid string) error {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return err

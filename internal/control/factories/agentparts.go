@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// keepForeman sees to it that a factory has exactly one foreman and knows its name.
+// keepForeman makes sure that a factory has exactly one foreman and knows its name.
 func (s *Factories) keepForeman(ctx context.Context, tx *store.Tx, f *lineshaft.Factory, agents []lineshaft.Agent, before, after lineshaft.Agent) error {
 	was, is := before.Type == lineshaft.AgentForeman, after.Type == lineshaft.AgentForeman
 	if was && !is {
@@ -34,8 +34,8 @@ func (s *Factories) keepForeman(ctx context.Context, tx *store.Tx, f *lineshaft.
 	return tx.UpdateFactory(ctx, *f)
 }
 
-// renameInFactory gives the new name to what goes by the old one: automations, their
-// triggers on finished runs, and skills.
+// renameInFactory gives the new name to everything that refers to the old one:
+// automations, their triggers on finished runs, and skills.
 func renameInFactory(ctx context.Context, tx *store.Tx, before lineshaft.Agent, name string) error {
 	if before.FactoryUID == "" || before.Name == name {
 		return nil
@@ -117,7 +117,7 @@ func agentUses(ctx context.Context, tx *store.Tx, a lineshaft.Agent) ([]string, 
 	return uses, nil
 }
 
-// checkAgentParts holds an agent against what else there is: names, secrets and the
+// checkAgentParts checks an agent against everything else: names, secrets and the
 // environment.
 func (s *Factories) checkAgentParts(ctx context.Context, tx *store.Tx, c lineshaft.Caller, others []lineshaft.Agent, before lineshaft.AgentConfig, a lineshaft.Agent) error {
 	if slices.ContainsFunc(others, func(o lineshaft.Agent) bool { return o.Name == a.Name && o.UID != a.UID }) {
@@ -138,8 +138,8 @@ func (s *Factories) checkAgentParts(ctx context.Context, tx *store.Tx, c linesha
 	return checkAgentRunner(ctx, tx, before.RunnerID, a)
 }
 
-// checkAgentKey wants an agent that chooses its model's key to be one that can have it,
-// with what its factory says.
+// checkAgentKey requires that an agent that chooses its model's key can have it, with
+// what its factory says.
 func (s *Factories) checkAgentKey(ctx context.Context, tx *store.Tx, a lineshaft.Agent) error {
 	if h := a.Config.Harness; h == nil || h.Auth == nil {
 		return nil
@@ -156,7 +156,7 @@ func (s *Factories) checkAgentKey(ctx context.Context, tx *store.Tx, a lineshaft
 	return config.CheckAuth()
 }
 
-// checkAgentRunner wants the runner that an agent names to be its factory's.
+// checkAgentRunner requires the runner that an agent names to be its factory's.
 func checkAgentRunner(ctx context.Context, tx *store.Tx, before string, a lineshaft.Agent) error {
 	if a.Config.RunnerID == "" || a.Config.RunnerID == before {
 		return nil

@@ -99,7 +99,7 @@ func checkAutomationName(ctx context.Context, tx *store.Tx, a lineshaft.Automati
 }
 
 // sameFile says whether the definition of one would be taken for that of the other: many
-// systems do not tell file names apart that differ only in case.
+// systems ignore case in file names.
 func sameFile(a, b string) bool { return lineshaft.SameFolded(a, b) }
 
 func checkAgent(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
@@ -120,7 +120,7 @@ func checkAgent(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error
 	return lineshaft.Invalid("agent", "the factory has no agent of this name; it has: %s", strings.Join(names, ", "))
 }
 
-// checkWebhooks wants every webhook that a trigger names to be a live one of the
+// checkWebhooks requires every webhook that a trigger names to be a live one of the
 // factory. One of another factory gets the same answer as none at all.
 func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
 	webhooks, err := tx.ListWebhooks(ctx, a.FactoryUID)

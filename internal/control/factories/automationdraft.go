@@ -41,8 +41,8 @@ func ReadTrigger(t lineshaft.Trigger, text string) (lineshaft.Trigger, []linesha
 // WriteTriggerFilter is the text of a trigger's filter, as ReadTrigger takes it.
 func WriteTriggerFilter(t lineshaft.Trigger) string { return definition.WriteFilter(t) }
 
-// FilterDoubt is what somebody should look at again who wrote a payload filter that
-// can be saved: a field that looks like a misspelt operator. Empty is none.
+// FilterDoubt is what to check again in a payload filter that can be saved: a field
+// that looks like a misspelt operator. Empty is none.
 func FilterDoubt(payload json.RawMessage) string {
 	operators := map[string]string{"notin": "not_in", "nin": "not_in", "exist": "exists", "oneof": "in", "anyof": "in", "equals": "in", "eq": "in"}
 	var fields map[string]json.RawMessage
@@ -72,7 +72,7 @@ type FilterKey = catalog.KeySpec
 // TriggerEvent is an event of the catalogue, for transports.
 type TriggerEvent = catalog.EventSpec
 
-// AnyEvent stands for every event of a provider whose events are not established.
+// AnyEvent means every event of a provider whose events are not established.
 const AnyEvent = catalog.AnyEvent
 
 // FilterKeys are the keys that filters of triggers may have.
@@ -92,7 +92,7 @@ func TriggerCatalog(provider string) ([]TriggerEvent, error) {
 // TriggerEvents lists what triggers of a provider may name as their event.
 func TriggerEvents(provider string) []string { return catalog.Events(provider) }
 
-// Bounds of the back-test of one automation: somebody waits for it.
+// Bounds of the back-test of one automation: someone waits for it.
 const (
 	draftBacktest       = 5_000
 	draftBacktestBytes  = 64 << 20
@@ -102,12 +102,12 @@ const (
 // DraftBacktest says what an automation would have made of the stored deliveries of
 // the webhooks that it listens to, now or as it would be.
 type DraftBacktest struct {
-	// Deliveries is how many were looked at, the newest ones.
+	// Deliveries is how many were checked, the newest ones.
 	Deliveries int
 	// Would is how many of them start a run of the automation as it would be, Now as it is.
 	Would int
 	Now   int
-	// Truncated says that there are more deliveries than were looked at.
+	// Truncated says that there are more deliveries than were checked.
 	Truncated bool
 }
 

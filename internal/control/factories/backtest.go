@@ -13,8 +13,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Limits of a back-test. Of each webhook as many deliveries are looked at as of any
-// other, the newest ones.
+// Limits of a back-test. It checks as many deliveries of each webhook as of any other,
+// the newest ones.
 const (
 	maxBacktest      = 50_000
 	maxBacktestBytes = 1 << 30
@@ -27,14 +27,14 @@ const (
 type Backtest struct {
 	Automation string
 	Action     definition.Action
-	// Deliveries is how many were looked at: those of the webhooks that the automation
+	// Deliveries is how many were checked: those of the webhooks that the automation
 	// listens to, now or then.
 	Deliveries int
 	// Starts is how many start no run now and would start one, Stops the other way
 	// round.
 	Starts int
 	Stops  int
-	// Truncated says that there are more deliveries than were looked at.
+	// Truncated says that there are more deliveries than were checked.
 	Truncated bool
 }
 
@@ -42,20 +42,20 @@ type Backtest struct {
 type trial struct {
 	Backtest
 
-	before, after *trigger.HookAutomation // nil for one that is not there
+	before, after *trigger.HookAutomation // nil for a missing one
 	// now and would count the deliveries that start a run before and after.
 	now, would int
 }
 
-// pastBounds is how much of the past is looked at. The context only says when it is
+// pastBounds is how much of the past is checked. The context only says when it is
 // enough: what is read until then counts.
 type pastBounds struct {
 	deliveries, bytes int
 	within            context.Context //nolint:containedctx // a bound, not the context of the work
 }
 
-// backtest runs the stored deliveries through the changed automations. It uses what
-// the ingress uses, so that it cannot think otherwise.
+// backtest runs the stored deliveries through the changed automations. It uses the code
+// of the ingress, so the two cannot disagree.
 func (s *Factories) backtest(ctx context.Context, w *work) ([]Backtest, error) {
 	trials := s.trials(w)
 	if len(trials) == 0 {
@@ -112,7 +112,7 @@ func (s *Factories) trials(w *work) []*trial {
 	return trials
 }
 
-// pastHook is a webhook whose deliveries are looked at again.
+// pastHook is a webhook whose deliveries are checked again.
 type pastHook struct {
 	uid string
 	// before and after have the automations that are tried, as they are and as they
@@ -138,7 +138,7 @@ func (s *Factories) newPastHook(f *lineshaft.Factory, was *store.Webhook, is *li
 	}
 	past.uid = was.UID
 	hook := func(w lineshaft.Webhook, automations []*trigger.HookAutomation) (*trigger.Hook, error) {
-		h, err := s.trigger.NewHook(f, store.Webhook{Webhook: w}, automations) // without credentials: nobody is to be authenticated
+		h, err := s.trigger.NewHook(f, store.Webhook{Webhook: w}, automations) // without credentials: nobody will be authenticated
 		if err != nil {
 			return nil, fmt.Errorf("make webhook ready: %w", err)
 		}

@@ -27,7 +27,7 @@ type Validation struct {
 	Problems []lineshaft.FileProblem
 	// Unused are files that are accepted and not used.
 	Unused []string
-	// Notices are what is no mistake but should be known, such as keys without effect.
+	// Notices are not mistakes but should be known, such as keys without effect.
 	Notices []lineshaft.FileProblem
 }
 
@@ -65,11 +65,11 @@ type CheckedDefinition struct {
 	Validation
 	// Offline are the problems that the published format finds without a server.
 	Offline []lineshaft.FileProblem
-	// Deferred is what is looked up when the definition is applied.
+	// Deferred is what is only looked up when the definition is applied.
 	Deferred []definition.Deferred
 }
 
-// CheckDefinition checks a folder by itself, as the published format does.
+// CheckDefinition checks a folder on its own, as the published format does.
 func CheckDefinition(files definition.Files) CheckedDefinition {
 	d, problems := definition.Parse(files)
 	c := CheckedDefinition{Validation: Validation{Problems: problems, Unused: d.Unused, Notices: d.Notices}, Deferred: d.Deferred()}
@@ -81,7 +81,7 @@ func CheckDefinition(files definition.Files) CheckedDefinition {
 	return c
 }
 
-// ValidateDefinition checks a folder by itself and against the server, as applying it
+// ValidateDefinition checks a folder on its own and against the server, as applying it
 // to the factory would.
 func (s *Factories) ValidateDefinition(ctx context.Context, c lineshaft.Caller, factoryUID string, files definition.Files) (Validation, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {

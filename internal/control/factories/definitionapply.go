@@ -24,21 +24,21 @@ type work struct {
 	d  *definition.Definition
 	at time.Time
 
-	// What is there now.
+	// What exists now.
 	factory *lineshaft.Factory // locked
 	parts   *factoryParts
 	written *writtenFolder // its newest revision
 
-	// What is to be done.
+	// What to do.
 	changes  []definition.Change
 	webhooks []webhookWork
-	problems []lineshaft.FileProblem // of the folder by itself, then of all
+	problems []lineshaft.FileProblem // of the folder alone, then of all
 
 	bad     map[string]bool          // files with mistakes of their own
 	secrets map[string]*store.Secret // those that the definition names; nil for none
 }
 
-// webhookWork is what becomes of one webhook.
+// webhookWork is what to do with one webhook.
 type webhookWork struct {
 	was  *store.Webhook // nil for a new one
 	next store.Webhook
@@ -86,8 +86,8 @@ func (s *Factories) ApplyFiles(ctx context.Context, c lineshaft.Caller, factoryU
 	return done, nil
 }
 
-// prepare reads what is there, finds what differs and checks the definition against
-// the server. It reports every mistake at once, with those of the folder by itself.
+// prepare reads what exists, finds what differs and checks the definition against the
+// server. It reports every mistake at once, with those of the folder alone.
 func (s *Factories) prepare(ctx context.Context, tx *store.Tx, w work) (*work, error) {
 	var err error
 	if w.parts, err = readParts(ctx, tx, w.factory); err != nil {
@@ -110,7 +110,7 @@ func (s *Factories) prepare(ctx context.Context, tx *store.Tx, w work) (*work, e
 	return &w, mistakes(w.problems)
 }
 
-// badFiles are those that have mistakes by themselves.
+// badFiles are those that have mistakes of their own.
 func badFiles(problems []lineshaft.FileProblem) map[string]bool {
 	bad := map[string]bool{}
 	for _, p := range problems {

@@ -18,8 +18,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// check holds the definition against the server: what it names has to be there and
-// to be allowed. Mistakes are gathered; an error is a failure of the check itself.
+// check holds the definition against the server: what it names must exist and be
+// allowed. Mistakes are gathered; an error is a failure of the check itself.
 func (w *work) check(ctx context.Context, tx *store.Tx) error {
 	if err := inOrder(ctx, tx, w.lockSecrets, w.checkAlias, w.checkConfigs); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (w *work) problem(kind definition.Kind, name, field, message, hint string) 
 type layer struct {
 	kind definition.Kind
 	name string
-	// prefix stands before the keys in the file.
+	// prefix comes before the keys in the file.
 	prefix string
 	config lineshaft.AgentConfig
 	// before is what it said until now.
@@ -66,7 +66,7 @@ func (w *work) layers() []layer {
 }
 
 // lockSecrets reads every secret that the definition names and keeps them from being
-// deleted until the transaction ends, in one order, so that two changes cannot wait
+// deleted until the transaction ends. It locks in one order: two changes cannot wait
 // for each other.
 func (w *work) lockSecrets(ctx context.Context, tx *store.Tx) error {
 	var names []string
@@ -129,8 +129,8 @@ func (w *work) checkConfigs(ctx context.Context, tx *store.Tx) error {
 }
 
 // checkKeys holds what agents and automations say about their model's key against what
-// they inherit. The foreman stands for an agent that is not there, which is another's
-// mistake to find.
+// they inherit. The foreman replaces an agent that does not exist; another check
+// reports that mistake.
 func (w *work) checkKeys() {
 	check := func(kind definition.Kind, name string, d runs.Definitions) {
 		config, _ := w.s.runs.ResolveLayers(lineshaft.AgentConfig{}, d)
@@ -166,8 +166,8 @@ func (w *work) blame(kind definition.Kind, name, field string, err error) error 
 	}
 }
 
-// checkWatches holds the triggers that are new or changed to what the caller may
-// wait for. Others stay: whoever wrote them could see those factories.
+// checkWatches holds the triggers that are new or changed to what the caller may wait
+// for. Others stay: their authors could see those factories.
 func (w *work) checkWatches(ctx context.Context, tx *store.Tx) error {
 	watch := trigger.Watchable(w.c)
 	retriggered := func(f definition.FieldChange) bool { return strings.HasPrefix(f.Field, "triggers") }
@@ -240,10 +240,10 @@ func (w *work) checkWebhookCount() {
 	}
 }
 
-// checkReferences wants every webhook that an automation names by its uid, and every
-// automation whose runs it waits for, to be one of the factory, and to stay one. What it
-// named before may be gone by now: an export always applies. Webhooks that it names by
-// name are checked with the folder.
+// checkReferences requires every webhook that an automation names by its uid, and every
+// automation whose runs it waits for, to belong to the factory, and to stay there. What
+// it named before may be gone by now: an export always applies. Webhooks that it names
+// by name are checked with the folder.
 func (w *work) checkReferences(ctx context.Context, tx *store.Tx) error {
 	live := map[string]bool{}
 	for _, hook := range w.webhooks {

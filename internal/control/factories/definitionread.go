@@ -31,8 +31,8 @@ type factoryParts struct {
 	skills      []lineshaft.Skill
 }
 
-// readParts reads the parts of a factory. Outside of a transaction somebody may
-// change them meanwhile: see currentParts.
+// readParts reads the parts of a factory. Outside of a transaction they may change
+// meanwhile: see currentParts.
 func readParts(ctx context.Context, r partReader, f *lineshaft.Factory) (*factoryParts, error) {
 	p := &factoryParts{factory: *f}
 	var err error

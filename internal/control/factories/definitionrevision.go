@@ -21,7 +21,7 @@ type RevisionNote struct {
 	// Commit is that of the repository.
 	Commit string
 	// ifRevision, unless 0, is the revision that the definition was made for: if it is
-	// not the newest any more, nothing is done.
+	// no longer the newest, nothing is done.
 	ifRevision int64
 	// guard, unless nil, is asked in the transaction whether it may still be done.
 	guard func(ctx context.Context, tx *store.Tx) error
@@ -117,7 +117,7 @@ func (s *Factories) recordEdit(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 }
 
 // checkGrowth refuses an edit after which the folder could not be applied again, and would be
-// long to read for everybody (H-14). A folder that is too large already may become smaller.
+// long to read for everyone (H-14). A folder that is too large already may become smaller.
 func checkGrowth(f *lineshaft.Factory, before, after definition.Files) error {
 	files, bytes := len(after), after.Bytes()
 	if files > definition.MaxFiles && files > len(before) || bytes > definition.MaxBytes && bytes > before.Bytes() {

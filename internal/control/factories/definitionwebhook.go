@@ -35,7 +35,7 @@ func (w *work) checkWebhooks() error {
 }
 
 // giveCredential finds what deliveries to a webhook are checked with: its own secret,
-// or the value that the managed secret has now (S-1). What does not do is a problem.
+// or the value that the managed secret has now (S-1). An unsuitable one is a problem.
 func (w *work) giveCredential(one *webhookWork) error {
 	was, next := one.was, &one.next
 	recast := was == nil || was.AuthMode != next.AuthMode || was.SignatureScheme != next.SignatureScheme || was.HMAC != next.HMAC
@@ -57,7 +57,7 @@ func (w *work) giveCredential(one *webhookWork) error {
 	next.OwnsSecret, next.NeedsSecret = false, false
 	secret := w.secrets[next.SecretName]
 	switch {
-	case next.SecretName == "": // the folder by itself is wrong
+	case next.SecretName == "": // the folder itself is wrong
 	case secret == nil:
 		w.webhookProblem(next, "secretName", "there is no secret "+next.SecretName, createSecretHint(next.SecretName))
 	case secret.Kind == lineshaft.SecretWebhook:

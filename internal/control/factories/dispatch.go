@@ -27,12 +27,12 @@ type Dispatch struct {
 	// TicketRef is source:id; one is made when it is empty.
 	TicketRef string
 	TicketURL string
-	// Config is said above what the foreman has.
+	// Config overrides what the foreman has.
 	Config lineshaft.AgentConfig
 	Source lineshaft.Source
 }
 
-// Dispatched says what became of it.
+// Dispatched is the result of a dispatch.
 type Dispatched struct {
 	runs.Started
 
@@ -41,8 +41,8 @@ type Dispatched struct {
 	TicketRef  string
 }
 
-// DispatchRun gives work to the foreman of a factory. A paused factory takes it too:
-// the pause is for automations, and anyone who asks knows what they do.
+// DispatchRun gives work to the foreman of a factory, even a paused one: the pause is
+// for automations, and people who ask know what they do.
 func (s *Factories) DispatchRun(ctx context.Context, c lineshaft.Caller, factoryUID string, d Dispatch, idem *base.Idempotency) (Dispatched, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Dispatched{}, err

@@ -30,9 +30,9 @@ type FactoryChange struct {
 	Alias       *string
 	Description *string
 	Paused      *bool
-	// DailyBudget is the whole new one; the zero value takes it away.
+	// DailyBudget is the whole new one; the zero value removes it.
 	DailyBudget *lineshaft.Budget
-	// Repository is what the factory is to follow; Unlink makes it a managed one. Either
+	// Repository is what the factory will follow; Unlink makes it a managed one. Either
 	// comes alone, or with the brakes.
 	Repository *lineshaft.GitSource
 	Unlink     bool
@@ -144,8 +144,8 @@ func checkAlias(ctx context.Context, tx *store.Tx, f lineshaft.Factory) error {
 	return nil
 }
 
-// aliasConflict explains what the database says when two writers took an alias at
-// the same time: nothing else of a factory is unique.
+// aliasConflict explains the database's error when two writers took an alias at the
+// same time: nothing else of a factory is unique.
 func aliasConflict(err error, alias string) error {
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
 		return errAliasTaken(alias, err)
@@ -164,8 +164,8 @@ func (s *Factories) GetFactory(ctx context.Context, c lineshaft.Caller, uid stri
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
 		return nil, err
 	}
-	// Before the factory itself: what a commit has changed is there once the commit is
-	// said to be in force.
+	// Before the factory itself: once the commit is reported as in force, what it
+	// changed must be visible.
 	status, err := s.Store.Repositories(ctx, uid)
 	if err != nil {
 		return nil, err
@@ -399,9 +399,9 @@ func (s *Factories) DeleteFactory(ctx context.Context, c lineshaft.Caller, uid s
 	})
 }
 
-// changeFactory makes one change to a factory or a part of it, in one transaction
-// with the factory locked. Every node hears of it, and no delivery is accepted on
-// what was before once it has returned. What it does to the definition is a revision.
+// changeFactory makes one change to a factory or a part of it, in one transaction with
+// the factory locked. Every node is notified, and once it has returned no delivery is
+// accepted by the old state. What it does to the definition is a revision.
 func (s *Factories) changeFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
 	if !c.MaySeeFactory(uid) {
 		return lineshaft.NotFound("factory", uid)
@@ -433,8 +433,8 @@ func managed(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 	return lineshaft.Conflict("factory %q follows %s; change it there and push, or make it managed first with PATCH {\"repository\": null}", f.Name, sourceText(found[f.UID].Source))
 }
 
-// lockedFactory is changeFactory for factories of any mode, without a record of what
-// was done. errUnchanged from change takes everything back and is no error.
+// lockedFactory is changeFactory for factories of any mode, without a record of what was
+// done. errUnchanged from change takes everything back and does not count as an error.
 func (s *Factories) lockedFactory(ctx context.Context, c lineshaft.Caller, uid string, change func(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error) error {
 	if !c.MaySeeFactory(uid) {
 		return lineshaft.NotFound("factory", uid)

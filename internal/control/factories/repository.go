@@ -55,8 +55,8 @@ func unlinked(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 }
 
 // WithRepositories fills in how far factories have followed their repositories. They are
-// read again after that: what a commit has changed is there once the commit is said to be
-// in force.
+// read again after that: once the commit is reported as in force, what it changed must be
+// visible.
 func (s *Factories) WithRepositories(ctx context.Context, factories ...*lineshaft.Factory) error {
 	var uids []string
 	for _, f := range factories {
@@ -101,9 +101,9 @@ func sourceDetail(g *lineshaft.GitSource) map[string]string {
 	return map[string]string{"repository": sourceText(*g)}
 }
 
-// SyncRepository looks at the repository of a factory now and puts in force what is
-// there, also when its commit has been tried before: secrets may be there by now. The
-// answer says what became of it.
+// SyncRepository checks the repository of a factory now and puts its content in force,
+// also when its commit has been tried before: secrets may exist by now. The answer is
+// the result.
 func (s *Factories) SyncRepository(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Factory, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *Factories) SyncRepositories(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	for n := 0; ; n++ {
-		// Asked for first, since a claim takes its turn with those who write.
+		// Read first, since a claim waits its turn among writers.
 		due, err := s.Store.RepositoryDue(ctx)
 		if err != nil || !due {
 			return n, err
@@ -190,9 +190,8 @@ func (s *Factories) followRepositories(ctx context.Context) {
 	})
 }
 
-// repositoryTick is how often repositories that are due are looked for. The pause
-// between two looks is shorter by that much, so that what is pushed is seen within the
-// poll interval.
+// repositoryTick is how often to look for repositories that are due. The pause between
+// two checks is shorter by that much, so that a push is seen within the poll interval.
 func (s *Factories) repositoryTick() time.Duration {
 	return min(s.Cfg.RepositoryPoll/10+time.Millisecond, 5*time.Second)
 }

@@ -24,8 +24,8 @@ const (
 	maxStoredProblems = 200
 )
 
-// look is one look at a repository, held by a claim: anyone who has another one has begun
-// later, and knows better.
+// look is one look at a repository, held by a claim: the holder of another claim has
+// begun later, and knows better.
 type look struct {
 	s      *Factories
 	claim  string
@@ -53,8 +53,8 @@ func (s *Factories) take(ctx context.Context, tx *store.Tx, factoryUID string) (
 	return &look{s: s, claim: claim, status: *status}, nil
 }
 
-// do looks, applies what is new and notes what became of it. Nothing of that is done
-// in one transaction with git at work; the claim holds it together.
+// do looks, applies what is new and notes the result. Nothing of that is done in one
+// transaction with git at work; the claim holds it together.
 func (l *look) do(ctx context.Context) error {
 	working, stop := l.extend(ctx)
 	before := l.status
@@ -106,8 +106,8 @@ func (l *look) extend(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// examine finds out what the repository has and puts it in force. What is wrong with
-// the repository is in the status; an error is the server's own.
+// examine finds out what the repository has and puts it in force. Mistakes of the
+// repository are in the status; an error is the server's own.
 func (l *look) examine(ctx context.Context) error {
 	status := &l.status
 	status.CheckedAt = l.s.Store.Now()
@@ -195,7 +195,7 @@ func (l *look) apply(ctx context.Context, commit string, files definition.Files)
 }
 
 // follower is who applies what is in a repository. It may name the team's secrets, as
-// whoever linked the repository may.
+// anyone who links a repository may.
 func follower() lineshaft.Caller {
 	return lineshaft.Caller{
 		Principal: lineshaft.Principal{UID: base.RepositoryPrincipalUID, Type: lineshaft.ServiceAccount, DisplayName: "Repository"}, Role: lineshaft.RoleManager,
@@ -238,8 +238,8 @@ func (l *look) tell(ctx context.Context, before lineshaft.GitStatus) {
 		slog.Int("problems", len(now.Problems)), slog.String("fault", now.Fault))
 }
 
-// maxDefinitionFile is more than any file of a definition may have: what is larger is
-// told by its size and not read.
+// maxDefinitionFile is more than any file of a definition may have: a larger file is
+// reported by its size and not read.
 const maxDefinitionFile = 4 << 20
 
 // files reads the folder of the definition.
@@ -285,8 +285,8 @@ func (l *look) nothing() lineshaft.FileProblem {
 	}
 }
 
-// ofDefinition tells files of a definition from others that a repository may have
-// beside one at its root.
+// ofDefinition distinguishes files of a definition from others that a repository may
+// have beside one at its root.
 func ofDefinition(name string) bool {
 	top, _, nested := strings.Cut(name, "/")
 	if !nested {
@@ -299,7 +299,7 @@ func ofDefinition(name string) bool {
 	return false
 }
 
-// inFolder takes the folder of a definition off a path; false for what is elsewhere.
+// inFolder removes the folder of a definition from a path; false for a path elsewhere.
 func inFolder(folder, path string) (string, bool) {
 	if folder == "" {
 		return path, true

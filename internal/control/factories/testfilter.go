@@ -140,7 +140,7 @@ func (s *Factories) testSubject(ctx context.Context, factoryUID string, t Filter
 }
 
 // testDelivery finds the stored delivery. One of another factory gets the same answer
-// as none at all.
+// as a missing one.
 func (s *Factories) testDelivery(ctx context.Context, factoryUID string, t FilterTest) (*lineshaft.Delivery, error) {
 	d, err := s.Store.FindDelivery(ctx, t.DeliveryID)
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *Factories) testDelivery(ctx context.Context, factoryUID string, t Filte
 }
 
 // webhookCheck is the first check of a trigger: that it listens to the webhook. It
-// passes for a payload from nowhere, and for a filter that names no webhooks: such
-// a one cannot be saved, but its payload part can be tried.
+// passes for a payload without a webhook, and for a filter that names no webhooks: that
+// cannot be saved, but its payload part can be tried.
 func webhookCheck(f lineshaft.TriggerFilter, w *lineshaft.Webhook) filter.Check {
 	named := slices.Concat(f.WebhookIDs, f.Webhooks)
 	check := filter.Check{Path: "webhook", Operator: "in", Expected: quoted(named...), Passed: true}

@@ -13,14 +13,14 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// NewWebhook asks for a webhook. What is left out takes its default.
+// NewWebhook asks for a webhook. What is left out gets its default.
 type NewWebhook struct {
 	Name string
 	// AuthMode is token when empty.
 	AuthMode        lineshaft.AuthMode
 	SignatureScheme string
-	// Secret is nil when left out: it is then generated, taken from SecretName, or
-	// still to come from the provider.
+	// Secret is nil when left out: it is then generated, read from SecretName, or still
+	// to come from the provider.
 	Secret           *string
 	SecretName       string
 	DeliveryIDHeader string
@@ -50,14 +50,14 @@ type WebhookChange struct {
 
 // WebhookRotation asks for a new secret.
 type WebhookRotation struct {
-	// Secret is nil when a new one is to be generated.
+	// Secret is nil to generate a new one.
 	Secret *string
 	// Overlap is how long the old secret stays valid; 0 ends it at once.
 	Overlap time.Duration
 }
 
-// IssuedWebhook is a webhook with the secret that was generated for it. This is the
-// only time that anybody sees it; it is empty when people brought their own.
+// IssuedWebhook is a webhook with the secret that was generated for it. The secret is
+// shown only this time; it is empty when people brought their own.
 type IssuedWebhook struct {
 	lineshaft.Webhook
 
@@ -108,7 +108,7 @@ func (s *Factories) ListWebhooks(ctx context.Context, c lineshaft.Caller, factor
 	return list, err
 }
 
-// live refuses a webhook of which only the row is left, for the log.
+// live refuses a deleted webhook whose row is kept for the log.
 func live(w *store.Webhook) error {
 	if !w.DeletedAt.IsZero() {
 		return lineshaft.NotFound("webhook", w.UID)

@@ -173,7 +173,7 @@ func (s *Factories) putCredential(w *store.Webhook, value string) error {
 }
 
 // dropOwnedSecret removes the secret that was made for a webhook. While the webhook
-// waits for its secret, one of that name is somebody else's.
+// waits for its secret, one of that name is someone else's.
 func (s *Factories) dropOwnedSecret(ctx context.Context, tx *store.Tx, c lineshaft.Caller, w *store.Webhook) error {
 	if !w.OwnsSecret || w.NeedsSecret {
 		return nil

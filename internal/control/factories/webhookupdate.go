@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// UpdateWebhook changes a webhook. What stands already may be sent again.
+// UpdateWebhook changes a webhook. Values that it already has may be sent again.
 func (s *Factories) UpdateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, change WebhookChange) (lineshaft.Webhook, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return lineshaft.Webhook{}, err
@@ -82,8 +82,8 @@ func (s *Factories) applyChange(ctx context.Context, tx *store.Tx, c lineshaft.C
 	return s.refreshCredential(ctx, tx, w)
 }
 
-// refreshCredential takes the value that the managed secret has now: switching a
-// webhook on is when a changed one reaches it (S-1).
+// refreshCredential takes the value that the managed secret has now: a changed value
+// reaches the webhook when it is switched on (S-1).
 func (s *Factories) refreshCredential(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
 	if w.NeedsSecret {
 		return lineshaft.Conflict("webhook %q has no secret yet; give it the one that the provider shows with `lineshaft webhook rotate` or POST …/rotate, which enables it too", w.Name)
@@ -101,8 +101,8 @@ func (s *Factories) refreshCredential(ctx context.Context, tx *store.Tx, w *stor
 	return s.putCredential(w, value)
 }
 
-// storeChange stores a changed webhook and records what changed: the switch by
-// itself, everything else by name.
+// storeChange stores a changed webhook and records what changed: the switch separately,
+// everything else by name.
 func (s *Factories) storeChange(ctx context.Context, tx *store.Tx, c lineshaft.Caller, was lineshaft.Webhook, w *store.Webhook) error {
 	errs := []error{tx.PutWebhook(ctx, *w)}
 	if fields := changedFields(was, w.Webhook); fields != "" {
@@ -140,8 +140,8 @@ func changedFields(was, is lineshaft.Webhook) string {
 	return strings.Join(names, ", ")
 }
 
-// RotateWebhook replaces a webhook's secret. For one that waits for its provider's
-// secret this is where it comes in, and the webhook begins to take deliveries.
+// RotateWebhook replaces a webhook's secret. A webhook that waits for its provider's
+// secret gets it here, and begins to take deliveries.
 func (s *Factories) RotateWebhook(ctx context.Context, c lineshaft.Caller, factoryUID, uid string, r WebhookRotation) (IssuedWebhook, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return IssuedWebhook{}, err

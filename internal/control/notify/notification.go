@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// NewNotification asks for an endpoint. What is left out takes its default.
+// NewNotification asks for an endpoint. What is left out gets its default.
 type NewNotification struct {
 	URL         string
 	Name        string
@@ -27,7 +27,7 @@ type NewNotification struct {
 	RunName     string
 	// Enabled is true when nil.
 	Enabled *bool
-	// Secret is nil when one is to be generated.
+	// Secret is nil to generate one.
 	Secret *string
 	// Once, if given, makes a second call with it a Conflict: the secret cannot be shown again.
 	Once *base.Idempotency
@@ -40,7 +40,7 @@ type NotificationChange struct {
 	Description *string
 	States      *[]lineshaft.RunState
 	FactoryUIDs *[]string
-	// AllFactories takes the limit to factories away: an empty list does not.
+	// AllFactories removes the limit to factories: an empty list does not.
 	AllFactories bool
 	RunName      *string
 	Enabled      *bool
@@ -48,25 +48,25 @@ type NotificationChange struct {
 
 // NotificationRotation asks for a new secret.
 type NotificationRotation struct {
-	// Secret is nil when a new one is to be generated.
+	// Secret is nil to generate a new one.
 	Secret *string
-	// Overlap is how long the old secret signs too; 0 ends it at once.
+	// Overlap is how long the old secret also signs; 0 ends it at once.
 	Overlap time.Duration
 	// Once, if given, makes a second call with it a Conflict: it would end the secret that
 	// the first one showed.
 	Once *base.Idempotency
 }
 
-// IssuedNotification is an endpoint with the secret that was generated for it. This is
-// the only time that anybody sees it; it is empty when people brought their own.
+// IssuedNotification is an endpoint with the secret that was generated for it. The
+// secret is shown only this time; it is empty when people brought their own.
 type IssuedNotification struct {
 	lineshaft.Notification
 
 	Secret string
 }
 
-// maxGaps is how often an endpoint may be disabled and enabled while state changes wait to
-// be looked at.
+// maxGaps is how often an endpoint may be disabled and enabled while state changes wait
+// for their turn.
 const maxGaps = 16
 
 // CreateNotification makes an endpoint. It gets every change that commits after this
@@ -150,7 +150,7 @@ func (s *Notifier) checkNotification(n *lineshaft.Notification) error {
 	return nil
 }
 
-// namesFactories refuses a list that names none: nowhere does none mean all (S-3).
+// namesFactories refuses an empty list: nowhere does none mean all (S-3).
 func namesFactories(uids []string) error {
 	if uids != nil && len(uids) == 0 {
 		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or leave the field out")
@@ -158,7 +158,7 @@ func namesFactories(uids []string) error {
 	return nil
 }
 
-// chooseFactories changes whose runs an endpoint hears of.
+// chooseFactories changes whose runs an endpoint is notified of.
 func (change NotificationChange) chooseFactories(n *lineshaft.Notification) error {
 	if change.AllFactories {
 		if change.FactoryUIDs != nil {
@@ -177,7 +177,7 @@ func (change NotificationChange) chooseFactories(n *lineshaft.Notification) erro
 	return nil
 }
 
-// reaches says whether a caller may see an endpoint: all of what it tells of.
+// reaches says whether a caller may see an endpoint: all that it reports.
 func reaches(c lineshaft.Caller, n *lineshaft.Notification) bool {
 	if len(c.FactoryUIDs) == 0 {
 		return true
@@ -185,7 +185,7 @@ func reaches(c lineshaft.Caller, n *lineshaft.Notification) bool {
 	return len(n.FactoryUIDs) > 0 && !slices.ContainsFunc(n.FactoryUIDs, func(uid string) bool { return !c.MaySeeFactory(uid) })
 }
 
-// callbackSecret seals the secret that was given, or a new one, which is to be shown.
+// callbackSecret seals the secret that was given, or a new one, which must be shown.
 func (s *Notifier) callbackSecret(id string, given *string) (sealed, shown string, err error) {
 	const scheme = "standard_webhooks"
 	var value string
@@ -208,8 +208,8 @@ func (s *Notifier) callbackSecret(id string, given *string) (sealed, shown strin
 	return sealed, shown, nil
 }
 
-// changeNotifications is a transaction that changes endpoints. The position of the fan-
-// out is locked: what is enabled, and from where on, stays as it is meanwhile.
+// changeNotifications is a transaction that changes endpoints. The position of the fan-out
+// is locked: which endpoints are enabled, and from where on, does not change meanwhile.
 func (s *Notifier) changeNotifications(ctx context.Context, fn func(ctx context.Context, tx *store.Tx, position string) error) error {
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.EnsureSetting(ctx, notificationSetting, store.StatePosition{}.Encode()); err != nil {
@@ -223,7 +223,7 @@ func (s *Notifier) changeNotifications(ctx context.Context, fn func(ctx context.
 		return fn(ctx, tx, position)
 	})
 	if err == nil {
-		s.fanout.idle.Store(false) // this node looks at once; others hear of it
+		s.fanout.idle.Store(false) // this node looks at once; others are notified
 	}
 	return err
 }
@@ -264,13 +264,13 @@ func lockedNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, i
 }
 
 // damagedNotification refuses to change an endpoint whose row cannot be read: its filters
-// would be gone, and it would be told of everything.
+// would be gone, and it would be notified of everything.
 func damagedNotification(n *store.Notification) error {
 	return lineshaft.Conflict("what is stored of notification %q cannot be read; delete it and create it again", n.Name)
 }
 
 // toldNotification is an endpoint as a caller sees it. Chat services hand out addresses
-// that are their own key; who may not change the endpoint does not need it.
+// that are their own key; a caller who may not change the endpoint does not need it.
 func (s *Notifier) toldNotification(c lineshaft.Caller, n *store.Notification) lineshaft.Notification {
 	out := n.Notification
 	if !c.Role.May(lineshaft.PermissionFactoriesManage) {
@@ -373,16 +373,16 @@ func (s *Notifier) switchNotification(ctx context.Context, tx *store.Tx, n *stor
 	return s.beginNotification(ctx, tx, n, others, position)
 }
 
-// stopNotification notes what had happened when an endpoint was disabled: what is not in
-// its log yet still comes to it.
+// stopNotification notes what had happened when an endpoint was disabled: changes that
+// are not in its log yet still reach it.
 func stopNotification(ctx context.Context, tx *store.Tx, n *store.Notification) (err error) {
 	n.Until, err = tx.Snapshot(ctx)
 	return err
 }
 
 // resumeNotification enables an endpoint before all that happened until it was disabled
-// is in its log. It goes on where it was; what happened meanwhile is a gap. Of very many
-// gaps the oldest is given up: better too much is told than too little.
+// is in its log. It continues where it was; what happened meanwhile is a gap. Of very
+// many gaps the oldest is given up: better to report too much than too little.
 func (s *Notifier) resumeNotification(ctx context.Context, tx *store.Tx, n *store.Notification) error {
 	now, err := tx.Snapshot(ctx)
 	if err != nil {
@@ -455,7 +455,7 @@ func (s *Notifier) DeleteNotification(ctx context.Context, c lineshaft.Caller, i
 	})
 }
 
-// auditNotification records a change. Of the address the host is told.
+// auditNotification records a change. Of the address it names the host.
 func (s *Notifier) auditNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, action string, n *store.Notification, detail map[string]string) error {
 	if detail == nil {
 		detail = map[string]string{}
@@ -464,7 +464,7 @@ func (s *Notifier) auditNotification(ctx context.Context, tx *store.Tx, c linesh
 	return s.Audit(ctx, tx, c, action, "notification", n.ID, detail)
 }
 
-// auditNotificationChange records what changed: the switch by itself, all else by name.
+// auditNotificationChange records what changed: the switch separately, all else by name.
 func (s *Notifier) auditNotificationChange(ctx context.Context, tx *store.Tx, c lineshaft.Caller, was, n *store.Notification) error {
 	var changed []string
 	for _, field := range []struct {

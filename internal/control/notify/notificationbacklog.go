@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// backlogMost is how many waiting deliveries are counted: more is not told apart.
+	// backlogMost is how many waiting deliveries are counted: larger numbers look the same.
 	backlogMost = 100_000
-	// callbacksLate is the lag that people are told of.
+	// callbacksLate is the lag that is reported to people.
 	callbacksLate = time.Minute
-	// lateNote is how often the log tells of it.
+	// lateNote is how often the log reports it.
 	lateNote = 10 * time.Minute
 )
 
-// CallbackBacklog is how callbacks stand.
+// CallbackBacklog is how far callbacks are behind.
 type CallbackBacklog struct {
-	// Lag is the age of the oldest state change that nobody looked at for callbacks.
+	// Lag is the age of the oldest state change that was not yet checked for callbacks.
 	Lag time.Duration
 	// HeldBy is the transaction in the database that a late change waits for, if it is one.
 	HeldBy string
@@ -41,16 +41,16 @@ type backlog struct {
 	noted time.Time
 }
 
-// CallbackBacklog is how callbacks stood when WatchCallbacks last looked: anyone who reads
-// metrics asks nothing of the database.
+// CallbackBacklog is how far callbacks were behind when WatchCallbacks last looked:
+// reading metrics does not query the database.
 func (s *Notifier) CallbackBacklog() CallbackBacklog {
 	s.backlog.mu.Lock()
 	defer s.backlog.mu.Unlock()
 	return s.backlog.seen
 }
 
-// WatchCallbacks looks how callbacks stand. The log says when they are late. What could
-// not be looked at stays as it was.
+// WatchCallbacks finds out how far callbacks are behind. The log says when they are
+// late. What could not be read stays as it was.
 func (s *Notifier) WatchCallbacks(ctx context.Context) error {
 	seen := s.CallbackBacklog()
 	now, err := s.TimerClock(ctx, s.Store)
@@ -68,7 +68,7 @@ func (s *Notifier) WatchCallbacks(ctx context.Context) error {
 	return err
 }
 
-// note keeps what was seen and says whether the log should tell of it.
+// note keeps what was seen and says whether to log it.
 func (b *backlog) note(seen CallbackBacklog) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *Notifier) lookAtDeliveries(ctx context.Context, now time.Time, seen *Ca
 	return nil
 }
 
-// lookAtFanout asks the index for the one change after where this node is. Without an
-// endpoint nobody follows, and nothing is late.
+// lookAtFanout asks the index for the first change after this node's position. Without
+// an endpoint nobody follows, and nothing is late.
 func (s *Notifier) lookAtFanout(ctx context.Context, now time.Time, seen *CallbackBacklog) error {
 	endpoints, err := followed(ctx, s.Store)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Notifier) lookAtFanout(ctx context.Context, now time.Time, seen *Callba
 	return err
 }
 
-// fanoutPlace is how far this node is: what is noted may lie behind for as long as nothing
-// is wanted. It does not wait for a round, which may be what is stuck.
+// fanoutPlace is this node's position: the noted one may be behind while there is nothing
+// to do. It does not wait for a round, which may be stuck.
 func (s *Notifier) fanoutPlace(ctx context.Context) (store.StatePosition, error) {
 	if at := s.fanout.At.Load(); at != nil {
 		return *at, nil

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// notificationSetting is how far state changes were looked at for callbacks, by
+	// notificationSetting is how far state changes were checked for callbacks, by
 	// whichever node. While no endpoint is enabled it stays where it is.
 	notificationSetting = "notification_position"
 	// fanoutDeliveries is about how many deliveries a round makes: on SQLite nobody else
@@ -24,7 +24,7 @@ const (
 	// fanoutGather is how long changes that come together are gathered.
 	fanoutGather = 20 * time.Millisecond
 	// fanoutIdle is how often a node without endpoints looks whether there is one, in
-	// case it was not told.
+	// case it was not notified.
 	fanoutIdle = 30 * time.Second
 )
 
@@ -125,14 +125,14 @@ func (s *Notifier) FanOut(ctx context.Context) (more bool, err error) {
 }
 
 // followed are the enabled endpoints, and those that were disabled before all that had
-// happened until then was looked at.
+// happened until then was checked.
 func followed(ctx context.Context, r callbackReader) ([]store.Notification, error) {
 	all, err := r.ListNotifications(ctx)
 	return slices.DeleteFunc(all, func(n store.Notification) bool { return !n.Followed() }), err
 }
 
 // releaseNotifications ends the following of disabled endpoints for which everything was
-// looked at that had happened when they were disabled.
+// checked that had happened when they were disabled.
 func (s *Notifier) releaseNotifications(ctx context.Context, endpoints []store.Notification, horizon int64) error {
 	for _, n := range endpoints {
 		if n.Enabled || n.Until.Max > horizon {
@@ -153,8 +153,8 @@ func (s *Notifier) releaseNotifications(ctx context.Context, endpoints []store.N
 }
 
 // settleFanout is for a database that was moved to another machine: the numbers of
-// transactions may begin again, and nothing would come after a place that lies ahead.
-// What lies ahead begins now.
+// transactions may begin again, and nothing would come after a position that is ahead
+// of them. Such a position is moved to now.
 func (s *Notifier) settleFanout(ctx context.Context) error {
 	if s.fanout.settled {
 		return nil
@@ -202,12 +202,12 @@ func (s *Notifier) storeCallbacks(ctx context.Context, deliveries []lineshaft.No
 }
 
 // FanOutRun makes the deliveries of a run that is about to be deleted: of its changes that
-// were not looked at yet, most often its end. If they are made by a follower, too, one of
-// both is left out. The position is locked, so that no endpoint goes meanwhile.
+// were not checked yet, most often its end. If a follower makes them as well, one of the
+// two is left out. The position is locked, so that no endpoint goes meanwhile.
 func (s *Notifier) FanOutRun(ctx context.Context, tx *store.Tx, run *store.RunHead) error {
 	endpoints, err := followed(ctx, tx)
 	if err != nil || len(endpoints) == 0 {
-		return err // the position stands still, and may be far behind
+		return err // the position does not move, and may be far behind
 	}
 	position, err := tx.GetSetting(ctx, notificationSetting)
 	if err != nil {
@@ -249,7 +249,7 @@ type callbackReader interface {
 }
 
 // draftCallbacks makes the deliveries of changes, in their order, until they are enough for
-// a round. It says how many of the changes it looked at.
+// a round. It says how many of the changes it checked.
 func (s *Notifier) draftCallbacks(ctx context.Context, r callbackReader, endpoints []store.Notification, changes []store.StateChange) (made []lineshaft.NotificationDelivery, seen int, err error) {
 	var ids []string
 	for _, change := range changes {
@@ -271,7 +271,7 @@ func (s *Notifier) draftCallbacks(ctx context.Context, r callbackReader, endpoin
 		seen++
 		run, there := runs[change.Event.RunID]
 		if !there {
-			continue // whoever deleted it made them
+			continue // the deletion made them
 		}
 		var data lineshaft.StateData
 		if why := passedOver(change.Event, &data, now); why != "" {
@@ -304,7 +304,7 @@ func (s *Notifier) draftCallbacks(ctx context.Context, r callbackReader, endpoin
 	return made, seen, nil
 }
 
-// passedOver says why nothing is told of a state change, if that is so. Its age goes by
+// passedOver says why a state change is not reported, if that is so. Its age goes by
 // the database's clock: that of this node may be wrong, and the others would never see
 // the change.
 func passedOver(e lineshaft.Event, data *lineshaft.StateData, now time.Time) string {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// expiredDisabled is what is told of a delivery that waited for a disabled endpoint.
+	// expiredDisabled is what the log says of a delivery that waited for a disabled endpoint.
 	expiredDisabled = "its 72 hours went by while the notification was disabled; replay it if it is still needed"
-	// unwanted is what is told of a delivery that its endpoint's new filters leave out.
+	// unwanted is what the log says of a delivery that its endpoint's new filters leave out.
 	unwanted = "the filters of the notification were changed and leave it out"
 )
 
@@ -77,7 +77,7 @@ func (s *Notifier) GetNotificationDelivery(ctx context.Context, c lineshaft.Call
 	return d, err
 }
 
-// seesDelivery says whether a caller may see a delivery: its endpoint may have told of
+// seesDelivery says whether a caller may see a delivery: its endpoint may have reported
 // other factories once.
 func seesDelivery(c lineshaft.Caller, d *lineshaft.NotificationDelivery) bool {
 	return d.RunID == "" || c.MaySeeFactory(d.FactoryUID)
@@ -172,8 +172,8 @@ func (s *Notifier) sendTo(ctx context.Context, c lineshaft.Caller, notificationI
 	})
 }
 
-// PurgeNotifications removes what is too old of the log of deliveries, and what deleted
-// endpoints left, in small steps. What waits for a disabled endpoint ends in time.
+// PurgeNotifications removes old entries of the log of deliveries, and what deleted
+// endpoints left, in small steps. Deliveries that wait for a disabled endpoint expire.
 func (s *Notifier) PurgeNotifications(ctx context.Context) error {
 	now, err := s.TimerClock(ctx, s.Store)
 	if err != nil {

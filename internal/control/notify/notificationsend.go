@@ -23,18 +23,18 @@ const (
 	// request, and noting how it went, with room to spare.
 	CallbackLease = time.Minute
 	// callbacksAtOnce bounds the requests of a node to one endpoint. There are at most
-	// lineshaft.MaxNotifications endpoints, so it bounds them in all, too, and a slow
+	// lineshaft.MaxNotifications endpoints, so it also bounds them in all, and a slow
 	// endpoint takes nothing from the others.
 	callbacksAtOnce = 8
-	// callbackPoll is how often is looked without being told.
+	// callbackPoll is how often to look without a wake-up.
 	callbackPoll = 5 * time.Second
-	// callbackDrain is what requests get to end when the server stops.
+	// callbackDrain is how long requests may take to end when the server stops.
 	callbackDrain = 3 * time.Second
 	// statusGone is the answer of an endpoint that wants nothing any more.
 	statusGone = 410
 )
 
-// CallbackOutcome is what came of an attempt, for logs and metrics.
+// CallbackOutcome is the result of an attempt, for logs and metrics.
 type CallbackOutcome string
 
 // The outcomes of an attempt.
@@ -158,7 +158,7 @@ func (s *Notifier) takeDue(ctx context.Context) (started int, next time.Duration
 func (s *Notifier) takeCallbacks(ctx context.Context, notificationID string, now time.Time) (started int, again bool, err error) {
 	room := s.callbacks.free(notificationID)
 	if room <= 0 {
-		return 0, false, nil // looked at again when one of them has ended
+		return 0, false, nil // checked again when one of them has ended
 	}
 	var claims []store.NotificationClaim
 	var endpoint *store.Notification
@@ -188,9 +188,9 @@ func (s *Notifier) takeCallbacks(ctx context.Context, notificationID string, now
 	return len(claims), again, nil
 }
 
-// claimCallbacks claims what is to be sent. What ended while the endpoint was disabled has
-// failed, and so has what its filters leave out by now. Both are done here and some at a
-// time: there may be very many, and no transaction should take long.
+// claimCallbacks claims what to send. Deliveries that expired while the endpoint was
+// disabled have failed, and so have those that its filters leave out by now. Both are
+// settled here, some at a time: there may be very many, and no transaction should take long.
 func claimCallbacks(ctx context.Context, tx *store.Tx, n *store.Notification, now time.Time, room int) (claims []store.NotificationClaim, again bool, err error) {
 	ended, err := tx.ExpireNotificationDeliveries(ctx, n.ID, n.EnabledAt, now, expiredDisabled, base.PurgeBatch)
 	if err != nil || ended == base.PurgeBatch {
@@ -318,9 +318,9 @@ func attempted(c *store.NotificationClaim, result lineshaft.CallbackResult, now 
 	return CallbackRetried
 }
 
-// disableReason says why an endpoint is to be disabled after an attempt, if it is: it
-// says itself that it is gone, or the whole time of a delivery went by in which it was
-// enabled and took nothing.
+// disableReason says why to disable an endpoint after an attempt, if there is a reason:
+// the endpoint says that it is gone, or it was enabled for the whole time of a delivery
+// and accepted nothing.
 func disableReason(n *store.Notification, c *store.NotificationClaim, result lineshaft.CallbackResult, outcome CallbackOutcome) string {
 	made := c.ExpiresAt.Add(-lineshaft.NotificationPeriod)
 	switch {

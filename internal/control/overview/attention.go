@@ -14,13 +14,13 @@ const (
 	// failedLately and refusedLately are how long failures need attention.
 	failedLately  = 24 * time.Hour
 	refusedLately = time.Hour
-	// queueOld is how long a run may wait for a worker that is there, queueNew how long
-	// one has to be waiting before a missing worker is told.
+	// queueOld is how long a run may wait for a worker that is connected, queueNew how
+	// long a run must wait before a missing worker is reported.
 	queueOld = 5 * time.Minute
 	queueNew = 10 * time.Second
-	// attentionEach is how many of one kind are told.
+	// attentionEach is how many of one kind are shown.
 	attentionEach = 3
-	// queueLook and refusedLook are how many runs and deliveries are looked at.
+	// queueLook and refusedLook are how many runs and deliveries are checked.
 	queueLook   = 100
 	refusedLook = 500
 )
@@ -28,7 +28,7 @@ const (
 // AttentionKind says what it is that needs attention.
 type AttentionKind string
 
-// The kinds, in the order in which they are told.
+// The kinds, in the order in which they are shown.
 const (
 	// AttentionBlocked is a run that waits for an answer.
 	AttentionBlocked AttentionKind = "blocked"
@@ -69,7 +69,7 @@ func (s *Overviews) findAttention(ctx context.Context, c lineshaft.Caller, view 
 	return nil
 }
 
-// few cuts a list that was read with one more than is told.
+// few cuts a list that was read with one more than is shown.
 func few(found []Attention) []Attention {
 	if len(found) > attentionEach {
 		found = found[:attentionEach]
@@ -107,7 +107,7 @@ func (s *Overviews) findFailed(ctx context.Context, c lineshaft.Caller, view *Ov
 }
 
 // findWaiting looks at the head of the queue. Runs that wait for others or for their
-// skills are no fault of the workers.
+// skills are not the workers' fault.
 func (s *Overviews) findWaiting(ctx context.Context, c lineshaft.Caller, view *Overview) ([]Attention, error) {
 	queued, err := s.Store.OldestQueued(ctx, c.FactoryUIDs, queueLook)
 	if err != nil || len(queued) == 0 {

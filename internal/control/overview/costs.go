@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// MaxCostRuns is how many runs are looked at for who consumed what: what they cost is no
-	// order that an index knows.
+	// MaxCostRuns is how many runs are read for who consumed what: no index knows the order
+	// of their costs.
 	MaxCostRuns = 1000
-	// dearestRuns is how many runs are told one by one, costRows how many of each other kind.
+	// dearestRuns is how many runs are shown one by one, costRows how many of each other kind.
 	dearestRuns = 25
 	costRows    = 50
 )

@@ -53,7 +53,7 @@ type Latency struct {
 	P50, P95 time.Duration
 }
 
-// Period tells of the runs that ended in a stretch of time.
+// Period describes the runs that ended in a stretch of time.
 type Period struct {
 	From, Until                           time.Time
 	Succeeded, Failed, Errored, Cancelled int64
@@ -64,7 +64,7 @@ type Period struct {
 // Ended is how many runs ended.
 func (p Period) Ended() int64 { return p.Succeeded + p.Failed + p.Errored + p.Cancelled }
 
-// Judged is how many ended by success or failure: who cancels says nothing of either.
+// Judged is how many ended by success or failure: a cancelled run counts as neither.
 func (p Period) Judged() int64 { return p.Succeeded + p.Failed + p.Errored }
 
 // StateCount is how many runs are in a state; MaxActiveCount may be more.
@@ -79,7 +79,7 @@ type Reason struct {
 	Count int64
 }
 
-// Overview is how the runs stand that a caller may see.
+// Overview is the state of the runs that a caller may see.
 type Overview struct {
 	At    time.Time
 	Range OverviewRange
@@ -88,7 +88,7 @@ type Overview struct {
 	// Late says that the newest ends are not all counted yet.
 	Late      bool
 	Attention []Attention
-	// Active has every state that is no end.
+	// Active has every state that is not final.
 	Active []StateCount
 	// OldestQueued is since when the run waits that waits longest; zero for none.
 	OldestQueued time.Time
@@ -116,7 +116,7 @@ type FactorySpending struct {
 	Budget lineshaft.Budget
 }
 
-// spentDays is how many days are told, spentFactories how many factories of a day.
+// spentDays is how many days are shown, spentFactories how many factories of a day.
 const (
 	spentDays      = 8
 	spentFactories = 8
@@ -166,7 +166,7 @@ func (s *Overviews) findSpending(ctx context.Context, c lineshaft.Caller, view *
 	return nil
 }
 
-// Overview says how the runs stand. Its cost does not depend on how many there are.
+// Overview reads the state of the runs. Its cost does not depend on how many there are.
 func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over OverviewRange) (*Overview, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *Overviews) countEnded(ctx context.Context, c lineshaft.Caller, view *Ov
 	for i := range sums {
 		sums[i] = store.NewTally()
 	}
-	// What a clock ahead of this one dated goes with the newest.
+	// Runs dated by a clock ahead of this one go with the newest.
 	place := func(at time.Time) int { return min(int(at.Sub(first)/bar), bars-1) }
 	for _, rate := range rates {
 		sums[place(rate.Bucket)].Merge(rate.Tally)
@@ -308,7 +308,7 @@ type ServerState struct {
 	Parts             []base.Part
 }
 
-// ServerState tells an admin what this server runs with and how its parts stand.
+// ServerState shows an admin what this server runs with and the state of its parts.
 func (s *Overviews) ServerState(ctx context.Context, c lineshaft.Caller) (ServerState, error) {
 	if err := c.Need(lineshaft.PermissionKeys); err != nil {
 		return ServerState{}, err

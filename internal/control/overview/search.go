@@ -49,13 +49,13 @@ type FoundNamed struct {
 	Name       string
 }
 
-// idStart is the beginning of a run's id that tells a minute at least. Words such as
-// "added" are shorter.
+// idStart is the beginning of a run's id that is precise to a minute at least. Words
+// such as "added" are shorter.
 var idStart = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{0,4}(-[0-9a-f]{0,4}(-[0-9a-f]{0,4}(-[0-9a-f]{0,12})?)?)?)?$`)
 
-// Search finds what the caller may see of what a text can mean: the id of a run or of
-// a delivery, a part of a name, or words. Ids and words are looks into an index; of names, so
-// many are looked at.
+// Search finds what the caller may see of what a text can mean: the id of a run or of a
+// delivery, a part of a name, or words. Ids and words are looks into an index; for names, a
+// bounded number is checked.
 func (s *Overviews) Search(ctx context.Context, c lineshaft.Caller, text string) (Found, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return Found{}, err
@@ -75,8 +75,8 @@ func (s *Overviews) Search(ctx context.Context, c lineshaft.Caller, text string)
 	return found, nil
 }
 
-// searchIDs finds runs by their id. An id begins with its time, so that those with the
-// same beginning are a stretch of the list by creation.
+// searchIDs finds runs by their id. An id begins with its time, so those with the same
+// beginning are a stretch of the list by creation.
 func (s *Overviews) searchIDs(ctx context.Context, c lineshaft.Caller, text string, found *Found) (err error) {
 	start := strings.ToLower(text)
 	if id.Valid(start) {

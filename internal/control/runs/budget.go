@@ -8,8 +8,8 @@ import (
 )
 
 // checkBudget refuses a run of a factory whose daily budget is spent. Budgets
-// hold for people too: unlike the pause, they are about money. What is at work goes
-// on, so that the last runs of a day can go beyond it.
+// also hold for people: unlike the pause, they are about money. Running work continues,
+// so the last runs of a day can exceed the budget.
 func (s *Runs) checkBudget(ctx context.Context, tx *store.Tx, f *lineshaft.Factory) error {
 	if f == nil || f.DailyBudget == (lineshaft.Budget{}) {
 		return nil
@@ -66,8 +66,8 @@ func (b *batch) spendTrees(ctx context.Context, tx *store.Tx) ([]store.Tree, err
 	return tx.SpendTrees(ctx, consumed)
 }
 
-// endSpentTrees ends what lives of the trees that have overrun their budget. One that cannot
-// be ended now is found again by its next report, and its queued runs when they are
+// endSpentTrees ends the live runs of the trees that have overrun their budget. A run that
+// cannot be ended now is found again by its next report, and its queued runs when they are
 // claimed.
 func (s *Runs) endSpentTrees(ctx context.Context, trees []store.Tree) {
 	for _, t := range trees {

@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Cancel ends a run that has not ended. When it returns, the state is CANCELLED
-// and the worker has been told; the processes are gone soon after.
+// Cancel ends a run that has not ended. When it returns, the state is CANCELLED and the
+// worker has been notified; the processes are gone soon after.
 func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cascade bool, idem *base.Idempotency) (CancelResult, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return CancelResult{}, err
@@ -180,7 +180,7 @@ func (s *Runs) endOne(ctx context.Context, runID string, end endRun) (ended bool
 	return ended, err
 }
 
-// Interrupt asks the agent to stop its current turn; the run goes on. When a worker has
+// Interrupt asks the agent to stop its current turn; the run continues. When a worker has
 // the run and the agent has not begun, as while its pod starts, it ends the first turn at
 // its beginning, in whichever process that is.
 func (s *Runs) Interrupt(ctx context.Context, c lineshaft.Caller, runID string) error {

@@ -25,9 +25,9 @@ type runShape struct {
 	narrowed bool
 }
 
-// shapeRun decides what a requested run will be. It is the one place that says what an
-// agent may ask for with its run token: an agent of the same factory, with
-// exactly that one's configuration, or the parent's own, made narrower.
+// shapeRun decides what a requested run will be. Only here is decided what an agent may
+// ask for with its run token: an agent of the same factory, with exactly that
+// one's configuration, or the parent's own, made narrower.
 func (s *Runs) shapeRun(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parent *store.Lineage) (runShape, error) {
 	d, err := s.DefinitionsOf(ctx, r, c, req, parent)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Runs) shapeRun(ctx context.Context, r definitionReader, c lineshaft.Cal
 	return shape, nil
 }
 
-// skillsOf finds the skills of a run that is to be made. A child has those of its
-// parent as they were found for it: nothing is fetched because an agent asks for it.
+// skillsOf finds the skills of a new run. A child has those of its parent as they were
+// found for it: nothing is fetched because an agent asks for it.
 func (s *Runs) skillsOf(ctx context.Context, shape runShape, parent *store.Lineage) ([]lineshaft.Skill, error) {
 	if !shape.narrowed {
 		scope := skills.SkillScope{Environment: shape.config.EnvironmentID, Factory: shape.factoryUID}
@@ -114,8 +114,8 @@ func (s *Runs) parentOf(ctx context.Context, tx *store.Tx, parentID string) (*st
 	return l, err
 }
 
-// checkChildren refuses another child of a run that has too many. The run is locked, so
-// that the count holds until the child is written.
+// checkChildren refuses another child of a run that has too many. The run is locked:
+// the count holds until the child is written.
 func (s *Runs) checkChildren(ctx context.Context, tx *store.Tx, parentID string) error {
 	live, err := tx.CountLiveChildren(ctx, parentID)
 	if err == nil && live >= s.Cfg.Trees.LiveChildren {
@@ -220,7 +220,7 @@ func childSlotKey(rootRunID, key string) string { return "below/" + rootRunID + 
 func fromParent(body *store.RunBody) bool { return hasOrigin(body, lineshaft.ParentOrigin) }
 
 // limitJob holds a run to what is left of the budgets that it shares with others. The
-// gateway knows the run's own budget only, so that one becomes what is left of all.
+// gateway knows only the run's own budget, which therefore becomes what is left of all.
 func limitJob(ctx context.Context, tx *store.Tx, job *lineshaft.Job) error {
 	trees, err := tx.TreesOf(ctx, job.RunID)
 	if err != nil || len(trees) == 0 {

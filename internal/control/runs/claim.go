@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// longPoll is how long Claim and Directives wait before they answer nothing.
+	// longPoll is how long Claim and Directives wait before they return nothing.
 	longPoll = 20 * time.Second
 	// queuePoll is how often a waiting claim looks without being woken.
 	queuePoll = time.Second
@@ -49,8 +49,8 @@ func (s *Runs) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]linesha
 	}
 }
 
-// claimNow claims what is there, if it is this one's turn. It looks before it writes,
-// so that an idle worker costs the writer nothing.
+// claimNow claims what is queued, if it is this one's turn. It looks before it writes,
+// so an idle worker costs the writer nothing.
 func (s *Runs) claimNow(ctx context.Context, req lineshaft.ClaimRequest, place *claimPlace) ([]lineshaft.Job, error) {
 	count, front := place.atFront(req.Limit)
 	if !front {
@@ -79,7 +79,7 @@ func (s *Runs) claimNow(ctx context.Context, req lineshaft.ClaimRequest, place *
 	})
 	place.taken(share, err == nil && len(jobs) == 0)
 	if err != nil {
-		return nil, err // the runs are still queued, for somebody else as well
+		return nil, err // the runs are still queued, also for others
 	}
 	for i := range jobs {
 		jobs[i].Granted = granted
@@ -122,8 +122,8 @@ func (s *Runs) claim(ctx context.Context, tx *store.Tx, req lineshaft.ClaimReque
 	return jobs, tx.SaveRuns(ctx, heads, events)
 }
 
-// job makes what the worker gets: the prompt if it is still to be done, else the
-// oldest follow-up.
+// job makes what the worker gets: the prompt if it is still open, otherwise the oldest
+// follow-up.
 func (s *Runs) job(ctx context.Context, tx *store.Tx, claim *store.Claim) (lineshaft.Job, error) {
 	h := claim.Head
 	job := lineshaft.Job{
@@ -183,7 +183,7 @@ func (s *Runs) turnOf(ctx context.Context, tx *store.Tx, f *store.Followup) (*li
 	return &lineshaft.Turn{FollowupID: f.ID, Message: f.Message, Attachments: attachments}, nil
 }
 
-// noteWorker records that a worker is there, at most every few seconds.
+// noteWorker records that a worker is alive, at most every few seconds.
 func (s *Runs) noteWorker(ctx context.Context, req lineshaft.ClaimRequest) error {
 	return s.recordWorker(ctx, store.Worker{
 		ID: req.WorkerID, WorkerHost: req.WorkerHost, Version: req.Version, Capacity: req.Capacity, Running: req.Capacity - req.Limit,
@@ -202,8 +202,7 @@ func (s *Runs) recordWorker(ctx context.Context, w store.Worker) error {
 	})
 }
 
-// seenNow notes that a worker was heard of, and says whether that is to be
-// recorded again.
+// seenNow notes that a worker has called, and says whether to record that again.
 func (s *Runs) seenNow(workerID string) (now time.Time, due bool) {
 	now = s.Store.Now()
 	s.mu.Lock()
@@ -227,8 +226,8 @@ func (s *Runs) ForgetWorker(ctx context.Context, workerID string) error {
 	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteWorker(ctx, workerID) })
 }
 
-// Heartbeat extends the leases of what a worker holds and tells it what changed.
-// What was not extended any more is lost: the worker must end it.
+// Heartbeat extends the leases of what a worker holds and returns what changed. What
+// was not extended any more is lost: the worker must end it.
 func (s *Runs) Heartbeat(ctx context.Context, workerID string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error) {
 	known, err := s.Store.GetExecutions(ctx, held)
 	if err != nil {
@@ -267,8 +266,8 @@ func (s *Runs) Heartbeat(ctx context.Context, workerID string, held []lineshaft.
 	return directives, nil
 }
 
-// Directives waits for something to tell a worker process. What it tells is read
-// from the store, so a wake-up that was lost is made good by the next heartbeat.
+// Directives waits for something to send to a worker process. What it returns is read
+// from the store, so the next heartbeat makes up for a lost wake-up.
 func (s *Runs) Directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error) {
 	box, done := s.listen(workerID)
 	defer done()

@@ -12,11 +12,10 @@ import (
 const maxCount = 1000
 
 // claimLines are the lines of waiting claims, one for each worker id and the factories
-// that it is bound to. Only the first
-// of a line looks at the queue, so that hundreds of idle workers cost no more than
-// one, and a new run wakes one of them and not all. Who was served goes to the end:
-// workers of one id get their runs in turn. Other nodes have lines of their own; the
-// store decides between them. The zero value is ready.
+// that it is bound to. Only the first of a line reads the queue: hundreds of idle
+// workers cost no more than one, and a new run wakes one of them and not all. A served
+// claim goes to the end: workers of one id get their runs in turn. Other nodes have
+// lines of their own; the store decides between them. The zero value is ready.
 type claimLines struct {
 	mu   sync.Mutex
 	byID map[string]*claimLine
@@ -25,8 +24,8 @@ type claimLines struct {
 // claimLine is one of them. All is guarded by the lock of claimLines.
 type claimLine struct {
 	places []*claimPlace // the first is at the front
-	// promised is how many runs are about to be taken out of the queue: who looks
-	// meanwhile still sees them there.
+	// promised is how many runs are about to leave the queue: other claims still see
+	// them there.
 	promised int
 	// users keeps the line alive: those who wait and those who take.
 	users int
@@ -38,8 +37,8 @@ type claimPlace struct {
 	lines *claimLines
 	id    string
 	line  *claimLine
-	// look is sent when the queue is to be looked at: the place came to the front, or
-	// what was promised to others has been taken.
+	// look is sent when the queue should be read: the place came to the front, or what
+	// was promised to others has been taken.
 	look chan struct{}
 }
 
@@ -62,7 +61,7 @@ func (c *claimLines) join(host string, factories []string, hub *stream.Hub) *cla
 	return p
 }
 
-// leave ends it, wherever it stands.
+// leave ends it, wherever it is.
 func (p *claimPlace) leave() {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -86,17 +85,17 @@ func (p *claimPlace) stepOut() {
 	}
 }
 
-// wakeFirst makes who is at the front look. The lock is held.
+// wakeFirst makes the claim at the front look. The lock is held.
 func (l *claimLine) wakeFirst() {
 	if len(l.places) > 0 {
 		select {
 		case l.places[0].look <- struct{}{}:
-		default: // it was told already
+		default: // it was notified already
 		}
 	}
 }
 
-// woken is the wake-up of the queue for who is at the front, and nothing for others.
+// woken is the wake-up of the queue for the claim at the front, and nothing for others.
 func (p *claimPlace) woken() <-chan struct{} {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -106,8 +105,8 @@ func (p *claimPlace) woken() <-chan struct{} {
 	return p.line.sub.C
 }
 
-// passOn is called by who was woken: while it waited, one who got nothing may have
-// come back before it.
+// passOn is called by a claim that was woken: while it waited, one that got nothing may
+// have come back before it.
 func (p *claimPlace) passOn() {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -116,7 +115,7 @@ func (p *claimPlace) passOn() {
 	}
 }
 
-// atFront says whether this is who looks, and how many queued runs it has to count.
+// atFront says whether this claim reads the queue, and how many queued runs it must count.
 func (p *claimPlace) atFront(limit int) (count int, front bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -124,8 +123,8 @@ func (p *claimPlace) atFront(limit int) (count int, front bool) {
 }
 
 // take steps out of the line with a part of the runs that were counted: an even share
-// when others wait, so that one worker does not take everything while others have
-// nothing to do. It is 0 when there is nothing for it; then it stays where it is.
+// when others wait, so that one worker does not take everything while others are idle.
+// It is 0 when there is nothing for it; then it keeps its place.
 func (p *claimPlace) take(queued, limit int) (share int) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -139,15 +138,15 @@ func (p *claimPlace) take(queued, limit int) (share int) {
 	return share
 }
 
-// taken says that what was promised has been taken, by this one or by others. Who got
-// nothing is at the front again.
+// taken says that what was promised has been taken, by this one or by others. A claim
+// that got nothing is at the front again.
 func (p *claimPlace) taken(share int, empty bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
 	p.line.promised -= share
 	if empty {
 		p.line.places = slices.Insert(p.line.places, 0, p)
-		return // it waits; the run that it missed is somebody's
+		return // it waits; another claim has the run that it missed
 	}
 	p.line.wakeFirst()
 }

@@ -70,7 +70,7 @@ func TestX2ClaimTakesItsShare(t *testing.T) {
 	}
 }
 
-// Who finds that another node was faster waits at the front, and the next does not
+// A claim that finds another node was faster waits at the front, and the next does not
 // look in its place.
 func TestX2WhoGotNothingIsFirstAgain(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// enterConcurrency takes a new run's concurrency key, or does what its policy says
-// when another run has it. A result means that no new run is to be made.
+// enterConcurrency takes a new run's concurrency key, or does what its policy says when
+// another run has it. With a result, make no new run.
 func (s *Runs) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n *store.NewRun, files []lineshaft.Attachment) (*Started, error) {
 	rule := n.Body.Config.Concurrency
 	if rule == nil || rule.Key == "" {
@@ -80,8 +80,8 @@ func givesMore(ctx context.Context, tx *store.Tx, n *store.NewRun, holder *store
 	return slices.ContainsFunc(body.Config.GivenSecrets(), func(name string) bool { return !slices.Contains(n.Body.Config.GivenSecrets(), name) }), nil
 }
 
-// SlotKey is what a concurrency key is in the whole database: a factory has its own,
-// so that nobody holds up, or sees, another one's runs.
+// SlotKey is a concurrency key in the whole database: a factory has its own, so nobody
+// holds up, or sees, another one's runs.
 func SlotKey(factoryUID, key string) string {
 	if factoryUID == "" {
 		return "run/" + key
@@ -89,7 +89,7 @@ func SlotKey(factoryUID, key string) string {
 	return "factory/" + factoryUID + "/" + key
 }
 
-// KeyOf is the concurrency key of a new run in the whole database; none if it has none.
+// KeyOf is the concurrency key of a new run in the whole database; empty if it has none.
 func KeyOf(n *store.NewRun) []store.KeyUse {
 	rule := n.Body.Config.Concurrency
 	if rule == nil || rule.Key == "" {
@@ -98,15 +98,15 @@ func KeyOf(n *store.NewRun) []store.KeyUse {
 	return []store.KeyUse{UseKey(rule, cmp.Or(n.Head.ConcurrencyKey, SlotKey(n.Head.FactoryUID, rule.Key)))}
 }
 
-// slotTries bounds how often a key that keeps changing hands is looked at.
+// slotTries bounds how often a key that keeps changing hands is read.
 const slotTries = 50
 
 // lockHolder takes the key for a run, or returns the run that has it with its row
 // locked: it keeps the key until this transaction ends, and sees then who waits.
 //
-// The key's name and the row of its holder are locked already. That the slot is never
-// locked before a row, and looked at again, is for nodes of a version before, which end
-// runs without the name.
+// The key's name and the row of its holder are locked already. The slot is never locked
+// before a row, and is read again, for nodes of an older version: those end runs
+// without the name.
 func (s *Runs) lockHolder(ctx context.Context, tx *store.Tx, key, runID string) (*store.RunHead, error) {
 	for range slotTries {
 		holder, err := tx.SlotHolder(ctx, key)
@@ -164,7 +164,7 @@ func (s *Runs) cancelFor(ctx context.Context, tx *store.Tx, c lineshaft.Caller, 
 }
 
 // mayTakeOver says whether a caller may continue or end the run that has its
-// concurrency key: a key is no way around the permissions on runs.
+// concurrency key: a key is not a way around the permissions on runs.
 func mayTakeOver(ctx context.Context, tx *store.Tx, c lineshaft.Caller, rule *lineshaft.Concurrency, h *store.RunHead) error {
 	visible, err := base.MaySee(ctx, tx, c, h.ID, h.FactoryUID)
 	if err != nil {

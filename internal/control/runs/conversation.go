@@ -64,9 +64,9 @@ func (s *Runs) ListConversation(ctx context.Context, c lineshaft.Caller, convers
 	return runs, next, nil
 }
 
-// findContinued fills in the run that a request goes on with, if the caller may: the last
-// of the conversation, or for a rerun the one that the run itself went on with. A request
-// that names no agent goes to the one that had the conversation, if that still exists.
+// findContinued fills in the run that a request continues, if the caller may: the last of
+// the conversation, or for a rerun the one that the run itself continued. A request that
+// names no agent goes to the one that had the conversation, if that still exists.
 func (s *Runs) findContinued(ctx context.Context, c lineshaft.Caller, req *lineshaft.NewRun) error {
 	if req.ConversationID == "" {
 		return nil
@@ -92,8 +92,8 @@ func (s *Runs) findContinued(ctx context.Context, c lineshaft.Caller, req *lines
 	return base.IgnoreNotFound(err)
 }
 
-// continueRun makes a new run the next of its conversation. The run that it goes on with
-// is locked, so that of two at once one is the next and the other finds it live.
+// continueRun makes a new run the next of its conversation. The run that it continues is
+// locked, so that of two at once one is the next and the other finds it live.
 func continueRun(ctx context.Context, tx *store.Tx, n *store.NewRun, req lineshaft.NewRun) error {
 	last := req.Continues
 	if last == "" {
@@ -121,7 +121,7 @@ func continueRun(ctx context.Context, tx *store.Tx, n *store.NewRun, req linesha
 	}
 	n.Body.Continues = h.ID
 	if req.Again != nil {
-		return nil // it goes on from where the other attempt did
+		return nil // it continues from where the other attempt did
 	}
 	runs, err := tx.ListConversation(ctx, n.ConversationID, last, 2)
 	if err == nil && len(runs) > 1 {
@@ -134,15 +134,15 @@ func continueRun(ctx context.Context, tx *store.Tx, n *store.NewRun, req linesha
 // conversation: of two at once, on different runs of it, one finds the other live.
 const conversationLock = "conversation/"
 
-// passing is a conflict that goes away by itself.
+// passing is a conflict that resolves on its own.
 func passing(format string, args ...any) error {
 	conflict := lineshaft.Conflict(format, args...)
 	conflict.Retryable, conflict.RetryAfter = true, time.Second
 	return conflict
 }
 
-// takeOver puts what a run goes on with among what shapes it. What strangers may have
-// written there gets at no secrets that the run before did not have.
+// takeOver puts what a run continues among what shapes it. What strangers may have
+// written there gets no secrets that the run before did not have.
 func takeOver(ctx context.Context, r definitionReader, last string, d *Definitions) error {
 	if last == "" {
 		return nil
@@ -175,7 +175,7 @@ func passedOn(body *store.RunBody) *lineshaft.AgentConfig {
 	return next
 }
 
-// giveConversation lets a job go on with the run before it, unless it has left files of its
+// giveConversation lets a job continue the run before it, unless it has left files of its
 // own since.
 func (s *Runs) giveConversation(ctx context.Context, tx *store.Tx, last string, job *lineshaft.Job) error {
 	if last == "" || job.Snapshot != "" {

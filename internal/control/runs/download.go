@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Download is what a signed download link stands for.
+// Download is what a signed download link leads to.
 type Download struct {
 	// Kind is transcript, artifact or attachment.
 	Kind string

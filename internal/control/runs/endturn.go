@@ -15,11 +15,11 @@ import (
 // back into the queue. A run that ends while an unread follow-up exists is
 // re-queued in the same transaction.
 //
-// With State Blocked the turn goes on, and what is returned is the answer to the
+// With State Blocked the turn continues, and what is returned is the answer to the
 // question that the result names; see answer.
 //
-// An execution that lost its run gets a Conflict; it must end its processes and
-// then call EndTurn with State Cancelled, which tells that nothing of it is left.
+// An execution that lost its run gets a Conflict; it must end its processes and then
+// call EndTurn with State Cancelled, which says that nothing of it is left.
 //
 // Turns that end at the same time share a transaction if they are plain.
 func (s *Runs) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (next *lineshaft.Turn, err error) {
@@ -121,7 +121,7 @@ func (l *life) endTurn(ctx context.Context, e *store.Execution, result lineshaft
 		return nil, l.lose(ctx, e, result.Message)
 	}
 	if result.State == lineshaft.Cancelled {
-		// A worker whose lease ran out says so too, and nobody has cancelled the run.
+		// A worker whose lease ran out also says so, although nobody has cancelled the run.
 		lost, err := l.tx.StillExpired(ctx, e.ID)
 		if err != nil {
 			return nil, err
@@ -149,8 +149,8 @@ func (l *life) endTurn(ctx context.Context, e *store.Execution, result lineshaft
 	return nil, l.finish(ctx, e, result)
 }
 
-// sentAgain finds out that a result was taken before and its answer lost: then the
-// execution is at a later turn already, which it gets once more.
+// sentAgain finds out that a result was accepted before and its answer lost: then the
+// execution is at a later turn already, and gets that turn again.
 func (l *life) sentAgain(ctx context.Context, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	if result.Turn == "" || !l.Taken {
 		return nil, nil
@@ -162,8 +162,8 @@ func (l *life) sentAgain(ctx context.Context, result lineshaft.TurnResult) (*lin
 	return l.room.turnOf(ctx, l.tx, at)
 }
 
-// continueWith goes on with the next turn in the same session, without an interrupt that was
-// meant for the turn that is over.
+// continueWith continues with the next turn in the same session, without an interrupt that
+// was meant for the turn that is over.
 func (l *life) continueWith(ctx context.Context, e *store.Execution, result lineshaft.TurnResult) error {
 	if result.State != lineshaft.Succeeded {
 		l.warn("the turn ended as " + string(result.State) + ": " + result.Message)

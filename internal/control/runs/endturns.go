@@ -59,12 +59,12 @@ func (s *Runs) endTurns(ctx context.Context, take func() []*turnEnd) {
 	}
 }
 
-// endPlain ends one turn in the batch, unless somebody waits for its run or it is not
+// endPlain ends one turn in the batch, unless someone waits for its run or it is not
 // its execution's any more.
 func (s *Runs) endPlain(tx *store.Tx, b *batch, t *turnEnd) error {
 	e, h, err := b.current(t.ref)
 	if err != nil || h.Unread > 0 || h.Taken || h.ConcurrencyKey != "" || b.changed[e.ID] {
-		return nil //nolint:nilerr // whoever ends it alone finds out again
+		return nil //nolint:nilerr // ending it alone finds the error again
 	}
 	run := s.lifeOf(tx, h)
 	if err := run.moveToEnd(e, t.result); err != nil {

@@ -80,7 +80,7 @@ func (s *Runs) eventPage(ctx context.Context, runID string, after int64, limit i
 }
 
 // The bounds of a look at a run's last messages: agents write logs of any length, and
-// who asks again and again must not have them read whole.
+// repeated requests must not read them whole.
 const (
 	messageWindow = 1000
 	messageBytes  = 1 << 20

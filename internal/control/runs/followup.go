@@ -27,7 +27,7 @@ func (s *Runs) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 	if err != nil {
 		return FollowupResult{}, err
 	}
-	// What comes of it is a part of the run's trace; the request stays in its own.
+	// The follow-up is a part of the run's trace; the request stays in its own.
 	ctx, span := s.Cfg.Tracer.Start(ctx, base.SpanFollowup, tracing.Options{Link: run.TraceParent})
 	span.String("lineshaft.run.id", run.ID)
 	defer func() { span.End(failed) }()
@@ -56,7 +56,7 @@ func (s *Runs) Followup(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 }
 
 // maySteer keeps a key that is limited to factories from secrets of an environment that it
-// may not name: a message to a run that somebody else put there would reach them (S-3). A
+// may not name: a message to a run that someone else put there would reach them (S-3). A
 // child is where its parent was put.
 func (s *Runs) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h *store.RunHead) error {
 	if len(c.FactoryUIDs) == 0 || c.Role == lineshaft.RoleRun {
@@ -76,7 +76,7 @@ func (s *Runs) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h
 	}
 	origin := body.Origins["environment_id"]
 	for origin == lineshaft.ParentOrigin {
-		origin = secrets.RunOrigin // where a parent is gone it counts as somebody's choice
+		origin = secrets.RunOrigin // where a parent is gone it counts as someone's choice
 		parent, err := tx.GetRun(ctx, run.ParentRunID)
 		if err != nil {
 			if base.IgnoreNotFound(err) != nil {
@@ -96,7 +96,7 @@ func (s *Runs) maySteer(ctx context.Context, tx *store.Tx, c lineshaft.Caller, h
 	return mayUseEnvironment(c, environment, d, origin)
 }
 
-// definitionsOf are the agent and the factory of a run, as far as they are there.
+// definitionsOf are the agent and the factory of a run, as far as they exist.
 func definitionsOf(ctx context.Context, tx *store.Tx, run *lineshaft.Run) (d Definitions, err error) {
 	if run.AgentUID != "" {
 		if d.Agent, err = tx.GetAgent(ctx, run.AgentUID); base.IgnoreNotFound(err) != nil {
@@ -129,9 +129,9 @@ func (l *life) followUp(ctx context.Context, c lineshaft.Caller, text string, at
 		}
 	}
 	if !appended {
-		// With files it is kept as a turn of its own, so that both stay together; and so
-		// is what makes the prompt too long, and what comes after such a one, so that the
-		// order stays.
+		// A message with files becomes a separate turn, to keep both together. So does
+		// one that makes the prompt too long, and any message after such a turn, to keep
+		// the order.
 		result.FollowupID, _ = l.room.Store.NewID()
 		message.FollowupID = result.FollowupID
 		f := store.Followup{ID: result.FollowupID, RunID: l.ID, Message: text}
@@ -169,7 +169,7 @@ func (l *life) mayFollowUp(ctx context.Context, c lineshaft.Caller) error {
 	return l.room.checkBudget(ctx, l.tx, factory)
 }
 
-// checkConversation refuses to reopen a run while another one goes on with its
+// checkConversation refuses to reopen a run while another one continues its
 // conversation: what was said last would be in neither of them.
 func checkConversation(ctx context.Context, tx *store.Tx, h *store.RunHead) error {
 	run, err := tx.GetRun(ctx, h.ID)
@@ -184,7 +184,7 @@ func checkConversation(ctx context.Context, tx *store.Tx, h *store.RunHead) erro
 		live.ID, h.ID, live.State)
 }
 
-// outcomeFor says how a message reaches a run as it stands now.
+// outcomeFor says how a message reaches a run in its present state.
 func outcomeFor(h *store.RunHead) lineshaft.FollowupOutcome {
 	switch {
 	case h.State == lineshaft.Queued && h.Executions == 0:

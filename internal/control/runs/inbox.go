@@ -8,7 +8,7 @@ import (
 
 const (
 	// inboxLife is how long a subscription is kept for a process that does not ask any
-	// more: several polls. What it missed then is told by the next heartbeat.
+	// more: several polls. The next heartbeat reports what it missed then.
 	inboxLife = 6 * longPoll
 	// maxInboxes is how many processes are remembered at once.
 	maxInboxes = 10_000
@@ -22,7 +22,7 @@ type inbox struct {
 }
 
 // inboxes are those of all processes. A process that was killed never says so: what is
-// kept for it goes by itself. The caller holds the lock.
+// kept for it expires. The caller holds the lock.
 type inboxes struct {
 	boxes map[string]*inbox
 	swept time.Time
@@ -49,8 +49,8 @@ func (s *Runs) listen(workerID string) (box *inbox, done func()) {
 	}
 }
 
-// sweep drops what nobody has asked for in a while, and when there are too many
-// whatever nobody waits for.
+// sweep drops subscriptions that were not used in a while and, when there are too many,
+// all that nobody waits for.
 func (i *inboxes) sweep(now time.Time) {
 	full := len(i.boxes) >= maxInboxes
 	if !full && now.Sub(i.swept) < longPoll {

@@ -13,7 +13,7 @@ func newInboxes() *Runs {
 	return &Runs{Base: &base.Base{Hub: stream.NewHub()}, inbox: inboxes{boxes: map[string]*inbox{}}}
 }
 
-// what is kept for a process that was killed goes by itself.
+// what is kept for a process that was killed expires.
 func TestX7InboxesOfDeadProcessesGo(t *testing.T) {
 	t.Parallel()
 	s := newInboxes()

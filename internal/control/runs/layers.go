@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// Definitions are what shapes a run besides its own request; nil says nothing.
+// Definitions are what shapes a run besides its own request; nil means no say.
 type Definitions struct {
 	// conversation is what the run takes over from the one that it continues.
 	conversation *lineshaft.AgentConfig
@@ -71,8 +71,8 @@ func (s *Runs) layers(run lineshaft.AgentConfig, d Definitions) []lineshaft.Laye
 	return append(layers, lineshaft.Layer{Origin: serverOrigin, Config: d.limit(s.defaults())})
 }
 
-// ResolveLayers merges what was said about a run, and fills in what the server's own
-// workers give to runs that say nothing. Those of others know their own defaults.
+// ResolveLayers merges what was said about a run, and fills in the defaults of the
+// server's own workers for runs that say nothing. Other workers know their own defaults.
 func (s *Runs) ResolveLayers(run lineshaft.AgentConfig, d Definitions) (lineshaft.AgentConfig, map[string]string) {
 	config, origins := lineshaft.Resolve(s.layers(run, d)...)
 	if config.WorkerHost != lineshaft.HostedWorker || s.Cfg.DefaultHarness == "" {
@@ -129,8 +129,8 @@ func (d Definitions) mayUse(server lineshaft.MCPServer) bool {
 	return true
 }
 
-// DefinitionsOf reads what shapes a requested run. The factory of its parent, if
-// that has one, is its own too.
+// DefinitionsOf reads what shapes a requested run. If its parent has a factory, it
+// belongs to the same one.
 func (s *Runs) DefinitionsOf(ctx context.Context, r definitionReader, c lineshaft.Caller, req lineshaft.NewRun, parent *store.Lineage) (Definitions, error) {
 	var d Definitions
 	if err := takeOver(ctx, r, req.Continues, &d); err != nil {
@@ -175,7 +175,7 @@ func (s *Runs) DefinitionsOf(ctx context.Context, r definitionReader, c lineshaf
 }
 
 // namedAgent reads an agent that a request names; one that the caller's key does not
-// reach is the same as none.
+// reach counts as missing.
 func namedAgent(ctx context.Context, r definitionReader, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
 	unknown := lineshaft.Invalid("agent_identity_uid", "no agent %q that your key may see; list them with GET /agent/identities", lineshaft.Clip(uid, 100))
 	if !id.Valid(uid) {
@@ -228,9 +228,9 @@ func noEnvironment(field, uid string) error {
 		lineshaft.Clip(uid, 100))
 }
 
-// CheckEnvironment wants the environment that a definition names to exist, and keeps
-// it from being deleted until the transaction ends. Like the secrets themselves, one
-// that has some is not for keys that are limited to factories.
+// CheckEnvironment requires the environment that a definition names to exist, and keeps
+// it from being deleted until the transaction ends. Keys that are limited to factories
+// may not use one that has secrets, just as they may not use the secrets themselves.
 func CheckEnvironment(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field, before, uid string) error {
 	if uid == "" {
 		return nil
@@ -298,7 +298,7 @@ func reachedFromOutside(ctx context.Context, r definitionReader, runID, rootRunI
 	return false, err
 }
 
-// startedOutside tells it by what started the run: those of automations work on what
+// startedOutside decides by what started the run: those of automations work on what
 // strangers wrote, unless the time of day started them.
 func startedOutside(source lineshaft.Source, creatorUID string) bool {
 	return source.Delivered() || strings.HasPrefix(creatorUID, base.AutomationPrincipalPrefix) && source != lineshaft.SourceSchedule

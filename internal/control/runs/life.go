@@ -96,7 +96,7 @@ func (l *life) release(reason lineshaft.Hold) {
 	l.Touch(l.now)
 }
 
-// wake wakes everybody who may be waiting for this run.
+// wake wakes everyone who may be waiting for this run.
 func (l *life) wake() {
 	l.tx.Wake(stream.RunTopic(l.ID))
 	l.tx.Wake(stream.StatesTopic)
@@ -195,7 +195,7 @@ func (l *life) requeue(ctx context.Context, why string) error {
 }
 
 // stop ends a run that has not ended, whatever it does; its worker is notified. Its messages
-// end with it, which is said of those that no agent got: their writers would wait for ever.
+// end with it. Those that no agent got are reported: their writers would wait for ever.
 func (l *life) stop(ctx context.Context, to lineshaft.RunState, status lineshaft.StatusMessage) error {
 	moved, err := l.Stop(to, status, l.now)
 	if err != nil {

@@ -25,9 +25,9 @@ type preparations struct {
 	runners      map[string][]lineshaft.Runner // by factory
 }
 
-// fill sets the Prepare of a job. What is missing becomes the job's fault: the run
-// fails with a message, and others of the same claim are not held up. Its skills
-// are not looked up here.
+// fill sets the Prepare of a job. Anything missing becomes the job's fault: the run
+// fails with a message, and others of the same claim are not held up. Its skills are
+// not looked up here.
 func (p *preparations) fill(ctx context.Context, job *lineshaft.Job, factoryUID string) error {
 	if job.Fault != "" || job.Config.EnvironmentID == "" && job.Config.RunnerID == "" && factoryUID == "" {
 		return nil
@@ -69,8 +69,8 @@ func (p *preparations) environmentOf(ctx context.Context, job *lineshaft.Job) (*
 	return base.Once(&p.environments, uid, func() (*lineshaft.Environment, error) { return base.OrNil(p.tx.GetEnvironment(ctx, uid)) })
 }
 
-// credentials opens the secret that repositories are cloned with. Only the worker
-// gets it, so it is not among the secrets of the run.
+// credentials opens the secret that repositories are cloned with. Only the worker gets
+// it: it is not among the secrets of the run.
 func (p *preparations) credentials(ctx context.Context, job *lineshaft.Job, _ string) error {
 	e, err := p.environmentOf(ctx, job)
 	if err != nil || e == nil || e.Config.GitCredentials == "" || len(job.Prepare.Repositories) == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// RemoteWorker is the control plane as one process of a self-hosted worker may see
-// it: the same calls as those of the server's own worker, for the executions of its
-// own id alone. A fencing token that came into wrong hands opens nothing there.
+// RemoteWorker is the control plane as one process of a self-hosted worker may see it:
+// the same calls as those of the server's own worker, but only for the executions of
+// its own id. A fencing token in the wrong hands opens nothing there.
 type RemoteWorker struct {
 	s    *Runs
 	host string
@@ -29,9 +29,9 @@ type RemoteWorker struct {
 	holds bool
 }
 
-// Remote lets a caller act as a process of a self-hosted worker. The id of a process
-// is that of the worker, a slash, and a word of its own: so nobody can ask for the
-// directives of another worker.
+// Remote lets a caller act as a process of a self-hosted worker. The id of a process is
+// the worker's id, a slash, and a word of its own: nobody can ask for the directives of
+// another worker.
 func (s *Runs) Remote(c lineshaft.Caller, host, processID string) (*RemoteWorker, error) {
 	if c.Role == lineshaft.RoleRun {
 		return s.remoteExecution(c, host, processID)
@@ -59,8 +59,8 @@ func (w *RemoteWorker) Connect(ctx context.Context) (ended int, err error) {
 }
 
 // Claim is Service.Claim. Known are the executions that the process was given and has
-// not ended. What else it was given and has not begun was in an answer that never
-// arrived, and is queued again at once instead of when its lease is over.
+// not ended. Any other that it was given and has not begun was in an answer that never
+// arrived. It is queued again at once instead of when its lease is over.
 func (w *RemoteWorker) Claim(ctx context.Context, req lineshaft.ClaimRequest, known []string) ([]lineshaft.Job, error) {
 	if req.Limit < 1 || req.Limit > maxClaim || req.Capacity < req.Limit {
 		return nil, lineshaft.Invalid("limit", "a worker claims 1 to %d runs, and no more than its capacity", maxClaim)
@@ -130,7 +130,7 @@ func (w *RemoteWorker) Heartbeat(ctx context.Context, held []lineshaft.Execution
 
 // Directives is Service.Directives.
 func (w *RemoteWorker) Directives(ctx context.Context) ([]lineshaft.Directive, error) {
-	if w.only != "" && !w.holds { // nothing is kept for whoever only has the token
+	if w.only != "" && !w.holds { // nothing is kept for a caller that only has the token
 		return nil, errNotYours()
 	}
 	if err := w.admit(ctx); err != nil {
@@ -209,7 +209,7 @@ func (w *RemoteWorker) Leave(ctx context.Context) error {
 }
 
 // admit keeps a key that is bound to factories from acting as a process whose key is not
-// bound to the same: the ids of processes are no secret, and what they hold is.
+// bound to the same: the ids of processes are not secret, but what they hold is.
 func (w *RemoteWorker) admit(ctx context.Context) error {
 	if len(w.factories) == 0 {
 		return nil

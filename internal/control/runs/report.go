@@ -167,8 +167,8 @@ func (s *Runs) takeBlocking(tx *store.Tx, h *store.RunHead, r lineshaft.Report, 
 	return []lineshaft.Draft{moved}
 }
 
-// takeEvents looks into events that mean something to the run itself. The report
-// stays as it is: it may be taken again after a conflict, or sent again.
+// takeEvents handles events that matter to the run itself. The report stays unchanged:
+// it may be processed again after a conflict, or sent again.
 func (s *Runs) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, reported []lineshaft.Draft) ([]lineshaft.Draft, error) {
 	drafts := make([]lineshaft.Draft, len(reported))
 	var used usages
@@ -190,8 +190,8 @@ func (s *Runs) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, r
 	return drafts, used.save(ctx, tx, h)
 }
 
-// clean replaces what a worker must not, or cannot, put into a run's log: moves of
-// the run, which only the control plane tells, and data that no reader could decode.
+// clean replaces what a worker must not, or cannot, put into a run's log: moves of the
+// run, which only the control plane reports, and data that no reader could decode.
 func clean(d lineshaft.Draft) lineshaft.Draft {
 	if d.Type != lineshaft.EventState && json.Valid(d.Data) && utf8.Valid(d.Data) {
 		return d
@@ -322,8 +322,8 @@ func (s *Runs) Download(ctx context.Context, ref lineshaft.ExecutionRef, blobID 
 	return s.Store.OpenBlob(ctx, blobID)
 }
 
-// ownsBlob says whether a run may read a blob: its own, one of the run that it goes on
-// with, or the body of its delivery.
+// ownsBlob says whether a run may read a blob: its own, one of the run that it
+// continues, or the body of its delivery.
 func (s *Runs) ownsBlob(ctx context.Context, runID, blobID string) (bool, error) {
 	if attached, err := s.Store.Attached(ctx, runID, blobID); err != nil || attached {
 		return attached, err

@@ -12,8 +12,8 @@ import (
 )
 
 // Rerun starts a new run with the same request: of the same factory, agent and automation,
-// in the same environment. What a delivery started is run again by redelivering it, so that
-// it has what its automation gives it today.
+// in the same environment. To run again what a delivery started, redeliver it: it then has
+// what its automation gives it today.
 func (s *Runs) Rerun(ctx context.Context, c lineshaft.Caller, runID string, source lineshaft.Source, idem *base.Idempotency) (Started, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Started{}, err
@@ -49,7 +49,7 @@ func (s *Runs) RerunProblem(ctx context.Context, c lineshaft.Caller, runID strin
 	}
 }
 
-// rerunRequest is what asks for a run once more, without its attachments.
+// rerunRequest is the request that starts a run again, without its attachments.
 func (s *Runs) rerunRequest(ctx context.Context, c lineshaft.Caller, runID string, source lineshaft.Source) (lineshaft.NewRun, error) {
 	run, err := s.visibleRun(ctx, c, runID)
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *Runs) rerunRequest(ctx context.Context, c lineshaft.Caller, runID strin
 	return req, err
 }
 
-// shapeRerun decides what says how a rerun is configured: its automation, its agent, or
-// nothing but what it had.
+// shapeRerun decides what configures a rerun: its automation, its agent, or only what
+// it had.
 func (s *Runs) shapeRerun(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run, body *store.RunBody, req *lineshaft.NewRun) error {
 	outside, err := reachedFromOutside(ctx, s.Store, run.ID, run.RootRunID)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Runs) shapeRerun(ctx context.Context, c lineshaft.Caller, run *lineshaf
 }
 
 // numberRerun makes a new run the next with the request of another. The first of them is
-// locked, so that two at once have numbers of their own.
+// locked: two at once get different numbers.
 func numberRerun(ctx context.Context, tx *store.Tx, n *store.NewRun, again *lineshaft.Again) error {
 	if again == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// StartRun queues the run of a request; starter has what starts runs by themselves. When
-// it returns, the run is durable.
+// StartRun queues the run of a request; triggers have a starter of their own. When it
+// returns, the run is durable.
 func (s *Runs) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *base.Idempotency) (Started, error) {
 	if err := c.Need(lineshaft.PermissionRunsStart); err != nil {
 		return Started{}, err
@@ -32,7 +32,7 @@ func (s *Runs) StartRun(ctx context.Context, c lineshaft.Caller, req lineshaft.N
 	return started, err
 }
 
-// startRequested is StartRun; it tells the factory too.
+// startRequested is StartRun; it also returns the factory.
 func (s *Runs) startRequested(ctx context.Context, c lineshaft.Caller, req lineshaft.NewRun, idem *base.Idempotency) (started Started, factoryUID string, err error) {
 	if c.Role == lineshaft.RoleRun && req.ParentRunID == "" {
 		req.ParentRunID = c.RunID // an agent's runs are its run's children
@@ -74,7 +74,7 @@ func (s *Runs) startRequested(ctx context.Context, c lineshaft.Caller, req lines
 	return started, factoryUID, nil
 }
 
-// foresee shapes a run before its transaction, by what there is now: most requests that
+// foresee shapes a run before its transaction, by the present state: most requests that
 // cannot be granted end here. The lineage is never nil.
 func (s *Runs) foresee(ctx context.Context, c lineshaft.Caller, req *lineshaft.NewRun) (runShape, *store.Lineage, error) {
 	if err := s.findContinued(ctx, c, req); err != nil {
@@ -133,7 +133,7 @@ func (s *Runs) storeAttachments(ctx context.Context, files []lineshaft.NewAttach
 	return stored, nil
 }
 
-// startRun starts the run of a request, which may be anybody's.
+// startRun starts the run of a request, which may be anyone's.
 func (s *Runs) startRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller, req lineshaft.NewRun, attachments []lineshaft.Attachment) (Started, error) {
 	n, budget, err := s.NewRun(ctx, tx, c, req)
 	if err != nil {
@@ -344,7 +344,7 @@ func (s *Runs) GetRun(ctx context.Context, c lineshaft.Caller, runID string) (*l
 // shownReruns is how many reruns the first run names.
 const shownReruns = 100
 
-// ExplainRun tells for each configuration value which layer gave it.
+// ExplainRun says for each configuration value which layer gave it.
 func (s *Runs) ExplainRun(ctx context.Context, c lineshaft.Caller, runID string) (map[string]string, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
@@ -430,7 +430,7 @@ func titleOf(prompt string, skills []string) string {
 }
 
 // followupText is what a run says that becomes a follow-up of another. Skills are not
-// told again, but one without a prompt has nothing else to say.
+// repeated, but one without a prompt has nothing else to say.
 func followupText(n *store.NewRun) string {
 	switch {
 	case n.Body.Prompt != "" || len(n.Body.Config.Skills) == 0:

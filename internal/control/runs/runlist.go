@@ -177,8 +177,8 @@ func (s *Runs) Workers(ctx context.Context, c lineshaft.Caller) ([]Worker, error
 	return workers, nil
 }
 
-// atCapacity says whether a run that is queued now finds no free slot. It is a
-// remark for people: when the store cannot tell, the answer is no.
+// atCapacity says whether a run that is queued now finds no free slot. It is a remark
+// for people: when the store cannot answer, the answer is no.
 func (s *Runs) atCapacity(ctx context.Context, host, factoryUID string) bool {
 	if host == "" {
 		host = s.defaults().WorkerHost

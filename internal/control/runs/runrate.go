@@ -26,9 +26,9 @@ const (
 	foldStep = 500
 )
 
-// FoldRates counts runs that ended, each end once over all nodes, and returns how
-// many. It goes on where it stopped, however long that was, but leaves out what is
-// older than anybody looks at.
+// FoldRates counts runs that ended, each end once over all nodes, and returns how many.
+// It continues where it stopped, however long that was, but leaves out what is older
+// than anyone looks at.
 //
 // The rule: an end counts when it is settle old and the run has not been continued
 // since. A run that is continued later and ends again has ended twice.
@@ -63,7 +63,7 @@ func (s *Runs) FoldRates(ctx context.Context) (int, error) {
 	return counted, err
 }
 
-// from is where counting goes on.
+// from is where counting continues.
 func from(mark store.RateMark, now time.Time) store.RateMark {
 	if oldest := now.Add(-longKeep); mark.FinishedAt.Before(oldest) {
 		return store.RateMark{FinishedAt: oldest}

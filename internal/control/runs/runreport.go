@@ -20,8 +20,8 @@ import (
 // runToken finds tokens of runs: an agent knows its own, and the log must not (S-2).
 var runToken = regexp.MustCompile(`ls_run_[A-Za-z0-9_-]+`)
 
-// ReportRun puts what an agent tells about its own run into the run's log, and returns
-// the uid of the artifact if it told of one. The secrets of the run are masked.
+// ReportRun puts what an agent reports about its own run into the run's log, and returns
+// the uid of the artifact if it reported one. The secrets of the run are masked.
 func (s *Runs) ReportRun(ctx context.Context, c lineshaft.Caller, runID string, r lineshaft.RunReport) (artifactUID string, err error) {
 	if err := c.Need(lineshaft.PermissionReport); err != nil {
 		return "", err
@@ -64,7 +64,7 @@ func (s *Runs) ReportRun(ctx context.Context, c lineshaft.Caller, runID string, 
 }
 
 // countReport counts a report against the caps of its execution (R-9). Full is why it
-// is not taken; the first time the log says so, too.
+// is refused; the first time the log also says so.
 func (s *Runs) countReport(ctx context.Context, tx *store.Tx, h *store.RunHead, draft lineshaft.Draft) (full, err error) {
 	within, first, err := tx.CountReport(ctx, h.ExecutionID, int64(len(draft.Data)), s.Cfg.OutputEvents, s.Cfg.OutputBytes)
 	if err != nil || within {
@@ -90,7 +90,7 @@ func (s *Runs) ReportArtifact(ctx context.Context, c lineshaft.Caller, runID str
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	// Who may not report stores nothing, not even for a while.
+	// A caller that may not report stores nothing, not even for a while.
 	var left int64
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if _, err = s.reporting(ctx, tx, c); err != nil {

@@ -1,6 +1,6 @@
 // Package runs has the life of a run: start, claim, report, follow-ups, cancel, end, and
 // everything that reads it. There is one way to start a run (start.go) and one to end its
-// turn (endturn.go), anyone who asked for it.
+// turn (endturn.go), for every caller.
 package runs
 
 import (

@@ -79,8 +79,8 @@ func (s *Runs) findAll(ctx context.Context, waiting []store.WaitingRun) (done in
 	return done, err
 }
 
-// findFor looks for the skills of one run, first at the forge and then, with what
-// came of it, under the run's lock.
+// findFor looks for the skills of one run, first at the forge and then, with the
+// result, under the run's lock.
 func (s *Runs) findFor(ctx context.Context, runID string) (settled bool, err error) {
 	run, err := s.Store.GetRun(ctx, runID)
 	if err != nil {
@@ -141,9 +141,8 @@ func (s *Runs) findFor(ctx context.Context, runID string) (settled bool, err err
 	return settled && err == nil, err
 }
 
-// readSkills reads the skills of a run from their repositories. The first error ends
-// it, and comes with the repository that it is about; one that did not answer lately is not
-// asked.
+// readSkills reads the skills of a run from their repositories. It stops at the first error
+// and returns it with its repository; a repository that did not answer lately is not asked.
 func (s *Runs) readSkills(
 	ctx context.Context, scope skills.SkillScope, specs []string,
 ) (found []lineshaft.Skill, about lineshaft.Repository, err error) {
@@ -182,8 +181,8 @@ func (s *Runs) readSkillWithin(ctx context.Context, ref lineshaft.SkillRef) (lin
 	return s.skills.ReadSkill(ctx, ref)
 }
 
-// noteTrouble tells in the run's status that the forge is away. It is no error of the
-// job: the run waits until its time in the queue is over.
+// noteTrouble says in the run's status that the forge is unreachable. That is not an
+// error of the job: the run waits until its time in the queue is over.
 func (s *Runs) noteTrouble(ctx context.Context, run *lineshaft.Run, trouble error) error {
 	message := skills.WaitingForSkills(run.Config.Skills) + ": " + skills.PublicMessage(trouble)
 	if run.Status.Message == message {

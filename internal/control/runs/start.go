@@ -12,9 +12,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// Starter starts the runs of one transaction. Whatever starts a run comes through Start:
-// requests, deliveries, ends of other runs, timers; one run or a hundred. What is refused
-// is an error that Refusal reports, and everyone answers it in their own way.
+// Starter starts the runs of one transaction. Every run starts through Start: for
+// requests, deliveries, ends of other runs, timers; one run or a hundred. A refusal is an
+// error that Refusal reports, and each caller answers it in its own way.
 type Starter struct {
 	room *Runs
 	Tx   *store.Tx
@@ -32,11 +32,11 @@ type Starter struct {
 // NewStarter returns what starts the runs of a transaction.
 func (s *Runs) NewStarter(tx *store.Tx) *Starter { return &Starter{room: s, Tx: tx} }
 
-// RunStart is a run that is to be started, if its factory, its automation and its
-// concurrency rule let it.
+// RunStart is a run to start, if its factory, its automation and its concurrency rule
+// let it.
 type RunStart struct {
 	Caller lineshaft.Caller
-	// Paused is for what starts by itself; people start runs of paused factories, too.
+	// Paused is for what starts without a person; people can also start runs of paused factories.
 	Paused bool
 	// Broken is why an automation cannot start runs.
 	Broken     string
@@ -44,9 +44,9 @@ type RunStart struct {
 	Budget     lineshaft.Budget
 	// Brake bounds the runs of an automation; nil when it has none.
 	Brake *store.Rate
-	// Draft makes the run, with its files, once nothing above stands against it.
+	// Draft makes the run, with its files, once nothing above refuses it.
 	Draft func() (*store.NewRun, []lineshaft.Attachment)
-	// traced says that the run's span is made by who asked for it.
+	// traced says that the caller makes the run's span.
 	traced bool
 	// Detail is for the audit log, beside the run's source.
 	Detail map[string]string
@@ -103,7 +103,7 @@ func (b *Starter) pass(ctx context.Context, start RunStart) error {
 		start.Brake.Limit, wait.Round(time.Second))
 }
 
-// ErrPaused refuses what starts by itself in a paused factory.
+// ErrPaused refuses what starts without a person in a paused factory.
 var ErrPaused = lineshaft.Conflict("the factory is paused; resume it, and the next time starts a run")
 
 // Add puts a run among those that are written next.

@@ -11,12 +11,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// IsRunToken tells the token of a run from an API key.
+// IsRunToken distinguishes the token of a run from an API key.
 func IsRunToken(key string) bool { return strings.HasPrefix(key, access.RunTokenPrefix) }
 
 // AuthenticateExecution finds the execution that a run token was made for, whether it
-// still holds its run or not: a process that lost it has to hear of that, and not that
-// nobody knows it. What it may do is decided call by call.
+// still holds its run or not: a process that lost the run must learn that, and not that
+// it is unknown. What it may do is decided call by call.
 func (s *Runs) AuthenticateExecution(ctx context.Context, token string) (lineshaft.Caller, error) {
 	if !IsRunToken(token) || len(token) > 256 {
 		return lineshaft.Caller{}, access.ErrUnauthenticated()
@@ -39,13 +39,13 @@ func (s *Runs) AuthenticateExecution(ctx context.Context, token string) (linesha
 }
 
 // Placed says whether a caller that showed a run token is of an execution that a
-// process of its own works on. Only such a process has anything to tell: all others
+// process of its own works on. Only such a process has anything to report: all others
 // that have the token are agents.
 func Placed(c lineshaft.Caller) bool { return c.Role == lineshaft.RoleRun && len(c.WorkerIDs) > 1 }
 
 // remoteExecution lets the holder of a run token act as the process that works on that
 // execution. Its id says which one that is, so it never gets to see what others hold.
-// Every call about the execution needs its fencing token, too, which agents do not have.
+// Every call about the execution also needs its fencing token, which agents do not have.
 func (s *Runs) remoteExecution(c lineshaft.Caller, host, processID string) (*RemoteWorker, error) {
 	if len(c.WorkerIDs) == 0 || host != c.WorkerIDs[0] {
 		return nil, lineshaft.Denied("a run token opens the calls about its own execution only, for its own worker")
@@ -65,8 +65,8 @@ func placedID(host, executionID string) string { return host + "/" + executionID
 // the number of the last event of the execution. The process that had it before gets
 // no lease and no directives for it any more.
 //
-// Of two processes that were both started for one execution the first gets it, and
-// it keeps it until back says that it is known to have ended.
+// If two processes were started for one execution, the first gets it and keeps it until
+// back says that it is known to have ended.
 func (s *Runs) TakeOver(ctx context.Context, ref lineshaft.ExecutionRef, workerID string, back bool) (lastEvent int64, err error) {
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		b, err := s.lockExecutions(ctx, tx, []lineshaft.ExecutionRef{ref})

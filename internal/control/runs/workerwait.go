@@ -21,8 +21,8 @@ type WaitingWorker struct {
 	More bool
 }
 
-// WaitingWorkers says which workers queued runs wait for that are not connected. A
-// key that is limited to factories is told nothing: the queues are everybody's.
+// WaitingWorkers says which workers queued runs wait for that are not connected. A key
+// that is limited to factories gets nothing: the queues are everyone's.
 func (s *Runs) WaitingWorkers(ctx context.Context, c lineshaft.Caller) ([]WaitingWorker, error) {
 	if err := c.Need(lineshaft.PermissionServerRead); err != nil {
 		return nil, err

@@ -127,9 +127,8 @@ func (s *Secrets) GetEnvironment(ctx context.Context, c lineshaft.Caller, uid st
 	return found, s.hideLastRun(ctx, c, found)
 }
 
-// hideLastRun takes the newest run out of what a caller is shown who may not see that
-// run, and with it whether it could be set up: environments are the whole team's, their
-// runs are not.
+// hideLastRun removes the newest run, and whether it could be set up, for a caller who
+// may not see that run: environments are the whole team's, their runs are not.
 func (s *Secrets) hideLastRun(ctx context.Context, c lineshaft.Caller, e *lineshaft.EnvironmentDetail) error {
 	if e.LastRun == nil {
 		return nil
@@ -198,7 +197,7 @@ func (s *Secrets) DeleteEnvironment(ctx context.Context, c lineshaft.Caller, uid
 	})
 }
 
-// lockEnvironment is tx.LockEnvironment for an id that anybody may have written.
+// lockEnvironment is tx.LockEnvironment for an id that anyone may have written.
 func lockEnvironment(ctx context.Context, tx *store.Tx, uid string) (*lineshaft.Environment, error) {
 	if !validEnvironmentID(uid) { // no database can be asked for every text
 		return nil, lineshaft.NotFound("environment", uid)

@@ -18,8 +18,8 @@ const (
 	rewrapBatch = 100
 )
 
-// checkVault makes sure that this server has the master key of this database. The
-// first server that comes decides which one that is.
+// checkVault makes sure that this server has the master key of this database. The first
+// server decides which one that is.
 func (s *Secrets) checkVault(ctx context.Context) error {
 	mine, err := s.SealValue(ProbeSetting, []byte(ProbeSetting))
 	if err != nil {
@@ -232,7 +232,7 @@ func (v sealedValues) probe(ctx context.Context, _ *SealedCount, _ string) (chan
 	if err != nil || probe == "" {
 		return nil, "", err
 	}
-	var ignored SealedCount // it is no secret
+	var ignored SealedCount // it is not a secret
 	if fresh, changed := v.rewrap(&ignored, ProbeSetting, probe); changed {
 		changes = append(changes, func(ctx context.Context, tx *store.Tx) error {
 			return tx.ReplaceSetting(ctx, ProbeSetting, probe, fresh)

@@ -14,7 +14,7 @@ import (
 // maxUses bounds how many users of a secret a refusal to delete it names.
 const maxUses = 5
 
-// SecretChange is what to change of a secret; nil leaves it as it is.
+// SecretChange is what to change in a secret; nil keeps a value.
 type SecretChange struct {
 	Value       *string
 	Description *string
@@ -120,8 +120,8 @@ func (s *Secrets) UpdateSecret(ctx context.Context, c lineshaft.Caller, name str
 	return changed, nil
 }
 
-// apply writes the change into a secret and tells for the audit log what it was,
-// without the value.
+// apply writes the change into a secret and says for the audit log what it was, without
+// the value.
 func (change SecretChange) apply(secret *store.Secret, sealed string) map[string]string {
 	detail := map[string]string{}
 	if sealed != "" {
@@ -203,7 +203,7 @@ func (s *Secrets) DeleteSecret(ctx context.Context, c lineshaft.Caller, name str
 		return err
 	}
 	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		// The lock keeps definitions from naming it meanwhile: they take it, too.
+		// The lock keeps definitions from naming it meanwhile: they take it as well.
 		if _, err := tx.LockSecret(ctx, name); err != nil {
 			return err
 		}

@@ -11,9 +11,8 @@ import (
 // Secrets has the use cases of secrets and environments.
 type Secrets struct{ *base.Base }
 
-// New returns the room of secrets. A vault that was given must be the one that the
-// secrets of the store were sealed with; without one there is a vault whose key is lost
-// with the process.
+// New returns the room of secrets. A given vault must be the one that sealed the
+// secrets of the store; without one, the key of the vault is lost with the process.
 func New(ctx context.Context, b *base.Base) (*Secrets, error) {
 	s := &Secrets{Base: b}
 	if b.Cfg.Vault != nil {

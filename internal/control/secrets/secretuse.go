@@ -11,8 +11,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// RunOrigin is the layer of a run's own request. What it names, any caller may
-// have written; wider layers were written by who manages the factory.
+// RunOrigin is the layer of a run's own request. Any caller may have written it; wider
+// layers were written by people who manage the factory.
 const RunOrigin = "run"
 
 // CheckSecrets says whether a caller may name the secrets of a configuration, for the

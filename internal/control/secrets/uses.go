@@ -32,7 +32,7 @@ type Uses struct {
 	More bool
 }
 
-// Any says that something is there.
+// Any says that there is a use.
 func (u Uses) Any() bool { return u.RunID != "" || len(u.Named) > 0 }
 
 func newUses(named []string) Uses {

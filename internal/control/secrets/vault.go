@@ -11,8 +11,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/vault"
 )
 
-// What is sealed is bound to one of these names, so that nothing can be passed off
-// as something else.
+// Sealed values are bound to one of these names: none can be passed off as something
+// else.
 func SecretSeal(name string) string { return "secret/" + name }
 
 // WebhookSeal names the credential of a webhook.

@@ -21,16 +21,16 @@ import (
 // run is queued and its skills are found in the background.
 const skillPatience = 5 * time.Second
 
-// skillPlaces is what skills are looked up in; met by the store and by a transaction.
+// skillPlaces is where skills are looked up: the store or a transaction.
 type skillPlaces interface {
 	GetFactory(ctx context.Context, uid string) (*lineshaft.Factory, error)
 	GetEnvironment(ctx context.Context, uid string) (*lineshaft.Environment, error)
 	ListSkills(ctx context.Context, factoryUID string) ([]lineshaft.Skill, error)
 }
 
-// LookUpSkills reads the skills of a run that is to be made from their repositories,
-// outside any transaction. Those that the forge does not answer about are left out,
-// and so are those of the definition, which the transaction knows.
+// LookUpSkills reads the skills of a new run from their repositories, outside any
+// transaction. It leaves out those that the forge does not answer about, and those of
+// the definition, which the transaction knows.
 func (s *Skills) LookUpSkills(ctx context.Context, specs []string, scope SkillScope) ([]lineshaft.Skill, error) {
 	if len(specs) == 0 {
 		return nil, nil
@@ -57,7 +57,7 @@ func (s *Skills) LookUpSkills(ctx context.Context, specs []string, scope SkillSc
 	return found, nil
 }
 
-// CheckSkills wants the skills that an agent names, and did not name before, to be there.
+// CheckSkills requires the skills that an agent names, and did not name before, to exist.
 // A forge that does not answer now, or is yet to be named, is asked when a run needs them.
 func (s *Skills) CheckSkills(ctx context.Context, a lineshaft.Agent, before []string) error {
 	ctx, cancel := context.WithTimeout(ctx, skillPatience)
@@ -239,7 +239,7 @@ func AgentSkills(all []lineshaft.Skill, agent string) []lineshaft.Skill {
 	return own
 }
 
-// PublicMessage is what an error tells without its code and field.
+// PublicMessage is the text of an error without its code and field.
 func PublicMessage(err error) string {
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 		return public.Message

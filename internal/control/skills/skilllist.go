@@ -23,7 +23,7 @@ type SkillQuery struct {
 	Repository string
 	// Refresh asks the forge again instead of trusting what was read in the last minute.
 	Refresh bool
-	// Malformed also lists files that are no skills, with their mistake.
+	// Malformed also lists files that are not skills, with their mistake.
 	Malformed bool
 	// ByLastRun puts what was used last first.
 	ByLastRun bool
@@ -59,7 +59,7 @@ func (s *Skills) ListSkills(ctx context.Context, c lineshaft.Caller, q SkillQuer
 		if wanted, err = lineshaft.ParseRepository(q.Repository); err != nil {
 			return nil, blameField(err, "repo")
 		}
-		// The forge may show this server more than it shows everybody.
+		// The forge may show this server more than it shows everyone.
 		if !slices.Contains(known, wanted) && (c.Role == lineshaft.RoleRun || !c.Role.May(lineshaft.PermissionRunsStart)) {
 			return nil, lineshaft.Denied("no environment or factory that your key may see has repository %s", wanted)
 		}

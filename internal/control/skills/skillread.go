@@ -65,7 +65,7 @@ type skillFlight struct {
 	tree   skill.Tree
 	commit string
 	err    error
-	// gaveUp says that who was reading would not wait any longer.
+	// gaveUp says that the reader would not wait any longer.
 	gaveUp bool
 }
 
@@ -75,8 +75,8 @@ type backOff struct {
 	until    time.Time
 }
 
-// ReadSkill reads the skill that a reference with an owner means, of the newest
-// commit. What is definitely not there is a CodeNotFound or CodeInvalidRequest.
+// ReadSkill reads the skill that a reference with an owner means, of the newest commit.
+// A definitely missing skill is a CodeNotFound or CodeInvalidRequest.
 func (s *Skills) ReadSkill(ctx context.Context, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
 	if s.Cfg.Git == nil {
 		return lineshaft.Skill{}, noForge()
@@ -98,9 +98,9 @@ func noForge() error {
 	return lineshaft.NotSupported("", "this server knows no forge, so it has no repositories to read skills from; start it with --forge-url")
 }
 
-// skillTree reads the skills of a repository's newest commit. Those who ask for the
-// same at the same time share one reading, which is the first one's: when that gives
-// up, another takes over.
+// skillTree reads the skills of a repository's newest commit. Callers that ask for the
+// same at the same time share the first one's reading: when that gives up, another
+// takes over.
 func (s *Skills) skillTree(ctx context.Context, r lineshaft.Repository, also string) (skill.Tree, string, error) {
 	key := treeKey{repository: r, also: also}
 	for {
@@ -199,7 +199,7 @@ func (k *skillKeep) want(at string, size int64) bool {
 	return true
 }
 
-// repositoryError is what may be told about a repository that was not read.
+// repositoryError is what may be said about a repository that was not read.
 func repositoryError(ctx context.Context, r lineshaft.Repository, err error) error {
 	switch code := lineshaft.CodeOf(err); {
 	case code == lineshaft.CodeNotFound:

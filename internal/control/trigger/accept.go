@@ -24,17 +24,17 @@ type Received struct {
 	// InvalidJSON says that the body is not one acceptable JSON value: it is logged
 	// and counts, but starts nothing.
 	InvalidJSON bool
-	// Handshake says that the provider only wants to know whether we are there.
+	// Handshake says that the provider only asks whether we answer.
 	Handshake bool
 	// Event is what the provider named in its header; empty for others.
 	Event string
-	// Identity tells a delivery sent again; the source says where it was found.
+	// Identity identifies a delivery sent again; the source says where it was found.
 	Identity       string
 	IdentitySource string
 	RemoteAddr     string
 	// Reason is why the JSON is invalid, for the log.
 	Reason string
-	// TraceParent is what the runs that it starts go on from; empty is nothing.
+	// TraceParent is what the runs that it starts continue; empty is nothing.
 	TraceParent string
 	Exchange
 }
@@ -45,13 +45,13 @@ type Exchange struct {
 	Headers string
 	// Began is when the request arrived; zero if there was none.
 	Began time.Time
-	// AnswerStatus is what the sender gets once the delivery is written.
+	// AnswerStatus is the status that the sender gets once the delivery is written.
 	AnswerStatus int
 	// Test says that the request is one that SignTestEvent made.
 	Test bool
 }
 
-// Receipt is what became of a request.
+// Receipt is the result of a request.
 type Receipt struct {
 	// DeliveryID is the one to answer with: a duplicate has that of the first.
 	DeliveryID string
@@ -103,7 +103,7 @@ type acceptance struct {
 	Received
 	Evaluation
 
-	// push says that it tells of a push to the repository that the factory follows.
+	// push says that it reports a push to the repository that the factory follows.
 	push bool
 
 	// digests are what makes it unique: of the identity, and of the body if the
@@ -115,7 +115,7 @@ type acceptance struct {
 	verdict  error
 	// claimed are the digests that count for it: its own, or one with its source.
 	claimed []string
-	// alone says that it has to be tried again without the others of its batch.
+	// alone says that it must be tried again without the others of its batch.
 	alone bool
 	// counted says that it is in the webhook's rate already, from a try that went well.
 	counted bool
@@ -198,7 +198,7 @@ func (h *Hook) match(event string, doc *filter.Doc) Evaluation {
 	}
 	last := -1
 	for _, i := range h.filters.Match(ev.doc, nil) {
-		if owner := h.owners[i]; owner != last { // triggers of one automation stand together
+		if owner := h.owners[i]; owner != last { // triggers of one automation are adjacent
 			ev.Matched, last = append(ev.Matched, h.Automations[owner]), owner
 		}
 	}
@@ -206,7 +206,7 @@ func (h *Hook) match(event string, doc *filter.Doc) Evaluation {
 	return ev
 }
 
-// evaluateSent is for a webhook that triggers of its provider listen to, too.
+// evaluateSent is for a webhook that triggers of its provider also listen to.
 func (h *Hook) evaluateSent(ev *Evaluation) {
 	matched := make([]bool, len(h.Automations))
 	for _, i := range h.filters.Match(ev.doc, nil) {

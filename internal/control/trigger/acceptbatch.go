@@ -15,8 +15,8 @@ import (
 // maxAcceptBatch bounds the weight of the deliveries in one transaction.
 const maxAcceptBatch = 128
 
-// weight is what a delivery takes of a batch: its runs, those with a concurrency key
-// one by one, and its bytes. Nobody should wait long for the writer.
+// weight is a delivery's part of a batch: its runs, those with a concurrency key one by
+// one, and its bytes. Nobody should wait long for the writer.
 func (a *acceptance) weight() int {
 	w := 1 + len(a.Body)/(16<<10)
 	for _, automation := range a.Matched {
@@ -31,8 +31,8 @@ func (s *Triggers) acceptBatch(ctx context.Context, batch []*acceptance) {
 	s.acceptUnit(ctx, func() []*acceptance { return batch })
 }
 
-// acceptUnit does a batch in one transaction. If that fails although the database is
-// there, one of them is to blame: each is then tried alone.
+// acceptUnit does a batch in one transaction. If that fails although the database
+// answers, one of them is to blame: each is then tried alone.
 func (s *Triggers) acceptUnit(ctx context.Context, take func() []*acceptance) {
 	var spans base.StartSpans
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -169,8 +169,8 @@ func (s *Triggers) newDelivery(r Received) lineshaft.Delivery {
 	return d
 }
 
-// claimIdentities decides who is the first of its identity; the others become
-// duplicates of it. It returns those that are to be logged now.
+// claimIdentities decides which delivery is the first of its identity; the others
+// become its duplicates. It returns those to log now.
 func (s *Triggers) claimIdentities(ctx context.Context, tx *store.Tx, open []*acceptance) ([]*acceptance, error) {
 	owners := map[string]*acceptance{}
 	var claims []store.Identity
@@ -252,9 +252,9 @@ func (a *acceptance) settle(ctx context.Context, tx *store.Tx, owners map[string
 
 // claimBySource claims identities that are held by a delivery whose identity was found
 // elsewhere, such as in a header instead of the body, together with their source: such a
-// delivery is another one. The first of an identity is stored without its source, as it
-// was before and as nodes of before look for it. All are claimed in one statement: two
-// batches that claimed theirs one by one could wait for each other.
+// delivery is another one. The first of an identity is stored without its source, as
+// older nodes store it and look for it. All are claimed in one statement: two batches
+// that claimed theirs one by one could wait for each other.
 func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners map[string]*acceptance, taken map[string]string) error {
 	var claims []store.Identity
 	for _, a := range kept {
@@ -264,7 +264,7 @@ func claimBySource(ctx context.Context, tx *store.Tx, kept []*acceptance, owners
 		}
 		first, err := tx.GetDelivery(ctx, a.Hook.UID, taken[a.digests[0]])
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound || err == nil && strings.EqualFold(first.IdentitySource, a.IdentitySource) {
-			continue // one that the log has no more is taken for the same
+			continue // one that is no longer in the log counts as the same
 		}
 		if err != nil {
 			return err

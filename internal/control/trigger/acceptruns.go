@@ -41,8 +41,8 @@ func (h *HookAutomation) keys(doc *filter.Doc) []store.KeyUse {
 	return []store.KeyUse{runs.UseKey(rule, slot)}
 }
 
-// forDelivery starts the runs of one delivery and writes what became of each
-// automation into it.
+// forDelivery starts the runs of one delivery and writes the result of each automation
+// into it.
 func (b *starter) forDelivery(ctx context.Context, h *Hook, ev Evaluation, d *lineshaft.Delivery, traceParent string) error {
 	started := 0
 	for _, a := range ev.Matched {
@@ -84,7 +84,7 @@ func refuse(a *HookAutomation, ev Evaluation) (lineshaft.OutcomeResult, string) 
 }
 
 // forPayload starts the run of an automation, whose payload may fill its concurrency key,
-// and writes what became of it into an outcome.
+// and writes the result into an outcome.
 func (b *starter) forPayload(
 	ctx context.Context, a *HookAutomation, doc *filter.Doc, start runs.RunStart, outcome *lineshaft.DeliveryOutcome,
 	draft func(rule *lineshaft.Concurrency) (*store.NewRun, []lineshaft.Attachment),

@@ -95,7 +95,7 @@ func (t *chainTable) starts(end *chainEnd) []chainStart {
 		a := w.automation
 		switch {
 		case taken[a.UID] || !a.Enabled:
-		case end.at.Before(a.CreatedAt): // it ended before anybody wanted to know
+		case end.at.Before(a.CreatedAt): // it ended before anyone wanted to know
 		case w.filter.Set(lineshaft.KeyStates).Allows(string(end.state)) && w.filter.Set(lineshaft.KeyAgents).Allows(end.agent) && w.filter.Set(lineshaft.KeyAutomations).Allows(end.automation):
 			taken[a.UID], found = true, append(found, chainStart{chainWatch: w, end: end})
 		}
@@ -108,7 +108,7 @@ func (t *chainTable) starts(end *chainEnd) []chainStart {
 const oldestEnd = 24 * time.Hour
 
 // endsOf finds the ends of runs among state changes, in their order. A run that was
-// never begun has not ended, and neither has one that goes on at once because a
+// never begun has not ended, and neither has one that continues at once because a
 // follow-up waited.
 //
 // Of the changes the first count as asked for; the others only say what follows.
@@ -130,7 +130,7 @@ func endsOf(changes []store.StateChange, count int, now time.Time) []*chainEnd {
 	return ends
 }
 
-// CheckKey wants a concurrency key that every trigger, or with schedules some trigger, can
+// CheckKey requires a concurrency key that every trigger, or with schedules some trigger, can
 // fill in.
 func CheckKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
 	rule := a.Config.Concurrency
@@ -151,8 +151,8 @@ func CheckKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
 	return nil
 }
 
-// Watchable wants every factory whose runs a trigger waits for to be one that the
-// caller may see: an automation is told how its runs end.
+// Watchable requires every factory whose runs a trigger waits for to be one that the
+// caller may see: an automation learns how its runs end.
 func Watchable(c lineshaft.Caller) func(context.Context, *store.Tx, lineshaft.Automation) error {
 	return func(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
 		for i, t := range a.Triggers {
@@ -187,7 +187,7 @@ func checkWatched(ctx context.Context, tx *store.Tx, c lineshaft.Caller, field s
 	return nil
 }
 
-// CheckChains wants every automation whose runs a trigger waits for to be one of the
+// CheckChains requires every automation whose runs a trigger waits for to be one of the
 // factory; those of other factories are not looked up.
 func CheckChains(ctx context.Context, tx *store.Tx, a lineshaft.Automation) error {
 	known, err := tx.ListAutomations(ctx, a.FactoryUID)
@@ -205,8 +205,8 @@ func CheckChains(ctx context.Context, tx *store.Tx, a lineshaft.Automation) erro
 	return nil
 }
 
-// UnknownChain finds an automation that a trigger waits for and that is not there. What
-// a trigger named before may be deleted by now.
+// UnknownChain finds a missing automation that a trigger waits for. What a trigger
+// named before may be deleted by now.
 func UnknownChain(t lineshaft.Trigger, known []lineshaft.Automation, before []lineshaft.Trigger) (string, bool) {
 	if t.Provider != lineshaft.ProviderRun || t.Filter.Set(lineshaft.KeyFactories) != nil {
 		return "", false
@@ -256,7 +256,7 @@ func RenameInChains(ctx context.Context, tx *store.Tx, a *lineshaft.Automation, 
 // AutomationName is for base.Named.
 func AutomationName(a lineshaft.Automation) string { return a.Name }
 
-// ReplaceChoice replaces a name and says whether it was there.
+// ReplaceChoice replaces a name and says whether it was in the choice.
 func ReplaceChoice(c *lineshaft.Choice, name, by string) (found bool) {
 	if c == nil {
 		return false

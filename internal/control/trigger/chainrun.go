@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// ChainSetting is how far state changes were looked at, by whichever node.
+// ChainSetting is how far state changes were processed, by whichever node.
 const ChainSetting = "chain_position"
 
 // FollowChains starts the automations that wait for the end of a run, until ctx ends.
@@ -63,8 +63,8 @@ func (s *Triggers) RunChains(ctx context.Context) (more bool, err error) {
 	return true, s.startChains(ctx, ends, starts, to)
 }
 
-// idleChains is a round while nobody waits for the end of a run: now and then it
-// notes where it will begin when somebody does.
+// idleChains is a round while nobody waits for the end of a run: now and then it notes
+// where it will begin when someone does.
 func (s *Triggers) idleChains(ctx context.Context) error {
 	c := &s.chains
 	if !c.Rested() {
@@ -167,8 +167,8 @@ func (s *Triggers) chainAll(ctx context.Context, tx *store.Tx, starts []chainSta
 	return b.Spans, b.Flush(ctx)
 }
 
-// forEnd starts one automation because a run has ended. There is no log of ends: what
-// starts nothing is told to the server's own.
+// forEnd starts one automation because a run has ended. There is no log of ends: the
+// server's own log says what starts nothing.
 func (b *starter) forEnd(ctx context.Context, st chainStart) error {
 	a, end := st.automation, st.end
 	start := a.start()
@@ -192,9 +192,9 @@ func (b *starter) forEnd(ctx context.Context, st chainStart) error {
 	return nil
 }
 
-// chainRun makes the run of an automation for the end of another. It is below that
-// one, but not its child in what its agent may reach: what the parent may tell its
-// own children is not what an automation was given secrets for.
+// chainRun makes the run of an automation for the end of another. It is below that one,
+// but not its child in what its agent may reach: what the parent may say to its own
+// children is not what an automation was given secrets for.
 func (s *Triggers) chainRun(st chainStart, rule *lineshaft.Concurrency) *store.NewRun {
 	a, end := st.automation, st.end
 	config := a.config
@@ -217,7 +217,7 @@ func (s *Triggers) brokenChain(st chainStart) *store.NewRun {
 	return n
 }
 
-// ChainsDone says whether every state change that can be seen was looked at.
+// ChainsDone says whether every state change that can be seen was processed.
 func (s *Triggers) ChainsDone(ctx context.Context) (bool, error) {
 	s.chains.Lock()
 	defer s.chains.Unlock()

@@ -26,7 +26,7 @@ type DeliveryQuery struct {
 // DeliveryPage is a page of a webhook's log, newest first.
 type DeliveryPage = base.Page[lineshaft.Delivery]
 
-// DeliveryDetail is one delivery with what only a look at it alone shows.
+// DeliveryDetail is one delivery with what is shown only for a single one.
 type DeliveryDetail struct {
 	lineshaft.Delivery
 
@@ -52,7 +52,7 @@ type MissedCheck struct {
 	Trigger int
 }
 
-// hasLog says whether a webhook is there, or was: the log of a deleted one is kept.
+// hasLog says whether a webhook exists, or did: the log of a deleted one is kept.
 func (s *Triggers) hasLog(ctx context.Context, c lineshaft.Caller, factoryUID, uid string) error {
 	if _, err := s.VisibleFactory(ctx, c, factoryUID); err != nil {
 		return err
@@ -98,8 +98,8 @@ func unixMicro(at time.Time) int64 {
 	return at.UnixMicro()
 }
 
-// GetDelivery reads one delivery with its payload. With explain it also tells, by
-// the automations of today, which do not match and why.
+// GetDelivery reads one delivery with its payload. With explain it also says which of
+// the current automations do not match and why.
 func (s *Triggers) GetDelivery(ctx context.Context, c lineshaft.Caller, factoryUID, webhookUID, deliveryID string, explain bool) (DeliveryDetail, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
 		return DeliveryDetail{}, err

@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// DeliveryFilter selects deliveries of a log; what is empty selects all.
+// DeliveryFilter selects deliveries of a log; an empty field selects all.
 type DeliveryFilter struct {
 	// Statuses and Results are of which a delivery has one: its status, the result of an automation.
 	Statuses []lineshaft.DeliveryStatus

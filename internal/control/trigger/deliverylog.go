@@ -12,8 +12,8 @@ import (
 type LogQuery struct {
 	// FactoryUID narrows it to one factory; empty are all that the caller may see.
 	FactoryUID string
-	// Refused asks for what was turned away. It is a wish: a caller who sees some factories
-	// only gets everything, and has to choose.
+	// Refused asks for what was turned away. It is a wish: a caller who sees only some
+	// factories gets everything, and must choose.
 	Refused bool
 	Filter  DeliveryFilter
 	Limit   int

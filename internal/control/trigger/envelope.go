@@ -9,9 +9,9 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// envelope is what a run is told about the delivery that started it (W-13). It is
-// fenced, so that an agent can tell it from the prompt, and holds nothing that a
-// sender wrote: names were checked when they were given.
+// envelope is what a run learns about the delivery that started it (W-13). It is fenced
+// to keep it apart from the prompt, and holds nothing that a sender wrote: names were
+// checked when they were given.
 func envelope(prompt string, h *Hook, deliveryID string, at time.Time) string {
 	var b strings.Builder
 	b.Grow(len(prompt) + 700)
@@ -32,9 +32,9 @@ instructions in it.
 	return b.String()
 }
 
-// chainEnvelope is what a run is told about the one whose end started it. Title and
-// message are what an agent, or whoever wrote to it, made of them: they are written as
-// one line each that cannot close the fence.
+// chainEnvelope is what a run learns about the one whose end started it. Title and
+// message come from an agent, or from anyone who wrote to it: they are written as one
+// line each that cannot close the fence.
 func chainEnvelope(prompt string, end *chainEnd) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(prompt, "\n"))

@@ -293,7 +293,7 @@ func fillTemplate(template string, value func(path string) (string, error)) (str
 	}
 }
 
-// fillKey fills in a concurrency key: each of its values must be there.
+// fillKey fills in a concurrency key: none of its values may be missing.
 func fillKey(template string, doc *filter.Doc) (string, error) {
 	key, err := fillTemplate(template, func(path string) (string, error) {
 		value, _ := doc.Lookup(path)

@@ -18,13 +18,13 @@ import (
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// hookPoll is how often changes by other nodes are looked for without being told.
+// hookPoll is how often to look for changes by other nodes without a wake-up.
 const hookPoll = 500 * time.Millisecond
 
 // hooks holds every webhook that takes deliveries. Readers never wait.
 type hooks struct {
 	live atomic.Pointer[map[string]*Hook]
-	// chains is who waits for the end of runs.
+	// chains are the automations that wait for the end of runs.
 	chains atomic.Pointer[chainTable]
 	// silent are the automations that listen to a webhook that is gone.
 	silent atomic.Pointer[[]SilentAutomation]
@@ -51,12 +51,12 @@ func (s *Triggers) Hook(ctx context.Context, uid string) *Hook {
 	return s.hooks.find(uid)
 }
 
-// maxTries bounds how often a request is looked at again because its webhook was changed.
+// maxTries bounds how often a request is evaluated again because its webhook was changed.
 const maxTries = 5
 
-// Receive looks at a request to a webhook, nil when no such webhook takes deliveries. handle
-// ends with Accept or Reject; when these find that the webhook was changed meanwhile, it is
-// called again, with the webhook as it is then.
+// Receive handles a request to a webhook; the webhook is nil when no such webhook takes
+// deliveries. handle ends with Accept or Reject; when these find that the webhook was
+// changed meanwhile, handle is called again with the current webhook.
 func (s *Triggers) Receive(ctx context.Context, uid string, handle func(*Hook) error) error {
 	for range maxTries {
 		if err := handle(s.Hook(ctx, uid)); !errors.Is(err, ErrStale) {
@@ -82,8 +82,8 @@ func (s *Triggers) lookAgain(ctx context.Context) {
 }
 
 // checkCurrent says that a webhook was changed. It is for answers that are given
-// without a transaction: a sender with the newest secret must not be turned away for
-// the sake of an old copy.
+// without a transaction: a sender with the newest secret must not be turned away
+// because of an old copy.
 func (s *Triggers) checkCurrent(ctx context.Context, h *Hook) error {
 	s.lookAgain(ctx)
 	if s.hooks.find(h.UID) != h {
@@ -227,7 +227,7 @@ func (s *Triggers) LoadHook(ctx context.Context, factoryUID, webhookUID string) 
 	if err != nil {
 		return nil, err
 	}
-	w.Credential, w.OldCredential = "", "" // nobody is to be authenticated
+	w.Credential, w.OldCredential = "", "" // nobody will be authenticated
 	h, err := s.NewHook(c.factory, *w, c.automations)
 	if err != nil {
 		return nil, fmt.Errorf("make webhook ready: %w", err)

@@ -32,7 +32,7 @@ type Redelivery struct {
 	DryRun     bool
 }
 
-// Redelivered is what came of it.
+// Redelivered is the result of Redeliver.
 type Redelivered struct {
 	// DeliveryID is the new delivery; after a dry run the old one.
 	DeliveryID string
@@ -40,11 +40,11 @@ type Redelivered struct {
 	Replayed   bool `json:"-"`
 }
 
-// Redeliver takes a stored delivery once more, under a new id and with the automations
-// of today. Rate and identity do not count: somebody asked for it. For the same reason
-// a disabled webhook does it, too.
+// Redeliver takes a stored delivery again, under a new id and with the current
+// automations. Rate and identity do not count: someone asked for it. For the same
+// reason a disabled webhook redelivers as well.
 //
-// A dry run does everything and takes it back: it says what would come of it,
+// A dry run does everything and takes it back: it shows the result that it would have,
 // automations that do not match included, and has the old id.
 func (s *Triggers) Redeliver(ctx context.Context, c lineshaft.Caller, req Redelivery, idem *base.Idempotency) (Redelivered, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
@@ -156,8 +156,8 @@ func (s *Triggers) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.
 	})
 }
 
-// foretell makes what a dry run did into what would be: runs that were taken back
-// have no id, and automations that do not match stand among the others, by name.
+// foretell makes what a dry run did into what would be: runs that were taken back have
+// no id, and automations that do not match are among the others, by name.
 func (h *Hook) foretell(ev Evaluation, done []lineshaft.DeliveryOutcome) ([]lineshaft.DeliveryOutcome, error) {
 	var outcomes []lineshaft.DeliveryOutcome
 	for _, a := range h.Automations {

@@ -32,16 +32,16 @@ func why(reason string) []lineshaft.DeliveryOutcome {
 type Rejected struct {
 	Hook   *Hook
 	Status lineshaft.DeliveryStatus
-	// Reason is for anyone who reads the log; it has nothing of what was sent.
+	// Reason is for readers of the log; it has nothing of what was sent.
 	Reason string
 	// Size is how much of the body is known to have been sent.
 	Size   int64
 	Source netip.Addr
-	// Authentic says that the sender is known: it is no failed authentication, but
+	// Authentic says that the sender is known: it is not a failed authentication, but
 	// must not flood the log either.
 	Authentic bool
-	// Handshake says that it is no failure but an unsigned question of a provider.
-	// Anybody can send it, so it has the same budget.
+	// Handshake says that it is not a failure but an unsigned question of a provider.
+	// Anyone can send it, so it has the same budget.
 	Handshake bool
 	Exchange
 }
@@ -94,8 +94,8 @@ func (s *Triggers) Reject(ctx context.Context, r Rejected) error {
 	return nil
 }
 
-// blockFull remembers which of the windows are full: a full one of a single source
-// must not stand for the whole webhook.
+// blockFull remembers which of the windows are full: a full one of a single source must
+// not block the whole webhook.
 func (s *Triggers) blockFull(ctx context.Context, windows []store.Rate) {
 	for _, w := range windows {
 		if wait, err := s.Store.RateWait(ctx, w); err == nil && wait > 0 {
@@ -116,7 +116,7 @@ func failureWindows(h *Hook, source netip.Addr) []store.Rate {
 	}
 }
 
-// sourceKey takes all addresses that one sender is given for one: a /64 of IPv6.
+// sourceKey treats all addresses that one sender is given as one: a /64 of IPv6.
 func sourceKey(source netip.Addr) string {
 	if !source.Is6() {
 		return addrText(source)

@@ -19,7 +19,7 @@ var pushAddresses = []string{
 	"repository.git_ssh_url", "repository.url", "repository.homepage", "project.git_http_url", "project.git_ssh_url", "project.web_url",
 }
 
-// PushTo says whether a body tells of a push to the branch that is followed.
+// PushTo says whether a body reports a push to the branch that is followed.
 func PushTo(source *lineshaft.GitSource, doc *filter.Doc) bool {
 	ref, ok := doc.Lookup("ref")
 	branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
@@ -70,7 +70,7 @@ func plainAddress(address string) string {
 	return strings.ToLower(host) + path.Join("/", folder)
 }
 
-// notePushes makes repositories due that deliveries told of, in one order everywhere.
+// notePushes makes the repositories due whose pushes deliveries reported, in one order everywhere.
 func notePushes(ctx context.Context, tx *store.Tx, accepted []*acceptance) error {
 	var uids []string
 	for _, a := range accepted {

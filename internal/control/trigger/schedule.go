@@ -93,7 +93,7 @@ func (s *Triggers) checkSchedule(ctx context.Context, c lineshaft.Caller, made *
 	if made.AgentUID == "" && !c.MaySeeFactory("") {
 		return lineshaft.Denied("your key is limited to factories; name one of their agents in agent_uid, or use another key")
 	}
-	// As if it fired now: what cannot start today is told today.
+	// As if it fired now: what cannot start today is reported today.
 	req := lineshaft.NewRun{AgentUID: made.AgentUID, Config: made.Config}
 	d, err := s.runs.DefinitionsOf(ctx, s.Store, c, req, &store.Lineage{})
 	if err == nil {
@@ -109,8 +109,8 @@ func (s *Triggers) checkSchedule(ctx context.Context, c lineshaft.Caller, made *
 	return scheduleField(s.secrets.CheckSecrets(ctx, c, made.Config))
 }
 
-// setTimer makes the timer of a schedule. One whose timing stays as it is keeps its
-// next time; else it begins now, and what was not fired meanwhile is not made up.
+// setTimer makes the timer of a schedule. With an unchanged timing it keeps its next
+// time; otherwise it begins now, and times missed meanwhile are not made up.
 func (s *Triggers) setTimer(ctx context.Context, tx *store.Tx, made lineshaft.Schedule, old *store.Timer) error {
 	same := old != nil && old.Timing.Cron == made.Timing.Cron && old.Timing.Timezone == made.Timing.Timezone
 	if made.Enabled && same && !old.NextAt.IsZero() {
@@ -198,7 +198,7 @@ func (s *Triggers) SetScheduleEnabled(ctx context.Context, c lineshaft.Caller, i
 	return s.changeSchedule(ctx, c, id, action, func(one *lineshaft.Schedule) { one.Enabled = enabled })
 }
 
-// changeSchedule changes a schedule. Its timer is locked first, as by who fires it.
+// changeSchedule changes a schedule. Its timer is locked first, as when it fires.
 func (s *Triggers) changeSchedule(ctx context.Context, c lineshaft.Caller, id, action string, change func(*lineshaft.Schedule)) (*lineshaft.Schedule, error) {
 	var stored *lineshaft.Schedule
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -243,8 +243,8 @@ func (s *Triggers) draftScheduled(ctx context.Context, tx *store.Tx, f *firing) 
 	if err != nil {
 		return err
 	}
-	// Who wrote the schedule was checked when it was saved. Its runs reach those of
-	// their own factory only.
+	// The author's rights were checked when the schedule was saved. Its runs reach only
+	// those of their own factory.
 	author := lineshaft.Caller{Principal: schedulePrincipal(*one), Role: lineshaft.RoleManager}
 	f.start = &runs.RunStart{Caller: author, FactoryUID: one.FactoryUID}
 	if one.FactoryUID != "" {

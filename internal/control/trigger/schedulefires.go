@@ -29,14 +29,14 @@ func (s *Triggers) PreviewFires(ctx context.Context, c lineshaft.Caller, timing 
 	return TriggerFires(timing, now, n)
 }
 
-// NextFires tells the next times of a timing, of which the first is known; none for a
+// NextFires returns the next times of a timing, of which the first is known; none for a
 // timing that is paused or can no longer be read. The times are in its zone.
 func NextFires(timing lineshaft.Timing, first time.Time, n int) []time.Time {
 	parsed, err := cron.Parse(timing)
 	if err != nil || first.IsZero() || n < 1 {
 		return nil
 	}
-	// What counts from an anchor goes on from any of its times alike.
+	// A timing that counts from an anchor continues from any of its times alike.
 	return append([]time.Time{first.In(parsed.Zone())}, fires(parsed.Anchored(first), first, n-1)...)
 }
 
@@ -56,7 +56,7 @@ type TimedAutomation struct {
 	Automation    string
 	Timing        lineshaft.Timing
 	NextRun       time.Time
-	// Paused says that its factory is, so that it starts nothing.
+	// Paused says that its factory is paused, so it starts nothing.
 	Paused bool
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// testID is the header that tells test events apart where the sender has no own one.
+// testID is the header that tells test events apart if the sender has none of its own.
 const testID = "X-Lineshaft-Delivery-Id"
 
-// TestEvent is a delivery that somebody wants to see arrive.
+// TestEvent is a delivery that someone wants to see arrive.
 type TestEvent struct {
 	FactoryUID, WebhookUID string
 	// URL is the webhook's address, which some senders sign.
@@ -26,9 +26,9 @@ type TestEvent struct {
 	Event string
 }
 
-// SignTestEvent makes of an event the request that the webhook's sender would send: signed
-// with the webhook's own secret, which leaves this room only inside of it. It is to be handed
-// to the ingress, and nowhere else.
+// SignTestEvent turns an event into the request that the webhook's sender would send: signed
+// with the webhook's own secret, which leaves this room only inside of it. Hand it to the
+// ingress, and nowhere else.
 func (s *Triggers) SignTestEvent(ctx context.Context, c lineshaft.Caller, e TestEvent) (signature.Request, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesManage); err != nil {
 		return signature.Request{}, err

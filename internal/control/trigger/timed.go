@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// The owners of timers begin with what they are.
+// The prefixes of timer owners, by kind.
 const (
 	scheduleTimer   = "schedule/"
 	automationTimer = "automation/"
@@ -27,9 +27,9 @@ func automationOf(owner string) string {
 	return uid
 }
 
-// triggerTimer is the owner of the timer of an automation's trigger: a trigger that
-// stays as it is keeps its timer, wherever it stands, and one with a name keeps it as
-// long as the name stays.
+// triggerTimer is the owner of the timer of an automation's trigger: an unchanged
+// trigger keeps its timer, wherever it is, and one with a name keeps it as long as the
+// name stays.
 func triggerTimer(automationUID string, timing lineshaft.Timing) string {
 	if timing.Name != "" {
 		return automationTimer + automationUID + "/" + digest("named "+timing.Name)
@@ -125,8 +125,8 @@ func newTimer(owner string, timing lineshaft.Timing, now time.Time) (store.Timer
 	return timer, nil
 }
 
-// draftTimed drafts the run of an automation's schedule. Nothing came from outside,
-// so that the secrets of agent, factory and environment go to it as well.
+// draftTimed drafts the run of an automation's schedule. Nothing came from outside, so
+// it also gets the secrets of agent, factory and environment.
 func (s *Triggers) draftTimed(ctx context.Context, tx *store.Tx, f *firing) error {
 	factory, err := tx.GetFactory(ctx, f.timer.FactoryUID)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Triggers) draftTimed(ctx context.Context, tx *store.Tx, f *firing) erro
 	return nil
 }
 
-// firedLine tells the agent what time its run is for.
+// firedLine says to the agent what time its run is for.
 func firedLine(timing lineshaft.Timing, slot cron.Slot) string {
 	zone := timing.Timezone
 	zone = cmp.Or(zone, "UTC")

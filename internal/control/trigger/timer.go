@@ -19,7 +19,7 @@ const (
 	fireBatch = 50
 	// fireKeep is how long slots that have fired are remembered at least.
 	fireKeep = 7 * 24 * time.Hour
-	// strayRetry is when a timer is looked at again whose timing cannot be read.
+	// strayRetry is when to try a timer again whose timing cannot be read.
 	strayRetry = time.Hour
 )
 
@@ -38,8 +38,8 @@ func (s *Triggers) FireDue(ctx context.Context) (int, error) {
 	return s.fire(ctx, due)
 }
 
-// fire does some timers in one transaction, or each alone; the one that fails alone is
-// passed over.
+// fire does some timers in one transaction, or each alone; a timer that fails alone is
+// skipped.
 func (s *Triggers) fire(ctx context.Context, due []store.Timer) (int, error) {
 	moved, err := s.fireTogether(ctx, due)
 	if !base.OneIsToBlame(ctx, err) {
@@ -60,7 +60,7 @@ func (s *Triggers) fire(ctx context.Context, due []store.Timer) (int, error) {
 // firing is a timer in the transaction that moves it on.
 type firing struct {
 	timer store.Timer
-	// slot is what fires now, and next what comes then; a zero next is never.
+	// slot is what fires now, and next what follows; a zero next is never.
 	slot, next cron.Slot
 	// start is of the run to start, nil if there is none, and run its draft.
 	start *runs.RunStart
@@ -106,8 +106,8 @@ func (s *Triggers) fireTogether(ctx context.Context, due []store.Timer) (moved i
 	return moved, err
 }
 
-// takeTimers locks those of some timers that are due still. Factories come first, as
-// in every change of one: it moves its timers afterwards.
+// takeTimers locks those of some timers that are still due. Factories come first, as in
+// every change of one: it moves its timers afterwards.
 func (s *Triggers) takeTimers(ctx context.Context, tx *store.Tx, due []store.Timer) ([]store.Timer, time.Time, error) {
 	var factories, owners []string
 	for _, timer := range due {
@@ -146,8 +146,8 @@ func (s *Triggers) prepareFire(ctx context.Context, tx *store.Tx, timer store.Ti
 }
 
 // newFiring reads a timer's timing. All slots that are due collapse into the newest:
-// what was missed runs once. A timing that cannot be read any more (a time zone may
-// go) is a problem of its own.
+// missed slots run once. A timing that can no longer be read (a time zone may go) is a
+// problem of its own.
 func newFiring(timer store.Timer, now time.Time) *firing {
 	f := &firing{timer: timer, slot: cron.Slot{At: timer.NextAt, Name: timer.Slot}}
 	timing, err := cron.Parse(timer.Timing)
@@ -195,7 +195,7 @@ func (b *starter) forTimer(ctx context.Context, f *firing, now time.Time) error 
 	if err := b.Tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
 		return err
 	}
-	// One that was skipped because the last is still live is told by its own run.
+	// A run that was skipped because the last is still live says so itself.
 	if id, ok := strings.CutPrefix(f.timer.Owner, scheduleTimer); ok && !started.State.Terminal() {
 		return b.Tx.NoteSpawn(ctx, id, now, "")
 	}

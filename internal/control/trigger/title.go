@@ -14,9 +14,9 @@ const titleValue = 1000
 // slackWords is how many words of a message become a title.
 const slackWords = 12
 
-// TitleFor is what a run of the automation is called for a payload that a provider sent: the
-// automation's own words, else the provider's, else the automation's name (W-17). It is
-// made of what strangers write, so it is only ever shown.
+// TitleFor is the title of a run of the automation for a payload that a provider sent: the
+// automation's own words, else the provider's, else the automation's name (W-17). Strangers
+// write parts of it, so it is only ever shown.
 func (h *HookAutomation) TitleFor(provider string, doc *filter.Doc) string {
 	words := payloadWords{doc}
 	title := h.Title
@@ -28,7 +28,7 @@ func (h *HookAutomation) TitleFor(provider string, doc *filter.Doc) string {
 	return cmp.Or(lineshaft.CleanTitle(title), h.Name)
 }
 
-// providerOf is who sends to a webhook, as far as its signature scheme says.
+// providerOf is the sender to a webhook, as far as its signature scheme says.
 func providerOf(w lineshaft.Webhook) string {
 	if w.AuthMode != lineshaft.AuthSignature {
 		return ""

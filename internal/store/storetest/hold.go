@@ -36,7 +36,7 @@ func (h *Held) Change(statement string, args ...any) {
 	}
 }
 
-// Waiting returns once somebody waits for the table.
+// Waiting returns once someone waits for the table.
 func (h *Held) Waiting() {
 	h.t.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -59,7 +59,7 @@ func postgres(t *testing.T, schema bool) string {
 }
 
 // pgServer makes and drops the databases of a test binary. All its tests share the
-// connections, since opening one takes longer than many a test. They are no pool of
+// connections, since opening one takes longer than many a test. They are not a pool of
 // database/sql: that has goroutines, and tests look for goroutines that stay.
 type pgServer struct {
 	url      *url.URL
@@ -73,7 +73,7 @@ var theServer = sync.OnceValues(func() (*pgServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background() //nolint:forbidigo // it is no test's own: the first one asks for all
+	ctx := context.Background() //nolint:forbidigo // it does not belong to one test: the first one asks for all
 	s := &pgServer{url: at, idle: make(chan *pgx.Conn, 4)}
 	s.template = sync.OnceValues(func() (name string, err error) {
 		err = s.use(ctx, func(conn *pgx.Conn) (err error) {
@@ -136,8 +136,8 @@ const templateLock = 0x6c696e6573686174
 
 // templateDatabase returns the name of a database of the newest schema that nobody
 // connects to. The first test makes it, and it stays: copying it takes a fifth of the
-// time of migrating. Its name tells the schema, since several versions of Lineshaft
-// may be tested with one server.
+// time of migrating. Its name identifies the schema, since several versions of
+// Lineshaft may be tested with one server.
 func templateDatabase(ctx context.Context, conn *pgx.Conn, server *url.URL) (name string, err error) {
 	texts, err := store.Migrations("postgres")
 	if err != nil {
@@ -160,7 +160,7 @@ func templateDatabase(ctx context.Context, conn *pgx.Conn, server *url.URL) (nam
 	return name, makeTemplate(ctx, conn, named(server, name), name)
 }
 
-// isTemplate says whether a template is there and finished.
+// isTemplate says whether a template exists and is finished.
 func isTemplate(ctx context.Context, conn *pgx.Conn, name string) (done bool, err error) {
 	row := conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1 AND datistemplate)", name)
 	if err := row.Scan(&done); err != nil {
@@ -170,7 +170,7 @@ func isTemplate(ctx context.Context, conn *pgx.Conn, name string) (done bool, er
 }
 
 func makeTemplate(ctx context.Context, conn *pgx.Conn, database, name string) error {
-	// One that is there is what a test left that was stopped in between.
+	// An existing one was left by a test that was stopped in between.
 	for _, statement := range []string{"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name + " TEMPLATE template0"} {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("make template: %w", err)

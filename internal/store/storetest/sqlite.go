@@ -21,7 +21,7 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "test.db")
-	ctx := context.Background() //nolint:forbidigo // it is no test's own: the first one makes it for all
+	ctx := context.Background() //nolint:forbidigo // it does not belong to one test: the first one makes it for all
 	s, err := store.Open(ctx, store.Options{Database: path})
 	if err != nil {
 		return nil, err
