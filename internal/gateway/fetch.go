@@ -18,7 +18,7 @@ import (
 // is refused there.
 
 const (
-	// maxTools and maxKeys bound what is looked at: nobody has as many.
+	// maxTools and maxKeys bound what is read: nobody has as many.
 	maxTools = 2000
 	maxKeys  = 10_000
 )

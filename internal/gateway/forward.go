@@ -159,7 +159,7 @@ func withoutPrivate(h http.Header) {
 	}
 }
 
-// unanswered tells that an endpoint is dead or slow. The reason stays here: it may
+// unanswered reports that an endpoint is dead or slow. The reason stays here: it may
 // name hosts that are not the agent's business.
 func (s *Session) unanswered(ctx context.Context, w http.ResponseWriter, c *call, m *meter, wait time.Duration) {
 	name := c.choice.Endpoint.Name
@@ -237,7 +237,7 @@ func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m 
 	_, _ = w.Write(masker.Bytes(body)) // a client that went away has been counted
 }
 
-// watched tells of each piece that comes.
+// watched reports each piece that comes.
 type watched struct {
 	io.Reader
 	seen func()
@@ -356,9 +356,9 @@ func passedQuery(c *call, given url.Values) url.Values {
 	return passed
 }
 
-// passedHeader is what is passed on of the headers: those of the agents' programs
-// that tell versions, features and sessions. What selects an account, a project,
-// a method or a part of the answer is not among them.
+// passedHeader is the part of the headers that is passed on: those of the agents' programs
+// that name versions, features and sessions. Headers that select an account, a project,
+// a method or a part of the answer are not among them.
 func passedHeader(given http.Header) http.Header {
 	given = given.Clone()
 	withoutPrivate(given)

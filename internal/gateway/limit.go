@@ -186,8 +186,8 @@ func expected(c *call, fields map[string]json.RawMessage) model.Tokens {
 // generationNames are what Gemini calls the settings of an answer.
 func generationNames() []string { return []string{"generationConfig", "generation_config"} }
 
-// largest is the largest of the numbers under the names, and 0 when there is none. What
-// is there and cannot be read, an endpoint may read in its own way: it is otherwise.
+// largest is the largest of the numbers under the names, and 0 when there is none. An endpoint
+// may read a value that we cannot read in its own way: such a value counts as otherwise.
 func largest(otherwise count, fields map[string]json.RawMessage, names ...string) count {
 	var most count
 	for _, name := range names {

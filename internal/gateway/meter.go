@@ -116,7 +116,7 @@ func (m *meter) whole(body []byte) *fault {
 	return m.settle(m.sofar())
 }
 
-// sofar is what the endpoint has told, and no less than what has come.
+// sofar is what the endpoint has reported, and at least what has come.
 func (m *meter) sofar() model.Tokens {
 	tokens := m.usage.tokens
 	tokens.Output = max(tokens.Output, m.usage.estimate())
@@ -142,7 +142,7 @@ func (m *meter) settle(tokens model.Tokens) *fault {
 	return bad
 }
 
-// finish counts a request that has ended, however it did, and tells it.
+// finish counts a request that has ended, however it did, and reports it.
 func (m *meter) finish() {
 	defer m.release() // when it has been counted
 	answered := m.status >= 200 && m.status < 300
@@ -157,7 +157,7 @@ func (m *meter) finish() {
 	if m.cut && !m.call.stream && tokens.Output == 0 { // the endpoint has likely said something to nobody
 		tokens.Output = m.call.expected.Output
 	}
-	_ = m.settle(tokens) // the answer is out already; the session has been told
+	_ = m.settle(tokens) // the answer is out already; the session knows
 	if m.session.config.Usage == nil {
 		return
 	}

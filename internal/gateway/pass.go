@@ -108,7 +108,7 @@ func withoutSecrets(h http.Header, hide *mask.Masker) {
 }
 
 // finalOnly leaves out the answers before the answer, such as 103 Early Hints:
-// their headers are not looked at.
+// their headers are not read.
 type finalOnly struct{ http.ResponseWriter }
 
 // WriteHeader is http.ResponseWriter's.

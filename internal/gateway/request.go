@@ -98,7 +98,7 @@ func match(method, path, list string, posted map[string]kind) kind {
 }
 
 // modelName says whether a part of a path can only be the name of a model: nothing
-// in it means something else to an endpoint that decodes a path once more.
+// in it means something else to an endpoint that decodes a path again.
 func modelName(text string) bool {
 	return strings.Trim(text, ".") != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@-") == ""
 }
@@ -124,7 +124,7 @@ func (s *Session) read(w http.ResponseWriter, r *http.Request, c call, named str
 			s.leaveOut(c.left)
 		}
 		if protocol != model.Gemini {
-			_ = json.Unmarshal(fields["model"], &named)     // what is no text names no model
+			_ = json.Unmarshal(fields["model"], &named)     // a value that is not text names no model
 			_ = json.Unmarshal(fields["stream"], &c.stream) // the endpoint says what is wrong with it
 		}
 	}
@@ -147,8 +147,8 @@ func (s *Session) notOffered(protocol model.Protocol, named string) *fault {
 	return &fault{http.StatusNotFound, codeNoModel, fmt.Sprintf("no %s endpoint of this worker offers the model %q; see GET /api/v1/agent/models", protocol, named)}
 }
 
-// fill puts the chosen model into the call, and what makes the endpoint tell its
-// usage. The body is written again, so that a field that is there twice cannot mean
+// fill puts the chosen model into the call, and what makes the endpoint report its
+// usage. The body is written again: a field that occurs twice cannot then mean
 // one model here and another one there.
 func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	if c.protocol == model.Gemini && strings.Contains(c.path, "%s") {

@@ -82,7 +82,7 @@ type Session struct {
 	models               int           // model requests among the handlers
 	requests             int           // model requests that have room, and
 	bodies               int64         // the bytes of their bodies
-	changed              chan struct{} // closed and made anew when something that others wait for has changed
+	changed              chan struct{} // closed and replaced when something that others wait for has changed
 	resumed              chan struct{} // nil unless paused; closed at the end of the pause
 	turn                 context.Context
 	endTurn              context.CancelFunc
@@ -97,7 +97,7 @@ type Session struct {
 // errClosed ends what a session still does.
 var errClosed = errors.New("the execution is over")
 
-// Open starts a session. It goes on until Close, whatever becomes of ctx.
+// Open starts a session. It lasts until Close, whatever becomes of ctx.
 func (g *Gateway) Open(ctx context.Context, config SessionConfig) (*Session, error) {
 	s := &Session{
 		gateway: g, config: config, key: cmp.Or(config.Key, "lsx-"+rand.Text()), pipe: newPipe(), changed: make(chan struct{}),
@@ -210,7 +210,7 @@ func (s *Session) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.end()
-	_ = s.server.Close() // closes the listeners; there is nobody to tell
+	_ = s.server.Close() // closes the listeners; nobody needs the error
 	s.reach.CloseIdleConnections()
 	s.await(nil, func() bool { return s.handlers == 0 })
 	s.served.Wait()
@@ -286,9 +286,9 @@ func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
 	}
 }
 
-// trace begins the span of a request to a model. It is below what the agent says, as
-// long as that is in the run's own trace, and else below the turn. The endpoint is
-// told nothing of it.
+// trace begins the span of a request to a model. Its parent is the span that the agent
+// names, if that is in the run's own trace, and otherwise the turn. The endpoint does
+// not learn of it.
 func (s *Session) trace(ctx context.Context, given string, c *call) (context.Context, tracing.Span) {
 	tracer := s.gateway.config.Tracer
 	if !tracer.On() || !c.metered() {

@@ -100,8 +100,8 @@ func (c *Client) create(ctx context.Context, dir string, idLength int) error {
 	return os.Rename(half, dir)
 }
 
-// fetch asks for the one commit. Servers of old refuse to give one by its id; then all
-// branches are fetched, and it has to be the head of one.
+// fetch asks for the one commit. Old servers refuse to give a commit by its id; then all
+// branches are fetched, and it must be the head of one.
 func (c *Client) fetch(ctx context.Context, a address, dir, commit, pin string, login *login) error {
 	fetch := func(refspec string) error {
 		watched, stop := watch(ctx, dir, c.cfg.MaxFetch)

@@ -126,7 +126,7 @@ func (c *Client) clone(ctx context.Context, a address, how call, dir string, opt
 	if err := c.run(watched, how); err != nil {
 		return explain(watched, a, how.login, err)
 	}
-	if sizeOf(dir) > c.cfg.MaxClone { // grown since it was last looked at
+	if sizeOf(dir) > c.cfg.MaxClone { // grown since the last look
 		return errors.Join(oversize(c.cfg.MaxClone), remove(ctx, dir))
 	}
 	return nil

@@ -87,7 +87,7 @@ func (c *Client) sweepKeys() {
 }
 
 // arguments name a helper for the one host that the login is for. The helper takes it
-// from the environment, so that it stands in no argument and no file.
+// from the environment, so that it appears in no argument and no file.
 func (l *login) arguments(a address) []string {
 	if l.key != "" {
 		return nil

@@ -39,7 +39,7 @@ type Config struct {
 	MaxClone int64
 	// MaxCache bounds the cache as a whole; 2 GiB by default.
 	MaxCache int64
-	// MaxMirrors bounds the mirrors that clones are made from, as a whole; 0 is no mirrors.
+	// MaxMirrors bounds the total size of the mirrors that clones are made from; 0 means no mirrors.
 	MaxMirrors int64
 	// Program and SSH are the programs that are run; "git" and "ssh" by default.
 	Program string

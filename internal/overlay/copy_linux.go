@@ -152,7 +152,7 @@ func finishEntry(source, target string, info tree.Info) error {
 	return errors.Join(err, unix.UtimesNanoAt(unix.AT_FDCWD, target, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW))
 }
 
-// copyAttributes copies what the kernel has noted of an entry: moved, or made anew.
+// copyAttributes copies what the kernel has noted of an entry: that it was moved or replaced.
 func copyAttributes(source, target string) error {
 	names := make([]byte, 64<<10)
 	n, err := unix.Llistxattr(source, names)

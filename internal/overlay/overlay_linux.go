@@ -85,7 +85,7 @@ func (m Mount) folder(name string) (*os.File, error) {
 func opened(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // ownedBy gives a mount of a folder, read-only and without a place, in which files of this
-// process's user are another's. So nothing has to be given to anybody: that would copy it.
+// process's user belong to another one. No file needs a new owner: that would copy it.
 func ownedBy(dir string, owner int) (int, error) {
 	users, err := mapping(os.Geteuid(), owner)
 	if err != nil {
@@ -124,8 +124,8 @@ func mapping(from, to int) (*os.File, error) {
 	return users, err
 }
 
-// Anchor makes what is mounted and unmounted below a folder be so for everybody who sees
-// the folder: an agent that started meanwhile would hold what it has never used. Doing so
+// Anchor makes mounts and unmounts below a folder visible to every process that sees
+// the folder: an agent that started meanwhile would otherwise hold mounts it has never used. Doing so
 // again changes nothing.
 func Anchor(dir string) error {
 	points, err := mounted(dir)

@@ -24,7 +24,7 @@ const (
 	Copy How = "copy"
 )
 
-// Best is the best way in a folder, and why no better one is taken; empty when it is the best.
+// Best is the best way in a folder, and why a better one does not work; empty when it is the best.
 func Best(ctx context.Context, dir string) (how How, why string) {
 	err := overlay.Check(ctx, dir)
 	if err == nil {
@@ -58,7 +58,7 @@ func tryShare(dir string) error {
 	return nil
 }
 
-// checks are the looks at one layer. Those who ask while somebody looks share the next look.
+// checks are the looks at one layer. Callers that ask while a look is under way share the next one.
 type checks struct {
 	mu    sync.Mutex
 	begun int

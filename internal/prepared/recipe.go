@@ -34,7 +34,7 @@ type Repository struct {
 	URL    string `json:"url"`
 	Folder string `json:"folder"`
 	Commit string `json:"commit"`
-	// Refs is a print of all branches and tags. It is no part of the key.
+	// Refs is a print of all branches and tags. It is not part of the key.
 	Refs string `json:"refs,omitempty"`
 	// Tips are what these lead to; none when that is not known.
 	Tips []string `json:"tips,omitempty"`

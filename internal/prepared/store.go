@@ -36,7 +36,7 @@ type Config struct {
 	MaxBytes int64
 	// MaxAge is how old a layer gets, counted from the cold start that it goes back to.
 	MaxAge time.Duration
-	// Used names further layers that are in use, whoever took them; it may be nil.
+	// Used names further layers that are in use, by any process; it may be nil.
 	Used func() (map[string]bool, error)
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -329,8 +329,8 @@ func (s *Store) before(a, b *Layer) bool {
 	return a.used.Before(b.used)
 }
 
-// remove takes a layer out of the store, at once, and its files away; one in use only if
-// it is damaged: those that copy it just now find that out, too.
+// remove takes a layer out of the store at once and deletes its files. A layer in use is removed
+// only if it is damaged: those that are copying it notice the damage as well.
 func (s *Store) remove(ctx context.Context, l *Layer, damaged bool) error {
 	s.mu.Lock()
 	if s.layers[l.id] != l || l.users > 0 && !damaged {

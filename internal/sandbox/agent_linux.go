@@ -42,7 +42,7 @@ func adoptOrphans() error {
 }
 
 // closeOnExec keeps every descriptor but the streams from the agent, also those
-// that the server itself has inherited from whoever started it.
+// that the server itself has inherited from the process that started it.
 func closeOnExec() {
 	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
@@ -59,8 +59,8 @@ func closeOnExec() {
 }
 
 // processLimit is what holds the number of processes in a sandbox with a user of
-// its own. Root of a user namespace is no exception to RLIMIT_NPROC: there the
-// supervisor could not live with the limit that its child has to inherit.
+// its own. Root of a user namespace is not exempt from RLIMIT_NPROC: there the
+// supervisor could not live with the limit that its child must inherit.
 func processLimit() string {
 	if os.Geteuid() != 0 {
 		return heldByRlimit
@@ -175,7 +175,7 @@ func (w *wrap) open() (args *os.File, files []*os.File, err error) {
 	return args, files, err
 }
 
-// limitsWithin reports whether the number of processes has to be limited within
+// limitsWithin reports whether the number of processes must be limited within
 // the user namespace of the sandbox, because outside the kernel would count all
 // processes of the server's user. Then bubblewrap waits for that.
 func (o *order) limitsWithin() bool { return o.Processes > 0 && o.UID == 0 }
@@ -209,7 +209,7 @@ func (a *agent) release(o *order, block, status *os.File) error {
 	return nil
 }
 
-// unblock lets bubblewrap go on when it has made its namespaces.
+// unblock lets bubblewrap continue when it has made its namespaces.
 func unblock(block *os.File) error {
 	if _, err := block.Write([]byte{1}); err != nil {
 		return errors.New("bubblewrap could not set up the sandbox")

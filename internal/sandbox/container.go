@@ -25,7 +25,7 @@ const initProcesses = 1
 // Container runs agents in containers of docker or podman, through their command
 // line: a read-only image, a private /tmp, the workspace at /workspace, no
 // capabilities, a user of the slot's. The supervisor removes the container at the
-// end, whoever ended it.
+// end, whatever the cause of the end.
 type Container struct {
 	options Options
 

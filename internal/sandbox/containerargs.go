@@ -87,7 +87,7 @@ func (c *Container) user(slot int) []string {
 	return args
 }
 
-// containerTmp is the private /tmp. Its files count as memory, too.
+// containerTmp is the private /tmp. Its files also count as memory.
 func (v *view) containerTmp() string {
 	limit := cmp.Or(v.spec.Limits.MemoryBytes, v.spec.Limits.DiskBytes)
 	tmp := "/tmp:rw,exec,nosuid,nodev,mode=1777"

@@ -24,7 +24,7 @@ const (
 
 // claimProcess gives this process a name that its containers carry, and holds a lock under
 // that name until it ends. Several workers may share a data directory, and with it the
-// label of their containers; `lineshaft doctor` makes some, too.
+// label of their containers; `lineshaft doctor` also makes some.
 func (c *Container) claimProcess() error {
 	c.claim.Do(func() {
 		c.process = strings.ToLower(rand.Text()[:8])

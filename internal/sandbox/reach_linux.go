@@ -116,8 +116,8 @@ func cover(dir string, sources []string) error {
 	return nil
 }
 
-// place binds an open file or directory at path, which it makes. A source that
-// is below another one is there already.
+// place binds an open file or directory at path, which it makes. A source
+// below another one is bound already.
 func place(handle int, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil

@@ -127,7 +127,7 @@ func (s *streams) copy() {
 	}
 	if s.stdin != nil {
 		go func() {
-			// An agent that does not read to the end is no error.
+			// An agent that does not read to the end is not an error.
 			_, _ = io.Copy(s.input, s.stdin)
 			_ = s.input.Close()
 		}()
@@ -186,7 +186,7 @@ func (o *output) pass(p []byte) {
 	}
 }
 
-// readNow reads what is there; io.EOF means that the pipe is empty or ended.
+// readNow reads what has come; io.EOF means that the pipe is empty or ended.
 func (o *output) readNow(p []byte) (n int, err error) {
 	conn, err := o.pipe.SyscallConn()
 	if err != nil {
@@ -206,7 +206,7 @@ func (o *output) readNow(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// preface keeps the beginning of what is written until it is told to stop: the
+// preface keeps the beginning of what is written until it is stopped: the
 // message of a sandbox that could not be set up.
 type preface struct {
 	mu   sync.Mutex

@@ -29,11 +29,11 @@ const memoryLimit = 32 << 20
 // of ctx kills the tree; a context that signals end would defeat the rule that
 // only the worker decides.
 func Supervise(ctx context.Context) int {
-	// The agent is told of the death of the thread that started it, and control
+	// The kernel signals the agent when the thread that started it dies, and control
 	// groups and namespaces belong to a thread too: stay on this one for good.
 	runtime.LockOSThread()
-	// So little memory is used that collecting it costs more than it gives, above
-	// all threads: there may be none left when a fork bomb has to be ended.
+	// The process uses so little memory that collecting it costs more than it frees, above
+	// all in threads: there may be none left when a fork bomb must be ended.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
 	for _, fd := range []int{controlFD, statusFD} {
@@ -77,7 +77,7 @@ type supervisor struct {
 }
 
 func (s *supervisor) report(r report) {
-	// A worker that is gone cannot be told; there is nobody else to tell.
+	// A worker that is gone cannot be notified, and nobody else needs to be.
 	_ = s.status.Encode(r)
 }
 

@@ -135,7 +135,7 @@ func (v *view) shows(path string) bool {
 	return shown
 }
 
-// executable is for lookPath. In the workspace only existence is looked at: a
+// executable is for lookPath. In the workspace only existence is checked: a
 // link in there may hold a path as the agent sees it.
 func (v *view) executable(path string) bool {
 	if rel, ok := inside(guestDir, path); ok {
@@ -145,7 +145,7 @@ func (v *view) executable(path string) bool {
 	if path == guestProgram {
 		return v.program != ""
 	}
-	real, err := filepath.EvalSymlinks(path) // a link in /usr may lead to somebody's home
+	real, err := filepath.EvalSymlinks(path) // a link in /usr may lead to someone's home
 	return err == nil && v.shows(path) && v.shows(real) && executable(real)
 }
 

@@ -34,7 +34,7 @@ func (e *execution) emit(draft lineshaft.Draft) {
 	e.watch.saw(draft)
 	draft = e.fit(draft)
 	if draft.Type == lineshaft.EventUsage && e.gate.counts() {
-		return // it is the same once more
+		return // the same again
 	}
 	for _, d := range e.admit(draft, false) {
 		e.outbox.put(e.life, d)
@@ -200,7 +200,7 @@ func (e *execution) fit(draft lineshaft.Draft) lineshaft.Draft {
 	return e.leftOut(draft.Type, size)
 }
 
-// leftOut stands for an event that cannot be sent.
+// leftOut replaces an event that cannot be sent.
 func (e *execution) leftOut(kind lineshaft.EventType, size int) lineshaft.Draft {
 	return e.noticeDraft("warning", fmt.Sprintf("An event of type %s with %d bytes was left out: it is too large.", kind, size))
 }

@@ -168,8 +168,8 @@ func (e *execution) place(ctx context.Context, files []lineshaft.Attachment) err
 }
 
 // storeFiles uploads what a turn left, artifacts and a snapshot: whether the
-// execution ends now is only known afterwards. Trouble is told in the log and
-// does not change the outcome of the turn.
+// execution ends now is only known afterwards. Errors are logged and
+// do not change the outcome of the turn.
 func (e *execution) storeFiles() {
 	if e.workspace == nil || e.preparing || e.life.Err() != nil {
 		return

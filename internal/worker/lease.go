@@ -133,7 +133,7 @@ func (w *Worker) heartbeatLoop() {
 	for {
 		due, length := w.nextBeat()
 		if !failed.IsZero() {
-			// The control plane is away: try often, for there is not much time.
+			// The control plane is unreachable: try often, for there is not much time.
 			due = failed.Add(length / 30)
 		}
 		timer := time.NewTimer(time.Until(due))

@@ -18,7 +18,7 @@ const (
 	reportBytes  = 1 << 20
 )
 
-// mark is something a report tells besides events.
+// mark is something that a report says besides events.
 type mark int
 
 const (
@@ -38,7 +38,7 @@ type entry struct {
 // given here, so that an event keeps its number however often it is sent.
 type outbox struct {
 	ref lineshaft.ExecutionRef
-	// wake tells the reporter that there is something.
+	// wake notifies the reporter that there is something.
 	wake func()
 
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ type outbox struct {
 	taken   int   // entries in the report that is out
 	most    int   // events in a report; less than usual while reports are too large
 	changed chan struct{}
-	tooLate []lineshaft.LateUsage // that nobody could be told
+	tooLate []lineshaft.LateUsage // that could not be reported
 }
 
 func newOutbox(ref lineshaft.ExecutionRef, last int64, wake func()) *outbox {
@@ -113,7 +113,7 @@ func (o *outbox) unreported() []lineshaft.LateUsage {
 	return used
 }
 
-// tell adds a mark; there is always room for these.
+// tell adds a mark; there is always room for marks.
 func (o *outbox) tell(m mark) {
 	o.mu.Lock()
 	o.entries = append(o.entries, entry{mark: m})
@@ -151,7 +151,7 @@ func (o *outbox) await(ctx context.Context, met func() bool) bool {
 	}
 }
 
-// take makes the next report of what is there. A report begins with at most one
+// take makes the next report from what has gathered. A report begins with at most one
 // mark, so that marks and events keep their order.
 func (o *outbox) take() (lineshaft.Report, bool) {
 	o.mu.Lock()

@@ -103,7 +103,7 @@ type preparation struct {
 	kept string
 	// pins are commits to check out instead of the newest, by folder.
 	pins map[string]string
-	// below is the layer that the workspace is on top of, while it is taken.
+	// below is the layer that the workspace is on top of, while it is in use.
 	below *prepared.Layer
 	// word says what was done with the files of base.
 	word string
@@ -316,7 +316,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	if len(p.base.Repositories) != len(p.recipe.Repositories) {
 		return prepared.ErrDamaged.Error(), nil
 	}
-	again := false // the commands have to be run
+	again := false // the commands must run again
 	var moved []int
 	for i, r := range p.recipe.Repositories {
 		if old := p.base.Repositories[i]; old.Commit != r.Commit || old.Refs != r.Refs {
@@ -332,7 +332,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 			p.warn(ctx, "update prepared environment", err)
 			return "the environment that was prepared for an earlier commit could not be brought to the newest one", nil
 		}
-		// It may have moved on since it was looked at.
+		// The branch may have moved since the last look.
 		again = again || p.recipe.Repositories[i].Commit != p.base.Repositories[i].Commit
 	}
 	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)

@@ -18,13 +18,13 @@ import (
 type Cloner interface {
 	// URL is where the forge has a repository.
 	URL(r lineshaft.Repository) string
-	// Clone puts a repository into a new folder and tells the commit that is checked
-	// out. What it leaves there holds no credentials. The end of ctx ends everything it
+	// Clone puts a repository into a new folder and returns the commit that is checked
+	// out. The clone holds no credentials. The end of ctx ends everything that Clone
 	// started before it returns. A *lineshaft.Error is for the run's owner to read.
 	Clone(ctx context.Context, url, dir, credentials string) (commit string, err error)
 	// CloneBare is Clone without the files: the folder has .git alone.
 	CloneBare(ctx context.Context, url, dir, credentials string) (commit string, err error)
-	// CloneNewer is CloneBare without the objects that somebody has who has those commits;
+	// CloneNewer is CloneBare without the objects that anyone with those commits has;
 	// it fails when a whole clone is wanted.
 	CloneNewer(ctx context.Context, url, dir, credentials string, since []string) (commit string, err error)
 	// Find asks, with these credentials, for the commit that Clone would check out, for a
@@ -88,7 +88,7 @@ func (e *execution) prepared() error {
 	return e.workspace.Prepared()
 }
 
-// endedOr prefers the reason why ctx ended to what came of it.
+// endedOr prefers the reason why ctx ended to the error that resulted.
 func endedOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -162,7 +162,7 @@ func (e *execution) setUpCommand(ctx context.Context, name, command string) erro
 
 // runScript runs a script in the sandbox. What it prints goes to the log.
 func (e *execution) runScript(ctx context.Context, text string) (sandbox.Exit, error) {
-	// A file, because arguments can be read by everybody.
+	// A file, because everyone can read arguments.
 	script, err := e.writeFile("setup.sh", text+"\n")
 	if err != nil {
 		return sandbox.Exit{}, err

@@ -31,8 +31,8 @@ func (w *Worker) sweepLoop() {
 // strayPause is the time between two looks for what killed supervisors have left.
 const strayPause = time.Minute
 
-// strayLoop removes containers that nothing looks after any more; a killed supervisor
-// leaves one behind while the worker goes on.
+// strayLoop removes containers that nothing looks after any more: a killed supervisor
+// leaves one behind while the worker keeps running.
 func (w *Worker) strayLoop() {
 	sweeper, ok := w.config.Sandbox.(interface {
 		Sweep(ctx context.Context, now time.Time) error

@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// The names of the worker's spans; docs/tracing.md tells about each.
+// The names of the worker's spans; docs/tracing.md explains each.
 const (
 	spanExecute = "execute run"
 	spanPrepare = "prepare workspace"
@@ -47,7 +47,7 @@ func (e *execution) traceTurn(turn lineshaft.Turn) (context.Context, tracing.Spa
 	return ctx, span
 }
 
-// endTurnSpan says how a turn or an execution ended. What people asked for is no
+// endTurnSpan says how a turn or an execution ended. What people asked for is not a
 // failure.
 func endTurnSpan(span tracing.Span, result lineshaft.TurnResult) {
 	span.String("lineshaft.turn.state", string(result.State))

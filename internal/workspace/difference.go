@@ -43,13 +43,13 @@ const (
 	maxBase  = 16 << 20
 )
 
-// difference tells what a workspace has of its own from what its layer has.
+// difference separates what a workspace has of its own from what its layer has.
 type difference struct {
 	layer   Layer
 	base    map[string]tree.Info
 	written map[string]bool
 	seen    map[string]bool // of base
-	// upper is the folder that has the whole difference; empty when it has to be looked for.
+	// upper is the folder that has the whole difference; empty when a comparison must find it.
 	upper string
 }
 
@@ -70,9 +70,9 @@ func (w *Workspace) newDifference(ctx context.Context) (*difference, error) {
 	return d, err
 }
 
-// plainDifference reads the difference off what was written, which takes as long as there is
-// of that. It is nil when a folder was moved, or a file with several names was written to: then
-// everything has to be compared.
+// plainDifference reads the difference from what was written, in time proportional to that.
+// It is nil when a folder was moved, or a file with several names was written to: then
+// everything must be compared.
 func (w *Workspace) plainDifference(ctx context.Context) (*difference, error) {
 	d := &difference{layer: w.layer, upper: w.Written()}
 	plain := !overlay.Indexed(w.written())

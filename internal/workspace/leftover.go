@@ -21,7 +21,7 @@ type Leftover struct {
 	KeepUntil time.Time
 }
 
-// Leftovers lists what is there and not held, by run id.
+// Leftovers lists the workspaces that nothing holds, by run id.
 func (m *Manager) Leftovers(ctx context.Context) ([]Leftover, error) {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {

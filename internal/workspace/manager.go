@@ -91,13 +91,13 @@ type OpenRequest struct {
 	// the execution just before this one left it.
 	Number int
 	// Keep says that an earlier execution's folder may be used again. Otherwise
-	// what is there is removed.
+	// that folder is removed.
 	Keep bool
 	// From is another run whose folder becomes this run's, when the execution FromNumber
 	// left it and this run has none of its own; empty is none.
 	From       string
 	FromNumber int
-	// Preparing says that a folder that is not kept has to be made ready first: until
+	// Preparing says that a folder that is not kept must be made ready first: until
 	// Prepared is called no later execution takes it over.
 	Preparing bool
 	// Layer finds a layer that a kept folder is on top of; nil finds none.
@@ -106,7 +106,7 @@ type OpenRequest struct {
 
 // Open gives the run's workspace: the kept one or an empty one. It is held until
 // Release; a second Open of the same run waits for that, because an execution
-// that was cancelled may still be ending when the run goes on.
+// that was cancelled may still be ending when the run continues.
 func (m *Manager) Open(ctx context.Context, req OpenRequest) (*Workspace, error) {
 	if !runID.MatchString(req.RunID) {
 		return nil, fmt.Errorf("open workspace: run id %q cannot name a folder", req.RunID)

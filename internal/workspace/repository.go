@@ -48,7 +48,7 @@ func (w *Workspace) TakeNewer(ctx context.Context, folder string) error {
 
 // Whole says that the repository in a folder can have all objects that its branches lead to.
 func (w *Workspace) Whole(folder string) bool {
-	const most = 100 // more files of packs make git slow: then all of it comes anew
+	const most = 100 // more pack files make git slow: then the whole repository comes again
 	packs := path.Join(folder, ".git/objects/pack")
 	if info, err := w.root.Lstat(packs); err != nil || !info.IsDir() {
 		return false
@@ -117,7 +117,7 @@ func (w *Workspace) Plain(folder, commit string) bool {
 		return false
 	}
 	if names, err := readNames(w.root, path.Join(dir, "refs/remotes")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 1 {
-		return false // somebody else's, too
+		return false // someone else's as well
 	}
 	// A branch may be in folders; then each of them has one name.
 	for i, part := range strings.Split(branch, "/") {

@@ -47,7 +47,7 @@ type Measured struct {
 // ownEntries is how many entries our own folder may have besides those of a snapshot.
 const ownEntries = 1000
 
-// left counts what was not looked at, and says so of the first.
+// left counts what was not read, and reports the first.
 func (m *Measured) left(name string, why error) {
 	const most = 5
 	m.cut = m.cut || errors.Is(why, tree.ErrMany)
