@@ -31,7 +31,7 @@ type readiness struct {
 	available bool
 	missing   string
 	// elsewhere is where this machine has the program. It is for its operator, not
-	// for everybody who may list models.
+	// for everyone who may list models.
 	elsewhere string
 }
 
@@ -56,7 +56,7 @@ func childAllowance(cfg config.Config, opts Options) lineshaft.ChildAllowance {
 
 // lookForAgents gathers what agents will see. The models are what is right of them.
 func lookForAgents(cfg config.Config, opts Options, isolated isolation) agents {
-	models, _ := loadModels(cfg) // doctor tells what is wrong, and no worker starts with it
+	models, _ := loadModels(cfg) // doctor reports what is wrong, and no worker starts with it
 	harnesses := opts.harnesses(cfg)
 	a := agents{cfg: cfg, models: models, set: harness.Set{Harnesses: harnesses, Default: defaultHarness(cfg, models, harnesses)}}
 	sandbox, ok := isolated.sandbox.(finder)

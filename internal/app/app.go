@@ -258,7 +258,7 @@ func (a *App) startJobs(ctx context.Context) error {
 
 // followFactories reads all webhooks before the first delivery can come, keeps them
 // current and factories in step with their repositories, starts what waits for the end
-// of runs, and tells endpoints of state changes.
+// of runs, and notifies endpoints of state changes.
 func (a *App) followFactories(ctx context.Context) error {
 	if err := a.control.RefreshHooks(ctx); err != nil {
 		return fmt.Errorf("read webhooks: %w", err)

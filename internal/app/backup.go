@@ -24,7 +24,7 @@ type Copied = store.BackupSummary
 type Progress func(table string, rows int64)
 
 // Backup writes the database of cfg to a file that only this user may read. The file
-// is there whole or not at all.
+// is written whole or not at all.
 func Backup(ctx context.Context, cfg config.Config, file string, progress Progress) (found Copied, err error) {
 	if err := replaceable(file); err != nil {
 		return found, err

@@ -51,7 +51,7 @@ func writeKey(file, key string) error {
 	return nil
 }
 
-// banner tells a person what to do first. The key itself is printed only once, and
+// banner shows a person what to do first. The key itself is printed only once, and
 // only on a terminal.
 func (a *App) banner(ctx context.Context, made, file string) {
 	if a.opts.Out == nil {

@@ -161,7 +161,7 @@ func eachCertificate(all []certificate.Status, of func(certificate.Status) float
 	return values
 }
 
-// certificateProblem is what everybody may know of the certificates that are not well.
+// certificateProblem is what anyone may know of the certificates that have a problem.
 func certificateProblem(all []certificate.Status) string {
 	var problems []string
 	for _, s := range all {

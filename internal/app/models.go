@@ -17,7 +17,7 @@ import (
 )
 
 // loadModels puts together the endpoints of the file and of the environment. The
-// error tells all problems at once and never a key.
+// error reports all problems at once and never a key.
 func loadModels(cfg config.Config) (model.Set, error) {
 	set := model.Set{Default: cfg.Model}
 	var errs []error
@@ -216,7 +216,7 @@ func noModel(name string, set model.Set) string {
 
 const fixIdleModel = "set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file (docs/models.md)"
 
-// idleModel says that a model was named and nothing is there that could serve it: a key
+// idleModel says that a model was named and no endpoint could serve it: a key
 // was forgotten, or its variable is misspelt.
 func idleModel(name string) string {
 	return fmt.Sprintf("the model %q is not used: there is no endpoint", name)

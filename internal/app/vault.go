@@ -46,7 +46,7 @@ func loadKeys(ctx context.Context, cfg config.Config) (*vault.Vault, error) {
 	return vault.Load(ctx, keySource(cfg))
 }
 
-// checkMasterKey looks whether the master key is there and opens everything.
+// checkMasterKey checks that the master key exists and opens everything.
 func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 	const name = "master key"
 	source := keySource(cfg)

@@ -135,7 +135,7 @@ func secretRules() textRules {
 	}}
 }
 
-// secrets is a list of names of secrets, each once; {name: X} is taken for X.
+// secrets is a list of names of secrets, each once; {name: X} counts as X.
 func secrets(to *[]string) value { return namedSecrets(to, true) }
 
 // ownSecrets are those of an agent or automation: an empty list says something, because

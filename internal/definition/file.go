@@ -162,7 +162,7 @@ func (p *parsing) otherFile(name string, parts []string) {
 	}
 }
 
-// looksMisplaced says that somebody may have meant a file to be read.
+// looksMisplaced says that a file may have been meant to be read.
 func looksMisplaced(parts []string) bool {
 	first, last := parts[0], parts[len(parts)-1]
 	stem, ending := cutEnding(last)

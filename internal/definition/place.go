@@ -22,7 +22,7 @@ func (d *Definition) Problem(kind Kind, name, field, message, hint string) lines
 	return lineshaft.FileProblem{File: at.file, Line: at.line, Column: at.column, Message: message, Hint: hint}
 }
 
-// partFile is where a part stands in a folder that Render makes.
+// partFile is the place of a part in a folder that Render makes.
 func partFile(kind Kind, name string) string {
 	switch kind {
 	case KindAgent:

@@ -75,7 +75,7 @@ func (p part) text() string {
 	if text := writeYAML(p.keys); text != "" {
 		return text
 	}
-	return "{}\n" // a file that is empty is taken for a mistake
+	return "{}\n" // an empty file counts as a mistake
 }
 
 // splitPrompt takes the prompt out of the keys, if it reads back the same from below
@@ -107,7 +107,7 @@ type Kept struct {
 
 type keptPart struct{ file, value string }
 
-// Keep reads a folder that shall be kept. It is most of the work of Render, and can be
+// Keep reads a folder that is to be kept. It is most of the work of Render, and can be
 // done ahead.
 func Keep(files Files) *Kept {
 	k := &Kept{files: files, parts: map[string]keptPart{}}

@@ -92,7 +92,7 @@ func (r *reader) checkWebhook(n *node, w lineshaft.Webhook) {
 	r.blame(signature.Check(withHeader), "")
 }
 
-// refusedWord says that a key is there and its value was not taken.
+// refusedWord says that a key exists and its value was not accepted.
 func (n *node) refusedWord(key, read string) bool {
 	v := n.get(key)
 	return v != nil && v.text != read

@@ -38,7 +38,7 @@ func (w *yamlWriter) object(n *node, indent int) {
 	}
 }
 
-// value writes what stands behind a colon, with its line end.
+// value writes what follows a colon, with its line end.
 func (w *yamlWriter) value(n *node, indent int) {
 	switch {
 	case n.kind == objectNode && len(n.fields) > 0:

@@ -38,8 +38,8 @@ type Harness interface {
 // other; Close comes last, exactly once, also after a turn that failed.
 type Session interface {
 	// Turn does one turn and returns when it has ended. When ctx ends, the turn ends
-	// with everything it started; context.Cause says why, the result is then not
-	// looked at, and the session must be able to take another turn. Errors are as
+	// with everything it started; context.Cause says why, the result is then
+	// ignored, and the session must be able to take another turn. Errors are as
 	// for Harness.Open; ErrStarved says that the lease was lost.
 	Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lineshaft.TurnResult, error)
 	// Close ends the session for good and returns when nothing is left running.
@@ -118,7 +118,7 @@ type Program struct {
 }
 
 // Continues says that there was something before this execution: an earlier one, or the
-// run whose conversation this one goes on with.
+// run whose conversation this one continues.
 func (e Environment) Continues() bool { return e.Job.Resumed || e.Job.Continues != nil }
 
 // Recall is a prompt for an agent that has no session of what was before: it names a file
@@ -159,7 +159,7 @@ type Access struct {
 	Model string
 }
 
-// ToolServer is an MCP server as the agent shall reach it: a program in the
+// ToolServer is an MCP server as the agent is to reach it: a program in the
 // sandbox, or an address.
 type ToolServer struct {
 	Name    string

@@ -22,7 +22,7 @@ func Policy(job lineshaft.Job, standard string) string {
 	return lineshaft.PermissionsAllow
 }
 
-// Decide picks the option that a policy takes by itself; false when there is none
+// Decide picks the option that a policy takes without asking; false when there is none
 // that fits, and when people are to be asked.
 func Decide(policy string, options []lineshaft.PermissionOption) (lineshaft.PermissionOption, bool) {
 	switch policy {

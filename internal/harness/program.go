@@ -78,5 +78,5 @@ func Describe(what string, exit sandbox.Exit) string {
 	return fmt.Sprintf("%s exited with code %d", what, exit.Code)
 }
 
-// Good says that a program ended by itself and well.
+// Good says that a program ended on its own and without an error.
 func Good(exit sandbox.Exit) bool { return exit.Code == 0 && exit.Reason == sandbox.ReasonExited }

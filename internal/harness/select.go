@@ -72,7 +72,7 @@ type firstPresent struct {
 // Name is that of the first.
 func (f firstPresent) Name() string { return f.ways[0].Name() }
 
-// Open opens the first whose agent is there. When none is, the error of the first
+// Open opens the first whose agent is installed. When none is, the error of the first
 // counts: it names what is best to install.
 func (f firstPresent) Open(ctx context.Context, env Environment) (Session, error) {
 	var config lineshaft.HarnessConfig
@@ -153,7 +153,7 @@ func standsFor(name string) []string {
 	return nil
 }
 
-// inMode leaves of the adapters of an agent the one that the run asks for.
+// inMode keeps the adapter of an agent that the run asks for.
 func inMode(names []string, config lineshaft.AgentConfig) []string {
 	if config.Harness == nil || len(names) < 2 {
 		return names

@@ -242,8 +242,8 @@ func (c *Client) createSecret(ctx context.Context, s *Secret) (*Secret, error) {
 	return made(ctx, c, secretsKind(), s.Metadata.Name, s)
 }
 
-// made creates an object. One of that name is taken as an earlier try's, whose answer
-// was lost: names are those of executions, and nobody else makes such.
+// made creates an object. An existing one of that name is from an earlier try, whose answer
+// was lost: names are those of executions, and nobody else uses them.
 func made[T any](ctx context.Context, c *Client, kind resource, name string, object *T) (*T, error) {
 	out := new(T)
 	err := c.call(ctx, request{verb: "create", kind: kind, in: object}, out)
@@ -253,7 +253,7 @@ func made[T any](ctx context.Context, c *Client, kind resource, name string, obj
 	return out, err
 }
 
-// deleteJob ends a Job with its pod; one that is gone is no error.
+// deleteJob ends a Job with its pod; it is not an error if the Job is gone.
 func (c *Client) deleteJob(ctx context.Context, name string) error {
 	return c.delete(ctx, request{kind: jobsKind(), name: name, query: url.Values{"propagationPolicy": {"Foreground"}}})
 }

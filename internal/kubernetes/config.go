@@ -245,8 +245,8 @@ func needed() []access {
 	return all
 }
 
-// Check says whether the cluster answers and lets us do what we need. All that is
-// missing is told at once.
+// Check says whether the cluster answers and lets us do what we need. It reports
+// everything that is missing at once.
 func (c *Client) Check(ctx context.Context) error {
 	var missing []string
 	for _, a := range needed() {

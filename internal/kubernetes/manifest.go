@@ -43,7 +43,7 @@ const podUser = 64320
 const (
 	// podGrace is what a pod gets to end when it is deleted.
 	podGrace = 10
-	// keepFinished is how long a finished Job stays when the launcher is away.
+	// keepFinished is how long a finished Job stays when no launcher runs.
 	keepFinished = time.Hour
 	// deadlineSlack is what a pod may live beyond its run's own limit before the cluster
 	// ends it. The worker in the pod keeps the limit; this only ends what it forgot, and
@@ -55,11 +55,11 @@ const (
 
 // Template is what all pods have in common.
 type Template struct {
-	// Image has this program; agents whose environment names no image run in it, too.
+	// Image has this program; agents whose environment names no image also run in it.
 	Image string
 	// Server is where pods reach the server.
 	Server string
-	// MemoryBytes, CPUs and DiskBytes bound a pod; zero is no limit.
+	// MemoryBytes, CPUs and DiskBytes bound a pod; zero means no limit.
 	MemoryBytes int64
 	CPUs        float64
 	DiskBytes   int64
@@ -140,7 +140,7 @@ func (t Template) pod(job lineshaft.Job) PodSpec {
 		Containers: []Container{{
 			Name: containerName, Image: t.image(job), Command: []string{toolsDir + "/lineshaft", "execute"}, WorkingDir: dataDir,
 			Env: []EnvVar{{Name: "HOME", Value: dataDir}}, Resources: t.resources(job), SecurityContext: bare(),
-			// The job's folder is there for its file to be removed from; the Secret is not.
+			// The job's folder is mounted for its file to be removed from; the Secret is not.
 			VolumeMounts: []VolumeMount{{Name: "tools", MountPath: toolsDir, ReadOnly: true}, {Name: "job", MountPath: jobDir}, {Name: "data", MountPath: dataDir}},
 		}},
 		Volumes: []Volume{

@@ -94,7 +94,7 @@ type launch struct {
 	agent  string
 	env    []string
 	policy string
-	// model is the one that the run or the gateway asks for; empty leaves it to the agent.
+	// model is what the run or the gateway asks for; empty leaves it to the agent.
 	model, reasoning string
 }
 

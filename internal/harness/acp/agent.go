@@ -114,7 +114,7 @@ func (a *agent) kill(why string) {
 	}
 }
 
-// part lets the agent leave by itself, and ends it when it does not.
+// part lets the agent end on its own, and ends it when it does not.
 func (a *agent) part() {
 	_ = a.stdin.Close()
 	timer := time.NewTimer(partTime)

@@ -97,7 +97,7 @@ func (q *queue) pop() (item, bool) {
 	return i, true
 }
 
-// close drops what is there and what is still to come.
+// close drops what is queued and what is still to come.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// announceTime is how long a call waits to be told until more is known of it:
-	// agents name a tool first and say later what it shall do.
+	// announceTime is how long a call waits to be reported until more is known of it:
+	// agents name a tool first and say later what it is to do.
 	announceTime = time.Second
 	// maxOpenCalls and maxOpenBytes bound what is remembered of calls that have no
 	// end yet, and maxEndedCalls those of a turn that have: an agent may never end any.
@@ -25,7 +25,7 @@ const (
 	maxCallID     = 1 << 10
 )
 
-// callUpdate is what is told about a call; an empty field is nothing new.
+// callUpdate is an update about a call; an empty field is nothing new.
 type callUpdate struct {
 	ID      string          `json:"toolCallId"`
 	Kind    string          `json:"kind"`
@@ -55,7 +55,7 @@ type toolCall struct {
 	since                  time.Time
 	told, denied           bool
 
-	progress *mask.Stream // of the text that was told while it ran
+	progress *mask.Stream // of the text that was reported while it ran
 	shown    string
 }
 
@@ -63,27 +63,27 @@ type toolCall struct {
 type record struct {
 	// calls are those that have no end yet, by their ids.
 	calls map[string]*toolCall
-	// waiting are the calls that were not told yet. There is hardly more than one:
-	// what is said about another one tells them.
+	// waiting are the calls that were not reported yet. There is hardly more than one:
+	// an update about another call has them reported.
 	waiting []*toolCall
 	began   int  // number of the last call
 	bytes   int  // what the calls hold
 	crowded bool // people know that not all of this turn is shown
-	// ended are the calls of this turn that have: what is said of them later is not
-	// told, for it would look like another call.
+	// ended are the calls of this turn that have ended: later updates about them are not
+	// reported, for they would look like another call.
 	ended map[string]bool
 	// leftOpen says that the last turn ended with calls that had not.
 	leftOpen bool
 	namedIDs bool    // see form
-	cost     float64 // of the session so far, in dollars; negative while it is not told
-	looked   int     // calls that were looked at, for tests: it must not grow with those that are open
+	cost     float64 // of the session so far, in dollars; negative while it is unknown
+	looked   int     // calls that were visited, for tests: it must not grow with those that are open
 }
 
 func newRecord(f form) *record {
 	return &record{calls: map[string]*toolCall{}, ended: map[string]bool{}, cost: -1, namedIDs: f.namedIDs}
 }
 
-// update takes in what is told about a call.
+// update takes in an update about a call.
 func (r *record) update(t *turn, begins bool, u callUpdate) {
 	u.ID = u.ID[:min(len(u.ID), maxCallID)]
 	if u.ID == "" || !begins && r.ended[u.ID] {
@@ -133,7 +133,7 @@ func (r *record) begin(id string) *toolCall {
 	return c
 }
 
-// crowd says once in a turn that something is not told.
+// crowd says once in a turn that something is not reported.
 func (r *record) crowd(t *turn) {
 	if !r.crowded {
 		r.crowded = true
@@ -238,12 +238,12 @@ func (c *toolCall) hasInput() bool {
 	return json.Unmarshal(c.input, &input) == nil && len(input) > 0
 }
 
-// announce tells the calls that were waiting for more, but for one.
+// announce reports the calls that were waiting for more, but for one.
 func (r *record) announce(t *turn, but string) {
 	r.tellWaiting(t, func(c *toolCall) bool { return c.id != but })
 }
 
-// grownOld tells calls that have waited long enough.
+// grownOld reports calls that have waited long enough.
 func (r *record) grownOld(t *turn, now time.Time) {
 	r.tellWaiting(t, func(c *toolCall) bool {
 		old := now.Sub(c.since) >= announceTime
@@ -274,7 +274,7 @@ func (r *record) tell(t *turn, c *toolCall) {
 }
 
 // tellProgress emits what a running call has put out since. Agents send the whole
-// each time; what is no longer the beginning of it is told with the result only.
+// each time; if that no longer begins with the earlier text, it is reported with the result only.
 func (c *toolCall) tellProgress(t *turn) {
 	news, goesOn := strings.CutPrefix(c.text, c.shown)
 	if !goesOn || news == "" || c.kind != "execute" {
@@ -389,9 +389,9 @@ func (c *toolCall) inputs() map[string]any {
 	return out
 }
 
-// outputs are what came of it. Raw text is taken before the content, which may be
-// decorated for a reader; the content before a raw object, which often has the
-// same in it once more.
+// outputs are the results of a call. Raw text is preferred to the content, which may be
+// decorated for a reader; the content to a raw object, which often repeats
+// the same.
 func (c *toolCall) outputs() map[string]any {
 	out := map[string]any{}
 	var raw string

@@ -25,7 +25,7 @@ type tokens struct {
 }
 
 // sums are all that went in and out. Some agents count the cached tokens and the
-// thoughts among the others, some beside them: the total tells.
+// thoughts among the others, some beside them: the total shows which.
 func (k tokens) sums() (in, out int64) {
 	in, out = k.Input+k.CachedRead+k.CachedWrite, k.Output+k.Thought
 	if k.Total > 0 && in+out > k.Total {

@@ -4,8 +4,8 @@
 // servers run in the sandbox like any agent; files are read and written here, in
 // the workspace and nowhere else.
 //
-// The conversation of a run is kept in its workspace, so that a follow-up goes on
-// with it, in this execution or a later one. One session does one turn at a time.
+// The conversation of a run is kept in its workspace, so that a follow-up continues
+// it, in this execution or a later one. One session does one turn at a time.
 package builtin
 
 import (
@@ -31,7 +31,7 @@ type Policy string
 const (
 	// Allow uses it. The sandbox is the wall.
 	Allow Policy = "allow"
-	// Deny tells the model that it may not.
+	// Deny answers the model that it may not.
 	Deny Policy = "deny"
 	// Ask asks people; the run is BLOCKED meanwhile.
 	Ask Policy = "ask"
@@ -60,7 +60,7 @@ type Options struct {
 	Idle time.Duration
 	// Connect is how long a tool server may take to start. Default 30 s.
 	Connect time.Duration
-	// Wait pauses and says whether ctx goes on. Default: by the clock.
+	// Wait pauses and says whether ctx is still live. Default: by the clock.
 	Wait func(ctx context.Context, pause time.Duration) bool
 }
 
@@ -196,7 +196,7 @@ func (s *session) Close(ctx context.Context) error {
 	return errors.Join(err, s.files.root.Close())
 }
 
-// system is what the model is told about itself. The task comes as a message.
+// system is what the model learns about itself. The task comes as a message.
 func (s *session) system() string {
 	var b strings.Builder
 	b.WriteString("You are Lineshaft's built-in agent. You do one task on your own, in a workspace on a server; nobody watches while you work, " +

@@ -60,7 +60,7 @@ func (f *files) outside(given string) error {
 	return fmt.Errorf("%q is outside of the workspace; the file tools work below %s only", cut(given, 200), f.guest)
 }
 
-// open opens a regular file. A pipe that somebody put in its place must not block.
+// open opens a regular file. A pipe in its place must not block.
 func (f *files) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	file, err := f.root.OpenFile(name, flag|syscall.O_NONBLOCK, 0o644)
 	if err != nil {

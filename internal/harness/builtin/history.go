@@ -20,14 +20,14 @@ const (
 
 // history is a conversation as it is kept in the workspace. The agent's processes
 // can change it, as they can with any agent's session files: it is read with care
-// and decides nothing but what the model is told.
+// and decides nothing but what the model sees.
 type history struct {
 	Version  int            `json:"version"`
 	Window   int            `json:"window,omitempty"`
 	Messages []chat.Message `json:"messages"`
 }
 
-// load goes on with the conversation of an earlier execution, if there is one.
+// load continues the conversation of an earlier execution, if there is one.
 func (s *session) load() error {
 	text, err := s.env.ReadFile(historyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func (s *session) load() error {
 	}
 	var h history
 	if err := json.Unmarshal([]byte(text), &h); err != nil || h.Version != historyVersion {
-		return nil //nolint:nilerr // it is the agent's to spoil: begin anew
+		return nil //nolint:nilerr // it is the agent's to spoil: begin again
 	}
 	s.messages = consistent(h.Messages)
 	s.resumed = len(s.messages) > 0
@@ -57,7 +57,7 @@ func (t *turn) saveSoon() {
 }
 
 // save keeps the conversation for later executions, without secrets. A
-// conversation that cannot be kept is told, and costs only them.
+// conversation that cannot be kept is reported, and costs only them.
 func (t *turn) save() {
 	begin := time.Now()
 	raw, err := t.encode()

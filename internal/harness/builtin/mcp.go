@@ -31,7 +31,7 @@ const (
 	// protocolVersion is one that old servers know too: the greeting of later ones is
 	// answered by some of them with silence.
 	protocolVersion = "2025-06-18"
-	// serverGrace is what a server gets to end by itself.
+	// serverGrace is how long a server gets to end on its own.
 	serverGrace = 2 * time.Second
 )
 
@@ -135,8 +135,8 @@ func (t *turn) reachServer(given harness.ToolServer, said *atomic.Pointer[string
 	}
 }
 
-// headers adds those of the server to each request, and keeps the words of a refusal:
-// the client tells its status alone, but the gateway says what to do.
+// headers adds those of the server to each request, and keeps the text of a refusal:
+// the client reports its status alone, but the gateway says what to do.
 type headers struct {
 	next http.RoundTripper
 	add  map[string]string
@@ -267,7 +267,7 @@ func (s *session) closeServers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// leave closes the connection, upon which a program should end by itself.
+// leave closes the connection, upon which a program should end on its own.
 func (s *server) leave(ctx context.Context) error {
 	defer s.kill()
 	grace, cancel := context.WithTimeout(ctx, serverGrace)
@@ -275,7 +275,7 @@ func (s *server) leave(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = s.session.Close() // that it was closed before is no matter
+		_ = s.session.Close() // it may have been closed before
 	}()
 	select {
 	case <-closed:
@@ -289,7 +289,7 @@ func (s *server) leave(ctx context.Context) error {
 	case <-grace.Done():
 	}
 	s.kill()
-	// What it still had to say when nobody listened any more is no matter either.
+	// What it still had to say when nobody listened any more does not matter either.
 	if _, err := s.process.Wait(); errors.Is(err, sandbox.ErrSupervisorLost) {
 		return err
 	}

@@ -41,7 +41,7 @@ type walker struct {
 }
 
 func (w *walker) walk(ctx context.Context, dir string, depth int) error {
-	// A pipe that somebody put in its place must not block.
+	// A pipe in its place must not block.
 	folder, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err

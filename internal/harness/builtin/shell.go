@@ -56,7 +56,7 @@ func runShell(ctx context.Context, t *turn, call invocation) outcome {
 		return problem(errors.New("the command is empty"))
 	}
 	limit := time.Duration(min(cmp.Or(max(in.Timeout, 0), shellSeconds), maxShellSeconds) * float64(time.Second))
-	// A file, because arguments are short and can be read by everybody.
+	// A file, because arguments are short and everyone can read them.
 	script, err := t.env.WriteFile(scriptFile, in.Command)
 	if err != nil {
 		return outcome{fatal: err}

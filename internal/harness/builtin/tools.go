@@ -48,8 +48,8 @@ func (i invocation) decode(into any) error {
 	return nil
 }
 
-// outcome is how a tool ended. A fatal error ends the turn; everything else is
-// told to the model.
+// outcome is how a tool ended. A fatal error ends the turn; everything else
+// goes to the model.
 type outcome struct {
 	text   string
 	failed bool

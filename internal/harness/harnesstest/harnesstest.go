@@ -37,7 +37,7 @@ func Supervise(ctx context.Context) (code int, ok bool) {
 }
 
 // Options are those of a sandbox in a package whose TestMain calls Supervise. A program
-// with the race detector waits a second before it ends, unless it is told not to.
+// with the race detector waits a second before it ends, unless it is set not to.
 func Options() sandbox.Options {
 	self, err := os.Executable()
 	if err != nil {

@@ -84,7 +84,7 @@ func opencodeLine(t *turn, kind string, raw []byte) bool {
 	return true
 }
 
-// opencodeTool tells a call, which is printed when it has ended.
+// opencodeTool reports a call, which is printed when it has ended.
 func (t *turn) opencodeTool(e opencodeEvent) {
 	p := e.Part
 	t.beginCall(p.CallID, category(p.Tool), p.Tool, p.State.Input)

@@ -49,7 +49,7 @@ func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Em
 	if earlier == "" || began || err != nil || ctx.Err() != nil || result.State == lineshaft.Succeeded {
 		return s.ended(ctx, result, err)
 	}
-	// The agent has said nothing: what it should go on with is not there.
+	// The agent has said nothing: the session to continue does not exist.
 	s.event(emit, lineshaft.EventNotice, lineshaft.NoticeData{
 		Level: "warning",
 		Text:  s.env.Mask().String("The agent could not continue its earlier session (" + result.Message + ")."),
@@ -75,7 +75,7 @@ func (s *session) ended(ctx context.Context, result lineshaft.TurnResult, err er
 	return result, nil
 }
 
-// run starts the program once. began says that the agent has told of anything.
+// run starts the program once. began says that the agent has reported anything.
 func (s *session) run(ctx context.Context, setup preset.Setup, earlier, prompt string, emit harness.Emit) (result lineshaft.TurnResult, began bool, err error) {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -141,7 +141,7 @@ type state struct {
 
 func (s *session) file() string { return s.agent.Name + "-session.json" }
 
-// earlier is the session to go on with; empty when there is none. The file is part
+// earlier is the session to continue; empty when there is none. The file is part
 // of a snapshot by its name, and so is what the agent itself remembers in its home.
 func (s *session) earlier() string {
 	if s.state.ID != "" {

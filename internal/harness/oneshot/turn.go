@@ -25,7 +25,7 @@ const (
 type turn struct {
 	session *session
 	number  int    // of the turn in its execution
-	model   string // the one that was asked for
+	model   string // as asked for
 	emit    harness.Emit
 	output  *harness.Output
 	// over is called when the agent has said that the turn has ended.

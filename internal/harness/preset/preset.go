@@ -2,7 +2,7 @@
 // speaks, its program, and how it is pointed at the worker's gateway and given
 // tool servers. How an agent is talked to belongs to the adapters.
 //
-// Secrets never stand in arguments, which other users of a machine can see, nor
+// Secrets never appear in arguments, which other users of a machine can see, nor
 // in files, which may end up in a snapshot: they go into variables of the agent,
 // and its configuration names these.
 package preset
@@ -43,7 +43,7 @@ type Setup struct {
 	// Model is the one to use, as the agent writes it; empty leaves it to the agent.
 	Model string
 	// ToolsFile is the path, as the agent sees it, of a file that describes the tool
-	// servers, for agents that are told of it by an argument of their own.
+	// servers, for agents that get it by an argument of their own.
 	ToolsFile string
 }
 
@@ -124,7 +124,7 @@ type builder struct {
 
 func (b *builder) set(name, value string) { b.Env = append(b.Env, name+"="+value) }
 
-// effort is how much the model shall think; empty when nothing is said.
+// effort is how much the model is to think; empty when nothing is said.
 func (b *builder) effort() string {
 	if h := b.env.Job.Config.Harness; h != nil {
 		return h.ReasoningLevel
@@ -161,7 +161,7 @@ func (b *builder) readHome(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSettings))
 }
 
-// writeHome puts a file into the agent's home, over what is there.
+// writeHome puts a file into the agent's home, over an existing one.
 func (b *builder) writeHome(name string, content []byte) error {
 	root, err := os.OpenRoot(b.env.Dir)
 	if err != nil {

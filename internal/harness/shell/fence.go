@@ -8,7 +8,7 @@ type Block struct {
 	Program string
 	// Script is the block's text, without the fences.
 	Script string
-	// Line is where the opening fence stands in the prompt, from 1.
+	// Line is the line of the opening fence in the prompt, from 1.
 	Line int
 }
 

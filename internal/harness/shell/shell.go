@@ -79,7 +79,7 @@ func (s *session) run(ctx context.Context, block Block, emit harness.Emit) (ok b
 	result := lineshaft.ToolResultData{ID: id, Category: category, Name: tool, State: lineshaft.ToolFailed, Output: map[string]any{}}
 	defer func() { s.event(emit, lineshaft.EventToolResult, result) }()
 
-	// A file, because arguments are short and can be read by everybody, and
+	// A file, because arguments are short and everyone can read them, and
 	// because standard input belongs to the commands.
 	script, err := s.env.WriteFile("block.sh", block.Script)
 	if err != nil {

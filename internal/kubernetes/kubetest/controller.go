@@ -35,7 +35,7 @@ func (c *Cluster) makePod(job Object) {
 	c.put("pods", pod.clone(), "ADDED")
 }
 
-// judgeJob tells a Job what became of its pod.
+// judgeJob records in a Job how its pod ended.
 func (c *Cluster) judgeJob(pod Object) {
 	for key, job := range c.objects {
 		if !strings.HasPrefix(key, "jobs/") || !pod.ownedBy(job.Text("metadata.uid")) {

@@ -20,11 +20,11 @@ const (
 	maxRefusal = 64 << 10
 	// maxEvent bounds one event of a stream.
 	maxEvent = 16 << 20
-	// maxAnswer bounds an answer: an endpoint may go on for ever.
+	// maxAnswer bounds an answer: an endpoint may send for ever.
 	maxAnswer = 64 << 20
 )
 
-// errSilent ends a request whose answer does not come or does not go on.
+// errSilent ends a request whose answer does not come or does not continue.
 var errSilent = errors.New("the endpoint sent nothing")
 
 // caller is what the two protocols share.
@@ -88,7 +88,7 @@ func (c *caller) read(ctx, silence context.Context, body io.Reader, take func([]
 	}
 }
 
-// lost says why the connection is gone: because it was told to, or by itself.
+// lost says why the connection is gone: because we ended it, or on its own.
 func (c *caller) lost(ctx, silence context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -99,7 +99,7 @@ func (c *caller) lost(ctx, silence context.Context, what string, err error) erro
 	return &Error{Kind: Transient, Said: what, Cause: err}
 }
 
-// awake tells of every byte that comes.
+// awake reports every byte that comes.
 type awake struct {
 	io.Reader
 	stay func()

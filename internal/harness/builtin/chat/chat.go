@@ -25,8 +25,8 @@ const (
 type Message struct {
 	Role string `json:"role"`
 	Text string `json:"text,omitempty"`
-	// Thinking is what the endpoint wants to see again, as it was, beside the tool
-	// calls that came of it.
+	// Thinking is what the endpoint wants to see again, unchanged, beside the tool
+	// calls that resulted.
 	Thinking []Thinking `json:"thinking,omitempty"`
 	// Calls are those of an assistant, Results the user's answers to them.
 	Calls   []Call   `json:"calls,omitempty"`

@@ -27,7 +27,7 @@ const (
 	Denied Kind = "denied"
 	// Spent means that a budget is used up.
 	Spent Kind = "spent"
-	// Refused is everything else that the endpoint does not do.
+	// Refused is everything else that the endpoint refuses.
 	Refused Kind = "refused"
 )
 
@@ -127,7 +127,7 @@ func (s said) is(word string) bool {
 }
 
 // parseSaid reads the forms in which endpoints, proxies and our own gateway say
-// what is wrong. What is none of them is taken as it is.
+// what is wrong. Any other text is kept as it is.
 func parseSaid(body []byte) said {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
