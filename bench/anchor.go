@@ -37,7 +37,7 @@ const anchorPath = "/in/"
 type anchorOrder struct {
 	Kind   anchorKind `json:"kind"`
 	Listen string     `json:"listen"`
-	// Engine, Driver and DSN tell the database; none for the null handler.
+	// Engine, Driver and DSN name the database; none for the null handler.
 	Engine string `json:"engine"`
 	Driver string `json:"driver"`
 	DSN    string `json:"dsn"`

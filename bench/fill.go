@@ -131,7 +131,7 @@ func secondaryIndexes(ctx context.Context, db *sql.DB, query string) (found []in
 // fillDialect is what differs between the engines.
 type fillDialect struct {
 	before, after []string
-	// indexes lists those of the filled tables that are no part of a constraint.
+	// indexes lists those of the filled tables that are not part of a constraint.
 	indexes string
 	// hex12 writes a number as 12 hexadecimal digits.
 	hex12 string

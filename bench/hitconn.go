@@ -67,7 +67,7 @@ func (g *gunner) run(shots *magazine, next *atomic.Int64, began time.Time, order
 	}
 }
 
-// readAnswer reads one answer, whose length has to be given, and returns its status.
+// readAnswer reads one answer, whose length must be given, and returns its status.
 func readAnswer(r *bufio.Reader) (status int, err error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
-// bodyID is what stands for the delivery's id in a body; its length is that of ids.
+// bodyID is replaced by the delivery's id in a body; its length is that of ids.
 const bodyID = "00000000000000000000000000000000"
 
 // magazine holds requests as bytes: all that is the same is made once.
@@ -24,7 +24,7 @@ type magazine struct {
 	// signed are the further header lines of each request, for targets that sign.
 	signed [][]byte
 	body   []byte
-	// idAt is where the id stands in the body; -1 where it does not.
+	// idAt is the place of the id in the body; -1 where there is none.
 	idAt int
 }
 

@@ -29,7 +29,7 @@ const (
 )
 
 // benchHostile is B17: the most expensive requests that there are, on a database that
-// somebody filled with malice.
+// someone filled with malice.
 func benchHostile(ctx context.Context, s *session) error {
 	for _, engine := range s.opts.engines {
 		if engine == postgres && s.admin == "" {

@@ -11,7 +11,7 @@ const (
 	largeBody = 27_000
 )
 
-// issueBody is a delivery of about 2 KB: somebody opened an issue.
+// issueBody is a delivery of about 2 KB: someone opened an issue.
 func issueBody() []byte {
 	body := map[string]any{
 		"action": "opened",

@@ -63,7 +63,7 @@ func benchQueue(ctx context.Context, s *session) error {
 // riverAnchor is what River's two measurements come to.
 type riverAnchor struct {
 	name string
-	// rate is the one that counts, burnDown the one with jobs inserted before.
+	// rate is the rate that counts, burnDown the rate with jobs inserted before.
 	rate, burnDown float64
 }
 

@@ -29,8 +29,8 @@ func n8nRival() rival {
 	}
 }
 
-// installN8N fetches it from the npm registry. One of its packages is not there;
-// nothing that is measured needs it, so another release of it stands in.
+// installN8N fetches it from the npm registry, which lacks one of its packages;
+// nothing that is measured needs that one, so another release of it is installed instead.
 func installN8N(ctx context.Context, _ *session, dir string) (string, error) {
 	program := filepath.Join(dir, "node_modules", "n8n", "bin", "n8n")
 	if _, err := os.Stat(program); err == nil {

@@ -76,7 +76,7 @@ func (f *fleet) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// summarise notes what became of the runs.
+// summarise notes how the runs ended.
 func (f *fleet) summarise(found *workersFound) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

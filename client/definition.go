@@ -10,7 +10,7 @@ import (
 
 const definitionPath = "/factory/{factory}/definition"
 
-// String tells the problem in one line, as compilers do.
+// String shows the problem in one line, as compilers do.
 func (p FileProblem) String() string {
 	text := p.File
 	if p.Line > 0 {

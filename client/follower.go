@@ -34,7 +34,7 @@ type follower struct {
 	// after an orderly end of the connection then.
 	ended bool
 	// looked says that the thing had come to its end when we last asked. Its log may
-	// go on for many connections still.
+	// continue for many connections still.
 	looked bool
 	// failures counts connections in a row that brought no sign of life.
 	failures int
@@ -95,7 +95,7 @@ func (f *follower) wait(err error) time.Duration {
 
 var errStreamIdle = errors.New("the stream was silent for too long")
 
-// brought is what came over a connection, whole: half a frame is no sign of life, for
+// brought is what came over a connection, whole: half a frame is not a sign of life, for
 // it would come again and again where something cuts it each time.
 type brought struct {
 	// event says that an event was delivered, comment that the server's heartbeat came.
@@ -201,7 +201,7 @@ func (e *brokenFrameError) Error() string {
 
 func (e *brokenFrameError) Unwrap() error { return e.err }
 
-// watchdog ends a connection that is silent while somebody reads from it. It rests
+// watchdog ends a connection that is silent while a caller reads from it. It rests
 // while the caller works on an event.
 type watchdog struct {
 	timer *time.Timer

@@ -77,7 +77,7 @@ type hidden[T any] func() T
 
 func hide[T any](value T) hidden[T] { return func() T { return value } }
 
-// Format tells the server alone, whatever the verb. Of a Client by value fmt shows the
+// Format shows the server alone, whatever the verb. Of a Client by value fmt shows the
 // fields, and in them nothing secret.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.told()) }
 

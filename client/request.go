@@ -79,7 +79,7 @@ func (c *Client) addKey(header http.Header, req call) {
 	case req.replay:
 		header.Set(keyHeader, key)
 	default:
-		// net/http sends a request with that header again by itself when a kept
+		// net/http sends a request with that header again on its own when a kept
 		// connection turns out to be closed; it does not know it in lower case.
 		header[strings.ToLower(keyHeader)] = []string{key}
 	}
@@ -190,8 +190,8 @@ type place struct {
 	err  error
 }
 
-// at fills ids into a path, in their order. What stands between the braces is what an
-// error calls an id.
+// at fills ids into a path, in their order. An error calls an id by the text between its
+// braces.
 func at(pattern string, ids ...string) place {
 	var path strings.Builder
 	for _, id := range ids {

@@ -23,7 +23,7 @@ var errFrameTooLarge = errors.New("an event of the stream is too large")
 type frame []byte
 
 // frameReader cuts a stream into frames. Only a frame that a blank line ended is
-// returned: what stands before a cut is dropped and comes again after a resume.
+// returned: what comes before a cut is dropped and comes again after a resume.
 type frameReader struct {
 	r     *bufio.Reader
 	first bool
@@ -126,7 +126,7 @@ func (f *frameReader) line() (string, error) {
 	return line, nil
 }
 
-// readFailed tells an orderly end and marks what connecting again may fix.
+// readFailed recognises an orderly end and marks what connecting again may fix.
 func readFailed(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errStreamEnd

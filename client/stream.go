@@ -80,7 +80,7 @@ type StateChange struct {
 }
 
 // StreamStates follows the state changes of all runs that match: those after
-// q.Cursor, or from now on without one. It goes on until the loop is left, ctx ends or
+// q.Cursor, or from now on without one. It continues until the loop is left, ctx ends or
 // an error comes that connecting again cannot fix. Connections that break are
 // replaced, and what happened in between is delivered then.
 func (s *RunsService) StreamStates(ctx context.Context, q RunQuery) iter.Seq2[StateChange, error] {

@@ -87,7 +87,7 @@ type Option func(*Verifier)
 // after; the default is five minutes.
 func WithTolerance(d time.Duration) Option { return func(v *Verifier) { v.tolerance = d } }
 
-// WithClock tells the time in another way, for tests.
+// WithClock replaces the clock, for tests.
 func WithClock(now func() time.Time) Option { return func(v *Verifier) { v.now = now } }
 
 // WithOldSecret takes callbacks that are signed with another secret as well, while one

@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/e2e/faults/clock"
 )
 
-// The lanes: what hits workers goes on beside what hits servers, one fault at a time in each.
+// The lanes: workers and servers are hit side by side, one fault at a time in each.
 const (
 	serverLane = "server"
 	workerLane = "worker"
@@ -24,7 +24,7 @@ const (
 type fault struct {
 	class string
 	lane  string
-	// engine is the one that it is for; empty is both.
+	// engine is the engine that it is for; empty is both.
 	engine string
 	// do makes the fault and gives everything back.
 	do func(ctx context.Context, h *hit) error

@@ -96,7 +96,7 @@ func (c *checker) acknowledged(op string) func(yield func(e history.Entry) bool)
 	}
 }
 
-// checkRuns: each acknowledged run is there under its id, and each key has one run.
+// checkRuns: each acknowledged run exists under its id, and each key has one run.
 func (c *checker) checkRuns() {
 	byKey := map[string][]string{}
 	for _, run := range c.state.Runs {

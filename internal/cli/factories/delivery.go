@@ -135,7 +135,7 @@ func deliveryState(status string) shell.Cell {
 	return shell.Styled(shell.OneLine(status), shell.StyleBad)
 }
 
-// outcomeLine tells in a few words what a delivery led to.
+// outcomeLine says in a few words what a delivery led to.
 func outcomeLine(d *client.Delivery) string {
 	var parts []string
 	for _, o := range d.Outcomes {
@@ -353,7 +353,7 @@ func redeliverable(ctx context.Context, c *client.Client, hook *client.Webhook, 
 	return ids, nil
 }
 
-// redelivered is what became of one delivery, for programs.
+// redelivered is the result for one delivery, for programs.
 type redelivered struct {
 	RedeliveryOf string `json:"redelivery_of"`
 	DryRun       bool   `json:"dry_run,omitempty"`
@@ -409,7 +409,7 @@ func (sh Commands) howFar(at, of int) {
 
 func (w *WebhookShell) tellRedelivered(done []redelivered, asked int) error {
 	if w.Format == shell.FormatNDJSON {
-		return nil // each was told when it was done
+		return nil // each was reported when it was done
 	}
 	if !w.ForPeople() {
 		return w.Document(map[string]any{"redeliveries": done})

@@ -147,7 +147,7 @@ func (w *WebhookShell) show(hook *client.Webhook) error {
 	})
 }
 
-// oldSecret is when the secret of before the last rotation ends; empty if it has.
+// oldSecret is when the secret from before the last rotation ends; empty if it has.
 func (w *WebhookShell) oldSecret(hook *client.Webhook) string {
 	if hook.OldSecretUntil == nil {
 		return ""

@@ -269,7 +269,7 @@ func Send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 	return &deliveryAnswer{resp.StatusCode, resp.Status, resp.Header.Get("Retry-After"), body}, nil
 }
 
-// TellDelivery prints what became of a delivery; a refused one fails.
+// TellDelivery prints the result of a delivery; a refused one fails.
 func (w *WebhookShell) TellDelivery(answer *deliveryAnswer, id string) error {
 	var body struct {
 		DeliveryID string `json:"delivery_id"`
@@ -323,7 +323,7 @@ func (d Delivery) checkID() error {
 }
 
 // BodyIDs are the places in the body where the scheme looks for an id; none if it has
-// a header for it, which is looked at first.
+// a header for it, which comes first.
 func (d Delivery) BodyIDs() []string {
 	scheme, _ := signature.Find(d.Scheme)
 	var places []string
@@ -359,7 +359,7 @@ func textAt(body json.RawMessage, path string) string {
 		body = members[name]
 	}
 	var text string
-	_ = json.Unmarshal(body, &text) // what is no text is no id
+	_ = json.Unmarshal(body, &text) // what is not text is not an id
 	return text
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // renderer shows a run's log to a person: what the agent says, does and writes goes
-// to standard output (its standard error to ours); what it was told and remarks of
+// to standard output (its standard error to ours); messages to it and remarks of
 // the platform go to standard error.
 type renderer struct {
 	sh Commands
@@ -20,10 +20,10 @@ type renderer struct {
 	// runID is for hints.
 	runID string
 	// lastWord keeps the state that ends a run back until something follows it: what
-	// comes at the very end is told by verdict.
+	// comes at the very end is shown by verdict.
 	lastWord bool
 	held     *client.StateData
-	// written is what came of running tools, by call.
+	// written is the output of running tools, by call.
 	written map[string]string
 	// asked are the questions that people were seen to be asked, by call and title.
 	asked map[string]bool

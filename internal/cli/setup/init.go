@@ -19,7 +19,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
-// Commands is the one that makes a first factory.
+// Commands has the command that makes a first factory.
 type Commands struct{ factories.Commands }
 
 // firstPrompt works on every server: one without a model and without an agent program
@@ -85,7 +85,7 @@ func (sh Commands) Command() *cobra.Command {
 	return cmd
 }
 
-// walk goes from step to step; what fails says how to go on.
+// walk goes from step to step; what fails says how to continue.
 func (f *firstRun) walk(ctx context.Context) error {
 	err := f.ready(ctx)
 	for _, step := range []func(context.Context) error{f.makeFactory, f.makeWebhook, f.makeAutomation, f.tryIt} {
@@ -254,7 +254,7 @@ func (f *firstRun) makeAutomation(ctx context.Context) error {
 	return nil
 }
 
-// initResult is what programs are told.
+// initResult is the output for programs.
 type initResult struct {
 	FactoryUID string          `json:"factory_uid"`
 	Webhook    *client.Webhook `json:"webhook"`
@@ -268,12 +268,12 @@ type initResult struct {
 type question struct {
 	text   string
 	answer *string
-	// shown stands for a long proposal.
+	// shown replaces a long proposal.
 	shown string
 	check func(string) error
 }
 
-// askAll asks for what will be used: what is there already stays as it is.
+// askAll asks for what will be used: what exists already stays as it is.
 func (f *firstRun) askAll(ctx context.Context, terminal *os.File) error {
 	fmt.Fprintln(f.Err, "Enter takes what is in brackets; Ctrl-C ends it, and nothing is made before the last answer.")
 	lines := bufio.NewReader(terminal)

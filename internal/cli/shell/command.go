@@ -47,7 +47,7 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// UnknownCommand is about a word that is not a command, with the one that was probably meant.
+// UnknownCommand is about a word that is not a command, with the command that was probably meant.
 func UnknownCommand(cmd *cobra.Command, word string) error {
 	var names, nouns []string
 	for _, sub := range cmd.Commands() {
@@ -272,8 +272,8 @@ func reflow(text string, width int) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// wrapText breaks text into lines. What stands between backticks is for copying, and stays
-// in one as long as it fits.
+// wrapText breaks text into lines. Text between backticks is for copying, and stays
+// in one line as long as it fits.
 func wrapText(text string, width int) []string {
 	const joined = "\u00a0"
 	width = max(width, 20)

@@ -22,7 +22,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// DefaultURL is where a server listens that was told nothing.
+// DefaultURL is where a server listens by default.
 const DefaultURL = "http://127.0.0.1:8484"
 
 // Address is the server that was asked for; choose has found the context, if there is one.
@@ -194,7 +194,7 @@ func (sh *Shell) VariableKey() string {
 	return sh.Env["LINESHAFT_API_KEY"]
 }
 
-// Withheld says why a key that is there was not used; empty when there is none.
+// Withheld says why an existing key was not used; empty when there is none.
 func (sh *Shell) Withheld() string {
 	switch {
 	case sh.Env["LINESHAFT_API_KEY"] == "" || sh.VariableKey() != "":

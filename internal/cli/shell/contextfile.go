@@ -18,7 +18,7 @@ import (
 // ContextFile is the file of the servers that a person works with. It is small and read
 // whole; every change replaces it in one step.
 type ContextFile struct {
-	// Current is the one that commands use when nothing else names a server.
+	// Current is the context that commands use when nothing else names a server.
 	Current  string                  `yaml:"current,omitempty"`
 	Contexts map[string]SavedContext `yaml:"contexts,omitempty"`
 }

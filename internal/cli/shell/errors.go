@@ -60,7 +60,7 @@ func Usage(message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitUsage}
 }
 
-// Failure is something that did not work, with what to do next.
+// Failure is something that failed, with what to do next.
 func Failure(cause error, message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitFailed, Cause: cause}
 }
@@ -114,7 +114,7 @@ func (sh *Shell) explainLocal(e *lineshaft.Error, err error) *HintError {
 	message, next, told := strings.Cut(e.Message, "; ")
 	out := &HintError{Message: message, Code: ExitFailed, Cause: err}
 	if e.Cause != nil && (e.Code == lineshaft.CodeInternal || e.Code == lineshaft.CodeUnavailable) {
-		out.Message += ": " + e.Cause.Error() // whoever runs the command is the operator
+		out.Message += ": " + e.Cause.Error() // the user of the command is the operator
 	}
 	switch {
 	case told:

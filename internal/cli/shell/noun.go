@@ -16,7 +16,7 @@ type Noun[T any] struct {
 	Sh *Shell
 	// Word is the command, such as schedule, and Sample a thing of the examples.
 	Word, Sample string
-	// Arg is what stands for a thing in usage lines; the word in capitals when empty.
+	// Arg is the word for a thing in usage lines; the word in capitals when empty.
 	Arg string
 	// Refs says what is asked for.
 	Refs string

@@ -40,7 +40,7 @@ func (sh *Shell) OnTerminal() bool {
 
 const defaultWidth = 80
 
-// TerminalWidth tells the columns of a terminal, and 0 for anything else.
+// TerminalWidth is the columns of a terminal, and 0 for anything else.
 func TerminalWidth(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok || !isatty.IsTerminal(file.Fd()) {
@@ -66,7 +66,7 @@ const (
 	StyleBold  Style = "1"
 )
 
-// Paint colours text for a terminal of that width; 0 is no terminal.
+// Paint colours text for a terminal of that width; 0 is not a terminal.
 func (sh *Shell) Paint(width int, s Style, text string) string {
 	if width == 0 || s == StylePlain || !sh.Colours() {
 		return text
@@ -186,10 +186,10 @@ func stringEnd(text []byte) int {
 	return len(text)
 }
 
-// isKey says that what stands before text is the key of an object.
+// isKey says that text follows the key of an object.
 func isKey(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \n"), []byte(":")) }
 
-// needsEscape says what acts on a terminal, and what is no printable character of YAML
+// needsEscape says what acts on a terminal, and what is not a printable character of YAML
 // or ends a line in it.
 func needsEscape(r rune) bool {
 	switch r {

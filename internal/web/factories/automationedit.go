@@ -173,7 +173,7 @@ const (
 type pastDelivery struct {
 	ID, Webhook, Event string
 	Size               int64
-	// When is the time of receipt as people tell it.
+	// When is the time of receipt in people's words.
 	When string
 }
 

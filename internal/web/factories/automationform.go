@@ -415,7 +415,7 @@ func (f *automationForm) addTrigger(provider string) {
 	f.Triggers = append(f.Triggers, made)
 }
 
-// FireTimes tells the times of a schedule in its own time zone.
+// FireTimes shows the times of a schedule in its own time zone.
 func (c triggerCheck) FireTimes() []string {
 	var list []string
 	for _, at := range c.View.Fires {

@@ -75,7 +75,7 @@ type revisionData struct {
 	texts map[string]string
 }
 
-// mendStep is one thing that stands against a roll-back.
+// mendStep is one thing that prevents a roll-back.
 type mendStep struct {
 	lineshaft.FileProblem
 

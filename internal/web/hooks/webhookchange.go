@@ -22,7 +22,7 @@ type issued struct {
 	New   bool
 	// Listens says that an automation was made with it.
 	Listens bool
-	// After is the newest delivery of before, which is not the one that is waited for.
+	// After is the newest earlier delivery: not the one that the page waits for.
 	After string
 }
 
@@ -87,7 +87,7 @@ type rotateData struct {
 	Overlap string
 }
 
-// overlap is how long an old secret may go on.
+// overlap is how long an old secret may stay valid.
 type overlap struct{ Seconds, Text string }
 
 func overlaps() []overlap {
@@ -96,7 +96,7 @@ func overlaps() []overlap {
 	}
 }
 
-// readOverlap reads how long an old secret goes on.
+// readOverlap reads how long an old secret stays valid.
 func readOverlap(text string) (time.Duration, error) {
 	seconds, err := strconv.Atoi(text)
 	if most := int(lineshaft.MaxOverlap / time.Second); err != nil || seconds < 0 || seconds > most {

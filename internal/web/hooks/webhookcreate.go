@@ -147,8 +147,8 @@ func (s pages) createWebhook(r *page.Request, data newWebhookData) error {
 	return s.showIssued(r, issued{IssuedWebhook: made, Factory: data.Factory, Given: wanted.Secret, New: true})
 }
 
-// sameName is the webhook that a new one would be named like. Whoever loads the page
-// again that told the secret sends the form again, and should find what was made.
+// sameName is the webhook that already has the name of a new one. Anyone who reloads the page
+// that showed the secret sends the form again, and should find what was made.
 func (s pages) sameName(r *page.Request, data newWebhookData) *hookView {
 	hooks, err := s.Control.ListWebhooks(r.Context(), r.Caller, data.Factory.UID)
 	if err != nil {

@@ -66,7 +66,7 @@ func kindOf(w lineshaft.Webhook) WebhookKind {
 	return WebhookKind{Name: string(w.AuthMode), Title: w.SignatureScheme, AuthMode: w.AuthMode, Scheme: w.SignatureScheme}
 }
 
-// webhookTrial is what somebody needs to send a first delivery by hand.
+// webhookTrial is what you need to send a first delivery by hand.
 type webhookTrial struct {
 	Webhook lineshaft.Webhook
 	// URL is where deliveries go, without a token.

@@ -19,7 +19,7 @@ const (
 type slot struct {
 	// Name is how people read it, such as "14:00 to 15:00"; Tick is short.
 	Name, Tick string
-	// Said is what a pointer that rests on it is told, Href the list of the runs in it.
+	// Said is what a pointer that rests on it shows, Href the list of the runs in it.
 	Said, Href string
 }
 

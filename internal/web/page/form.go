@@ -117,7 +117,7 @@ func NonEmptyLines(text string) []string {
 	return lines
 }
 
-// Words are what stands between commas and blanks.
+// Words are separated by commas and blanks.
 func Words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \n\r\t", r) })
 }
@@ -235,7 +235,7 @@ func Blame(err error, labels map[string]string) error {
 	return &blamed
 }
 
-// onceField tells a form from others that are alike: {{once}} puts it into one.
+// onceField tells forms apart that are alike: {{once}} puts it into one.
 const onceField = "once"
 
 // Once makes a second sending of the same form do nothing; one that was changed in

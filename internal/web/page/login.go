@@ -76,7 +76,7 @@ func (s *Site) toLogin(w http.ResponseWriter, r *http.Request) {
 	if s.goesStraight(r) {
 		target = "/login/oidc"
 	}
-	if s.cookie(r, sessionCookie) != "" { // somebody ended it
+	if s.cookie(r, sessionCookie) != "" { // someone ended it
 		s.forgetWay(w, r)
 	}
 	if r.Method == http.MethodGet && r.URL.Path != "/" && !strings.HasSuffix(r.URL.Path, "/events") {

@@ -76,7 +76,7 @@ func (careful) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (a
 	return ast.WalkContinue, nil
 }
 
-// image becomes a link with its description: a picture of another host would tell that
+// image becomes a link with its description: a picture of another host would show that
 // host who reads. Within a link it is its description alone.
 func (careful) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	n, ok := node.(*ast.Image)

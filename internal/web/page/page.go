@@ -33,7 +33,7 @@ func (c Crumbs) To(name, href string) Crumbs { return append(c[:len(c):len(c)], 
 // Page is what every template gets. A handler fills in the first group.
 type Page struct {
 	Title string
-	// Mark stands before the title in the tab, and Icon is the colour of the dot in its
+	// Mark is put before the title in the tab, and Icon is the colour of the dot in its
 	// picture: good, bad, warn, busy or idle.
 	Mark, Icon string
 	// Section is the entry of the menu that is marked, such as "runs".
@@ -202,7 +202,7 @@ func takeNotice(w http.ResponseWriter, r *http.Request) string {
 // TextKind is the type of text that others wrote: no browser makes anything of it.
 const TextKind = "text/plain; charset=utf-8"
 
-// AsAttachment makes an answer a file to be saved: nothing in it, whoever wrote it, is
+// AsAttachment makes an answer a file to be saved: nothing in it, by any author, is
 // run or shown in our name.
 func AsAttachment(w http.ResponseWriter, kind, name string) {
 	h := w.Header()

@@ -27,8 +27,8 @@ type Removal struct {
 	Verb string
 }
 
-// Removing is the two routes of a removal: of the question, and of the answer. What stands
-// against it is asked about again.
+// Removing is the two routes of a removal: of the question, and of the answer. What prevents
+// the removal is shown with the question again.
 func Removing(path string, needs lineshaft.Permission, ask func(*Request) (Removal, error), do func(r *Request, id string) error) []Route {
 	question := func(r *Request) (Page, error) {
 		asked, err := ask(r)

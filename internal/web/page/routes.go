@@ -7,7 +7,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Request is one of somebody who has signed in, with where its answer goes.
+// Request is a request of a person who has signed in, with the writer of its answer.
 type Request struct {
 	*http.Request
 	W      http.ResponseWriter
@@ -19,7 +19,7 @@ type Request struct {
 // Asked says that a part of a page is asked for, by a page that is open.
 func (r *Request) Asked() bool { return r.Header.Get("Hx-Request") == "true" }
 
-// Handler answers a request of somebody who has signed in. An error becomes an
+// Handler answers a request of a person who has signed in. An error becomes an
 // error page, or an error fragment for a part of a page.
 type Handler func(r *Request) error
 
@@ -41,7 +41,7 @@ func Post(path string, needs lineshaft.Permission, handle Handler) Route {
 	return Route{"POST " + path, needs, handle}
 }
 
-// With reads what an address names before a handler goes on with it.
+// With reads what an address names before a handler continues with it.
 func With[T any](find func(*Request) (T, error), next func(*Request, T) error) Handler {
 	return func(r *Request) error {
 		found, err := find(r)

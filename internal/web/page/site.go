@@ -58,7 +58,7 @@ type Deps struct {
 	Examine func(ctx context.Context) []Check
 	// Certificates are those that this server serves with; nil when it speaks plain HTTP.
 	Certificates func() []Certificate
-	// Rate bounds the requests of each key and of each person in any minute; nil is no limit.
+	// Rate bounds the requests of each key and of each person in any minute; nil means no limit.
 	Rate *rate.Limiter
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time

@@ -59,7 +59,7 @@ func (m Messages) Raw(text string) error {
 }
 
 // WhileLive ends with the session of the reader and with the server: the browser
-// comes back by itself, and is sent to sign in where it must.
+// reconnects, and is sent to sign in where it must.
 func (s *Site) WhileLive(ctx context.Context, c lineshaft.Caller) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	go func() {

@@ -167,7 +167,7 @@ func auditActions() []string {
 // exportBatch is how many entries of an export are in memory at once.
 const exportBatch = 500
 
-// exportedEntry is an entry as the API tells it.
+// exportedEntry is an entry as the API shows it.
 type exportedEntry struct {
 	ID         string            `json:"id"`
 	Time       time.Time         `json:"time"`

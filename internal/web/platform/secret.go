@@ -35,7 +35,7 @@ func (s pages) secretsPage(r *page.Request) (p page.Page, err error) {
 }
 
 // secretData is a secret without its value, which no page ever has: a form that is
-// shown once more asks for it again.
+// shown again also asks for the value again.
 type secretData struct {
 	// New says that it is not stored yet.
 	New    bool

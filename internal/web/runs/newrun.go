@@ -17,7 +17,7 @@ import (
 type newRunData struct {
 	Prompt, Title, Agent                      string
 	Model, Environment, Harness, Host, Skills string
-	// Once tells this form from others: what is sent twice starts one run.
+	// Once tells this form apart from others: a form that is sent twice starts one run.
 	Once string
 	// From is the run that the form was filled in from.
 	From    *lineshaft.Run

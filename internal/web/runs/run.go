@@ -62,7 +62,7 @@ type window struct {
 	Earlier int64
 	// Later is the same for the stretch after; only pages about the past have it.
 	Later int64
-	// Follow says that the page goes on with what comes.
+	// Follow says that the page continues with new events.
 	Follow bool
 }
 
@@ -95,7 +95,7 @@ func (s pages) runPage(r *page.Request) (page.Page, error) {
 	return p, nil
 }
 
-// maxCopied bounds the prompt that a page has once more to be copied.
+// maxCopied bounds the prompt that a page repeats for copying.
 const maxCopied = 16 << 10
 
 // copies are what people take from a run to a shell, a ticket or another run.
@@ -143,7 +143,7 @@ func (s pages) window(r *page.Request, run *lineshaft.Run) ([]lineshaft.Event, w
 	return events, win, err
 }
 
-// windowBefore is how many events before the one that a link leads to are shown.
+// windowBefore is how many events are shown before the target of a link.
 const windowBefore = 20
 
 // windowAt reads the stretch that begins a little before an event.
@@ -216,8 +216,8 @@ func (s pages) stretch(c lineshaft.Caller, run *lineshaft.Run, events []lineshaf
 	return items
 }
 
-// catchUp moves a run to the last state of its log, which was read after it: what the
-// page has of the log already is not told to it again.
+// catchUp moves a run to the last state of its log, which was read after it: the
+// page does not get again what it has of the log already.
 func catchUp(run *lineshaft.Run, events []lineshaft.Event) {
 	for _, e := range slices.Backward(events) {
 		if e.Type != lineshaft.EventState {

@@ -27,7 +27,7 @@ type compareData struct {
 	Same int
 	// SamePrompt says that both were asked the same.
 	SamePrompt bool
-	// Cut says that not all changes of a run were looked at.
+	// Cut says that not all changes of a run were read.
 	Cut bool
 }
 

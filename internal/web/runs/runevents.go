@@ -24,7 +24,7 @@ const (
 	// farBehind is from where catching up event by event makes no sense to a reader:
 	// the page then starts again at the end.
 	farBehind = 5000
-	// sideEvery is how often usage and the like are told.
+	// sideEvery is how often usage and the like are sent.
 	sideEvery = 2 * time.Second
 )
 
@@ -74,7 +74,7 @@ func (s pages) runEvents(r *page.Request) error {
 }
 
 // follow sends until the run is over, the reader is gone or the server stops; the
-// browser then comes back by itself.
+// browser then reconnects.
 func (p *runStream) follow(ctx context.Context) {
 	for {
 		events, err := p.next(ctx)
@@ -170,7 +170,7 @@ func (p *runStream) send(ctx context.Context, events []lineshaft.Event) error {
 	return nil
 }
 
-// sendSide writes what stands around the transcript.
+// sendSide writes what is around the transcript.
 func (p *runStream) sendSide(ctx context.Context) error {
 	run, err := p.Control.GetRun(ctx, p.caller, p.runID)
 	if err != nil {

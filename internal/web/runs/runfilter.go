@@ -21,7 +21,7 @@ type runView struct {
 // filterField is a filter of the run list: a name in the address, a word for people.
 type filterField struct {
 	name, label string
-	// say tells the filter in a sentence about runs, with %s for its values.
+	// say describes the filter in a sentence about runs, with %s for its values.
 	say string
 	set func(f *lineshaft.RunFilter, values []string) error
 }
@@ -189,7 +189,7 @@ func (v runView) Filtered() bool { return !v.Query.Filter.IsZero() }
 // filterChip is a value of a filter that is set, and the list without it.
 type filterChip struct{ Label, Text, Href string }
 
-// chips tells the filters that are set, each with the way out of it. States and words
+// chips shows the filters that are set, each with the way out of it. States and words
 // are in sight anyway.
 func (v runView) chips(names filterNames) []filterChip {
 	var chips []filterChip
@@ -204,7 +204,7 @@ func (v runView) chips(names filterNames) []filterChip {
 	return chips
 }
 
-// words tells the filter in a sentence: "runs that are failed, started from API".
+// words describes the filter in a sentence: "runs that are failed, started from API".
 func (v runView) words(names filterNames) string {
 	var parts []string
 	for _, field := range filterFields() {

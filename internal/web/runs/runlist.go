@@ -61,7 +61,7 @@ type runListData struct {
 	Chips []filterChip
 	// Next is the address of the next page.
 	Next string
-	// Cursor is the place in the stream of changes from which the page goes on.
+	// Cursor is the place in the stream of changes from which the page continues.
 	Cursor string
 	// MayPick says that there are boxes, MayCancelAll that all that match can be cancelled.
 	MayPick, MayCancelAll bool
@@ -153,16 +153,16 @@ func (s pages) runsPage(r *page.Request) error {
 	return r.Render("runs", page.Of("runs", data))
 }
 
-// showsAlready says that the page which asks is at this address: once more in its history,
-// the way back would lead to where the reader is.
+// showsAlready says that the page which asks is at this address: with a second entry in its
+// history, the way back would lead to where the reader is.
 func showsAlready(r *page.Request, address string) bool {
 	current, err := url.Parse(r.Header.Get("Hx-Current-Url"))
 	return err == nil && current.RequestURI() == address
 }
 
 func (s pages) runList(r *page.Request, view runView) (runListData, error) {
-	// The place in the stream is taken before the list is read: what happens between is
-	// told by the stream.
+	// The place in the stream is read before the list: the stream then reports what
+	// happens in between.
 	changes, err := s.Control.FollowStates(r.Context(), r.Caller, lineshaft.RunFilter{}, "")
 	if err != nil {
 		return runListData{}, err

@@ -74,8 +74,8 @@ func (s pages) oneEvent(r *page.Request, text string) error {
 	return nil
 }
 
-// logText is an event in the file of a whole log. What processes wrote stands as it
-// is; anything else has a line above it that says what it is.
+// logText is an event in the file of a whole log. What processes wrote is unchanged;
+// anything else has a line above it that says what it is.
 func logText(e lineshaft.Event) string {
 	if e.Type == lineshaft.EventOutput {
 		return eventText(e)
@@ -104,7 +104,7 @@ func eventText(e lineshaft.Event) string {
 }
 
 // artifactContent sends a file that a run made. It is asked for with the reader's
-// session each time: a link that works by itself could be passed on.
+// session each time: a link that needs no session could be passed on.
 func (s pages) artifactContent(r *page.Request) error {
 	uid := r.PathValue("uid")
 	a, err := s.Control.Artifact(r.Context(), r.Caller, uid)
@@ -150,7 +150,7 @@ func (s pages) sendFile(r *page.Request, blobID, name string, size int64) error 
 	return nil
 }
 
-// savedAs names a file for anyone who saves it; a name that cannot be told is left out.
+// savedAs names a file for anyone who saves it; a name that cannot be encoded is left out.
 func savedAs(name string) string {
 	if text := mime.FormatMediaType("attachment", map[string]string{"filename": name}); name != "" && text != "" {
 		return text

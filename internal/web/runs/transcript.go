@@ -32,7 +32,7 @@ type item struct {
 	Artifact *lineshaft.ArtifactData
 	State    lineshaft.RunState
 	Usage    *lineshaft.UsageData
-	// Took is how long a model call lasted, where that can be told.
+	// Took is how long a model call lasted, where that is known.
 	Took time.Duration
 }
 
@@ -242,7 +242,7 @@ func (t *transcript) usage(i *item, e lineshaft.Event, d lineshaft.UsageData) {
 	d.ModelID = page.OneLine(d.ModelID, 100)
 }
 
-// output goes into its call; what the agent itself wrote stands alone, with what it
+// output goes into its call; what the agent itself wrote is an item of its own, with what it
 // wrote just before.
 func (t *transcript) output(i *item, e lineshaft.Event, d lineshaft.OutputData) {
 	row := toolRow{RunID: t.run, Sequence: e.Sequence, Stream: streamName(d.Stream), Text: page.ShowText(d.Text)}
