@@ -14,8 +14,8 @@ import (
 )
 
 // A vendor can be asked to fetch addresses, to search and to call MCP servers: a way
-// out for an agent that has none of its own, or only to some hosts. What asks for it
-// is refused there.
+// out for an agent that has none of its own, or only to some hosts. From such an agent
+// these requests are refused.
 
 const (
 	// maxTools and maxKeys bound what is read: nobody has as many.
@@ -33,8 +33,8 @@ var (
 	errManyKeys = errors.New("an object has too many fields")
 )
 
-// within keeps a request from making the vendor reach out. What is not known is left
-// out, and what surely asks for it is refused.
+// within keeps a request from making the vendor reach out. Unknown parts are left
+// out, and those that surely ask for it are refused.
 func (c *call) within(fields map[string]json.RawMessage) *fault {
 	for name, raw := range fields {
 		field := plain(name)
@@ -192,7 +192,7 @@ func (c *call) keepsOf(tool map[string]json.RawMessage) (bool, *fault) {
 }
 
 // look goes through a value for addresses that a vendor would fetch, for tools of its
-// own, and for names that are there twice, of which another reader may take the other.
+// own, and for names that occur twice, of which another reader may take the other.
 func (c *call) look(name string, raw json.RawMessage, addresses bool) *fault {
 	l := looker{json.NewDecoder(bytes.NewReader(raw)), c.protocol}
 	found, _, err := l.value("", "")
@@ -269,7 +269,7 @@ func foreign(address string) bool {
 	return address != "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(address)), "data:")
 }
 
-// object looks at one whose beginning has been read. What an agent's tools were given
+// object looks at an object whose beginning has been read. The input of an agent's tools
 // is only quoted to the model, whatever it looks like.
 func (l looker) object(key string) (found bool, err error) {
 	var (
@@ -351,7 +351,7 @@ type references struct {
 	base     bool // the schema says that names are below an address
 }
 
-// schemas refuses references to other hosts in whatever a field holds. Of what was said only
+// schemas refuses references to other hosts in anything that a field holds. In messages, only
 // lists of tools are schemas, which the Responses API has there.
 func (c *call) schemas(name string, raw json.RawMessage) *fault {
 	said := quotes(plain(name))

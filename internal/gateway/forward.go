@@ -196,7 +196,7 @@ func unzip(resp *http.Response) error {
 }
 
 // answer passes the answer back: a stream line by line, anything else whole. Both
-// are looked through for the key, which an endpoint should never say.
+// are searched for the key, which an endpoint should never send.
 func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m *meter) {
 	header := resp.Header.Clone()
 	withoutPrivate(header)
@@ -328,8 +328,8 @@ func (p *pipe) Close() error {
 // Addr is net.Listener's.
 func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "in process", Net: "pipe"} }
 
-// passedQuery is what is passed on of a query: parameters that the agents' programs
-// send and that cannot change what is answered in a way that hides its usage.
+// passedQuery is the part of a query that is passed on: parameters that the agents' programs
+// send and that cannot change the answer in a way that hides its usage.
 func passedQuery(c *call, given url.Values) url.Values {
 	passed := url.Values{}
 	keep := func(name string, values ...string) {

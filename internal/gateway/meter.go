@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// runesPerToken is for estimates: few texts have more, so that little is
-	// counted that was not there.
+	// runesPerToken is for estimates: few texts have more, so that the estimate is
+	// rarely too high.
 	runesPerToken = 4
 	// maxEstimate bounds what is estimated for a request: a large one is mostly
 	// pictures, which are fewer tokens than their bytes say.
 	maxEstimate = 200_000
 )
 
-// meter counts one request. What it has counted is in the session's sum at once, so
+// meter counts one request. Its count is in the session's sum at once, so
 // that requests at the same time see each other.
 type meter struct {
 	session *Session
@@ -60,7 +60,7 @@ func (m *meter) admit(ctx context.Context) *fault {
 	return m.reserve(ctx)
 }
 
-// spend adds to the sum of the run and holds it against the budget. A request that
+// spend adds to the sum of the run and checks it against the budget. A request that
 // begins must find something left.
 func (s *Session) spend(tokens model.Tokens, cost int64, begins bool) *fault {
 	s.mu.Lock()

@@ -87,11 +87,11 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 	proxy.ServeHTTP(finalOnly{w}, r)
 }
 
-// errRedirect refuses a redirect: the run may reach the servers that it names, and not
+// errRedirect refuses a redirect: the run may reach the servers that it names, but not
 // those that they name.
 var errRedirect = errors.New("the tool server redirects")
 
-// withoutSecrets takes out of an answer's headers those that quote a secret, and
+// withoutSecrets removes from an answer the headers that quote a secret, and
 // those that lead elsewhere or are for one connection.
 func withoutSecrets(h http.Header, hide *mask.Masker) {
 	withoutPrivate(h)

@@ -48,7 +48,7 @@ type SessionConfig struct {
 	Used   lineshaft.Usage
 	// TraceParent is the traceparent of the present turn, if there is one.
 	TraceParent func() string
-	// Usage gets what each request has consumed. It is not called any more when Close
+	// Usage gets what each request has consumed. It is never called after Close
 	// has returned, nor between Pause and Resume.
 	Usage func(lineshaft.UsageData)
 	// Seen is called when bytes of a model come.
@@ -155,7 +155,7 @@ func (s *Session) ProxyURL() string {
 	return proxy.String()
 }
 
-// Access is the way to a protocol's models: what its paths are put behind, the key,
+// Access is the way to a protocol's models: the prefix of its paths, the key,
 // and the model to ask for.
 func (s *Session) Access(protocol model.Protocol) (base, key, id string, ok bool) {
 	choice, ok := s.offered.ForRun(protocol, s.config.Model)
@@ -176,7 +176,7 @@ func (s *Session) Transport() http.RoundTripper { return s.reach }
 func (s *Session) Counts() bool { return s.asked.Load() }
 
 // Pause lets no request to a model begin until Resume, and waits until those that
-// run have ended. What takes longer than grace is cut off.
+// run have ended. Requests that take longer than grace are cut off.
 func (s *Session) Pause(grace time.Duration) {
 	s.mu.Lock()
 	if s.resumed == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/model"
 )
 
-// scanner finds the usage in what an endpoint answers. What it does not understand
-// it leaves out: the answer is the agent's, and is passed on as it is.
+// scanner finds the usage in what an endpoint answers. It ignores what it does not
+// understand: the answer is the agent's, and is passed on unchanged.
 type scanner struct {
 	kind   kind
 	tokens model.Tokens

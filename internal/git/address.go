@@ -35,7 +35,7 @@ var (
 	userForm   = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*$`)
 )
 
-// address checks where a repository is said to be. Only what comes out of here may
+// address checks where a repository is said to be. Only its results may
 // be given to git.
 func (c *Client) address(raw string) (address, error) {
 	if err := checkLetters(raw); err != nil {

@@ -75,7 +75,7 @@ func (c *Client) obtain(ctx context.Context, a address, dir, commit string) erro
 }
 
 // extends says whether a commit can be added to a repository of the cache: there are
-// not too many yet, it is not there in a damaged state, and git can read the others.
+// not too many yet, it is not kept in a damaged state, and git can read the others.
 func (c *Client) extends(ctx context.Context, dir, commit string) bool {
 	kept := c.commits(dir)
 	if len(kept) == 0 || len(kept) >= maxCommits || c.holds(dir, commit) {
@@ -211,7 +211,7 @@ func relock(ctx context.Context, file *os.File, how int, wait bool) error {
 	}
 }
 
-// unlockFile says that it unlocks: a child that is just being started may still hold
+// unlockFile unlocks explicitly: a child that is just being started may still hold
 // the file open, and the lock with it.
 func unlockFile(file *os.File) {
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)

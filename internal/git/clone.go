@@ -104,7 +104,7 @@ type visited struct {
 	login *login
 }
 
-// visit makes ready to speak to a host, with the forge's credentials if there are no
+// visit prepares to speak to a host, with the forge's credentials if there are no
 // others. The caller must call done.
 func (c *Client) visit(ctx context.Context, a address, credentials string) (r visited, done func(), err error) {
 	if credentials == "" && c.forge.has(a) {

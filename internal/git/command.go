@@ -128,7 +128,7 @@ func (c *Client) arguments(call call) []string {
 }
 
 // environment is all that git knows of this machine: not the server's variables,
-// among which secrets are.
+// which include secrets.
 func (c *Client) environment(call call) []string {
 	config := "/dev/null"
 	if call.at.kind == kindLocal {

@@ -117,7 +117,7 @@ func (l *login) mask(text string) string {
 }
 
 // sshCommand is what git runs for ssh: it asks nothing and reads nobody's settings.
-// A host is trusted when it is first met, and must not change after.
+// A host is trusted at first contact, and must not change after.
 func (c *Client) sshCommand(l *login, at address, pin string) string {
 	words := []string{
 		quote(c.cfg.SSH), "-F", "/dev/null", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new",

@@ -77,8 +77,8 @@ func New(cfg Config) (*Client, error) {
 	if _, err := parseCredentials(cfg.Credentials); err != nil {
 		return nil, err
 	}
-	// Resolved once, so that nothing looks for it in the folder it is started in. A server
-	// without git works, but for repositories.
+	// Resolved once, so that nothing looks for it in the working folder. A server
+	// without git works, except for repositories.
 	if c.program, err = exec.LookPath(cfg.Program); err != nil {
 		c.program = ""
 	}

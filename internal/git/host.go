@@ -21,7 +21,7 @@ func (c *Client) trusts(a address) bool {
 }
 
 // reach keeps strangers' addresses away from the operator's own network (S-7): only
-// the forge may be there. It returns what git is to use for the name, so that another
+// the forge may be in it. It returns what git is to use for the name, so that another
 // answer of the name server does not get round the check.
 func (c *Client) reach(ctx context.Context, a address) (pin string, err error) {
 	if c.trusts(a) {
@@ -107,7 +107,7 @@ func canPin(said string) bool {
 	return err == nil && bad == nil && (major > 2 || major == 2 && minor >= pinsSince)
 }
 
-// proxies lead git to the operator's places alone: with one in between, the name that
+// proxies lead git to the operator's hosts alone: with a proxy in between, the name that
 // was checked would be looked up again, by the proxy.
 func (c *Client) proxies(a address) []string {
 	if !c.trusts(a) {

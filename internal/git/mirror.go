@@ -61,7 +61,7 @@ func (l listing) tips() []string {
 
 // Find asks the host, with the credentials of the caller, what Clone would give: the
 // commit of the default branch, a print of all branches and tags, and what these lead to,
-// for CloneNewer. Of a folder without git the commit is a digest.
+// for CloneNewer. For a folder without git the commit is a digest.
 func (c *Client) Find(ctx context.Context, url, credentials string) (commit, refs string, tips []string, err error) {
 	a, err := c.address(url)
 	if err != nil {
@@ -186,7 +186,7 @@ func isYoung(mark string) bool {
 	return err == nil && time.Since(info.ModTime()) < 24*time.Hour
 }
 
-// refresh makes a mirror have what the host lists, unless it has, and locks it for
+// refresh brings a mirror to what the host lists, if needed, and locks it for
 // reading. A run that waited for another's fetch finds that there is nothing to fetch.
 func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror string) (unlock func(), err error) {
 	// All come through the gate: while a writer waits, no more readers come,
@@ -244,7 +244,7 @@ func (c *Client) mirrors(ctx context.Context, mirror string, want listing) bool 
 	return err == nil && have.print() == want.print()
 }
 
-// fetchMirror fetches what a mirror does not have, with the login of the caller, of which
+// fetchMirror fetches what a mirror does not have, with the caller's login, of which
 // nothing is kept.
 func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror string) error {
 	_, bad := os.Stat(mirror + ".bad")

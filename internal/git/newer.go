@@ -14,8 +14,8 @@ import (
 
 // CloneNewer is CloneBare for callers that have all that some commits lead to: dir gets only
 // the objects that came later, and all branches and tags. It fails
-// when there is no mirror, or when the host does not have something of these commits any
-// more: then nobody may have it, and the caller wants a whole clone.
+// when there is no mirror, or when the host no longer has a part of these
+// commits: then nobody may have it, and the caller wants a whole clone.
 func (c *Client) CloneNewer(ctx context.Context, url, dir, credentials string, since []string) (commit string, err error) {
 	a, err := c.address(url)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) CloneNewer(ctx context.Context, url, dir, credentials string, s
 	return l.commit, nil
 }
 
-// stillHas checks that all that some commits lead to is what branches and tags of a mirror
+// stillHas checks that the branches and tags of a mirror lead to all that some commits
 // lead to.
 func (c *Client) stillHas(ctx context.Context, mirror string, commits []string) error {
 	for _, commit := range commits {

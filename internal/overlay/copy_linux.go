@@ -16,8 +16,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
-// ErrIndexed is wrapped by CopyStore when a file with several names was written to: which
-// names it has is known by inodes, which a copy does not have.
+// ErrIndexed is wrapped by CopyStore when a file with several names was written to: inodes
+// record which names it has, and a copy does not have those inodes.
 var ErrIndexed = errors.New("a file with several names was written to")
 
 // Kind is what an entry of what was written says of the lower folder.
@@ -60,7 +60,7 @@ func Indexed(store string) bool {
 }
 
 // CopyStore copies what was written through a mount into another store, for a mount on top of
-// the same lower folder. Nobody may write meanwhile.
+// the same lower folder. Nobody may write in the meantime.
 func CopyStore(ctx context.Context, from, to string) error {
 	if Indexed(from) {
 		return fmt.Errorf("copy store: %w", ErrIndexed)

@@ -18,15 +18,15 @@ import (
 	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
-// Mount shows the lower folder, whose files belong to this process's user, at a folder
-// that is empty, as if all of it were the owner's. What is changed goes to folders named
+// Mount shows the lower folder, whose files belong to this process's user, at an empty
+// folder, as if all of it were the owner's. Changes go to folders named
 // upper and work in the store, on the same file system; they are made if they are missing.
 type Mount struct {
 	Lower, Store, At string
 	Owner            int
 }
 
-// busyTime is how long a mount waits for the one before it, which is gone when nothing of
+// busyTime is how long a mount waits for the one before it, which ends when nothing of
 // it is open any more.
 const busyTime = 10 * time.Second
 
@@ -60,7 +60,7 @@ func (m Mount) mount(ctx context.Context) error {
 	if err := upper.Chown(m.Owner, m.Owner); err != nil {
 		return err
 	}
-	// Open folders, because a path may have commas, and the options can be read by agents.
+	// Open folders, because a path may have commas, and agents can read the options.
 	// Folders can be renamed, and files keep all their names, as without an overlay.
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=on,metacopy=off,index=on",
 		opened(lower), opened(int(upper.Fd())), opened(int(work.Fd())))
@@ -106,7 +106,7 @@ func ownedBy(dir string, owner int) (int, error) {
 	return fd, nil
 }
 
-// mapping is a user namespace in which one user is another. It needs a process to be made,
+// mapping is a user namespace in which one user is another. Making it needs a process,
 // which is stopped before it does anything.
 func mapping(from, to int) (*os.File, error) {
 	runtime.LockOSThread() // a traced process belongs to a thread

@@ -70,8 +70,8 @@ type checks struct {
 }
 
 // Check compares the tree with what was kept: names, modes, sizes, times and targets each
-// time, contents once in the life of this process. Only root can change them without changing
-// a time, and a disk that fails; the next process finds that out. What is damaged is gone then.
+// time, contents once in the life of this process. Only root, or a failing disk, can change contents
+// without changing a time; the next process finds that out. A damaged layer is then removed.
 func (l *Layer) Check(ctx context.Context) error {
 	l.mu.Lock()
 	want := l.begun + 1

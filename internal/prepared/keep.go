@@ -65,8 +65,8 @@ func (s *Store) finish(ctx context.Context, key Key, half string, facts Facts, b
 	}
 }
 
-// KeepOver is Keep for a folder on top of a layer that the caller has taken, of which it gets
-// what was written, and by whom: that alone is copied before it returns, and the rest while
+// KeepOver is Keep for a folder on top of a layer that the caller has taken. It gets
+// what was written, and by whom: only that is copied before it returns, and the rest while
 // the folder is used. It fails when what was written cannot be copied alone.
 func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written string, owner int, facts Facts) error {
 	if !s.begin(key.ID) {

@@ -48,8 +48,8 @@ type Key struct {
 	ID, Group string
 }
 
-// Key is that of a recipe. It is keyed with a secret of the store: nothing about the
-// values of secrets can be found out from it.
+// Key is the key of a recipe. It is keyed with a secret of the store: it reveals nothing
+// about the values of secrets.
 func (s *Store) Key(r Recipe) (Key, error) {
 	full := r
 	full.Repositories = make([]Repository, len(r.Repositories))

@@ -65,8 +65,8 @@ func (t *Turn) wait(ctx context.Context, waiting func()) error {
 	}
 }
 
-// End gives the turn back when the layer that was kept, if any, is complete. One that was
-// ended from outside passes it on. A nil turn has no end.
+// End gives the turn back when the layer that was kept, if any, is complete. A turn that was
+// ended from outside is passed on. A nil turn has no end.
 func (t *Turn) End(kept string, ended bool) {
 	if t == nil {
 		return

@@ -16,7 +16,7 @@ import (
 )
 
 // The descriptors bubblewrap gets after the three streams, in this order; the
-// files it has to make follow.
+// files it must make follow.
 const (
 	wrapArgsFD = iota + 3
 	wrapBlockFD
@@ -250,7 +250,7 @@ func fork(o *order, argv, env []string, dir string, extra []*os.File) (int, erro
 	return pid, nil
 }
 
-// setLimits sets those limits of the supervisor that the program has to inherit.
+// setLimits sets those limits of the supervisor that the program is to inherit.
 // It writes no files itself, and the processes that count are those of another
 // user, so it can live with them.
 func (o *order) setLimits() error {
@@ -334,8 +334,8 @@ func (a *agent) kill() {
 	}
 }
 
-// finish is called when the agent itself has ended: nothing to do, what is left
-// are children of the supervisor.
+// finish is called when the agent itself has ended. There is nothing to do: the remaining
+// processes are children of the supervisor.
 func (a *agent) finish() {}
 
 func (a *agent) learnInit() {

@@ -68,7 +68,7 @@ func (h hierarchy) version(controller string) int {
 	return 0
 }
 
-// plan gives the groups for the limits that the hierarchy can hold. spare is the
+// plan returns the groups for the limits that the hierarchy can hold. spare is the
 // number of processes that do not count, and withKill asks for a group that
 // exists only to be killed.
 func (h hierarchy) plan(l Limits, spare int, withKill bool) groups {

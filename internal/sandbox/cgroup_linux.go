@@ -115,7 +115,7 @@ func probe(dir string, files ...string) (map[string]bool, error) {
 }
 
 // removeStale ends and removes the groups of workers that are gone, whose
-// supervisors must have been killed too.
+// supervisors must also have been killed.
 func removeStale(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

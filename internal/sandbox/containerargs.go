@@ -15,7 +15,7 @@ const (
 	ownerLabel = "lineshaft.owner"
 	// statePrefix begins the names of the folders with what one container needs.
 	statePrefix = "container-"
-	// longLine is what a line of an environment file may have; the programs read
+	// longLine is the longest line of an environment file; the programs read
 	// 64 KiB at most.
 	longLine = 32 << 10
 )

@@ -17,7 +17,7 @@ import (
 )
 
 // How often the size of a workspace is measured: a look follows the one before it
-// by diskEvery, or by so much more that looking takes a twentieth of the time.
+// by diskEvery, or later, so that looking takes at most a twentieth of the time.
 const (
 	diskEvery = time.Second
 	diskShare = 20

@@ -39,7 +39,7 @@ func makeReachable(uid int, sources []string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace (allow user %d to pass %s instead): %w", uid, strings.Join(keys(closed), ", "), err)
 	}
-	// Nothing done here may be seen outside, but what is unmounted outside must
+	// Nothing done here may be visible outside, but what is unmounted outside must
 	// not be held here.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)

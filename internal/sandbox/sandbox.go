@@ -77,7 +77,7 @@ type Spec struct {
 	// directory and the only place, besides a private /tmp, an isolated agent can write.
 	Dir string
 	// Written, when set, has what was written in Dir, at the same places: the rest of Dir
-	// belongs to the user of the slot already, and looking at it all would take long.
+	// belongs to the user of the slot already, and checking all of it would take long.
 	Written string
 	// Command is the program and its arguments. A name without a slash is looked
 	// up in the PATH of Env, as the agent sees it. It is visible to other users of

@@ -134,8 +134,8 @@ func (s *streams) copy() {
 	}
 }
 
-// finish waits until all that the tree has written is passed on. Everybody who
-// could write is gone; a descriptor that was smuggled out must not hold us.
+// finish waits until everything that the tree has written is passed on. All writers
+// are gone; a descriptor that was smuggled out must not hold us.
 func (s *streams) finish() error {
 	for _, o := range s.output {
 		_ = o.pipe.SetReadDeadline(past)

@@ -36,7 +36,7 @@ type mount struct {
 var systemPaths = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
 
 // The parts of /etc that programs need. Not here: private keys, passwords, host
-// settings. passwd and group are made again.
+// settings. passwd and group are generated.
 var etcPaths = []string{
 	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types", "/etc/os-release",

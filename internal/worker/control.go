@@ -27,15 +27,15 @@ type Control interface {
 	// follow-up waits now, again with each heartbeat until EndTurn gives it.
 	Heartbeat(ctx context.Context, workerID string, held []lineshaft.ExecutionRef) ([]lineshaft.Directive, error)
 	// Directives waits for the next directives for executions of this worker, and
-	// returns none after about 20 s. What is missed is made good by the heartbeat.
+	// returns none after about 20 s. The heartbeat repeats what was missed.
 	Directives(ctx context.Context, workerID string) ([]lineshaft.Directive, error)
 	// Report takes batches of events, at most one batch per execution in a call, and
-	// gives one error per report. Event numbers that were taken before are skipped.
+	// returns one error per report. Event numbers that were accepted before are skipped.
 	// An artifact event of type PULL_REQUEST has no uid yet.
 	Report(ctx context.Context, reports []lineshaft.Report) ([]error, error)
-	// EndTurn records how a turn ended and gives the next one, or nil when the
-	// execution is over. The name of the turn in the result lets a call whose answer
-	// was lost be made again. With state Blocked the turn continues, and the returned turn is
+	// EndTurn records how a turn ended and returns the next one, or nil when the
+	// execution is over. The turn is named in the result, so that a call whose answer
+	// was lost can be made again. With state Blocked the turn continues, and the returned turn is
 	// the follow-up that answers the question that the result names, nil while there is
 	// none; a follow-up directive says when to ask again. After a stop directive it is called with state
 	// Cancelled to say that nothing of the agent is left.

@@ -47,7 +47,7 @@ func (e *execution) environment() harness.Environment {
 	return env
 }
 
-// variables are all that an agent gets: its secrets, and nothing of the server's own
+// variables are all that an agent gets: its secrets, and nothing from the server's own
 // environment. No secret has the name of one of the others.
 func (e *execution) variables() []string {
 	var vars []string

@@ -38,7 +38,7 @@ type execution struct {
 	began  time.Time
 
 	// life ends when the control plane takes the execution away; calls to it are
-	// made under life. work, below it, ends when the agent has to end but the
+	// made under life. work, below it, ends when the agent must end but the
 	// execution is still to be concluded; each turn's context is below work.
 	life, work       context.Context
 	endLife, endWork context.CancelCauseFunc
@@ -167,7 +167,7 @@ func (e *execution) open() (harness.Session, error) {
 }
 
 // makeReady gives the execution its workspace with everything in it, before the
-// harness opens: one that starts its agent then finds it there.
+// harness opens: a harness that starts its agent then finds everything.
 func (e *execution) makeReady() (err error) {
 	ctx, span := e.worker.config.Tracer.Start(e.work, spanPrepare, tracing.Options{})
 	defer func() { span.End(err) }()
@@ -425,8 +425,8 @@ func (e *execution) log() {
 		slog.String("trace_id", tracing.TraceID(e.life)))
 }
 
-// The causes with which the contexts of an execution end. The way an execution
-// ends is read from them.
+// The causes with which the contexts of an execution end. They show how the execution
+// ended.
 var (
 	errStopped     = errors.New("stopped by the control plane")
 	errLost        = errors.New("the execution is not this worker's any more")

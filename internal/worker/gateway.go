@@ -234,7 +234,7 @@ func (r reach) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // sockets makes the places of the sessions' unix sockets: a folder that can be gone
-// through but not listed, with a short path, for those of sockets are limited. The
+// through but not listed, with a short path, because the paths of sockets are limited. The
 // zero value is ready.
 type sockets struct {
 	mu  sync.Mutex

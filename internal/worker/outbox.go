@@ -10,7 +10,7 @@ import (
 )
 
 // The bounds of one execution's unacknowledged events, beyond which its agent
-// has to wait, and of one report.
+// must wait, and of one report.
 const (
 	outboxEvents = 4096
 	outboxBytes  = 4 << 20
@@ -34,8 +34,8 @@ type entry struct {
 	mark  mark
 }
 
-// outbox holds an execution's events until they are acknowledged. Numbers are
-// given here, so that an event keeps its number however often it is sent.
+// outbox holds an execution's events until they are acknowledged. It assigns the
+// numbers, so that an event keeps its number however often it is sent.
 type outbox struct {
 	ref lineshaft.ExecutionRef
 	// wake notifies the reporter that there is something.
@@ -204,8 +204,8 @@ func (o *outbox) keep() {
 	o.taken = 0
 }
 
-// shrink makes the next report smaller than what the last take gave, which was too
-// large: fewer events, and when it was one alone, another in its place, which keeps
+// shrink makes the next report smaller than the last one from take, which was too
+// large: fewer events, or, for a single event, another in its place, which keeps
 // its number. False says that it cannot be smaller.
 func (o *outbox) shrink(leftOut func(kind lineshaft.EventType, size int) lineshaft.Draft) bool {
 	o.mu.Lock()

@@ -28,13 +28,13 @@ const (
 	StartCold Start = "cold"
 )
 
-// system is met by sandboxes whose layers can be kept: an agent cannot reach them, finds
+// system is implemented by sandboxes whose layers can be kept: an agent cannot reach them, finds
 // its workspace at the same place whatever the run, and its programs can be told apart.
 type system interface {
 	System(ctx context.Context, image string) (string, error)
 }
 
-// viewer is met by sandboxes whose agents can work on top of a layer: they see what this
+// viewer is implemented by sandboxes whose agents can work on top of a layer: they see what this
 // process has mounted, as the user that it names.
 type viewer interface {
 	Owner(slot int) int
@@ -254,7 +254,7 @@ func (p *preparation) refresh(ctx context.Context) error {
 	return p.commands(ctx, "Set-up command", p.recipe.Commands)
 }
 
-// warm starts on a layer. Why it could not is for the log, and then the workspace may
+// warm starts on a layer. The reason why it could not is for the log, and then the workspace may
 // have anything in it; an error is the end of the run.
 func (p *preparation) warm(ctx context.Context) (why string, err error) {
 	key, err := p.key(ctx)
@@ -290,7 +290,7 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 }
 
 // fill gives the workspace the files of a layer: on top of it where that is possible, and
-// else a copy.
+// otherwise a copy.
 func (p *preparation) fill(ctx context.Context, layer *prepared.Layer) error {
 	if err := p.workspace.Clear(ctx); err != nil {
 		return err
@@ -359,7 +359,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 }
 
 // update gives one repository of the copy the history that the host has now, and checks
-// the commit out. That happens in the sandbox: git believes what a set-up command has
+// the commit out. That happens in the sandbox: git trusts what a set-up command has
 // written there, and runs it.
 func (p *preparation) update(ctx context.Context, i int) error {
 	r := &p.recipe.Repositories[i]
@@ -434,7 +434,7 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	}
 }
 
-// keepAs keeps the workspace as the layer of a key. On top of another layer what was written
+// keepAs keeps the workspace as the layer of a key. On top of another layer, what was written
 // is enough to begin with.
 func (p *preparation) keepAs(ctx context.Context, key prepared.Key, facts prepared.Facts) error {
 	store := p.worker.layers

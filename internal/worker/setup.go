@@ -39,7 +39,7 @@ const (
 	modelKeyMask    = "MODEL_KEY"
 )
 
-// SecretsToMask are all values that must not be seen in what the agent says. The
+// SecretsToMask are all values that must not appear in what the agent says. The
 // credentials of repositories are among them, although no agent gets them.
 func SecretsToMask(job lineshaft.Job) map[string]string {
 	secrets := map[string]string{runTokenVariable: job.RunToken}
@@ -78,8 +78,8 @@ func (e *execution) setUp(ctx context.Context) error {
 	return e.prepared()
 }
 
-// prepared notes that the workspace has all that an agent needs: it is kept from now
-// on.
+// prepared notes that the workspace has all that an agent needs: from now on it is
+// kept.
 func (e *execution) prepared() error {
 	if !e.preparing {
 		return nil
@@ -96,8 +96,8 @@ func endedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// cloneFolders are where repositories go: folders of their names, with the owner in
-// front for one whose name another has already.
+// cloneFolders are where repositories go: folders of their names, preceded by the owner
+// where another repository has the same name.
 func cloneFolders(repositories []lineshaft.Repository) []string {
 	taken, folders := map[string]bool{}, make([]string, len(repositories))
 	for i, r := range repositories {

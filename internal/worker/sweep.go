@@ -50,7 +50,7 @@ func (w *Worker) strayLoop() {
 // layerPause is the longest time between two looks for prepared environments that are too old.
 const layerPause = time.Hour
 
-// layerLoop removes them: what set-up wrote with a secret must not stay on a worker that has
+// layerLoop removes old layers: what set-up wrote with a secret must not stay on a worker that has
 // nothing to do.
 func (w *Worker) layerLoop() {
 	if w.layers == nil || w.config.CacheAge <= 0 {

@@ -216,15 +216,15 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// cleaner is met by sandboxes whose agents can outlive a worker that is killed
+// cleaner is implemented by sandboxes whose agents can outlive a worker that is killed
 // together with its supervisors.
 type cleaner interface {
 	Clean(ctx context.Context) error
 }
 
 // Stop drains: nothing more is claimed, executions may continue for Config.Drain and
-// are then ended and handed back. It returns when nothing runs any more. The end
-// of ctx makes it end everything at once.
+// are then ended and handed back. It returns when nothing runs any more. When ctx
+// ends, it ends everything at once.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.draining = true

@@ -199,7 +199,7 @@ type PullRequests struct {
 	seen map[string]bool
 }
 
-// pullRequestURL has the address without what may follow the number. Addresses
+// pullRequestURL is the address without what may follow the number. Addresses
 // with a user name or a password in them are left alone.
 var pullRequestURL = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:` +
 	`[\w.-]+/[\w.-]+/pulls?/[0-9]{1,18}` + // GitHub, Gitea

@@ -54,7 +54,7 @@ type difference struct {
 }
 
 // newDifference is nil for a workspace that is not on top of a layer, or on one so small
-// that a whole snapshot is better: that needs nothing else.
+// that a whole snapshot is better: it needs nothing else.
 func (w *Workspace) newDifference(ctx context.Context) (*difference, error) {
 	if w.state.Layer == "" || w.layer.Bytes <= w.limits.WholeBytes {
 		return nil, nil
@@ -131,7 +131,7 @@ func walkAll(ctx context.Context, dir string, most int, visit func(*tree.Entry))
 	return walker.Walk(ctx, folder)
 }
 
-// same says that an entry is the layer's, and not the workspace's own: it was not written,
+// same says that an entry belongs to the layer, and not to the workspace: it was not written,
 // nor did a folder that was moved bring it here, nor may it have changed by another name.
 func (d *difference) same(name string, info tree.Info) bool {
 	if d == nil || d.upper != "" {

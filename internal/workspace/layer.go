@@ -58,8 +58,8 @@ func (w *Workspace) mount(ctx context.Context, l Layer) error {
 // written is where the files are that are not the layer's.
 func (w *Workspace) written() string { return filepath.Join(w.home, "written") }
 
-// Written has what was written in the folder, if that is on top of a layer; otherwise it is
-// empty, as all of it was.
+// Written is the folder with what was written, if the workspace is on top of a layer; otherwise it is
+// empty, since everything was written.
 func (w *Workspace) Written() string {
 	if w.state.Layer == "" {
 		return ""

@@ -27,7 +27,7 @@ func (w *Workspace) FreshDir(ctx context.Context) (string, error) {
 const freshDir = PrivateDir + "/fresh"
 
 // TakeHistory gives the repository in a folder the history of the clone in FreshDir: what
-// a host has taken back is gone, and nothing of the old history is read or believed. Its
+// a host has taken back is gone, and nothing of the old history is read or trusted. Its
 // settings, its index and its files stay as they are. Nothing may run in the workspace.
 func (w *Workspace) TakeHistory(ctx context.Context, folder string) error {
 	return w.take(ctx, folder, history)
@@ -87,7 +87,7 @@ func (w *Workspace) take(ctx context.Context, folder string, parts []string) err
 	return nil
 }
 
-// Plain says that the repository in a folder has the one branch that a clone has, at the
+// Plain says that the repository in a folder has only the branch that a clone has, at the
 // commit, checked out: nobody has made others, or stashed anything.
 func (w *Workspace) Plain(folder, commit string) bool {
 	dir := path.Join(folder, ".git")

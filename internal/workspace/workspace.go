@@ -18,8 +18,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
-// The names inside a workspace that are ours, relative to it. Of them a snapshot has
-// the conversations only.
+// The names inside a workspace that are ours, relative to it. A snapshot has only
+// the conversations of them.
 const (
 	// PrivateDir holds what the platform and the agent hand each other.
 	PrivateDir = lineshaft.PrivateFolder
@@ -56,8 +56,8 @@ func (w *Workspace) Kept() bool { return w.kept }
 // Adopted says that the folder was left by another run.
 func (w *Workspace) Adopted() bool { return w.adopted }
 
-// Prepare makes the folders that are ours. An agent may have put something else
-// in their place; that goes.
+// Prepare makes the folders that are ours. Anything that an agent has put in their
+// place is removed.
 func (w *Workspace) Prepare() error {
 	for _, name := range []string{PrivateDir, ArtifactsDir} {
 		if err := w.ownDir(name); err != nil {
@@ -139,8 +139,8 @@ func (w *Workspace) WritePrivate(ctx context.Context, name string, content io.Re
 	return filepath.Join(w.Dir(), full), nil
 }
 
-// ReadPrivate gives what WritePrivate wrote, or what the agent made of it; a file
-// that is not there is fs.ErrNotExist.
+// ReadPrivate returns what WritePrivate wrote, or what the agent made of it; a missing
+// file is fs.ErrNotExist.
 func (w *Workspace) ReadPrivate(name string) (string, error) {
 	// A pipe that the agent put in its place must not block.
 	f, err := w.root.OpenFile(path.Join(PrivateDir, path.Base(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -280,7 +280,7 @@ func (w *Workspace) writeState() error { return saveState(w.home, w.state) }
 var errStop = errors.New("stop")
 
 // walk visits everything below dir, links and special files included. The folder
-// itself may be closed to its owner too.
+// itself may also be closed to its owner.
 func (w *Workspace) walk(ctx context.Context, dir string, walker tree.Walker) error {
 	top, err := openDir(w.root, dir)
 	if errors.Is(err, fs.ErrPermission) {
