@@ -19,7 +19,7 @@ type Error struct {
 	// Status is the HTTP status.
 	Status int
 	// Code is the kind of error, such as "resource_not_found"; empty when something
-	// else than a Lineshaft server answered.
+	// other than a Lineshaft server answered.
 	Code string
 	// Title says what happened, Detail why in this case.
 	Title  string
@@ -157,7 +157,7 @@ func codeFromType(kind string) string {
 	return strings.ReplaceAll(kind[strings.LastIndexByte(kind, '/')+1:], "-", "_")
 }
 
-// The kinds of failures, for errors.Is. An answer of the server that says no is also
+// The kinds of failures, for errors.Is. A refusal by the server is also
 // an *Error, which says more.
 var (
 	ErrInvalid         = errors.New("the server did not understand the request")            // 400

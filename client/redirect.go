@@ -11,8 +11,8 @@ import (
 
 // guardRedirects follows a GET alone: a POST would go where nobody meant it to, or become
 // a GET, whose answer would look like a success of something else. The key and the caller's
-// own headers, which may be as secret, go to the scheme, host and port of the server and to
-// no other.
+// own headers, which may be as secret, go only to the scheme, host and port of the
+// server.
 func guardRedirects(given *http.Client) *http.Client {
 	if given == nil {
 		given = &http.Client{}

@@ -34,9 +34,9 @@ type call struct {
 	replay bool
 }
 
-// Do calls any path below /api/v1, also one that this package has no method for.
+// Do calls any path below /api/v1, even one that this package has no method for.
 // The body, if not nil, is sent as JSON and the answer is decoded into out, if not
-// nil; a *json.RawMessage takes it as it is. POST and PATCH are retried only when
+// nil; a *json.RawMessage gets it unchanged. POST and PATCH are retried only when
 // the server cannot have acted on them.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any) error {
 	replay := method != http.MethodPost && method != http.MethodPatch
@@ -224,8 +224,8 @@ func pageQuery(limit int, cursor string, more ...string) url.Values {
 	return values
 }
 
-// receive makes a call and reads its answer. Half-filled values are kept from callers that
-// forget to look at the error.
+// receive makes a call and reads its answer. Callers that forget to check the error
+// never get half-filled values.
 func receive[T any](ctx context.Context, c *Client, req call) (*T, error) {
 	var out T
 	req.out = &out

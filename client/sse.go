@@ -14,7 +14,7 @@ import (
 const maxFrameBytes = 32 << 20
 
 // errStreamEnd is an orderly end of a stream, between two frames. It is not io.EOF,
-// which net/http also has for a server that hangs up.
+// which net/http also returns for a server that hangs up.
 var errStreamEnd = errors.New("the stream ended")
 
 var errFrameTooLarge = errors.New("an event of the stream is too large")

@@ -1,9 +1,9 @@
 // Package callback reads the callbacks that a Lineshaft server sends to an endpoint
 // when the state of a run changes. It verifies that they come from that server and are
-// not old, and gives them as typed events. They are signed as Standard Webhooks, so
+// not old, and returns them as typed events. They are signed as Standard Webhooks, so
 // any library for these verifies them as well.
 //
-// A callback can come more than once: Event.ID is the same then, and the same as that
+// A callback can come more than once: Event.ID is then the same, and equals that
 // of the event in the run's log. A Verifier may be used by many goroutines.
 package callback
 
@@ -90,7 +90,7 @@ func WithTolerance(d time.Duration) Option { return func(v *Verifier) { v.tolera
 // WithClock replaces the clock, for tests.
 func WithClock(now func() time.Time) Option { return func(v *Verifier) { v.now = now } }
 
-// WithOldSecret takes callbacks that are signed with another secret as well, while one
+// WithOldSecret also accepts callbacks that are signed with another secret, while one
 // is being replaced. An empty one is ignored.
 func WithOldSecret(secret string) Option { return func(v *Verifier) { v.old = secret } }
 
@@ -175,8 +175,8 @@ func (v *Verifier) checkTime(stamp string) error {
 	return nil
 }
 
-// signed says that one of the signatures is by one of the keys. There is one spelling
-// of each, and other versions than v1 do not count.
+// signed says that one of the signatures is by one of the keys. Each has exactly one
+// spelling, and versions other than v1 do not count.
 func (v *Verifier) signed(prefix string, body []byte, signatures string) bool {
 	parts := strings.Fields(signatures)
 	if len(parts) > maxSignatures {

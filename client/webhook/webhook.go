@@ -52,8 +52,8 @@ type HMAC struct {
 func Schemes() []string { return signature.Names() }
 
 // NewRequest makes a signed POST of a body to the address of a webhook. The id shows
-// the server that a delivery which is sent again is the same; the same body counts as
-// the same delivery when it is empty. An id or a time stamp that the scheme has in the
+// the server that a delivery sent again is the same one; when it is empty, the same body
+// counts as the same delivery. An id or a time stamp that the scheme has in the
 // body must be in it already.
 func (s Sender) NewRequest(ctx context.Context, address string, body []byte, id string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))

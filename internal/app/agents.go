@@ -44,8 +44,8 @@ type agents struct {
 	find func(program string) bool
 }
 
-// childAllowance is what agents may give to the runs that they start. Without another
-// default the blocks of a prompt are run.
+// childAllowance is what agents may give to the runs that they start. Without any other
+// default, the blocks of a prompt are run.
 func childAllowance(cfg config.Config, opts Options) lineshaft.ChildAllowance {
 	models, _ := loadModels(cfg) // no worker starts with what is wrong in them
 	harnesses := opts.harnesses(cfg)

@@ -53,14 +53,14 @@ func Backup(ctx context.Context, cfg config.Config, file string, progress Progre
 	return found, syncFolder(filepath.Dir(file))
 }
 
-// partMark is in the names of files that are still written; partAge is when one that
-// nobody has locked was left behind for sure.
+// partMark is in the names of files that are still being written; an unlocked file older than
+// partAge was certainly left behind.
 const (
 	partMark = ".part-"
 	partAge  = time.Minute
 )
 
-// replaceable refuses a name that has something else than a file: a rename would put
+// replaceable refuses a name that belongs to anything but a file: a rename would put
 // the backup in the place of a device.
 func replaceable(file string) error {
 	info, err := os.Lstat(file)
@@ -77,8 +77,8 @@ func replaceable(file string) error {
 	return nil
 }
 
-// sweepParts removes what backups to the same file left that were killed: each holds
-// everything that a backup does. Those that are still written are locked. Whatever
+// sweepParts removes what killed backups to the same file left: each part holds
+// everything that a backup does. Those that are still being written are locked. A part that
 // cannot be removed does not stop a backup.
 func sweepParts(file string) {
 	entries, err := os.ReadDir(filepath.Dir(file))

@@ -11,7 +11,7 @@ import (
 )
 
 // ensureAdmin makes the first admin key and stores it for the local CLI, before
-// anybody can knock.
+// anyone can connect.
 func (a *App) ensureAdmin(ctx context.Context) error {
 	chosen := a.cfg.AdminKey.Reveal()
 	made, err := a.control.EnsureAdmin(ctx, chosen)

@@ -133,7 +133,7 @@ func (a *App) serveChallenges(ctx context.Context, address string, handler http.
 	return nil
 }
 
-// redirectTo sends browsers to HTTPS. Programs are refused: what they sent in the clear
+// redirectTo sends browsers to HTTPS. Programs are refused: sending in the clear
 // should not go unnoticed.
 func redirectTo(base string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

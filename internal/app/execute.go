@@ -32,7 +32,7 @@ func Install(program, root string) error {
 
 // Execute is the ordinary worker for one execution, in a pod. It takes the execution
 // over from the launcher and returns when it is over, or handed back because the pod
-// has to end.
+// must end.
 func Execute(ctx context.Context, root string, opts Options) error {
 	if err := closeMemory(); err != nil {
 		return err

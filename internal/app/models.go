@@ -137,7 +137,7 @@ func modelInfos(set model.Set) []api.ModelInfo {
 	return list
 }
 
-// standardModel is what runs get that choose no model; false when nobody has named one
+// standardModel is the model for runs that choose none; false when nobody has named one
 // that an endpoint serves.
 func standardModel(set model.Set) (model.Choice, bool) {
 	for _, protocol := range append(builtinProtocols(), model.Gemini) {
@@ -180,7 +180,7 @@ func defaultModels(cfg config.Config) map[string]string {
 }
 
 // unnamedModel says that an endpoint could serve the built-in agent, but nobody has
-// said with which model; empty when that is not so.
+// said with which model; empty otherwise.
 func unnamedModel(set model.Set) string {
 	speaks := slices.ContainsFunc(set.Endpoints, func(e model.Endpoint) bool { return slices.Contains(builtinProtocols(), e.Protocol) })
 	if !speaks || set.DefaultFor(builtinProtocols()...) != "" {

@@ -32,7 +32,7 @@ type RemoteWorker struct {
 	Labels []string
 }
 
-// orphanTime is what supervisors of a worker that died get to end their agents; they
+// orphanTime is how long supervisors of a dead worker get to end their agents; they
 // do so at once, by SIGKILL, when the worker's pipe closes.
 const orphanTime = time.Second
 
@@ -87,7 +87,7 @@ func RunWorker(ctx context.Context, cfg config.Config, opts Options, as RemoteWo
 	return r.run(ctx)
 }
 
-// notAServers refuses a folder that a server keeps its database and keys in: agents
+// notAServers refuses a folder in which a server keeps its database and keys: agents
 // of a worker would be near them.
 func notAServers(cfg config.Config) error {
 	for _, file := range []string{filepath.Join(cfg.DataDir, "lineshaft.db"), cfg.AdminKeyFile(), filepath.Join(cfg.DataDir, "master.key")} {
@@ -146,8 +146,8 @@ func (r *remoteWorker) run(ctx context.Context) error {
 	return r.stop(context.WithoutCancel(ctx), w)
 }
 
-// untilOver waits for the end of ctx. A key that was revoked is its end, too: once
-// nothing runs any more, since whatever runs is lost with its lease.
+// untilOver waits for the end of ctx. A revoked key also ends it, once
+// nothing runs any more, since everything that runs is lost with its lease.
 func (r *remoteWorker) untilOver(ctx context.Context, w executor) error {
 	told := false
 	for pause.For(ctx, connectPause) {

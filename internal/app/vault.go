@@ -24,7 +24,7 @@ func keySource(cfg config.Config) vault.Source {
 }
 
 // loadVault reads the master key. A missing file is made only while the database
-// has nothing that another key has sealed: a new key would open none of that.
+// has nothing that another key has sealed: a new key could not open that.
 func loadVault(ctx context.Context, cfg config.Config, s *store.Store) (*vault.Vault, error) {
 	probe, err := s.GetSetting(ctx, secrets.ProbeSetting)
 	if err != nil {

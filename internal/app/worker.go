@@ -68,8 +68,8 @@ func (a *App) measurePrepared(w *worker.Worker) {
 	})
 }
 
-// agentGrace is what an agent has between SIGTERM and SIGKILL, unless it is a short
-// shutdown grace that ends it.
+// agentGrace is the time between SIGTERM and SIGKILL for an agent, unless a short
+// shutdown grace ends it.
 const agentGrace = 2 * time.Second
 
 // workerParts are what a worker is made of besides its settings.

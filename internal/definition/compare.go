@@ -106,7 +106,7 @@ func noteRenames(changes []Change) {
 func (p part) same(other part) bool { return len(fieldChanges(p, other)) == 0 }
 
 // fieldChanges lists the paths whose values differ, in the order of the new document
-// and then of what is gone.
+// and then of the removed ones.
 func fieldChanges(was, is part) []FieldChange {
 	before, after := map[string]leaf{}, map[string]leaf{}
 	for _, l := range was.leaves() {

@@ -134,7 +134,7 @@ func (c *converter) key(k ast.MapKeyNode) (string, *mistake) {
 	}
 }
 
-// plain reads a scalar. What an unquoted one is follows the core schema of YAML
+// plain reads a scalar. The type of an unquoted one follows the core schema of YAML
 // 1.2, whatever the parser thinks: yes and on are text, 010 is ten.
 func (c *converter) plain(from ast.Node) (*node, *mistake) {
 	t := from.GetToken()

@@ -149,8 +149,8 @@ func misplaced(parts []string) bool {
 	return parts[0] != "skills" && nestedKinds()[parts[0]+"/"+last] != ""
 }
 
-// otherFile handles a file that is not read: as published it is let be, but one that
-// looks as if it should be read is talked about.
+// otherFile handles a file that is not read: as published it is ignored, but a file that
+// looks as if it should be read gets a notice.
 func (p *parsing) otherFile(name string, parts []string) {
 	if misplaced(parts) {
 		p.add(lineshaft.FileProblem{File: name, Code: CodeUnsupportedPath, Message: "a file of that name is not read here", Hint: suggest(parts)})

@@ -131,8 +131,8 @@ func notRegular(name string) error {
 	return lineshaft.Invalid("", "%s is a link or no ordinary file; put a copy of the file in its place", lineshaft.Clip(strings.ToValidUTF8(name, "?"), 200))
 }
 
-// withoutFolder takes away the one folder that all files are in, when the factory is
-// in there.
+// withoutFolder removes the one folder that all files are in, when the factory is
+// in it.
 func withoutFolder(files Files) Files {
 	if _, ok := files[factoryFile]; ok {
 		return files

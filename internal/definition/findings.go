@@ -86,7 +86,7 @@ const (
 
 var triggerPath = regexp.MustCompile(`^triggers\[[0-9]+\](\.[a-z]+)?`)
 
-// codeOf is the code of a problem that was given none: messages begin with the path of
+// codeOf is the code of a problem without one: messages begin with the path of
 // what is wrong.
 func codeOf(p lineshaft.FileProblem) string {
 	if p.Code != "" {

@@ -173,7 +173,7 @@ func (r *reader) checkTiming(path string, t lineshaft.Timing) {
 }
 
 // checkTrigger reports what is wrong with a trigger beyond the shape of its keys.
-// Each part is checked in a trigger that is sound otherwise, so that one mistake does
+// Each part is checked in an otherwise sound trigger, so that one mistake does
 // not hide another.
 func checkTrigger(r *reader, path string, n *node, t *lineshaft.Trigger) {
 	if t.Provider == "" || t.Event == "" {

@@ -137,7 +137,7 @@ func (w *yamlWriter) scalarText(s string, key bool) string {
 }
 
 // plainText says whether a text needs no quotes, for this program and for others
-// that still take yes for true.
+// that still read yes as true.
 func plainText(s string, key bool) bool {
 	if kind, _ := resolvePlain(s); kind != textNode || strings.TrimSpace(s) != s {
 		return false

@@ -59,8 +59,8 @@ func Choose(options []lineshaft.PermissionOption, answer string) (lineshaft.Perm
 	return lineshaft.PermissionOption{}, false
 }
 
-// Astray says what is wrong with an answer that is the number of no option: it is a
-// slip, and no text for the agent. It is empty for every other answer.
+// Astray says what is wrong with an answer that is a number without an option: it is a
+// slip, not a text for the agent. It is empty for every other answer.
 func Astray(options []lineshaft.PermissionOption, answer string) string {
 	if _, ok := Choose(options, answer); ok || len(options) == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 var ErrStarved = errors.New("agent was ended because the lease was not renewed")
 
 // Run starts a program, and returns when it and everything it started is gone.
-// Its output is passed to the two writers of an Output. The error is the
+// Its output goes to the two writers of an Output. The error is the
 // platform's fault or, as *lineshaft.Error, the caller's.
 func (e Environment) Run(ctx context.Context, program Program) (sandbox.Exit, error) {
 	process, err := e.Start(ctx, program)

@@ -41,8 +41,8 @@ type seen struct {
 	job            *Job
 	pod            *Pod
 	hadJob, hadPod bool
-	// open has the pods that a node got and that were not seen to have ended; ended says
-	// that one was seen to.
+	// open has the pods that a node got and that were not seen to end; ended says
+	// that one was.
 	open  map[string]bool
 	ended bool
 }

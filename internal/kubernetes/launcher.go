@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// Control is what a launcher needs from the control plane: all that a worker does, and
+// Control is what a launcher needs from the control plane: all that a worker needs, and a way
 // to give an execution to its pod and take it back.
 type Control interface {
 	worker.Control

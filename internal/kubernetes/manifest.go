@@ -45,7 +45,7 @@ const (
 	podGrace = 10
 	// keepFinished is how long a finished Job stays when no launcher runs.
 	keepFinished = time.Hour
-	// deadlineSlack is what a pod may live beyond its run's own limit before the cluster
+	// deadlineSlack is how long a pod may live beyond its run's own limit before the cluster
 	// ends it. The worker in the pod keeps the limit; this only ends what it forgot, and
 	// a run that waits for an answer uses none of its time.
 	deadlineSlack = 7 * 24 * time.Hour
@@ -194,8 +194,8 @@ func quantity(bytes int64) string {
 	return strconv.FormatInt(bytes, 10)
 }
 
-// secret makes the Secret of an execution. It goes with its Job. The pod is shown the
-// parcel and not the key of the model.
+// secret makes the Secret of an execution. It is removed with its Job. The pod sees the
+// parcel but not the key of the model.
 func (t Template) secret(host string, job lineshaft.Job, owner *Job, models *PodModels) (*Secret, error) {
 	parcel := Parcel{Server: t.Server, WorkerHost: host, Settings: t.Settings, Models: models}
 	data := map[string][]byte{}
@@ -256,13 +256,13 @@ type Settings struct {
 // parcelKey is the key of the Secret, and the name of the file.
 const parcelKey = "job"
 
-// modelKeyKey is the key of the Secret for what no pod is shown: the run's own key of its
+// modelKeyKey is the key in the Secret of what no pod sees: the run's own key of its
 // model, for a launcher that takes the Job on.
 const modelKeyKey = "model-key"
 
 // Install is the pod's first step, in a container of our own image: it puts this
 // program and the parcel where the main container finds them. The Secret itself is not
-// there, so what the main container removes is out of the agent's reach.
+// mounted there, so what the main container removes is out of the agent's reach.
 func Install(program, secretDir, toolsDir, parcelDir string) error {
 	if err := copyFile(program, filepath.Join(toolsDir, "lineshaft"), 0o555); err != nil {
 		return fmt.Errorf("install program: %w", err)

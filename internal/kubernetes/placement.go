@@ -93,7 +93,7 @@ const (
 )
 
 // holder says who keeps the lease now. Until its pod takes the execution over, we do.
-// For a pod that has started and does not, the lease is left to run out.
+// If a pod has started and does not take it over, the lease runs out.
 func (p *placement) holder(lease time.Duration) holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -313,7 +313,7 @@ func (p *placement) left() (done bool) {
 
 // conclude says how an execution ended whose pod cannot, and removes it. It is not done
 // while the pod has the execution and may still run, on a node that the cluster does not
-// reach: then the lease has to run out, after which the pod's agent has ended.
+// reach: then the lease must run out, after which the pod's agent has ended.
 func (p *placement) conclude(f finding) (done bool) {
 	var last int64
 	back := p.ended()

@@ -199,8 +199,8 @@ func (sh Commands) factoryOf(ctx context.Context, d *definition.Definition, ref 
 		uid, err = sh.FactoryUID(ctx, c, ref)
 		return c, uid, err
 	}
-	// Aliases are compared with aliases and names with names: what has the one as the other
-	// is another factory, and applying the folder would undo it.
+	// Aliases are compared with aliases and names with names: a factory that has the one as the
+	// other is another factory, and applying the folder would undo it.
 	uid, err = factoryWith(ctx, c, d.Factory.Alias, func(f client.Factory) string { return f.Alias })
 	if uid == "" && err == nil {
 		uid, err = factoryWith(ctx, c, d.Factory.Name, func(f client.Factory) string { return f.Name })
@@ -349,8 +349,8 @@ func (sh Commands) repositoryPairs(r *client.FactoryRepository) [][2]string {
 	return list
 }
 
-// confirmApply shows what a folder takes away from a factory and asks. What was shown is
-// what is done: a change in between is refused by the revision.
+// confirmApply shows what a folder takes away from a factory and asks. The apply does
+// what was shown: a change in between is refused by the revision.
 func (sh Commands) confirmApply(ctx context.Context, c *client.Client, uid string, req *client.DefinitionRequest) error {
 	plan, err := c.Definitions.Plan(ctx, uid, req.Files)
 	if err != nil {
@@ -376,8 +376,8 @@ func (sh Commands) confirmApply(ctx context.Context, c *client.Client, uid strin
 	return nil
 }
 
-// confirmRollback shows all that an earlier revision changes: nobody has its files before
-// them, as those who apply a folder have. What changes nothing is not asked for.
+// confirmRollback shows all that an earlier revision changes: unlike those who apply a folder,
+// nobody has its files at hand. A roll-back that changes nothing is not asked about.
 func (sh Commands) confirmRollback(ctx context.Context, c *client.Client, uid string, number int64) error {
 	earlier, err := c.Definitions.Revision(ctx, uid, number)
 	if err != nil {

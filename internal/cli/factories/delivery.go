@@ -110,7 +110,7 @@ func (w *WebhookShell) again(hook *client.Webhook) string {
 	return shell.ShellWord(shell.OneLine(hook.Name)) + " --factory " + shell.ShellWord(shell.OneLine(w.Factory))
 }
 
-// howToTry is what to do for a first delivery; nothing can be done for a webhook of
+// howToTry is what to do for a first delivery; it is empty for a webhook of
 // which only the log is left.
 func (w *WebhookShell) howToTry(hook *client.Webhook) string {
 	again := w.again(hook)
@@ -337,7 +337,7 @@ func (sh Commands) span(since, until string) (after, before time.Time, err error
 }
 
 // redeliverable are the ids of a part of the log that can be delivered again, oldest
-// first. The list is complete before the first of them is: new rows must not get in.
+// first. The list is complete before the first redelivery: new rows must not get in.
 func redeliverable(ctx context.Context, c *client.Client, hook *client.Webhook, q client.DeliveryQuery) ([]string, error) {
 	var ids []string
 	for d, err := range c.Webhooks.AllDeliveries(ctx, hook.FactoryUID, hook.UID, q) {

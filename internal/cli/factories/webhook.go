@@ -229,7 +229,7 @@ func (w *WebhookShell) updateCommand() *cobra.Command {
 	return cmd
 }
 
-// changedHMAC writes what was given over the settings that there are: the server
+// changedHMAC merges the given values into the existing settings: the server
 // replaces them as a whole.
 func changedHMAC(cmd *cobra.Command, is *client.WebhookHMAC, given client.WebhookHMAC) *client.WebhookHMAC {
 	var all client.WebhookHMAC

@@ -142,8 +142,8 @@ func (w *WebhookShell) deliver(ctx context.Context, d Delivery, secret string) e
 	return w.TellDelivery(answer, d.ID)
 }
 
-// outdated says whether a delivery that its own secret signed is refused for the time that
-// its body has. The server does not say why it refuses (W-6), but this is known here.
+// outdated says whether a delivery that is signed with its own secret is refused for the time in
+// its body. The server does not say why it refuses (W-6), but this is known here.
 func (d Delivery) outdated(r signature.Request, secret string) bool {
 	if d.Mode != "signature" || signature.BodyTime(d.Scheme) == "" {
 		return false

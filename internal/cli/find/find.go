@@ -1,6 +1,6 @@
 // Package find finds what people name on the command line by uid, alias or name: factories,
-// agents and environments. What was probably meant by a name that nothing has is a part of
-// its errors.
+// agents and environments. Its errors suggest what was probably meant by a name that
+// nothing has.
 package find
 
 import (
@@ -26,8 +26,8 @@ func (sh Finder) InFactory(ctx context.Context, ref string) (*client.Client, str
 	return c, uid, err
 }
 
-// FactoryUID finds a factory by uid, alias or name; without any it is the only one
-// there is.
+// FactoryUID finds a factory by uid, alias or name; without any, it is the only
+// existing one.
 func (sh Finder) FactoryUID(ctx context.Context, c *client.Client, ref string) (string, error) {
 	return sh.FindFactory(ctx, c, ref, "Say which: --factory UID, alias or name.")
 }

@@ -480,7 +480,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// settle writes what lived for good: the log ends here. The remark says how calls stand
+// settle writes the live lines for good: the log ends here. The remark is about calls
 // that have no end.
 func (s *session) settle(remark string) {
 	s.endOutput()

@@ -113,7 +113,7 @@ func (r *renderer) message(d client.MessageData) {
 }
 
 // permission shows a question with the answers that can be given, or how it was
-// answered: by the policy when nobody had been asked.
+// answered: by the policy when nobody was asked.
 func (r *renderer) permission(d client.PermissionData) {
 	title := d.Title
 	title = cmp.Or(title, "may I continue?")
@@ -230,8 +230,8 @@ func (r *renderer) wrote(d client.OutputData) {
 	}
 }
 
-// toolResult shows how a tool ended if it was not good, and what it put out where no
-// output came before: most agents say what their commands wrote with the result alone.
+// toolResult shows how a tool ended if it failed, and its output if none
+// came before: most agents send the output of their commands with the result alone.
 func (r *renderer) toolResult(d client.ToolResultData) {
 	before, told := r.written[d.ID]
 	delete(r.written, d.ID)
@@ -279,8 +279,8 @@ func toolLine(d client.ToolCallData) string {
 	return d.Name
 }
 
-// inputText is a text, or a command that an agent gives as a list of words. What a
-// shell would be given as its script is shown alone.
+// inputText is a text, or a command that an agent gives as a list of words. Of a shell
+// call only the script is shown.
 func inputText(value any) string {
 	list, ok := value.([]any)
 	if !ok {

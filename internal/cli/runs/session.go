@@ -442,7 +442,7 @@ func (s *session) toolText(d client.ToolResultData, call *toolCall, failed bool)
 }
 
 // toolHead is the line of a call: its sign, what it does, and remarks such as how long it
-// took, for which what it does is cut.
+// took. What it does is cut to make room for them.
 func (s *session) toolHead(sign terminal.Line, call *toolCall, remarks ...string) terminal.Line {
 	remarks = remove(append([]string{call.note}, remarks...), "")
 	behind := strings.Join(remarks, " · ")

@@ -79,7 +79,7 @@ func (sh Commands) watch(ctx context.Context, f listFlags) error {
 }
 
 const (
-	// refreshAfter lets changes that come together be one look at the list, and
+	// refreshAfter gathers changes that come together into one look at the list, and
 	// refreshEvery finds what no change reported.
 	refreshAfter = 300 * time.Millisecond
 	refreshEvery = 5 * time.Second
@@ -181,8 +181,8 @@ func (sh Commands) watchScreen(ctx context.Context, c *client.Client, query clie
 	return w.loop()
 }
 
-// start does something beside. What panics there ends the command after the terminal
-// was given back: nobody could read why otherwise.
+// start does something in the background. A panic there ends the command after the terminal
+// is restored: otherwise nobody could read why.
 func (w *watcher) start(do func()) {
 	w.work.Go(func() {
 		defer func() {

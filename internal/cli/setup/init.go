@@ -22,7 +22,7 @@ import (
 // Commands has the command that makes a first factory.
 type Commands struct{ factories.Commands }
 
-// firstPrompt works on every server: one without a model and without an agent program
+// firstPrompt works on every server: a server without a model and without an agent program
 // runs its block.
 const firstPrompt = "A webhook has been called. Say hello, and show what is in event-payload.json.\n\n" +
 	"```sh\necho \"Hello from Lineshaft. The webhook was sent:\"\ncat event-payload.json\n```\n"

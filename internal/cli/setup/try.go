@@ -48,8 +48,8 @@ func (f *firstRun) lookThere(ctx context.Context) error {
 	return nil
 }
 
-// hears says whether deliveries to the webhook concern the trigger. One of a forge that
-// names no webhooks hears all of that forge.
+// hears says whether deliveries to the webhook concern the trigger. A forge trigger that
+// names no webhooks gets all of that forge.
 func hears(t client.Trigger, hook *client.Webhook) bool {
 	if slices.Contains(t.Filter.Webhooks, hook.Name) || slices.Contains(t.Filter.WebhookIDs, hook.UID) {
 		return true
@@ -89,7 +89,7 @@ func (f *firstRun) sends() bool {
 	return f.secret != "" || f.scheme().SecretFrom != signature.Issued
 }
 
-// chooseData settles what the test delivery holds, and refuses what cannot start a run
+// chooseData decides what the test delivery holds, and refuses what cannot start a run
 // before anything is made.
 func (f *firstRun) chooseData() error {
 	raw, err := f.filterThere()

@@ -33,7 +33,7 @@ func Example(pairs ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Group makes a command that only has subcommands help instead of doing nothing
+// Group makes a command that only has subcommands show help instead of doing nothing
 // when it is called without one of them, or with a wrong one.
 func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
@@ -230,7 +230,7 @@ func IfChanged[T any](cmd *cobra.Command, flag string, to **T, value T) {
 	}
 }
 
-// widestFlag is where the texts of flags begin at the latest; those of longer ones begin
+// widestFlag is the last column in which the texts of flags begin; those of longer flags begin
 // on a line of their own.
 const widestFlag = 32
 
@@ -315,7 +315,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command, width int) {
 }
 
 // fitExamples puts the purpose of an example that is too wide on a line before it, and
-// breaks the call before its flags as a shell takes it.
+// breaks the call before its flags in a way that a shell accepts.
 func fitExamples(examples string, width int) string {
 	var lines []string
 	for line := range strings.SplitSeq(examples, "\n") {

@@ -41,8 +41,8 @@ const (
 	maxContextFile  = 1 << 20
 )
 
-// contextPath is where the file is: LINESHAFT_CONTEXTS, else in the folder for settings
-// of the user. Without a home there is none, and no contexts.
+// contextPath is the path of the file: LINESHAFT_CONTEXTS, or else in the user's folder for
+// settings. Without a home there is no file, and there are no contexts.
 func (sh *Shell) contextPath() string {
 	if path := sh.Env["LINESHAFT_CONTEXTS"]; path != "" {
 		return path
@@ -131,8 +131,8 @@ func (f *ContextFile) Find(name, where string) (*SavedContext, error) {
 		DidYouMean(name, f.Names())+"`lineshaft context list` shows them; `lineshaft context add NAME --url ADDRESS` makes one.")
 }
 
-// ChangeContexts reads the file, lets change have it, and replaces it. Others who do the
-// same wait.
+// ChangeContexts reads the file, lets change edit it, and replaces it. Other callers
+// wait.
 func (sh *Shell) ChangeContexts(ctx context.Context, change func(*ContextFile) error) error {
 	path := sh.contextPath()
 	if path == "" {

@@ -109,7 +109,7 @@ func (sh *Shell) Explain(err error) *HintError {
 }
 
 // explainLocal is about what a command did itself, without a server. Codes are for
-// programs; messages say behind a semicolon what to do next.
+// programs; messages say after a semicolon what to do next.
 func (sh *Shell) explainLocal(e *lineshaft.Error, err error) *HintError {
 	message, next, told := strings.Cut(e.Message, "; ")
 	out := &HintError{Message: message, Code: ExitFailed, Cause: err}
@@ -171,7 +171,7 @@ func (sh *Shell) explainAnswer(e *client.Error) *HintError {
 	return out
 }
 
-// missingHint says where to look for what is not there: for the thing that the server
+// missingHint says where to look for what is missing: for the thing that the server
 // names, else for what the path is about.
 func missingHint(e *client.Error) string {
 	hints := map[string]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// Noun is a kind of things whose commands repeat from kind to kind. T is what a finder gives
-// of one: itself, or its id.
+// Noun is a kind of things whose commands repeat from kind to kind. T is what a finder returns
+// for one: itself, or its id.
 type Noun[T any] struct {
 	Sh *Shell
 	// Word is the command, such as schedule, and Sample a thing of the examples.

@@ -98,8 +98,8 @@ func (s *session) noticeReasoning(options []option) {
 	}
 }
 
-// pick is the value of an option that the first wish means which means one; empty
-// when it is that already. Agents write models with their provider before them.
+// pick is the value of an option that the first usable wish means; empty
+// when it is set already. Agents write models with their provider before them.
 func pick(o option, category string, wishes []string) string {
 	if o.Category != category {
 		return ""

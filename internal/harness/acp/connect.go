@@ -27,7 +27,7 @@ const (
 // authRequired is the protocol's error code of an agent that wants to know who asks.
 const authRequired = -32000
 
-// capabilities are what matters of an agent's. They are read leniently: an agent
+// capabilities are the abilities of an agent that matter here. They are read leniently: an agent
 // that describes itself oddly may still work.
 type capabilities struct {
 	Load    bool `json:"loadSession"`

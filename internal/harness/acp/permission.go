@@ -160,7 +160,7 @@ func (t *turn) askNext(ctx context.Context) {
 	})
 }
 
-// answered takes the answer of people. What names no option rejects the request,
+// answered takes the answer of people. An answer that names no option rejects the request,
 // and the agent gets the text as a message of its own.
 func (t *turn) answered(ctx context.Context, a *answer) {
 	if len(t.questions) == 0 || t.questions[0] != a.question {

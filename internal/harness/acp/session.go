@@ -36,8 +36,8 @@ type session struct {
 	id    string
 	cost  float64
 	since time.Time
-	// noted says that people know how the agent asks; it is the driver's, as is lost: the
-	// agent has no session of what was before.
+	// noted says that people know how the agent asks. It belongs to the driver, as does lost: the
+	// agent has no session of what came before.
 	noted, lost bool
 	// phase is how far the driver of the present prompt is.
 	phase phase
@@ -143,7 +143,7 @@ func (s *session) settle(a *agent, err error) error {
 // errGone says that the process has ended.
 var errGone = errors.New("the agent has ended")
 
-// ready gives an agent that can take a prompt. After a process that ended, a new
+// ready returns an agent that can take a prompt. After a process that ended, a new
 // one continues its session.
 func (s *session) ready(ctx context.Context) (*agent, error) {
 	s.mu.Lock()

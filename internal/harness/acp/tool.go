@@ -206,8 +206,8 @@ func (c *toolCall) content(raw json.RawMessage) {
 	}
 }
 
-// meta reads what agents say beside the protocol: the tool's own name, and the
-// output and exit code of a terminal of theirs.
+// meta reads what agents say outside the protocol: the tool's own name, and the
+// output and exit code of one of their terminals.
 func (c *toolCall) meta(raw json.RawMessage) {
 	var m struct {
 		Claude struct {
@@ -357,7 +357,7 @@ func (c *toolCall) toolName() string {
 	return "tool"
 }
 
-// server is the server and the tool of a call of a tool server, where the agent
+// server is the server and the tool that a call is for, where the agent
 // says so in its input.
 func (c *toolCall) server() string {
 	var input struct {
@@ -449,7 +449,7 @@ func (c *toolCall) exitCode() *int {
 	return nil
 }
 
-// object is a JSON object as it is; anything else under a name. Too much of it is
+// object is a JSON object as it is; anything else under a name. If it is too long, it is
 // cut as text.
 func object(raw json.RawMessage, name string) map[string]any {
 	if len(raw) == 0 || string(raw) == "null" {

@@ -18,8 +18,8 @@ import (
 const (
 	// tick is how often a turn looks whether something has waited too long.
 	tick = 250 * time.Millisecond
-	// quiet is how long nothing must come after the end of a turn: updates may be
-	// under way that belong to it. Later ones are reported in the next turn.
+	// quiet is how long nothing may come after the end of a turn: updates that
+	// belong to it may be under way. Later ones are reported in the next turn.
 	quiet = 100 * time.Millisecond
 	// lateTime bounds the wait for quiet.
 	lateTime = time.Second

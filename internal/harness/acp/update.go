@@ -17,7 +17,7 @@ type update struct {
 }
 
 // update makes events of one update. Kinds that mean nothing for the log of a run,
-// and those of later versions of the protocol, are passed over.
+// and those of later versions of the protocol, are ignored.
 func (t *turn) update(raw json.RawMessage) {
 	var params struct {
 		Update json.RawMessage `json:"update"`

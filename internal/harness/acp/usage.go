@@ -76,8 +76,8 @@ func (t *turn) spent(raw json.RawMessage) {
 	}
 }
 
-// bill is what came to the cost since the last time, in millionths of a dollar. An
-// agent that begins to count again in a new process is not asked for what it forgot.
+// bill is the cost that was added since the last time, in millionths of a dollar. An
+// agent that begins to count again in a new process is not charged for what it forgot.
 func (s *session) bill() int64 {
 	if s.known.cost < 0 || s.known.cost == s.cost {
 		return 0

@@ -18,21 +18,21 @@ const (
 	// headLength is how far into a message that is too long its kind is looked for.
 	headLength = 512
 	// maxUnanswered is how many requests an agent may have open. All but a few
-	// questions to people are answered at once: who has more does not read the answers.
+	// questions to people are answered at once: an agent with more does not read the answers.
 	maxUnanswered = 256
 	// maxID is the longest id of a request: its answer repeats it.
 	maxID = 1 << 10
 )
 
-// wire takes the standard output of an agent apart into messages. It is written
-// to by one goroutine.
+// wire splits the standard output of an agent into messages. One goroutine
+// writes to it.
 type wire struct {
 	queue *queue
 	// calls gets the requests and answers, for the SDK.
 	calls io.Writer
 	// noise gets what is not a message.
 	noise io.Writer
-	// tooLong is called for a message that is longer than maxLine, with whether the
+	// tooLong is called for a message longer than maxLine; harmless says that the
 	// session can do without it.
 	tooLong func(harmless bool)
 	// misuse is called, once, with the reason to end the agent.

@@ -39,8 +39,8 @@ const (
 
 // Options are the settings of the agent. Zero values mean the defaults.
 type Options struct {
-	// Policy is for commands, changes of files and the tools of servers of a run; nil is
-	// what its configuration says, and Allow if that says nothing. A word that is none of the policies counts as Deny.
+	// Policy is for commands, changes of files and the tools of servers of a run; nil means
+	// what its configuration says, and Allow if that says nothing. A word that is not a policy counts as Deny.
 	Policy func(job lineshaft.Job) Policy
 	// MaxCalls is how often a model is asked in one turn. Default 100.
 	MaxCalls int
@@ -54,7 +54,7 @@ type Options struct {
 	// FirstPause is the time before the second try; it doubles with each. Default 1 s.
 	FirstPause time.Duration
 	// FirstByte is how long an answer may take to begin. Default 5 min: a model on a
-	// small machine reads a long conversation for minutes.
+	// small machine needs minutes to read a long conversation.
 	FirstByte time.Duration
 	// Idle is how long an answer may pause. Default 60 s.
 	Idle time.Duration
@@ -132,8 +132,8 @@ func (b *Builtin) Open(ctx context.Context, env harness.Environment) (harness.Se
 	return s, nil
 }
 
-// choose finds the way to a model. Where both protocols lead to one, the name of
-// the model decides, as far as it is known whose it is.
+// choose finds the way to a model. Where both protocols lead to one, the vendor of
+// the model decides, as far as its name shows it.
 func choose(env harness.Environment) (model.Protocol, harness.Access, error) {
 	first, second := model.Anthropic, model.OpenAI
 	if wanted := env.Job.Config.Model(); wanted != "" && !strings.Contains(strings.ToLower(wanted), "claude") {

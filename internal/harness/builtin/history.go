@@ -95,8 +95,8 @@ func (t *turn) encode() ([]byte, error) {
 	}
 }
 
-// consistent drops what no endpoint takes: results without their calls, calls
-// without results, roles that are none, and a beginning that is not the user's.
+// consistent drops what no endpoint accepts: results without their calls, calls
+// without results, unknown roles, and a beginning that is not the user's.
 func consistent(messages []chat.Message) []chat.Message {
 	var out []chat.Message
 	for i, m := range messages {
@@ -158,8 +158,8 @@ func matching(results []chat.Result, before []chat.Message) []chat.Result {
 	return out
 }
 
-// firstOf finds results by the ids of their calls. The file that they come from is
-// the agent's, and may have very many.
+// firstOf finds results by the ids of their calls. They come from a file that
+// belongs to the agent, and may be very many.
 func firstOf(results []chat.Result) map[string]chat.Result {
 	first := make(map[string]chat.Result, len(results))
 	for _, result := range results {

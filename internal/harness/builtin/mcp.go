@@ -28,8 +28,8 @@ const (
 	maxDescription = 4 << 10
 	maxToolName    = 64
 	maxRefusal     = 400
-	// protocolVersion is one that old servers know too: the greeting of later ones is
-	// answered by some of them with silence.
+	// protocolVersion is one that old servers also know: some of them answer the greeting of
+	// later versions with silence.
 	protocolVersion = "2025-06-18"
 	// serverGrace is how long a server gets to end on its own.
 	serverGrace = 2 * time.Second
@@ -43,8 +43,8 @@ type server struct {
 	kill    context.CancelFunc
 }
 
-// joinServers connects the run's tool servers, once. One that does not come up
-// costs its tools and nothing else.
+// joinServers connects the run's tool servers, once. If one does not come up,
+// only its tools are missing.
 func (t *turn) joinServers(ctx context.Context) {
 	for t.joined < len(t.env.ToolServers) && ctx.Err() == nil {
 		given := t.env.ToolServers[t.joined]

@@ -1,7 +1,7 @@
 // Package oneshot drives the command-line agents claude, codex, gemini and
 // opencode in their one-shot modes, which print JSON lines: one start of the
 // program for each turn, and one session of the agent over all of them. It is for
-// workers that have the agent but nothing of it that speaks the Agent Client
+// workers that have the agent but no version of it that speaks the Agent Client
 // Protocol, and for runs that ask for it with config.harness.mode.
 package oneshot
 

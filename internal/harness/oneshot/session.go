@@ -15,7 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
-// linger is how long a program may take to leave after it has said that the turn
+// linger is how long a program may take to end after it has said that the turn
 // has ended.
 const linger = 10 * time.Second
 
@@ -142,7 +142,7 @@ type state struct {
 func (s *session) file() string { return s.agent.Name + "-session.json" }
 
 // earlier is the session to continue; empty when there is none. The file is part
-// of a snapshot by its name, and so is what the agent itself remembers in its home.
+// of a snapshot by its name, and so are the agent's own files in its home.
 func (s *session) earlier() string {
 	if s.state.ID != "" {
 		return s.state.ID

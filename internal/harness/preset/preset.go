@@ -1,6 +1,6 @@
 // Package preset knows the agents that people install: which model API each one
 // speaks, its program, and how it is pointed at the worker's gateway and given
-// tool servers. How an agent is talked to belongs to the adapters.
+// tool servers. Talking to an agent is up to the adapters.
 //
 // Secrets never appear in arguments, which other users of a machine can see, nor
 // in files, which may end up in a snapshot: they go into variables of the agent,
@@ -79,9 +79,9 @@ func Find(name string) (Agent, bool) {
 	return all[i], true
 }
 
-// Setup works out what the agent of a run is started with. With tools, the tool
+// Setup works out how to start the agent of a run. With tools, the tool
 // servers of the run are part of it; without, they are left to the caller. When
-// the worker has no endpoint for any of the agent's protocols, nothing is said
+// the worker has no endpoint for any of the agent's protocols, the setup says nothing
 // about models but the name that the run asks for: the agent then uses what the
 // secrets of the run and its own files give it.
 func (a Agent) Setup(env harness.Environment, tools bool) (Setup, error) {

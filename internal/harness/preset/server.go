@@ -26,8 +26,8 @@ type hidden struct{ name, variable string }
 // variableName is what every shell and agent takes as the name of a variable.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// hide puts the values of tool servers into variables. Names are made such that
-// every agent takes them, and stay different from each other.
+// hide puts the values of tool servers into variables. Their names are valid for
+// every agent and differ from each other.
 func (b *builder) hide(servers []harness.ToolServer) error {
 	taken := map[string]bool{}
 	for _, s := range servers {

@@ -1,7 +1,7 @@
 // Package shell is the harness that needs no model: it runs the fenced sh and
 // bash blocks of a prompt, in order, each as a tool call, and stops at the first
 // that fails. It is the default of a server on which nothing else is set
-// up, and what tests and demonstrations use. It does not interpret the text
+// up, and serves tests and demonstrations. It does not interpret the text
 // around the blocks.
 package shell
 

@@ -34,7 +34,7 @@ type caller struct {
 }
 
 // post sends a request and gives each event's data to take, until take is done or
-// fails. A stream that ends before that was cut.
+// fails. A stream that ends before that was cut off.
 func (c *caller) post(ctx context.Context, path string, header http.Header, body any, take func(data []byte) (done bool, err error)) error {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -160,7 +160,7 @@ func parseSaid(body []byte) said {
 	return s
 }
 
-// tooLong knows how endpoints say that a conversation does not fit. There is no
+// tooLong recognises how endpoints say that a conversation does not fit. There is no
 // common code.
 func tooLong(status int, s said) bool {
 	if s.is("context_length_exceeded") || status == http.StatusRequestEntityTooLarge {
@@ -181,8 +181,8 @@ func tooLong(status int, s said) bool {
 	return false
 }
 
-// windowIn finds the size of the window in a message: it also names the size of
-// what was sent, which is larger.
+// windowIn finds the size of the window in a message, which also names the size of
+// the request: that is larger.
 func windowIn(text string) int {
 	window := 0
 	for _, digits := range regexp.MustCompile(`\d[\d,_]*`).FindAllString(text, 20) {
