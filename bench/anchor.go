@@ -127,8 +127,8 @@ func anchorChild(ctx context.Context, in io.Reader, _ io.Writer) (err error) {
 	return nil
 }
 
-// anchorServer is the handler of the anchors: what every durable ingress has to do
-// at the least, and nothing else.
+// anchorServer is the handler of the anchors: the least that every durable ingress must do,
+// and nothing else.
 type anchorServer struct {
 	kind  anchorKind
 	token [sha256.Size]byte

@@ -12,7 +12,7 @@ import (
 )
 
 // gunner is one connection of the load generator: it sends prepared bytes and reads
-// no more of an answer than it has to, so that the generator takes little from the
+// no more of an answer than it must, so that the generator takes little from the
 // machine that it shares with the server.
 type gunner struct {
 	conn     net.Conn

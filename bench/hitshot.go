@@ -48,8 +48,8 @@ func newMagazine(order hitOrder) (*magazine, error) {
 	return m, m.sign(order)
 }
 
-// sign makes the signatures of all requests before the clock starts: the generator
-// would else take as much of the machine as what is measured.
+// sign makes the signatures of all requests before the clock starts: otherwise the generator
+// would take as much of the machine as what is measured.
 func (m *magazine) sign(order hitOrder) error {
 	if order.Targets[0].Scheme == "" {
 		return nil
@@ -105,7 +105,7 @@ func (m *magazine) id(n int64) (id [len(bodyID)]byte) {
 	return id
 }
 
-// mix turns numbers that follow each other into ones that do not; no two become
+// mix turns consecutive numbers into scattered ones; no two become
 // the same.
 func mix(x uint64) uint64 {
 	x ^= x >> 30

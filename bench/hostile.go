@@ -86,8 +86,8 @@ type hostileCost struct {
 	Memory int64 `json:"memory_bytes"`
 }
 
-// hostileCost asks once. The server is a new one each time: what it held for the request
-// before would hide what it needs for this one.
+// hostileCost asks once. The server is new each time: what it held for the previous request
+// would hide what it needs for this one.
 func (s *session) hostileCost(ctx context.Context, engine string, made *hooked, cookie, path string) (cost hostileCost, err error) {
 	srv, err := s.startHooked(ctx, made, "hostile-"+engine+fileName(path))
 	if err != nil {

@@ -38,8 +38,8 @@ type recent struct {
 	// deliveries and audit are how many the webhook and the log have.
 	deliveries, audit int
 	team              team
-	// folded is how long it took to count the recent ends for the first time, and the
-	// longest transaction of it.
+	// folded is how long it took to count the recent ends for the first time, longest its
+	// longest transaction.
 	folded, longest time.Duration
 }
 

@@ -120,8 +120,8 @@ func cutCommit(ctx context.Context, h *hit) error {
 	return nil
 }
 
-// jumpDatabase does to leases what a date of the database does that is set forward by an hour:
-// all of them are over.
+// jumpDatabase does to leases what setting the database's date forward by an hour does:
+// all of them run out.
 func jumpDatabase(ctx context.Context, h *hit) error {
 	h.target = h.pg.nodes[h.pg.primary].name
 	const sql = `WITH over AS (UPDATE executions SET lease_until = lease_until - 3600000000 WHERE ended_at = 0 RETURNING 1)

@@ -150,7 +150,7 @@ func (p *part) strike(ctx context.Context, f fault, h *hit, out io.Writer) error
 	return nil
 }
 
-// check has the checker decide, which gets the history as it is on disk and the address of the
+// check lets the checker decide. It gets the history from the disk and the address of the
 // server.
 func (p *part) check(ctx context.Context, r *rig, file string) error {
 	if err := errors.Join(addSigns(r.ledger(), r.book), r.book.Err()); err != nil {

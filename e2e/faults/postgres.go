@@ -194,7 +194,7 @@ func (c *cluster) awaitSync(ctx context.Context) error {
 }
 
 // promote ends the primary and lets the replica take over. It calls follow when the new
-// one takes writes; who follows comes back with the address of what to use from then on.
+// primary accepts writes, with the address to use from then on.
 func (c *cluster) promote(ctx context.Context, follow func(address string)) error {
 	if err := c.awaitSync(ctx); err != nil {
 		return err

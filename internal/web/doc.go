@@ -2,7 +2,7 @@
 // html/template, embedded in the binary, and made livelier by htmx. It calls control
 // like every other transport and decides nothing itself.
 //
-// Its rooms have the pages of some nouns each, with their templates and their routes: runs,
+// Each of its rooms has the pages of some nouns, with their templates and their routes: runs,
 // factories (with agents, automations and schedules), hooks (webhooks and notifications),
 // platform (environments, secrets, workers, keys, sessions, audit log, settings) and overview.
 // They know nothing of each other, and share what is in page. A request goes: page (session,
@@ -12,7 +12,7 @@
 // is what htmx puts into it without reading the whole page again.
 //
 // A POST changes something and redirects with a notice (Done), or shows its form again with
-// what is wrong (Again). What cannot be undone asks first (Removing). A secret is shown in
+// what is wrong (Again). An action that cannot be undone asks first (Removing). A secret is shown in
 // the answer to the POST that made it, and nowhere else.
 //
 // Live pages follow Server-Sent Events: runs/runevents.go sends a run's transcript as HTML

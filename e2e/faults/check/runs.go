@@ -131,7 +131,7 @@ func (c *checker) lastFollowups() map[string]time.Time {
 	return last
 }
 
-// checkLogs: numbers without holes, no execution that is heard after a newer one, no output
+// checkLogs: numbers without holes, no event of an execution after one of a newer one, no output
 // of a run that is over, and the log ends in the state that the run has.
 func (c *checker) checkLogs() {
 	for i := range c.state.Runs {

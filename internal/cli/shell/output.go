@@ -248,7 +248,7 @@ func (sh *Shell) row(row []Cell, widths []int) {
 	fmt.Fprintln(sh.Out, strings.TrimRight(line.String(), " "))
 }
 
-// Pairs prints names and values below each other; empty values are left out. Styled are the
+// Pairs prints names and values in lines; empty values are left out. Styled are the
 // names of those that have a style.
 func (sh *Shell) Pairs(list [][2]string, styled ...Cell) {
 	width := 0

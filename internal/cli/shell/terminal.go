@@ -118,7 +118,7 @@ func ShellWord(text string) string {
 }
 
 // escapeJSON writes what acts on a terminal as \uXXXX, which is the same text for programs.
-// JSON has such characters inside of strings only; those below a space are escaped already.
+// JSON has such characters only inside strings; those below a space are escaped already.
 func escapeJSON(text []byte) []byte {
 	acts := func(r rune) bool { return r > ' ' && terminal.Acts(r) }
 	if !bytes.ContainsFunc(text, acts) {
@@ -137,8 +137,8 @@ func escapeJSON(text []byte) []byte {
 
 // safeYAML writes JSON as YAML in which texts of others neither act on a terminal nor break
 // the document. The library writes every character as it is; YAML allows some of them
-// only in double quotes and escaped. So it gets words that stand for such texts, and
-// these are put into their places. Nobody can guess the words.
+// only in double quotes and escaped. So the library gets placeholders, which are then
+// replaced with such texts. Nobody can guess the placeholders.
 func safeYAML(text []byte) ([]byte, error) {
 	word := "text-" + strings.ToLower(rand.Text()) + "-"
 	var plain bytes.Buffer

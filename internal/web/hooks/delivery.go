@@ -22,7 +22,7 @@ const (
 	// statesShown bounds the runs whose state is looked up for one page.
 	statesShown = 25
 	// chainShown bounds the redeliveries that are followed back, chainLooked how far
-	// back in the log later ones are looked for.
+	// back in the log later ones are searched for.
 	chainShown  = 10
 	chainLooked = 100
 )
@@ -53,8 +53,8 @@ type shownDelivery struct {
 	Hook *hookView
 }
 
-// deliveryMarks are the colour and the word of a status, and what is said of one that
-// gives no reason.
+// deliveryMarks are the colour and the word of a status, and the text for a delivery
+// without a reason.
 var deliveryMarks = map[lineshaft.DeliveryStatus][3]string{
 	lineshaft.DeliveryAccepted:     {"good", "Accepted"},
 	lineshaft.DeliveryDuplicate:    {"idle", "Duplicate", "nothing new to start"},

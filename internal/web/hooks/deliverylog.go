@@ -81,7 +81,7 @@ func (d shownDelivery) words() string {
 }
 
 const (
-	// narrowLimit is how many rows are read at once when the log is narrowed down, and
+	// narrowLimit is how many rows are read at once when the log is filtered, and
 	// narrowReads how often, until a page is full.
 	narrowLimit = 200
 	narrowReads = 10
@@ -263,8 +263,8 @@ func shownAll(v hookView, deliveries []lineshaft.Delivery) []shownDelivery {
 	return shown
 }
 
-// freshDeliveries is what came since the newest that a page has; nothing new is 204,
-// which leaves the page alone.
+// freshDeliveries is what came since the newest that a page has; when there is nothing new
+// it answers 204, which leaves the page alone.
 func (s pages) freshDeliveries(r *page.Request, v hookView) error {
 	if !r.Asked() {
 		http.Redirect(r.W, r.Request, v.At, http.StatusSeeOther)

@@ -138,8 +138,8 @@ type notificationData struct {
 	Live string
 }
 
-// notificationPage is the page of an endpoint. An open one asks for itself again and
-// again, and says what it shows: nothing new is 204, which leaves it alone.
+// notificationPage is the page of an endpoint. An open page polls for itself and
+// says what it shows: when there is nothing new the answer is 204, which leaves it alone.
 func (s pages) notificationPage(r *page.Request, v notificationView) error {
 	data := notificationData{Notification: v, May: r.Caller.Role.May(lineshaft.PermissionFactoriesManage)}
 	deliveries, err := s.listCallbacks(r, v, &data.Log)

@@ -196,8 +196,8 @@ type callbackData struct {
 	Live string
 }
 
-// callbackPage is the page of one delivery; while that is pending, an open page asks
-// for itself again and again.
+// callbackPage is the page of one delivery; while that is pending, an open page polls
+// for itself.
 func (s pages) callbackPage(r *page.Request, v notificationView) error {
 	found, err := s.Control.GetNotificationDelivery(r.Context(), r.Caller, v.ID, r.PathValue("delivery"))
 	if err != nil {

@@ -189,7 +189,7 @@ func declined(err error) (why string, ok bool) {
 	return told.Message, true
 }
 
-// redeliverAll takes the deliveries again that were ticked, the oldest first. One that fails
+// redeliverAll redelivers the ticked deliveries, the oldest first. One that fails
 // does not hold up the others.
 func (s pages) redeliverAll(r *page.Request) error {
 	_ = r.ParseForm() // what cannot be read has no values

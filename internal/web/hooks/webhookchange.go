@@ -41,7 +41,7 @@ type issuedData struct {
 	Wait  waitData
 }
 
-// showIssued shows what the sender has to know. It is the answer to a POST, so that
+// showIssued shows what the sender must know. It is the answer to a POST, so that
 // no address leads to it again.
 func (s pages) showIssued(r *page.Request, made issued) error {
 	v := s.hookView(made.Factory, made.Webhook)
@@ -125,8 +125,8 @@ func rotateView(v hookView, from, overlap string) page.Page {
 	return v.page(title, v.within(), rotateData{Hook: v, From: from, Overlap: overlap})
 }
 
-// rotatePage asks for a new secret, or for the first one that a provider made. A day for the
-// sender to follow is proposed, where the old secret is not in an overlap already.
+// rotatePage asks for a new secret, or for the first one that a provider made. It proposes a day
+// for the sender to follow, unless the old secret is in an overlap already.
 func rotatePage(v hookView) page.Page {
 	from, overlap := "make", "86400"
 	if v.Kind.Issued {

@@ -12,7 +12,7 @@ import (
 )
 
 // mostFactories is how many factories a webhook can be made in by choosing from a
-// list; the page of a factory leads there for more.
+// list; for more, the page of a factory leads there.
 const mostFactories = 200
 
 // chooseFactory is where a webhook begins that has no factory yet.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Charts are drawn on a field of this size and stretched to the width there is; what
-// is written beside them is HTML, so that letters keep their shape.
+// Charts are drawn on a field of this size and stretched to the available width; the text
+// beside them is HTML, so that letters keep their shape.
 const (
 	chartWidth  = 600.0
 	chartHeight = 160.0

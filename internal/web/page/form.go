@@ -152,7 +152,7 @@ type Field struct {
 	Gone string
 	// Value is what is in the field.
 	Value string
-	// Into is a *string, an *int or an **int that is nothing when the field is empty, or a
+	// Into is a *string, an *int or an **int that is nil when the field is empty, or a
 	// *[]string of words.
 	Into any
 }
@@ -238,8 +238,8 @@ func Blame(err error, labels map[string]string) error {
 // onceField tells forms apart that are alike: {{once}} puts it into one.
 const onceField = "once"
 
-// Once makes a second sending of the same form do nothing; one that was changed in
-// between is another.
+// Once makes sending the same form again do nothing; a form that was changed in
+// between is another one.
 func (r *Request) Once() *base.Idempotency {
 	token := r.PostFormValue(onceField)
 	if len(token) < 16 || len(token) > 100 {

@@ -173,8 +173,8 @@ func StateName(state lineshaft.RunState) string {
 	return text[:1] + strings.ToLower(text[1:])
 }
 
-// sourceNames are how people read the sources of this server's own runs; those of the
-// published service are read from their word.
+// sourceNames are the words for the sources of this server's own runs; those of the
+// published service are made from their identifiers.
 var sourceNames = map[lineshaft.Source]string{
 	lineshaft.SourceAPI: "API", lineshaft.SourceCLI: "CLI", lineshaft.SourceMCP: "MCP", lineshaft.SourceLocal: "Local",
 	lineshaft.SourceWebApp: "Dashboard", lineshaft.SourceOrchestration: "Agent", lineshaft.SourceSchedule: "Schedule",

@@ -37,7 +37,7 @@ func (s *Site) forgetWay(w http.ResponseWriter, r *http.Request) {
 const maxNext = 2000
 
 // beginSignIn sends a browser to the identity provider. What it must bring back is in
-// a cookie, so that nobody can be signed in by an answer that another browser got.
+// a cookie, so that an answer to another browser cannot sign anyone in.
 func (s *Site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.URL.Query().Get("next"))
 	if s.Identity == nil || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
@@ -81,7 +81,7 @@ func (s *Site) finishSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// refuseSignIn shows the page to sign in again, with what to do. Why it was refused
+// refuseSignIn shows the page to sign in again, with what to do. The reason
 // goes to the log; tokens and codes are in neither.
 func (s *Site) refuseSignIn(w http.ResponseWriter, r *http.Request, next string, err error) {
 	told, ok := errors.AsType[*lineshaft.Error](err)

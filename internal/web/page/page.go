@@ -85,8 +85,8 @@ func (p Page) Wrong(field string) string {
 	return p.Error.Message
 }
 
-// Harnesses are the programs that runs can choose. Those that are not set up here can
-// be chosen all the same: another worker may have them.
+// Harnesses are the programs that runs can choose. Programs that are not set up here can
+// also be chosen: another worker may have them.
 func (p Page) Harnesses() []Option {
 	var absent []string
 	if p.absent != nil {
@@ -123,7 +123,7 @@ func (r *Request) Render(name string, p Page) error {
 	return r.site.write(r.W, r.Request, http.StatusOK, name, p)
 }
 
-// Again shows a form again with what was wrong with it. Whatever is not the reader's to
+// Again shows a form again with what was wrong with it. An error that the reader cannot
 // fix becomes an error page.
 func (r *Request) Again(name string, p Page, err error) error {
 	told, ok := errors.AsType[*lineshaft.Error](err)

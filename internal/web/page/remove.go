@@ -20,8 +20,8 @@ type Removal struct {
 	Effects []string
 	// Uses keep it from going.
 	Uses secrets.Uses
-	// Action is where the answer goes, Back where to go without one. To is where to go when it
-	// is gone, unless that is the section, and Done what is said there.
+	// Action is where the answer goes, Back where to go without one. To is where to go after the
+	// removal, unless that is the section, and Done the notice there.
 	Action, Back, To, Done string
 	// Verb is what the button says.
 	Verb string

@@ -23,8 +23,8 @@ func (r *Request) Asked() bool { return r.Header.Get("Hx-Request") == "true" }
 // error page, or an error fragment for a part of a page.
 type Handler func(r *Request) error
 
-// Route is a page or an action of pages, with the permission that it needs. What
-// depends on more than the role, control decides.
+// Route is a page or an action of pages, with the permission that it needs. control
+// decides what depends on more than the role.
 type Route struct {
 	Pattern string
 	Needs   lineshaft.Permission
@@ -73,8 +73,8 @@ func ShowWith[T any](name string, find func(*Request) (T, error), build func(*Re
 	})
 }
 
-// InTurn makes a page that may have much to read when its turn comes: a key has few of
-// them at once, whatever way it reads (H-14).
+// InTurn makes a page that may have much to read wait its turn: a key has few of
+// them at once, by whatever way it reads (H-14).
 func InTurn(next Handler) Handler {
 	return func(r *Request) error {
 		release, err := r.site.Control.Turn(r.Context(), r.Caller, 3)
@@ -89,8 +89,8 @@ func InTurn(next Handler) Handler {
 	}
 }
 
-// pageMaker has the processor for a long answer until there is something to write: the
-// reader may be slow, and others need not wait for it.
+// pageMaker holds the processor for a long answer until there is something to write: the
+// reader may be slow, and others must not wait for it.
 type pageMaker struct {
 	http.ResponseWriter
 	rest func()

@@ -68,7 +68,7 @@ func (s pages) createSecret(r *page.Request) error {
 	return r.Done(page.Under("secrets", secret.Name), "The secret is stored. Its value cannot be read again.")
 }
 
-// secretValue takes the value from the field for one line or the one for several,
+// secretValue takes the value from the one-line field or from the field for several lines,
 // whose line ends browsers change.
 func secretValue(r *page.Request) (string, error) {
 	value, lines := r.PostFormValue("value"), page.FormText(r.PostFormValue("lines"))

@@ -69,7 +69,7 @@ func checkKind(state string) string {
 }
 
 // doctorPage examines the machine: for a part of the page, or without JavaScript for
-// the whole of it. One examination runs at a time, as each starts programs.
+// all of it. One examination runs at a time, as each starts programs.
 func (s pages) doctorPage(r *page.Request, data settingsData) error {
 	if s.Examine == nil {
 		return lineshaft.NotFound("page", r.URL.Path)

@@ -48,7 +48,7 @@ func (s pages) newRunForm(r *page.Request, data newRunData) (p page.Page, err er
 	return page.Below("runs", "New run", data), err
 }
 
-// fillFrom takes over what was asked of another run; what came from its agent, its
+// fillFrom copies the request of another run; what came from its agent, its
 // factory or the server comes from there again.
 func (s pages) fillFrom(ctx context.Context, c lineshaft.Caller, runID string, data *newRunData) error {
 	run, err := s.Control.GetRun(ctx, c, runID)

@@ -112,8 +112,8 @@ func (s pages) copies(run *lineshaft.Run) []origin {
 	return list
 }
 
-// window reads the newest stretch of a log, with ?before the one before that, and with ?at
-// the one around an event.
+// window reads the newest stretch of a log, with ?before the stretch before that, and with ?at
+// the stretch around an event.
 func (s pages) window(r *page.Request, run *lineshaft.Run) ([]lineshaft.Event, window, error) {
 	if text := r.FormValue("at"); text != "" {
 		return s.windowAt(r, run, text)
@@ -201,8 +201,8 @@ func (s pages) runItems(r *page.Request) error {
 	return r.Fragment("run", "items", s.stretch(r.Caller, run, events, win))
 }
 
-// stretch makes the items of a window. A call without a result in an earlier one may
-// have got it later: of an execution that is over it is not said to be running.
+// stretch makes the items of a window. A call without a result in an earlier window may
+// have got it later: if its execution is over, the call is not shown as running.
 func (s pages) stretch(c lineshaft.Caller, run *lineshaft.Run, events []lineshaft.Event, win window) []item {
 	items := s.transcribe(run.ID, runs.MayChange(c, run), events)
 	if win.Follow || !run.State.Terminal() && run.State != lineshaft.Queued {

@@ -21,7 +21,7 @@ const (
 	messageEvery  = 50 * time.Millisecond
 	messageEvents = 300
 	messageBytes  = 96 << 10
-	// farBehind is from where catching up event by event makes no sense to a reader:
+	// farBehind is the distance from which catching up event by event makes no sense to a reader:
 	// the page then starts again at the end.
 	farBehind = 5000
 	// sideEvery is how often usage and the like are sent.

@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// runView is what the address of the run list says: which runs, in which order, from
-// where on.
+// runView is what the address of the run list says: which runs, in which order, and
+// the place to begin.
 type runView struct {
 	// Values are those that say something, so that one view has one address.
 	Values url.Values
@@ -146,8 +146,8 @@ func parseRunView(given url.Values) (runView, error) {
 // maxFilterValue bounds a value of a filter.
 const maxFilterValue = 1000
 
-// Address is the list with the given values instead of those of the same name; one
-// that is empty is left out. Any other view begins at its first page.
+// Address is the list with the given values instead of those of the same name; an empty
+// value is left out. Any other view begins at its first page.
 func (v runView) Address(pairs ...string) string {
 	values := url.Values{}
 	for name, list := range v.Values {
@@ -190,7 +190,7 @@ func (v runView) Filtered() bool { return !v.Query.Filter.IsZero() }
 type filterChip struct{ Label, Text, Href string }
 
 // chips shows the filters that are set, each with the way out of it. States and words
-// are in sight anyway.
+// are visible anyway.
 func (v runView) chips(names filterNames) []filterChip {
 	var chips []filterChip
 	for _, field := range filterFields() {

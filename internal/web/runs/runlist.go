@@ -98,7 +98,7 @@ func (d runListData) More() bool {
 	return false
 }
 
-// Kept are values of filters that have no field of their own in the form, or more
+// Kept are values of filters that have no field in the form, or more
 // values than it shows.
 func (d runListData) Kept() []page.Option {
 	var kept []page.Option

@@ -131,7 +131,7 @@ func (s pages) attachmentContent(r *page.Request) error {
 	return lineshaft.NotFound("attachment", r.PathValue("uid"))
 }
 
-// sendFile sends a file to be saved. What kind it says it is does not matter: agents
+// sendFile sends a file to be saved. Its declared kind does not matter: agents
 // and strangers wrote it, and no browser is to show or run it in our name (S-4).
 func (s pages) sendFile(r *page.Request, blobID, name string, size int64) error {
 	blob, err := s.Control.OpenBlob(r.Context(), blobID)

@@ -98,8 +98,8 @@ func (s pages) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft.R
 	return live, err
 }
 
-// redeliverHref leads to the page that takes the delivery of an ended run again. A delivery
-// that is not kept any more, and a webhook that was deleted, have none.
+// redeliverHref leads to the page that redelivers the delivery of an ended run. A delivery
+// that is no longer kept, and a deleted webhook, have none.
 func (s pages) redeliverHref(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) (string, error) {
 	webhook, delivery := run.Metadata[lineshaft.MetadataWebhook], run.Metadata[lineshaft.MetadataDelivery]
 	if !run.State.Terminal() || !run.Source.Delivered() || webhook == "" || delivery == "" || !c.Role.May(lineshaft.PermissionFactoriesManage) {
@@ -194,8 +194,8 @@ func (s pages) runFixed(ctx context.Context, c lineshaft.Caller, run *lineshaft.
 	return fixed, err
 }
 
-// settings lists a configuration, as readers may see it, with where each value came
-// from.
+// settings lists a configuration, as readers may see it, with the origin of each
+// value.
 func settings(config lineshaft.AgentConfig, from map[string]string) ([]setting, error) {
 	raw, err := json.Marshal(config.Shown())
 	if err != nil {
@@ -217,7 +217,7 @@ func settings(config lineshaft.AgentConfig, from map[string]string) ([]setting, 
 }
 
 // origins names what a run came from, as far as it still exists and the reader may
-// see it; what is gone is left as its id.
+// see it; the rest is shown by its id.
 func (s pages) origins(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) []origin {
 	var list []origin
 	factory := ""

@@ -113,8 +113,8 @@ func searchGroups(found overview.Found, factories map[string]string) []searchGro
 // teamLimit is how many secrets are searched for a name.
 const teamLimit = 200
 
-// only is where to go straight: words are what one looks through; an id or a name is what one
-// goes to, if it is the only one that was found or the only one that is just so.
+// only is the page to go to at once: words are for browsing the results; an id or a name leads
+// to one thing, if it is the only result or the only exact match.
 func (d searchData) only() string {
 	var all, same []string
 	for _, group := range d.Groups {

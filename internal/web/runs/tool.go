@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// foldRows and foldBytes are what a call may have put out to stay open when it is
+// foldRows and foldBytes bound the output of a call that stays open when it is
 // done; a longer one is folded.
 const (
 	foldRows  = 12
@@ -115,8 +115,8 @@ func summary(input map[string]any) (name, text string) {
 	return "", string(raw)
 }
 
-// fields are the values of an object by name, but for some. All of them together are
-// bounded: what is deeply nested grows when it is laid out.
+// fields are the values of an object by name, except for some. All of them together are
+// bounded: deeply nested values grow when they are laid out.
 func fields(data map[string]any, hidden ...string) []toolField {
 	var list []toolField
 	left := maxFieldBytes

@@ -12,7 +12,7 @@ import (
 )
 
 // item is an entry of a transcript: one event, or a tool call with all that belongs
-// to it. One template renders it, for the first page and for what comes later.
+// to it. One template renders it, for the first page and for later updates.
 type item struct {
 	RunID    string
 	Sequence int64
@@ -73,8 +73,8 @@ func (i item) wrong() bool {
 // Clock is the time of day.
 func (i item) Clock() string { return i.Time.UTC().Format("15:04:05") }
 
-// transcript turns events into items. It belongs to one stretch of a log: what a tool
-// did before is not in it, and then comes as a continued call.
+// transcript turns events into items. It belongs to one stretch of a log: an earlier part of a
+// tool call is not in it; the rest then comes as a continued call.
 type transcript struct {
 	run       string
 	mayAnswer bool
