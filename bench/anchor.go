@@ -26,7 +26,7 @@ const (
 	// anchorOne also compares the bearer token, checks the JSON, makes an id and
 	// inserts one row, durable before the answer.
 	anchorOne anchorKind = "G"
-	// anchorTwo inserts into a second table too.
+	// anchorTwo also inserts into a second table.
 	anchorTwo anchorKind = "G2"
 )
 

@@ -143,7 +143,7 @@ type fillDialect struct {
 	factory string
 }
 
-// fillFactory is the name of a factory that is not there.
+// fillFactory is the name of a factory that does not exist.
 const fillFactory = "'factory' || CAST(works / 5 AS TEXT)"
 
 const filledTables = "('runs', 'run_bodies', 'run_tags', 'executions', 'events', 'run_search', 'run_list')"

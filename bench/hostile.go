@@ -163,7 +163,7 @@ func (s *session) hostileTogether(ctx context.Context, engine string, made *hook
 	for i := range hostileReaders {
 		readers.Go(func() {
 			for n := i; reading.Err() == nil; n++ {
-				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], cookie, costs[n%len(costs)].Path) // a refusal is an answer too
+				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], cookie, costs[n%len(costs)].Path) // a refusal is also an answer
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func (s *DefinitionsService) Plan(ctx context.Context, factoryUID string, files 
 	return look[DefinitionPlan](ctx, s, at(definitionPath+"/plan", factoryUID), nil, files)
 }
 
-// PlanFiles is Plan for a factory that is not there yet.
+// PlanFiles is Plan for a factory that does not exist yet.
 func (s *DefinitionsService) PlanFiles(ctx context.Context, files map[string]string) (*DefinitionPlan, error) {
 	return look[DefinitionPlan](ctx, s, at("/factory-files/plan"), nil, files)
 }

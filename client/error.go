@@ -97,7 +97,7 @@ func IsTooLarge(err error) bool { return hasStatus(err, http.StatusRequestEntity
 // IsNotSupported says that the server knows the field or operation but does not offer it (422).
 func IsNotSupported(err error) bool { return hasStatus(err, http.StatusUnprocessableEntity) }
 
-// IsRateLimited says that the caller has to wait (429).
+// IsRateLimited says that the caller must wait (429).
 func IsRateLimited(err error) bool { return hasStatus(err, http.StatusTooManyRequests) }
 
 func hasStatus(err error, status int) bool {

@@ -87,7 +87,7 @@ type Choice struct {
 	Whole bool
 }
 
-// MarshalJSON writes in and not_in, as far as they are there.
+// MarshalJSON writes in and not_in, unless they are nil.
 func (c Choice) MarshalJSON() ([]byte, error) {
 	lists := map[string]any{}
 	for key, values := range map[string][]string{"in": c.In, "not_in": c.NotIn} {

@@ -20,7 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// finder is met by sandboxes that can say which programs agents find.
+// finder is implemented by sandboxes that can say which programs agents find.
 type finder interface {
 	Find(program, path string) (string, error)
 }
@@ -54,7 +54,7 @@ func childAllowance(cfg config.Config, opts Options) lineshaft.ChildAllowance {
 	}
 }
 
-// lookForAgents gathers what agents will see. The models are what is right of them.
+// lookForAgents gathers what agents will see. The models are the valid ones.
 func lookForAgents(cfg config.Config, opts Options, isolated isolation) agents {
 	models, _ := loadModels(cfg) // doctor reports what is wrong, and no worker starts with it
 	harnesses := opts.harnesses(cfg)

@@ -152,7 +152,7 @@ func mendIsolation(cfg config.Config) string {
 	return "install bubblewrap (apt-get install bubblewrap), or say --isolation none"
 }
 
-// mechanism is met by sandboxes that can say how they hold limits.
+// mechanism is implemented by sandboxes that can say how they hold limits.
 type mechanism interface {
 	Mechanism(ctx context.Context) sandbox.Report
 }

@@ -88,7 +88,7 @@ func (a *App) serve(ctx context.Context) error {
 			pages.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
-		// Whoever sends a body does it within this time, wanted or not; streams lift it.
+		// A body must arrive within this time, wanted or not; streams lift the limit.
 		ReadTimeout:    time.Minute,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,

@@ -162,7 +162,7 @@ func (c *converter) scalar(t *token.Token, kind nodeKind, text string) (*node, *
 		return nil, mistakeAt(t, "the text has NUL characters or is not UTF-8", "take them out")
 	}
 	if kind == nullNode {
-		text = "~" // written out, unlike a value that is not there
+		text = "~" // written out, unlike a missing value
 	}
 	return c.made(&node{kind: kind, text: text}, t)
 }

@@ -111,7 +111,7 @@ func names(keys []key) []string {
 	return out
 }
 
-// writeObject makes the object of what the keys have to say.
+// writeObject makes the object from the values of the keys.
 func writeObject(keys []key) *node {
 	n := &node{kind: objectNode}
 	for _, k := range keys {

@@ -54,7 +54,7 @@ func (t textRules) schema() schema {
 	return s
 }
 
-// readText reads a text, or reports why it is none.
+// readText reads a text, or reports why it is not one.
 func (r *reader) readText(path string, n *node, rules textRules) (string, bool) {
 	text := n.text
 	if rules.trim {

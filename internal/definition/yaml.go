@@ -112,7 +112,7 @@ func syntaxMistake(err error) *mistake {
 	return mistakeAt(nil, "this is not valid YAML: "+err.Error(), "fix the YAML")
 }
 
-// measure bounds what the parser has to do.
+// measure bounds the parser's work.
 func measure(tokens token.Tokens) (keys int, m *mistake) {
 	deep := func(t *token.Token) *mistake {
 		return mistakeAt(t, fmt.Sprintf("values are nested more than %d deep", maxDepth), "nothing here needs that; write it flatter")

@@ -25,7 +25,7 @@ func writeYAML(n *node) string {
 			return w.String()
 		}
 	}
-	return n.json() + "\n" // is YAML too
+	return n.json() + "\n" // JSON is also YAML
 }
 
 func (w *yamlWriter) object(n *node, indent int) {

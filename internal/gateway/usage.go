@@ -173,7 +173,7 @@ func (s *scanner) whole(body []byte) {
 		return
 	}
 	s.take(a.Usage, true)
-	s.runes += int64(len(body)) / 2 // for want of anything better, when no usage came
+	s.runes += int64(len(body)) / 2 // a rough guess, when no usage came
 }
 
 // take keeps the largest of the reported numbers: they are sums, and some

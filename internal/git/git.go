@@ -112,7 +112,7 @@ func (c *Client) prepare() error {
 			return fmt.Errorf("git cache: %w", err)
 		}
 	}
-	// Local repositories may belong to anybody; the operator has allowed their folders.
+	// Local repositories may belong to anyone; the operator has allowed their folders.
 	if err := writeFile(c.path("local.gitconfig"), "[safe]\n\tdirectory = *\n"); err != nil {
 		return fmt.Errorf("git cache: %w", err)
 	}
@@ -143,7 +143,7 @@ func (c *Client) path(parts ...string) string {
 // URL is where the forge has a repository.
 func (c *Client) URL(r lineshaft.Repository) string { return c.forge.url(r) }
 
-// Check says whether an address may be used here, without asking anybody.
+// Check says whether an address may be used here, without asking anyone.
 func (c *Client) Check(url string) error {
 	_, err := c.address(url)
 	return err

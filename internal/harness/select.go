@@ -112,7 +112,7 @@ func instead(session Session, first error, program string) Session {
 	return second{session, first, program}
 }
 
-// Turn says, when this program is not there either, what is best to install.
+// Turn says, when this program is also missing, what is best to install.
 func (s second) Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lineshaft.TurnResult, error) {
 	result, err := s.Session.Turn(ctx, turn, emit)
 	if !errors.Is(err, sandbox.ErrNotFound) {

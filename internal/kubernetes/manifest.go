@@ -202,7 +202,7 @@ func (t Template) secret(host string, job lineshaft.Job, owner *Job, models *Pod
 	if h := job.Config.Harness; h != nil && h.Auth != nil {
 		plain := *h
 		parcel.Auth, plain.Auth, job.Config.Harness = h.Auth, nil, &plain
-		if h.Auth.Source == lineshaft.AuthManagedSecret { // one of the environment is there again
+		if h.Auth.Source == lineshaft.AuthManagedSecret { // a key from the environment is available again
 			data[modelKeyKey] = []byte(job.ModelKey)
 		}
 	}

@@ -231,7 +231,7 @@ func (p *placement) create() error {
 	})
 }
 
-// persist tries again what the cluster refuses for want of quota: other pods end.
+// persist tries again what the cluster refuses for lack of quota: other pods end.
 func (p *placement) persist(ctx context.Context, call func(context.Context) error) error {
 	return persist(ctx, func(ctx context.Context) error {
 		err := call(ctx)

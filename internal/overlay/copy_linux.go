@@ -29,7 +29,7 @@ const (
 	Entry Kind = iota
 	// Gone says that the lower entry was removed.
 	Gone
-	// Anew is a folder of which nothing is lower.
+	// Anew is a folder without any lower content.
 	Anew
 	// Moved is a folder that has what is lower at another place.
 	Moved

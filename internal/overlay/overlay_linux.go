@@ -144,7 +144,7 @@ func Anchor(dir string) error {
 	return nil
 }
 
-// Unmount ends a mount. Whoever has something open there keeps it open.
+// Unmount ends a mount. Processes that have something open there keep it open.
 func Unmount(at string) error {
 	err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) { // not mounted

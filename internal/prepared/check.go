@@ -116,7 +116,7 @@ func (l *Layer) Commits() map[string]string {
 	return commits
 }
 
-// Find gives a layer that is named by Config.Used, or nil when it is not there any more.
+// Find gives a layer that is named by Config.Used, or nil when it no longer exists.
 func (s *Store) Find(id string) *Layer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

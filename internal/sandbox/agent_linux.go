@@ -82,7 +82,7 @@ func startAgent(o *order) (*agent, error) {
 		return startContained(o)
 	}
 	if os.Geteuid() != 0 {
-		// A program that gains another user (sudo) could not be ended any more.
+		// A program that gains another user (sudo) could no longer be ended.
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return nil, fmt.Errorf("forbid new privileges: %w", err)
 		}
@@ -308,7 +308,7 @@ func (a *agent) terminate() {
 	a.learnInit()
 	for _, p := range scan() {
 		if a.init.pid != 0 && p.parent == a.init.pid && p.innerPID() == 2 {
-			// The group holds bubblewrap's init too, which the kernel protects.
+			// The group also holds bubblewrap's init, which the kernel protects.
 			if group, err := syscall.Getpgid(p.pid); err == nil {
 				_ = syscall.Kill(-group, syscall.SIGTERM)
 			}

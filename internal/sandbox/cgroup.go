@@ -49,7 +49,7 @@ var controllers = map[string]struct{ v1, v2 string }{
 	controllerCPU:    {"cpu.cfs_quota_us", "cpu.max"},
 }
 
-// hierarchy is what of control groups this process may use. The zero value is nothing.
+// hierarchy is the part of control groups that this process may use. The zero value is nothing.
 type hierarchy struct {
 	unified     string            // directory for groups of version 2; empty: none
 	controllers []string          // those that work there

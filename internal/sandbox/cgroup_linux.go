@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detect finds out what of control groups this process may use, by trying.
+// detect finds out which part of control groups this process may use, by trying.
 func detect() hierarchy {
 	mountinfo, err1 := os.ReadFile("/proc/self/mountinfo")
 	cgroup, err2 := os.ReadFile("/proc/self/cgroup")

@@ -264,7 +264,7 @@ func (c *Container) Start(ctx context.Context, spec Spec) (*Process, error) {
 type box struct {
 	name  string
 	dir   string // workspace, links resolved
-	state string // folder for what the program has to read and write
+	state string // folder for what the program must read and write
 	args  []string
 	env   []string // of the program
 }

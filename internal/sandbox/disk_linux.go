@@ -84,7 +84,7 @@ type tally struct {
 	blind  bool            // something could not be read
 }
 
-// over decides; grown is what the whole file system has got more.
+// over decides; grown is how much the whole file system has grown.
 func (t *tally) over(grown int64) bool { return t.bytes > t.most || t.blind && grown > t.most }
 
 // errEnough ends a walk.

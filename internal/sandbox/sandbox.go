@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Network says what of the network an agent can reach.
+// Network says which part of the network an agent can reach.
 type Network string
 
 const (

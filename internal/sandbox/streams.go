@@ -111,7 +111,7 @@ func (s *streams) abandon() {
 	}
 }
 
-// handOver closes our copies of what the supervisor has got.
+// handOver closes our copies of what the supervisor has.
 func (s *streams) handOver() {
 	for _, f := range s.owned {
 		_ = f.Close()

@@ -218,5 +218,5 @@ func signalName(s syscall.Signal) string { return unix.SignalName(s) }
 
 func duplicate(from, to int) error { return unix.Dup3(from, to, 0) }
 
-// polling is what holds a limit when the supervisor has to look itself.
+// polling is what holds a limit when the supervisor must look itself.
 func polling() string { return heldByPolling }

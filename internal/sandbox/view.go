@@ -88,7 +88,7 @@ func (b *Bubblewrap) view(spec Spec) (*view, error) {
 	return v, nil
 }
 
-// own finds what of Lineshaft's the agent sees.
+// own finds which parts of Lineshaft the agent sees.
 func (v *view) own(program string) (err error) {
 	if program != "" {
 		if v.program, err = filepath.EvalSymlinks(program); err != nil {

@@ -455,7 +455,7 @@ type budgetError struct{ message string }
 
 func (e *budgetError) Error() string { return e.message }
 
-// gone says that the execution is not ours any more.
+// gone says that the execution is no longer ours.
 func gone(err error) bool {
 	code := lineshaft.CodeOf(err)
 	return code == lineshaft.CodeConflict || code == lineshaft.CodeNotFound

@@ -111,7 +111,7 @@ func final(message string, cause error) error {
 	return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: message, Cause: cause}
 }
 
-// tracked remembers the error of a source, to tell a bad transport from bad content.
+// tracked remembers the error of a source, to distinguish a bad transport from bad content.
 type tracked struct {
 	io.Reader
 	err error

@@ -232,7 +232,7 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 	return nil
 }
 
-// directiveLoop waits for what the control plane has to say.
+// directiveLoop waits for directives of the control plane.
 func (w *Worker) directiveLoop() {
 	var again pause.Backoff
 	for {

@@ -179,7 +179,7 @@ func (o *outbox) take() (lineshaft.Report, bool) {
 	return report, o.taken > 0
 }
 
-// acknowledge forgets what the last take gave.
+// acknowledge forgets what the last take returned.
 func (o *outbox) acknowledge() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -197,7 +197,7 @@ func (o *outbox) acknowledge() {
 	o.changed = make(chan struct{})
 }
 
-// keep leaves what the last take gave for another try.
+// keep leaves what the last take returned for another try.
 func (o *outbox) keep() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -136,7 +136,7 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder st
 	return commit, nil
 }
 
-// notCloned is what the owner of the run reads when a repository cannot be had.
+// notCloned is what the owner of the run reads when a repository cannot be cloned.
 func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err error) error {
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 		return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment",
@@ -207,7 +207,7 @@ func (e *execution) limits() sandbox.Limits {
 	return limits
 }
 
-// smaller is the smaller one of two limits, of which zero is none.
+// smaller is the smaller of two limits, of which zero means none.
 func smaller[N int64 | float64](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b

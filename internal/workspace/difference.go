@@ -27,7 +27,7 @@ type Base struct {
 	Layer string `json:"layer"`
 	// Commits are what its repositories had checked out, by folder.
 	Commits map[string]string `json:"commits,omitempty"`
-	// Removed are the names that the workspace does not have any more.
+	// Removed are the names that the workspace no longer has.
 	Removed []string `json:"removed,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func (w *Workspace) plainDifference(ctx context.Context) (*difference, error) {
 	return d, nil
 }
 
-// gone notes what of the layer an entry of upper takes away, and says that this is all.
+// gone notes what an entry of upper takes away from the layer, and says that this is all.
 func (d *difference) gone(m *Measured, name string, mode fs.FileMode) bool {
 	if d == nil || d.upper == "" {
 		return false

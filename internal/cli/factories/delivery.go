@@ -69,7 +69,7 @@ func spanFlags(cmd *cobra.Command, since, until *string) {
 	cmd.Flags().StringVar(until, "until", "", "only deliveries received before `THEN`, such as 1h or 2026-02-01")
 }
 
-// logged finds a webhook; one that is not listed any more goes by its uid.
+// logged finds a webhook; one that is no longer listed is named by its uid.
 func (w *WebhookShell) logged(ctx context.Context, ref string) (*client.Client, *client.Webhook, error) {
 	c, hook, err := w.Find(ctx, ref)
 	if err == nil || len(ref) < 26 || strings.ContainsAny(ref, "/ ") || w.Explain(err).Code != shell.ExitNotFound {

@@ -311,7 +311,7 @@ func (w *WebhookShell) TellDelivery(answer *deliveryAnswer, id string) error {
 		"See docs/webhooks.md for what each status means.")
 }
 
-// maxDeliveryID is the longest id that the server takes for one.
+// maxDeliveryID is the longest id that the server accepts.
 const maxDeliveryID = 256
 
 func (d Delivery) checkID() error {

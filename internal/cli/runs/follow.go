@@ -150,7 +150,7 @@ func (sh Commands) connected(ctx context.Context, c *client.Client, host string)
 	return err != nil || slices.ContainsFunc(list, func(w client.Worker) bool { return w.WorkerHost == host })
 }
 
-// startWorker says how to start a worker that is not there, and what that takes.
+// startWorker says how to start a worker that is not connected, and what that takes.
 func startWorker(host string) string {
 	return shell.OneLine(host) + ", which is not connected; start it with an API key of role worker: lineshaft worker --id " + shell.ShellWord(shell.OneLine(host))
 }

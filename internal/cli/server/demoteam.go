@@ -21,7 +21,7 @@ type object = map[string]any
 // demoHost is the worker that plays the agents of the demo.
 const demoHost = "demo"
 
-// demoTeam fills a server with what a small team would have, over its API as anybody would.
+// demoTeam fills a server with what a small team would have, over its API as anyone would.
 type demoTeam struct {
 	at, key string
 	// held are the executions that keep running, live those that say something now and then, and

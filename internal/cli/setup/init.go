@@ -169,7 +169,7 @@ func (f *firstRun) sayf(format string, args ...any) {
 	fmt.Fprintln(f.Err, "-- "+shell.Clean(fmt.Sprintf(format, args...)))
 }
 
-// missing says that the error is about a thing that is not there.
+// missing says that the error is about a thing that does not exist.
 func missing(err error) bool {
 	e, ok := errors.AsType[*shell.HintError](err)
 	return ok && e.Code == shell.ExitNotFound

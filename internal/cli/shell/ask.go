@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
-// YesFlag adds the flag of commands that ask before they change or delete what cannot be had again.
+// YesFlag adds the flag of commands that ask before they change or delete what cannot be restored.
 func YesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do not ask; without a terminal nothing is asked anyway")
 }

@@ -177,7 +177,7 @@ func replaceFile(path string, text []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(file.Name()) // what was there stays
+			_ = os.Remove(file.Name()) // the old file stays
 		}
 	}()
 	_, err = file.Write(text)

@@ -65,7 +65,7 @@ func Failure(cause error, message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitFailed, Cause: cause}
 }
 
-// NotFound is about something that is not there.
+// NotFound is about something that does not exist.
 func NotFound(message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitNotFound}
 }

@@ -179,7 +179,7 @@ func (sh Commands) secretDeleteCommand() *cobra.Command {
 		})
 }
 
-// meantSecret adds to an error about a secret that is not there which one was meant.
+// meantSecret adds to an error about a missing secret which one was meant.
 func (sh Commands) meantSecret(ctx context.Context, c *client.Client, name string, err error) error {
 	if err == nil {
 		return nil

@@ -139,7 +139,7 @@ func directory(env harness.Environment) string {
 	return env.Dir
 }
 
-// startError says what to install when the program is not there.
+// startError says what to install when the program is missing.
 func (l *launch) startError(err error) error {
 	if !errors.Is(err, sandbox.ErrNotFound) {
 		return harness.StartError(harness.Program{Command: l.command}, err)

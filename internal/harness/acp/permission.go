@@ -101,7 +101,7 @@ func newQuestion(raw json.RawMessage) *question {
 	return q
 }
 
-// refused is the answer that says no without asking anybody.
+// refused is the answer that says no without asking anyone.
 func (q *question) refused() outcome {
 	if choice, ok := harness.Decide(lineshaft.PermissionsDeny, q.options); ok {
 		return selected(choice.ID)

@@ -18,7 +18,7 @@ import (
 type form struct {
 	name    string
 	command []string
-	// install says what to do when the program is not there.
+	// install says what to do when the program is missing.
 	install string
 	// auth is the method for an agent that demands authentication with the key that
 	// it was given; empty when there is none.

@@ -116,7 +116,7 @@ func (t *turn) drain(ctx context.Context) *end {
 	}
 }
 
-// next is a message that the agent still has to get in this turn.
+// next is a message that the agent must still get in this turn.
 func (t *turn) next(e *end, stopped bool) string {
 	if len(t.said) == 0 || e.err != nil || stopped {
 		return ""

@@ -83,7 +83,7 @@ func (t *turn) join(ctx context.Context, given harness.ToolServer) (err error) {
 	}
 	if err != nil {
 		if s.session != nil {
-			_ = s.session.Close() // it is of no use
+			_ = s.session.Close() // it is useless
 		}
 		s.stop()
 		stderr.end()

@@ -130,7 +130,7 @@ func (s *session) event(emit harness.Emit, kind lineshaft.EventType, data any) {
 	emit(lineshaft.NewDraft(kind, s.env.Now(), data))
 }
 
-// state is what is remembered of the agent's own session, over executions too.
+// state is what is remembered of the agent's own session, also between executions.
 type state struct {
 	ID string `json:"session_id"`
 	// What the agent has counted in its session until now.
@@ -156,7 +156,7 @@ func (s *session) earlier() string {
 	return ""
 }
 
-// good says that an id cannot be taken for an option: the agent may have written it.
+// good says that an id cannot be mistaken for an option: the agent may have written it.
 func good(id string) bool { return id != "" && !strings.HasPrefix(id, "-") && len(id) <= 200 }
 
 func (s *session) keep(id string) {

@@ -23,7 +23,7 @@ type server struct {
 // hidden is a value that only a variable of the agent holds.
 type hidden struct{ name, variable string }
 
-// variableName is what every shell and agent takes as the name of a variable.
+// variableName is what every shell and agent accepts as the name of a variable.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // hide puts the values of tool servers into variables. Their names are valid for

@@ -148,7 +148,7 @@ type factoryData struct {
 	Managed     bool
 	Agents      []lineshaft.Agent
 	Automations []automationRow
-	// More and MoreAgents say that there are others than those that are shown.
+	// More and MoreAgents say that there are others than the shown ones.
 	More, MoreAgents bool
 	Webhooks         []lineshaft.Webhook
 	Schedules        []lineshaft.Schedule

@@ -125,7 +125,7 @@ func (s pages) freeName(r *page.Request, factoryUID string, kind WebhookKind) (s
 	return name, err
 }
 
-// createWebhook makes it and shows, this once, what the sender has to know.
+// createWebhook makes it and shows, this once, what the sender must know.
 func (s pages) createWebhook(r *page.Request, data newWebhookData) error {
 	kind, err := kindNamed(r.PostFormValue("kind"))
 	if err != nil {

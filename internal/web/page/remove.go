@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
-// Removal is the question that is asked before something goes for good.
+// Removal is the question that is asked before something is removed for good.
 type Removal struct {
 	// Section and Crumbs are the way to what goes.
 	Section string

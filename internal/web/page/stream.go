@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// heartbeat keeps a quiet stream from being taken for a broken one.
+	// heartbeat keeps a quiet stream from being mistaken for a broken one.
 	Heartbeat = 15 * time.Second
 	// writeWithin is how long a reader may take for each piece of a long answer.
 	WriteWithin = 30 * time.Second

@@ -26,7 +26,7 @@ func (s pages) auditRoutes() []page.Route {
 	}
 }
 
-// auditForm is what of the log is asked for, as it is in the address.
+// auditForm is the part of the log that is asked for, as it is in the address.
 type auditForm struct {
 	// By is actor, action or target, and Value which one.
 	By, Value string

@@ -165,7 +165,7 @@ func (s pages) runOptions(r *page.Request) (runOptions, error) {
 	return o, err
 }
 
-// With are the options and the chosen one, if it is none of them any more.
+// With are the options and the chosen one, if it is no longer among them.
 func (runOptions) With(list []page.Option, chosen string) []page.Option {
 	return page.WithChosen(list, chosen, chosen)
 }

@@ -45,7 +45,7 @@ type runData struct {
 	Items  []item
 	// Message is what was typed into a follow-up that is shown again.
 	Message string
-	// Find is what is looked for in the log; NotFound says that it is not there.
+	// Find is what is searched for in the log; NotFound says that there is no such text.
 	Find     string
 	NotFound bool
 	// NextMatch leads to the next place that has it.
@@ -98,7 +98,7 @@ func (s pages) runPage(r *page.Request) (page.Page, error) {
 // maxCopied bounds the prompt that a page repeats for copying.
 const maxCopied = 16 << 10
 
-// copies are what people take from a run to a shell, a ticket or another run.
+// copies are what people copy from a run to a shell, a ticket or another run.
 func (s pages) copies(run *lineshaft.Run) []origin {
 	list := []origin{
 		{Label: "Run id", Name: run.ID},

@@ -99,7 +99,7 @@ func (p *runStream) follow(ctx context.Context) {
 	}
 }
 
-// next waits for events and takes all that are there, up to some.
+// next waits for events and takes all that have come, up to a limit.
 func (p *runStream) next(ctx context.Context) ([]lineshaft.Event, error) {
 	waiting, cancel := context.WithTimeout(ctx, page.Heartbeat)
 	defer cancel()

@@ -139,7 +139,7 @@ func (s pages) runsPage(r *page.Request) error {
 		if !showsAlready(r, address) {
 			r.W.Header().Set("Hx-Push-Url", address)
 		}
-	} else if given.Encode() != view.Values.Encode() { // the form sends its empty fields too
+	} else if given.Encode() != view.Values.Encode() { // the form also sends its empty fields
 		http.Redirect(r.W, r.Request, address, http.StatusSeeOther)
 		return nil
 	}

@@ -19,7 +19,7 @@ const (
 	shownFiles    = 100
 )
 
-// runLive is what of a run's page changes while it works, besides the transcript.
+// runLive is the part of a run's page that changes while it works, besides the transcript.
 type runLive struct {
 	Run       *lineshaft.Run
 	Phases    []phase
@@ -163,7 +163,7 @@ func advice(run *lineshaft.Run) string {
 	return "Follow up to continue in the same workspace, or run it again."
 }
 
-// runFixed is what of a run's page stays as it is.
+// runFixed is the part of a run's page that stays as it is.
 type runFixed struct {
 	Origins     []origin
 	Settings    []setting

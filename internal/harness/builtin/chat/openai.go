@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// openAI speaks Chat Completions, in the form that other servers have too.
+// openAI speaks Chat Completions, in the form that other servers also have.
 type openAI struct{ caller }
 
 var _ Client = (*openAI)(nil)
