@@ -70,7 +70,7 @@ func refusedUnread(status int) bool {
 }
 
 // mayHaveActed says that the server may have done what it was asked although the
-// attempt failed: no answer came, or one from a proxy that does not know.
+// attempt failed: no answer came, or one whose sender does not know.
 func mayHaveActed(err error) bool {
 	if apiErr, ok := asError(err); ok {
 		return apiErr.Status >= http.StatusInternalServerError && !refusedUnread(apiErr.Status)

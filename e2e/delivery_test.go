@@ -222,7 +222,7 @@ func (r *round) check(t *testing.T, database string) {
 	t.Logf("%d parcels, %d sent again after an answer was lost", len(r.parcels), duplicates)
 }
 
-// checkParcel checks one delivery: it was acknowledged, each
+// checkParcel checks one delivery: it is the acknowledged one, each
 // automation has its one run, and the run's file is what was sent.
 func (r *round) checkParcel(t *testing.T, s *store.Store, p *parcel, d lineshaft.Delivery) {
 	t.Helper()

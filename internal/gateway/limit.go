@@ -187,7 +187,7 @@ func expected(c *call, fields map[string]json.RawMessage) model.Tokens {
 func generationNames() []string { return []string{"generationConfig", "generation_config"} }
 
 // largest is the largest of the numbers under the names, and 0 when there is none. An endpoint
-// may read a value that we cannot read in its own way: such a value counts as otherwise.
+// may still read, in its own way, a value that we cannot: such a value counts as otherwise.
 func largest(otherwise count, fields map[string]json.RawMessage, names ...string) count {
 	var most count
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// cleanEvery is how often the cache is searched, cacheAge how long a repository
+	// cleanEvery is how often the cache is checked, cacheAge how long a repository
 	// that nobody asks for stays.
 	cleanEvery = time.Hour
 	cacheAge   = 14 * 24 * time.Hour

@@ -30,7 +30,7 @@ const memoryLimit = 32 << 20
 // only the worker decides.
 func Supervise(ctx context.Context) int {
 	// The kernel signals the agent when the thread that started it dies, and control
-	// groups and namespaces belong to a thread too: stay on this one for good.
+	// groups and namespaces also belong to a thread: stay on this one for good.
 	runtime.LockOSThread()
 	// The process uses so little memory that collecting it costs more than it frees, above
 	// all in threads: there may be none left when a fork bomb must be ended.

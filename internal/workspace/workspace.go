@@ -18,8 +18,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
-// The names inside a workspace that are ours, relative to it. A snapshot has only
-// the conversations of them.
+// The names inside a workspace that are ours, relative to it. Of these, a snapshot
+// has only the conversations.
 const (
 	// PrivateDir holds what the platform and the agent hand each other.
 	PrivateDir = lineshaft.PrivateFolder

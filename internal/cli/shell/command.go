@@ -33,7 +33,7 @@ func Example(pairs ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Group makes a command that only has subcommands show help instead of doing nothing
+// Group makes a command that only has subcommands help instead of doing nothing
 // when it is called without one of them, or with a wrong one.
 func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
