@@ -49,7 +49,7 @@ func (s *DefinitionsService) Drift(ctx context.Context, factoryUID string, files
 	return look[DefinitionPlan](ctx, s, at(definitionPath+"/plan", factoryUID), query("drift", "true"), files)
 }
 
-// look sends a folder that nothing is done with.
+// look sends a folder without changing anything.
 func look[T any](ctx context.Context, s *DefinitionsService, to place, with url.Values, files map[string]string) (*T, error) {
 	return receive[T](ctx, s.c, call{method: http.MethodPost, place: to, query: with, body: DefinitionRequest{Files: files}, replay: true})
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Error is an answer of the server that says no.
+// Error is a refusal by the server.
 type Error struct {
 	// Status is the HTTP status.
 	Status int
@@ -107,7 +107,7 @@ func hasStatus(err error, status int) bool {
 
 func asError(err error) (*Error, bool) { return errors.AsType[*Error](err) }
 
-// readError makes an Error of an answer, whatever its body is.
+// readError makes an Error from an answer, whatever its body is.
 func (c *Client) readError(method, path string, resp *http.Response) *Error {
 	out := &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode), Method: method, Path: path,

@@ -165,7 +165,7 @@ func encodeBody(body any) ([]byte, error) {
 	return encodeJSON(body)
 }
 
-// encodeJSON writes <, > and & as they are: what is written here is for no browser.
+// encodeJSON writes <, > and & as they are: no browser reads this.
 func encodeJSON(v any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -197,7 +197,7 @@ func at(pattern string, ids ...string) place {
 	for _, id := range ids {
 		before, rest, _ := strings.Cut(pattern, "{")
 		noun, after, _ := strings.Cut(rest, "}")
-		// An empty id, or one that a path would swallow, would address another thing.
+		// An empty id, or one that changes the path, would address another thing.
 		if slices.Contains([]string{"", ".", ".."}, id) {
 			return place{err: &usageError{fmt.Sprintf("%q is not a %s id", id, noun)}}
 		}
@@ -207,7 +207,7 @@ func at(pattern string, ids ...string) place {
 	return place{path: path.String() + pattern}
 }
 
-// query makes a query of names and values; those without a value are left out.
+// query makes a query from names and values; names without a value are left out.
 func query(pairs ...string) url.Values {
 	values := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -249,7 +249,7 @@ func (c *Client) remove(ctx context.Context, at place) error {
 	return err
 }
 
-// one is an answer of which one member is wanted, under the first name that it has.
+// one is an answer with one wanted member, under the first of its names.
 type one[T any] struct {
 	keys  []string
 	value T

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxFrameBytes bounds what one Server-Sent Event may take of memory.
+// maxFrameBytes bounds the memory for one Server-Sent Event.
 const maxFrameBytes = 32 << 20
 
 // errStreamEnd is an orderly end of a stream, between two frames. It is not io.EOF,
@@ -137,7 +137,7 @@ func readFailed(err error) error {
 	return &transportError{op: "read the stream", err: err}
 }
 
-// splitField takes a line apart. A comment has no name.
+// splitField splits a line into name and value. A comment has no name.
 func splitField(line string) (name, value string) {
 	name, value, _ = strings.Cut(line, ":")
 	return name, strings.TrimPrefix(value, " ")

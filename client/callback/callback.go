@@ -36,7 +36,7 @@ const (
 	minKeyBytes      = 16
 )
 
-// ErrNotAuthentic says that a callback must not be believed: answer it with 401.
+// ErrNotAuthentic says that a callback must not be trusted: answer it with 401.
 var ErrNotAuthentic = errors.New("the callback is not authentic")
 
 // Event is a callback.
@@ -49,7 +49,7 @@ type Event struct {
 	Data      Data      `json:"data"`
 }
 
-// Data says which run came into which state.
+// Data says which run entered which state.
 type Data struct {
 	EventID string `json:"event_id"`
 	// Sequence is the event's place in the run's log.
@@ -128,7 +128,7 @@ func (v *Verifier) Read(r *http.Request) (*Event, error) {
 	return v.Verify(r.Header, body)
 }
 
-// Verify looks at the headers and the bytes of the body, exactly as they came.
+// Verify checks the headers and the bytes of the body, exactly as they came.
 func (v *Verifier) Verify(header http.Header, body []byte) (*Event, error) {
 	id, err := one(header, "Webhook-Id")
 	if err != nil {

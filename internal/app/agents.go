@@ -205,7 +205,7 @@ func overlap(a, b string) bool {
 		return false // isolate says so
 	}
 	if real, err := filepath.EvalSymlinks(b); err == nil {
-		b = real // it may not be there yet
+		b = real // it may not exist yet
 	}
 	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
 }

@@ -286,5 +286,5 @@ func (a *App) background(ctx context.Context, run func(context.Context)) {
 	})
 }
 
-// drainWait is what streams and requests get to end before the parts below stop.
+// drainWait is how long streams and requests get to end before the parts below stop.
 const drainWait = 3 * time.Second

@@ -20,7 +20,7 @@ import (
 // Copied says what a backup, a restore or a move has copied.
 type Copied = store.BackupSummary
 
-// Progress hears each table that is done.
+// Progress is called for each table that is done.
 type Progress func(table string, rows int64)
 
 // Backup writes the database of cfg to a file that only this user may read. The file
@@ -120,7 +120,7 @@ func Restore(ctx context.Context, cfg config.Config, file string, progress Progr
 	return store.Restore(ctx, store.Options{Database: cfg.DatabaseOrDefault()}, open, progress)
 }
 
-// MoveDatabase copies one database into another that is new. The first stays as it is.
+// MoveDatabase copies one database into a new one. The first stays as it is.
 func MoveDatabase(ctx context.Context, from, to string, progress Progress) (Copied, error) {
 	open := func() (io.ReadCloser, error) {
 		snapshot, err := store.OpenReadOnly(ctx, from)

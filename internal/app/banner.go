@@ -123,7 +123,7 @@ func (a *App) unnamedModel() string {
 	return unnamedModel(models)
 }
 
-// idleModel warns of a model that was named for nothing.
+// idleModel warns of a named model that nothing uses.
 func (a *App) idleModel() string {
 	models, err := loadModels(a.cfg)
 	if err != nil || len(models.Endpoints) > 0 || a.cfg.Model == "" || a.cfg.NoWorker {

@@ -21,7 +21,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// podGrace is what the executor may take to end; its pod gets a little more.
+// podGrace is how long the executor may take to end; its pod gets a little more.
 const podGrace = 8 * time.Second
 
 // Install is the first step of a pod: it puts this program and the job where the
@@ -179,7 +179,7 @@ func podGateway(cfg config.Config, opts Options, parts workerParts) (*gateway.Ga
 	return gateway.New(gateway.Config{Models: models, Logger: opts.Logger, Tracer: parts.tracer}), nil
 }
 
-// newLauncher makes what places runs in a cluster.
+// newLauncher makes the launcher that places runs in a cluster.
 func newLauncher(cfg config.Config, opts Options, parts workerParts, plane worker.Control) (*kubernetes.Launcher, error) {
 	whole, ok := plane.(kubernetes.Control)
 	if !ok {

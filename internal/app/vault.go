@@ -89,7 +89,7 @@ func sealedCheck(keyID string, count secrets.SealedCount, err error) config.Chec
 	return good(name, "%s, with %d secrets under it", keyID, count.Current)
 }
 
-// openBlobs makes what keeps files outside of the database; nil when nothing does.
+// openBlobs opens the storage for files outside of the database; nil when there is none.
 func (a *App) openBlobs() (store.Blobs, error) {
 	switch cfg := a.cfg; {
 	case cfg.BlobDir != "":

@@ -63,7 +63,7 @@ func (c *call) within(fields map[string]json.RawMessage) *fault {
 	return nil
 }
 
-// field looks at one that may be passed on.
+// field checks a field that may be passed on.
 func (c *call) field(fields map[string]json.RawMessage, name string, raw json.RawMessage) *fault {
 	switch plain(name) {
 	case "metadata", "clientmetadata", "labels", "user": // for the vendor's records
@@ -99,7 +99,7 @@ func (c *call) field(fields map[string]json.RawMessage, name string, raw json.Ra
 	return c.look(name, raw, true)
 }
 
-// tools leaves those that the agent itself carries out; nil is none.
+// tools keeps the tools that the agent itself carries out; nil is none.
 func (c *call) tools(raw json.RawMessage) (json.RawMessage, *fault) {
 	if bad := c.look("tools", raw, false); bad != nil {
 		return nil, bad
@@ -174,7 +174,7 @@ func (c *call) keeps(tool map[string]json.RawMessage) (bool, *fault) {
 	return true, nil
 }
 
-// keepsOf leaves of a namespace the tools that are the agent's own.
+// keepsOf keeps the tools of a namespace that are the agent's own.
 func (c *call) keepsOf(tool map[string]json.RawMessage) (bool, *fault) {
 	for name, raw := range tool {
 		if plain(name) != "tools" {
@@ -388,7 +388,7 @@ func (r *references) add(value any, schema bool) {
 }
 
 func (r *references) note(key, text string) {
-	// Browsers and some libraries take a backslash for a slash.
+	// Browsers and some libraries read a backslash as a slash.
 	address := strings.Contains(text, "://") || strings.HasPrefix(strings.ReplaceAll(text, `\`, "/"), "//")
 	switch strings.ToLower(key) {
 	case "$ref", "$dynamicref", "$recursiveref":

@@ -144,7 +144,7 @@ func set(h http.Header, name, value string) {
 	}
 }
 
-// withoutPrivate takes out what is for one connection only, and credentials.
+// withoutPrivate removes credentials and what is for one connection only.
 func withoutPrivate(h http.Header) {
 	for _, names := range h.Values("Connection") {
 		for name := range strings.SplitSeq(names, ",") {
@@ -167,7 +167,7 @@ func (s *Session) unanswered(ctx context.Context, w http.ResponseWriter, c *call
 	case errors.Is(cause, errSlow):
 		s.gateway.config.Logger.WarnContext(ctx, "model endpoint does not answer", "endpoint", name, "waited", wait)
 		(&fault{http.StatusGatewayTimeout, codeSlow, fmt.Sprintf("the model endpoint %q did not begin to answer within %s; it may be overloaded", name, wait)}).write(w, c.protocol)
-	case cause != nil: // the agent has gone away, or was cut off; what it sent may still cost
+	case cause != nil: // the agent has disconnected, or was cut off; what it sent may still cost
 		m.cut = true
 	default:
 		s.gateway.config.Logger.WarnContext(ctx, "model endpoint cannot be reached", "endpoint", name)
@@ -234,7 +234,7 @@ func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m 
 		}
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = w.Write(masker.Bytes(body)) // a client that went away has been counted
+	_, _ = w.Write(masker.Bytes(body)) // a client that has disconnected has been counted
 }
 
 // watched reports each piece that comes.
@@ -256,7 +256,7 @@ func (r *watched) Read(p []byte) (int, error) {
 func (s *Session) passStream(w http.ResponseWriter, body io.Reader, c *call, m *meter) {
 	out, masker := http.NewResponseController(w), s.masks[c.choice.Endpoint.Name]
 	in := bufio.NewReaderSize(body, 32<<10)
-	_ = out.Flush() // a client that went away shows itself at the first line
+	_ = out.Flush() // the first line shows whether the client has disconnected
 	for {
 		line, err := sse.ReadLine(in, maxAnswer)
 		if len(line) > 0 {
@@ -386,7 +386,7 @@ func passes(name string) bool {
 	})
 }
 
-// plainAccept says whether only forms are asked for whose usage can be read.
+// plainAccept says whether the client asks only for forms whose usage can be read.
 func plainAccept(lists []string) bool {
 	for _, list := range lists {
 		for part := range strings.SplitSeq(list, ",") {

@@ -24,7 +24,7 @@ const (
 	maxBodies = 64 << 20
 	// maxFields bounds the fields of a body: the protocols have a few dozen.
 	maxFields = 200
-	// bodyTime is for a body to come.
+	// bodyTime is how long a body may take to come.
 	bodyTime = 2 * time.Minute
 )
 
@@ -34,7 +34,7 @@ type room struct {
 	bytes   int64
 }
 
-// take waits until there is room for a request with a body of so many bytes.
+// take waits until there is room for a request with a body of that many bytes.
 func (s *Session) take(ctx context.Context, size int64) (*room, *fault) {
 	met := func() bool {
 		if s.requests >= maxModels || s.bodies+size > maxBodies {

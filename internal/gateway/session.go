@@ -217,7 +217,7 @@ func (s *Session) Close() {
 	s.endTurn()
 }
 
-// await returns true when the condition, which is asked with the lock held, is met.
+// await returns true when the condition, which is evaluated with the lock held, is met.
 func (s *Session) await(until <-chan time.Time, met func() bool) bool {
 	for {
 		s.mu.Lock()
@@ -309,7 +309,7 @@ func (s *Session) trace(ctx context.Context, given string, c *call) (context.Con
 	return ctx, span
 }
 
-// endSpan says what the request came to.
+// endSpan records the result of the request.
 func endSpan(span tracing.Span, m *meter) {
 	if !span.On() {
 		return

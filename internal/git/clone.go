@@ -58,7 +58,7 @@ func (c *Client) cloneInto(ctx context.Context, url, dir, credentials string, op
 	return commit, err
 }
 
-// vacant wants a folder that is missing or empty, and says which.
+// vacant accepts only a folder that is missing or empty, and says which.
 func vacant(dir string) (missing bool, err error) {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -13,13 +13,13 @@ import (
 const (
 	userVariable     = "LINESHAFT_GIT_USER"
 	passwordVariable = "LINESHAFT_GIT_PASSWORD"
-	// anyUser is for tokens, with which forges do not look at the user.
+	// anyUser is for tokens, with which forges ignore the user.
 	anyUser = "x-access-token"
 	// keyAge is when a key that a killed process left is surely not in use.
 	keyAge = time.Hour
 )
 
-// login is what a forge is shown.
+// login is what a forge gets to see.
 type login struct {
 	user, password string
 	// key is a private key for ssh; file is where it lies while git runs.

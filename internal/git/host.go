@@ -56,7 +56,7 @@ func (c *Client) reach(ctx context.Context, a address) (pin string, err error) {
 // checked is the name that git is held to.
 var hostForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 
-// checkHost wants a host and a port in their one writing.
+// checkHost accepts only a host and a port in their one spelling.
 func checkHost(host, port string) error {
 	if addr, err := netip.ParseAddr(host); (err != nil || addr.Zone() != "") && !hostForm.MatchString(host) {
 		return lineshaft.Invalid("url", "%q is not the name of a host; write it in letters, digits, dots and hyphens, without a dot at its end", lineshaft.Clip(host, 80))
@@ -67,7 +67,7 @@ func checkHost(host, port string) error {
 	return nil
 }
 
-// pinsSince is the git that can be held to an address: older ones take no notice.
+// pinsSince is the first git that can be held to an address: older ones ignore it.
 const pinsSince = 37
 
 // pins says whether this git can be held to the address that was checked.

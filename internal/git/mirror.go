@@ -173,7 +173,7 @@ func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options
 	return errors.Join(fmt.Errorf("%w: %w", errNoMirror, err), removed)
 }
 
-// distrust has a mirror made again that could not be used, although the host could be.
+// distrust has a mirror made again that could not be used although the host could.
 func (c *Client) distrust(a address) {
 	if mirror := c.mirrorOf(a); mirror != "" {
 		_ = os.WriteFile(mirror+".bad", nil, 0o600) // without it, the next clone says so again
@@ -196,7 +196,7 @@ func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror strin
 		return nil, fmt.Errorf("lock mirror: %w", err)
 	}
 	defer unlockFile(gate)
-	if isYoung(mirror + ".large") { // found out by who was before
+	if isYoung(mirror + ".large") { // the caller before found this out
 		return nil, errNoMirror
 	}
 	lock, err := lockFile(ctx, mirror+".lock", syscall.LOCK_SH, true)

@@ -72,7 +72,7 @@ func Astray(options []lineshaft.PermissionOption, answer string) string {
 	return fmt.Sprintf("There is no answer %s: it is a number from 1 to %d, the name of an answer, yes, no, always or never. The question is asked again.", word, len(options))
 }
 
-// byKind is the first option of the first of the kinds that there is.
+// byKind is the first option of the first of these kinds that is offered.
 func byKind(options []lineshaft.PermissionOption, kinds ...string) (lineshaft.PermissionOption, bool) {
 	for _, kind := range kinds {
 		for _, o := range options {

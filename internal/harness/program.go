@@ -63,7 +63,7 @@ func Elsewhere(program string) string {
 	return fmt.Sprintf("; this machine has %s at %s, which agents do not see: install it in /usr/local or /opt, or name its folder with --agent-path", program, found)
 }
 
-// Describe says how a program ended that did not end well.
+// Describe says how a program ended that failed.
 func Describe(what string, exit sandbox.Exit) string {
 	switch {
 	case exit.Reason == sandbox.ReasonMemory:

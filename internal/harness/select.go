@@ -104,7 +104,7 @@ type second struct {
 	program string // of the agent
 }
 
-// instead is a session that the first choice was not possible for, if it was not.
+// instead is a session with a second choice, unless the first was possible.
 func instead(session Session, first error, program string) Session {
 	if first == nil {
 		return session
@@ -124,7 +124,7 @@ func (s second) Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lines
 	}
 }
 
-// after adds to what the caller can change why it came to that.
+// after adds the reason to an error that the caller can fix.
 func after(first, err error) error {
 	e, ok := errors.AsType[*lineshaft.Error](err)
 	if first == nil || !ok {

@@ -22,7 +22,7 @@ const (
 	callTime = 15 * time.Second
 	// maxAnswer bounds what is read of an answer.
 	maxAnswer = 64 << 20
-	// maxWait bounds what a busy server may ask us to wait.
+	// maxWait bounds how long a busy server may ask us to wait.
 	maxWait = 30 * time.Second
 )
 
@@ -37,13 +37,13 @@ type Client struct {
 // Namespace is where everything is made.
 func (c *Client) Namespace() string { return c.namespace }
 
-// APIError is the cluster's own word on a call.
+// APIError is the cluster's own description of a failed call.
 type APIError struct {
 	// Code is the HTTP status, Reason the API's word for it.
 	Code    int
 	Reason  string
 	Message string
-	// Wait is what the server asks for before the next try.
+	// Wait is how long the server asks us to wait before the next try.
 	Wait time.Duration
 	// call is what was asked, for people.
 	call string

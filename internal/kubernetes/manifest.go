@@ -41,7 +41,7 @@ const (
 const podUser = 64320
 
 const (
-	// podGrace is what a pod gets to end when it is deleted.
+	// podGrace is how long a pod gets to end when it is deleted.
 	podGrace = 10
 	// keepFinished is how long a finished Job stays when no launcher runs.
 	keepFinished = time.Hour
@@ -70,7 +70,7 @@ type Template struct {
 
 func jobName(executionID string) string { return "lineshaft-" + strings.ToLower(executionID) }
 
-// workerLabel is the id of a worker as a label, which has fewer letters than an id may.
+// workerLabel is the id of a worker as a label, which allows fewer characters than an id.
 func workerLabel(host string) string {
 	if len(host) <= 63 && !strings.HasSuffix(host, ".") && !strings.HasSuffix(host, "-") && !strings.HasSuffix(host, "_") {
 		return host
@@ -156,7 +156,7 @@ func (t Template) pod(job lineshaft.Job) PodSpec {
 	return spec
 }
 
-// bare takes everything from a container that an agent does not need.
+// bare removes everything from a container that an agent does not need.
 func bare() *SecurityContext {
 	return &SecurityContext{AllowPrivilegeEscalation: new(false), Privileged: new(false), Capabilities: &Capabilities{Drop: []string{"ALL"}}}
 }
@@ -308,7 +308,7 @@ func copyFile(from, to string, mode os.FileMode) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// adopted is the job of a parcel as it was before the pod's part was taken out.
+// adopted is the job of a parcel as it was before the pod's part was removed.
 func (p Parcel) adopted(modelKey []byte) lineshaft.Job {
 	job := p.Job.Job()
 	if p.Auth != nil {

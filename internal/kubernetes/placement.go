@@ -243,7 +243,7 @@ func (p *placement) persist(ctx context.Context, call func(context.Context) erro
 	})
 }
 
-// unplaced is what becomes of a run whose Job cannot be made.
+// unplaced is the result for a run whose Job cannot be made.
 func unplaced(err error) finding {
 	result := lineshaft.TurnResult{State: lineshaft.Errored, Code: lineshaft.CodeInfrastructureTimeout, Dead: true, Message: "no Job could be made: " + err.Error()}
 	if lineshaft.CodeOf(err) == lineshaft.CodeEnvironmentSetupFailed {
@@ -367,7 +367,7 @@ func (p *placement) showLogs(f finding) {
 	}
 }
 
-// mask knows all that the pod's worker masks, and the token that only the two of us have.
+// mask covers all that the pod's worker masks, and the token that only the two of us have.
 func (p *placement) mask() *mask.Masker {
 	secrets := worker.SecretsToMask(p.job)
 	secrets["LINESHAFT_EXECUTION_TOKEN"] = p.job.Token

@@ -98,7 +98,7 @@ type launch struct {
 	model, reasoning string
 }
 
-// resolve finds the program and makes ready what it needs.
+// resolve finds the program and prepares what it needs.
 func resolve(env harness.Environment, policy string) (*launch, error) {
 	config := lineshaft.HarnessConfig{}
 	if env.Job.Config.Harness != nil {

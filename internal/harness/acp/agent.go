@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// partTime is what an agent gets to leave when its input ends: some never do.
+	// partTime is how long an agent gets to end when its input ends: some never do.
 	partTime = time.Second
-	// killGrace is what it gets after SIGTERM.
+	// killGrace is how long it gets after SIGTERM.
 	killGrace = time.Second
 	// maxQuestions is how many questions to people an agent may have open.
 	maxQuestions = 16

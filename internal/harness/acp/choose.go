@@ -19,7 +19,7 @@ type option struct {
 	Values   json.RawMessage `json:"options"`
 }
 
-// modeOffer is a mode, as agents name them that have no options.
+// modeOffer is a mode of an agent that has no options.
 type modeOffer struct {
 	ID string `json:"id"`
 }

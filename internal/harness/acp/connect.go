@@ -18,7 +18,7 @@ import (
 const stateFile = "session-acp.json"
 
 const (
-	// replayQuiet is how long nothing must come after a session was loaded.
+	// replayQuiet is how long nothing may come after a session was loaded.
 	replayQuiet = 300 * time.Millisecond
 	// replayTime bounds the wait for that.
 	replayTime = 10 * time.Second
@@ -245,7 +245,7 @@ func (s *session) keep() error {
 	return nil
 }
 
-// servers are the tool servers for the agent, those that it cannot use left out.
+// servers are the tool servers for the agent, without those that it cannot use.
 func (s *session) servers(a *agent) []sdk.McpServer {
 	out := []sdk.McpServer{} // the protocol wants a list
 	for _, server := range s.env.ToolServers {

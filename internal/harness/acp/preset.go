@@ -81,7 +81,7 @@ func Program(name string) (program, install string) {
 	return "", ""
 }
 
-// findForm gives the one of a name, and all names.
+// findForm returns the form of a name, and all names.
 func findForm(name string) (found form, ok bool, names []string) {
 	for _, f := range forms() {
 		names = append(names, f.name)
@@ -144,7 +144,7 @@ func adaptCodex(l *launch, _ harness.Environment) error {
 	if err != nil {
 		return err
 	}
-	// Its home is below HOME, where it makes it itself; one that is named must be there.
+	// Its home is below HOME, where it makes it itself; a home that is named must exist.
 	l.env = slices.DeleteFunc(l.env, func(kv string) bool { return strings.HasPrefix(kv, "CODEX_HOME=") })
 	l.set("CODEX_CONFIG", string(raw))
 	l.set("NO_BROWSER", "1")

@@ -297,7 +297,7 @@ func (r *record) end(t *turn, c *toolCall, state string) {
 	r.bytes -= c.counted
 	delete(r.calls, c.id)
 	if len(r.ended) >= maxEndedCalls {
-		clear(r.ended) // what is said of the older ones is shown as another call
+		clear(r.ended) // later updates about the older ones appear as another call
 	}
 	r.ended[c.id] = true
 }
@@ -338,7 +338,7 @@ func (c *toolCall) category() string {
 	return "integration"
 }
 
-// toolName is the tool's own name where it can be known, else what kind it is of.
+// toolName is the tool's own name where it can be known, else its kind.
 func (c *toolCall) toolName() string {
 	switch first := strings.TrimSpace(c.first); {
 	case c.name != "":

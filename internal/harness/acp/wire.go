@@ -15,7 +15,7 @@ import (
 const (
 	// maxLine is the longest message of an agent. The SDK ends a connection at 10 MiB.
 	maxLine = 10<<20 - 1024
-	// headLength is how far into a message that is too long its kind is looked for.
+	// headLength is how much of an overlong message is searched for its kind.
 	headLength = 512
 	// maxUnanswered is how many requests an agent may have open. All but a few
 	// questions to people are answered at once: an agent with more does not read the answers.
@@ -88,7 +88,7 @@ func (w *wire) end() {
 	}
 }
 
-// message sorts one line.
+// message dispatches one line.
 func (w *wire) message(line []byte) {
 	var head struct {
 		ID     json.RawMessage `json:"id"`

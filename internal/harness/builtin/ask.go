@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// longestPause is the most that an endpoint can make us wait before a try.
+	// longestPause is the longest that an endpoint can make us wait before a try.
 	longestPause = 2 * time.Minute
-	// patience is how long after the first try the last may begin.
+	// patience is how long after the first try the last one may begin.
 	patience = 12 * time.Minute
 )
 

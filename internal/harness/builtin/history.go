@@ -71,7 +71,7 @@ func (t *turn) save() {
 	t.saving = t.saved.Sub(begin)
 }
 
-// encode gives the conversation as it is kept: as much of its end as may be.
+// encode returns the conversation as it is kept: as much of its end as fits.
 func (t *turn) encode() ([]byte, error) {
 	from, size := len(t.messages), 0
 	for ; from > 0; from-- {

@@ -192,7 +192,7 @@ func (t *turn) listTools(ctx context.Context, s *server) error {
 	return nil
 }
 
-// toolName is one that every endpoint takes, and no other tool has.
+// toolName is a name that every endpoint accepts, and no other tool has.
 func toolName(server, name string) string {
 	full := "mcp__" + server + "__" + name
 	plain := regexp.MustCompile(`[^a-zA-Z0-9_-]`).ReplaceAllString(full, "_")
@@ -255,7 +255,7 @@ func (s *server) stop() {
 	}
 }
 
-// closeServers says goodbye to each server, and ends what does not go.
+// closeServers says goodbye to each server, and ends those that stay.
 func (s *session) closeServers(ctx context.Context) error {
 	var errs []error
 	for _, server := range s.servers {

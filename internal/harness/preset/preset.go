@@ -28,7 +28,7 @@ type Agent struct {
 	Program string
 	// Protocols are the model APIs that it speaks, the preferred one first.
 	Protocols []model.Protocol
-	// Reasons says that it takes the reasoning level of a run with its settings.
+	// Reasons says that its settings include the reasoning level of a run.
 	Reasons bool
 
 	configure func(*builder) error
@@ -38,7 +38,7 @@ type Agent struct {
 type Setup struct {
 	// Env is added to that of the run.
 	Env []string
-	// Args come right after the program; every form of the agent takes them.
+	// Args come right after the program; every form of the agent accepts them.
 	Args []string
 	// Model is the one to use, as the agent writes it; empty leaves it to the agent.
 	Model string

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxRefusal bounds what is read of an answer that is none.
+	// maxRefusal bounds what is read of a refusal.
 	maxRefusal = 64 << 10
 	// maxEvent bounds one event of a stream.
 	maxEvent = 16 << 20
